@@ -1,0 +1,59 @@
+/**
+ * A perpetual contract as one venue lists it, with everything needed to speak integers inside.
+ *
+ * Units: a **tick** is one unit of the last decimal place the venue may print in a price
+ * (10^-priceDecimals in the venue's own quoting), a **lot** the same for sizes. The venue's own
+ * increments are whole numbers of them (`priceStepTicks`, `qtyStepLots`), so a wire price becomes an
+ * integer by shifting its digits, never by dividing.
+ *
+ * Contracts with a multiplier (kPEPE, 1000PEPE) are the base asset PEPE: `multiplierExp10` = 3 means
+ * one contract is 1000 units, so the same integer reads with three more price decimals and three
+ * fewer size decimals on our side (`canonicalPriceDecimals`, `canonicalQtyDecimals`; the latter may
+ * be negative). Ticks and lots themselves never change.
+ */
+import type { RoutableVenue } from "./venue.js";
+
+export interface Instrument {
+  readonly venue: RoutableVenue;
+  /** Canonical symbol: upper-case base asset (`BTC`, `PEPE`). */
+  readonly symbol: string;
+  /** The venue's own name, exactly as its API spells it. */
+  readonly nativeSymbol: string;
+  /** The venue's numeric id where it has one (venueone asset index), else -1. */
+  readonly nativeId: number;
+  readonly multiplierExp10: number;
+  readonly priceDecimals: number;
+  readonly qtyDecimals: number;
+  /** `step`: price must be a multiple of priceStepTicks. `sigfigs5`: also at most 5 significant figures unless an integer price. */
+  readonly priceRule: "step" | "sigfigs5";
+  readonly priceStepTicks: number;
+  readonly qtyStepLots: number;
+  readonly minQtyLots: number;
+  /** Largest order in lots; Number.MAX_SAFE_INTEGER where the venue states none. */
+  readonly maxQtyLots: number;
+  /** Minimum order value in quote units, decimal string; "0" where there is none. */
+  readonly minNotional: string;
+  /** Does the venue enforce minNotional on reduce-only orders too? `exceptFullClose`: unless the order closes the whole position. */
+  readonly minNotionalOnReduceOnly: "no" | "exceptFullClose";
+  /**
+   * Price band around the mark for limit prices, as integer parts per million of the mark (venuetwo PERCENT_PRICE: BUY ≤ mark × up, SELL ≥ mark × down).
+   * 0 where the venue has none.
+   */
+  readonly bandUpPpm: number;
+  readonly bandDownPpm: number;
+  readonly quoteAsset: string;
+  /** Default fee rates in thousandths of a basis point (4.5 bps = 4500); the account's own rate wins where known. */
+  readonly takerFeeMilliBps: number;
+  readonly makerFeeMilliBps: number;
+  readonly maxLeverage: number;
+  readonly status: "TRADING" | "HALTED";
+}
+
+export function canonicalPriceDecimals(instrument: Instrument): number {
+  return instrument.priceDecimals + instrument.multiplierExp10;
+}
+
+/** May be negative: -3 means lots count thousands of the base asset. */
+export function canonicalQtyDecimals(instrument: Instrument): number {
+  return instrument.qtyDecimals - instrument.multiplierExp10;
+}

@@ -1,0 +1,20 @@
+/**
+ * The logging port of engine and feeds. The shell's implementation (gateway/log.ts) redacts by
+ * construction; callers still never pass keys, secrets, signatures or credentials in `fields`.
+ */
+
+export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
+
+export interface Logger {
+  debug(event: string, fields?: LogFields): void;
+  info(event: string, fields?: LogFields): void;
+  warn(event: string, fields?: LogFields): void;
+  error(event: string, fields?: LogFields): void;
+}
+
+export const silentLogger: Logger = {
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+};

@@ -1,0 +1,95 @@
+/**
+ * Orders as the core speaks of them. An order request has three outcomes: accepted, rejected (the
+ * venue said so), unknown (timeout, 5xx, lost socket after the send). Unknown is never reported as
+ * rejected and never sent again; `notPlacedAfterMs` is what lets a resolver end it with proof.
+ */
+import type { Instrument } from "./instrument.js";
+import type { RoutableVenue } from "./venue.js";
+
+export type Side = "BUY" | "SELL";
+export type Direction = "LONG" | "SHORT";
+export type OrderType = "LIMIT" | "MARKET" | "STOP_MARKET" | "STOP_LIMIT";
+/** Interface spec 2.2. PARTIALLY_FILLED means still open; an order that ended partly filled is CANCELED (api: orders). */
+export type OrderStatus = "OPEN" | "FILLED" | "PARTIALLY_FILLED" | "CANCELED" | "REJECTED" | "UNKNOWN";
+export type TimeInForce = "IOC" | "GTC" | "POST_ONLY" | "FOK";
+/** BOTH on one-way accounts; the closed side on hedge-mode accounts, where the venue forbids reduceOnly. */
+export type PositionSide = "BOTH" | "LONG" | "SHORT";
+
+export function closingSide(direction: Direction): Side {
+  return direction === "LONG" ? "SELL" : "BUY";
+}
+
+export interface OrderCommand {
+  readonly instrument: Instrument;
+  readonly side: Side;
+  /** `MARKET` is sent as an IOC limit at `priceTicks` (routing design, price protection). */
+  readonly type: "LIMIT" | "MARKET";
+  readonly timeInForce: TimeInForce;
+  /** Limit price, or the worst acceptable price of a MARKET. Already on the venue's grid. */
+  readonly priceTicks: number;
+  readonly qtyLots: number;
+  /** Always true on the close path; the room drops the flag only where a hedge-mode venue forbids it, and then sends positionSide. */
+  readonly reduceOnly: boolean;
+  readonly positionSide: PositionSide;
+  /** 128 bits as 32 lower-case hex digits; each room writes it in its venue's form. Minted and persisted before the send. */
+  readonly clientIdHex: string;
+}
+
+export interface VenueOrder {
+  readonly venue: RoutableVenue;
+  readonly nativeSymbol: string;
+  /** Exact digits; "" while the venue has not given one. */
+  readonly venueOrderId: string;
+  /** What the venue saw as client id, in its own form; null if it had none. */
+  readonly venueClientOrderId: string | null;
+  readonly side: Side;
+  readonly type: OrderType;
+  readonly status: OrderStatus;
+  /** The venue's own word. */
+  readonly venueStatus: string;
+  readonly priceTicks: number;
+  readonly qtyLots: number;
+  readonly filledLots: number;
+  /** Average fill price as the venue printed it, native quoting, decimal string; null if nothing filled. */
+  readonly averagePrice: string | null;
+  readonly reduceOnly: boolean;
+  readonly triggerPrice: string | null;
+  readonly tsVenueMs: number;
+  /** Fee of the fills as the venue reported it; null if not reported with this answer. */
+  readonly fee: { readonly amount: string; readonly asset: string } | null;
+}
+
+export type RejectReason =
+  | "REDUCE_ONLY" // nothing to reduce, or would increase: re-read, maybe already flat
+  | "INSUFFICIENT_MARGIN"
+  | "PRICE" // tick, band
+  | "SIZE" // step, minimum, maximum
+  | "NO_LIQUIDITY" // IOC matched nothing
+  | "AUTH" // key, signature, agent not approved
+  | "RATE_LIMITED" // refused before execution
+  | "DUPLICATE_CLIENT_ID" // look it up, it is not a failure
+  | "NOT_FOUND"
+  | "VENUE_STATE"; // halted, liquidation, anything else definitive
+
+export type PlaceOutcome =
+  | { readonly outcome: "accepted"; readonly order: VenueOrder; readonly ackMs: number }
+  | {
+      readonly outcome: "rejected";
+      readonly reason: RejectReason;
+      readonly venueCode: string;
+      readonly venueText: string;
+      /** Did a request leave this machine? false: our own limiter, breaker or check refused it. */
+      readonly sent: boolean;
+      readonly retryAfterMs: number | null;
+    }
+  | {
+      readonly outcome: "unknown";
+      readonly cause: string;
+      /** Wall ms (ours) after which the venue can no longer accept this request (expiresAfter, recvWindow, nonce window), clock offset included. */
+      readonly notPlacedAfterMs: number;
+    };
+
+export type CancelOutcome =
+  | { readonly outcome: "accepted" }
+  | { readonly outcome: "rejected"; readonly reason: RejectReason; readonly venueCode: string; readonly venueText: string; readonly sent: boolean }
+  | { readonly outcome: "unknown"; readonly cause: string };

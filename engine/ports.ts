@@ -1,0 +1,129 @@
+/**
+ * What a venue room offers the core, the same for all venues. A room implements these in
+ * feeds/<venue>/room.ts and owns everything that knows the venue: encoding, signing, nonces, limits.
+ *
+ * No method throws for what a venue or a network does: outcomes are values. Throwing is a bug of ours.
+ */
+import type { Market, FeedState } from "./market/market.js";
+import type { LatencyWindow } from "./market/latency-window.js";
+import type { Instrument } from "./domain/instrument.js";
+import type { CancelOutcome, OrderCommand, PlaceOutcome, VenueOrder } from "./domain/order.js";
+import type { FeeRates, VenueBalance, VenuePosition } from "./domain/position.js";
+import type { RoutableVenue } from "./domain/venue.js";
+
+/**
+ * One caller's credentials for one venue, opened for one request (or one subscription, or the
+ * resolution of one unknown order) and closed at its end. Holds key material in memory only;
+ * nothing of it is ever serialised: `toJSON` of an implementation returns `{}`.
+ */
+export interface AccountSession {
+  readonly venue: RoutableVenue;
+  /** Public account label (address; for API keys a salted hash). Safe for logs and for keyed hashing. */
+  readonly accountId: string;
+  /** Drops key material. Idempotent. Using the session afterwards gives an AUTH failure. */
+  close(): void;
+}
+
+export type OpenSession =
+  | { readonly ok: true; readonly session: AccountSession }
+  /** `problem` names the field and what is wrong with it, never its value. */
+  | { readonly ok: false; readonly problem: string };
+
+export type ReadFailure =
+  | "TIMEOUT"
+  | "RATE_LIMITED"
+  | "AUTH"
+  | "BREAKER_OPEN"
+  | "VENUE_ERROR"
+  | "BAD_RESPONSE";
+
+export type Read<T> =
+  | { readonly ok: true; readonly value: T; readonly asOfMs: number; readonly source: "stream" | "venue" }
+  | { readonly ok: false; readonly code: ReadFailure; readonly message: string; readonly retryAfterMs: number | null };
+
+/** Outbound budget lanes (auth-and-limits design): exit is reserved for closes, cancels and the status of own orders. */
+export type Lane = "exit" | "trade" | "reconcile" | "read" | "background";
+
+export interface CallOptions {
+  readonly timeoutMs: number;
+  readonly lane: Lane;
+}
+
+export interface AccountReader {
+  /** Zero-size rows filtered out. `instrument` null reads all. Live: never served from a cache. */
+  readPositions(session: AccountSession, instrument: Instrument | null, options: CallOptions): Promise<Read<readonly VenuePosition[]>>;
+  /** Value null: the venue says that it knows no such order (which soon after a send can be indexing lag). */
+  readOrder(session: AccountSession, instrument: Instrument, ref: OrderRef, options: CallOptions): Promise<Read<VenueOrder | null>>;
+  readOpenOrders(session: AccountSession, instrument: Instrument | null, options: CallOptions): Promise<Read<readonly VenueOrder[]>>;
+  readBalances(session: AccountSession, options: CallOptions): Promise<Read<readonly VenueBalance[]>>;
+  readFeeRates(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<FeeRates>>;
+}
+
+export type OrderRef = { readonly clientIdHex: string } | { readonly venueOrderId: string };
+
+export interface OrderSender {
+  place(session: AccountSession, command: OrderCommand, options: CallOptions): Promise<PlaceOutcome>;
+  cancel(session: AccountSession, instrument: Instrument, ref: OrderRef, options: CallOptions): Promise<CancelOutcome>;
+  /** The client id as this venue will see it. */
+  venueClientOrderId(clientIdHex: string): string;
+}
+
+/** Pushed account state. `onEvent` is called after the state is applied; after each reconnect the room reconciles over REST first. */
+export interface AccountStream {
+  readonly state: FeedState;
+  /** Positions as streamed and reconciled; `ok: false` while not LIVE. */
+  positions(): Read<readonly VenuePosition[]>;
+  close(): void;
+}
+
+export type AccountEvent =
+  | { readonly kind: "order"; readonly order: VenueOrder }
+  | { readonly kind: "fill"; readonly order: VenueOrder; readonly qtyLots: number; readonly price: string; readonly fee: { readonly amount: string; readonly asset: string } | null; readonly tradeId: string }
+  | { readonly kind: "positions" }
+  | { readonly kind: "state"; readonly state: FeedState };
+
+export interface AccountStreams {
+  /** Shares one upstream stream per account; reference-counted. Bounded: `ok: false` when the venue's user limit is reached. */
+  openAccountStream(session: AccountSession, onEvent: (event: AccountEvent) => void): { readonly ok: true; readonly stream: AccountStream } | { readonly ok: false; readonly problem: string };
+}
+
+export interface RoomStatus {
+  readonly venue: RoutableVenue;
+  readonly state: FeedState;
+  readonly breaker: "closed" | "open" | "halfOpen";
+  readonly breakerOpenUntilMs: number;
+  readonly clockOffsetMs: number;
+  readonly socketCount: number;
+  readonly reconnectCount: number;
+  readonly resyncCount: number;
+  readonly gapCount: number;
+  readonly decodeErrorCount: number;
+  readonly protocolDriftCount: number;
+  /** Tokens left per lane of the IP budget. */
+  readonly laneTokens: Readonly<Record<Lane, number>>;
+}
+
+export interface VenueRoom {
+  readonly venue: RoutableVenue;
+  readonly reader: AccountReader;
+  readonly orders: OrderSender;
+  readonly streams: AccountStreams | null;
+  /** Loads instruments, connects, subscribes. Resolves when instruments are known; books become LIVE later. Rejects only if the first instrument load fails `startTimeoutMs` long. */
+  start(): Promise<void>;
+  /** Closes sockets and pools; bounded. */
+  stop(): Promise<void>;
+  /** All listed markets by canonical symbol; the map is stable after `start` and grows on instrument refresh. */
+  readonly markets: ReadonlyMap<string, Market>;
+  /** Send-to-acknowledgement times of orders, for the latency penalty and the tie rule. */
+  readonly ackLatency: LatencyWindow;
+  openSession(rawCredentials: unknown): OpenSession;
+  status(): RoomStatus;
+}
+
+/**
+ * Nonce high-water marks, durable in blocks so that no order waits for a write. Returns a half-open
+ * range [from, until) that no earlier call for this signer overlapped, from ≥ floor, also across crashes.
+ */
+export interface NonceReservations {
+  reserve(signer: string, floor: number, span: number): Promise<{ readonly from: number; readonly until: number }>;
+}
