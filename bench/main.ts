@@ -1,0 +1,52 @@
+/**
+ * `npm run bench [-- --smoke] [-- <scenario> …]`: each scenario runs in a process of its own (a clean
+ * heap, no other scenario's compiled shapes), its raw output goes to bench/out, the table to
+ * bench/RESULTS.md. A run of some scenarios refreshes only their sections.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { renderReport, type ReportPart } from "./lib/report.js";
+import type { ScenarioResult } from "./lib/types.js";
+import { SCENARIOS } from "./scenarios/index.js";
+
+const compiledFolder = dirname(fileURLToPath(import.meta.url));
+const repoRoot = join(compiledFolder, "..", "..");
+const outFolder = join(repoRoot, "bench", "out");
+
+const args = process.argv.slice(2);
+const smoke = args.includes("--smoke");
+const wanted = args.filter((arg) => !arg.startsWith("--"));
+const unknown = wanted.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name));
+if (unknown.length > 0) {
+  process.stderr.write(`Unknown scenario ${unknown.join(", ")}. Known: ${SCENARIOS.map(({ name }) => name).join(", ")}\n`);
+  process.exit(2);
+}
+
+mkdirSync(outFolder, { recursive: true });
+let failedCount = 0;
+for (const scenario of SCENARIOS) {
+  if (wanted.length > 0 && !wanted.includes(scenario.name)) continue;
+  process.stdout.write(`\n== ${scenario.title}\n`);
+  const outFile = join(outFolder, `${scenario.name}${smoke ? ".smoke" : ""}.json`);
+  const child = spawnSync(
+    process.execPath,
+    ["--expose-gc", "--enable-source-maps", join(compiledFolder, "scenario.child.js"), scenario.name, outFile, ...(smoke ? ["--smoke"] : [])],
+    { stdio: "inherit", cwd: repoRoot },
+  );
+  if (child.status !== 0) failedCount++;
+}
+
+if (!smoke) {
+  const parts: ReportPart[] = [];
+  for (const scenario of SCENARIOS) {
+    const outFile = join(outFolder, `${scenario.name}.json`);
+    if (!existsSync(outFile)) continue;
+    const result = JSON.parse(readFileSync(outFile, "utf8")) as ScenarioResult;
+    parts.push({ title: scenario.title, command: `npm run bench -- ${scenario.name}`, result });
+  }
+  writeFileSync(join(repoRoot, "bench", "RESULTS.md"), renderReport(parts, new Date().toISOString().slice(0, 10)));
+}
+process.stdout.write(failedCount === 0 ? "\nbench done\n" : `\nbench: ${failedCount} scenario(s) failed\n`);
+process.exit(failedCount === 0 ? 0 : 1);

@@ -1,0 +1,54 @@
+/**
+ * `npm run check`: types, format and lint, floating promises, layers, dead code, licences, house
+ * rules. Every step runs even if an earlier one failed, so one run shows all that is wrong.
+ */
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { listSources, repoRoot } from "./prepare.mjs";
+import { licenceProblems } from "./licences.mjs";
+import { tidyProblems } from "./tidy.mjs";
+
+const bin = (name, ...path) => join(repoRoot, "node_modules", name, ...path);
+
+export async function runCheck() {
+  const failures = [];
+  const step = (name, ok) => {
+    process.stdout.write(`${ok ? "ok  " : "FAIL"} ${name}\n`);
+    if (!ok) failures.push(name);
+  };
+  const node = (script, ...args) =>
+    spawnSync(process.execPath, [script, ...args], { cwd: repoRoot, stdio: "inherit" }).status === 0;
+
+  step("types (tsc)", node(bin("typescript", "bin", "tsc"), "-p", "tsconfig.json", "--noEmit", "--incremental", "false"));
+  step("format and lint (biome)", node(bin("@biomejs", "biome", "bin", "biome"), "check", "--error-on-warnings", "."));
+  step("floating promises (oxlint)", node(bin("oxlint", "bin", "oxlint"), "--type-aware", "--deny-warnings", "-c", ".oxlintrc.json"));
+  step("layers (dependency-cruiser)", layersHold());
+  step("dead code (knip)", node(bin("knip", "bin", "knip.js")));
+  step("licences", report(licenceProblems()));
+  step("house rules (tidy)", report(tidyProblems()));
+  process.stdout.write(failures.length === 0 ? "check passed\n" : `check failed: ${failures.join(", ")}\n`);
+  return failures.length === 0 ? 0 : 1;
+}
+
+/** Also counts the modules seen: a cruiser that cannot read the sources reports no violations at all. */
+function layersHold() {
+  const folders = ["engine", "feeds", "gateway", "bench", "schemas", "client"];
+  const result = spawnSync(
+    process.execPath,
+    [bin("dependency-cruiser", "bin", "dependency-cruise.mjs"), "--config", ".dependency-cruiser.cjs", "--output-type", "json", ...folders],
+    { cwd: repoRoot, encoding: "utf8", maxBuffer: 1 << 28 },
+  );
+  if (!result.stdout.startsWith("{")) return report([result.stderr || "dependency-cruiser printed nothing"]);
+  const { modules, summary } = JSON.parse(result.stdout);
+  const seen = new Set(modules.map((module) => module.source));
+  const unseen = listSources().filter((path) => !path.endsWith(".d.ts") && !seen.has(path));
+  return report([
+    ...unseen.map((path) => `not cruised: ${path}`),
+    ...summary.violations.map((violation) => `${violation.rule.name}: ${violation.from} → ${violation.to}`),
+  ]);
+}
+
+function report(problems) {
+  for (const problem of problems) process.stdout.write(`  ${problem}\n`);
+  return problems.length === 0;
+}

@@ -1,0 +1,14 @@
+import { defineConfig } from "vitest/config";
+
+// biome-ignore lint/style/noDefaultExport: vitest reads the default export.
+export default defineConfig({
+  test: {
+    include: ["{engine,feeds,gateway,bench,schemas,client}/**/*.test.ts"],
+    exclude: ["node_modules", "dist"],
+    // Forks, not threads: native addons (lmdb, uWebSockets.js) are loaded by the code under test.
+    pool: "forks",
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+  },
+});
