@@ -24,7 +24,7 @@ const ERROR_TABLE = {
   NOT_SUPPORTED: { status: 400, text: "Not supported: {what}" },
   MISSING_CREDENTIALS: { status: 401, text: "Missing or invalid credentials for {exchange}" },
   NOT_FOUND: { status: 404, text: "Not found" },
-  UNKNOWN_SYMBOL: { status: 404, text: "Unknown symbol {symbol}. Available: {preview}" },
+  UNKNOWN_SYMBOL: { status: 404, text: "Unknown symbol {symbol}{where}. Available: {preview}" },
   EXECUTION_NOT_FOUND: { status: 404, text: "Execution {routeId} not found" },
   METHOD_NOT_ALLOWED: { status: 405, text: "Method not allowed" },
   REQUEST_TIMEOUT: { status: 408, text: "The request body did not arrive in time" },
@@ -39,6 +39,7 @@ const ERROR_TABLE = {
   VENUE_UNAVAILABLE: { status: 503, text: "{exchange} is unavailable" },
   OVERLOADED: { status: 503, text: "Too many requests in flight" },
   SHUTTING_DOWN: { status: 503, text: "The service is shutting down" },
+  NOT_READY: { status: 503, text: "Not ready: {parts}" },
   STORE_UNAVAILABLE: { status: 503, text: "The state store is unavailable; nothing was sent" },
 } as const satisfies Record<string, ErrorRow>;
 

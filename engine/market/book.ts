@@ -2,13 +2,14 @@
 /**
  * One order book in preallocated typed arrays.
  *
- * Layout: each side is a pair of Float64Array (ticks, lots; integers below 2^53), sorted **best
- * last**, so that a change near the touch moves few elements. Sides grow by doubling up to
- * MAX_LEVELS; beyond that the book is INVALID. Nothing allocates in steady state.
+ * Layout: each side is a price ladder near the touch and a sorted array beyond it (ladder-side.ts),
+ * integers below 2^53 throughout. Sides grow by doubling up to MAX_LEVELS; beyond that the book is
+ * INVALID. Nothing allocates in steady state.
  *
  * States: EMPTY → SYNCING → LIVE → INVALID. A room invalidates first and repairs after; readers ask
  * `state === BOOK_LIVE`. After each `commit` the touched part is checked (order, sign, crossing).
  */
+import { LadderSide } from "./ladder-side.js";
 
 export const BOOK_EMPTY = 0;
 export const BOOK_SYNCING = 1;
@@ -19,7 +20,7 @@ export type BookState = typeof BOOK_EMPTY | typeof BOOK_SYNCING | typeof BOOK_LI
 /** Levels per side beyond which a book is taken for broken. */
 export const MAX_LEVELS = 65_536;
 
-/** API contract; see the class below. */
+/** What a book does; see the class below. */
 export interface BookApi {
   readonly state: BookState;
   /** Why the book is INVALID; "" otherwise. One of a fixed set of constants, never built text. */
@@ -52,4 +53,179 @@ export interface BookApi {
   invalidate(reason: string): void;
   /** Back to EMPTY. */
   clear(): void;
+}
+
+/** The fixed set of reasons. Rooms pass the first group to `invalidate`; the second the book finds itself. */
+export const INVALID_GAP = "SEQUENCE_GAP";
+export const INVALID_DISCONNECTED = "DISCONNECTED";
+export const INVALID_DECODE = "DECODE_ERROR";
+export const INVALID_PROBE_MISMATCH = "PROBE_MISMATCH";
+export const INVALID_CROSSED = "CROSSED";
+export const INVALID_BAD_LEVEL = "BAD_LEVEL";
+export const INVALID_TOO_MANY_LEVELS = "TOO_MANY_LEVELS";
+
+/** tsProvenNs before the first commit. */
+export const NEVER_PROVEN_NS = -1;
+
+/**
+ * A batch of changes is taken only by a LIVE book or after `beginSnapshot`: a delta can never revive
+ * a book that is EMPTY, SYNCING or INVALID (`commit` then returns false and changes nothing).
+ * Between the first change of a batch and its `commit` the content is in flux, and may cross; the
+ * caller runs from one to the other without giving way, so nobody reads it.
+ */
+export class Book implements BookApi {
+  /** For the tight loops of engine/market; other readers use the level accessors. */
+  readonly bids: LadderSide;
+  readonly asks: LadderSide;
+  #state: BookState = BOOK_EMPTY;
+  #invalidReason = "";
+  /** Takes changes: LIVE, or inside a snapshot. */
+  #open = false;
+  /** Reason found since the last commit, "" if none. */
+  #broken = "";
+  #seq = 0;
+  #tsVenueMs = 0;
+  #tsRecvNs = 0;
+  #tsProvenNs = NEVER_PROVEN_NS;
+
+  /** `stepTicks`: the venue's price increment, the rung of the ladder. `maxLevels` per side; a test passes a small one. */
+  constructor(stepTicks = 1, maxLevels: number = MAX_LEVELS) {
+    this.bids = new LadderSide(maxLevels, stepTicks);
+    this.asks = new LadderSide(maxLevels, stepTicks);
+  }
+
+  get state(): BookState {
+    return this.#state;
+  }
+
+  get invalidReason(): string {
+    return this.#invalidReason;
+  }
+
+  /** 0 while not LIVE: what is not LIVE is not there. */
+  get bidCount(): number {
+    return this.#state === BOOK_LIVE ? this.bids.count : 0;
+  }
+
+  get askCount(): number {
+    return this.#state === BOOK_LIVE ? this.asks.count : 0;
+  }
+
+  get seq(): number {
+    return this.#seq;
+  }
+
+  get tsVenueMs(): number {
+    return this.#tsVenueMs;
+  }
+
+  get tsRecvNs(): number {
+    return this.#tsRecvNs;
+  }
+
+  get tsProvenNs(): number {
+    return this.#tsProvenNs;
+  }
+
+  bidTicks(levelIndex: number): number {
+    return this.#state === BOOK_LIVE ? this.bids.keyAt(levelIndex) : Number.NaN;
+  }
+
+  bidLots(levelIndex: number): number {
+    return this.#state === BOOK_LIVE ? this.bids.lotsAt(levelIndex) : Number.NaN;
+  }
+
+  askTicks(levelIndex: number): number {
+    return this.#state === BOOK_LIVE ? -this.asks.keyAt(levelIndex) : Number.NaN;
+  }
+
+  askLots(levelIndex: number): number {
+    return this.#state === BOOK_LIVE ? this.asks.lotsAt(levelIndex) : Number.NaN;
+  }
+
+  beginSync(): void {
+    this.#state = BOOK_SYNCING;
+    this.#invalidReason = "";
+    this.#open = false;
+    this.#broken = "";
+  }
+
+  beginSnapshot(): void {
+    this.bids.beginLoad();
+    this.asks.beginLoad();
+    this.#open = true;
+    this.#broken = "";
+  }
+
+  applyBid(priceTicks: number, qtyLots: number): void {
+    if (!this.#open) return;
+    if (!isLevel(priceTicks, qtyLots)) this.#broken = INVALID_BAD_LEVEL;
+    else if (!this.bids.apply(priceTicks, qtyLots)) this.#broken = INVALID_TOO_MANY_LEVELS;
+  }
+
+  applyAsk(priceTicks: number, qtyLots: number): void {
+    if (!this.#open) return;
+    if (!isLevel(priceTicks, qtyLots)) this.#broken = INVALID_BAD_LEVEL;
+    else if (!this.asks.apply(-priceTicks, qtyLots)) this.#broken = INVALID_TOO_MANY_LEVELS;
+  }
+
+  commit(seq: number, tsVenueMs: number, tsRecvNs: number): boolean {
+    if (!this.#open) return false;
+    const bids = this.bids;
+    const asks = this.asks;
+    bids.finishLoad();
+    asks.finishLoad();
+    if (this.#broken !== "") {
+      this.invalidate(this.#broken);
+      return false;
+    }
+    // Order and sign hold by construction (isLevel, LadderSide.apply); crossing is all that is left to check.
+    if (bids.count > 0 && asks.count > 0 && bids.bestKey >= -asks.bestKey) {
+      this.invalidate(INVALID_CROSSED);
+      return false;
+    }
+    this.#seq = seq;
+    this.#tsVenueMs = tsVenueMs;
+    this.#tsRecvNs = tsRecvNs;
+    if (tsRecvNs > this.#tsProvenNs) this.#tsProvenNs = tsRecvNs;
+    this.#state = BOOK_LIVE;
+    this.#invalidReason = "";
+    return true;
+  }
+
+  /** Only a LIVE book can be proven current. */
+  prove(tsRecvNs: number): void {
+    if (this.#state === BOOK_LIVE && tsRecvNs > this.#tsProvenNs) this.#tsProvenNs = tsRecvNs;
+  }
+
+  invalidate(reason: string): void {
+    this.#state = BOOK_INVALID;
+    this.#invalidReason = reason;
+    this.#open = false;
+    this.#broken = "";
+  }
+
+  clear(): void {
+    this.bids.clear();
+    this.asks.clear();
+    this.#state = BOOK_EMPTY;
+    this.#invalidReason = "";
+    this.#open = false;
+    this.#broken = "";
+    this.#seq = 0;
+    this.#tsVenueMs = 0;
+    this.#tsRecvNs = 0;
+    this.#tsProvenNs = NEVER_PROVEN_NS;
+  }
+}
+
+function isLevel(priceTicks: number, qtyLots: number): boolean {
+  return (
+    priceTicks > 0 &&
+    priceTicks <= Number.MAX_SAFE_INTEGER &&
+    Math.floor(priceTicks) === priceTicks &&
+    qtyLots >= 0 &&
+    qtyLots <= Number.MAX_SAFE_INTEGER &&
+    Math.floor(qtyLots) === qtyLots
+  );
 }

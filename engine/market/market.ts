@@ -3,10 +3,10 @@
  * read by router, gateway and recorder. No reader uses a book whose state is not LIVE.
  */
 import type { Instrument } from "../domain/instrument.js";
-import type { Book } from "./book.js";
-import type { Ticker } from "./ticker.js";
-import type { Touch } from "./touch.js";
-import type { PriceStats } from "./price-stats.js";
+import { Book } from "./book.js";
+import { PriceStats } from "./price-stats.js";
+import { Ticker } from "./ticker.js";
+import { Touch } from "./touch.js";
 
 export type FeedState = "LIVE" | "SYNCING" | "STALE" | "DOWN";
 
@@ -24,4 +24,26 @@ export interface Market {
   /** Age limits per tier in ms (routing design 1.5), before the caller's maxQuoteAgeMs tightens them. */
   readonly maxBookAgeMs: number;
   readonly maxDeepAgeMs: number;
+}
+
+export interface MarketOptions {
+  /** Has the venue a deeper, slower tier? */
+  readonly deepTier: boolean;
+  readonly maxBookAgeMs: number;
+  /** Ignored without a deep tier. */
+  readonly maxDeepAgeMs: number;
+}
+
+/** A market with everything empty, ready for its room to fill. */
+export function createMarket(instrument: Instrument, options: MarketOptions): Market {
+  return {
+    instrument,
+    book: new Book(instrument.priceStepTicks),
+    deep: options.deepTier ? new Book(instrument.priceStepTicks) : null,
+    touch: new Touch(),
+    ticker: new Ticker(),
+    stats: new PriceStats(),
+    maxBookAgeMs: options.maxBookAgeMs,
+    maxDeepAgeMs: options.maxDeepAgeMs,
+  };
 }

@@ -1,0 +1,87 @@
+// hot path
+/**
+ * The last send-to-acknowledgement times of one venue in a bounded ring, with percentiles. Overflow
+ * forgets the oldest. Percentiles are by nearest rank (the smallest sample with at least p % of the
+ * samples at or below it), computed when asked after a change and then kept.
+ *
+ *   ring: [ 7 | 8 | 9 | 3 | 4 | 5 | 6 | … ]   capacity a power of two, index masked
+ *                     ^ next write
+ */
+
+/** Samples kept by default: enough for a stable p99 while following the last minutes. */
+export const DEFAULT_LATENCY_SAMPLES = 256;
+
+export class LatencyWindow {
+  readonly #ring: Float64Array;
+  readonly #sorted: Float64Array;
+  readonly #mask: number;
+  readonly #defaultMs: number;
+  #written = 0;
+  #sortedCount = 0;
+  #stale = false;
+
+  /** `defaultMs` answers every percentile while no sample is there. Capacity is rounded up to a power of two. */
+  constructor(defaultMs: number, capacity: number = DEFAULT_LATENCY_SAMPLES) {
+    let size = 1;
+    while (size < capacity) size *= 2;
+    this.#ring = new Float64Array(size);
+    this.#sorted = new Float64Array(size);
+    this.#mask = size - 1;
+    this.#defaultMs = defaultMs;
+  }
+
+  /** Negative or non-finite samples are ignored: a clock step is not a latency. */
+  record(latencyMs: number): void {
+    if (!(latencyMs >= 0 && latencyMs < Number.POSITIVE_INFINITY)) return;
+    this.#ring[this.#written & this.#mask] = latencyMs;
+    this.#written++;
+    this.#stale = true;
+  }
+
+  /** Samples in the window. */
+  get count(): number {
+    return Math.min(this.#written, this.#ring.length);
+  }
+
+  /** Samples ever recorded. */
+  get total(): number {
+    return this.#written;
+  }
+
+  p50(): number {
+    return this.percentile(50);
+  }
+
+  p90(): number {
+    return this.percentile(90);
+  }
+
+  p99(): number {
+    return this.percentile(99);
+  }
+
+  /** 0 < percent ≤ 100. */
+  percentile(percent: number): number {
+    const count = this.count;
+    if (count === 0) return this.#defaultMs;
+    if (this.#stale) this.#sort(count);
+    const rank = Math.max(1, Math.ceil((percent / 100) * this.#sortedCount));
+    return this.#sorted[rank - 1] ?? this.#defaultMs;
+  }
+
+  /** Insertion sort into scratch: the ring is small, and the typed-array sort of Node 20 allocates a copy. */
+  #sort(count: number): void {
+    const sorted = this.#sorted;
+    for (let index = 0; index < count; index++) {
+      const value = this.#ring[index] as number;
+      let at = index;
+      while (at > 0 && (sorted[at - 1] as number) > value) {
+        sorted[at] = sorted[at - 1] as number;
+        at--;
+      }
+      sorted[at] = value;
+    }
+    this.#sortedCount = count;
+    this.#stale = false;
+  }
+}

@@ -1,0 +1,44 @@
+// hot path
+/**
+ * Ticker of one contract: the union of the fields of interface spec 2.8. Venue decimals are kept as
+ * the venue printed them (native quoting, multiplier not applied), `""` while unknown; times are
+ * Unix ms, 0 while unknown. The room assigns fields in place; the shape never changes.
+ */
+export class Ticker {
+  markPrice = "";
+  lastPrice = "";
+  indexPrice = "";
+  /** Price 24 h ago; venuetwo: its openPrice. */
+  prevDayPrice = "";
+  openPrice = "";
+  high24h = "";
+  low24h = "";
+  /** Percent, where the venue prints it; else the gateway derives it from lastPrice and prevDayPrice. */
+  change24h = "";
+  change24hAbs = "";
+  /** Quote currency. */
+  volume24h = "";
+  /** Base units as the venue prints them (native contracts). */
+  volumeBase = "";
+  fundingRate = "";
+  /** Base units (native contracts). */
+  openInterest = "";
+  /** Unix ms; 0 unknown. */
+  nextFundingTime = 0;
+  /** Hours between fundings; 0 unknown. Rates of venues compare only with it. */
+  fundingIntervalHours = 0;
+  /** Venue time of the newest field, Unix ms; 0 before the first. */
+  tsVenueMs = 0;
+  /** Monotonic ns of the newest field; 0 before the first. */
+  tsRecvNs = 0;
+
+  /** Stamps an update. */
+  stamp(tsVenueMs: number, tsRecvNs: number): void {
+    if (tsVenueMs > this.tsVenueMs) this.tsVenueMs = tsVenueMs;
+    this.tsRecvNs = tsRecvNs;
+  }
+
+  get known(): boolean {
+    return this.tsVenueMs > 0 || this.tsRecvNs > 0;
+  }
+}

@@ -1,0 +1,209 @@
+// hot path
+/**
+ * What each venue would pay for the size: depth walk, latency penalty, reference mid, worst
+ * acceptable price (routing design 1.3 to 1.6). Prices that reach an order are integers throughout;
+ * sigma and latency are float statistics and end as an integer penalty.
+ */
+import {
+  divideBig,
+  multiplyDivide,
+  multiplySafe,
+  parseScaledRounded,
+  pow10,
+  pow10Big,
+  rescale,
+  toSafeNumber,
+} from "../domain/decimal.js";
+import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../domain/instrument.js";
+import type { Side } from "../domain/order.js";
+import { floorQty, protectPrice } from "../domain/price-grid.js";
+import { BOOK_LIVE } from "../market/book.js";
+import { bestTicks, doubleMidTicks, NO_CAP_TICKS, walkDepth } from "../market/depth-walk.js";
+import { ageMs } from "../market/freshness.js";
+import type { Market } from "../market/market.js";
+import { isBookUsable, isDeepUsable } from "./eligibility.js";
+import {
+  type Candidate,
+  type CandidateResult,
+  type Decision,
+  ONE_MILLI_BPS,
+  type ReasonCode,
+  type RouteInput,
+} from "./route-types.js";
+import { scoreImpact } from "./scoring.js";
+
+/** Ceiling of the penalty: 100 %. Statistics gone wrong must not overflow a rank. */
+const MAX_PENALTY_MILLI_BPS = 10_000_000;
+const PPM = 1_000_000;
+/** An older mark no longer says where the venue's band is; marks come every 1 to 3 s. */
+const MAX_MARK_AGE_NS = 15e9;
+
+/**
+ * Walks every venue with a usable book, eligible or not: the report shows what the others would have
+ * paid. Reasons found here: BOOK_STALE of the deep tier, DEPTH_INSUFFICIENT, a market without a mid.
+ */
+export function priceCandidates(input: RouteInput, decision: Decision): void {
+  for (let index = 0; index < input.candidateCount; index++) {
+    const candidate = input.candidates[index] as Candidate;
+    const result = decision.results[index] as CandidateResult;
+    const market = candidate.market;
+    if (market === null) continue;
+    const instrument = market.instrument;
+    const wanted = rescale(decision.sizeUnits, decision.sizeDecimals, canonicalQtyDecimals(instrument), "floor");
+    result.orderLots = wanted > 0 ? floorQty(instrument, wanted) : 0;
+    if (!isBookUsable(input, candidate, result)) continue;
+    result.topTicks = bestTicks(market, input.side);
+    result.doubleMidTicks = doubleMidTicks(market);
+    setLatencyPenalty(input, candidate, market, result);
+    const reason =
+      input.kind === "CLOSE_LIMIT"
+        ? priceLimit(input, candidate, result, market)
+        : priceMarket(input, candidate, result, market, wanted);
+    if (result.priced) scoreImpact(decision, index);
+    if (result.reason === "") result.reason = reason;
+  }
+}
+
+function priceMarket(
+  input: RouteInput,
+  candidate: Candidate,
+  result: CandidateResult,
+  market: Market,
+  wanted: number,
+): ReasonCode | "" {
+  // A size beyond the safe range is more than any book holds.
+  if (result.topTicks === 0 || Number.isNaN(wanted)) return "DEPTH_INSUFFICIENT";
+  // Without the other side there is no mid to measure against.
+  if (result.doubleMidTicks === 0) return "BOOK_INVALID";
+  // Below one lot: nothing to walk, BELOW_MIN_SIZE follows.
+  if (result.orderLots === 0) return "";
+  const deepUsable = isDeepUsable(input, candidate);
+  const walk = result.walk;
+  walkDepth(market, input.side, result.orderLots, NO_CAP_TICKS, deepUsable, walk);
+  if (walk.neededDeep && market.deep !== null) result.depthAgeMs = ageMs(market.deep.tsProvenNs, input.nowNs);
+  if (walk.filledLots === result.orderLots) {
+    result.priced = true;
+    return "";
+  }
+  return walk.neededDeep && !deepUsable && market.deep !== null && market.deep.state === BOOK_LIVE
+    ? "BOOK_STALE"
+    : "DEPTH_INSUFFICIENT";
+}
+
+function priceLimit(input: RouteInput, candidate: Candidate, result: CandidateResult, market: Market): ReasonCode | "" {
+  const instrument = market.instrument;
+  const limitTicks = rescale(
+    input.limitUnits,
+    input.limitDecimals,
+    canonicalPriceDecimals(instrument),
+    input.side === "SELL" ? "ceil" : "floor",
+  );
+  setProtectedPrice(input, market, result, limitTicks);
+  // A limit that no grid price protects (below one tick, beyond the safe range) cannot be sent here.
+  if (!(result.priceTicks > 0)) return "PRICE_OUT_OF_RANGE";
+  if (result.orderLots === 0) return "";
+  walkDepth(market, input.side, result.orderLots, result.priceTicks, isDeepUsable(input, candidate), result.walk);
+  if (result.walk.neededDeep && market.deep !== null) result.depthAgeMs = ageMs(market.deep.tsProvenNs, input.nowNs);
+  result.priced = true;
+  return "";
+}
+
+/** k × σ × √(p90 seconds) in thousandths of a basis point, rounded to one of them. */
+function setLatencyPenalty(input: RouteInput, candidate: Candidate, market: Market, result: CandidateResult): void {
+  const seconds = (candidate.latencyMsP90 + candidate.takerDelayMs) / 1000;
+  const penalty = Math.round(input.latencyFactor * market.stats.sigma() * Math.sqrt(seconds) * ONE_MILLI_BPS);
+  result.latencyPenaltyMilliBps = penalty <= MAX_PENALTY_MILLI_BPS ? penalty : MAX_PENALTY_MILLI_BPS;
+}
+
+/** Worst acceptable price of every priced candidate, from the shared reference mid. A LIMIT brings its own. */
+export function protectCandidates(input: RouteInput, decision: Decision): void {
+  const referenceIndex = decision.reference;
+  if (referenceIndex < 0 || input.kind === "CLOSE_LIMIT") return;
+  const reference = decision.results[referenceIndex] as CandidateResult;
+  const referenceCandidate = input.candidates[referenceIndex] as Candidate;
+  for (let index = 0; index < input.candidateCount; index++) {
+    const result = decision.results[index] as CandidateResult;
+    const candidate = input.candidates[index] as Candidate;
+    if (!result.priced || candidate.market === null || referenceCandidate.market === null) continue;
+    const worst = worstTicks(
+      input.side,
+      input.maxSlippageBps,
+      reference.doubleMidTicks,
+      referenceCandidate.market.instrument,
+      referenceCandidate.quoteRatePpm,
+      candidate.market.instrument,
+      candidate.quoteRatePpm,
+    );
+    setProtectedPrice(input, candidate.market, result, worst);
+  }
+}
+
+/**
+ * referenceMid × (1 ∓ maxSlippage) in ticks of `instrument`, rounded to the protective side: up for a
+ * SELL, down for a BUY. Exact; quote rates convert the reference's quote asset into the venue's.
+ */
+export function worstTicks(
+  side: Side,
+  maxSlippageBps: number,
+  referenceDoubleMid: number,
+  referenceInstrument: Instrument,
+  referenceRatePpm: number,
+  instrument: Instrument,
+  ratePpm: number,
+): number {
+  const slippage = Math.round(maxSlippageBps * 1000);
+  const share = side === "SELL" ? ONE_MILLI_BPS - slippage : ONE_MILLI_BPS + slippage;
+  const rounding = side === "SELL" ? "ceil" : "floor";
+  const shift = canonicalPriceDecimals(instrument) - canonicalPriceDecimals(referenceInstrument);
+  // Twice the mid × share / (2 × whole), then scale and rate: in doubles while every product stays a safe integer.
+  if (referenceRatePpm === ratePpm && share % 1000 === 0) {
+    const scaled = multiplySafe(referenceDoubleMid, shift > 0 ? pow10(shift) : 1);
+    const divisor = multiplySafe(20_000, shift < 0 ? pow10(-shift) : 1);
+    if (scaled * (share / 1000) <= Number.MAX_SAFE_INTEGER && divisor > 0) {
+      return multiplyDivide(scaled, share / 1000, divisor, rounding);
+    }
+  }
+  return worstTicksBig(referenceDoubleMid, share, referenceRatePpm, ratePpm, shift, rounding);
+}
+
+/** The same over bigint: unequal quote rates or extreme scales. */
+function worstTicksBig(
+  doubleMid: number,
+  share: number,
+  fromRate: number,
+  toRate: number,
+  shift: number,
+  rounding: "floor" | "ceil",
+): number {
+  const numerator = BigInt(doubleMid) * BigInt(share) * BigInt(fromRate) * pow10Big(Math.max(0, shift));
+  const denominator = 2n * BigInt(ONE_MILLI_BPS) * BigInt(toRate) * pow10Big(Math.max(0, -shift));
+  return toSafeNumber(divideBig(numerator, denominator, rounding));
+}
+
+/** Onto the grid toward the protective side; where the venue has a price band around its mark, the tighter bound wins. */
+function setProtectedPrice(input: RouteInput, market: Market, result: CandidateResult, ticks: number): void {
+  const side = input.side;
+  const band = bandTicks(input, market);
+  let bound = ticks;
+  result.bandClamped = band > 0 && (side === "SELL" ? band > bound : band < bound);
+  if (result.bandClamped) bound = band;
+  const onGrid = protectPrice(market.instrument, side, bound);
+  result.priceTicks = onGrid > 0 ? onGrid : 0;
+}
+
+/**
+ * The venue's own bound in ticks (BUY ≤ mark × up, SELL ≥ mark × down); 0 where it has none or the
+ * mark is unknown or old. Rounding the mark and the bound the same way stays inside the band.
+ */
+function bandTicks(input: RouteInput, market: Market): number {
+  const side = input.side;
+  const instrument = market.instrument;
+  const ppm = side === "SELL" ? instrument.bandDownPpm : instrument.bandUpPpm;
+  const ticker = market.ticker;
+  // Compared in place: doubles handed to a call may be boxed.
+  if (ppm <= 0 || ticker.markPrice === "" || input.nowNs - ticker.tsRecvNs > MAX_MARK_AGE_NS) return 0;
+  const rounding = side === "SELL" ? "ceil" : "floor";
+  const mark = parseScaledRounded(ticker.markPrice, instrument.priceDecimals, rounding);
+  const bound = mark > 0 ? multiplyDivide(mark, ppm, PPM, rounding) : 0;
+  return bound > 0 ? bound : 0;
+}
