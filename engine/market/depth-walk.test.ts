@@ -145,9 +145,8 @@ describe("walkDepth", () => {
 
   it("measures depth within a cap and the best prices through the overlay", () => {
     const market = buildMarket({ ...deepPlan, touch: { bid: [101, 4], ask: [103, 1] } });
-    const scratch = new DepthWalk();
-    expect(depthWithinCap(market, "SELL", 99, true, scratch)).toBe(6);
-    expect(depthWithinCap(market, "SELL", 98, true, scratch)).toBe(15);
+    expect(depthWithinCap(market, "SELL", 99, true)).toBe(6);
+    expect(depthWithinCap(market, "SELL", 98, true)).toBe(15);
     expect([bestTicks(market, "SELL"), bestTicks(market, "BUY"), doubleMidTicks(market)]).toEqual([101, 103, 204]);
     market.book.invalidate("x");
     expect([bestTicks(market, "SELL"), doubleMidTicks(market)]).toEqual([0, 0]);

@@ -143,10 +143,45 @@ function addBigOffset(out: DepthWalk, away: number, taken: number): void {
   out.offset = Number(out.offsetBig);
 }
 
-/** Lots standing at `capTicks` or better; saturates at the safe range. `scratch` is overwritten. */
-export function depthWithinCap(market: Market, side: Side, capTicks: number, allowDeep: boolean, scratch: DepthWalk): number {
-  walkDepth(market, side, Number.MAX_SAFE_INTEGER, capTicks, allowDeep, scratch);
-  return scratch.filledLots;
+/** Lots standing at `capTicks` or better, overlay and deep tier as in `walkDepth`; saturates at the safe range. */
+export function depthWithinCap(market: Market, side: Side, capTicks: number, allowDeep: boolean): number {
+  const book = market.book;
+  if (book.state !== BOOK_LIVE) return 0;
+  const sell = side === "SELL";
+  const main = sell ? book.bids : book.asks;
+  const capKey = sell ? capTicks : -capTicks;
+  let belowKey = Number.POSITIVE_INFINITY;
+  let lots = 0;
+  if (isTouchNewer(market.touch, book)) {
+    lots = sell ? market.touch.bidLots : market.touch.askLots;
+    belowKey = sell ? market.touch.bidTicks : -market.touch.askTicks;
+    if (lots === 0 || belowKey < capKey) return 0;
+  }
+  lots += lotsBetween(main, belowKey, capKey);
+  const deep = market.deep;
+  const lastKey = main.worstKey;
+  if (allowDeep && deep !== null && deep.state === BOOK_LIVE && lastKey >= capKey) {
+    lots += lotsBetween(sell ? deep.bids : deep.asks, lastKey < belowKey ? lastKey : belowKey, capKey);
+  }
+  return lots < Number.MAX_SAFE_INTEGER ? lots : Number.MAX_SAFE_INTEGER;
+}
+
+/** Sum over levels with belowKey > key ≥ capKey. */
+function lotsBetween(levels: LadderSide, belowKey: number, capKey: number): number {
+  const near = levels.near;
+  let sum = 0;
+  for (let index = levels.bestIndex; index >= 0; index = levels.indexBelow(index)) {
+    const key = levels.keyOf(index);
+    if (key < capKey) return sum;
+    if (key < belowKey) sum += near[index] as number;
+  }
+  const { keys, lots } = levels.far;
+  for (let index = levels.far.count - 1; index >= 0; index--) {
+    const key = keys[index] as number;
+    if (key < capKey) return sum;
+    if (key < belowKey) sum += lots[index] as number;
+  }
+  return sum;
 }
 
 /** Best price an order of `side` meets, overlay included; 0 if that side is empty or the book not LIVE. */

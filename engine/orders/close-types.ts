@@ -58,7 +58,15 @@ export interface NormalizedOrder {
   triggerPrice: string | null;
 }
 
-export type ExecutionState = "COMPLETED" | "PARTIAL" | "RESTING" | "SUBMITTED" | "UNKNOWN" | "REJECTED" | "NOOP" | "SIMULATED";
+export type ExecutionState =
+  | "COMPLETED"
+  | "PARTIAL"
+  | "RESTING"
+  | "SUBMITTED"
+  | "UNKNOWN"
+  | "REJECTED"
+  | "NOOP"
+  | "SIMULATED";
 export type LegOutcome = "CONFIRMED" | "REJECTED" | "UNKNOWN" | "NOT_SENT";
 
 export interface ExecutionLeg {
@@ -135,4 +143,9 @@ export interface CloseData {
 
 export type CloseResult =
   | { readonly ok: true; readonly success: boolean; readonly data: CloseData; readonly replayed: boolean }
-  | { readonly ok: false; readonly code: ErrorCode; readonly details: Readonly<Record<string, unknown>>; readonly replayed: boolean };
+  | {
+      readonly ok: false;
+      readonly code: ErrorCode;
+      readonly details: Readonly<Record<string, unknown>>;
+      readonly replayed: boolean;
+    };

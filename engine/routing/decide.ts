@@ -10,8 +10,7 @@
 import { multiplySafe, parseScaled } from "../domain/decimal.js";
 import type { ErrorCode } from "../domain/errors.js";
 import type { Instrument } from "../domain/instrument.js";
-import { depthWithinCap, DepthWalk } from "../market/depth-walk.js";
-import { applySizeRule, checkCandidates, isDeepUsable } from "./eligibility.js";
+import { applySizeRule, checkCandidates } from "./eligibility.js";
 import { priceCandidates, protectCandidates } from "./pricing.js";
 import type {
   Candidate,
@@ -23,9 +22,6 @@ import type {
   RouteInput,
 } from "./route-types.js";
 import { comparePositions, hasSmallerImpact, isBetter, isTied, scoreAllIn, scoreReference } from "./scoring.js";
-
-/** Overwritten by each depth measurement; the decision keeps the figure only. */
-const depthScratch = new DepthWalk();
 
 /** Decides a close (`CLOSE_MARKET`, `CLOSE_LIMIT`) or a public quote (`QUOTE`). Synchronous; allocates nothing in steady state. */
 export function decideRoute(input: RouteInput, decision: Decision): void {
@@ -68,18 +64,7 @@ function finishCandidate(input: RouteInput, decision: Decision, index: number, r
   const candidate = input.candidates[index] as Candidate;
   const result = decision.results[index] as CandidateResult;
   if (result.reason === "") result.reason = lastReason(input, candidate, result);
-  if (result.priced) {
-    scoreAllIn(input, decision, index);
-    if (candidate.market !== null && result.priceTicks > 0) {
-      result.depthWithinCapLots = depthWithinCap(
-        candidate.market,
-        input.side,
-        result.priceTicks,
-        isDeepUsable(input, candidate),
-        depthScratch,
-      );
-    }
-  }
+  if (result.priced) scoreAllIn(input, decision, index);
   result.eligible = refused === "" && result.reason === "" && result.priced;
 }
 

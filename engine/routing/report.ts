@@ -18,9 +18,10 @@ import {
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../domain/instrument.js";
 import type { RoutableVenue, Venue } from "../domain/venue.js";
 import { BOOK_EMPTY, BOOK_INVALID, BOOK_LIVE, BOOK_SYNCING, type BookState } from "../market/book.js";
+import { depthWithinCap } from "../market/depth-walk.js";
 import { NEVER_PROVEN_MS } from "../market/freshness.js";
 import { isContender } from "./decide.js";
-import { isHolder } from "./eligibility.js";
+import { isDeepUsable, isHolder } from "./eligibility.js";
 import {
   type Candidate,
   type CandidateResult,
@@ -274,7 +275,7 @@ function addFigures(
   report.vwap = walk.filledLots > 0 ? formatPrice(vwap(result, instrument), priceDecimals) : null;
   report.worstLevel = walk.filledLots > 0 ? formatScaled(walk.worstTicks, priceDecimals) : null;
   report.levelsUsed = walk.levelsUsed;
-  report.depthWithinCap = formatScaled(result.depthWithinCapLots, qtyDecimals);
+  report.depthWithinCap = formatScaled(depthAtWorstPrice(input, candidate, result), qtyDecimals);
   if (limit) report.marketableSize = formatScaled(walk.filledLots, qtyDecimals);
   report.feeBps = formatScaled(candidate.takerFeeMilliBps, 3);
   if (limit) report.makerFeeBps = formatScaled(candidate.makerFeeMilliBps, 3);
@@ -300,6 +301,12 @@ function bookReport(candidate: Candidate, result: CandidateResult): RoutingBook 
   };
   if (result.depthAgeMs >= 0 && result.depthAgeMs !== NEVER_PROVEN_MS) report.depthAgeMs = result.depthAgeMs;
   return report;
+}
+
+/** Lots at the protection price or better; counted for the report alone, the decision has no use for it. */
+function depthAtWorstPrice(input: RouteInput, candidate: Candidate, result: CandidateResult): number {
+  if (candidate.market === null || result.priceTicks === 0) return 0;
+  return depthWithinCap(candidate.market, input.side, result.priceTicks, isDeepUsable(input, candidate));
 }
 
 export const BOOK_STATE_NAMES: Readonly<Record<BookState, RoutingBook["state"]>> = {

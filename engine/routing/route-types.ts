@@ -190,8 +190,6 @@ export class CandidateResult {
   priceTicks = 0;
   /** Was priceTicks moved by the venue's price band? */
   bandClamped = false;
-  /** Lots at priceTicks or better. */
-  depthWithinCapLots = 0;
   latencyPenaltyMilliBps = 0;
   bookState: BookState = BOOK_EMPTY;
   bookAgeMs = 0;
@@ -212,7 +210,6 @@ export class CandidateResult {
     this.priced = false;
     this.priceTicks = 0;
     this.bandClamped = false;
-    this.depthWithinCapLots = 0;
     this.latencyPenaltyMilliBps = 0;
     this.bookState = BOOK_EMPTY;
     this.bookAgeMs = 0;

@@ -1,0 +1,79 @@
+/**
+ * The sessions of one close. Opened from the request's credentials, closed at its end, whatever the end;
+ * the one exception is a session that was taken over for an order of unknown outcome.
+ */
+import type { RoutableVenue } from "../domain/venue.js";
+import type { AccountSession, VenueRoom } from "../ports.js";
+import type { KeyedHash } from "../storage/keyed-hash.js";
+import type { CloseRequest } from "./close-types.js";
+
+export type Rooms = ReadonlyMap<RoutableVenue, VenueRoom>;
+
+export interface OpenAccount {
+  readonly venue: RoutableVenue;
+  readonly room: VenueRoom;
+  readonly session: AccountSession;
+  /** Keyed hash of venue and account: for caches, intents and scopes. */
+  readonly accountHash: string;
+}
+
+export class CloseAccounts {
+  readonly #accounts = new Map<RoutableVenue, OpenAccount>();
+  readonly #problems = new Map<RoutableVenue, string>();
+  readonly #taken = new Set<RoutableVenue>();
+
+  /** Opens what the request gives for venues that have a room. With a preferred venue only that one. */
+  constructor(rooms: Rooms, request: CloseRequest, hash: KeyedHash) {
+    for (const [venue, room] of rooms) {
+      const raw = request.credentials[venue];
+      if (raw === undefined || raw === null) continue;
+      if (request.preferredExchange !== null && request.preferredExchange !== venue) continue;
+      const opened = room.openSession(raw);
+      if (opened.ok)
+        this.#accounts.set(venue, {
+          venue,
+          room,
+          session: opened.session,
+          accountHash: hash.hmacHex("account", [venue, opened.session.accountId]),
+        });
+      else this.#problems.set(venue, opened.problem);
+    }
+  }
+
+  get(venue: RoutableVenue): OpenAccount | null {
+    return this.#accounts.get(venue) ?? null;
+  }
+
+  /** What is wrong with the credentials given for the venue; null if nothing, or none were given. */
+  problem(venue: RoutableVenue): string | null {
+    return this.#problems.get(venue) ?? null;
+  }
+
+  all(): readonly OpenAccount[] {
+    return [...this.#accounts.values()];
+  }
+
+  /** Names these accounts together, in any order of the credentials; null without any. */
+  scopeHash(hash: KeyedHash): string | null {
+    const hashes = this.all().map((account) => account.accountHash);
+    return hashes.length === 0 ? null : hash.hmacHex("accounts", hashes.sort());
+  }
+
+  /** Hands the session over: the taker closes it. It stays readable here until then. */
+  take(venue: RoutableVenue): AccountSession | null {
+    const account = this.#accounts.get(venue);
+    if (account === undefined || this.#taken.has(venue)) return null;
+    this.#taken.add(venue);
+    return account.session;
+  }
+
+  isTaken(venue: RoutableVenue): boolean {
+    return this.#taken.has(venue);
+  }
+
+  closeAll(): void {
+    for (const account of this.#accounts.values()) {
+      if (!this.#taken.has(account.venue)) account.session.close();
+    }
+  }
+}

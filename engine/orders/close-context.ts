@@ -1,0 +1,61 @@
+/** What the parts of the close path share: ports, collaborators, bounds. Built once by the close service. */
+import type { Clock } from "../domain/clock.js";
+import type { Logger } from "../domain/logger.js";
+import type { StateStore } from "../storage/state-store.js";
+import type { KeyedHash } from "../storage/keyed-hash.js";
+import type { Background } from "./background.js";
+import type { CloseAccounts, Rooms } from "./close-accounts.js";
+import type { CloseRequest } from "./close-types.js";
+import type { CloseRouting } from "./close-routing.js";
+import type { ClientIdSource } from "./client-id.js";
+import type { Deadline } from "./deadline.js";
+import type { ExecutionRegistry } from "./execution-registry.js";
+import type { FeeCache } from "./fee-cache.js";
+import type { IdempotencyRecords, IdempotencyTicket } from "./idempotency.js";
+import type { IntentLog } from "./intent-log.js";
+import type { Resolver } from "./resolver.js";
+import type { RoutableVenue } from "../domain/venue.js";
+
+/** Live positions are waited for no longer than this (routing design, 1.1). */
+export const POSITIONS_DEADLINE_MS = 800;
+/** A durable write that takes longer counts as failed: nothing is sent. */
+export const STORE_TIMEOUT_MS = 2_000;
+/** Orders one close may try, all venues and clamps together. */
+export const MAX_ATTEMPTS = 4;
+/** Below this much time left no further order is started. */
+export const MIN_RETRY_MS = 50;
+/** A request that has little time left still gives its order this long to be answered: an unknown outcome is dearer. */
+export const MIN_SEND_TIMEOUT_MS = 250;
+/** However long the caller's deadline, one order is answered within this or its outcome is unknown. */
+export const MAX_SEND_TIMEOUT_MS = 10_000;
+/** A room signs an order for its send timeout, but never for less than this. */
+export const MIN_ORDER_VALIDITY_MS = 3_000;
+/** What rooms add to the end of an order's validity for clocks and block time. */
+export const DEFAULT_VALIDITY_MARGIN_MS = 5_000;
+
+export interface CloseParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly rooms: Rooms;
+  readonly store: StateStore;
+  readonly hash: KeyedHash;
+  readonly routing: CloseRouting;
+  readonly clientIds: ClientIdSource;
+  readonly intents: IntentLog;
+  readonly idempotency: IdempotencyRecords;
+  readonly registry: ExecutionRegistry;
+  readonly resolver: Resolver;
+  readonly feeCache: FeeCache;
+  readonly validityMarginMs: Readonly<Partial<Record<RoutableVenue, number>>>;
+  readonly background: Background;
+}
+
+/** One request on its way. */
+export interface CloseFlight {
+  readonly request: CloseRequest;
+  readonly accounts: CloseAccounts;
+  readonly ticket: IdempotencyTicket | null;
+  readonly deadline: Deadline;
+  /** Texts to blank in whatever a venue says. */
+  readonly secrets: readonly string[];
+}

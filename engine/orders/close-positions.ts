@@ -1,0 +1,120 @@
+/**
+ * What a close reads of its accounts before it decides: live positions, all venues at once, and fee rates
+ * where the cache has none.
+ *
+ * Invariant: a read that fails or misses the deadline is "not known", never "flat".
+ */
+import type { Clock } from "../domain/clock.js";
+import type { Instrument } from "../domain/instrument.js";
+import type { Direction, PositionSide } from "../domain/order.js";
+import type { FeeRates, VenuePosition } from "../domain/position.js";
+import type { RoutableVenue } from "../domain/venue.js";
+import type { ReadFailure } from "../ports.js";
+import type { OpenAccount } from "./close-accounts.js";
+import { within } from "./deadline.js";
+import type { FeeCache } from "./fee-cache.js";
+
+export interface AccountReading {
+  readonly account: OpenAccount;
+  readonly instrument: Instrument;
+  /** Null: not known. */
+  readonly positions: readonly VenuePosition[] | null;
+  readonly failure: ReadFailure | null;
+  readonly retryAfterMs: number | null;
+  readonly source: "stream" | "venue";
+  /** Null: not known in time; the instrument's default applies. */
+  readonly fees: FeeRates | null;
+}
+
+/** Reads all accounts that list the symbol; resolves by the deadline at the latest. */
+export async function readAccounts(
+  clock: Clock,
+  accounts: readonly OpenAccount[],
+  symbol: string,
+  direction: Direction,
+  feeCache: FeeCache,
+  deadlineMs: number,
+): Promise<Map<RoutableVenue, AccountReading>> {
+  const listed = accounts.flatMap((account) => {
+    const instrument = account.room.markets.get(symbol)?.instrument;
+    return instrument === undefined ? [] : [{ account, instrument }];
+  });
+  const startNs = clock.monoNs();
+  const feeReads = listed.map(({ account, instrument }) => startFeeRead(account, instrument, feeCache, deadlineMs));
+  const readings = await Promise.all(
+    listed.map(({ account, instrument }) => readPositions(clock, account, instrument, deadlineMs)),
+  );
+  // Fees decide between venues; with one holder there is nothing to decide, and they are not waited for.
+  const holders = readings.filter((reading) => reading.positions?.some((position) => position.direction === direction));
+  if (holders.length > 1) {
+    const leftMs = deadlineMs - (clock.monoNs() - startNs) / 1e6;
+    const pending = feeReads.filter((read) => read !== null);
+    if (pending.length > 0 && leftMs > 0) await within(clock, Promise.all(pending), leftMs);
+  }
+  return new Map(
+    readings.map((reading) => [
+      reading.account.venue,
+      { ...reading, fees: feeCache.get(feeKey(reading.account, reading.instrument)) },
+    ]),
+  );
+}
+
+/** One account's positions in one contract. */
+export async function readPositions(
+  clock: Clock,
+  account: OpenAccount,
+  instrument: Instrument,
+  timeoutMs: number,
+): Promise<AccountReading> {
+  const unknown = { account, instrument, positions: null, retryAfterMs: null, source: "venue", fees: null } as const;
+  // The room has the same deadline; the outer wait holds even if it should not keep it.
+  const read = await within(
+    clock,
+    account.room.reader.readPositions(account.session, instrument, { timeoutMs, lane: "exit" }),
+    timeoutMs,
+  );
+  if (!read.done) return { ...unknown, failure: "TIMEOUT" };
+  if (!read.value.ok) return { ...unknown, failure: read.value.code, retryAfterMs: read.value.retryAfterMs };
+  const positions = read.value.value.filter(
+    (position) => position.nativeSymbol === instrument.nativeSymbol && position.qtyLots > 0,
+  );
+  return { ...unknown, positions, failure: null, source: read.value.source };
+}
+
+/** Open lots in one direction; both hedge sides may be held at once. */
+export function openLots(positions: readonly VenuePosition[], direction: Direction): number {
+  let qtyLots = 0;
+  for (const position of positions) if (position.direction === direction) qtyLots += position.qtyLots;
+  return qtyLots;
+}
+
+export function heldPosition(positions: readonly VenuePosition[], direction: Direction): VenuePosition | null {
+  return positions.find((position) => position.direction === direction) ?? null;
+}
+
+/** The side an order names to close `direction`: BOTH on one-way accounts. */
+export function positionSideOf(positions: readonly VenuePosition[], direction: Direction): PositionSide {
+  return heldPosition(positions, direction)?.positionSide ?? "BOTH";
+}
+
+/** Null when the cache has the rates. The read fills the cache also when nobody waits for it any more. */
+function startFeeRead(
+  account: OpenAccount,
+  instrument: Instrument,
+  feeCache: FeeCache,
+  timeoutMs: number,
+): Promise<void> | null {
+  const key = feeKey(account, instrument);
+  if (feeCache.get(key) !== null) return null;
+  return account.room.reader.readFeeRates(account.session, instrument, { timeoutMs, lane: "read" }).then(
+    (read) => {
+      if (read.ok) feeCache.set(key, read.value);
+    },
+    // A fee rate that cannot be had is replaced by the default; it never fails a close.
+    () => {},
+  );
+}
+
+function feeKey(account: OpenAccount, instrument: Instrument): string {
+  return `${account.accountHash}|${instrument.nativeSymbol}`;
+}

@@ -1,0 +1,73 @@
+/**
+ * A request whose record says RUNNING or UNKNOWN: what became of its order is asked of the venue, with the
+ * caller's own credentials, before anything else.
+ *
+ * Invariant: nothing new is sent unless each order of the run is known, by the venue's word or by proof, to have
+ * ended or never to have been placed.
+ */
+import { delay } from "../domain/clock.js";
+import type { CloseFlight, CloseParts } from "./close-context.js";
+import { unsettledAttempt, type Attempt, type CloseRun } from "./close-run.js";
+import { applyResolution } from "./close-send.js";
+import { FIRST_POLL_DELAY_MS, lookUpOrder, type LookUp, type UnknownOrder } from "./resolver.js";
+
+/** FOUND: every order is known, the last one by its record at the venue. NOT_PLACED: the last one was proven never placed. STILL_UNKNOWN otherwise. */
+export type RecoveryEnd = "FOUND" | "NOT_PLACED" | "STILL_UNKNOWN";
+
+/** `waitForProof`: poll until the deadline; otherwise look once. */
+export async function recoverRun(
+  parts: CloseParts,
+  flight: CloseFlight,
+  run: CloseRun,
+  waitForProof: boolean,
+): Promise<RecoveryEnd> {
+  let end: RecoveryEnd = "FOUND";
+  for (let attempt = unsettledAttempt(run); attempt !== null; attempt = unsettledAttempt(run)) {
+    // The process that knew more is gone: from here on it is an order of unknown outcome.
+    if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
+    const order = unknownOrderOf(parts, run, attempt);
+    const account = flight.accounts.get(attempt.venue);
+    if (order === null || account === null || parts.resolver.isActive(attempt.clientIdHex)) return "STILL_UNKNOWN";
+    const look = await pollUntilKnown(parts, flight, order, waitForProof);
+    if (look.kind === "open") return "STILL_UNKNOWN";
+    applyResolution(parts, attempt, look);
+    end = look.kind === "found" ? "FOUND" : "NOT_PLACED";
+  }
+  return end;
+}
+
+async function pollUntilKnown(
+  parts: CloseParts,
+  flight: CloseFlight,
+  order: UnknownOrder,
+  waitForProof: boolean,
+): Promise<LookUp> {
+  const account = flight.accounts.get(order.room.venue);
+  if (account === null) return { kind: "open", order: null, answered: false };
+  for (let delayMs = FIRST_POLL_DELAY_MS; ; delayMs *= 2) {
+    const look = await lookUpOrder(
+      parts.clock,
+      order,
+      account.session,
+      Math.max(FIRST_POLL_DELAY_MS, flight.deadline.leftMs()),
+    );
+    if (look.kind !== "open" || !waitForProof) return look;
+    const leftMs = flight.deadline.leftMs();
+    if (leftMs <= 0) return look;
+    await delay(parts.clock, Math.min(delayMs, leftMs));
+  }
+}
+
+function unknownOrderOf(parts: CloseParts, run: CloseRun, attempt: Attempt): UnknownOrder | null {
+  const room = parts.rooms.get(attempt.venue);
+  const instrument = room?.markets.get(run.symbol)?.instrument;
+  if (room === undefined || instrument === undefined) return null;
+  return {
+    routeId: run.routeId,
+    room,
+    instrument,
+    clientIdHex: attempt.clientIdHex,
+    notPlacedAfterMs: attempt.notPlacedAfterMs,
+    mayRest: attempt.timeInForce === "GTC",
+  };
+}

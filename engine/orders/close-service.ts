@@ -1,0 +1,180 @@
+/**
+ * The close path: one request in, one position reduced at the best exit, one reply out.
+ *
+ *   sessions → idempotency → live positions and fees → route → intent durable → send → outcome → reply
+ *
+ * Invariants: no order without explicit side and reduceOnly; filled ≤ submitted ≤ requested ≤ position; an unknown
+ * outcome is never re-sent, re-routed or reported as failed; one idempotency key, one execution, across crashes;
+ * every session is closed at the end of the request or of the resolution of its order.
+ *
+ * Bounds: MAX_IN_FLIGHT closes (beyond: OVERLOADED); what each part bounds is said there.
+ */
+import type { Clock } from "../domain/clock.js";
+import type { ErrorCode } from "../domain/errors.js";
+import type { Logger } from "../domain/logger.js";
+import type { RoutableVenue } from "../domain/venue.js";
+import type { RoutingReport } from "../routing/report.js";
+import type { KeyedHash, RandomIds } from "../storage/keyed-hash.js";
+import type { StateStore } from "../storage/state-store.js";
+import { Background } from "./background.js";
+import { createClientIdSource } from "./client-id.js";
+import type { Rooms } from "./close-accounts.js";
+import { CloseConclusion, type ResolvedListener } from "./close-conclude.js";
+import type { CloseParts } from "./close-context.js";
+import { quoteOf } from "./close-quote.js";
+import { buildCloseData } from "./close-reply.js";
+import { CloseRequests, unlistedSymbol } from "./close-request.js";
+import { CloseRouting, DEFAULT_ROUTING_SETTINGS, type QuoteRequest, type RoutingSettings } from "./close-routing.js";
+import type { CloseContext, CloseData, CloseRequest, CloseResult, Quote } from "./close-types.js";
+import { Deadline, within } from "./deadline.js";
+import type { DecisionSink } from "./decision-event.js";
+import { ExecutionRegistry, type UnknownExecution } from "./execution-registry.js";
+import { FeeCache } from "./fee-cache.js";
+import { IdempotencyRecords } from "./idempotency.js";
+import { IntentLog } from "./intent-log.js";
+import { Resolver, type ResolverCounts } from "./resolver.js";
+import { mintRouteId } from "./route-ids.js";
+
+export const MAX_IN_FLIGHT = 2_000;
+
+export interface CloseServiceOptions {
+  readonly rooms: Rooms;
+  readonly store: StateStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly hash: KeyedHash;
+  readonly randomIds: RandomIds;
+  readonly onDecision?: DecisionSink;
+  readonly routing?: RoutingSettings;
+  /** What a venue's room adds to the validity of its orders; see DEFAULT_VALIDITY_MARGIN_MS. */
+  readonly validityMarginMs?: Readonly<Partial<Record<RoutableVenue, number>>>;
+  readonly maxInFlight?: number;
+  readonly maxUnresolved?: number;
+  /** For a store that several services share: is the service of that boot still at work? */
+  readonly isBootAlive?: (bootId: string) => boolean;
+}
+
+export interface CloseServiceStatus {
+  readonly inFlight: number;
+  readonly draining: boolean;
+  readonly unknownCount: number;
+  readonly unknown: readonly UnknownExecution[];
+  readonly resolver: ResolverCounts;
+}
+
+export type QuoteResult =
+  | { readonly ok: true; readonly routing: RoutingReport; readonly quote: Quote }
+  | { readonly ok: false; readonly code: ErrorCode; readonly details: Readonly<Record<string, unknown>> };
+
+export class CloseService {
+  readonly #parts: CloseParts;
+  readonly #conclusion: CloseConclusion;
+  readonly #requests: CloseRequests;
+  readonly #randomIds: RandomIds;
+  readonly #maxInFlight: number;
+  readonly #flights = new Set<Promise<CloseResult>>();
+  #draining = false;
+
+  constructor(options: CloseServiceOptions) {
+    const { clock, store, hash, logger, rooms, randomIds } = options;
+    const isBootAlive = options.isBootAlive ?? (() => false);
+    this.#parts = {
+      clock,
+      logger,
+      rooms,
+      store,
+      hash,
+      routing: new CloseRouting(rooms, clock, options.routing ?? DEFAULT_ROUTING_SETTINGS),
+      clientIds: createClientIdSource(hash, randomIds),
+      intents: new IntentLog(store, clock, logger),
+      idempotency: new IdempotencyRecords({ store, hash, clock, bootId: randomIds.randomHex128(), isBootAlive }),
+      registry: new ExecutionRegistry(store, clock),
+      resolver: new Resolver(clock, logger, options.maxUnresolved),
+      feeCache: new FeeCache(clock),
+      validityMarginMs: options.validityMarginMs ?? {},
+      background: new Background(clock, logger),
+    };
+    this.#conclusion = new CloseConclusion(this.#parts, options.onDecision ?? (() => {}));
+    this.#requests = new CloseRequests(this.#parts, this.#conclusion, randomIds);
+    this.#randomIds = randomIds;
+    this.#maxInFlight = options.maxInFlight ?? MAX_IN_FLIGHT;
+  }
+
+  /** Before the first close: lists orders that an earlier start may have left, and begins the sweeps. */
+  async start(): Promise<void> {
+    const { intents, registry, idempotency, clock, rooms, background } = this.#parts;
+    for (const intent of await intents.listOpen()) {
+      registry.markUnknown({
+        routeId: intent.routeId,
+        venue: intent.venue,
+        symbol: intent.symbol,
+        venueClientOrderId:
+          rooms.get(intent.venue)?.orders.venueClientOrderId(intent.clientIdHex) ?? intent.clientIdHex,
+        sinceMs: intent.createdAtMs,
+        fromEarlierStart: true,
+      });
+      const run = intent.idempotencyRecord === null ? null : await idempotency.readRun(intent.idempotencyRecord);
+      if (run !== null && run.routeId === intent.routeId) registry.remember(buildCloseData(run, clock.wallMs()));
+    }
+    background.startSweeps([idempotency, intents, registry]);
+  }
+
+  /** Never rejects for what a caller, a venue or the store does. */
+  async close(request: CloseRequest, context: CloseContext): Promise<CloseResult> {
+    if (this.#draining) return { ok: false, code: "SHUTTING_DOWN", details: {}, replayed: false };
+    if (this.#flights.size >= this.#maxInFlight) return { ok: false, code: "OVERLOADED", details: {}, replayed: false };
+    const flight = this.#requests.run(request, context);
+    this.#flights.add(flight);
+    try {
+      return await flight;
+    } finally {
+      this.#flights.delete(flight);
+    }
+  }
+
+  /** Public dry run: books only. */
+  quote(request: QuoteRequest): QuoteResult {
+    const { clock, routing, rooms } = this.#parts;
+    const unlisted = unlistedSymbol(rooms, request.symbol);
+    if (unlisted !== null) return { ok: false, code: "UNKNOWN_SYMBOL", details: unlisted };
+    const nowMs = clock.wallMs();
+    const answer = routing.routeQuote(request, mintRouteId("rt", nowMs, this.#randomIds));
+    if (!answer.ok) return { ok: false, code: answer.code, details: answer.details };
+    const quote = quoteOf(answer.routed, request.side, nowMs, this.#randomIds);
+    return { ok: true, routing: answer.routed.report, quote };
+  }
+
+  /** Current state of a close; null: not known (any more). Rejects with STORE_UNAVAILABLE. */
+  execution(routeId: string): Promise<CloseData | null> {
+    return this.#parts.registry.get(routeId);
+  }
+
+  status(): CloseServiceStatus {
+    const { registry, resolver } = this.#parts;
+    return {
+      inFlight: this.#flights.size,
+      draining: this.#draining,
+      unknownCount: registry.unknownCount,
+      unknown: registry.listUnknown(),
+      resolver: resolver.counts(),
+    };
+  }
+
+  /** Called when an order of unknown outcome found its end after the reply. Returns the function that ends it. */
+  onResolved(listener: ResolvedListener): () => void {
+    return this.#conclusion.onResolved(listener);
+  }
+
+  /** Refuses new closes, lets running ones end, gives the resolver a last look, and waits for writes; at most `timeoutMs`. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#draining = true;
+    const { clock, resolver, background } = this.#parts;
+    const deadline = new Deadline(clock, timeoutMs);
+    background.stopSweeps();
+    await within(clock, Promise.all(this.#flights), deadline.leftMs());
+    await within(clock, resolver.stop(), deadline.leftMs());
+    while (background.size > 0 && deadline.leftMs() > 0) {
+      await within(clock, background.settled(), deadline.leftMs());
+    }
+  }
+}

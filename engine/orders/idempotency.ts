@@ -1,0 +1,290 @@
+/**
+ * One request body, one execution per Idempotency-Key, also across crashes.
+ *
+ * A record is RUNNING (written in the same batch as the first intent, so it exists exactly when an order may
+ * exist) or DONE (the reply is stored). A request that ends before any order was sent leaves no record: a
+ * retry runs anew. A RUNNING record whose owner is not at work on it any more belongs to a crash: the
+ * caller recovers it from the run inside, by looking the order up.
+ *
+ * Stored are keyed hashes only: of scope and key (the record's name) and of the raw body (its fingerprint).
+ * Bounds: one in-memory guard per request in flight (the close service bounds those); records live RETENTION_MS.
+ */
+import type { Clock } from "../domain/clock.js";
+import { ServiceError } from "../domain/errors.js";
+import type { KeyedHash } from "../storage/keyed-hash.js";
+import { decodeJson, encodeJson, type StateBatch, type StateStore, type StateWrite } from "../storage/state-store.js";
+import type { CloseResult } from "./close-types.js";
+import { decodeRun, encodeRun, type CloseRun } from "./close-run.js";
+import { expiringRemovals, expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
+
+const NAMESPACE = "idempotency";
+export const RETENTION_MS = 24 * 3_600_000;
+const MAX_UPDATE_TRIES = 5;
+
+export interface IdempotencyScope {
+  /** Distinguishes callers: "key:<API key id>" or "accounts:<keyed hash>". */
+  readonly scope: string;
+  readonly key: string;
+}
+
+interface StoredRecord {
+  readonly state: "RUNNING" | "DONE";
+  readonly fingerprint: string;
+  /** Which start of the service wrote it. */
+  readonly bootId: string;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+  /** encodeRun; the latest state of the run. */
+  readonly run: string;
+  /** DONE only. */
+  readonly result: CloseResult | null;
+}
+
+export type IdempotencyBegin =
+  | { readonly kind: "fresh"; readonly ticket: IdempotencyTicket }
+  /** The stored reply. `run` lets a reply of unknown outcome be brought up to date; `ticket` is null while another request still holds the key. */
+  | {
+      readonly kind: "replay";
+      readonly ticket: IdempotencyTicket | null;
+      readonly result: CloseResult;
+      readonly run: CloseRun;
+    }
+  | { readonly kind: "recover"; readonly ticket: IdempotencyTicket; readonly run: CloseRun }
+  | { readonly kind: "refused"; readonly code: "IDEMPOTENCY_MISMATCH" | "IDEMPOTENCY_IN_PROGRESS" };
+
+export interface IdempotencyOptions {
+  readonly store: StateStore;
+  readonly hash: KeyedHash;
+  readonly clock: Clock;
+  /** New at each start of the service. */
+  readonly bootId: string;
+  /**
+   * Is the service that wrote a RUNNING record still at work? With a store of one owner only our own boot lives; with a
+   * shared store the shell passes a real check.
+   */
+  readonly isBootAlive?: (bootId: string) => boolean;
+}
+
+export class IdempotencyRecords {
+  readonly #store: StateStore;
+  readonly #hash: KeyedHash;
+  readonly #clock: Clock;
+  readonly #bootId: string;
+  readonly #isBootAlive: (bootId: string) => boolean;
+  readonly #running = new Map<string, IdempotencyTicket>();
+
+  constructor(options: IdempotencyOptions) {
+    this.#store = options.store;
+    this.#hash = options.hash;
+    this.#clock = options.clock;
+    this.#bootId = options.bootId;
+    this.#isBootAlive = options.isBootAlive ?? (() => false);
+  }
+
+  /** Takes the key for this request, or says why not. A ticket must be ended by `release`, or by `complete`. Rejects with STORE_UNAVAILABLE. */
+  async begin(scope: IdempotencyScope, rawBody: Uint8Array): Promise<IdempotencyBegin> {
+    const recordKey = this.#hash.hmacHex("idempotency-record", [scope.scope, scope.key]);
+    const fingerprint = this.#hash.hmacHex("idempotency-body", [rawBody]);
+    const other = this.#running.get(recordKey);
+    if (other !== undefined) {
+      if (other.fingerprint !== fingerprint) return { kind: "refused", code: "IDEMPOTENCY_MISMATCH" };
+      const done = other.finished;
+      if (done === null) return { kind: "refused", code: "IDEMPOTENCY_IN_PROGRESS" };
+      return { kind: "replay", ticket: null, result: done.result, run: done.run };
+    }
+    // Taken before the first await: the guard against a second request that arrives during the read below.
+    const ticket = new IdempotencyTicket(scope, recordKey, fingerprint);
+    this.#running.set(recordKey, ticket);
+    let keep = false;
+    try {
+      const row = await this.#store.get(NAMESPACE, recordKey);
+      if (row === null) {
+        keep = true;
+        return { kind: "fresh", ticket };
+      }
+      const record = decodeRecord(row);
+      if (record.expiresAtMs <= this.#clock.wallMs()) {
+        ticket.replaces = { row, expiresAtMs: record.expiresAtMs };
+        keep = true;
+        return { kind: "fresh", ticket };
+      }
+      if (record.fingerprint !== fingerprint) return { kind: "refused", code: "IDEMPOTENCY_MISMATCH" };
+      if (record.state === "RUNNING" && record.bootId !== this.#bootId && this.#isBootAlive(record.bootId)) {
+        return { kind: "refused", code: "IDEMPOTENCY_IN_PROGRESS" };
+      }
+      keep = true;
+      ticket.stored = { row, createdAtMs: record.createdAtMs, expiresAtMs: record.expiresAtMs };
+      const run = decodeRun(record.run);
+      if (record.state === "DONE" && record.result !== null)
+        return { kind: "replay", ticket, result: record.result, run };
+      return { kind: "recover", ticket, run };
+    } finally {
+      if (!keep) this.#running.delete(recordKey);
+    }
+  }
+
+  /**
+   * The rows that make the run durable as RUNNING, to be committed in one batch with the intent. The condition fails
+   * when another service took the key meanwhile. Call `committed` with the row once it is durable.
+   */
+  runningRows(ticket: IdempotencyTicket, run: CloseRun): { readonly batch: StateBatch; readonly row: StoredTicketRow } {
+    ticket.mayBeStored = true;
+    const nowMs = this.#clock.wallMs();
+    const createdAtMs = ticket.stored?.createdAtMs ?? nowMs;
+    const expiresAtMs = ticket.stored?.expiresAtMs ?? nowMs + RETENTION_MS;
+    const row = this.#encode("RUNNING", ticket, run, null, createdAtMs, expiresAtMs);
+    const replaced = ticket.replaces;
+    const expected = ticket.stored?.row ?? replaced?.row ?? null;
+    const writes: StateWrite[] = [
+      // Before the put: the expired record's index row would otherwise take the new record with it.
+      ...(replaced === null ? [] : expiringRemovals(NAMESPACE, ticket.recordKey, replaced.expiresAtMs)),
+      ...expiringWrites(NAMESPACE, ticket.recordKey, row, expiresAtMs),
+    ];
+    return {
+      batch: { conditions: [{ namespace: NAMESPACE, key: ticket.recordKey, expected }], writes },
+      row: { row, createdAtMs, expiresAtMs },
+    };
+  }
+
+  /** The RUNNING rows are durable. */
+  committed(ticket: IdempotencyTicket, row: StoredTicketRow): void {
+    ticket.stored = row;
+    ticket.replaces = null;
+  }
+
+  /**
+   * The reply is known: stores it and frees the key. Until it is durable a same request is answered from memory.
+   * A failed write leaves the RUNNING record, from which the next request recovers. Never rejects; false: not stored.
+   */
+  async complete(ticket: IdempotencyTicket, run: CloseRun, result: CloseResult): Promise<boolean> {
+    ticket.isEnding = true;
+    const stored = ticket.stored;
+    // No order of it was sent, so a retry may run anew.
+    if (stored === null) {
+      this.release(ticket);
+      return true;
+    }
+    ticket.finished = { run, result };
+    const row = this.#encode("DONE", ticket, run, result, stored.createdAtMs, stored.expiresAtMs);
+    try {
+      // Unconditional: the key is ours, and a write of ours that timed out before may still be ahead in the queue.
+      await this.#store.put(NAMESPACE, ticket.recordKey, row);
+      return true;
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === "STORE_UNAVAILABLE") return false;
+      throw error;
+    } finally {
+      this.release(ticket);
+    }
+  }
+
+  /** Brings a stored reply of unknown outcome up to date after its order was resolved. */
+  async update(recordKey: string, run: CloseRun, result: CloseResult): Promise<void> {
+    // The first reply's own write may still be on its way: then the comparison fails once, behind it.
+    for (let tries = 0; tries < MAX_UPDATE_TRIES; tries++) {
+      const row = await this.#store.get(NAMESPACE, recordKey);
+      if (row === null) return;
+      const record = decodeRecord(row);
+      if (decodeRun(record.run).routeId !== run.routeId) return;
+      const next: StoredRecord = { ...record, state: "DONE", run: encodeRun(run), result };
+      if (await this.#store.compareAndSet(NAMESPACE, recordKey, row, encodeJson(next))) return;
+    }
+  }
+
+  /**
+   * The first batch did not become durable in time, so nothing was sent: takes back what may land late. The writes
+   * queue behind it. `extra`: rows of others that belong to it.
+   */
+  async abandon(ticket: IdempotencyTicket, extra: readonly StateWrite[]): Promise<void> {
+    ticket.isEnding = true;
+    try {
+      if (ticket.mayBeStored && ticket.stored === null)
+        await this.#store.commit({ writes: [{ namespace: NAMESPACE, key: ticket.recordKey, value: null }, ...extra] });
+    } finally {
+      this.release(ticket);
+    }
+  }
+
+  /** The record is durable, but none of its orders ever left this machine: a retry runs anew. */
+  async discard(ticket: IdempotencyTicket): Promise<void> {
+    ticket.isEnding = true;
+    try {
+      if (ticket.mayBeStored) await this.#store.remove(NAMESPACE, ticket.recordKey);
+    } finally {
+      this.release(ticket);
+    }
+  }
+
+  /** The run inside a record, for the listing at start; null if it is gone. */
+  async readRun(recordKey: string): Promise<CloseRun | null> {
+    const row = await this.#store.get(NAMESPACE, recordKey);
+    return row === null ? null : decodeRun(decodeRecord(row).run);
+  }
+
+  /** Frees the key without storing a reply. */
+  release(ticket: IdempotencyTicket): void {
+    if (this.#running.get(ticket.recordKey) === ticket) this.#running.delete(ticket.recordKey);
+  }
+
+  get runningCount(): number {
+    return this.#running.size;
+  }
+
+  /** One bounded round; true when there may be more to do. */
+  async sweep(): Promise<boolean> {
+    return (await sweepExpired(this.#store, NAMESPACE, this.#clock.wallMs())) === SWEEP_MAX_ROWS;
+  }
+
+  #encode(
+    state: StoredRecord["state"],
+    ticket: IdempotencyTicket,
+    run: CloseRun,
+    result: CloseResult | null,
+    createdAtMs: number,
+    expiresAtMs: number,
+  ): Uint8Array {
+    const record: StoredRecord = {
+      state,
+      fingerprint: ticket.fingerprint,
+      bootId: this.#bootId,
+      createdAtMs,
+      expiresAtMs,
+      run: encodeRun(run),
+      result,
+    };
+    return encodeJson(record);
+  }
+}
+
+export interface StoredTicketRow {
+  readonly row: Uint8Array;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+/** One request's hold on its key. */
+export class IdempotencyTicket {
+  readonly scope: IdempotencyScope;
+  readonly recordKey: string;
+  readonly fingerprint: string;
+  /** The record as it stands in the store; null while there is none. */
+  stored: StoredTicketRow | null = null;
+  /** Its last write is under way and frees the key when it ends. */
+  isEnding = false;
+  /** A batch with its rows was handed to the store, whatever became of it. */
+  mayBeStored = false;
+  /** An expired record that the new one takes the place of. */
+  replaces: { readonly row: Uint8Array; readonly expiresAtMs: number } | null = null;
+  /** Set when the reply is known and not durable yet. */
+  finished: { readonly run: CloseRun; readonly result: CloseResult } | null = null;
+
+  constructor(scope: IdempotencyScope, recordKey: string, fingerprint: string) {
+    this.scope = scope;
+    this.recordKey = recordKey;
+    this.fingerprint = fingerprint;
+  }
+}
+
+function decodeRecord(row: Uint8Array): StoredRecord {
+  return decodeJson(row) as StoredRecord;
+}

@@ -1,0 +1,136 @@
+/**
+ * What may have been sent. One record per order is durable before its request leaves (the only durable
+ * wait of the send path), and is settled after. An open record at start means: this order may exist.
+ *
+ * Invariant: no order leaves without an open intent that names its client id. Records hold a keyed hash of
+ * the account, never the account or a credential.
+ *
+ * Bounds: settled records live SETTLED_RETENTION_MS; an open one that nobody could settle is given up, with a
+ * warning, after OPEN_RETENTION_MS. `listOpen` reads at most `limit`.
+ */
+import type { Clock } from "../domain/clock.js";
+import type { Logger } from "../domain/logger.js";
+import type { OrderType, PositionSide, Side, TimeInForce } from "../domain/order.js";
+import { isRoutableVenue, type RoutableVenue } from "../domain/venue.js";
+import {
+  decodeJson,
+  encodeJson,
+  MAX_SCAN_ROWS,
+  type StateRow,
+  type StateStore,
+  type StateWrite,
+} from "../storage/state-store.js";
+import { expiringWrites, SWEEP_MAX_ROWS, sweepExpired, timeText } from "./expiring-rows.js";
+
+const OPEN = "intent-open";
+const SETTLED = "intent-settled";
+export const SETTLED_RETENTION_MS = 24 * 3_600_000;
+export const OPEN_RETENTION_MS = 7 * 24 * 3_600_000;
+
+export interface OrderIntent {
+  readonly clientIdHex: string;
+  readonly accountHash: string;
+  readonly venue: RoutableVenue;
+  readonly symbol: string;
+  readonly nativeSymbol: string;
+  readonly side: Side;
+  readonly positionSide: PositionSide;
+  readonly type: OrderType;
+  readonly timeInForce: TimeInForce;
+  readonly reduceOnly: boolean;
+  readonly qtyLots: number;
+  readonly priceTicks: number;
+  /** Upper bound, wall ms, after which the venue can no longer accept the request; an unknown outcome may tighten it. */
+  readonly notPlacedAfterMs: number;
+  readonly routeId: string;
+  /** Key of the idempotency record, null without one. */
+  readonly idempotencyRecord: string | null;
+  readonly leg: number;
+  readonly attempt: number;
+  readonly createdAtMs: number;
+}
+
+/** Names an intent. */
+export type IntentRef = Pick<OrderIntent, "clientIdHex" | "createdAtMs">;
+
+export type IntentOutcome = "CONFIRMED" | "REJECTED" | "NOT_PLACED" | "NOT_SENT";
+
+export class IntentLog {
+  readonly #store: StateStore;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+
+  constructor(store: StateStore, clock: Clock, logger: Logger) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  /** The writes that open the intent; the caller commits them, in one batch with its own rows, before it sends. */
+  openWrites(intent: OrderIntent): StateWrite[] {
+    return [{ namespace: OPEN, key: openKey(intent), value: encodeJson(intent) }];
+  }
+
+  /** After the send, off the reply's path. A lost settlement leaves an open intent, which is safe: it is looked up again. */
+  async settle(ref: IntentRef, outcome: IntentOutcome): Promise<void> {
+    const row = await this.#store.get(OPEN, openKey(ref));
+    if (row === null) return;
+    const nowMs = this.#clock.wallMs();
+    const settled = encodeJson({ ...(decodeJson(row) as OrderIntent), outcome, settledAtMs: nowMs });
+    await this.#store.commit({
+      writes: [
+        ...this.dropWrites(ref),
+        ...expiringWrites(SETTLED, ref.clientIdHex, settled, nowMs + SETTLED_RETENTION_MS),
+      ],
+    });
+  }
+
+  /** The writes that take back an intent whose order was never sent. */
+  dropWrites(ref: IntentRef): StateWrite[] {
+    return [{ namespace: OPEN, key: openKey(ref), value: null }];
+  }
+
+  /** Intents without outcome, oldest first: these orders may exist. */
+  async listOpen(limit = MAX_SCAN_ROWS): Promise<OrderIntent[]> {
+    const rows = await this.#store.scan(OPEN, { prefix: "", limit: Math.min(limit, MAX_SCAN_ROWS) });
+    return rows.flatMap((row) => this.#decode(row));
+  }
+
+  /** One bounded round; true when there may be more to do. */
+  async sweep(): Promise<boolean> {
+    const nowMs = this.#clock.wallMs();
+    const swept = await sweepExpired(this.#store, SETTLED, nowMs);
+    const oldest = await this.#store.scan(OPEN, { prefix: "", limit: SWEEP_MAX_ROWS });
+    const given = oldest.filter((row) => row.key < timeText(nowMs - OPEN_RETENTION_MS));
+    if (given.length > 0) {
+      this.#logger.warn("intents_given_up", { count: given.length });
+      await this.#store.commit({ writes: given.map((row) => ({ namespace: OPEN, key: row.key, value: null })) });
+    }
+    return swept === SWEEP_MAX_ROWS || given.length === SWEEP_MAX_ROWS;
+  }
+
+  #decode(row: StateRow): OrderIntent[] {
+    const value = decodeJson(row.value);
+    if (isIntent(value)) return [value];
+    this.#logger.error("intent_damaged", { key: row.key });
+    return [];
+  }
+}
+
+/** Time first, so that a listing is oldest first and giving up reads only the oldest. */
+function openKey(intent: IntentRef): string {
+  return `${timeText(intent.createdAtMs)}|${intent.clientIdHex}`;
+}
+
+/** The fields that look-ups act on; the row was written by this program. */
+function isIntent(value: unknown): value is OrderIntent {
+  if (typeof value !== "object" || value === null) return false;
+  const { clientIdHex, venue, routeId, notPlacedAfterMs } = value as Record<string, unknown>;
+  return (
+    typeof clientIdHex === "string" &&
+    typeof venue === "string" &&
+    isRoutableVenue(venue) &&
+    typeof routeId === "string" &&
+    typeof notPlacedAfterMs === "number"
+  );
+}

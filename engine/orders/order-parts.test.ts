@@ -1,0 +1,223 @@
+/** The small parts of the close path, each against its own promise. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { VirtualClock } from "../domain/virtual-clock.js";
+import { createKeyedHash, cryptoRandomIds } from "../storage/server-secret.js";
+import { createMemoryStore } from "../storage/test/memory-store.js";
+import { createClientIdSource } from "./client-id.js";
+import type { CloseData } from "./close-types.js";
+import { Deadline, within } from "./deadline.js";
+import { ExecutionRegistry, MAX_UNKNOWN_LISTED, type UnknownExecution } from "./execution-registry.js";
+import { expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
+import { FEE_CACHE_TTL_MS, FeeCache } from "./fee-cache.js";
+import { createNonceReservations } from "./nonce-reservations.js";
+import { collectSecrets, MAX_VENUE_TEXT_CHARS, redactVenueText } from "./redact.js";
+import { mintRouteId } from "./route-ids.js";
+import { Life } from "./test/life.js";
+
+const hash = createKeyedHash(new Uint8Array(32).fill(3));
+
+describe("client ids", () => {
+  const ids = createClientIdSource(hash, cryptoRandomIds);
+  const scope = { scope: "key:pk_1", key: "k" };
+
+  it("are the same for the same request and differ in every part", () => {
+    const base = ids.mint(scope, 0, 1);
+    expect(base).toMatch(/^[0-9a-f]{32}$/);
+    expect(ids.mint({ ...scope }, 0, 1)).toBe(base);
+    const others = [
+      ids.mint(scope, 0, 2),
+      ids.mint(scope, 1, 1),
+      ids.mint({ ...scope, key: "k1" }, 0, 1),
+      ids.mint({ ...scope, scope: "key:pk_2" }, 0, 1),
+    ];
+    const foreign = createClientIdSource(createKeyedHash(new Uint8Array(32).fill(4)), cryptoRandomIds).mint(
+      scope,
+      0,
+      1,
+    );
+    expect(new Set([base, foreign, ...others]).size).toBe(6);
+  });
+
+  it("are random without a key", () => {
+    const minted = new Set(Array.from({ length: 1000 }, () => ids.mint(null, 0, 1)));
+    expect(minted.size).toBe(1000);
+    expect([...minted].every((id) => /^[0-9a-f]{32}$/.test(id))).toBe(true);
+  });
+
+  it("and route ids sort by time and do not repeat", () => {
+    const early = mintRouteId("rt", 1_790_000_000_000, cryptoRandomIds);
+    expect(early).toMatch(/^rt_[0-9A-HJKMNP-TV-Z]{26}$/);
+    expect(early < mintRouteId("rt", 1_790_000_000_001, cryptoRandomIds)).toBe(true);
+    expect(mintRouteId("rt", 1_790_000_000_000, cryptoRandomIds)).not.toBe(early);
+  });
+});
+
+describe("nonce reservations", () => {
+  it("never overlap, never fall below the floor, and leave no gap without reason", async () => {
+    const reservations = createNonceReservations(createMemoryStore());
+    expect(await reservations.reserve("s", 1000, 10)).toEqual({ from: 1000, until: 1010 });
+    expect(await reservations.reserve("s", 0, 5)).toEqual({ from: 1010, until: 1015 });
+    expect(await reservations.reserve("s", 5000, 1)).toEqual({ from: 5000, until: 5001 });
+    expect(await reservations.reserve("t", 7, 1)).toEqual({ from: 7, until: 8 });
+  });
+
+  it("stay apart for any mix of concurrent callers, processes and crashes", async () => {
+    const plan = fc.array(
+      fc.record({ floor: fc.nat(1_000), span: fc.integer({ min: 1, max: 50 }), process: fc.nat(2) }),
+      { minLength: 1, maxLength: 40 },
+    );
+    await fc.assert(
+      fc.asyncProperty(plan, fc.integer({ min: 1, max: 60 }), async (calls, diesAtStep) => {
+        const store = createMemoryStore();
+        // Process 0 dies on the way; what it was never told may be lost, but must not be handed out again.
+        const lives = [new Life(diesAtStep), new Life(), new Life()];
+        const processes = lives.map((life) => createNonceReservations(life.store(store)));
+        const ranges: { from: number; until: number; floor: number; span: number }[] = [];
+        for (const { floor, span, process } of calls) {
+          void processes[process]
+            ?.reserve("signer", floor, span)
+            .then((range) => ranges.push({ ...range, floor, span }));
+        }
+        await new VirtualClock().advanceAsync(1);
+        for (const range of ranges) {
+          expect(range.from).toBeGreaterThanOrEqual(range.floor);
+          expect(range.until - range.from).toBe(range.span);
+        }
+        const sorted = ranges.sort((left, right) => left.from - right.from);
+        for (let index = 1; index < sorted.length; index++)
+          expect(sorted[index]?.from).toBeGreaterThanOrEqual(sorted[index - 1]?.until ?? 0);
+        if (diesAtStep > 59) expect(ranges.length).toBeGreaterThan(0);
+      }),
+      { numRuns: 200, seed: 11 },
+    );
+  });
+
+  it("refuse what they cannot promise", async () => {
+    const reservations = createNonceReservations(createMemoryStore());
+    for (const [floor, span] of [
+      [-1, 1],
+      [0, 0],
+      [0.5, 1],
+      [0, 1.5],
+      [Number.MAX_SAFE_INTEGER, 1],
+    ] as const) {
+      await expect(reservations.reserve("s", floor, span)).rejects.toMatchObject({ code: "INTERNAL" });
+    }
+    await expect(reservations.reserve("", 0, 1)).rejects.toMatchObject({ code: "INTERNAL" });
+    expect(await reservations.reserve("s", 0, 1)).toEqual({ from: 0, until: 1 });
+  });
+});
+
+describe("rows with an end", () => {
+  it("go at their time, oldest first, a bounded number per sweep", async () => {
+    const store = createMemoryStore();
+    for (let index = 0; index < SWEEP_MAX_ROWS + 20; index++) {
+      await store.commit({ writes: expiringWrites("n", `k${index}`, Buffer.from("v"), 1_000 + index) });
+    }
+    expect(await sweepExpired(store, "n", 1_000)).toBe(0);
+    expect(await sweepExpired(store, "n", 1_001)).toBe(1);
+    expect(await store.get("n", "k0")).toBeNull();
+    expect(await store.get("n", "k1")).not.toBeNull();
+    expect(await sweepExpired(store, "n", 9_999)).toBe(SWEEP_MAX_ROWS);
+    expect(await sweepExpired(store, "n", 9_999)).toBe(19);
+    expect(store.rowCount()).toBe(0);
+  });
+});
+
+describe("the execution registry", () => {
+  const data = (routeId: string): CloseData => ({ routing: { routeId } }) as unknown as CloseData;
+  const unknown = (routeId: string): UnknownExecution => ({
+    routeId,
+    venue: "venueone",
+    symbol: "BTC",
+    venueClientOrderId: "c",
+    sinceMs: 0,
+    fromEarlierStart: false,
+  });
+
+  it("forgets the oldest beyond its bound, and finds persisted ones in the store", async () => {
+    const store = createMemoryStore();
+    const registry = new ExecutionRegistry(store, new VirtualClock(), 2);
+    await registry.persist(data("kept"));
+    for (const routeId of ["a", "b", "c"]) registry.remember(data(routeId));
+    expect(await registry.get("a")).toBeNull();
+    expect(await registry.get("c")).toEqual(data("c"));
+    expect(await registry.get("kept")).toEqual(data("kept"));
+    expect(await new ExecutionRegistry(store, new VirtualClock()).get("kept")).toEqual(data("kept"));
+  });
+
+  it("lists unknown ones up to its bound and counts the rest", () => {
+    const registry = new ExecutionRegistry(createMemoryStore(), new VirtualClock());
+    for (let index = 0; index < MAX_UNKNOWN_LISTED + 3; index++) registry.markUnknown(unknown(`r${index}`));
+    expect(registry.listUnknown()).toHaveLength(MAX_UNKNOWN_LISTED);
+    expect(registry.unknownCount).toBe(MAX_UNKNOWN_LISTED + 3);
+    registry.markKnown("r0");
+    registry.markKnown(`r${MAX_UNKNOWN_LISTED + 1}`);
+    expect(registry.unknownCount).toBe(MAX_UNKNOWN_LISTED + 1);
+  });
+});
+
+describe("the fee cache", () => {
+  it("keeps rates for its time and its number of accounts", () => {
+    const clock = new VirtualClock();
+    const cache = new FeeCache(clock, 2);
+    const rates = { takerFeeMilliBps: 1, makerFeeMilliBps: 2 };
+    for (const key of ["a", "b", "c"]) cache.set(key, rates);
+    expect([cache.get("a"), cache.get("b"), cache.get("c")]).toEqual([null, rates, rates]);
+    clock.advance(FEE_CACHE_TTL_MS - 1);
+    expect(cache.get("c")).toEqual(rates);
+    clock.advance(1);
+    expect(cache.get("c")).toBeNull();
+    expect(cache.size).toBe(1);
+  });
+});
+
+describe("redaction of venue texts", () => {
+  it("blanks every secret in any case, longest first, and cuts", () => {
+    const secrets = collectSecrets({
+      one: { key: "0xABCDEF0123", nested: { secret: "ABCDEF012345", index: 3, flag: "on" } },
+    });
+    expect(secrets).toEqual(["ABCDEF012345", "ABCDEF0123"]);
+    expect(redactVenueText("no abcdef012345, 0xAbCdEf0123 on", secrets)).toBe("no [redacted], 0x[redacted] on");
+    expect(redactVenueText("x".repeat(1000), [])).toHaveLength(MAX_VENUE_TEXT_CHARS);
+  });
+
+  it("leaves no secret in any text", () => {
+    const secret = fc.string({ minLength: 6, maxLength: 20, unit: fc.constantFrom(..."abcXYZ019") });
+    fc.assert(
+      fc.property(
+        fc.array(secret, { minLength: 1, maxLength: 4 }),
+        fc.array(fc.nat(9), { maxLength: 8 }),
+        (values, order) => {
+          const secrets = collectSecrets(values);
+          const text = order.map((index) => values[index % values.length]).join("-");
+          const clean = redactVenueText(text, secrets).toLowerCase();
+          for (const value of values) expect(clean).not.toContain(value.toLowerCase());
+        },
+      ),
+      { numRuns: 300, seed: 5 },
+    );
+  });
+});
+
+describe("waiting with an end", () => {
+  it("gives the value in time, and nothing after", async () => {
+    const clock = new VirtualClock();
+    expect(await within(clock, Promise.resolve(1), 10)).toEqual({ done: true, value: 1 });
+    expect(clock.pendingTimerCount).toBe(0);
+    const late = within(clock, new Promise(() => {}), 10);
+    await clock.advanceAsync(10);
+    expect(await late).toEqual({ done: false });
+    await expect(within(clock, Promise.reject(new TypeError("x")), 10)).rejects.toThrow(TypeError);
+  });
+
+  it("counts down on the monotonic clock and stops at zero", () => {
+    const clock = new VirtualClock();
+    const deadline = new Deadline(clock, 100);
+    clock.advance(40);
+    expect([deadline.elapsedMs(), deadline.leftMs()]).toEqual([40, 60]);
+    clock.advance(100);
+    expect(deadline.leftMs()).toBe(0);
+  });
+});

@@ -1,0 +1,177 @@
+/**
+ * Ends orders of unknown outcome by reading the venue, never by sending again.
+ *
+ * One entry per order holds one session, kept for this order alone and closed when the entry ends, at most
+ * RESOLVE_MAX_MS after it began. It ends in one of three ways: the venue shows the order in a final state;
+ * the venue does not know it in a read that began after the order could no longer be accepted plus the venue's
+ * indexing lag, which proves that it was never placed; or neither, and it stays UNKNOWN.
+ *
+ * Bounds: MAX_UNRESOLVED entries. One more is refused at once: its session is closed, it stays UNKNOWN and is
+ * listed like the others.
+ */
+import type { Clock } from "../domain/clock.js";
+import type { Instrument } from "../domain/instrument.js";
+import type { Logger } from "../domain/logger.js";
+import type { VenueOrder } from "../domain/order.js";
+import type { AccountSession, VenueRoom } from "../ports.js";
+import { isSettled } from "./close-run.js";
+
+export const MAX_UNRESOLVED = 256;
+export const RESOLVE_MAX_MS = 60_000;
+export const FIRST_POLL_DELAY_MS = 250;
+/** How long a venue may answer "no such order" about one that it has accepted (seen: up to 1.1 s; doubled). */
+export const INDEXING_LAG_MS = 2_000;
+const POLL_TIMEOUT_MS = 3_000;
+
+export interface UnknownOrder {
+  readonly routeId: string;
+  readonly room: VenueRoom;
+  readonly instrument: Instrument;
+  readonly clientIdHex: string;
+  /** Wall ms after which the venue can no longer accept the order. */
+  readonly notPlacedAfterMs: number;
+  /** A resting order is final for us once the venue shows it. */
+  readonly mayRest: boolean;
+}
+
+export type Resolution =
+  | { readonly kind: "found"; readonly order: VenueOrder }
+  | { readonly kind: "notPlaced" }
+  /** `reason`: why it stays UNKNOWN. `order`: shown by the venue, but not in a final state yet. */
+  | {
+      readonly kind: "unknown";
+      readonly reason: "TIMED_OUT" | "TOO_MANY" | "SHUT_DOWN";
+      readonly order: VenueOrder | null;
+    };
+
+export interface ResolverCounts {
+  readonly active: number;
+  readonly started: number;
+  readonly found: number;
+  readonly notPlaced: number;
+  readonly leftUnknown: number;
+  readonly refused: number;
+}
+
+export class Resolver {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #maxUnresolved: number;
+  readonly #active = new Map<string, Promise<Resolution>>();
+  readonly #sleepers = new Set<() => void>();
+  #stopping = false;
+  readonly #counts = { started: 0, found: 0, notPlaced: 0, leftUnknown: 0, refused: 0 };
+
+  constructor(clock: Clock, logger: Logger, maxUnresolved = MAX_UNRESOLVED) {
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#maxUnresolved = maxUnresolved;
+  }
+
+  /** Takes the session over and closes it at the end, whatever happens. Never rejects. */
+  resolve(order: UnknownOrder, session: AccountSession): Promise<Resolution> {
+    if (this.#stopping || this.#active.size >= this.#maxUnresolved) {
+      session.close();
+      this.#counts.refused += 1;
+      this.#logger.warn("resolver_refused", { routeId: order.routeId, venue: order.room.venue });
+      return Promise.resolve({ kind: "unknown", reason: this.#stopping ? "SHUT_DOWN" : "TOO_MANY", order: null });
+    }
+    this.#counts.started += 1;
+    const running = this.#poll(order, session)
+      .catch((error: unknown): Resolution => {
+        // A room never throws for what a venue does, so this is a bug of ours; the order is still unknown.
+        this.#logger.error("resolver_failed", {
+          routeId: order.routeId,
+          problem: error instanceof Error ? error.name : "not an Error",
+        });
+        return { kind: "unknown", reason: "TIMED_OUT", order: null };
+      })
+      .then((resolution) => {
+        session.close();
+        this.#active.delete(order.clientIdHex);
+        this.#count(resolution);
+        return resolution;
+      });
+    this.#active.set(order.clientIdHex, running);
+    return running;
+  }
+
+  isActive(clientIdHex: string): boolean {
+    return this.#active.has(clientIdHex);
+  }
+
+  counts(): ResolverCounts {
+    return { active: this.#active.size, ...this.#counts };
+  }
+
+  /** Gives every entry one last look now and ends it; what is not known by then stays UNKNOWN. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    for (const wake of this.#sleepers) wake();
+    await Promise.all(this.#active.values());
+  }
+
+  /** A pause that `stop` ends early. */
+  #sleep(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.#clock.clearTimer(timer);
+        this.#sleepers.delete(wake);
+        resolve();
+      };
+      const timer = this.#clock.setTimer(wake, delayMs);
+      this.#sleepers.add(wake);
+    });
+  }
+
+  async #poll(order: UnknownOrder, session: AccountSession): Promise<Resolution> {
+    const startNs = this.#clock.monoNs();
+    let seen: VenueOrder | null = null;
+    for (let delayMs = FIRST_POLL_DELAY_MS; ; delayMs *= 2) {
+      const leftMs = RESOLVE_MAX_MS - (this.#clock.monoNs() - startNs) / 1e6;
+      if (leftMs <= 0) return { kind: "unknown", reason: "TIMED_OUT", order: seen };
+      if (!this.#stopping) await this.#sleep(Math.min(delayMs, leftMs));
+      const look = await lookUpOrder(this.#clock, order, session);
+      if (look.kind === "found" || look.kind === "notPlaced") return look;
+      seen = look.order ?? seen;
+      if (this.#stopping) return { kind: "unknown", reason: "SHUT_DOWN", order: seen };
+    }
+  }
+
+  #count(resolution: Resolution): void {
+    if (resolution.kind === "found") this.#counts.found += 1;
+    else if (resolution.kind === "notPlaced") this.#counts.notPlaced += 1;
+    else this.#counts.leftUnknown += 1;
+  }
+}
+
+export type LookUp =
+  | { readonly kind: "found"; readonly order: VenueOrder }
+  | { readonly kind: "notPlaced" }
+  /** The venue did not answer, or does not know the order yet, or shows it still working. */
+  | { readonly kind: "open"; readonly order: VenueOrder | null; readonly answered: boolean };
+
+/** One read by client id on the exit lane, judged by the proof rule above. */
+export async function lookUpOrder(
+  clock: Clock,
+  order: UnknownOrder,
+  session: AccountSession,
+  timeoutMs = POLL_TIMEOUT_MS,
+): Promise<LookUp> {
+  const beganMs = clock.wallMs();
+  const read = await order.room.reader.readOrder(
+    session,
+    order.instrument,
+    { clientIdHex: order.clientIdHex },
+    { timeoutMs, lane: "exit" },
+  );
+  if (!read.ok) return { kind: "open", order: null, answered: false };
+  if (read.value === null) {
+    return beganMs > order.notPlacedAfterMs + INDEXING_LAG_MS
+      ? { kind: "notPlaced" }
+      : { kind: "open", order: null, answered: true };
+  }
+  return isSettled(read.value, order.mayRest)
+    ? { kind: "found", order: read.value }
+    : { kind: "open", order: read.value, answered: true };
+}

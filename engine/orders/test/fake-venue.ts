@@ -1,0 +1,459 @@
+/**
+ * A venue as the close path sees it, hand-written for tests: accounts with positions, IOC and GTC reduce-only
+ * orders against a fixed book, a log of everything that reached it, and knobs for everything that can go wrong. It
+ * runs on a virtual clock and shares nothing with the code under test but the port's types and the book.
+ *
+ * The log is the judge: `test/invariants.ts` reads it, never what the service says of itself.
+ */
+import type { Clock } from "../../domain/clock.js";
+import type { Instrument } from "../../domain/instrument.js";
+import type {
+  Direction,
+  OrderCommand,
+  PlaceOutcome,
+  PositionSide,
+  RejectReason,
+  Side,
+  VenueOrder,
+} from "../../domain/order.js";
+import type { FeeRates, VenuePosition } from "../../domain/position.js";
+import type { RoutableVenue } from "../../domain/venue.js";
+import { LatencyWindow } from "../../market/latency-window.js";
+import { createMarket, type Market } from "../../market/market.js";
+import type {
+  AccountSession,
+  CallOptions,
+  OpenSession,
+  OrderRef,
+  Read,
+  ReadFailure,
+  RoomStatus,
+  VenueRoom,
+} from "../../ports.js";
+
+/** What becomes of one order. */
+export interface PlaceFate {
+  /**
+   * fill: executes and answers. reject: refused and answered. notSent: stopped before it left. loseRequest: never
+   * arrives. loseReply: executes, the answer is lost. late: the answer is lost and it executes `executeAfterMs` later. throw: a bug of the room.
+   */
+  readonly kind: "fill" | "reject" | "notSent" | "loseRequest" | "loseReply" | "late" | "throw";
+  /** Share of the quantity that finds liquidity, 0 to 1. */
+  readonly liquidity?: number;
+  readonly reason?: RejectReason;
+  readonly venueText?: string;
+  readonly latencyMs?: number;
+  readonly executeAfterMs?: number;
+  /** Acknowledged as OPEN; the fill shows up in reads this much later. */
+  readonly ackOnlyMs?: number;
+  readonly fee?: { readonly amount: string; readonly asset: string };
+}
+
+export interface LoggedOrder {
+  readonly venue: RoutableVenue;
+  readonly account: string;
+  readonly command: OrderCommand;
+  readonly sentAtMs: number;
+  /** Past it the venue takes the order no more. */
+  readonly expiresAtMs: number;
+  executedAtMs: number | null;
+  filledLots: number;
+  rejected: boolean;
+  /** Wall ms at which the sender learned how it ended; null: it could not know. */
+  disclosedAtMs: number | null;
+  order: VenueOrder | null;
+  visibleAtMs: number;
+  refusal: RejectReason | null;
+}
+
+export interface FakeVenueOptions {
+  readonly venue: RoutableVenue;
+  readonly clock: Clock;
+  readonly instrument?: Partial<Instrument>;
+  /** Best bid and ask in ticks, and lots per level (10 levels, one step apart). */
+  readonly bidTicks?: number;
+  readonly askTicks?: number;
+  readonly levelLots?: number;
+  readonly hedgeMode?: boolean;
+}
+
+export const ORDER_VALIDITY_MS = 1_500;
+
+export class FakeVenue {
+  readonly venue: RoutableVenue;
+  readonly clock: Clock;
+  readonly instrument: Instrument;
+  readonly market: Market;
+  readonly hedgeMode: boolean;
+  readonly log: LoggedOrder[] = [];
+  /** account → direction → lots. */
+  readonly positions = new Map<string, Map<Direction, number>>();
+  readonly sessions: FakeSession[] = [];
+  readonly calls = { positions: 0, orders: 0, fees: 0, place: 0 };
+  readonly lanes: string[] = [];
+  /** Knobs; replaced by tests. */
+  fate: (command: OrderCommand, account: string) => PlaceFate = () => ({ kind: "fill" });
+  readLatencyMs = () => 5;
+  positionFailure: (account: string) => ReadFailure | "HANG" | null = () => null;
+  orderReadFailure: () => ReadFailure | null = () => null;
+  feeRates: FeeRates | null = null;
+  feeLatencyMs = 5;
+  indexLagMs = () => 0;
+  breaker: "closed" | "open" = "closed";
+  exitTokens = 10;
+
+  constructor(options: FakeVenueOptions) {
+    this.venue = options.venue;
+    this.clock = options.clock;
+    this.hedgeMode = options.hedgeMode ?? false;
+    this.instrument = { ...fakeInstrument(options.venue), ...options.instrument };
+    this.market = createMarket(this.instrument, { deepTier: false, maxBookAgeMs: 1e12, maxDeepAgeMs: 0 });
+    this.setBook(options.bidTicks ?? 999_900, options.askTicks ?? 1_000_100, options.levelLots ?? 1_000);
+  }
+
+  setBook(bidTicks: number, askTicks: number, levelLots: number): void {
+    const { book } = this.market;
+    const step = this.instrument.priceStepTicks;
+    book.beginSnapshot();
+    for (let level = 0; level < 10; level++) {
+      book.applyBid(bidTicks - level * step, levelLots);
+      book.applyAsk(askTicks + level * step, levelLots);
+    }
+    book.commit(1, this.clock.wallMs(), this.clock.monoNs());
+  }
+
+  setPosition(account: string, direction: Direction, qtyLots: number): void {
+    const held = this.positions.get(account) ?? new Map<Direction, number>();
+    held.set(direction, qtyLots);
+    this.positions.set(account, held);
+  }
+
+  heldLots(account: string, direction: Direction): number {
+    return this.positions.get(account)?.get(direction) ?? 0;
+  }
+
+  /** The room of one process. `gate` is awaited before and after each call, so a test can kill the process in it. */
+  room(gate: () => Promise<void> = async () => {}): VenueRoom {
+    const read = async <T>(work: () => Promise<T>): Promise<T> => {
+      await gate();
+      const value = await work();
+      await gate();
+      return value;
+    };
+    return {
+      venue: this.venue,
+      reader: {
+        readPositions: (session, _instrument, options) => read(() => this.#readPositions(session, options)),
+        readOrder: (session, _instrument, ref, options) => read(() => this.#readOrder(session, ref, options)),
+        readOpenOrders: async () => failure("VENUE_ERROR"),
+        readBalances: async () => failure("VENUE_ERROR"),
+        readFeeRates: (session) => read(() => this.#readFeeRates(session)),
+      },
+      orders: {
+        place: async (session, command, options) => {
+          await gate();
+          const { outcome, logged } = await this.#place(session, command, options);
+          await gate();
+          // Only here has the process that sent it seen the answer.
+          if (logged !== null && outcome.outcome !== "unknown") logged.disclosedAtMs ??= this.clock.wallMs();
+          return outcome;
+        },
+        cancel: async () => ({ outcome: "unknown", cause: "not part of this fake" }),
+        venueClientOrderId: (hex) => `c-${hex}`,
+      },
+      streams: null,
+      start: async () => {},
+      stop: async () => {},
+      markets: new Map([[this.instrument.symbol, this.market]]),
+      ackLatency: new LatencyWindow(100),
+      openSession: (raw) => this.#openSession(raw),
+      status: () => this.#status(),
+    };
+  }
+
+  /** Orders and fills of one account here. */
+  ordersOf(account: string): LoggedOrder[] {
+    return this.log.filter((entry) => entry.account === account);
+  }
+
+  #openSession(raw: unknown): OpenSession {
+    if (typeof raw !== "object" || raw === null) return { ok: false, problem: "must be an object" };
+    const { account, secret } = raw as Record<string, unknown>;
+    if (typeof account !== "string") return { ok: false, problem: "account is missing" };
+    if (typeof secret !== "string") return { ok: false, problem: "secret is missing" };
+    const session = new FakeSession(this.venue, account);
+    this.sessions.push(session);
+    return { ok: true, session };
+  }
+
+  async #readPositions(session: AccountSession, options: CallOptions): Promise<Read<readonly VenuePosition[]>> {
+    this.calls.positions += 1;
+    this.lanes.push(options.lane);
+    const failed = this.positionFailure(session.accountId);
+    if (failed === "HANG") return new Promise(() => {});
+    await this.#wait(this.readLatencyMs());
+    if (isClosed(session)) return failure("AUTH");
+    if (failed !== null) return failure(failed);
+    const rows: VenuePosition[] = [];
+    for (const [direction, qtyLots] of this.positions.get(session.accountId) ?? []) {
+      if (qtyLots > 0) rows.push(this.#position(direction, qtyLots));
+    }
+    return { ok: true, value: rows, asOfMs: this.clock.wallMs(), source: "venue" };
+  }
+
+  async #readOrder(session: AccountSession, ref: OrderRef, options: CallOptions): Promise<Read<VenueOrder | null>> {
+    this.calls.orders += 1;
+    this.lanes.push(options.lane);
+    const beganMs = this.clock.wallMs();
+    await this.#wait(this.readLatencyMs());
+    if (isClosed(session)) return failure("AUTH");
+    const failed = this.orderReadFailure();
+    if (failed !== null) return failure(failed);
+    const wanted = "clientIdHex" in ref ? ref.clientIdHex : "";
+    const nowMs = this.clock.wallMs();
+    const entry = this.log.findLast(
+      (candidate) => candidate.command.clientIdHex === wanted && candidate.account === session.accountId,
+    );
+    if (entry === undefined) return { ok: true, value: null, asOfMs: nowMs, source: "venue" };
+    if (entry.order === null || nowMs < entry.visibleAtMs) {
+      // Absence tells something only once the order can neither be accepted nor be hidden by the index any more.
+      if (entry.order === null && beganMs > entry.expiresAtMs + 2_000) entry.disclosedAtMs ??= nowMs;
+      return { ok: true, value: null, asOfMs: nowMs, source: "venue" };
+    }
+    entry.disclosedAtMs ??= nowMs;
+    return { ok: true, value: entry.order, asOfMs: nowMs, source: "venue" };
+  }
+
+  async #readFeeRates(session: AccountSession): Promise<Read<FeeRates>> {
+    this.calls.fees += 1;
+    await this.#wait(this.feeLatencyMs);
+    if (isClosed(session) || this.feeRates === null) return failure("VENUE_ERROR");
+    return { ok: true, value: this.feeRates, asOfMs: this.clock.wallMs(), source: "venue" };
+  }
+
+  async #place(
+    session: AccountSession,
+    command: OrderCommand,
+    options: CallOptions,
+  ): Promise<{ outcome: PlaceOutcome; logged: LoggedOrder | null }> {
+    this.calls.place += 1;
+    this.lanes.push(options.lane);
+    const fate = this.fate(command, session.accountId);
+    if (fate.kind === "throw") throw new TypeError("a bug of the room");
+    if (fate.kind === "notSent" || isClosed(session)) {
+      return {
+        outcome: {
+          outcome: "rejected",
+          reason: fate.reason ?? (isClosed(session) ? "AUTH" : "RATE_LIMITED"),
+          venueCode: "",
+          venueText: fate.venueText ?? "",
+          sent: false,
+          retryAfterMs: null,
+        },
+        logged: null,
+      };
+    }
+    const sentAtMs = this.clock.wallMs();
+    const expiresAtMs = sentAtMs + ORDER_VALIDITY_MS;
+    const entry: LoggedOrder = {
+      venue: this.venue,
+      account: session.accountId,
+      command,
+      sentAtMs,
+      expiresAtMs,
+      executedAtMs: null,
+      filledLots: 0,
+      rejected: false,
+      disclosedAtMs: null,
+      order: null,
+      visibleAtMs: Number.POSITIVE_INFINITY,
+      refusal: null,
+    };
+    this.log.push(entry);
+    const indexLagMs = this.indexLagMs();
+    if (fate.kind === "late")
+      this.clock.setTimer(() => this.#execute(entry, fate, indexLagMs), fate.executeAfterMs ?? 0);
+    else if (fate.kind !== "loseRequest") this.#execute(entry, fate, indexLagMs);
+    const latencyMs = fate.latencyMs ?? 10;
+    const timedOut = fate.kind === "loseRequest" || fate.kind === "loseReply" || fate.kind === "late";
+    await this.#wait(timedOut ? Math.min(options.timeoutMs, 300) : latencyMs);
+    if (timedOut)
+      return { outcome: { outcome: "unknown", cause: "TIMEOUT", notPlacedAfterMs: expiresAtMs }, logged: entry };
+    if (entry.order === null) {
+      const reason = entry.refusal ?? fate.reason ?? "VENUE_STATE";
+      return {
+        outcome: {
+          outcome: "rejected",
+          reason,
+          venueCode: "-1",
+          venueText: fate.venueText ?? reason,
+          sent: true,
+          retryAfterMs: null,
+        },
+        logged: entry,
+      };
+    }
+    if (fate.ackOnlyMs !== undefined) {
+      // Only that it exists is known now.
+      return {
+        outcome: {
+          outcome: "accepted",
+          order: { ...entry.order, status: "OPEN", filledLots: 0, averagePrice: null, fee: null },
+          ackMs: latencyMs,
+        },
+        logged: null,
+      };
+    }
+    return { outcome: { outcome: "accepted", order: entry.order, ackMs: latencyMs }, logged: entry };
+  }
+
+  /** Matches the order, unless it came too late. */
+  #execute(entry: LoggedOrder, fate: PlaceFate, indexLagMs: number): void {
+    const nowMs = this.clock.wallMs();
+    if (nowMs > entry.expiresAtMs) return;
+    const { command, account } = entry;
+    const direction: Direction = command.side === "SELL" ? "LONG" : "SHORT";
+    const held = this.heldLots(account, direction);
+    if (fate.kind === "reject" || (command.reduceOnly && held === 0)) {
+      entry.rejected = true;
+      if (fate.kind !== "reject") entry.refusal = "REDUCE_ONLY";
+      return;
+    }
+    const liquid = Math.floor(command.qtyLots * (fate.liquidity ?? 1));
+    const filledLots =
+      command.timeInForce === "GTC" && fate.liquidity === undefined
+        ? 0
+        : Math.min(liquid, command.reduceOnly ? held : liquid);
+    entry.executedAtMs = nowMs;
+    entry.filledLots = filledLots;
+    entry.visibleAtMs = nowMs + indexLagMs + (fate.ackOnlyMs ?? 0);
+    this.setPosition(account, direction, Math.max(0, held - filledLots));
+    entry.order = this.#venueOrder(entry, fate);
+  }
+
+  #venueOrder(entry: LoggedOrder, fate: PlaceFate): VenueOrder {
+    const { command, filledLots } = entry;
+    const touch = command.side === "SELL" ? this.market.book.bidTicks(0) : this.market.book.askTicks(0);
+    const open = command.timeInForce === "GTC" && filledLots < command.qtyLots;
+    return {
+      venue: this.venue,
+      nativeSymbol: this.instrument.nativeSymbol,
+      venueOrderId: String(9_000_000 + this.log.indexOf(entry)),
+      venueClientOrderId: `c-${command.clientIdHex}`,
+      side: command.side,
+      type: command.type,
+      status:
+        filledLots === command.qtyLots ? "FILLED" : open ? (filledLots > 0 ? "PARTIALLY_FILLED" : "OPEN") : "CANCELED",
+      venueStatus: "native",
+      priceTicks: command.priceTicks,
+      qtyLots: command.qtyLots,
+      filledLots,
+      averagePrice: filledLots > 0 ? String(touch / 10 ** this.instrument.priceDecimals) : null,
+      reduceOnly: command.reduceOnly,
+      triggerPrice: null,
+      tsVenueMs: entry.executedAtMs ?? 0,
+      fee: fate.fee ?? null,
+    };
+  }
+
+  #position(direction: Direction, qtyLots: number): VenuePosition {
+    const positionSide: PositionSide = this.hedgeMode ? direction : "BOTH";
+    return {
+      venue: this.venue,
+      symbol: this.instrument.symbol,
+      nativeSymbol: this.instrument.nativeSymbol,
+      direction,
+      positionSide,
+      qtyLots,
+      entryPrice: "95000",
+      markPrice: null,
+      liquidationPrice: null,
+      unrealizedPnl: null,
+      leverage: 5,
+      marginMode: "cross",
+      collateral: null,
+      tsVenueMs: this.clock.wallMs(),
+    };
+  }
+
+  #status(): RoomStatus {
+    return {
+      venue: this.venue,
+      state: "LIVE",
+      breaker: this.breaker,
+      breakerOpenUntilMs: 0,
+      clockOffsetMs: 0,
+      socketCount: 1,
+      reconnectCount: 0,
+      resyncCount: 0,
+      gapCount: 0,
+      decodeErrorCount: 0,
+      protocolDriftCount: 0,
+      laneTokens: { exit: this.exitTokens, trade: 0, reconcile: 0, read: 0, background: 0 },
+    };
+  }
+
+  #wait(delayMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.clock.setTimer(resolve, delayMs);
+    });
+  }
+}
+
+export class FakeSession implements AccountSession {
+  readonly venue: RoutableVenue;
+  readonly accountId: string;
+  closed = false;
+
+  constructor(venue: RoutableVenue, accountId: string) {
+    this.venue = venue;
+    this.accountId = accountId;
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+
+  toJSON(): object {
+    return {};
+  }
+}
+
+function isClosed(session: AccountSession): boolean {
+  return session instanceof FakeSession && session.closed;
+}
+
+function failure(code: ReadFailure): { ok: false; code: ReadFailure; message: string; retryAfterMs: number | null } {
+  return { ok: false, code, message: code, retryAfterMs: code === "RATE_LIMITED" ? 700 : null };
+}
+
+/** Prices with one decimal, sizes with three: 1_000_000 ticks are 100000.0, 250 lots are 0.250. */
+export function fakeInstrument(venue: RoutableVenue): Instrument {
+  return {
+    venue,
+    symbol: "BTC",
+    nativeSymbol: venue === "venueone" ? "BTC" : "BTCUSDT",
+    nativeId: 0,
+    multiplierExp10: 0,
+    priceDecimals: 1,
+    qtyDecimals: 3,
+    priceRule: "step",
+    priceStepTicks: 1,
+    qtyStepLots: 1,
+    minQtyLots: 1,
+    maxQtyLots: 1_000_000,
+    minNotional: "0",
+    minNotionalOnReduceOnly: "no",
+    bandUpPpm: 0,
+    bandDownPpm: 0,
+    quoteAsset: venue === "venueone" ? "USDC" : "USDT",
+    takerFeeMilliBps: 4_500,
+    makerFeeMilliBps: 1_500,
+    maxLeverage: 50,
+    status: "TRADING",
+  };
+}
+
+export function sideOf(direction: Direction): Side {
+  return direction === "LONG" ? "SELL" : "BUY";
+}

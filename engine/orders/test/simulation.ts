@@ -1,0 +1,264 @@
+/**
+ * A seeded world: many closes at once against two venues that refuse, fill partly, lose requests and replies,
+ * execute late and lag in their index, and a service that is killed at any call to its store or venues and started
+ * again on the same store. Callers with an idempotency key retry until they know; the others ask once.
+ *
+ * One seed decides everything. After the storm there is a calm in which the faults end, so that all that can be
+ * known must be known.
+ */
+import { createSeededRandom, type Random } from "../../domain/random.js";
+import { VirtualClock } from "../../domain/virtual-clock.js";
+import type { VenueRoom } from "../../ports.js";
+import type { StateStore } from "../../storage/state-store.js";
+import { createMemoryStore } from "../../storage/test/memory-store.js";
+import type { CloseService, CloseServiceOptions } from "../close-service.js";
+import type { CloseRequest, CloseResult } from "../close-types.js";
+import type { CloseDecisionEvent } from "../decision-event.js";
+import { FakeVenue, ORDER_VALIDITY_MS, type FakeSession, type PlaceFate } from "./fake-venue.js";
+import { closeContext, closeRequest, createService, seededIds } from "./harness.js";
+import { violations, type SimulatedClose } from "./invariants.js";
+import { Life } from "./life.js";
+
+export interface SimulationOptions {
+  readonly seed: number;
+  readonly closeCount: number;
+  /** Faulty collaborators, to show that the checker sees what they break. */
+  readonly mutateRoom?: (room: VenueRoom) => VenueRoom;
+  readonly mutateStore?: (store: StateStore) => StateStore;
+  readonly overrides?: Partial<CloseServiceOptions>;
+}
+
+export interface SimulationReport {
+  readonly violations: string[];
+  readonly crashCount: number;
+  readonly orderCount: number;
+  readonly replyCount: number;
+  /** How often each state or refusal was replied: a storm that never reaches a state tests nothing there. */
+  readonly seen: ReadonlyMap<string, number>;
+  readonly secretLeaks: string[];
+  readonly openSessionCount: number;
+}
+
+const STORM_MS = 60_000;
+const CALM_MS = 240_000;
+const MAX_ASKS = 12;
+
+interface Caller {
+  readonly close: SimulatedClose;
+  readonly request: CloseRequest;
+  asks: number;
+  /** Ends the wait for a reply that will not come. */
+  lost: (() => void) | null;
+  settled: boolean;
+}
+
+export async function runSimulation(options: SimulationOptions): Promise<SimulationReport> {
+  const random = createSeededRandom(options.seed);
+  const clock = new VirtualClock();
+  const storm = { on: true };
+  const venues = [
+    new FakeVenue({ venue: "venueone", clock }),
+    new FakeVenue({ venue: "venuetwo", clock, bidTicks: 999_700, hedgeMode: random.next() < 0.5 }),
+  ];
+  for (const venue of venues) disturb(venue, random, storm);
+  const disk = createMemoryStore();
+  disk.gate = () => pause(clock, random.next() < 0.1 ? 30 : 1);
+  const events: CloseDecisionEvent[] = [];
+  const logLines: string[] = [];
+  const ids = seededIds(options.seed);
+
+  let life = new Life();
+  let service: CloseService | null = null;
+  let crashCount = 0;
+  const deadSessions = new Set<FakeSession>();
+  const callers: Caller[] = [];
+
+  const startService = async (): Promise<void> => {
+    life = new Life(storm.on && random.next() < 0.8 ? 20 + Math.floor(random.next() * 300) : Number.POSITIVE_INFINITY);
+    const { gate } = life;
+    const store = life.store(disk);
+    const next = createService({
+      clock,
+      store: options.mutateStore?.(store) ?? store,
+      rooms: venues.map((venue) => options.mutateRoom?.(venue.room(gate)) ?? venue.room(gate)),
+      events,
+      logLines,
+      ids,
+      overrides: options.overrides ?? {},
+    });
+    const mine = life;
+    await next.start();
+    if (mine === life) service = next;
+  };
+  const supervise = (): void => {
+    if (life.dead) {
+      crashCount += 1;
+      service = null;
+      // What a dead process held in memory is gone with it.
+      for (const venue of venues) for (const session of venue.sessions) deadSessions.add(session);
+      for (const caller of callers) caller.lost?.();
+      void startService();
+    }
+    clock.setTimer(supervise, 50);
+  };
+
+  const ask = async (caller: Caller): Promise<void> => {
+    if (caller.settled || caller.asks >= MAX_ASKS) return;
+    const current = service;
+    if (current === null) return void clock.setTimer(() => void ask(caller), 60);
+    caller.asks += 1;
+    const { key } = caller.close;
+    const reply = await new Promise<CloseResult | null>((resolve) => {
+      caller.lost = () => resolve(null);
+      // An answer of a dead process reaches nobody.
+      const mine = life;
+      void current
+        .close(
+          caller.request,
+          closeContext(clock, {
+            requestId: caller.close.account,
+            idempotencyKey: key,
+            rawBody: Buffer.from(caller.close.account),
+          }),
+        )
+        .then((result) => {
+          if (!mine.dead) resolve(result);
+        });
+    });
+    caller.lost = null;
+    if (reply !== null) caller.close.replies.push({ result: reply, atMs: clock.wallMs() });
+    const refusedForGood = reply !== null && !reply.ok && reply.code === "SIZE_EXCEEDS_POSITION";
+    caller.settled = key === null || refusedForGood || (reply?.ok === true && reply.data.execution.final);
+    if (!caller.settled) clock.setTimer(() => void ask(caller), 500 + random.next() * 15_000);
+  };
+
+  for (let index = 0; index < options.closeCount; index++) {
+    const caller = makeCaller(index, random, venues);
+    callers.push(caller);
+    clock.setTimer(() => void ask(caller), random.next() * STORM_MS * 0.8);
+  }
+  void startService();
+  supervise();
+  await clock.advanceAsync(STORM_MS);
+  storm.on = false;
+  await clock.advanceAsync(CALM_MS);
+
+  const found: string[] = [];
+  const seen = new Map<string, number>();
+  const count = (what: string): void => void seen.set(what, (seen.get(what) ?? 0) + 1);
+  for (const { close, settled } of callers) {
+    for (const { result } of close.replies) count(result.ok ? result.data.execution.state : result.code);
+    const last = close.replies.findLast(({ result }) => result.ok)?.result;
+    const latest =
+      last?.ok === true && service !== null
+        ? await settle(clock, (service as CloseService).execution(last.data.routing.routeId))
+        : null;
+    found.push(...violations(close, venues, latest));
+    const lastReply = close.replies.at(-1)?.result;
+    if (close.key !== null && !settled && lastReply?.ok === true)
+      found.push(`${close.account}: never settled, last ${lastReply.data.execution.state}`);
+  }
+  const open = venues
+    .flatMap((venue) => venue.sessions)
+    .filter((session) => !session.closed && !deadSessions.has(session));
+  const outputs = [
+    JSON.stringify(events),
+    JSON.stringify(callers.map((caller) => caller.close.replies)),
+    ...logLines,
+    ...disk.writtenText,
+  ];
+  return {
+    violations: found,
+    crashCount,
+    orderCount: venues.reduce((sum, venue) => sum + venue.log.length, 0),
+    replyCount: callers.reduce((sum, caller) => sum + caller.close.replies.length, 0),
+    seen,
+    secretLeaks: outputs.filter((text) => text.includes("canary")).map((text) => text.slice(0, 200)),
+    openSessionCount: open.length,
+  };
+}
+
+function makeCaller(index: number, random: Random, venues: readonly FakeVenue[]): Caller {
+  const account = `a${index}`;
+  const direction = random.next() < 0.5 ? "LONG" : "SHORT";
+  const initialLots = new Map<string, number>();
+  for (const venue of venues) {
+    const qtyLots = random.next() < 0.15 ? 0 : 100 + Math.floor(random.next() * 300);
+    venue.setPosition(account, direction, qtyLots);
+    initialLots.set(venue.venue, qtyLots);
+  }
+  const requestedLots = 50 + Math.floor(random.next() * 150);
+  const request = closeRequest({
+    direction,
+    size: String(requestedLots / 1000),
+    preferredExchange: random.next() < 0.2 ? "venueone" : null,
+    credentials: Object.fromEntries(
+      venues.map((venue) => [venue.venue, { account, secret: `canary-${account}-${venue.venue}` }]),
+    ),
+    deadlineMs: pick(random, [300, 1_000, 5_000, 12_000]),
+    waitFor: random.next() < 0.2 ? "ACK" : "FILL",
+  });
+  const key = random.next() < 0.75 ? `key-${index}` : null;
+  return {
+    close: { account, direction, requestedLots, key, initialLots, replies: [] },
+    request,
+    asks: 0,
+    lost: null,
+    settled: false,
+  };
+}
+
+/** Sets the venue's knobs to draw their faults from the seed while the storm lasts. */
+function disturb(venue: FakeVenue, random: Random, storm: { readonly on: boolean }): void {
+  venue.fate = (command, account): PlaceFate => {
+    const latencyMs = 1 + random.next() * 80;
+    if (!storm.on) return { kind: "fill", latencyMs };
+    const draw = random.next();
+    if (draw < 0.4) return { kind: "fill", latencyMs };
+    if (draw < 0.52) return { kind: "fill", latencyMs, liquidity: random.next() };
+    if (draw < 0.6)
+      return {
+        kind: "reject",
+        latencyMs,
+        reason: pick(random, ["INSUFFICIENT_MARGIN", "PRICE", "VENUE_STATE", "REDUCE_ONLY"]),
+      };
+    if (draw < 0.64) {
+      // Somebody else closes a part of it first.
+      const direction = command.side === "SELL" ? "LONG" : "SHORT";
+      venue.setPosition(account, direction, Math.floor(venue.heldLots(account, direction) * pick(random, [0, 0, 0.3])));
+      return { kind: "reject", latencyMs, reason: "REDUCE_ONLY" };
+    }
+    if (draw < 0.68) return { kind: "notSent", reason: pick(random, ["RATE_LIMITED", "VENUE_STATE"]) };
+    if (draw < 0.76) return { kind: "loseRequest" };
+    if (draw < 0.86) return { kind: "loseReply", liquidity: random.next() < 0.5 ? 1 : random.next() };
+    if (draw < 0.94) return { kind: "late", executeAfterMs: random.next() * ORDER_VALIDITY_MS };
+    if (draw < 0.99) return { kind: "fill", latencyMs, ackOnlyMs: random.next() * 1_500 };
+    return { kind: "throw" };
+  };
+  venue.readLatencyMs = () => 1 + random.next() * 40;
+  venue.indexLagMs = () => random.next() * 1_500;
+  venue.positionFailure = () =>
+    storm.on && random.next() < 0.05 ? pick(random, ["TIMEOUT", "RATE_LIMITED", "HANG"]) : null;
+  venue.orderReadFailure = () => (storm.on && random.next() < 0.2 ? "TIMEOUT" : null);
+}
+
+function pick<T>(random: Random, choices: readonly T[]): T {
+  const choice = choices[Math.floor(random.next() * choices.length)];
+  if (choice === undefined) throw new RangeError("nothing to pick from");
+  return choice;
+}
+
+function pause(clock: VirtualClock, delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.setTimer(resolve, delayMs);
+  });
+}
+
+async function settle<T>(clock: VirtualClock, promise: Promise<T>): Promise<T | null> {
+  let value: T | null = null;
+  void promise.then((settled) => {
+    value = settled;
+  });
+  await clock.advanceAsync(100);
+  return value;
+}

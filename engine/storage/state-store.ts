@@ -1,0 +1,177 @@
+/**
+ * The port of everything that must survive the process: idempotency records, intents, nonce marks,
+ * executions. Two adapters implement it and pass one contract test (test/state-store.contract.ts).
+ *
+ * Invariant: when a write's promise resolves, the write survives a crash of process and machine
+ * (fsync per group commit). When it rejects, nothing may rely on it: it was not acknowledged, but it
+ * may still be found after a restart.
+ *
+ * Keys and namespaces are text, values bytes. Rows of a namespace are ordered by the bytes of their
+ * UTF-8 key. Nothing here knows the engine below: every call is asynchronous, conditions compare whole
+ * values, and no transaction spans an await of the caller.
+ */
+import { ServiceError } from "../domain/errors.js";
+
+export const MAX_NAMESPACE_BYTES = 32;
+export const MAX_KEY_BYTES = 512;
+export const MAX_VALUE_BYTES = 1 << 20;
+/** Writes and conditions of one atomic batch. */
+export const MAX_BATCH_ROWS = 256;
+export const MAX_SCAN_ROWS = 1_000;
+
+export interface StateRow {
+  readonly key: string;
+  readonly value: Uint8Array;
+}
+
+/** Holds when the row's value equals `expected`; null: when there is no row. */
+export interface StateCondition {
+  readonly namespace: string;
+  readonly key: string;
+  readonly expected: Uint8Array | null;
+}
+
+/** `value` null removes the row; removing a missing row is no error. */
+export interface StateWrite {
+  readonly namespace: string;
+  readonly key: string;
+  readonly value: Uint8Array | null;
+}
+
+export interface StateBatch {
+  readonly conditions?: readonly StateCondition[];
+  readonly writes: readonly StateWrite[];
+}
+
+export interface ScanOptions {
+  /** Only keys that start with it; "" for all. */
+  readonly prefix: string;
+  /** Exclusive start, for the next page. */
+  readonly after?: string;
+  /** 1 to MAX_SCAN_ROWS. */
+  readonly limit: number;
+}
+
+export interface StoreStatus {
+  /** false once a commit failed or the store was closed: every later write is refused. */
+  readonly writable: boolean;
+  readonly problem: StoreProblem | null;
+  /** Waiting or being committed. */
+  readonly pendingBatchCount: number;
+  /** Group commits so far; fewer than batches when callers share an fsync. */
+  readonly commitCount: number;
+  readonly batchCount: number;
+}
+
+/** `reason` of a STORE_UNAVAILABLE. */
+export type StoreProblem =
+  | "LOCKED"
+  | "NOT_WRITABLE"
+  | "DISK_FULL"
+  | "QUEUE_FULL"
+  | "COMMIT_FAILED"
+  | "READ_FAILED"
+  | "CLOSED"
+  | "TIMEOUT";
+
+/** What an adapter must implement; `completeStore` adds the rest. */
+export interface StateStoreCore {
+  get(namespace: string, key: string): Promise<Uint8Array | null>;
+  scan(namespace: string, options: ScanOptions): Promise<StateRow[]>;
+  /** All writes or none. false: a condition did not hold and nothing was written. Rejects with STORE_UNAVAILABLE. */
+  commit(batch: StateBatch): Promise<boolean>;
+  status(): StoreStatus;
+  /** Waits for commits under way. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface StateStore extends StateStoreCore {
+  put(namespace: string, key: string, value: Uint8Array): Promise<void>;
+  /** false: there was a row already, and it stays. */
+  putIfAbsent(namespace: string, key: string, value: Uint8Array): Promise<boolean>;
+  /** false: the row was not as expected (null: absent), and stays as it is. `value` null removes. */
+  compareAndSet(
+    namespace: string,
+    key: string,
+    expected: Uint8Array | null,
+    value: Uint8Array | null,
+  ): Promise<boolean>;
+  remove(namespace: string, key: string): Promise<void>;
+}
+
+/** Adds the single-row forms, and the checks of names and sizes, to an adapter. */
+export function completeStore(core: StateStoreCore): StateStore {
+  const commit = async (batch: StateBatch): Promise<boolean> => {
+    assertBatch(batch);
+    return core.commit(batch);
+  };
+  return {
+    async get(namespace, key) {
+      assertRowName(namespace, key);
+      return core.get(namespace, key);
+    },
+    async scan(namespace, options) {
+      assertRowName(namespace, options.prefix === "" ? "-" : options.prefix);
+      if (!Number.isInteger(options.limit) || options.limit < 1 || options.limit > MAX_SCAN_ROWS)
+        throw misuse("SCAN_LIMIT");
+      return core.scan(namespace, options);
+    },
+    commit,
+    status: () => core.status(),
+    close: () => core.close(),
+    async put(namespace, key, value) {
+      await commit({ writes: [{ namespace, key, value }] });
+    },
+    putIfAbsent: (namespace, key, value) =>
+      commit({ conditions: [{ namespace, key, expected: null }], writes: [{ namespace, key, value }] }),
+    compareAndSet: (namespace, key, expected, value) =>
+      commit({ conditions: [{ namespace, key, expected }], writes: [{ namespace, key, value }] }),
+    async remove(namespace, key) {
+      await commit({ writes: [{ namespace, key, value: null }] });
+    },
+  };
+}
+
+export function storeUnavailable(reason: StoreProblem, cause?: unknown): ServiceError {
+  return new ServiceError("STORE_UNAVAILABLE", { reason }, cause === undefined ? {} : { cause });
+}
+
+export function encodeJson(value: unknown): Uint8Array {
+  return Buffer.from(JSON.stringify(value), "utf8");
+}
+
+/** For rows this program wrote itself; a row that is no JSON is corruption and throws. */
+export function decodeJson(bytes: Uint8Array): unknown {
+  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"));
+}
+
+export function sameBytes(left: Uint8Array | null, right: Uint8Array | null): boolean {
+  if (left === null || right === null) return left === right;
+  return Buffer.compare(left, right) === 0;
+}
+
+function assertBatch(batch: StateBatch): void {
+  const conditions = batch.conditions ?? [];
+  if (batch.writes.length === 0) throw misuse("EMPTY_BATCH");
+  if (batch.writes.length + conditions.length > MAX_BATCH_ROWS) throw misuse("BATCH_TOO_LARGE");
+  for (const condition of conditions) assertRowName(condition.namespace, condition.key);
+  for (const write of batch.writes) {
+    assertRowName(write.namespace, write.key);
+    if (write.value !== null && write.value.byteLength > MAX_VALUE_BYTES) throw misuse("VALUE_TOO_LARGE");
+  }
+}
+
+const NAMESPACE_PATTERN = /^[a-z0-9-]+$/;
+/** With the u flag a surrogate class matches lone surrogates only; they have no UTF-8 form. */
+const LONE_SURROGATE = /[\ud800-\udfff]/u;
+
+function assertRowName(namespace: string, key: string): void {
+  if (!NAMESPACE_PATTERN.test(namespace) || namespace.length > MAX_NAMESPACE_BYTES) throw misuse("NAMESPACE");
+  if (key === "" || key.includes("\0") || LONE_SURROGATE.test(key)) throw misuse("KEY");
+  if (Buffer.byteLength(key, "utf8") > MAX_KEY_BYTES) throw misuse("KEY_TOO_LARGE");
+}
+
+/** A caller inside this program broke the bounds: a bug of ours, never a state of the store. */
+function misuse(problem: string): ServiceError {
+  return new ServiceError("INTERNAL", { problem: `state store: ${problem}` });
+}

@@ -1,0 +1,38 @@
+/**
+ * Compiles one of our TypeScript programs, with everything of ours it imports, into a directory that plain
+ * `node` can run: for tests that must kill a real process. Packages resolve through a link to the
+ * project's node_modules.
+ */
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+
+const REPO_ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
+
+/** `entry` is a path from the repository's root. Returns the path of the compiled entry. */
+export function compileChild(entry: string, outDirectory: string): string {
+  const done = new Set<string>();
+  const queue = [join(REPO_ROOT, entry)];
+  for (let source = queue.pop(); source !== undefined; source = queue.pop()) {
+    if (done.has(source)) continue;
+    done.add(source);
+    const { outputText } = ts.transpileModule(readFileSync(source, "utf8"), {
+      fileName: source,
+      compilerOptions: { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true },
+    });
+    const target = compiledPath(source, outDirectory);
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, outputText);
+    for (const { fileName } of ts.preProcessFile(outputText, true, true).importedFiles) {
+      if (fileName.startsWith(".")) queue.push(resolve(dirname(source), fileName.replace(/\.js$/, ".ts")));
+    }
+  }
+  writeFileSync(join(outDirectory, "package.json"), JSON.stringify({ type: "module" }));
+  symlinkSync(join(REPO_ROOT, "node_modules"), join(outDirectory, "node_modules"));
+  return compiledPath(join(REPO_ROOT, entry), outDirectory);
+}
+
+function compiledPath(source: string, outDirectory: string): string {
+  return join(outDirectory, relative(REPO_ROOT, source).replace(/\.ts$/, ".js"));
+}

@@ -1,0 +1,160 @@
+/**
+ * Plays a recorded file through the real feed code: recognises its format, reads it once for the
+ * decimals and once for real, as fast as it goes or at a multiple of its own pace.
+ */
+import { existsSync } from "node:fs";
+import { basename } from "node:path";
+import { type Clock, delay } from "../../engine/domain/clock.js";
+import { type CompanionAnswer, CryptofeedPlayer, parseCompanionLine } from "./cryptofeed-player.js";
+import { createCsvPlayer } from "./csv-player.js";
+import { csvFormatOf } from "./csv-rows.js";
+import { isFields, parseJson, type Player } from "./player.js";
+import { frameStart, RawPlayer } from "./raw-player.js";
+import type { ReplayResult } from "./report.js";
+import { readTape } from "./tape.js";
+import { VenueoneRawPlayer } from "./venueone-player.js";
+
+export interface ReplayOptions {
+  readonly clock: Clock;
+  /** "max", or a factor on the recording's own pace. */
+  readonly speed: number | "max";
+}
+
+/** The file can not be played, and why: for people. */
+export class UnplayableFile extends Error {
+  override readonly name = "UnplayableFile";
+}
+
+/** Lines looked at to recognise a format: a recording may begin with garbage. */
+const PEEK_LINES = 50;
+/** Waits shorter than this are saved up: timers are no finer. */
+const MIN_WAIT_MS = 2;
+
+export async function replayFile(path: string, options: ReplayOptions): Promise<ReplayResult> {
+  if (!existsSync(path)) throw new UnplayableFile(`no such file: ${path}`);
+  const notes: string[] = [];
+  const player = await createPlayer(path, notes);
+  const first = await readTape(path, (lines) => {
+    for (const { bytes, start, end } of lines) player.scan(bytes, start, end);
+  });
+  if (first.isBroken) notes.push("the compressed data is broken: played up to the break");
+  if (first.overlongCount > 0) notes.push(`${first.overlongCount} overlong lines dropped`);
+  player.prepare();
+
+  const pace = options.speed === "max" ? null : new Pace(options.clock, options.speed);
+  const startNs = options.clock.monoNs();
+  await readTape(path, async (lines) => {
+    for (const { bytes, start, end } of lines) {
+      const waitMs = pace === null ? 0 : pace.waitMs(player.timeMs(bytes, start, end));
+      if (waitMs > 0) await delay(options.clock, waitMs);
+      player.play(bytes, start, end);
+    }
+  });
+  const outcome = player.outcome();
+  const seconds = (options.clock.monoNs() - startNs) / 1e9;
+  return {
+    format: player.format,
+    counts: player.counts,
+    report: {
+      frames: outcome.frames,
+      levelUpdates: outcome.levelUpdates,
+      framesPerSecond: seconds > 0 ? Math.round(outcome.frames / seconds) : 0,
+      gaps: outcome.gaps,
+      crossings: outcome.crossings,
+      symbols: outcome.symbols,
+    },
+    notes,
+  };
+}
+
+/** Turns receive times into waits. A step back (a collector's clock was changed) starts a new stretch. */
+class Pace {
+  readonly #clock: Clock;
+  readonly #speed: number;
+  #anchorTapeMs = Number.NaN;
+  #anchorNs = 0;
+  #lastTapeMs = Number.NaN;
+
+  constructor(clock: Clock, speed: number) {
+    this.#clock = clock;
+    this.#speed = speed;
+  }
+
+  waitMs(tapeMs: number): number {
+    if (!Number.isFinite(tapeMs)) return 0;
+    const nowNs = this.#clock.monoNs();
+    if (!(tapeMs >= this.#lastTapeMs)) {
+      this.#anchorTapeMs = tapeMs;
+      this.#anchorNs = nowNs;
+    }
+    this.#lastTapeMs = tapeMs;
+    const dueMs = (tapeMs - this.#anchorTapeMs) / this.#speed;
+    const waitMs = dueMs - (nowNs - this.#anchorNs) / 1e6;
+    return waitMs >= MIN_WAIT_MS ? waitMs : 0;
+  }
+}
+
+async function createPlayer(path: string, notes: string[]): Promise<Player> {
+  const head = await peek(path);
+  const name = basename(path).replace(/\.gz$/, "");
+  const header = head[0] ?? "";
+  const csv = csvFormatOf(header);
+  if (csv !== null) return createCsvPlayer(csv, symbolFromName(name));
+  if (head.some((line) => /^\d+(\.\d+)?: [{[]/.test(line)) || header.startsWith("wss://")) {
+    return new CryptofeedPlayer(await readCompanion(path, notes));
+  }
+  for (const line of head) {
+    const bytes = Buffer.from(line, "utf8");
+    const at = frameStart(bytes, 0, bytes.length);
+    const parsed = parseJson(bytes, Math.max(0, at), bytes.length);
+    if (!isFields(parsed)) continue;
+    if (at < 0) {
+      if (typeof parsed["channel"] === "string" || "order_book" in parsed || typeof parsed["type"] === "string") {
+        throw new UnplayableFile(`${name}: frames of venuethree (jsonl-frames); no room speaks that venue yet`);
+      }
+      continue;
+    }
+    if (typeof parsed["channel"] === "string") return new VenueoneRawPlayer();
+    return new RawPlayer();
+  }
+  throw new UnplayableFile(`${name}: not one of the recorded formats (raw-ws-lines, cryptofeed-ws-lines, csv-*)`);
+}
+
+/** First lines of the file. */
+async function peek(path: string): Promise<readonly string[]> {
+  const head: string[] = [];
+  const stop = new Error("enough");
+  try {
+    await readTape(path, (lines) => {
+      for (const { bytes, start, end } of lines) {
+        head.push(bytes.toString("utf8", start, end));
+        if (head.length >= PEEK_LINES) throw stop;
+      }
+    });
+  } catch (error) {
+    if (error !== stop) throw error;
+  }
+  return head;
+}
+
+async function readCompanion(path: string, notes: string[]): Promise<readonly CompanionAnswer[]> {
+  const plain = path.replace(/\.ws(\.gz)?$/, ".http");
+  const companion = [`${plain}.gz`, plain].find((candidate) => candidate !== path && existsSync(candidate));
+  const answers: CompanionAnswer[] = [];
+  if (companion === undefined) {
+    notes.push("no .http companion beside the file: books stay without a snapshot");
+    return answers;
+  }
+  await readTape(companion, (lines) => {
+    for (const { bytes, start, end } of lines) {
+      const answer = parseCompanionLine(bytes, start, end);
+      if (answer !== null) answers.push(answer);
+    }
+  });
+  return answers;
+}
+
+/** `collector_btcusdt_bbo_20250924.csv` → BTCUSDT: the rows do not say. */
+function symbolFromName(name: string): string {
+  return (name.split("_")[1] ?? name.replace(/\..*$/, "")).toUpperCase();
+}

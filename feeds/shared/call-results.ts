@@ -1,0 +1,85 @@
+/**
+ * What an HttpResult means before any venue's own words are read: for a read a failure code, for an order whether
+ * it was refused, or may have been executed. The same for all rooms.
+ */
+import type { PlaceOutcome } from "../../engine/domain/order.js";
+import type { Read, ReadFailure } from "../../engine/ports.js";
+import type { HttpResult } from "./http.js";
+import { parseRetryAfterMs } from "./retry-after.js";
+
+export type HttpResponse = Extract<HttpResult, { kind: "response" }>;
+export type FailedRead = Extract<Read<never>, { ok: false }>;
+export type RejectedOrder = Extract<PlaceOutcome, { outcome: "rejected" }>;
+
+const NOT_SENT_READ: Record<Extract<HttpResult, { kind: "notSent" }>["reason"], ReadFailure> = {
+  BREAKER_OPEN: "BREAKER_OPEN",
+  RATE_BUDGET: "RATE_LIMITED",
+  QUEUE_FULL: "RATE_LIMITED",
+  CLOSED: "VENUE_ERROR",
+  CONNECT_FAILED: "VENUE_ERROR",
+};
+
+export function failedRead(code: ReadFailure, message: string, retryAfterMs: number | null = null): FailedRead {
+  return { ok: false, code, message, retryAfterMs };
+}
+
+/** Null for a response: the room reads it. */
+export function readFailureOf(result: HttpResult): FailedRead | null {
+  if (result.kind === "response") return null;
+  if (result.kind === "notSent") return failedRead(NOT_SENT_READ[result.reason], result.reason, result.retryAfterMs);
+  if (result.reason === "TIMEOUT") return failedRead("TIMEOUT", "no answer in time");
+  if (result.reason === "BODY_TOO_LARGE") return failedRead("BAD_RESPONSE", "answer too large");
+  return failedRead("VENUE_ERROR", "connection lost");
+}
+
+/** Our own limiter, breaker or transport refused: nothing left this machine. */
+export function notSentOrder(result: Extract<HttpResult, { kind: "notSent" }>): RejectedOrder {
+  const isLimit = result.reason === "RATE_BUDGET" || result.reason === "QUEUE_FULL";
+  return {
+    outcome: "rejected",
+    reason: isLimit ? "RATE_LIMITED" : "VENUE_STATE",
+    venueCode: result.reason,
+    venueText: "",
+    sent: false,
+    retryAfterMs: result.retryAfterMs,
+  };
+}
+
+/**
+ * Statuses by which a server or its proxy refuses a request before any of it is executed. All others that are not
+ * 2xx leave the outcome of an order open: 408 and 5xx by their meaning, the rest because nothing is known of them.
+ */
+const REFUSED_UNEXECUTED: ReadonlySet<number> = new Set([
+  400, 401, 403, 404, 405, 411, 413, 414, 415, 418, 422, 429, 431,
+]);
+
+export function isRefusedUnexecuted(status: number): boolean {
+  return REFUSED_UNEXECUTED.has(status);
+}
+
+export function isRateLimitStatus(status: number): boolean {
+  return status === 429 || status === 418;
+}
+
+/** Null where the answer names no time. */
+export function retryAfterMs(response: HttpResponse): number | null {
+  return parseRetryAfterMs(response.headers["retry-after"], response.receivedAtMs);
+}
+
+const MAX_VENUE_TEXT = 300;
+/** What is looked at of a long text: its end may be half of something that must not show, so the last word goes. */
+const MAX_SCANNED_TEXT = 4_096;
+
+/**
+ * A venue's own words, fit for replies and logs: one line, cut, and without long words. A venue could echo a key or a
+ * signature, and both are 64 characters or more; addresses and client ids are shorter and stay.
+ */
+export function venueText(text: string): string {
+  const scanned =
+    text.length > MAX_SCANNED_TEXT ? text.slice(0, MAX_SCANNED_TEXT).replace(/[0-9A-Za-z+/=_-]+$/, "") : text;
+  return scanned
+    .replace(/[^\x20-\x7e]+/g, " ")
+    .replace(/[0-9A-Za-z+/=_-]{48,}/g, "[hidden]")
+    .slice(0, MAX_VENUE_TEXT)
+    .trim();
+}

@@ -1,0 +1,97 @@
+/**
+ * How far a venue's clock is ahead of ours (offset = venue wall − our wall), from two kinds of evidence.
+ *
+ * A round trip bounds it on both sides: the venue stamped its answer between our send and our receipt,
+ * and a `Date` header only says within which second. The bounds of all recent round trips are
+ * intersected, so even whole-second stamps soon pin the offset down. Stream events bound it from below:
+ * an event cannot be received before it happened. Real recordings have our clock behind the venue's by
+ * more than a second; with the lower bound applied no age comes out negative.
+ */
+import type { Clock } from "../../engine/domain/clock.js";
+
+/** The offset lies in [lowerMs, upperMs]. */
+interface Bounds {
+  readonly lowerMs: number;
+  readonly upperMs: number;
+  readonly atMs: number;
+}
+
+/** Clocks drift: evidence older than this is dropped. */
+const WINDOW_MS = 10 * 60_000;
+const MAX_ROUND_TRIPS = 32;
+
+export class ClockOffset {
+  readonly #clock: Clock;
+  readonly #roundTrips: Bounds[] = [];
+  /** Lower bounds of the present and the previous half window, so that an old one expires. */
+  #lowerNowMs = Number.NEGATIVE_INFINITY;
+  #lowerBeforeMs = Number.NEGATIVE_INFINITY;
+  #halfWindowIndex = 0;
+  #estimateMs = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Milliseconds the venue's clock is ahead of ours; 0 without evidence. */
+  get offsetMs(): number {
+    return this.#estimateMs;
+  }
+
+  /**
+   * One answered request. `venueMs` is the venue's stamp, floored to `resolutionMs`
+   * (1 for a server time, 1000 for a `Date` header).
+   */
+  addRoundTrip(sentAtMs: number, receivedAtMs: number, venueMs: number, resolutionMs: number): void {
+    // A wall clock that stepped in between proves nothing.
+    if (!(receivedAtMs >= sentAtMs) || !Number.isFinite(venueMs)) return;
+    const nowMs = this.#clock.wallMs();
+    this.#roundTrips.push({ lowerMs: venueMs - receivedAtMs, upperMs: venueMs + resolutionMs - sentAtMs, atMs: nowMs });
+    if (this.#roundTrips.length > MAX_ROUND_TRIPS) this.#roundTrips.shift();
+    this.#estimate(nowMs);
+  }
+
+  /** One stream event. Cheap enough for every frame; recomputes only when it says something new. */
+  addEvent(venueMs: number, receivedAtMs: number): void {
+    const lowerMs = venueMs - receivedAtMs;
+    const halfWindowIndex = Math.floor(receivedAtMs / (WINDOW_MS / 2));
+    if (halfWindowIndex !== this.#halfWindowIndex) {
+      const isNext = halfWindowIndex === this.#halfWindowIndex + 1;
+      this.#lowerBeforeMs = isNext ? this.#lowerNowMs : Number.NEGATIVE_INFINITY;
+      this.#lowerNowMs = lowerMs;
+      this.#halfWindowIndex = halfWindowIndex;
+      this.#estimate(receivedAtMs);
+    } else if (lowerMs > this.#lowerNowMs) {
+      this.#lowerNowMs = lowerMs;
+      this.#estimate(receivedAtMs);
+    }
+  }
+
+  /** Age of a venue stamp at our wall time `nowMs`; never negative. */
+  ageMs(venueMs: number, nowMs: number): number {
+    return Math.max(0, nowMs + this.#estimateMs - venueMs);
+  }
+
+  #estimate(nowMs: number): void {
+    const eventMs = Math.max(this.#lowerNowMs, this.#lowerBeforeMs);
+    let lowerMs = Number.NEGATIVE_INFINITY;
+    let upperMs = Number.POSITIVE_INFINITY;
+    // Newest first: evidence from before a step of either clock contradicts what came after, and is left out.
+    for (let index = this.#roundTrips.length - 1; index >= 0; index--) {
+      const trip = this.#roundTrips[index];
+      if (trip === undefined || nowMs - trip.atMs > WINDOW_MS) break;
+      const nextLowerMs = Math.max(lowerMs, trip.lowerMs);
+      const nextUpperMs = Math.min(upperMs, trip.upperMs);
+      if (nextLowerMs > nextUpperMs) continue;
+      lowerMs = nextLowerMs;
+      upperMs = nextUpperMs;
+    }
+    if (upperMs < Number.POSITIVE_INFINITY) {
+      const floorMs = Math.max(lowerMs, eventMs);
+      this.#estimateMs = floorMs > upperMs ? floorMs : (floorMs + upperMs) / 2;
+    } else if (eventMs > Number.NEGATIVE_INFINITY) {
+      // Without a round trip the fastest event stands for one without delay: ages then count from it.
+      this.#estimateMs = eventMs;
+    }
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * What a venue grants one egress IP on its sockets, shared by all sockets of a room: new connections
+ * per minute, open connections at once, and client messages per window.
+ */
+import type { Clock } from "../../engine/domain/clock.js";
+import { monoMs, WeightWindow } from "./weight-window.js";
+
+export interface ConnectionLimits {
+  readonly maxConnections: number;
+  readonly connectsPerMinute: number;
+}
+
+const MINUTE_MS = 60_000;
+
+export class ConnectionBudget {
+  readonly #clock: Clock;
+  readonly #limits: ConnectionLimits;
+  readonly #connects = new WeightWindow(MINUTE_MS);
+  #openCount = 0;
+
+  constructor(clock: Clock, limits: ConnectionLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  get openCount(): number {
+    return this.#openCount;
+  }
+
+  /** Takes one connection: 0 when granted, else the time after which to ask again. */
+  tryOpen(): number {
+    const nowMs = monoMs(this.#clock);
+    if (this.#openCount >= this.#limits.maxConnections) return 1_000;
+    const waitMs = this.#connects.msUntilAtMost(nowMs, this.#limits.connectsPerMinute - 1);
+    if (waitMs > 0) return waitMs;
+    this.#connects.add(nowMs, 1);
+    this.#openCount++;
+    return 0;
+  }
+
+  /** The connection taken before has ended. */
+  closed(): void {
+    this.#openCount--;
+  }
+}
+
+/** Client messages per window; one per IP or one per socket, as the venue counts. */
+export class MessagePacer {
+  readonly #clock: Clock;
+  readonly #limit: number;
+  readonly #window: WeightWindow;
+
+  constructor(clock: Clock, limit: number, windowMs: number) {
+    this.#clock = clock;
+    this.#limit = limit;
+    this.#window = new WeightWindow(windowMs, 20);
+  }
+
+  /** Time until one message may be sent; 0 for now. */
+  waitMs(): number {
+    return this.#window.msUntilAtMost(monoMs(this.#clock), this.#limit - 1);
+  }
+
+  /** Counts one message; the caller has asked `waitMs` first. */
+  take(): void {
+    this.#window.add(monoMs(this.#clock), 1);
+  }
+}

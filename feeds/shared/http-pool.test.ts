@@ -1,0 +1,284 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer, type Socket } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { createSystemClock } from "../../engine/domain/clock.js";
+import { silentLogger } from "../../engine/domain/logger.js";
+import { createSeededRandom } from "../../engine/domain/random.js";
+import type { HttpRequest } from "./http.js";
+import { HttpPool, type HttpPoolOptions } from "./http-pool.js";
+
+const closers: (() => Promise<void> | void)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function listen(server: Server | TcpServer): Promise<string> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+  });
+  closers.push(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function serve(handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
+  return listen(createServer(handler));
+}
+
+function poolFor(baseUrl: string, overrides: Partial<HttpPoolOptions> = {}): HttpPool {
+  const pool = new HttpPool({
+    name: "test",
+    baseUrl,
+    clock: createSystemClock(),
+    random: createSeededRandom(1),
+    logger: silentLogger,
+    budget: 1_200,
+    budgetWindowMs: 60_000,
+    accountLimits: [],
+    ...overrides,
+  });
+  closers.push(() => pool.close(0));
+  return pool;
+}
+
+function post(overrides: Partial<HttpRequest> = {}): HttpRequest {
+  return {
+    method: "POST",
+    path: "/info?x=1",
+    headers: { "content-type": "application/json" },
+    body: '{"type":"meta"}',
+    lane: "read",
+    weight: 1,
+    timeoutMs: 5_000,
+    account: null,
+    accountWeight: 0,
+    ...overrides,
+  };
+}
+
+describe("answers", () => {
+  it("sends method, path, headers and body as given, and returns status, lower-case headers and body", async () => {
+    let seen = "";
+    const url = await serve((request, response) => {
+      let body = "";
+      request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+      request.on("end", () => {
+        seen = `${request.method} ${request.url} ${request.headers["content-type"]} ${body}`;
+        response.writeHead(418 - 218, { "X-Mbx-Used-Weight-1M": "77", "Content-Type": "text/plain" });
+        response.end("grüße");
+      });
+    });
+    const result = await poolFor(url).request(post());
+    expect(seen).toBe('POST /info?x=1 application/json {"type":"meta"}');
+    expect(result).toMatchObject({ kind: "response", status: 200, body: "grüße" });
+    if (result.kind !== "response") return;
+    expect(result.headers["x-mbx-used-weight-1m"]).toBe("77");
+    expect(result.receivedAtMs).toBeGreaterThanOrEqual(result.sentAtMs);
+  });
+
+  it("reuses connections and keeps to their bound", async () => {
+    let connections = 0;
+    const server = createServer((_request, response) => response.end("ok"));
+    server.on("connection", () => connections++);
+    const pool = poolFor(await listen(server), { connections: 3, exitConnections: 1 });
+    const results = await Promise.all(Array.from({ length: 40 }, () => pool.request(post())));
+    expect(results.every((result) => result.kind === "response")).toBe(true);
+    expect(connections).toBeLessThanOrEqual(3);
+    expect(pool.stats().sentCount).toBe(40);
+  });
+
+  it("gives up a body larger than its bound as unknown, not as an answer", async () => {
+    const url = await serve((_request, response) => {
+      response.writeHead(200);
+      response.end(Buffer.alloc(200_000, 0x61));
+    });
+    expect(await poolFor(url, { maxBodyBytes: 100_000 }).request(post())).toEqual({ kind: "noResponse", reason: "BODY_TOO_LARGE" });
+    expect(await poolFor(url, { maxBodyBytes: 200_000 }).request(post())).toMatchObject({ kind: "response", status: 200 });
+  });
+});
+
+describe("what left this machine", () => {
+  it("is nothing when no connection comes about", async () => {
+    const server = createTcpServer();
+    const url = await listen(server);
+    server.close();
+    await once(server, "close");
+    expect(await poolFor(url).request(post())).toMatchObject({ kind: "notSent", reason: "CONNECT_FAILED" });
+  });
+
+  it("is unknown when the server takes the request and closes without an answer", async () => {
+    let bytes = 0;
+    const url = await listen(
+      createTcpServer((socket) => {
+        socket.on("data", (chunk) => {
+          bytes += chunk.length;
+          socket.destroy();
+        });
+      }),
+    );
+    expect(await poolFor(url).request(post())).toEqual({ kind: "noResponse", reason: "CONNECTION_LOST" });
+    expect(bytes).toBeGreaterThan(0);
+  });
+
+  it("is unknown when half an answer came", async () => {
+    const url = await listen(
+      createTcpServer((socket) => {
+        socket.on("data", () => {
+          socket.write("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf");
+          socket.end();
+        });
+      }),
+    );
+    expect(await poolFor(url).request(post())).toEqual({ kind: "noResponse", reason: "CONNECTION_LOST" });
+  });
+
+  it("is unknown when the answer is not HTTP", async () => {
+    const url = await listen(createTcpServer((socket) => socket.on("data", () => socket.end("garbage\r\n\r\n"))));
+    expect(await poolFor(url).request(post())).toEqual({ kind: "noResponse", reason: "CONNECTION_LOST" });
+  });
+
+  it("is unknown when a kept-alive connection is reset under the next request, and that is never sent again", async () => {
+    const bodies: string[] = [];
+    const url = await listen(
+      createTcpServer((socket) => {
+        let requests = 0;
+        socket.on("data", (chunk) => {
+          bodies.push(chunk.toString());
+          requests++;
+          if (requests === 1) socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: keep-alive\r\n\r\nok");
+          else socket.resetAndDestroy();
+        });
+      }),
+    );
+    const pool = poolFor(url, { connections: 1 });
+    expect(await pool.request(post())).toMatchObject({ kind: "response", body: "ok" });
+    expect(await pool.request(post({ body: "order" }))).toEqual({ kind: "noResponse", reason: "CONNECTION_LOST" });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(bodies.filter((text) => text.includes("order"))).toHaveLength(1);
+  });
+
+  it("is unknown at the deadline once written, and the deadline holds", async () => {
+    let arrived = 0;
+    const url = await serve(() => arrived++);
+    const startedMs = performance.now();
+    expect(await poolFor(url).request(post({ timeoutMs: 80 }))).toEqual({ kind: "noResponse", reason: "TIMEOUT" });
+    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    expect(arrived).toBe(1);
+  });
+
+  it("is nothing when the deadline passes while the call waits for a connection, and it never goes out later", async () => {
+    const waiting: ServerResponse[] = [];
+    const paths: string[] = [];
+    const url = await serve((request, response) => {
+      paths.push(request.url ?? "");
+      if (request.url === "/held") waiting.push(response);
+      else response.end("ok");
+    });
+    const pool = poolFor(url, { connections: 2, exitConnections: 1 });
+    const held = pool.request(post({ path: "/held", lane: "read" }));
+    const late = await pool.request(post({ path: "/late", lane: "read", timeoutMs: 40 }));
+    expect(late).toMatchObject({ kind: "notSent", reason: "RATE_BUDGET" });
+    for (const response of waiting) response.end("ok");
+    expect(await held).toMatchObject({ kind: "response" });
+    expect(await pool.request(post({ path: "/next" }))).toMatchObject({ kind: "response" });
+    expect(paths).toEqual(["/held", "/next"]);
+  });
+
+  it("is nothing after close, also for calls that were waiting", async () => {
+    const url = await serve(() => {});
+    const pool = poolFor(url, { connections: 2, exitConnections: 1 });
+    const running = pool.request(post({ timeoutMs: 60_000 }));
+    const queued = pool.request(post({ timeoutMs: 60_000 }));
+    await pool.close(20);
+    expect(await queued).toMatchObject({ kind: "notSent", reason: "CLOSED" });
+    expect((await running).kind).not.toBe("response");
+    expect(await pool.request(post())).toEqual({ kind: "notSent", reason: "CLOSED", retryAfterMs: null });
+  });
+});
+
+describe("limits", () => {
+  it("lets an exit call through while slow reads hold every other connection", async () => {
+    const url = await serve((request, response) => {
+      if (request.url === "/exchange") response.end("done");
+    });
+    const pool = poolFor(url, { connections: 3, exitConnections: 1 });
+    const reads = Array.from({ length: 10 }, () => pool.request(post({ timeoutMs: 400 })));
+    const exit = await pool.request(post({ path: "/exchange", lane: "exit" }));
+    expect(exit).toMatchObject({ kind: "response", body: "done" });
+    await Promise.all(reads);
+  });
+
+  it("opens the breaker on 429 for Retry-After and refuses without sending", async () => {
+    let hits = 0;
+    const url = await serve((_request, response) => {
+      hits++;
+      response.writeHead(429, { "retry-after": "30" });
+      response.end("null");
+    });
+    const pool = poolFor(url);
+    expect(await pool.request(post())).toMatchObject({ kind: "response", status: 429, body: "null" });
+    const refused = await pool.request(post({ lane: "exit" }));
+    expect(refused).toMatchObject({ kind: "notSent", reason: "BREAKER_OPEN" });
+    if (refused.kind === "notSent") {
+      expect(refused.retryAfterMs).toBeGreaterThan(29_000);
+      expect(refused.retryAfterMs).toBeLessThanOrEqual(33_000);
+    }
+    expect(hits).toBe(1);
+    expect(pool.stats()).toMatchObject({ breaker: "open", limitedCount: 1 });
+  });
+
+  it("limits one account without touching others when the reply says so", async () => {
+    const url = await serve((request, response) => {
+      response.writeHead(request.url === "/order" ? 429 : 200);
+      response.end("");
+    });
+    const pool = poolFor(url, {
+      judgeLimit: (response) => (response.status === 429 ? { scope: "account", retryAfterMs: 9_000, isBan: false } : null),
+    });
+    const order = { path: "/order", lane: "trade", account: "a", accountWeight: 1 } as const;
+    expect(await pool.request(post(order))).toMatchObject({ status: 429 });
+    expect(await pool.request(post(order))).toMatchObject({ kind: "notSent", reason: "RATE_BUDGET" });
+    expect(await pool.request(post({ ...order, account: "b" }))).toMatchObject({ status: 429 });
+    expect(pool.stats().breaker).toBe("closed");
+  });
+
+  it("takes the venue's used weight for the truth and charges what only the answer reveals", async () => {
+    const url = await serve((_request, response) => {
+      response.writeHead(200, { "x-used": "1190" });
+      response.end("[1,2,3]");
+    });
+    const used = poolFor(url, { usedWeight: (headers) => Number(headers["x-used"]) });
+    await used.request(post());
+    expect(used.stats().laneTokens.exit).toBe(10);
+    const rows = poolFor(url, { extraWeight: () => 100 });
+    await rows.request(post({ lane: "exit" }));
+    expect(rows.stats().laneTokens.exit).toBe(1_200 - 101);
+  });
+
+  it("opens after failures in a row, and a probe closes it once the venue is back", async () => {
+    let isBroken = true;
+    const url = await serve((_request, response) => {
+      response.writeHead(isBroken ? 502 : 200);
+      response.end("");
+    });
+    const pool = poolFor(url, { breaker: { failureThreshold: 3, backoff: { baseMs: 20, capMs: 40 } } });
+    for (let count = 0; count < 3; count++) await pool.request(post());
+    expect(pool.stats().breaker).not.toBe("closed");
+    isBroken = false;
+    let result = await pool.request(post());
+    for (let tries = 0; tries < 200 && result.kind !== "response"; tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      result = await pool.request(post());
+    }
+    expect(result).toMatchObject({ kind: "response", status: 200 });
+    expect(pool.stats().breaker).toBe("closed");
+  });
+});

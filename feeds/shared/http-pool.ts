@@ -1,0 +1,306 @@
+/**
+ * The HTTP port (http.ts) over an undici pool: keep-alive, bounded connections, one deadline for the
+ * whole call, bounded bodies, lanes, account budgets and the breaker.
+ *
+ * Invariant: `notSent` is only answered when no byte of the request was handed to a socket; from the
+ * moment undici starts to write, whatever goes wrong is `noResponse`. Nothing is ever sent twice.
+ */
+import { Pool, type Dispatcher } from "undici";
+import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import type { Random } from "../../engine/domain/random.js";
+import type { Lane } from "../../engine/ports.js";
+import { AccountLimiter, type WindowLimit } from "./account-limiter.js";
+import { Breaker, type BreakerSettings, type BreakerState, DEFAULT_BREAKER } from "./breaker.js";
+import type { HttpRequest, HttpResult, VenueHttp } from "./http.js";
+import { LaneQueue } from "./lane-queue.js";
+import { LaneBudget, LANES } from "./lanes.js";
+import { parseRetryAfterMs } from "./retry-after.js";
+import { monoMs } from "./weight-window.js";
+
+export type HttpResponse = Extract<HttpResult, { kind: "response" }>;
+
+/** What a reply says about limits: which scope is limited and for how long (null: it named no time). */
+export interface LimitVerdict {
+  readonly scope: "ip" | "account";
+  readonly retryAfterMs: number | null;
+  readonly isBan: boolean;
+}
+
+export interface HttpPoolOptions {
+  /** Neutral venue name, for logs. */
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** IP budget: weight per window. */
+  readonly budget: number;
+  readonly budgetWindowMs: number;
+  readonly accountLimits: readonly WindowLimit[];
+  readonly connections?: number;
+  /** Connections only the exit lane may use. */
+  readonly exitConnections?: number;
+  readonly maxQueuedPerLane?: number;
+  readonly maxBodyBytes?: number;
+  readonly connectTimeoutMs?: number;
+  readonly breaker?: Partial<BreakerSettings>;
+  /** The venue's own count of used weight, read from a reply; null where it gives none. */
+  readonly usedWeight?: (headers: Readonly<Record<string, string>>) => number | null;
+  /** Weight that only the reply reveals (rows). */
+  readonly extraWeight?: (request: HttpRequest, response: HttpResponse) => number;
+  /** Overrides the reading of limit replies; default: 429 and 418 limit the IP for `Retry-After`. */
+  readonly judgeLimit?: (response: HttpResponse, nowWallMs: number) => LimitVerdict | null;
+}
+
+export interface HttpPoolStats {
+  readonly breaker: BreakerState;
+  readonly breakerOpenUntilMs: number;
+  readonly laneTokens: Readonly<Record<Lane, number>>;
+  readonly queuedByLane: Readonly<Record<Lane, number>>;
+  readonly sentCount: number;
+  readonly limitedCount: number;
+  readonly failedCount: number;
+}
+
+const DEFAULTS = {
+  connections: 16,
+  exitConnections: 4,
+  maxQueuedPerLane: 256,
+  maxBodyBytes: 8 * 1024 * 1024,
+  connectTimeoutMs: 3_000,
+} as const;
+
+/** undici's own timers are coarse (about 1 s); ours decide, these only clean up behind it. */
+const BACKSTOP_MS = 60_000;
+
+export function defaultLimitVerdict(response: HttpResponse, nowWallMs: number): LimitVerdict | null {
+  if (response.status !== 429 && response.status !== 418) return null;
+  const retryAfterMs = parseRetryAfterMs(response.headers["retry-after"], nowWallMs);
+  return { scope: "ip", retryAfterMs, isBan: response.status === 418 };
+}
+
+export class HttpPool implements VenueHttp {
+  readonly #options: HttpPoolOptions;
+  readonly #pool: Pool;
+  readonly #budget: LaneBudget;
+  readonly #queue: LaneQueue;
+  readonly #accounts: AccountLimiter;
+  readonly #breaker: Breaker;
+  readonly #maxBodyBytes: number;
+  #isClosed = false;
+  #sentCount = 0;
+  #limitedCount = 0;
+  #failedCount = 0;
+
+  constructor(options: HttpPoolOptions) {
+    const { clock, random } = options;
+    const connections = options.connections ?? DEFAULTS.connections;
+    this.#options = options;
+    this.#maxBodyBytes = options.maxBodyBytes ?? DEFAULTS.maxBodyBytes;
+    this.#pool = new Pool(options.baseUrl, {
+      connections,
+      pipelining: 1,
+      connectTimeout: options.connectTimeoutMs ?? DEFAULTS.connectTimeoutMs,
+      headersTimeout: BACKSTOP_MS,
+      bodyTimeout: BACKSTOP_MS,
+      keepAliveTimeout: 30_000,
+    });
+    this.#budget = new LaneBudget({ budget: options.budget, windowMs: options.budgetWindowMs });
+    this.#queue = new LaneQueue({
+      clock,
+      budget: this.#budget,
+      slots: connections,
+      exitSlots: Math.min(options.exitConnections ?? DEFAULTS.exitConnections, connections - 1),
+      maxQueuedPerLane: options.maxQueuedPerLane ?? DEFAULTS.maxQueuedPerLane,
+    });
+    this.#accounts = new AccountLimiter(clock, options.accountLimits);
+    this.#breaker = new Breaker({ clock, random, ...DEFAULT_BREAKER, ...options.breaker });
+  }
+
+  stats(): HttpPoolStats {
+    const nowMs = monoMs(this.#options.clock);
+    const tokens = { exit: 0, trade: 0, reconcile: 0, read: 0, background: 0 };
+    const queued = { exit: 0, trade: 0, reconcile: 0, read: 0, background: 0 };
+    for (const lane of LANES) {
+      tokens[lane] = Math.max(0, this.#budget.available(lane, nowMs));
+      queued[lane] = this.#queue.queued(lane);
+    }
+    return {
+      breaker: this.#breaker.state,
+      breakerOpenUntilMs: this.#breaker.openUntilWallMs,
+      laneTokens: tokens,
+      queuedByLane: queued,
+      sentCount: this.#sentCount,
+      limitedCount: this.#limitedCount,
+      failedCount: this.#failedCount,
+    };
+  }
+
+  async request(request: HttpRequest): Promise<HttpResult> {
+    if (this.#isClosed) return { kind: "notSent", reason: "CLOSED", retryAfterMs: null };
+    const startMs = monoMs(this.#options.clock);
+    const openMs = this.#openForMs();
+    if (openMs > 0) return { kind: "notSent", reason: "BREAKER_OPEN", retryAfterMs: openMs };
+    if (request.account !== null && request.accountWeight > 0) {
+      const waitMs = this.#accounts.tryTake(request.account, request.accountWeight);
+      if (waitMs > 0) return { kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: Math.ceil(waitMs) };
+    }
+    const pending = this.#queue.acquire(request.lane, request.weight, request.timeoutMs);
+    const admission = pending instanceof Promise ? await pending : pending;
+    if (!admission.ok) return { kind: "notSent", reason: admission.reason, retryAfterMs: admission.retryAfterMs };
+    try {
+      return await this.#send(request, request.timeoutMs - (monoMs(this.#options.clock) - startMs));
+    } finally {
+      this.#queue.release();
+    }
+  }
+
+  /** Refuses new calls, lets running ones end for up to `graceMs`, then cuts them. */
+  async close(graceMs: number): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#queue.close();
+    const { clock } = this.#options;
+    let timer: TimerHandle | null = null;
+    const cut = new Promise<void>((resolve) => {
+      timer = clock.setTimer(() => void this.#pool.destroy().then(resolve, resolve), graceMs);
+    });
+    // A pool that was destroyed meanwhile rejects the pending close: both ways it is closed.
+    await Promise.race([this.#pool.close().catch(() => {}), cut]);
+    if (timer !== null) clock.clearTimer(timer);
+  }
+
+  async #send(request: HttpRequest, leftMs: number): Promise<HttpResult> {
+    // Asked again: the breaker may have opened while the call waited for its lane.
+    const pass = this.#breaker.tryPass();
+    if (!pass.ok) return { kind: "notSent", reason: "BREAKER_OPEN", retryAfterMs: pass.retryAfterMs };
+    const result = await dispatch(this.#pool, this.#options.clock, request, leftMs, this.#maxBodyBytes);
+    if (result.kind === "notSent") {
+      // No connection is a failure of the way to the venue; CLOSED is our own doing.
+      if (result.reason === "CONNECT_FAILED") this.#breaker.onFailure(pass.isProbe);
+      else this.#breaker.onNotSent(pass.isProbe);
+      this.#failedCount++;
+      return result;
+    }
+    this.#sentCount++;
+    if (result.kind === "noResponse") {
+      this.#failedCount++;
+      this.#breaker.onFailure(pass.isProbe);
+      return result;
+    }
+    this.#judge(request, result, pass.isProbe);
+    return result;
+  }
+
+  #judge(request: HttpRequest, response: HttpResponse, isProbe: boolean): void {
+    const { clock, logger, name, usedWeight, extraWeight, judgeLimit } = this.#options;
+    const nowMs = monoMs(clock);
+    const used = usedWeight?.(response.headers) ?? null;
+    if (used !== null) this.#budget.reportUsed(used, nowMs);
+    const extra = extraWeight?.(request, response) ?? 0;
+    if (extra > 0) this.#budget.charge(request.lane, extra, nowMs);
+
+    const verdict = (judgeLimit ?? defaultLimitVerdict)(response, clock.wallMs());
+    if (verdict === null) {
+      if (response.status >= 500) this.#breaker.onFailure(isProbe);
+      else this.#breaker.onSuccess(isProbe);
+      return;
+    }
+    this.#limitedCount++;
+    logger.warn("venue.limited", { venue: name, status: response.status, scope: verdict.scope, lane: request.lane });
+    if (verdict.scope === "account" && request.account !== null) {
+      this.#breaker.onSuccess(isProbe);
+      this.#accounts.block(request.account, verdict.retryAfterMs ?? DEFAULT_BREAKER.limitedDefaultMs);
+    } else {
+      this.#breaker.onLimited(isProbe, verdict.retryAfterMs, verdict.isBan);
+    }
+  }
+
+  /** Time the breaker stays open; 0 when a call may be tried (the probe is taken only at the send). */
+  #openForMs(): number {
+    if (this.#breaker.state !== "open") return 0;
+    return Math.max(1, this.#breaker.openUntilWallMs - this.#options.clock.wallMs());
+  }
+}
+
+/** Thrown into undici to drop a request that is out of time and has not been written. */
+const OUT_OF_TIME = new Error("out of time before the send");
+
+function dispatch(
+  pool: Pool,
+  clock: Clock,
+  request: HttpRequest,
+  leftMs: number,
+  maxBodyBytes: number,
+): Promise<HttpResult> {
+  return new Promise((resolve) => {
+    let isSettled = false;
+    let controller: Dispatcher.DispatchController | null = null;
+    let sentAtMs = 0;
+    let status = 0;
+    let headers: Record<string, string> = {};
+    let bodyBytes = 0;
+    const chunks: Buffer[] = [];
+
+    const settle = (result: HttpResult): void => {
+      if (isSettled) return;
+      isSettled = true;
+      clock.clearTimer(timer);
+      resolve(result);
+    };
+    const abort = (reason: "TIMEOUT" | "BODY_TOO_LARGE"): void => {
+      settle({ kind: "noResponse", reason });
+      controller?.abort(new Error(reason));
+    };
+    const timer = clock.setTimer(() => {
+      // Not yet on a socket: undici is told to drop it in onRequestStart.
+      if (controller === null) settle({ kind: "notSent", reason: "CONNECT_FAILED", retryAfterMs: null });
+      else abort("TIMEOUT");
+    }, leftMs);
+
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart(started) {
+        // Throwing here makes undici drop the request without writing it, and keeps the connection.
+        // A second start would be a second send of the same bytes: never.
+        if (isSettled || controller !== null) throw OUT_OF_TIME;
+        controller = started;
+        sentAtMs = clock.wallMs();
+      },
+      onResponseStart(_controller, statusCode, rawHeaders) {
+        status = statusCode;
+        headers = flatten(rawHeaders);
+      },
+      onResponseData(_controller, chunk) {
+        bodyBytes += chunk.length;
+        if (bodyBytes > maxBodyBytes) abort("BODY_TOO_LARGE");
+        else chunks.push(chunk);
+      },
+      onResponseEnd() {
+        const body = Buffer.concat(chunks).toString("utf8");
+        settle({ kind: "response", status, headers, body, sentAtMs, receivedAtMs: clock.wallMs() });
+      },
+      onResponseError() {
+        if (controller === null) settle({ kind: "notSent", reason: "CONNECT_FAILED", retryAfterMs: null });
+        else settle({ kind: "noResponse", reason: "CONNECTION_LOST" });
+      },
+    };
+    try {
+      pool.dispatch(
+        { method: request.method, path: request.path, headers: { ...request.headers }, body: request.body },
+        handler,
+      );
+    } catch {
+      // A destroyed pool or a header undici refuses: nothing was written.
+      settle({ kind: "notSent", reason: "CLOSED", retryAfterMs: null });
+    }
+  });
+}
+
+function flatten(rawHeaders: Record<string, string | string[] | undefined>): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(rawHeaders)) {
+    if (value !== undefined) headers[name.toLowerCase()] = Array.isArray(value) ? value.join(", ") : value;
+  }
+  return headers;
+}

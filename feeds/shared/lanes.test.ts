@@ -1,0 +1,184 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createSeededRandom } from "../../engine/domain/random.js";
+import { VirtualClock } from "../../engine/domain/virtual-clock.js";
+import type { Lane } from "../../engine/ports.js";
+import { type Admission, LaneQueue } from "./lane-queue.js";
+import { LANE_SHARES, LaneBudget, LANES } from "./lanes.js";
+
+const MINUTE_MS = 60_000;
+
+function takeAll(budget: LaneBudget, lane: Lane, nowMs: number): number {
+  let taken = 0;
+  while (budget.tryTake(lane, 1, nowMs)) taken++;
+  return taken;
+}
+
+describe("LaneBudget", () => {
+  it("divides the whole budget: the shares add up to one", () => {
+    expect(LANES.reduce((sum, lane) => sum + LANE_SHARES[lane], 0)).toBeCloseTo(1, 12);
+  });
+
+  it("leaves exit its full quarter when every other lane has taken all it can", () => {
+    const budget = new LaneBudget({ budget: 1_200, windowMs: MINUTE_MS });
+    for (const lane of ["background", "read", "reconcile", "trade"] as const) takeAll(budget, lane, 0);
+    expect(budget.available("trade", 0)).toBeLessThanOrEqual(0);
+    expect(takeAll(budget, "exit", 0)).toBe(300);
+    expect(LANES.reduce((sum, lane) => sum + budget.available(lane, 0), 0)).toBeLessThanOrEqual(0);
+  });
+
+  it("lets exit use everything when it is alone", () => {
+    const budget = new LaneBudget({ budget: 1_200, windowMs: MINUTE_MS });
+    expect(takeAll(budget, "exit", 0)).toBe(1_200);
+  });
+
+  it("lets an unused share flow down: background alone gets far more than its five percent, but never exit's quarter", () => {
+    const budget = new LaneBudget({ budget: 1_200, windowMs: MINUTE_MS });
+    const taken = takeAll(budget, "background", 0);
+    expect(taken).toBeGreaterThan(400);
+    expect(taken).toBe(budget.ceiling("background"));
+    expect(takeAll(budget, "exit", 0)).toBeGreaterThanOrEqual(300);
+  });
+
+  it("believes the venue when it counted more than we did, and forgets that after a window", () => {
+    const budget = new LaneBudget({ budget: 2_400, windowMs: MINUTE_MS });
+    budget.tryTake("exit", 100, 0);
+    budget.reportUsed(2_390, 0);
+    expect(budget.available("exit", 0)).toBe(10);
+    budget.reportUsed(5, 0);
+    expect(budget.available("exit", 0)).toBe(10);
+    expect(budget.available("exit", MINUTE_MS + 2_000)).toBe(2_400);
+  });
+
+  it("refuses everything while the venue counts more than the budget", () => {
+    const budget = new LaneBudget({ budget: 100, windowMs: MINUTE_MS });
+    budget.reportUsed(140, 0);
+    expect(budget.tryTake("exit", 1, 0)).toBe(false);
+    expect(budget.msUntilAvailable("exit", 1, 0)).toBeGreaterThan(0);
+  });
+});
+
+function admissionOf(admission: Admission | Promise<Admission>): Promise<Admission> {
+  return Promise.resolve(admission);
+}
+
+describe("LaneQueue", () => {
+  const setup = (options: { budget?: number; slots?: number; exitSlots?: number; maxQueuedPerLane?: number } = {}) => {
+    const clock = new VirtualClock();
+    const budget = new LaneBudget({ budget: options.budget ?? 100, windowMs: MINUTE_MS });
+    const queue = new LaneQueue({
+      clock,
+      budget,
+      slots: options.slots ?? 4,
+      exitSlots: options.exitSlots ?? 1,
+      maxQueuedPerLane: options.maxQueuedPerLane ?? 8,
+    });
+    return { clock, budget, queue };
+  };
+
+  it("keeps a slot for exit when reads hold all others", () => {
+    const { queue } = setup();
+    for (let index = 0; index < 3; index++) expect(queue.acquire("read", 1, 1_000)).toEqual({ ok: true });
+    expect(queue.acquire("read", 1, 1_000)).toBeInstanceOf(Promise);
+    expect(queue.acquire("exit", 1, 1_000)).toEqual({ ok: true });
+    queue.close();
+  });
+
+  it("serves waiting calls by lane, then by arrival", async () => {
+    const { queue } = setup({ slots: 2, exitSlots: 1 });
+    const order: string[] = [];
+    expect(queue.acquire("read", 1, 10_000)).toEqual({ ok: true });
+    const waiting = (["background", "read", "trade", "read"] as const).map(async (lane, index) => {
+      const admission = await queue.acquire(lane, 1, 10_000);
+      if (admission.ok) {
+        order.push(`${lane}${index}`);
+        queue.release();
+      }
+    });
+    queue.release();
+    await Promise.all(waiting);
+    expect(order).toEqual(["trade2", "read1", "read3", "background0"]);
+  });
+
+  it("refuses one more than the queue holds, at once", async () => {
+    const { queue } = setup({ slots: 2, exitSlots: 1, maxQueuedPerLane: 2 });
+    expect(queue.acquire("read", 1, 1_000)).toEqual({ ok: true });
+    const waiting = [queue.acquire("read", 1, 1_000), queue.acquire("read", 1, 1_000)];
+    expect(queue.acquire("read", 1, 1_000)).toMatchObject({ ok: false, reason: "QUEUE_FULL" });
+    queue.close();
+    for (const admission of waiting) expect(await admission).toMatchObject({ ok: false, reason: "CLOSED" });
+    expect(queue.acquire("exit", 1, 1_000)).toMatchObject({ ok: false, reason: "CLOSED" });
+  });
+
+  it("refuses a waiting call at its deadline and says when to come back", async () => {
+    const { clock, queue } = setup({ budget: 100, slots: 10, exitSlots: 1 });
+    expect(queue.acquire("exit", 100, 1_000)).toEqual({ ok: true });
+    const late = admissionOf(queue.acquire("exit", 1, 500));
+    clock.advance(500);
+    const admission = await late;
+    expect(admission).toMatchObject({ ok: false, reason: "RATE_BUDGET" });
+    if (!admission.ok) expect(admission.retryAfterMs).toBeGreaterThan(50_000);
+    expect(queue.queued("exit")).toBe(0);
+  });
+
+  it("admits a waiting call by itself once weight returns", async () => {
+    const { clock, queue } = setup({ budget: 100, slots: 10, exitSlots: 1 });
+    expect(queue.acquire("exit", 100, 1_000)).toEqual({ ok: true });
+    const later = admissionOf(queue.acquire("exit", 1, 120_000));
+    await clock.advanceAsync(62_500);
+    expect(await later).toEqual({ ok: true });
+  });
+
+  it("refuses at once what its lane could never carry", () => {
+    const { queue, budget } = setup();
+    expect(queue.acquire("background", budget.ceiling("background") + 1, 1_000)).toEqual({
+      ok: false,
+      reason: "RATE_BUDGET",
+      retryAfterMs: null,
+    });
+  });
+
+  it("over any minute never grants more than the budget, and never starves exit, under any flood", async () => {
+    const lane = fc.constantFrom(...LANES.filter((name) => name !== "exit"));
+    const call = fc.record({ lane, weight: fc.integer({ min: 1, max: 20 }), gapMs: fc.integer({ min: 0, max: 900 }) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(call, { minLength: 50, maxLength: 200 }), fc.integer(), async (calls, seed) => {
+        const random = createSeededRandom(seed);
+        const { clock, queue } = setup({ budget: 120, slots: 6, exitSlots: 2, maxQueuedPerLane: 16 });
+        const grants: { readonly atMs: number; readonly weight: number }[] = [];
+        let exitRefused = 0;
+        let exitUsed: { atMs: number; weight: number }[] = [];
+        const run = async (name: Lane, weight: number): Promise<void> => {
+          const admission = await queue.acquire(name, weight, 5_000);
+          if (!admission.ok) {
+            if (name === "exit") exitRefused++;
+            return;
+          }
+          grants.push({ atMs: clock.monoNs() / 1e6, weight });
+          clock.setTimer(() => queue.release(), 20 + random.next() * 400);
+        };
+        const running: Promise<void>[] = [];
+        for (const { lane: name, weight, gapMs } of calls) {
+          running.push(run(name, weight));
+          const nowMs = clock.monoNs() / 1e6;
+          exitUsed = exitUsed.filter((entry) => nowMs - entry.atMs < MINUTE_MS + 2_000);
+          // Exit stays within its own quarter of the window: 30 of 120.
+          if (exitUsed.reduce((sum, entry) => sum + entry.weight, 0) + 3 <= 30) {
+            exitUsed.push({ atMs: nowMs, weight: 3 });
+            running.push(run("exit", 3));
+          }
+          clock.advance(gapMs);
+          await Promise.resolve();
+        }
+        await clock.advanceAsync(10_000);
+        await Promise.all(running);
+        expect(exitRefused).toBe(0);
+        for (const { atMs } of grants) {
+          const inMinute = grants.filter((grant) => grant.atMs >= atMs && grant.atMs < atMs + MINUTE_MS);
+          expect(inMinute.reduce((sum, grant) => sum + grant.weight, 0)).toBeLessThanOrEqual(120);
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+});

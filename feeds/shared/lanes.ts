@@ -1,0 +1,122 @@
+/**
+ * The request budget one venue grants one egress IP, divided into lanes by importance.
+ *
+ * Sliding window: over any `windowMs` at most `budget` weight is granted. Each lane owns a share of the
+ * budget and a part of it is held back for that lane alone: all of it for `exit`, so a close never waits
+ * behind reads; half of it for the others. What is not held back flows down: whoever asks first, by
+ * priority (lane-queue.ts), may use it. `exit` may use everything.
+ *
+ * The venue's own count is the truth: when it reports more than we counted, the difference (another
+ * process on the same IP) is charged too.
+ */
+import type { Lane } from "../../engine/ports.js";
+import { WeightWindow } from "./weight-window.js";
+
+/** Highest priority first. */
+export const LANES: readonly Lane[] = ["exit", "trade", "reconcile", "read", "background"];
+
+/** Share of the budget per lane (auth-and-limits design, "Outbound"). */
+export const LANE_SHARES: Readonly<Record<Lane, number>> = {
+  exit: 0.25,
+  trade: 0.35,
+  reconcile: 0.2,
+  read: 0.15,
+  background: 0.05,
+};
+
+/** Part of the share that no other lane may borrow. */
+const HELD_BACK: Readonly<Record<Lane, number>> = { exit: 1, trade: 0.5, reconcile: 0.5, read: 0.5, background: 0.5 };
+
+export interface LaneBudgetOptions {
+  /** Weight per window. */
+  readonly budget: number;
+  readonly windowMs: number;
+}
+
+interface LaneUse {
+  readonly lane: Lane;
+  readonly heldBack: number;
+  readonly window: WeightWindow;
+}
+
+export class LaneBudget {
+  readonly budget: number;
+  readonly #windowMs: number;
+  readonly #uses: readonly LaneUse[];
+  readonly #byLane: Readonly<Record<Lane, LaneUse>>;
+  /** All weight, foreign use included. */
+  readonly #total: WeightWindow;
+
+  constructor(options: LaneBudgetOptions) {
+    this.budget = options.budget;
+    this.#windowMs = options.windowMs;
+    const use = (lane: Lane): LaneUse => ({
+      lane,
+      heldBack: Math.floor(options.budget * LANE_SHARES[lane] * HELD_BACK[lane]),
+      window: new WeightWindow(options.windowMs),
+    });
+    this.#byLane = {
+      exit: use("exit"),
+      trade: use("trade"),
+      reconcile: use("reconcile"),
+      read: use("read"),
+      background: use("background"),
+    };
+    this.#uses = LANES.map((lane) => this.#byLane[lane]);
+    this.#total = new WeightWindow(options.windowMs);
+  }
+
+  /** Weight this lane could take now; negative when the venue counted more than the budget. */
+  available(lane: Lane, nowMs: number): number {
+    return this.budget - this.#total.used(nowMs) - this.#protectedFrom(lane, nowMs);
+  }
+
+  /** The most a lane can ever take at once. */
+  ceiling(lane: Lane): number {
+    if (lane === "exit") return this.budget;
+    let ceiling = this.budget;
+    for (const use of this.#uses) if (use.lane !== lane) ceiling -= use.heldBack;
+    return ceiling;
+  }
+
+  tryTake(lane: Lane, weight: number, nowMs: number): boolean {
+    if (weight > this.available(lane, nowMs)) return false;
+    this.charge(lane, weight, nowMs);
+    return true;
+  }
+
+  /** Charges weight that is already spent (rows of an answer), whatever is left. */
+  charge(lane: Lane, weight: number, nowMs: number): void {
+    this.#byLane[lane].window.add(nowMs, weight);
+    this.#total.add(nowMs, weight);
+  }
+
+  /** The venue's own count over its current window. */
+  reportUsed(usedByVenue: number, nowMs: number): void {
+    const unknown = usedByVenue - this.#total.used(nowMs);
+    if (Number.isFinite(unknown) && unknown > 0) this.#total.add(nowMs, unknown);
+  }
+
+  /** Earliest time at which some weight returns; a lower bound for the wait of a refused taker. */
+  msUntilRelease(nowMs: number): number {
+    const used = this.#total.used(nowMs);
+    return used === 0 ? 0 : Math.min(this.#windowMs, this.#total.msUntilAtMost(nowMs, used - 1));
+  }
+
+  /** Estimate for `retryAfterMs`: when that much weight will have returned. */
+  msUntilAvailable(lane: Lane, weight: number, nowMs: number): number {
+    const missing = weight - this.available(lane, nowMs);
+    if (missing <= 0) return 0;
+    const target = Math.max(0, this.#total.used(nowMs) - missing);
+    return Math.min(2 * this.#windowMs, this.#total.msUntilAtMost(nowMs, target));
+  }
+
+  #protectedFrom(lane: Lane, nowMs: number): number {
+    if (lane === "exit") return 0;
+    let held = 0;
+    for (const use of this.#uses) {
+      if (use.lane !== lane) held += Math.max(0, use.heldBack - use.window.used(nowMs));
+    }
+    return held;
+  }
+}

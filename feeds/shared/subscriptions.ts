@@ -1,0 +1,81 @@
+/**
+ * The streams one persistent socket is to carry, with the liveness of each.
+ *
+ * A socket that answers pings can still have lost one stream, so silence is judged per subscription:
+ * past its own limit it is probed (if it has a probe), because a quiet market is not a dead feed;
+ * only a failed probe, or no probe, makes it dead.
+ */
+
+/** `quiet`: the venue's state equals ours. `dead`: the venue has what we never received. `unknown`: could not tell. */
+export type ProbeResult = "quiet" | "dead" | "unknown";
+
+export interface SubscriptionSpec {
+  /** What the protocol subscribes to (stream name, or the encoded subscription). Unique per socket. */
+  readonly name: string;
+  /** Silence tolerated, ms; 0 where silence says nothing. */
+  readonly livenessMs: number;
+  /** Cheap read that tells a quiet stream from a dead one; must settle within its own timeout. */
+  readonly probe: (() => Promise<ProbeResult>) | null;
+}
+
+/** Probes in a row that could not tell, after which silence counts as death. */
+const MAX_UNKNOWN_PROBES = 3;
+
+const NOT_ASKED = -1;
+
+export type LivenessVerdict = "fine" | "probe" | "dead";
+
+export class Subscription {
+  readonly spec: SubscriptionSpec;
+  /** Highest link that delivered data; links are numbered upwards. */
+  seenLinkId = 0;
+  /** Monotonic ns; NOT_ASKED while not asked for on the present link. */
+  aliveNs = NOT_ASKED;
+  /** Times in a row it was found dead. */
+  deadCount = 0;
+  isProbing = false;
+  unknownCount = 0;
+  /** Abnormal closes right after this name was sent. */
+  suspicion = 0;
+  isQuarantined = false;
+
+  constructor(spec: SubscriptionSpec) {
+    this.spec = spec;
+  }
+
+  /** Data arrived. Called per frame: plain stores only. */
+  alive(tsRecvNs: number, linkId: number): void {
+    this.aliveNs = tsRecvNs;
+    this.deadCount = 0;
+    this.unknownCount = 0;
+    this.suspicion = 0;
+    if (linkId > this.seenLinkId) this.seenLinkId = linkId;
+  }
+
+  /** The request was sent: silence counts from here. */
+  requested(nowNs: number): void {
+    this.aliveNs = nowNs;
+  }
+
+  /** The link is gone: nothing is expected until it is asked for again. */
+  unasked(): void {
+    this.aliveNs = NOT_ASKED;
+  }
+
+  judge(nowNs: number): LivenessVerdict {
+    const { livenessMs, probe } = this.spec;
+    if (livenessMs === 0 || this.aliveNs === NOT_ASKED || this.isProbing) return "fine";
+    if (nowNs - this.aliveNs <= livenessMs * 1e6) return "fine";
+    return probe === null || this.unknownCount >= MAX_UNKNOWN_PROBES ? "dead" : "probe";
+  }
+
+  /** Applies a probe's answer; true when the subscription is dead. */
+  probed(result: ProbeResult, nowNs: number): boolean {
+    this.isProbing = false;
+    if (result === "dead") return true;
+    // Both other answers restart the wait; `unknown` only so often.
+    this.aliveNs = nowNs;
+    this.unknownCount = result === "unknown" ? this.unknownCount + 1 : 0;
+    return false;
+  }
+}

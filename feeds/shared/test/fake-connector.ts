@@ -1,0 +1,71 @@
+/** A connector for tests: connections are opened, fed and closed by hand, and everything sent is kept. */
+import type { Connection, ConnectionHandlers, Connector } from "../connector.js";
+
+export class FakeConnection implements Connection {
+  readonly url: string;
+  readonly handlers: ConnectionHandlers;
+  readonly sent: string[] = [];
+  pingCount = 0;
+  closedWith: number | null = null;
+  isTerminated = false;
+  bufferedBytes = 0;
+  #isEnded = false;
+
+  constructor(url: string, handlers: ConnectionHandlers) {
+    this.url = url;
+    this.handlers = handlers;
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  send(text: string): void {
+    this.sent.push(text);
+  }
+
+  ping(): void {
+    this.pingCount++;
+  }
+
+  close(code: number, reason: string): void {
+    this.closedWith = code;
+    this.end(code, reason);
+  }
+
+  terminate(): void {
+    this.isTerminated = true;
+    this.end(1006, "");
+  }
+
+  open(): void {
+    this.handlers.onOpen();
+  }
+
+  receive(text: string): void {
+    this.handlers.onMessage(Buffer.from(text));
+  }
+
+  /** The peer ends it. */
+  end(code: number, reason = ""): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.handlers.onClose(code, reason);
+  }
+}
+
+export class FakeNetwork {
+  readonly connections: FakeConnection[] = [];
+
+  readonly connector: Connector = (url, handlers) => {
+    const connection = new FakeConnection(url, handlers);
+    this.connections.push(connection);
+    return connection;
+  };
+
+  get last(): FakeConnection {
+    const connection = this.connections.at(-1);
+    if (connection === undefined) throw new Error("nothing connected yet");
+    return connection;
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Which account a key acts for. A venueone key may be an agent's: positions and orders then belong to its principal,
+ * and the agent's own address looks like a flat account. So no read of an account happens before the venue has said
+ * what the address is (`userRole`, weight 60, hence cached; cached are addresses only, never account data).
+ */
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../../engine/domain/clock.js";
+import type { CallOptions, Read } from "../../engine/ports.js";
+import { failedRead } from "../shared/call-results.js";
+import type { VenueoneWireRole } from "./account-wire.js";
+import type { VenueoneRest } from "./rest.js";
+import type { VenueoneSession } from "./session.js";
+
+const MAX_ADDRESSES = 4096;
+/** An agent's principal never changes (the venue refuses a used agent address); revocation shows in the order's refusal, which forgets. */
+const ROLE_TTL_MS = 10 * 60_000;
+/** A fresh approval needs a second or two to be seen everywhere: a miss is remembered just long enough to stop a flood. */
+const MISSING_TTL_MS = 2_000;
+
+interface CachedRole {
+  readonly role: VenueoneWireRole;
+  readonly expiresAtMs: number;
+}
+
+export class AccountResolver {
+  readonly #rest: VenueoneRest;
+  readonly #clock: Clock;
+  readonly #roles = new LRUCache<string, CachedRole>({ max: MAX_ADDRESSES });
+  /** One lookup per address and lane at a time (a close must not wait in another lane's queue); bounded by the calls in flight. */
+  readonly #pending = new Map<string, Promise<Read<VenueoneWireRole>>>();
+
+  constructor(rest: VenueoneRest, clock: Clock) {
+    this.#rest = rest;
+    this.#clock = clock;
+  }
+
+  /** The address to read and to charge. An AUTH failure says why this key acts for nobody. */
+  async resolve(session: VenueoneSession, options: CallOptions): Promise<Read<string>> {
+    if (!session.isOpen) return failedRead("AUTH", "session is closed");
+    const role = await this.#roleOf(session.vaultAddress ?? session.signerAddress, options);
+    if (!role.ok) return role;
+    const account =
+      session.vaultAddress === null ? accountOfKey(session, role.value) : accountOfVault(session, role.value);
+    return account.ok ? { ...role, value: account.value } : failedRead("AUTH", account.problem);
+  }
+
+  /** The account if it is known without asking; for budgets, where the key's own address will do until then. */
+  peek(session: VenueoneSession): string {
+    if (session.vaultAddress !== null) return session.vaultAddress;
+    const role = this.#roles.peek(session.signerAddress)?.role;
+    return role?.role === "agent" ? role.user : session.signerAddress;
+  }
+
+  /** The venue refused the signer: ask again next time. */
+  forget(session: VenueoneSession): void {
+    this.#roles.delete(session.signerAddress);
+  }
+
+  async #roleOf(address: string, options: CallOptions): Promise<Read<VenueoneWireRole>> {
+    const nowMs = this.#clock.wallMs();
+    const cached = this.#roles.get(address);
+    if (cached !== undefined && cached.expiresAtMs > nowMs) {
+      return { ok: true, value: cached.role, asOfMs: nowMs, source: "venue" };
+    }
+    const key = `${options.lane} ${address}`;
+    let pending = this.#pending.get(key);
+    if (pending === undefined) {
+      pending = this.#ask(address, options).finally(() => this.#pending.delete(key));
+      this.#pending.set(key, pending);
+    }
+    return pending;
+  }
+
+  async #ask(address: string, options: CallOptions): Promise<Read<VenueoneWireRole>> {
+    const answer = await this.#rest.userRole(address, options);
+    if (answer.ok) {
+      const ttlMs = answer.value.role === "missing" ? MISSING_TTL_MS : ROLE_TTL_MS;
+      this.#roles.set(address, { role: answer.value, expiresAtMs: this.#clock.wallMs() + ttlMs });
+    }
+    return answer;
+  }
+}
+
+type Resolved = { readonly ok: true; readonly value: string } | { readonly ok: false; readonly problem: string };
+
+function accountOfKey(session: VenueoneSession, role: VenueoneWireRole): Resolved {
+  if (role.role === "missing")
+    return { ok: false, problem: "AGENT_NOT_APPROVED: the key is neither an account's nor an approved agent's" };
+  // Neither kind of address has a key of its own: whoever holds one for it cannot act.
+  if (role.role === "vault" || role.role === "subAccount")
+    return { ok: false, problem: "the key's address is not an account that signs" };
+  const account = role.role === "agent" ? role.user : session.signerAddress;
+  if (session.walletAddress !== null && session.walletAddress !== account) {
+    return { ok: false, problem: "walletAddress is not the account of this key" };
+  }
+  return { ok: true, value: account };
+}
+
+function accountOfVault(session: VenueoneSession, role: VenueoneWireRole): Resolved {
+  const { vaultAddress, walletAddress } = session;
+  if (vaultAddress === null || (role.role !== "vault" && role.role !== "subAccount")) {
+    return { ok: false, problem: "vaultAddress is neither a vault nor a sub-account" };
+  }
+  if (walletAddress !== null && role.role === "subAccount" && role.master !== walletAddress) {
+    return { ok: false, problem: "vaultAddress is not a sub-account of walletAddress" };
+  }
+  return { ok: true, value: vaultAddress };
+}

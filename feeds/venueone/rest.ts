@@ -1,0 +1,116 @@
+/**
+ * venueone's REST endpoints for accounts and orders, with wire types (account-wire.ts). `POST /info` reads need no
+ * key, `POST /exchange` carries its signature in the body. Weights are those of limits.ts; no call retries.
+ */
+import type { CallOptions, Read } from "../../engine/ports.js";
+import { failedRead, isRateLimitStatus, readFailureOf, retryAfterMs } from "../shared/call-results.js";
+import type { HttpResult, VenueHttp } from "../shared/http.js";
+import { decodeJson } from "../shared/wire-fields.js";
+import {
+  decodeAbstraction,
+  decodeAccount,
+  decodeFees,
+  decodeFills,
+  decodeOpenOrders,
+  decodeOrderStatus,
+  decodeRole,
+  decodeSpotBalances,
+  type VenueoneWireAccount,
+  type VenueoneWireFees,
+  type VenueoneWireOrderStatus,
+  type VenueoneWireRole,
+  type VenueoneWireSpotBalance,
+} from "./account-wire.js";
+import { exchangeWeight, infoWeight } from "./limits.js";
+import type { VenueoneWireFill, VenueoneWireOrder } from "./wire.js";
+
+const JSON_HEADERS: Readonly<Record<string, string>> = { "content-type": "application/json" };
+
+export class VenueoneRest {
+  readonly #http: VenueHttp;
+
+  constructor(http: VenueHttp) {
+    this.#http = http;
+  }
+
+  clearinghouseState(user: string, options: CallOptions): Promise<Read<VenueoneWireAccount>> {
+    return this.#info({ type: "clearinghouseState", user }, decodeAccount, options);
+  }
+
+  spotClearinghouseState(user: string, options: CallOptions): Promise<Read<readonly VenueoneWireSpotBalance[]>> {
+    return this.#info({ type: "spotClearinghouseState", user }, decodeSpotBalances, options);
+  }
+
+  frontendOpenOrders(user: string, options: CallOptions): Promise<Read<readonly VenueoneWireOrder[]>> {
+    return this.#info({ type: "frontendOpenOrders", user }, decodeOpenOrders, options);
+  }
+
+  /** `oid` is a number, or a cloid as text. */
+  orderStatus(user: string, oid: number | string, options: CallOptions): Promise<Read<VenueoneWireOrderStatus>> {
+    return this.#info({ type: "orderStatus", user, oid }, decodeOrderStatus, options);
+  }
+
+  /** Bounds inclusive, oldest first, at most 2000 rows. */
+  userFillsByTime(
+    user: string,
+    startTime: number,
+    endTime: number,
+    options: CallOptions,
+  ): Promise<Read<readonly VenueoneWireFill[]>> {
+    return this.#info({ type: "userFillsByTime", user, startTime, endTime }, decodeFills, options);
+  }
+
+  userFees(user: string, options: CallOptions): Promise<Read<VenueoneWireFees>> {
+    return this.#info({ type: "userFees", user }, decodeFees, options);
+  }
+
+  userRole(user: string, options: CallOptions): Promise<Read<VenueoneWireRole>> {
+    return this.#info({ type: "userRole", user }, decodeRole, options);
+  }
+
+  userAbstraction(user: string, options: CallOptions): Promise<Read<ReturnType<typeof decodeAbstraction>>> {
+    return this.#info({ type: "userAbstraction", user }, decodeAbstraction, options);
+  }
+
+  /** A signed action as it goes out; `itemCount` is its batch length. */
+  exchange(body: string, account: string, itemCount: number, options: CallOptions): Promise<HttpResult> {
+    return this.#http.request({
+      method: "POST",
+      path: "/exchange",
+      headers: JSON_HEADERS,
+      body,
+      lane: options.lane,
+      weight: exchangeWeight(itemCount),
+      timeoutMs: options.timeoutMs,
+      account,
+      accountWeight: itemCount,
+    });
+  }
+
+  async #info<T>(
+    query: { readonly type: string; readonly [field: string]: string | number },
+    decode: (value: unknown) => T,
+    options: CallOptions,
+  ): Promise<Read<T>> {
+    const result = await this.#http.request({
+      method: "POST",
+      path: "/info",
+      headers: JSON_HEADERS,
+      body: JSON.stringify(query),
+      lane: options.lane,
+      weight: infoWeight(query.type),
+      timeoutMs: options.timeoutMs,
+      account: null,
+      accountWeight: 0,
+    });
+    if (result.kind !== "response") return readFailureOf(result) ?? failedRead("VENUE_ERROR", "no response");
+    if (isRateLimitStatus(result.status))
+      return failedRead("RATE_LIMITED", `HTTP ${result.status}`, retryAfterMs(result));
+    if (result.status !== 200) {
+      return failedRead(result.status >= 500 ? "VENUE_ERROR" : "BAD_RESPONSE", `${query.type}: HTTP ${result.status}`);
+    }
+    const decoded = decodeJson(result.body, decode);
+    if (!decoded.ok) return failedRead("BAD_RESPONSE", `${query.type}: ${decoded.problem}`);
+    return { ok: true, value: decoded.value, asOfMs: result.receivedAtMs, source: "venue" };
+  }
+}

@@ -1,0 +1,429 @@
+/**
+ * The venueone room, whole: instruments, market data, account streams, and the trading half
+ * (trading.ts) over one HTTP pool, one set of limits and one clock estimate.
+ */
+import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
+import { ServiceError } from "../../engine/domain/errors.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import type { FeeRates, VenuePosition } from "../../engine/domain/position.js";
+import type { Random } from "../../engine/domain/random.js";
+import { ageMs } from "../../engine/market/freshness.js";
+import { BOOK_LIVE } from "../../engine/market/book.js";
+import { LatencyWindow } from "../../engine/market/latency-window.js";
+import { createMarket, type FeedState, type Market } from "../../engine/market/market.js";
+import type {
+  AccountReader,
+  AccountSession,
+  CallOptions,
+  NonceReservations,
+  OrderSender,
+  Read,
+  RoomStatus,
+  VenueRoom,
+} from "../../engine/ports.js";
+import { fullJitterMs } from "../shared/backoff.js";
+import { ClockOffset } from "../shared/clock-offset.js";
+import { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
+import { type Connector, connectWs } from "../shared/connector.js";
+import type { HttpRequest, VenueHttp } from "../shared/http.js";
+import { type HttpPoolOptions, HttpPool, type HttpResponse } from "../shared/http-pool.js";
+import { InstrumentIndex } from "../shared/instrument-index.js";
+import type { SocketStats } from "../shared/socket.js";
+import { decodeJson } from "../shared/wire-fields.js";
+import { VenueoneAccountStreams } from "./account-stream.js";
+import { decodeUniverse, type VenueoneWireUniverse } from "./decode.js";
+import {
+  CONNECTS_PER_MINUTE,
+  DEEP_BOOK_MAX_AGE_MS,
+  FAST_BOOK_MAX_AGE_MS,
+  infoWeight,
+  MAX_CONNECTIONS,
+  MAX_STREAMED_USERS,
+  MAX_SUBSCRIPTIONS,
+  MESSAGES_PER_MINUTE,
+  REST_WEIGHT_PER_MINUTE,
+  REST_WINDOW_MS,
+  rowWeight,
+} from "./limits.js";
+import { applyContext, type Trade } from "./normalize.js";
+import { VenueoneRest } from "./rest.js";
+import { MarketStream, STREAMS_PER_COIN } from "./stream.js";
+import { buildInstruments, DEFAULT_FEES } from "./symbols.js";
+import { createVenueoneTrading, type VenueoneTrading } from "./trading.js";
+
+export interface VenueoneLimits {
+  /** REST weight per minute of this egress IP. */
+  readonly restWeightPerMinute: number;
+  readonly maxConnections: number;
+  readonly connectsPerMinute: number;
+  readonly messagesPerMinute: number;
+  readonly maxSubscriptions: number;
+  readonly maxStreamedUsers: number;
+  readonly httpConnections: number;
+}
+
+export const DEFAULT_LIMITS: VenueoneLimits = {
+  restWeightPerMinute: REST_WEIGHT_PER_MINUTE,
+  maxConnections: MAX_CONNECTIONS,
+  connectsPerMinute: CONNECTS_PER_MINUTE,
+  messagesPerMinute: MESSAGES_PER_MINUTE,
+  maxSubscriptions: MAX_SUBSCRIPTIONS,
+  maxStreamedUsers: MAX_STREAMED_USERS,
+  httpConnections: 16,
+};
+
+export interface VenueoneRoomOptions {
+  /** Base of `/info` and `/exchange`, e.g. `https://api.hyperliquid.xyz`. */
+  readonly restUrl: string;
+  readonly wsUrl: string;
+  readonly isMainnet: boolean;
+  /** Canonical symbols to stream, or all: then by volume, as many as the subscription limit allows. */
+  readonly symbols: "all" | readonly string[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly nonces: NonceReservations;
+  readonly fees?: FeeRates;
+  readonly limits?: Partial<VenueoneLimits>;
+  readonly connector?: Connector;
+  readonly onTrade?: (trade: Trade) => void;
+  /** How long `start` tries to load the instruments. */
+  readonly startTimeoutMs?: number;
+}
+
+const DEFAULT_START_TIMEOUT_MS = 30_000;
+const META_TIMEOUT_MS = 10_000;
+const META_BACKOFF = { baseMs: 250, capMs: 5_000 };
+const REFRESH_EVERY_MS = 5 * 60_000;
+/** A streamed account may stand for a live read only if something about it arrived this recently. */
+const MAX_STREAMED_POSITIONS_AGE_MS = 6_000;
+/** Acknowledgements from far away take 0.2–1.8 s; assumed until measured. */
+const DEFAULT_ACK_MS = 600;
+const STOP_GRACE_MS = 2_000;
+const JSON_HEADERS = { "content-type": "application/json" };
+/** `Date` headers are whole seconds. */
+const DATE_RESOLUTION_MS = 1_000;
+
+export function createVenueoneRoom(options: VenueoneRoomOptions): VenueRoom {
+  return new VenueoneRoom(options);
+}
+
+class VenueoneRoom implements VenueRoom {
+  readonly venue = "venueone";
+  readonly ackLatency = new LatencyWindow(DEFAULT_ACK_MS);
+  readonly reader: AccountReader;
+  readonly orders: OrderSender;
+  readonly streams: VenueoneAccountStreams;
+  readonly #options: VenueoneRoomOptions;
+  readonly #limits: VenueoneLimits;
+  readonly #http: HttpPool;
+  readonly #clockOffset: ClockOffset;
+  readonly #market: MarketStream;
+  readonly #trading: VenueoneTrading;
+  readonly #markets = new Map<string, Market>();
+  readonly #instruments = new Map<string, Instrument>();
+  /** Account of each session that was read, so that an order finds it without waiting. */
+  readonly #accountOf = new WeakMap<AccountSession, string>();
+  #driftCount = 0;
+  #isStopped = false;
+  #refreshTimer: TimerHandle | null = null;
+
+  constructor(options: VenueoneRoomOptions) {
+    const { clock, random, logger, wsUrl } = options;
+    this.#options = options;
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.#clockOffset = new ClockOffset(clock);
+    this.#http = new HttpPool(poolOptions(options, this.#limits));
+    const http = this.#measured(this.#http);
+    const connector = options.connector ?? connectWs;
+    const budget = new ConnectionBudget(clock, this.#limits);
+    const messages = new MessagePacer(clock, this.#limits.messagesPerMinute, 60_000);
+    const shared = { wsUrl, clock, random, logger, connector, budget, messages, clockOffset: this.#clockOffset };
+    this.#market = new MarketStream({ ...shared, onTrade: options.onTrade ?? (() => {}) });
+    this.#trading = createVenueoneTrading({
+      http,
+      instruments: () => this.#instruments,
+      clock,
+      random,
+      logger,
+      nonces: options.nonces,
+      clockOffsetMs: () => Math.round(this.#clockOffset.offsetMs),
+      ackLatency: this.ackLatency,
+      isMainnet: options.isMainnet,
+      onClockError: () => void this.#refresh(),
+    });
+    const index = new InstrumentIndex(() => this.#instruments);
+    this.streams = new VenueoneAccountStreams({
+      ...shared,
+      rest: new VenueoneRest(http),
+      instrumentOf: (coin) => index.byNativeSymbol(coin),
+      resolveAccount: (session, call) => this.#trading.resolveAccount(session, call),
+      maxUsers: this.#limits.maxStreamedUsers,
+    });
+    this.reader = this.#streamedReader(this.#trading.reader);
+    this.orders = this.#watchedOrders(this.#trading.orders);
+  }
+
+  get markets(): ReadonlyMap<string, Market> {
+    return this.#markets;
+  }
+
+  openSession(rawCredentials: unknown): ReturnType<VenueRoom["openSession"]> {
+    return this.#trading.openSession(rawCredentials);
+  }
+
+  async start(): Promise<void> {
+    const { clock, random, startTimeoutMs = DEFAULT_START_TIMEOUT_MS } = this.#options;
+    const untilMs = clock.monoNs() / 1e6 + startTimeoutMs;
+    for (let attempt = 0; !this.#isStopped; attempt++) {
+      const problem = await this.#refresh();
+      if (problem === null) break;
+      if (clock.monoNs() / 1e6 >= untilMs) throw new ServiceError("VENUE_UNAVAILABLE", { exchange: "venueone", problem });
+      await new Promise<void>((resolve) => {
+        clock.setTimer(resolve, fullJitterMs(META_BACKOFF, attempt, random));
+      });
+    }
+    this.#scheduleRefresh();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    if (this.#refreshTimer !== null) this.#options.clock.clearTimer(this.#refreshTimer);
+    this.#market.stop();
+    this.streams.stop();
+    await this.#http.close(STOP_GRACE_MS);
+  }
+
+  status(): RoomStatus {
+    const http = this.#http.stats();
+    const market = this.#market.stats();
+    const accounts = this.streams.stats();
+    const sockets: SocketStats[] = [...market.sockets];
+    if (accounts.socket !== null) sockets.push(accounts.socket);
+    return {
+      venue: this.venue,
+      state: this.#state(),
+      breaker: http.breaker,
+      breakerOpenUntilMs: http.breakerOpenUntilMs,
+      clockOffsetMs: Math.round(this.#clockOffset.offsetMs),
+      socketCount: sockets.filter((socket) => socket.state === "open").length,
+      reconnectCount: sum(sockets, (socket) => socket.reconnectCount),
+      resyncCount: accounts.resyncCount + sum(sockets, (socket) => socket.silentCount),
+      // No sequences on this venue: what can be missed is seen as silence or as a difference found by REST.
+      gapCount: accounts.differenceCount,
+      decodeErrorCount: market.decodeErrorCount + accounts.decodeErrorCount,
+      protocolDriftCount: market.protocolDriftCount + this.#driftCount,
+      laneTokens: http.laneTokens,
+    };
+  }
+
+  /** DOWN: a market socket is not open. SYNCING: no book yet. STALE: most LIVE books are over age. */
+  #state(): FeedState {
+    if (!this.#market.isOpen) return "DOWN";
+    const nowNs = this.#options.clock.monoNs();
+    let liveCount = 0;
+    let freshCount = 0;
+    for (const market of this.#markets.values()) {
+      if (market.book.state !== BOOK_LIVE) continue;
+      liveCount++;
+      if (ageMs(market.book.tsProvenNs, nowNs) <= market.maxBookAgeMs) freshCount++;
+    }
+    if (liveCount === 0) return "SYNCING";
+    return freshCount * 2 >= liveCount ? "LIVE" : "STALE";
+  }
+
+  #scheduleRefresh(): void {
+    if (this.#isStopped) return;
+    this.#refreshTimer = this.#options.clock.setTimer(() => {
+      void this.#refresh().then(() => this.#scheduleRefresh());
+    }, REFRESH_EVERY_MS);
+  }
+
+  /** Loads instruments and contexts and adopts them; the problem if that failed, and then nothing changed. */
+  async #refresh(): Promise<string | null> {
+    const type = "metaAndAssetCtxs";
+    const result = await this.#measured(this.#http).request({
+      method: "POST",
+      path: "/info",
+      headers: JSON_HEADERS,
+      body: JSON.stringify({ type }),
+      lane: "read",
+      weight: infoWeight(type),
+      timeoutMs: META_TIMEOUT_MS,
+      account: null,
+      accountWeight: 0,
+    });
+    if (this.#isStopped) return null;
+    if (result.kind !== "response") return result.reason;
+    if (result.status !== 200) return `HTTP ${result.status}`;
+    const universe = decodeJson(result.body, decodeUniverse);
+    if (!universe.ok) return universe.problem;
+    this.#adopt(universe.value);
+    return null;
+  }
+
+  #adopt(universe: VenueoneWireUniverse): void {
+    const { clock, fees = DEFAULT_FEES, logger } = this.#options;
+    const list = buildInstruments(universe.meta, fees);
+    if (list.skipped.length > 0) logger.warn("venueone.instruments.skipped", { count: list.skipped.length, names: list.skipped.slice(0, 20).join(" ") });
+    for (const instrument of list.bySymbol.values()) this.#list(instrument);
+    for (const [symbol, market] of this.#markets) if (!list.bySymbol.has(symbol)) this.#delist(symbol, market);
+    const venueNowMs = Math.round(clock.wallMs() + this.#clockOffset.offsetMs);
+    for (const [index, context] of universe.contexts.entries()) {
+      const instrument = list.byCoin.get(universe.meta.universe[index]?.name ?? "");
+      const market = instrument === undefined ? undefined : this.#markets.get(instrument.symbol);
+      if (instrument === undefined || market?.instrument.nativeId !== index) continue;
+      // A streamed ticker is newer than this.
+      if (market.ticker.known && this.#market.streams(instrument.nativeSymbol)) continue;
+      applyContext(market.ticker, context, venueNowMs, clock.monoNs());
+    }
+    this.#streamMarkets(universe);
+  }
+
+  #list(instrument: Instrument): void {
+    const known = this.#markets.get(instrument.symbol);
+    if (known !== undefined && isSameInstrument(known.instrument, instrument)) return;
+    if (known !== undefined) {
+      // Another scale or id under the same name: the old books mean nothing any more.
+      this.#driftCount++;
+      this.#options.logger.warn("venueone.instrument.changed", { symbol: instrument.symbol });
+      this.#market.remove(known.instrument.nativeSymbol);
+    }
+    this.#instruments.set(instrument.symbol, instrument);
+    this.#markets.set(
+      instrument.symbol,
+      createMarket(instrument, { deepTier: true, maxBookAgeMs: FAST_BOOK_MAX_AGE_MS, maxDeepAgeMs: DEEP_BOOK_MAX_AGE_MS }),
+    );
+  }
+
+  /** The market stays in the map, halted and without a book: positions in it must still be readable. */
+  #delist(symbol: string, market: Market): void {
+    if (market.instrument.status === "HALTED") return;
+    this.#options.logger.warn("venueone.instrument.delisted", { symbol });
+    this.#market.remove(market.instrument.nativeSymbol);
+    const instrument: Instrument = { ...market.instrument, status: "HALTED" };
+    this.#instruments.set(symbol, instrument);
+    this.#markets.set(symbol, { ...market, instrument });
+  }
+
+  /** Most traded first, within the venue's subscription limit; what the account streams need is left free. */
+  #streamMarkets(universe: VenueoneWireUniverse): void {
+    const { symbols, logger } = this.#options;
+    const volume = new Map<string, number>();
+    for (const [index, asset] of universe.meta.universe.entries()) {
+      // A float is good enough to rank by; it reaches no order.
+      volume.set(asset.name, Number(universe.contexts[index]?.dayNtlVlm ?? 0));
+    }
+    const wanted = symbols === "all" ? [...this.#markets.keys()] : symbols;
+    const markets = wanted.map((symbol) => this.#markets.get(symbol)).filter((market) => market !== undefined);
+    for (const symbol of wanted) if (!this.#markets.has(symbol)) logger.warn("venueone.symbol.unlisted", { symbol });
+    const byVolume = (market: Market): number => volume.get(market.instrument.nativeSymbol) ?? 0;
+    markets.sort((left, right) => byVolume(right) - byVolume(left));
+    const streamsForAccounts = this.#limits.maxStreamedUsers * 3;
+    const maxCoins = Math.floor((this.#limits.maxSubscriptions - streamsForAccounts) / STREAMS_PER_COIN);
+    for (const market of markets) {
+      if (this.#market.stats().streamedCount >= maxCoins) break;
+      this.#market.add(market);
+    }
+  }
+
+  /** Positions from the account's stream where that may stand for a live read. */
+  #streamedReader(inner: AccountReader): AccountReader {
+    const readPositions = async (
+      session: AccountSession,
+      instrument: Instrument | null,
+      call: CallOptions,
+    ): Promise<Read<readonly VenuePosition[]>> => {
+      const account = await this.#trading.resolveAccount(session, call);
+      if (!account.ok) return account;
+      this.#accountOf.set(session, account.value);
+      this.streams.noteUse(account.value);
+      const live = this.streams.livePositions(account.value, MAX_STREAMED_POSITIONS_AGE_MS);
+      if (live === null) return inner.readPositions(session, instrument, call);
+      const { positions, asOfMs } = live;
+      const value = instrument === null ? positions : positions.filter((held) => held.nativeSymbol === instrument.nativeSymbol);
+      return { ok: true, value, asOfMs, source: "stream" };
+    };
+    return {
+      readPositions,
+      readOrder: (session, instrument, ref, call) => inner.readOrder(session, instrument, ref, call),
+      readOpenOrders: (session, instrument, call) => inner.readOpenOrders(session, instrument, call),
+      readBalances: (session, call) => inner.readBalances(session, call),
+      readFeeRates: (session, instrument, call) => inner.readFeeRates(session, instrument, call),
+    };
+  }
+
+  /** An order makes the streamed positions doubtful, from its send until a state surely newer than its answer. */
+  #watchedOrders(inner: OrderSender): OrderSender {
+    const accountOf = (session: AccountSession): string | null => this.#accountOf.get(session) ?? null;
+    return {
+      place: async (session, command, call) => {
+        this.streams.noteOrder(accountOf(session));
+        try {
+          return await inner.place(session, command, call);
+        } finally {
+          this.streams.noteOrder(accountOf(session));
+        }
+      },
+      cancel: (session, instrument, ref, call) => inner.cancel(session, instrument, ref, call),
+      venueClientOrderId: (clientIdHex) => inner.venueClientOrderId(clientIdHex),
+    };
+  }
+
+  /** Every answer's `Date` feeds the clock estimate. */
+  #measured(http: VenueHttp): VenueHttp {
+    return {
+      request: async (request) => {
+        const result = await http.request(request);
+        if (result.kind === "response") {
+          const dateMs = Date.parse(result.headers["date"] ?? "");
+          this.#clockOffset.addRoundTrip(result.sentAtMs, result.receivedAtMs, dateMs, DATE_RESOLUTION_MS);
+        }
+        return result;
+      },
+    };
+  }
+}
+
+function poolOptions(options: VenueoneRoomOptions, limits: VenueoneLimits): HttpPoolOptions {
+  return {
+    name: "venueone",
+    baseUrl: options.restUrl,
+    clock: options.clock,
+    random: options.random,
+    logger: options.logger,
+    budget: limits.restWeightPerMinute,
+    budgetWindowMs: REST_WINDOW_MS,
+    // The address budget grows with traded volume, which only the venue knows; its refusals say when it is spent.
+    accountLimits: [],
+    connections: limits.httpConnections,
+    extraWeight: answerWeight,
+  };
+}
+
+/** Weight by rows, which only the answer reveals. Info answers with rows are arrays. */
+function answerWeight(request: HttpRequest, response: HttpResponse): number {
+  if (request.path !== "/info" || request.body === null || response.status !== 200 || !response.body.startsWith("[")) return 0;
+  const type = /"type":"(\w+)"/.exec(request.body)?.[1] ?? "";
+  if (rowWeight(type, Number.MAX_SAFE_INTEGER) === 0) return 0;
+  // Each row of these answers holds exactly one time stamp.
+  const rowCount = (response.body.match(/"(?:time|t|statusTimestamp)":/g) ?? []).length;
+  return rowWeight(type, rowCount);
+}
+
+function isSameInstrument(left: Instrument, right: Instrument): boolean {
+  return (
+    left.nativeSymbol === right.nativeSymbol &&
+    left.nativeId === right.nativeId &&
+    left.priceDecimals === right.priceDecimals &&
+    left.qtyDecimals === right.qtyDecimals &&
+    left.status === right.status
+  );
+}
+
+function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
+  let total = 0;
+  for (const item of items) total += valueOf(item);
+  return total;
+}

@@ -1,0 +1,81 @@
+/**
+ * One caller's key for venueone, opened from the credentials block for one request and closed at its end. The block is
+ * `{privateKey}`, the account's own key or an agent's; optional `vaultAddress` (sub-account or vault traded for) and
+ * `walletAddress` (the account the caller means; checked, never trusted).
+ *
+ * Invariant: key bytes leave this object only into a synchronous callback, and are zero after `close`.
+ */
+import type { AccountSession, OpenSession } from "../../engine/ports.js";
+import { addressOfPrivateKey, fromHex, isAddress } from "../shared/eip712.js";
+import { secp256k1 } from "../shared/secp256k1.js";
+import { isFields } from "../shared/wire-fields.js";
+
+export class VenueoneSession implements AccountSession {
+  readonly venue = "venueone";
+  /** Address of the key: provably the caller's, unlike the account behind an agent, which the venue must name. */
+  readonly accountId: string;
+  readonly vaultAddress: string | null;
+  readonly walletAddress: string | null;
+  readonly #privateKey: Uint8Array;
+  #isOpen = true;
+
+  constructor(privateKey: Uint8Array, vaultAddress: string | null, walletAddress: string | null) {
+    this.#privateKey = privateKey;
+    this.accountId = addressOfPrivateKey(privateKey);
+    this.vaultAddress = vaultAddress;
+    this.walletAddress = walletAddress;
+  }
+
+  get signerAddress(): string {
+    return this.accountId;
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Null once closed. `use` must not keep the bytes. */
+  withKey<T>(use: (privateKey: Uint8Array) => T): T | null {
+    return this.#isOpen ? use(this.#privateKey) : null;
+  }
+
+  close(): void {
+    this.#isOpen = false;
+    this.#privateKey.fill(0);
+  }
+
+  toJSON(): Record<string, never> {
+    return {};
+  }
+
+  /** What util.inspect, and so console and test output, prints. */
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return "VenueoneSession {}";
+  }
+}
+
+/** Reads a block of interface spec 2.3. `problem` names a field, never its value. */
+export function openVenueoneSession(raw: unknown): OpenSession {
+  if (!isFields(raw)) return problem("venueone credentials must be an object");
+  const keyText = raw["privateKey"];
+  if (typeof keyText !== "string") return problem("venueone.privateKey must be a string");
+  if (!/^(?:0x)?[0-9a-fA-F]{64}$/.test(keyText)) return problem("venueone.privateKey must be 32 bytes of hex");
+  const vault = addressOption(raw, "vaultAddress");
+  const wallet = addressOption(raw, "walletAddress");
+  if (vault === undefined) return problem("venueone.vaultAddress must be an address");
+  if (wallet === undefined) return problem("venueone.walletAddress must be an address");
+  const privateKey = fromHex(keyText);
+  if (!secp256k1.isPrivateKey(privateKey)) return problem("venueone.privateKey is not a key of the curve");
+  return { ok: true, session: new VenueoneSession(privateKey, vault, wallet) };
+}
+
+/** Null if absent, undefined if wrong. */
+function addressOption(raw: Readonly<Record<string, unknown>>, name: string): string | null | undefined {
+  const value = raw[name];
+  if (value === undefined || value === null || value === "") return null;
+  return typeof value === "string" && isAddress(value) ? value.toLowerCase() : undefined;
+}
+
+function problem(text: string): OpenSession {
+  return { ok: false, problem: text };
+}

@@ -1,0 +1,135 @@
+/** venuetwo's account rows → the core's positions, orders, balances and fees. Pure. */
+import { parseScaled } from "../../engine/domain/decimal.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
+import type { OrderStatus, OrderType, VenueOrder } from "../../engine/domain/order.js";
+import type { FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
+import { canonicalPrice, lotsOf, milliBpsOf, ticksOf } from "../shared/money-text.js";
+import { WireFault } from "../shared/wire-fields.js";
+import type {
+  VenuetwoWireBalance,
+  VenuetwoWireCommission,
+  VenuetwoWireOrder,
+  VenuetwoWirePosition,
+} from "./account-wire.js";
+
+/** Null for a flat row. */
+export function normalizePosition(wire: VenuetwoWirePosition, instrument: Instrument): VenuePosition | null {
+  const signedLots = lotsOf(instrument, wire.positionAmt, "positionAmt");
+  if (signedLots === 0) return null;
+  // A hedge row whose sign contradicts its side would be closed the wrong way round.
+  if ((wire.positionSide === "LONG" && signedLots < 0) || (wire.positionSide === "SHORT" && signedLots > 0)) {
+    throw new WireFault("positionAmt", "contradicts positionSide");
+  }
+  const marginMode = marginModeOf(wire.marginType);
+  return {
+    venue: "venuetwo",
+    symbol: instrument.symbol,
+    nativeSymbol: instrument.nativeSymbol,
+    direction: signedLots > 0 ? "LONG" : "SHORT",
+    positionSide: wire.positionSide,
+    qtyLots: Math.abs(signedLots),
+    entryPrice: canonicalPrice(instrument, wire.entryPrice, "entryPrice"),
+    markPrice: priceOrNull(instrument, wire.markPrice, "markPrice"),
+    liquidationPrice: priceOrNull(instrument, wire.liquidationPrice, "liquidationPrice"),
+    unrealizedPnl: wire.unRealizedProfit,
+    leverage: wire.leverage === null ? null : integerOrNull(wire.leverage),
+    marginMode,
+    collateral: marginMode === "isolated" ? wire.isolatedMargin : null,
+    tsVenueMs: wire.updateTime,
+  };
+}
+
+/** `"0"` is the venue's way of saying that there is none. */
+function priceOrNull(instrument: Instrument, text: string | null, field: string): string | null {
+  if (text === null) return null;
+  const canonical = canonicalPrice(instrument, text, field);
+  return canonical === "0" || canonical.startsWith("-") ? null : canonical;
+}
+
+function integerOrNull(text: string): number | null {
+  const value = parseScaled(text, 0);
+  return Number.isNaN(value) ? null : value;
+}
+
+/** Descriptive: an unknown word is no reason to hide a position. */
+function marginModeOf(text: string | null): VenuePosition["marginMode"] {
+  const word = text?.toLowerCase() ?? "";
+  return word === "isolated" ? "isolated" : word === "cross" || word === "crossed" ? "cross" : null;
+}
+
+/** Sheet section 7. An expired order (IOC remainder, FOK, GTX) is CANCELED with what it filled. */
+const STATUS: Readonly<Record<string, OrderStatus>> = {
+  NEW: "OPEN",
+  NEW_INSURANCE: "OPEN",
+  NEW_ADL: "OPEN",
+  PENDING_NEW: "OPEN",
+  PARTIALLY_FILLED: "PARTIALLY_FILLED",
+  FILLED: "FILLED",
+  CANCELED: "CANCELED",
+  EXPIRED: "CANCELED",
+  EXPIRED_IN_MATCH: "CANCELED",
+  REJECTED: "REJECTED",
+};
+
+export function statusOfWord(word: string): OrderStatus {
+  // hasOwn: a status named like a property of every object must not find one.
+  return Object.hasOwn(STATUS, word) ? (STATUS[word] ?? "UNKNOWN") : "UNKNOWN";
+}
+
+const TYPE: Readonly<Record<string, OrderType>> = {
+  LIMIT: "LIMIT",
+  MARKET: "MARKET",
+  STOP: "STOP_LIMIT",
+  TAKE_PROFIT: "STOP_LIMIT",
+  STOP_MARKET: "STOP_MARKET",
+  TAKE_PROFIT_MARKET: "STOP_MARKET",
+  TRAILING_STOP_MARKET: "STOP_MARKET",
+};
+
+export function normalizeOrder(wire: VenuetwoWireOrder, instrument: Instrument): VenueOrder {
+  if (wire.symbol !== instrument.nativeSymbol) throw new WireFault("symbol", "is another instrument's");
+  const qtyLots = lotsOf(instrument, wire.origQty, "origQty");
+  const filledLots = lotsOf(instrument, wire.executedQty, "executedQty");
+  // A close-all order has quantity 0 until it triggers, and then fills what there is.
+  if (filledLots < 0 || (filledLots > qtyLots && qtyLots > 0))
+    throw new WireFault("executedQty", "is outside the order");
+  const typeWord = wire.origType ?? wire.type;
+  const type = Object.hasOwn(TYPE, typeWord) ? TYPE[typeWord] : undefined;
+  if (type === undefined) throw new WireFault("type", "is not a known word");
+  return {
+    venue: "venuetwo",
+    nativeSymbol: wire.symbol,
+    venueOrderId: wire.orderId,
+    venueClientOrderId: wire.clientOrderId,
+    side: wire.side,
+    type,
+    status: statusOfWord(wire.status),
+    venueStatus: wire.status,
+    priceTicks: ticksOf(instrument, wire.price, "price"),
+    qtyLots,
+    filledLots,
+    averagePrice: filledLots > 0 && wire.avgPrice !== null && /[1-9]/.test(wire.avgPrice) ? wire.avgPrice : null,
+    // In hedge mode the venue forbids the flag and the side takes its place: a SELL of LONG can only reduce.
+    reduceOnly: wire.reduceOnly || isHedgeClose(wire),
+    triggerPrice: wire.stopPrice !== null && /[1-9]/.test(wire.stopPrice) ? wire.stopPrice : null,
+    tsVenueMs: wire.updateTime,
+    fee: null,
+  };
+}
+
+function isHedgeClose(wire: VenuetwoWireOrder): boolean {
+  return (
+    (wire.positionSide === "LONG" && wire.side === "SELL") || (wire.positionSide === "SHORT" && wire.side === "BUY")
+  );
+}
+
+export function normalizeBalance(wire: VenuetwoWireBalance): VenueBalance {
+  return { asset: wire.asset, total: wire.balance, available: wire.availableBalance };
+}
+
+export function normalizeCommission(wire: VenuetwoWireCommission): FeeRates {
+  return {
+    takerFeeMilliBps: milliBpsOf(wire.takerCommissionRate, "takerCommissionRate"),
+    makerFeeMilliBps: milliBpsOf(wire.makerCommissionRate, "makerCommissionRate"),
+  };
+}

@@ -1,0 +1,522 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Instrument } from "../../engine/domain/instrument.js";
+import { silentLogger } from "../../engine/domain/logger.js";
+import type { VenueOrder } from "../../engine/domain/order.js";
+import type { VenuePosition } from "../../engine/domain/position.js";
+import { createSeededRandom } from "../../engine/domain/random.js";
+import { VirtualClock } from "../../engine/domain/virtual-clock.js";
+import type { AccountEvent, AccountReader, AccountSession, AccountStream, Read } from "../../engine/ports.js";
+import { failedRead } from "../shared/call-results.js";
+import { ConnectionBudget } from "../shared/connection-budget.js";
+import { FakeNetwork } from "../shared/test/fake-connector.js";
+import { VenuetwoAccountStreams } from "./account-stream.js";
+import { credentialTagOf } from "./credential-tag.js";
+import { MAX_ACCOUNT_STREAMS } from "./limits.js";
+import { openVenuetwoSession } from "./session.js";
+import { normalizeSymbol } from "./symbols.js";
+
+const BTC = ((): Instrument => {
+  const made = normalizeSymbol({
+    symbol: "BTCUSDT",
+    contractType: "PERPETUAL",
+    status: "TRADING",
+    baseAsset: "BTC",
+    quoteAsset: "USDT",
+    pricePrecision: 1,
+    quantityPrecision: 3,
+    filters: [
+      { filterType: "PRICE_FILTER", minPrice: "0.1", maxPrice: "1000000", tickSize: "0.1" },
+      { filterType: "LOT_SIZE", stepSize: "0.001", maxQty: "1000", minQty: "0.001" },
+    ],
+  });
+  if (typeof made === "string") throw new Error(made);
+  return made;
+})();
+
+function session(name: string, secret = "s"): AccountSession {
+  const opened = openVenuetwoSession({ apiKey: `key-${name}`, apiSecret: secret });
+  if (!opened.ok) throw new Error(opened.problem);
+  return opened.session;
+}
+
+function position(qtyLots: number, tsVenueMs: number): VenuePosition {
+  return {
+    venue: "venuetwo",
+    symbol: "BTC",
+    nativeSymbol: "BTCUSDT",
+    direction: "LONG",
+    positionSide: "BOTH",
+    qtyLots,
+    entryPrice: "100",
+    markPrice: null,
+    liquidationPrice: null,
+    unrealizedPnl: "0",
+    leverage: 5,
+    marginMode: "cross",
+    collateral: null,
+    tsVenueMs,
+  };
+}
+
+function order(venueOrderId: string, status: VenueOrder["status"], filledLots = 0): VenueOrder {
+  return {
+    venue: "venuetwo",
+    nativeSymbol: "BTCUSDT",
+    venueOrderId,
+    venueClientOrderId: null,
+    side: "SELL",
+    type: "LIMIT",
+    status,
+    venueStatus: status === "OPEN" ? "NEW" : status,
+    priceTicks: 1_000,
+    qtyLots: 10,
+    filledLots,
+    averagePrice: null,
+    reduceOnly: true,
+    triggerPrice: null,
+    tsVenueMs: 1,
+    fee: null,
+  };
+}
+
+/** The venue's truth, read over REST. */
+class Truth implements AccountReader {
+  positions: VenuePosition[] = [];
+  openOrders: VenueOrder[] = [];
+  finishedOrders = new Map<string, VenueOrder>();
+  failure: Extract<Read<never>, { ok: false }> | null = null;
+  positionReads = 0;
+  openOrderReads = 0;
+  readonly #clock: VirtualClock;
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
+  }
+
+  #read<T>(value: T): Promise<Read<T>> {
+    if (this.failure !== null) return Promise.resolve(this.failure);
+    return Promise.resolve({ ok: true, value, asOfMs: this.#clock.wallMs(), source: "venue" });
+  }
+
+  readPositions(): Promise<Read<readonly VenuePosition[]>> {
+    this.positionReads++;
+    return this.#read([...this.positions]);
+  }
+
+  readOpenOrders(): Promise<Read<readonly VenueOrder[]>> {
+    this.openOrderReads++;
+    return this.#read([...this.openOrders]);
+  }
+
+  readOrder(
+    _session: AccountSession,
+    _instrument: Instrument,
+    ref: { readonly clientIdHex: string } | { readonly venueOrderId: string },
+  ): Promise<Read<VenueOrder | null>> {
+    return this.#read("venueOrderId" in ref ? (this.finishedOrders.get(ref.venueOrderId) ?? null) : null);
+  }
+
+  readBalances(): Promise<Read<never[]>> {
+    return this.#read([]);
+  }
+
+  readFeeRates(): Promise<Read<never>> {
+    return Promise.resolve(failedRead("VENUE_ERROR", "not here"));
+  }
+}
+
+let clock: VirtualClock;
+let network: FakeNetwork;
+let truth: Truth;
+let streams: VenuetwoAccountStreams;
+let extendAnswers: ("extended" | "expired" | "failed")[];
+let createCount: number;
+let extendCount: number;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  network = new FakeNetwork();
+  truth = new Truth(clock);
+  extendAnswers = [];
+  createCount = 0;
+  extendCount = 0;
+  streams = new VenuetwoAccountStreams({
+    wsUrl: "ws://venue",
+    layout: "single",
+    connector: network.connector,
+    clock,
+    random: createSeededRandom(3),
+    logger: silentLogger,
+    budget: new ConnectionBudget(clock, { maxConnections: 64, connectsPerMinute: 300 }),
+    reader: truth,
+    listenKeys: {
+      create() {
+        createCount++;
+        if (truth.failure?.code === "AUTH") return Promise.resolve(truth.failure);
+        return Promise.resolve({ ok: true, value: `listen/${createCount}`, asOfMs: 1, source: "venue" });
+      },
+      extend() {
+        extendCount++;
+        const answer = extendAnswers.shift() ?? "extended";
+        if (answer === "failed") return Promise.resolve(failedRead("TIMEOUT", "late"));
+        return Promise.resolve({ ok: true, value: answer, asOfMs: 1, source: "venue" });
+      },
+    },
+    instrumentOf: (nativeSymbol) => (nativeSymbol === "BTCUSDT" ? BTC : null),
+    clockOffsetMs: () => 0,
+    credentialTagOf,
+  });
+});
+
+function open(of: AccountSession, events: AccountEvent[] = []): AccountStream {
+  const opened = streams.openAccountStream(of, (event) => events.push(event));
+  if (!opened.ok) throw new Error(opened.problem);
+  return opened.stream;
+}
+
+async function goLive(events: AccountEvent[] = []): Promise<AccountStream> {
+  const stream = open(session("a"), events);
+  await clock.advanceAsync(10);
+  network.last.open();
+  await clock.advanceAsync(10);
+  expect(stream.state).toBe("LIVE");
+  return stream;
+}
+
+function lots(stream: AccountStream): number[] | string {
+  const read = stream.positions();
+  return read.ok ? read.value.map(({ qtyLots }) => qtyLots) : read.code;
+}
+
+function accountUpdate(pa: string, E: number, s = "BTCUSDT"): string {
+  const P = [{ s, pa, ep: "100.0", cr: "0", up: "0", mt: "cross", iw: "0", ps: "BOTH", ma: "USDT" }];
+  return JSON.stringify({ e: "ACCOUNT_UPDATE", E, T: E, a: { m: "ORDER", B: [], P } });
+}
+
+function orderUpdate(change: Record<string, unknown>, E: number): string {
+  const o = {
+    s: "BTCUSDT",
+    c: "abc",
+    S: "SELL",
+    o: "LIMIT",
+    f: "GTC",
+    q: "0.010",
+    p: "100.0",
+    ap: "0",
+    sp: "0",
+    x: "NEW",
+    X: "NEW",
+    i: 77,
+    l: "0",
+    z: "0",
+    L: "0",
+    T: E,
+    t: 0,
+    b: "0",
+    a: "0",
+    m: false,
+    R: true,
+    wt: "CONTRACT_PRICE",
+    ot: "LIMIT",
+    ps: "BOTH",
+    cp: false,
+    rp: "0",
+    ...change,
+  };
+  return JSON.stringify({ e: "ORDER_TRADE_UPDATE", E, T: E, o });
+}
+
+describe("going live", () => {
+  it("connects with the listen key and is readable only after REST has answered", async () => {
+    truth.positions = [position(500, 1)];
+    const events: AccountEvent[] = [];
+    const stream = open(session("a"), events);
+    expect([stream.state, lots(stream)]).toEqual(["SYNCING", "VENUE_ERROR"]);
+    await clock.advanceAsync(10);
+    expect(network.last.url).toBe("ws://venue/ws/listen%2F1");
+    expect(stream.state).toBe("SYNCING");
+    network.last.open();
+    await clock.advanceAsync(10);
+    expect([stream.state, lots(stream)]).toEqual(["LIVE", [500]]);
+    expect(events.map(({ kind }) => kind)).toEqual(["state", "positions"]);
+  });
+
+  it("stays unreadable while REST fails: a failed read is not a flat account", async () => {
+    truth.failure = failedRead("TIMEOUT", "late");
+    const stream = open(session("a"));
+    await clock.advanceAsync(10);
+    network.last.open();
+    await clock.advanceAsync(20_000);
+    expect([stream.state, lots(stream)]).toEqual(["SYNCING", "VENUE_ERROR"]);
+    truth.failure = null;
+    await clock.advanceAsync(15_000);
+    expect(stream.state).toBe("LIVE");
+  });
+
+  it("passes nothing on before a signed call has succeeded", async () => {
+    truth.failure = failedRead("TIMEOUT", "late");
+    const events: AccountEvent[] = [];
+    open(session("a"), events);
+    await clock.advanceAsync(10);
+    network.last.open();
+    network.last.receive(orderUpdate({}, clock.wallMs()));
+    network.last.receive(accountUpdate("1.000", clock.wallMs()));
+    await clock.advanceAsync(1_000);
+    expect(events).toEqual([]);
+    truth.failure = null;
+    truth.openOrders = [order("77", "OPEN")];
+    await clock.advanceAsync(15_000);
+    expect(events.map(({ kind }) => kind)).toEqual(["state", "positions", "order"]);
+  });
+
+  it("ends, and says so, when the venue keeps refusing the credentials", async () => {
+    truth.failure = failedRead("AUTH", "-2015");
+    const events: AccountEvent[] = [];
+    const stream = open(session("a"), events);
+    await clock.advanceAsync(120_000);
+    expect(stream.state).toBe("DOWN");
+    expect(events).toEqual([{ kind: "state", state: "DOWN" }]);
+    expect([createCount, streams.openCount]).toEqual([4, 0]);
+  });
+});
+
+describe("events", () => {
+  it("moves positions by absolute rows and never backwards in event time", async () => {
+    truth.positions = [position(500, 1)];
+    const stream = await goLive();
+    const nowMs = clock.wallMs();
+    network.last.receive(accountUpdate("0.400", nowMs + 10));
+    network.last.receive(accountUpdate("0.450", nowMs + 5));
+    expect(lots(stream)).toEqual([400]);
+    network.last.receive(accountUpdate("0", nowMs + 20));
+    network.last.receive(accountUpdate("0.100", nowMs + 15));
+    expect(lots(stream)).toEqual([]);
+    network.last.receive(accountUpdate("-0.200", nowMs + 30));
+    const read = stream.positions();
+    expect(read.ok && read.value[0]).toMatchObject({
+      direction: "SHORT",
+      qtyLots: 200,
+      leverage: 5,
+      liquidationPrice: null,
+    });
+  });
+
+  it("tells of orders and of each fill once, whatever comes twice or late", async () => {
+    const events: AccountEvent[] = [];
+    await goLive(events);
+    events.length = 0;
+    const nowMs = clock.wallMs();
+    const fill = orderUpdate(
+      {
+        x: "TRADE",
+        X: "PARTIALLY_FILLED",
+        l: "0.004",
+        z: "0.004",
+        L: "100.0",
+        ap: "100.0",
+        N: "USDT",
+        n: "0.01",
+        t: 9,
+      },
+      nowMs + 2,
+    );
+    for (const text of [orderUpdate({}, nowMs + 1), fill, fill, orderUpdate({}, nowMs + 1)]) network.last.receive(text);
+    expect(events.map((event) => (event.kind === "order" ? event.order.status : event.kind))).toEqual([
+      "OPEN",
+      "PARTIALLY_FILLED",
+      "fill",
+    ]);
+    expect(events[2]).toMatchObject({
+      qtyLots: 4,
+      price: "100.0",
+      fee: { amount: "0.01", asset: "USDT" },
+      tradeId: "9",
+    });
+    // A fill that arrives after a later state of its order is still a fill, but changes no order.
+    const filled = orderUpdate(
+      { x: "TRADE", X: "FILLED", l: "0.003", z: "0.010", L: "100.1", ap: "100.0", t: 11 },
+      nowMs + 4,
+    );
+    const between = orderUpdate(
+      { x: "TRADE", X: "PARTIALLY_FILLED", l: "0.003", z: "0.007", L: "100.0", ap: "100.0", t: 10 },
+      nowMs + 3,
+    );
+    events.length = 0;
+    network.last.receive(filled);
+    network.last.receive(between);
+    expect(events.map((event) => (event.kind === "fill" ? event.tradeId : event.kind))).toEqual(["order", "11", "10"]);
+  });
+
+  it("asks REST when an event cannot be read or does not fit, and is not LIVE in between if it lost something", async () => {
+    truth.positions = [position(500, 1)];
+    const stream = await goLive();
+    const before = truth.positionReads;
+    network.last.receive('{"e":"SOMETHING_NEW","E":1}');
+    await clock.advanceAsync(10);
+    expect([truth.positionReads, stream.state]).toEqual([before + 1, "LIVE"]);
+    truth.positions = [position(300, 2)];
+    network.last.receive(accountUpdate("0.1234567", clock.wallMs()));
+    expect(stream.state).toBe("SYNCING");
+    await clock.advanceAsync(10);
+    expect([stream.state, lots(stream)]).toEqual(["LIVE", [300]]);
+  });
+
+  it("does not flood REST when events that cannot be read pour in", async () => {
+    await goLive();
+    const before = truth.positionReads;
+    for (let index = 0; index < 1_000; index++) {
+      network.last.receive("{");
+      await Promise.resolve();
+    }
+    await clock.advanceAsync(1_000);
+    expect(truth.positionReads - before).toBeLessThan(8);
+  });
+
+  it("shields subscribers from each other's bugs", async () => {
+    const of = session("a");
+    streams.openAccountStream(of, () => {
+      throw new Error("bug");
+    });
+    const events: AccountEvent[] = [];
+    open(of, events);
+    await clock.advanceAsync(10);
+    network.last.open();
+    await clock.advanceAsync(10);
+    expect(events.map(({ kind }) => kind)).toEqual(["state", "positions"]);
+  });
+});
+
+describe("loss and recovery", () => {
+  it("is not readable while disconnected, and adopts what happened meanwhile", async () => {
+    truth.positions = [position(500, 1)];
+    truth.openOrders = [order("5", "OPEN"), order("6", "OPEN")];
+    const events: AccountEvent[] = [];
+    const stream = await goLive(events);
+    network.last.receive(accountUpdate("0.450", clock.wallMs()));
+    network.last.end(1006);
+    expect([stream.state, lots(stream)]).toEqual(["SYNCING", "VENUE_ERROR"]);
+    truth.positions = [];
+    truth.openOrders = [order("6", "OPEN")];
+    truth.finishedOrders.set("5", order("5", "FILLED", 10));
+    events.length = 0;
+    await clock.advanceAsync(2_000);
+    network.last.open();
+    await clock.advanceAsync(10);
+    expect([stream.state, lots(stream)]).toEqual(["LIVE", []]);
+    expect(events.filter(({ kind }) => kind === "order")).toMatchObject([
+      { order: { venueOrderId: "5", status: "FILLED", filledLots: 10 } },
+    ]);
+  });
+
+  it("keeps an event that is newer than the REST answer it races with", async () => {
+    truth.positions = [position(500, 1)];
+    const stream = open(session("a"));
+    await clock.advanceAsync(10);
+    network.last.open();
+    // Arrives while the read is under way; the answer was made before it.
+    network.last.receive(accountUpdate("0.400", clock.wallMs()));
+    await clock.advanceAsync(10);
+    expect(lots(stream)).toEqual([400]);
+  });
+
+  it("takes the venue's word over REST every minute, at the price of positions alone", async () => {
+    truth.positions = [position(500, 1)];
+    const stream = await goLive();
+    const before = truth.openOrderReads;
+    truth.positions = [];
+    await clock.advanceAsync(40_000);
+    // The answer to our ping.
+    network.last.handlers.onControl();
+    await clock.advanceAsync(21_000);
+    expect([stream.state, lots(stream), truth.openOrderReads]).toEqual(["LIVE", [], before]);
+  });
+});
+
+describe("listen key", () => {
+  it("is prolonged every 25 minutes while the stream is open", async () => {
+    await goLive();
+    for (let minute = 0; minute < 76; minute++) {
+      network.last.handlers.onControl();
+      await clock.advanceAsync(30_000);
+      network.last.handlers.onControl();
+      await clock.advanceAsync(30_000);
+    }
+    expect([extendCount, createCount]).toEqual([3, 1]);
+  });
+
+  it.each([
+    ["its expiry is announced", () => Promise.resolve(network.last.receive('{"e":"listenKeyExpired","E":1}'))],
+    [
+      "the venue knows it no more",
+      async () => {
+        extendAnswers = ["expired"];
+        for (let step = 0; step < 51; step++) {
+          network.last.handlers.onControl();
+          await clock.advanceAsync(30_000);
+        }
+      },
+    ],
+  ])("is made anew, with a new connection, when %s", async (_name, expire) => {
+    const stream = await goLive();
+    const first = network.last;
+    await expire();
+    await clock.advanceAsync(2_000);
+    expect([first.isEnded, createCount, stream.state]).toEqual([true, 2, "SYNCING"]);
+    expect(network.last.url).toBe("ws://venue/ws/listen%2F2");
+    network.last.open();
+    await clock.advanceAsync(10);
+    expect(stream.state).toBe("LIVE");
+  });
+
+  it("is asked for again soon when prolonging fails", async () => {
+    extendAnswers = ["failed", "failed"];
+    await goLive();
+    for (let step = 0; step < 55; step++) {
+      network.last.handlers.onControl();
+      await clock.advanceAsync(30_000);
+    }
+    expect(extendCount).toBe(3);
+  });
+});
+
+describe("sharing", () => {
+  it("shares one connection between equal credentials and keeps it while one is left", async () => {
+    const first = await goLive();
+    const second = open(session("a"));
+    expect([network.connections.length, streams.openCount, second.state]).toEqual([1, 1, "LIVE"]);
+    first.close();
+    expect([first.state, second.state, lots(first)]).toEqual(["DOWN", "LIVE", "VENUE_ERROR"]);
+    second.close();
+    second.close();
+    await clock.advanceAsync(5_000);
+    expect([network.last.isEnded, streams.openCount, clock.pendingTimerCount]).toEqual([true, 0, 0]);
+  });
+
+  it("never shares with the same key and another secret", async () => {
+    truth.positions = [position(500, 1)];
+    const mine = session("a");
+    open(mine);
+    await clock.advanceAsync(10);
+    network.last.open();
+    await clock.advanceAsync(10);
+    const other = session("a", "guess");
+    const stranger = open(other);
+    expect(other.accountId).toBe(mine.accountId);
+    expect([lots(stranger), streams.positionsOf(other)]).toEqual(["VENUE_ERROR", null]);
+    expect(streams.positionsOf(session("a"))?.value.length).toBe(1);
+  });
+
+  it("refuses a closed session, and more accounts than its bound", () => {
+    const closed = session("x");
+    closed.close();
+    expect(streams.openAccountStream(closed, () => {})).toMatchObject({ ok: false });
+    for (let index = 0; index < MAX_ACCOUNT_STREAMS; index++) open(session(`n${index}`));
+    expect(streams.openAccountStream(session("one-more"), () => {})).toEqual({
+      ok: false,
+      problem: "account stream limit reached",
+    });
+    expect(streams.openAccountStream(session("n0"), () => {})).toMatchObject({ ok: true });
+    streams.stop();
+    expect(streams.openCount).toBe(0);
+  });
+});

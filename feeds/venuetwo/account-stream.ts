@@ -1,0 +1,55 @@
+/**
+ * The account streams of the room: one upstream stream per set of credentials, shared by all who stream
+ * with them (shared-account-stream.ts).
+ *
+ * Invariant: nobody sees a stream that other credentials opened, also for the same account: the key of
+ * the sharing is proof of the whole credentials, not of an address.
+ */
+import type { VenuePosition } from "../../engine/domain/position.js";
+import type { AccountEvent, AccountSession, AccountStream, AccountStreams, Read } from "../../engine/ports.js";
+import { MAX_ACCOUNT_STREAMS } from "./limits.js";
+import { type AccountStreamDeps, SharedAccountStream } from "./shared-account-stream.js";
+
+export interface AccountStreamsDeps extends AccountStreamDeps {
+  /** Proof of the credentials behind a session, equal for equal credentials only; null for a session of nobody here. */
+  readonly credentialTagOf: (session: AccountSession) => string | null;
+}
+
+export class VenuetwoAccountStreams implements AccountStreams {
+  readonly #deps: AccountStreamsDeps;
+  readonly #byTag = new Map<string, SharedAccountStream>();
+
+  constructor(deps: AccountStreamsDeps) {
+    this.#deps = deps;
+  }
+
+  get openCount(): number {
+    return this.#byTag.size;
+  }
+
+  openAccountStream(
+    session: AccountSession,
+    onEvent: (event: AccountEvent) => void,
+  ): { readonly ok: true; readonly stream: AccountStream } | { readonly ok: false; readonly problem: string } {
+    const tag = this.#deps.credentialTagOf(session);
+    if (tag === null) return { ok: false, problem: "the session was not opened by this venue" };
+    let shared = this.#byTag.get(tag);
+    if (shared === undefined) {
+      if (this.#byTag.size >= MAX_ACCOUNT_STREAMS) return { ok: false, problem: "account stream limit reached" };
+      shared = new SharedAccountStream(this.#deps, () => this.#byTag.delete(tag));
+      this.#byTag.set(tag, shared);
+    }
+    return { ok: true, stream: shared.join(session, onEvent) };
+  }
+
+  /** Positions of a LIVE stream of the same credentials; null where there is none. */
+  positionsOf(session: AccountSession): Extract<Read<readonly VenuePosition[]>, { ok: true }> | null {
+    const tag = this.#deps.credentialTagOf(session);
+    const read = tag === null ? undefined : this.#byTag.get(tag)?.positions();
+    return read?.ok === true ? read : null;
+  }
+
+  stop(): void {
+    for (const shared of [...this.#byTag.values()]) shared.stop();
+  }
+}

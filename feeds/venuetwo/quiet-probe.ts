@@ -1,0 +1,119 @@
+/**
+ * Tells quiet markets from dead streams: compares the venue's best bid and offer over REST with ours.
+ * Probes asked for at the same time share one call; the call without a symbol answers for all markets
+ * at the price of two, so a thousand quiet books cost no more than one.
+ *
+ * Invariant: a book is proven current only by an answer that equals its touch, and as of the moment
+ * the question was sent. A difference alone convicts nobody, as the diff may be on its way: it must
+ * still stand when the diff is overdue.
+ */
+import type { Clock } from "../../engine/domain/clock.js";
+import { delay } from "../../engine/domain/clock.js";
+import { parseScaled } from "../../engine/domain/decimal.js";
+import { BOOK_LIVE } from "../../engine/market/book.js";
+import type { Market } from "../../engine/market/market.js";
+import type { VenueHttp } from "../shared/http.js";
+import type { ProbeResult } from "../shared/subscriptions.js";
+import { decodeBookTickers, type RestTouch } from "./decode-slow.js";
+import { READ_TIMEOUT_MS } from "./limits.js";
+
+/** ticker/bookTicker: 1 with a symbol, 2 without (sheet). */
+const ONE_WEIGHT = 1;
+const ALL_WEIGHT = 2;
+/** A diff is published every 100 ms; by this time after the answer it has come, if it comes at all. */
+const OVERDUE_MS = 700;
+
+type Answer =
+  | { readonly kind: "touches"; readonly touches: ReadonlyMap<string, RestTouch>; readonly sentNs: number }
+  /** Our own budget or breaker: says nothing about the stream. */
+  | { readonly kind: "notAsked" }
+  | { readonly kind: "failed" };
+
+export class QuietProbe {
+  readonly #http: VenueHttp;
+  readonly #clock: Clock;
+  #inFlight: Promise<Answer> | null = null;
+  #waiting = new Set<string>();
+  #next: Promise<Answer> | null = null;
+
+  constructor(http: VenueHttp, clock: Clock) {
+    this.#http = http;
+    this.#clock = clock;
+  }
+
+  /** `unknown` where the venue did not answer; `quiet`, without a proof, where we could not ask. */
+  async probe(market: Market): Promise<ProbeResult> {
+    const { book, instrument } = market;
+    if (book.state !== BOOK_LIVE) return "quiet";
+    const answer = await this.#ask(instrument.nativeSymbol);
+    if (answer.kind === "notAsked") return "quiet";
+    if (answer.kind === "failed") return "unknown";
+    const touch = answer.touches.get(instrument.nativeSymbol);
+    if (touch === undefined) return "unknown";
+    if (isSameTouch(market, touch)) {
+      book.prove(answer.sentNs);
+      return "quiet";
+    }
+    await delay(this.#clock, OVERDUE_MS);
+    // A diff since the question: the stream is alive, whatever the two numbers were.
+    if (book.state !== BOOK_LIVE || book.tsRecvNs > answer.sentNs) return "quiet";
+    return isSameTouch(market, touch) ? "quiet" : "dead";
+  }
+
+  /** Joins the next call; at most one runs and one waits. */
+  #ask(symbol: string): Promise<Answer> {
+    this.#waiting.add(symbol);
+    this.#next ??= this.#run(this.#inFlight);
+    return this.#next;
+  }
+
+  async #run(before: Promise<Answer> | null): Promise<Answer> {
+    // One turn, so that probes of the same tick are one call.
+    await before;
+    await Promise.resolve();
+    const symbols = this.#waiting;
+    this.#waiting = new Set();
+    this.#inFlight = this.#next;
+    this.#next = null;
+    const [only] = symbols;
+    return this.#fetch(symbols.size === 1 && only !== undefined ? only : null);
+  }
+
+  async #fetch(symbol: string | null): Promise<Answer> {
+    const sentNs = this.#clock.monoNs();
+    const query = symbol === null ? "" : `?symbol=${encodeURIComponent(symbol)}`;
+    const result = await this.#http.request({
+      method: "GET",
+      path: `/fapi/v1/ticker/bookTicker${query}`,
+      headers: {},
+      body: null,
+      lane: "reconcile",
+      weight: symbol === null ? ALL_WEIGHT : ONE_WEIGHT,
+      timeoutMs: READ_TIMEOUT_MS,
+      account: null,
+      accountWeight: 0,
+    });
+    if (result.kind === "notSent") return { kind: "notAsked" };
+    if (result.kind === "noResponse") return { kind: "failed" };
+    // A limit reply is about our budget, not about the stream.
+    if (result.status === 429 || result.status === 418) return { kind: "notAsked" };
+    const rows = result.status === 200 ? decodeBookTickers(result.body) : null;
+    if (rows === null) return { kind: "failed" };
+    return { kind: "touches", touches: new Map(rows.map((row) => [row.symbol, row])), sentNs };
+  }
+}
+
+function isSameTouch(market: Market, touch: RestTouch): boolean {
+  const { book, instrument } = market;
+  const { priceDecimals, qtyDecimals } = instrument;
+  const bidLots = parseScaled(touch.bidQty, qtyDecimals);
+  const askLots = parseScaled(touch.askQty, qtyDecimals);
+  return (
+    isSameSide(book.bidCount, book.bidTicks(0), book.bidLots(0), parseScaled(touch.bidPrice, priceDecimals), bidLots) &&
+    isSameSide(book.askCount, book.askTicks(0), book.askLots(0), parseScaled(touch.askPrice, priceDecimals), askLots)
+  );
+}
+
+function isSameSide(count: number, ticks: number, lots: number, touchTicks: number, touchLots: number): boolean {
+  return count === 0 ? touchLots === 0 : ticks === touchTicks && lots === touchLots;
+}

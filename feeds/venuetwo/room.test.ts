@@ -1,0 +1,192 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { createSystemClock } from "../../engine/domain/clock.js";
+import { silentLogger } from "../../engine/domain/logger.js";
+import { createSeededRandom } from "../../engine/domain/random.js";
+import type { VenueRoom } from "../../engine/ports.js";
+import { FakeNetwork } from "../shared/test/fake-connector.js";
+import { createMemoryReservations } from "../shared/test/memory-reservations.js";
+import { createVenuetwoRoom, type VenuetwoRoomOptions } from "./room.js";
+
+const EXCHANGE_INFO = readFileSync(new URL("./fixtures/exchange-info.json", import.meta.url), "utf8");
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+let server: Server | null = null;
+let room: VenueRoom | null = null;
+
+afterEach(async () => {
+  await room?.stop();
+  server?.closeAllConnections();
+  server?.close();
+  server = null;
+  room = null;
+});
+
+async function serve(handler: Handler): Promise<string> {
+  server = createServer(handler);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function create(restUrl: string, network: FakeNetwork, change: Partial<VenuetwoRoomOptions> = {}): VenueRoom {
+  room = createVenuetwoRoom({
+    restUrl,
+    wsUrl: "ws://venue",
+    isMainnet: true,
+    symbols: "all",
+    clock: createSystemClock(),
+    random: createSeededRandom(1),
+    logger: silentLogger,
+    nonces: createMemoryReservations(),
+    connector: network.connector,
+    ...change,
+  });
+  return room;
+}
+
+/** Public answers of a small venue; counts what was asked. */
+function publicVenue(paths: string[], waiting: (() => void)[] = []): Handler {
+  return (request, response) => {
+    const path = request.url ?? "";
+    paths.push(path);
+    const answers: Record<string, string> = {
+      "/fapi/v1/exchangeInfo": EXCHANGE_INFO,
+      "/fapi/v1/fundingInfo": JSON.stringify([{ symbol: "BTCUSDT", fundingIntervalHours: 8 }]),
+      "/fapi/v1/time": JSON.stringify({ serverTime: Date.now() + 5_000 }),
+      "/fapi/v1/premiumIndex": JSON.stringify([
+        {
+          symbol: "BTCUSDT",
+          markPrice: "100.1",
+          indexPrice: "100.2",
+          lastFundingRate: "0.0001",
+          nextFundingTime: 9,
+          time: 7,
+        },
+      ]),
+      "/fapi/v1/ticker/24hr": JSON.stringify([
+        {
+          symbol: "BTCUSDT",
+          priceChange: "1",
+          priceChangePercent: "1.0",
+          lastPrice: "100",
+          openPrice: "99",
+          highPrice: "101",
+          lowPrice: "98",
+          volume: "5",
+          quoteVolume: "500",
+          closeTime: 6,
+        },
+      ]),
+    };
+    const body = answers[path];
+    response.writeHead(body === undefined ? 404 : 200, {
+      "content-type": "application/json",
+      "x-mbx-used-weight-1m": "60",
+    });
+    response.end(body ?? "{}");
+    for (const wake of waiting.splice(0)) wake();
+  };
+}
+
+describe("createVenuetwoRoom", () => {
+  it("loads instruments, connects for the trading ones, and fills tickers before any stream speaks", async () => {
+    const paths: string[] = [];
+    const waiting: (() => void)[] = [];
+    const network = new FakeNetwork();
+    const started = create(await serve(publicVenue(paths, waiting)), network);
+    await started.start();
+    expect([...started.markets.keys()].sort()).toEqual(["1INCH", "ASTER", "BTC", "ETH", "PEPE", "SAND", "SOL"]);
+    expect(started.markets.get("SAND")?.instrument.status).toBe("HALTED");
+    network.last.open();
+    expect(network.connections.length).toBe(1);
+    while (!(started.markets.get("BTC")?.ticker.known === true && started.status().clockOffsetMs > 0)) {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+    expect(started.markets.get("BTC")?.ticker).toMatchObject({
+      markPrice: "100.1",
+      lastPrice: "100",
+      prevDayPrice: "99",
+      fundingIntervalHours: 8,
+      nextFundingTime: 9,
+      openInterest: "",
+    });
+    expect(started.status().clockOffsetMs).toBeGreaterThan(3_000);
+    expect(started.status()).toMatchObject({
+      venue: "venuetwo",
+      state: "SYNCING",
+      breaker: "closed",
+      socketCount: 1,
+      gapCount: 0,
+    });
+    // The venue's own count of weight is taken over.
+    expect(started.status().laneTokens.exit).toBeLessThanOrEqual(1_920 - 60);
+  });
+
+  it("takes only the symbols asked for", async () => {
+    const started = create(await serve(publicVenue([])), new FakeNetwork(), { symbols: ["PEPE", "NOPE"] });
+    await started.start();
+    expect([...started.markets.keys()]).toEqual(["PEPE"]);
+  });
+
+  it("keeps trying to load the instruments, and gives up after the time for it", async () => {
+    let count = 0;
+    const url = await serve((_request, response) => {
+      count++;
+      response.writeHead(500);
+      response.end("<html>");
+    });
+    const failing = create(url, new FakeNetwork(), { startTimeoutMs: 600 });
+    await expect(failing.start()).rejects.toMatchObject({ code: "VENUE_UNAVAILABLE" });
+    expect(count).toBeGreaterThan(1);
+    expect(failing.status().state).toBe("DOWN");
+  });
+
+  it("comes up when the venue answers at a later try", async () => {
+    const paths: string[] = [];
+    const healthy = publicVenue(paths);
+    let failures = 2;
+    const url = await serve((request, response) => {
+      if (failures-- > 0) {
+        response.writeHead(503);
+        response.end();
+        return;
+      }
+      healthy(request, response);
+    });
+    const started = create(url, new FakeNetwork());
+    await started.start();
+    expect(started.markets.size).toBe(7);
+  });
+
+  it("stops: no connection, no book, nothing more is asked", async () => {
+    const paths: string[] = [];
+    const network = new FakeNetwork();
+    const started = create(await serve(publicVenue(paths)), network);
+    await started.start();
+    network.last.open();
+    await started.stop();
+    expect([network.last.isEnded, started.status().state]).toEqual([true, "DOWN"]);
+    const before = paths.length;
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    expect(paths.length).toBe(before);
+  });
+
+  it("reads a ban's end from the text, and refuses calls until then", async () => {
+    const untilMs = Date.now() + 600_000;
+    const url = await serve((_request, response) => {
+      response.writeHead(418);
+      response.end(
+        JSON.stringify({ code: -1003, msg: `Way too much request weight used; IP banned until ${untilMs}.` }),
+      );
+    });
+    const banned = create(url, new FakeNetwork(), { startTimeoutMs: 300 });
+    await expect(banned.start()).rejects.toMatchObject({ code: "VENUE_UNAVAILABLE" });
+    expect(banned.status().breaker).toBe("open");
+    expect(banned.status().breakerOpenUntilMs).toBeGreaterThan(untilMs - 2_000);
+  });
+});

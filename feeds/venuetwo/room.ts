@@ -1,0 +1,347 @@
+/**
+ * The venuetwo room: instruments, market streams, account streams, reads and orders behind the ports of
+ * the core. Wiring and life cycle only.
+ *
+ * Invariant: `markets` holds the same objects for the life of the room; a market's book is LIVE only
+ * while its stream is.
+ */
+import { type Clock, delay, type TimerHandle } from "../../engine/domain/clock.js";
+import { ServiceError } from "../../engine/domain/errors.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import type { Random } from "../../engine/domain/random.js";
+import { BOOK_LIVE } from "../../engine/market/book.js";
+import { ageMs } from "../../engine/market/freshness.js";
+import { LatencyWindow } from "../../engine/market/latency-window.js";
+import { createMarket, type FeedState, type Market } from "../../engine/market/market.js";
+import type { NonceReservations, OpenSession, RoomStatus, VenueRoom } from "../../engine/ports.js";
+import { fullJitterMs } from "../shared/backoff.js";
+import { ClockOffset } from "../shared/clock-offset.js";
+import { ConnectionBudget } from "../shared/connection-budget.js";
+import { type Connector, connectWs } from "../shared/connector.js";
+import { defaultLimitVerdict, HttpPool, type HttpResponse, type LimitVerdict } from "../shared/http-pool.js";
+import { InstrumentIndex } from "../shared/instrument-index.js";
+import { VenuetwoAccountStreams } from "./account-stream.js";
+import { readError } from "./account-wire.js";
+import { credentialTagOf } from "./credential-tag.js";
+import { bannedUntilMs } from "./errors.js";
+import {
+  CONNECTS_PER_MINUTE,
+  IP_WEIGHT_PER_MINUTE,
+  MAX_BOOK_AGE_MS,
+  MAX_CONNECTIONS,
+  ORDERS_PER_10_SECONDS,
+  ORDERS_PER_MINUTE,
+} from "./limits.js";
+import { MarketRest } from "./market-rest.js";
+import { applyPremiumIndex, applyTicker24h } from "./normalize.js";
+import { StreamFirstReader, withOrderMarks } from "./stream-first.js";
+import { MarketStream, type MarketStreamOptions } from "./stream.js";
+import type { StreamHostLayout } from "./stream-plan.js";
+import type { SymbolOptions } from "./symbols.js";
+import { createVenuetwoTrading } from "./trading.js";
+
+export interface VenuetwoRoomOptions {
+  readonly restUrl: string;
+  readonly wsUrl: string;
+  readonly isMainnet: boolean;
+  /** Canonical symbols, or all that are listed. */
+  readonly symbols: "all" | readonly string[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly nonces: NonceReservations;
+  /** Default fee rates where the account's own are not known. */
+  readonly fees?: SymbolOptions;
+  readonly limits?: {
+    readonly weightPerMinute?: number;
+    readonly ordersPerMinute?: number;
+    readonly ordersPer10Seconds?: number;
+  };
+  readonly streamHostLayout?: StreamHostLayout;
+  readonly connector?: Connector;
+  /** How long `start` keeps trying to load the instruments. */
+  readonly startTimeoutMs?: number;
+  readonly onTrade?: NonNullable<MarketStreamOptions["onTrade"]>;
+}
+
+const DEFAULT_START_TIMEOUT_MS = 30_000;
+const START_BACKOFF = { baseMs: 200, capMs: 3_000 } as const;
+const CLOCK_EVERY_MS = 60_000;
+/** The first measurements come quickly: one slow round trip must not stand for a minute. */
+const CLOCK_FIRST_MS = 2_000;
+const CLOCK_FIRST_COUNT = 3;
+/** New listings appear within this time. */
+const INSTRUMENTS_EVERY_MS = 10 * 60_000;
+const STOP_GRACE_MS = 2_000;
+/** Send-to-acknowledgement time taken as given until orders have been sent; region-to-venue figures of third parties, 2026. */
+const DEFAULT_ACK_MS = 300;
+/** RATE_LIMIT codes (sheet section 8): by weight (IP), by orders (account). */
+const CODE_TOO_MANY_ORDERS = -1015;
+
+export function createVenuetwoRoom(options: VenuetwoRoomOptions): VenueRoom {
+  return new VenuetwoRoom(options);
+}
+
+class VenuetwoRoom implements VenueRoom {
+  readonly venue = "venuetwo";
+  readonly markets: Map<string, Market> = new Map();
+  readonly ackLatency = new LatencyWindow(DEFAULT_ACK_MS);
+  readonly reader: VenueRoom["reader"];
+  readonly orders: VenueRoom["orders"];
+  readonly streams: VenuetwoAccountStreams;
+  readonly openSession: (rawCredentials: unknown) => OpenSession;
+  readonly #options: VenuetwoRoomOptions;
+  readonly #http: HttpPool;
+  readonly #rest: MarketRest;
+  readonly #clockOffset: ClockOffset;
+  readonly #instruments = new Map<string, Instrument>();
+  readonly #market: MarketStream;
+  readonly #timers = new Set<TimerHandle>();
+  #isStopped = false;
+
+  constructor(options: VenuetwoRoomOptions) {
+    const { clock, random, logger, wsUrl, limits = {}, connector = connectWs } = options;
+    const layout = options.streamHostLayout ?? "single";
+    this.#options = options;
+    this.#clockOffset = new ClockOffset(clock);
+    this.#http = new HttpPool({
+      name: "venuetwo",
+      baseUrl: options.restUrl,
+      clock,
+      random,
+      logger,
+      budget: limits.weightPerMinute ?? IP_WEIGHT_PER_MINUTE,
+      budgetWindowMs: 60_000,
+      accountLimits: [
+        { limit: limits.ordersPerMinute ?? ORDERS_PER_MINUTE, windowMs: 60_000 },
+        { limit: limits.ordersPer10Seconds ?? ORDERS_PER_10_SECONDS, windowMs: 10_000 },
+      ],
+      usedWeight,
+      judgeLimit,
+    });
+    this.#rest = new MarketRest(this.#http);
+    const budget = new ConnectionBudget(clock, {
+      maxConnections: MAX_CONNECTIONS,
+      connectsPerMinute: CONNECTS_PER_MINUTE,
+    });
+    const streamOptions: MarketStreamOptions = {
+      wsUrl,
+      layout,
+      connector,
+      clock,
+      random,
+      logger,
+      http: this.#http,
+      clockOffset: this.#clockOffset,
+      budget,
+      ...(options.onTrade === undefined ? {} : { onTrade: options.onTrade }),
+    };
+    this.#market = new MarketStream(streamOptions, []);
+
+    const clockOffsetMs = (): number => this.#clockOffset.offsetMs;
+    const trading = createVenuetwoTrading({
+      http: this.#http,
+      instruments: () => this.#instruments,
+      clock,
+      random,
+      logger,
+      nonces: options.nonces,
+      clockOffsetMs,
+      ackLatency: this.ackLatency,
+      isMainnet: options.isMainnet,
+      onClockError: () => this.#rest.measureClock(this.#clockOffset, "exit"),
+    });
+    const index = new InstrumentIndex(() => this.#instruments);
+    this.streams = new VenuetwoAccountStreams({
+      wsUrl,
+      layout,
+      connector,
+      clock,
+      random,
+      logger,
+      budget,
+      reader: trading.reader,
+      listenKeys: trading.listenKey,
+      instrumentOf: (nativeSymbol) => index.byNativeSymbol(nativeSymbol),
+      clockOffsetMs,
+      credentialTagOf,
+    });
+    const marks = withOrderMarks(trading.orders, clock);
+    this.orders = marks.orders;
+    this.reader = new StreamFirstReader(trading.reader, this.streams, marks);
+    this.openSession = trading.openSession;
+  }
+
+  async start(): Promise<void> {
+    const { clock, random, logger, startTimeoutMs = DEFAULT_START_TIMEOUT_MS } = this.#options;
+    const startNs = clock.monoNs();
+    for (let attempt = 0; !(await this.#loadInstruments()); attempt++) {
+      const waitMs = fullJitterMs(START_BACKOFF, attempt, random);
+      const spentMs = (clock.monoNs() - startNs) / 1e6;
+      if (this.#isStopped || spentMs + waitMs > startTimeoutMs) {
+        throw new ServiceError("VENUE_UNAVAILABLE", { exchange: "venuetwo" });
+      }
+      await delay(clock, waitMs);
+    }
+    if (this.#isStopped) return;
+    this.#market.start();
+    logger.info("venuetwo.started", { marketCount: this.markets.size });
+    // Nothing below is waited for: the room serves what it has.
+    void this.#fillTickers();
+    void this.#measureClock(0);
+    this.#every(INSTRUMENTS_EVERY_MS, () => this.#refresh());
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const timer of this.#timers) this.#options.clock.clearTimer(timer);
+    this.#timers.clear();
+    this.#market.stop();
+    this.streams.stop();
+    await this.#http.close(STOP_GRACE_MS);
+  }
+
+  status(): RoomStatus {
+    const http = this.#http.stats();
+    const stream = this.#market.status();
+    return {
+      venue: "venuetwo",
+      state: this.#state(stream.openSocketCount),
+      breaker: http.breaker,
+      breakerOpenUntilMs: http.breakerOpenUntilMs,
+      clockOffsetMs: this.#clockOffset.offsetMs,
+      socketCount: stream.socketCount + this.streams.openCount,
+      reconnectCount: stream.reconnectCount,
+      resyncCount: stream.resyncCount,
+      gapCount: stream.gapCount,
+      decodeErrorCount: stream.decodeErrorCount,
+      protocolDriftCount: stream.protocolDriftCount,
+      laneTokens: http.laneTokens,
+    };
+  }
+
+  /** DOWN without a connection; SYNCING while no book is LIVE; STALE when none of the LIVE ones is proven current. */
+  #state(openSocketCount: number): FeedState {
+    if (this.#isStopped || openSocketCount === 0) return "DOWN";
+    const nowNs = this.#options.clock.monoNs();
+    let liveCount = 0;
+    for (const { book, maxBookAgeMs } of this.markets.values()) {
+      if (book.state !== BOOK_LIVE) continue;
+      liveCount++;
+      if (ageMs(book.tsProvenNs, nowNs) <= maxBookAgeMs) return "LIVE";
+    }
+    return liveCount === 0 ? "SYNCING" : "STALE";
+  }
+
+  /** False when the venue gave no answer. Adds what is new; the rules of known markets stay as they were loaded. */
+  async #loadInstruments(): Promise<boolean> {
+    const { logger, fees = {} } = this.#options;
+    const load = await this.#rest.loadInstruments(fees, "reconcile");
+    if (load === null) return false;
+    const added: Market[] = [];
+    for (const instrument of load.instruments.values()) {
+      if (!this.#isWanted(instrument)) continue;
+      const known = this.markets.get(instrument.symbol);
+      if (known !== undefined) {
+        if (!isSameRules(known.instrument, instrument)) {
+          logger.warn("venuetwo.instrument-changed", { symbol: instrument.symbol, status: instrument.status });
+        }
+        continue;
+      }
+      const market = createMarket(instrument, { deepTier: false, maxBookAgeMs: MAX_BOOK_AGE_MS, maxDeepAgeMs: 0 });
+      this.#instruments.set(instrument.symbol, instrument);
+      this.markets.set(instrument.symbol, market);
+      added.push(market);
+    }
+    const refused = load.skipped.filter(
+      ({ reason }) => reason === "malformed" || reason === "unsafeRange" || reason === "offGrid",
+    );
+    for (const { nativeSymbol, reason } of refused.slice(0, 10)) {
+      logger.warn("venuetwo.instrument-refused", { symbol: nativeSymbol.slice(0, 32), reason });
+    }
+    // Halted markets have no stream to speak of.
+    this.#market.add(added.filter(({ instrument }) => instrument.status === "TRADING"));
+    return true;
+  }
+
+  #isWanted(instrument: Instrument): boolean {
+    const { symbols } = this.#options;
+    return symbols === "all" || symbols.includes(instrument.symbol);
+  }
+
+  async #refresh(): Promise<void> {
+    if (await this.#loadInstruments()) await this.#fillTickers();
+  }
+
+  /** Funding intervals, and first values for tickers whose streams have not spoken yet. */
+  async #fillTickers(): Promise<void> {
+    const [hours, tickers, premiums] = await Promise.all([
+      this.#rest.loadFundingHours(),
+      this.#rest.loadTickers(),
+      this.#rest.loadPremiums(),
+    ]);
+    const tickerBySymbol = new Map(tickers.map((row) => [row.symbol, row]));
+    const premiumBySymbol = new Map(premiums.map((row) => [row.symbol, row]));
+    const slotByMarket = new Map(this.#market.slots.map((slot) => [slot.market, slot]));
+    const nowNs = this.#options.clock.monoNs();
+    for (const market of this.markets.values()) {
+      const { nativeSymbol } = market.instrument;
+      const slot = slotByMarket.get(market);
+      market.ticker.fundingIntervalHours = hours.get(nativeSymbol) ?? market.ticker.fundingIntervalHours;
+      const ticker = tickerBySymbol.get(nativeSymbol);
+      if (ticker !== undefined && slot?.hasTicker !== true) applyTicker24h(market.ticker, ticker, nowNs);
+      const premium = premiumBySymbol.get(nativeSymbol);
+      if (premium !== undefined && slot?.hasMarkPrice !== true) applyPremiumIndex(market.ticker, premium, nowNs);
+    }
+  }
+
+  async #measureClock(count: number): Promise<void> {
+    await this.#rest.measureClock(this.#clockOffset, "background");
+    this.#after(count < CLOCK_FIRST_COUNT ? CLOCK_FIRST_MS : CLOCK_EVERY_MS, () => this.#measureClock(count + 1));
+  }
+
+  #every(periodMs: number, task: () => Promise<void>): void {
+    this.#after(periodMs, async () => {
+      await task();
+      this.#every(periodMs, task);
+    });
+  }
+
+  #after(delayMs: number, task: () => Promise<void>): void {
+    if (this.#isStopped) return;
+    const timer = this.#options.clock.setTimer(() => {
+      this.#timers.delete(timer);
+      void task();
+    }, delayMs);
+    this.#timers.add(timer);
+  }
+}
+
+/** The venue's own count, on each answer. */
+function usedWeight(headers: Readonly<Record<string, string>>): number | null {
+  const text = headers["x-mbx-used-weight-1m"];
+  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : null;
+}
+
+/** Which scope a limit reply is about, and until when: the header, else the time named in the ban text. */
+function judgeLimit(response: HttpResponse, nowWallMs: number): LimitVerdict | null {
+  const verdict = defaultLimitVerdict(response, nowWallMs);
+  if (verdict === null) return null;
+  const error = readError(response.body);
+  const scope = error?.code === CODE_TOO_MANY_ORDERS && response.status === 429 ? "account" : "ip";
+  const untilMs = verdict.retryAfterMs === null && error !== null ? bannedUntilMs(error.msg) : null;
+  const retryAfterMs = untilMs === null ? verdict.retryAfterMs : Math.max(0, untilMs - nowWallMs);
+  return { scope, retryAfterMs, isBan: verdict.isBan };
+}
+
+function isSameRules(known: Instrument, now: Instrument): boolean {
+  return (
+    known.nativeSymbol === now.nativeSymbol &&
+    known.priceDecimals === now.priceDecimals &&
+    known.qtyDecimals === now.qtyDecimals &&
+    known.priceStepTicks === now.priceStepTicks &&
+    known.qtyStepLots === now.qtyStepLots &&
+    known.status === now.status
+  );
+}

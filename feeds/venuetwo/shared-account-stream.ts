@@ -1,0 +1,396 @@
+/**
+ * One user stream and all who stream with its credentials.
+ *
+ *   listenKey → socket → reconcile over REST → LIVE      (again after every loss)
+ *
+ * Invariants: positions are readable only while LIVE; LIVE means that a REST answer asked for after the
+ * socket opened has been taken; events that arrive meanwhile are applied at once and outlive an answer that
+ * may be older (account-state.ts). One reconcile runs at a time. A session is used only while its owner
+ * keeps the stream open.
+ *
+ * The listenKey is not deleted at the end: the venue gives all of an account's clients the same key, and
+ * deleting it would cut the others off.
+ */
+import { type Clock, delay, type TimerHandle } from "../../engine/domain/clock.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import type { VenuePosition } from "../../engine/domain/position.js";
+import type { Random } from "../../engine/domain/random.js";
+import type { FeedState } from "../../engine/market/market.js";
+import type {
+  AccountEvent,
+  AccountReader,
+  AccountSession,
+  AccountStream,
+  CallOptions,
+  Read,
+} from "../../engine/ports.js";
+import { fullJitterMs } from "../shared/backoff.js";
+import { failedRead } from "../shared/call-results.js";
+import { type ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
+import type { Connector } from "../shared/connector.js";
+import { PersistentSocket } from "../shared/socket.js";
+import { AccountState, type AppliedEvent } from "./account-state.js";
+import { decodeUserEvent } from "./decode-slow.js";
+import { ROTATE_AFTER_MS, LISTEN_KEY_REFRESH_MS, LOAD_TIMEOUT_MS, MAX_MESSAGES_PER_SECOND } from "./limits.js";
+import type { StreamHostLayout } from "./stream-plan.js";
+import type { VenuetwoWireUserEvent } from "./wire.js";
+
+/** How listen keys are got and kept; `expired`: the venue knows the key no more (-1125). */
+export interface ListenKeys {
+  create(session: AccountSession, options: CallOptions): Promise<Read<string>>;
+  extend(session: AccountSession, options: CallOptions): Promise<Read<"extended" | "expired">>;
+}
+
+export interface AccountStreamDeps {
+  readonly wsUrl: string;
+  readonly layout: StreamHostLayout;
+  readonly connector: Connector;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly budget: ConnectionBudget;
+  readonly reader: AccountReader;
+  readonly listenKeys: ListenKeys;
+  readonly instrumentOf: (nativeSymbol: string) => Instrument | null;
+  readonly clockOffsetMs: () => number;
+}
+
+/** The stream is silent while nothing happens: our pings keep it proven. */
+const PING_EVERY_MS = 20_000;
+const IDLE_MS = 60_000;
+const RECONCILE_BACKOFF = { baseMs: 250, capMs: 10_000 } as const;
+/** Failed tries after which it is said aloud, and again after as many more. */
+const ESCALATE_EVERY = 4;
+/** A key or agent that was just approved may be refused for a second or two. */
+const MAX_REFUSALS = 4;
+const RECONCILE_OPTIONS: CallOptions = { timeoutMs: LOAD_TIMEOUT_MS, lane: "reconcile" };
+/** A refresh that failed is repeated well before the key's hour is over. */
+const LISTEN_KEY_RETRY_MS = 60_000;
+/** The venue's word over REST, against events that never came. */
+const TRUTH_EVERY_MS = 60_000;
+/** Room for the error of the clock offset when a REST answer is weighed against events. */
+const CLOCK_MARGIN_MS = 1_000;
+/** Orders looked up one by one after a loss, because they vanished from the open ones. */
+const MAX_LOOKED_UP = 50;
+
+interface Member {
+  readonly session: AccountSession;
+  readonly onEvent: (event: AccountEvent) => void;
+}
+
+export class SharedAccountStream {
+  readonly #deps: AccountStreamDeps;
+  readonly #onEnd: () => void;
+  readonly #members = new Set<Member>();
+  readonly #socket: PersistentSocket;
+  readonly #account = new AccountState();
+  #state: FeedState = "SYNCING";
+  #isStopped = false;
+  /** Grows with each loss and at the end: a reconcile that ends late finds itself outdated. */
+  #runId = 0;
+  #isReconciling = false;
+  #refusalCount = 0;
+  /** Something asked for a reconcile while one was running. */
+  #isReconcileDue = false;
+  /**
+   * A signed call of these credentials has succeeded. A listen key is given out for the key's name alone,
+   * so until then nothing that the stream says is passed on.
+   */
+  #isProven = false;
+  /** Wall ms of the last proof: an event, or a REST answer. */
+  #asOfMs = 0;
+  #refreshTimer: TimerHandle | null = null;
+  #truthTimer: TimerHandle | null = null;
+
+  constructor(deps: AccountStreamDeps, onEnd: () => void) {
+    const { clock, random, logger, connector, budget } = deps;
+    this.#deps = deps;
+    this.#onEnd = onEnd;
+    this.#socket = new PersistentSocket({
+      name: "venuetwo.account",
+      url: () => this.#url(),
+      clock,
+      random,
+      logger,
+      connector,
+      budget,
+      heartbeat: { pingText: null, everyMs: PING_EVERY_MS, idleMs: IDLE_MS },
+      // The listen key is the subscription; nothing is ever asked for by name.
+      protocol: { subscribe: () => "", unsubscribe: () => "", maxNamesPerFrame: 1 },
+      pacers: () => [new MessagePacer(clock, MAX_MESSAGES_PER_SECOND, 1_000)],
+      maxSubscriptions: 1,
+      rotateAfterMs: ROTATE_AFTER_MS,
+      handlers: {
+        onFrame: (data) => this.#onFrame(data),
+        // Also after a planned change of connection, when nothing was lost: it stays LIVE meanwhile.
+        onOpen: () => this.#startReconcile(),
+        onDown: () => this.#onDown(),
+      },
+    });
+    this.#refreshTimer = clock.setTimer(() => void this.#refresh(), LISTEN_KEY_REFRESH_MS);
+    this.#truthTimer = clock.setTimer(() => this.#checkTruth(), TRUTH_EVERY_MS);
+  }
+
+  join(session: AccountSession, onEvent: (event: AccountEvent) => void): AccountStream {
+    const member: Member = { session, onEvent };
+    this.#members.add(member);
+    this.#socket.start();
+    const isMember = (): boolean => this.#members.has(member);
+    const state = (): FeedState => (isMember() ? this.#state : "DOWN");
+    return {
+      get state() {
+        return state();
+      },
+      positions: () => (isMember() ? this.positions() : failedRead("VENUE_ERROR", "stream closed")),
+      close: () => {
+        this.#members.delete(member);
+        if (this.#members.size === 0) this.stop();
+      },
+    };
+  }
+
+  positions(): Read<readonly VenuePosition[]> {
+    if (this.#state !== "LIVE") return failedRead("VENUE_ERROR", "account stream is not live");
+    return { ok: true, value: this.#account.positions(), asOfMs: this.#asOfMs, source: "stream" };
+  }
+
+  stop(): void {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    this.#runId++;
+    this.#state = "DOWN";
+    this.#members.clear();
+    const { clock } = this.#deps;
+    if (this.#refreshTimer !== null) clock.clearTimer(this.#refreshTimer);
+    if (this.#truthTimer !== null) clock.clearTimer(this.#truthTimer);
+    this.#socket.stop();
+    this.#onEnd();
+  }
+
+  // ------------------------------------------------------------ listen key
+
+  /** A session whose owner is still streaming. */
+  #session(): AccountSession | null {
+    for (const { session } of this.#members) return session;
+    return null;
+  }
+
+  /** Asked before each connect: the venue gives the running key again and prolongs it, or a new one. */
+  async #url(): Promise<string> {
+    const { layout, listenKeys, wsUrl } = this.#deps;
+    const session = this.#session();
+    const read = session === null ? null : await listenKeys.create(session, RECONCILE_OPTIONS);
+    if (read === null || !read.ok) {
+      // The socket counts it as a failed connect and comes back with backoff.
+      if (read !== null) {
+        this.#deps.logger.warn("venuetwo.listen-key-refused", { code: read.code });
+        this.#countRefusal(read.code === "AUTH");
+      }
+      throw new Error("no listen key");
+    }
+    const key = encodeURIComponent(read.value);
+    return layout === "single" ? `${wsUrl}/ws/${key}` : `${wsUrl}/private/ws?listenKey=${key}`;
+  }
+
+  async #refresh(): Promise<void> {
+    const session = this.#session();
+    let nextMs = LISTEN_KEY_REFRESH_MS;
+    if (session !== null && this.#socket.state === "open") {
+      const read = await this.#deps.listenKeys.extend(session, RECONCILE_OPTIONS);
+      if (this.#isStopped) return;
+      if (!read.ok) nextMs = LISTEN_KEY_RETRY_MS;
+      else if (read.value === "expired") this.#renew("listen key gone");
+    }
+    this.#refreshTimer = this.#deps.clock.setTimer(() => void this.#refresh(), nextMs);
+  }
+
+  /** The key is dead and the stream with it, whatever the socket says: connect anew with a new one. */
+  #renew(reason: string): void {
+    this.#onDown();
+    this.#socket.reconnect(reason);
+  }
+
+  // ------------------------------------------------------------ events
+
+  #onFrame(data: Buffer): void {
+    const event = decodeUserEvent(data.toString("utf8"));
+    switch (event.kind) {
+      case "expired":
+        this.#renew("listen key expired");
+        return;
+      case "ignored":
+        return;
+      case "malformed":
+      case "unknown":
+        // An event that can not be read may have moved a position: only REST knows.
+        this.#deps.logger.warn("venuetwo.account-event-unread", { kind: event.kind });
+        this.#startReconcile();
+        return;
+    }
+    this.#apply(event);
+  }
+
+  #apply(event: VenuetwoWireUserEvent): void {
+    const { instrumentOf } = this.#deps;
+    this.#asOfMs = this.#deps.clock.wallMs();
+    switch (event.kind) {
+      case "order":
+        this.#applied(this.#account.applyOrder(event.order, event.tsEventMs, instrumentOf));
+        break;
+      case "account":
+        this.#applied(this.#account.applyPositions(event.positions, event.tsEventMs, instrumentOf));
+        break;
+      case "leverage":
+        this.#applied(this.#account.applyLeverage(event.symbol, event.leverage));
+        break;
+      case "config":
+        this.#startReconcile();
+        break;
+      default:
+        break;
+    }
+  }
+
+  #applied(applied: AppliedEvent): void {
+    if (applied.kind === "unfit") {
+      this.#deps.logger.error("venuetwo.account-event-unfit", { problem: applied.problem });
+      // What it said is lost to us: not LIVE until REST has told.
+      this.#setState("SYNCING");
+      this.#startReconcile();
+      return;
+    }
+    for (const event of applied.events) {
+      // Positions can be read only when LIVE, and are announced then.
+      if (event.kind !== "positions" || this.#state === "LIVE") this.#emit(event);
+    }
+  }
+
+  #emit(event: AccountEvent): void {
+    if (!this.#isProven && event.kind !== "state") return;
+    for (const member of [...this.#members]) {
+      try {
+        member.onEvent(event);
+      } catch {
+        // A subscriber's bug is its own: the others still get the event.
+        this.#deps.logger.error("venuetwo.account-subscriber-failed", { kind: event.kind });
+      }
+    }
+  }
+
+  #setState(state: FeedState): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    this.#emit({ kind: "state", state });
+  }
+
+  #onDown(): void {
+    this.#runId++;
+    this.#isReconciling = false;
+    this.#isReconcileDue = false;
+    // What the next connection missed may contradict any event of this one.
+    this.#account.forgetEventTimes();
+    this.#setState("SYNCING");
+  }
+
+  // ------------------------------------------------------------ reconcile
+
+  /** `scope` positions: the cheap check of a stream that lost nothing (all open orders weigh eight times as much). */
+  #startReconcile(scope: "all" | "positions" = "all"): void {
+    if (this.#isStopped) return;
+    if (this.#isReconciling) {
+      this.#isReconcileDue = true;
+      return;
+    }
+    this.#isReconciling = true;
+    void this.#reconcile(this.#runId, scope);
+  }
+
+  async #reconcile(runId: number, firstScope: "all" | "positions"): Promise<void> {
+    const { clock, random, logger } = this.#deps;
+    for (let attempt = 0; runId === this.#runId; attempt++) {
+      this.#isReconcileDue = false;
+      const isTaken = await this.#tryReconcile(runId, attempt === 0 ? firstScope : "all");
+      if (runId !== this.#runId) return;
+      if (isTaken && !this.#isReconcileDue) {
+        this.#isReconciling = false;
+        return;
+      }
+      if (!isTaken) {
+        // Without an answer, what we have is hearsay.
+        this.#setState("SYNCING");
+        if (attempt % ESCALATE_EVERY === ESCALATE_EVERY - 1) {
+          logger.error("venuetwo.account-reconcile-failing", { attemptCount: attempt + 1 });
+        }
+      }
+      await delay(clock, RECONCILE_BACKOFF.baseMs + fullJitterMs(RECONCILE_BACKOFF, attempt, random));
+    }
+  }
+
+  /** True when the account is taken, and LIVE. */
+  async #tryReconcile(runId: number, scope: "all" | "positions"): Promise<boolean> {
+    const { clock, clockOffsetMs, reader, instrumentOf } = this.#deps;
+    const session = this.#session();
+    if (session === null) return false;
+    const options = RECONCILE_OPTIONS;
+    const sinceVenueMs = clock.wallMs() + clockOffsetMs() - CLOCK_MARGIN_MS;
+    const [positions, orders] = await Promise.all([
+      reader.readPositions(session, null, options),
+      scope === "all" ? reader.readOpenOrders(session, null, options) : null,
+    ]);
+    if (runId !== this.#runId) return false;
+    if (!positions.ok || orders?.ok === false) {
+      this.#countRefusal(!positions.ok && positions.code === "AUTH");
+      return false;
+    }
+    this.#refusalCount = 0;
+
+    const openNow = orders?.value ?? this.#account.openOrders();
+    const openIds = new Set(openNow.map((order) => order.venueOrderId));
+    const vanished = this.#account.openOrders().filter((order) => !openIds.has(order.venueOrderId));
+    const events: AccountEvent[] = [];
+    for (const order of openNow) if (this.#account.adoptOrder(order)) events.push({ kind: "order", order });
+    // Orders that ended while nobody listened: each is asked for, so that no fill stays unknown.
+    for (const order of vanished.slice(0, MAX_LOOKED_UP)) {
+      const instrument = instrumentOf(order.nativeSymbol);
+      if (instrument === null) continue;
+      const read = await reader.readOrder(session, instrument, { venueOrderId: order.venueOrderId }, options);
+      if (runId !== this.#runId) return false;
+      if (!read.ok) return false;
+      if (read.value !== null && this.#account.adoptOrder(read.value))
+        events.push({ kind: "order", order: read.value });
+    }
+    const isChanged = this.#account.adoptPositions(positions.value, sinceVenueMs);
+    const wasLive = this.#state === "LIVE";
+    if (wasLive && isChanged)
+      this.#deps.logger.warn("venuetwo.account-differed", { positionCount: positions.value.length });
+    this.#asOfMs = positions.asOfMs;
+    // State first, so that who hears of the change can read it.
+    this.#state = "LIVE";
+    if (!this.#isProven) {
+      this.#isProven = true;
+      // What was learnt before the proof is told now.
+      events.length = 0;
+      for (const order of this.#account.openOrders()) events.push({ kind: "order", order });
+    }
+    if (!wasLive) this.#emit({ kind: "state", state: "LIVE" });
+    if (isChanged || !wasLive) this.#emit({ kind: "positions" });
+    for (const event of events) this.#emit(event);
+    return true;
+  }
+
+  /** Credentials the venue refuses again and again will not get better: the stream ends, and says so. */
+  #countRefusal(isRefused: boolean): void {
+    this.#refusalCount = isRefused ? this.#refusalCount + 1 : 0;
+    if (this.#refusalCount < MAX_REFUSALS) return;
+    this.#deps.logger.warn("venuetwo.account-refused", { refusalCount: this.#refusalCount });
+    this.#setState("DOWN");
+    this.stop();
+  }
+
+  #checkTruth(): void {
+    if (this.#isStopped) return;
+    this.#truthTimer = this.#deps.clock.setTimer(() => this.#checkTruth(), TRUTH_EVERY_MS);
+    if (this.#state === "LIVE") this.#startReconcile("positions");
+  }
+}

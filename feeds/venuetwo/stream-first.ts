@@ -1,0 +1,111 @@
+/**
+ * Positions from the account's own stream while it is LIVE, else over REST; all other reads go to REST.
+ *
+ * A stream lags an order's answer by a moment, so for a while after an order of these credentials was
+ * sent from here, REST is asked: the next decision must not rest on a position that the last one closed.
+ */
+import type { Clock } from "../../engine/domain/clock.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
+import type { VenueOrder } from "../../engine/domain/order.js";
+import type { FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
+import type { AccountReader, AccountSession, CallOptions, OrderRef, OrderSender, Read } from "../../engine/ports.js";
+import { credentialTagOf } from "./credential-tag.js";
+
+/** How long after a send the stream is not trusted to have caught up. */
+const SETTLE_MS = 3_000;
+/** Credentials remembered as having sent; the oldest goes first, when it has long settled. */
+const MAX_MARKS = 4_096;
+
+export interface OrderMarks {
+  readonly orders: OrderSender;
+  /** Has this session's account been sent an order within the last moments? */
+  isSettling(session: AccountSession): boolean;
+}
+
+/** Notes each send, before and after it. */
+export function withOrderMarks(orders: OrderSender, clock: Clock): OrderMarks {
+  const sentMsByTag = new Map<string, number>();
+  const mark = (session: AccountSession): void => {
+    const tag = credentialTagOf(session);
+    if (tag === null) return;
+    sentMsByTag.delete(tag);
+    sentMsByTag.set(tag, clock.monoNs() / 1e6);
+    if (sentMsByTag.size <= MAX_MARKS) return;
+    const oldest = sentMsByTag.keys().next();
+    if (!oldest.done) sentMsByTag.delete(oldest.value);
+  };
+  return {
+    orders: {
+      async place(session, command, options) {
+        mark(session);
+        const outcome = await orders.place(session, command, options);
+        mark(session);
+        return outcome;
+      },
+      cancel: (session, instrument, ref, options) => orders.cancel(session, instrument, ref, options),
+      venueClientOrderId: (clientIdHex) => orders.venueClientOrderId(clientIdHex),
+    },
+    isSettling(session) {
+      const tag = credentialTagOf(session);
+      const sentMs = tag === null ? undefined : sentMsByTag.get(tag);
+      return sentMs !== undefined && clock.monoNs() / 1e6 - sentMs < SETTLE_MS;
+    },
+  };
+}
+
+/** What the reader needs of the account streams. */
+export interface StreamedPositions {
+  /** Null where no stream of the same credentials is LIVE. */
+  positionsOf(session: AccountSession): Extract<Read<readonly VenuePosition[]>, { ok: true }> | null;
+}
+
+export class StreamFirstReader implements AccountReader {
+  readonly #rest: AccountReader;
+  readonly #streams: StreamedPositions;
+  readonly #marks: OrderMarks;
+
+  constructor(rest: AccountReader, streams: StreamedPositions, marks: OrderMarks) {
+    this.#rest = rest;
+    this.#streams = streams;
+    this.#marks = marks;
+  }
+
+  async readPositions(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenuePosition[]>> {
+    const streamed = this.#marks.isSettling(session) ? null : this.#streams.positionsOf(session);
+    if (streamed === null) return this.#rest.readPositions(session, instrument, options);
+    if (instrument === null) return streamed;
+    return {
+      ...streamed,
+      value: streamed.value.filter((position) => position.nativeSymbol === instrument.nativeSymbol),
+    };
+  }
+
+  readOrder(
+    session: AccountSession,
+    instrument: Instrument,
+    ref: OrderRef,
+    options: CallOptions,
+  ): Promise<Read<VenueOrder | null>> {
+    return this.#rest.readOrder(session, instrument, ref, options);
+  }
+
+  readOpenOrders(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenueOrder[]>> {
+    return this.#rest.readOpenOrders(session, instrument, options);
+  }
+
+  readBalances(session: AccountSession, options: CallOptions): Promise<Read<readonly VenueBalance[]>> {
+    return this.#rest.readBalances(session, options);
+  }
+
+  readFeeRates(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<FeeRates>> {
+    return this.#rest.readFeeRates(session, instrument, options);
+  }
+}
