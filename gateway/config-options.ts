@@ -1,0 +1,230 @@
+/**
+ * Every option of the service in one table: name, kind, bounds, default, meaning. The environment, the file and
+ * docs/configuration.md all speak of these names; a test compares the document with this table.
+ */
+
+export type OptionKind =
+  | { readonly kind: "text"; readonly default: string }
+  | { readonly kind: "secret"; readonly default: "" }
+  | { readonly kind: "url"; readonly default: string }
+  | { readonly kind: "word"; readonly words: readonly string[]; readonly default: string }
+  | { readonly kind: "integer"; readonly min: number; readonly max: number; readonly default: number }
+  | { readonly kind: "number"; readonly min: number; readonly max: number; readonly default: number }
+  | { readonly kind: "boolean"; readonly default: boolean }
+  /** Basis points as decimal text, at most three decimals; "" leaves it to the venue. */
+  | { readonly kind: "bps"; readonly default: "" }
+  /** Comma-separated text, or a JSON array in the file. */
+  | { readonly kind: "list"; readonly default: readonly string[] };
+
+export type Option = OptionKind & { readonly doc: string };
+
+const option = <const T extends Option>(value: T): T => value;
+
+export const OPTIONS = {
+  HOST: option({
+    kind: "text",
+    default: "127.0.0.1",
+    doc: "Address to listen on. In public mode only a loopback address is accepted.",
+  }),
+  PORT: option({ kind: "integer", min: 0, max: 65_535, default: 8080, doc: "Port to listen on; 0 takes a free one." }),
+  DATA_DIR: option({ kind: "text", default: "./data", doc: "Folder of the state store." }),
+  SERVER_SECRET: option({
+    kind: "secret",
+    default: "",
+    doc: "64 hex digits: key of the keyed hashes of accounts and idempotency keys. Empty: one is minted at the first start and kept in the state store.",
+  }),
+  AUTH_MODE: option({
+    kind: "word",
+    words: ["public", "signed", "secret"],
+    default: "public",
+    doc: "`public`: no API key needed, signature headers are ignored. `signed` and `secret` need key authentication, which does not exist yet: the service refuses to start with them.",
+  }),
+  LOG_LEVEL: option({
+    kind: "word",
+    words: ["debug", "info", "warn", "error", "silent"],
+    default: "info",
+    doc: "Lowest level written to stderr.",
+  }),
+  CORS_ALLOW_ORIGIN: option({
+    kind: "text",
+    default: "*",
+    doc: "Value of Access-Control-Allow-Origin; empty sends no CORS headers. No cookies or stored credentials are involved, so `*` grants nothing that a caller does not bring along.",
+  }),
+  SYMBOLS: option({
+    kind: "list",
+    default: [],
+    doc: "Canonical symbols to follow; empty follows all that a venue lists, most traded first where its subscriptions are limited.",
+  }),
+
+  VENUEONE_ENABLED: option({ kind: "boolean", default: true, doc: "Run the venueone room." }),
+  VENUEONE_REST_URL: option({ kind: "url", default: "https://api.hyperliquid.xyz", doc: "Base URL of its REST API." }),
+  VENUEONE_WS_URL: option({ kind: "url", default: "wss://api.hyperliquid.xyz/ws", doc: "URL of its WebSocket." }),
+  VENUEONE_MAINNET: option({
+    kind: "boolean",
+    default: true,
+    doc: "Signs for its main network; false for its test network.",
+  }),
+  VENUEONE_TAKER_FEE_BPS: option({
+    kind: "bps",
+    default: "",
+    doc: "Taker rate where the account's own is not known; empty: the venue's published base rate. Set together with the maker rate.",
+  }),
+  VENUEONE_MAKER_FEE_BPS: option({ kind: "bps", default: "", doc: "Maker rate, likewise; negative for a rebate." }),
+  VENUETWO_ENABLED: option({ kind: "boolean", default: true, doc: "Run the venuetwo room." }),
+  VENUETWO_REST_URL: option({ kind: "url", default: "https://fapi.asterdex.com", doc: "Base URL of its REST API." }),
+  VENUETWO_WS_URL: option({ kind: "url", default: "wss://fstream.asterdex.com", doc: "Base URL of its WebSocket." }),
+  VENUETWO_MAINNET: option({
+    kind: "boolean",
+    default: true,
+    doc: "Signs for its main network; false for its test network.",
+  }),
+  VENUETWO_TAKER_FEE_BPS: option({
+    kind: "bps",
+    default: "",
+    doc: "Taker rate where the account's own is not known; empty: the venue's published base rate. Set together with the maker rate.",
+  }),
+  VENUETWO_MAKER_FEE_BPS: option({ kind: "bps", default: "", doc: "Maker rate, likewise; negative for a rebate." }),
+  VENUETWO_STREAM_LAYOUT: option({
+    kind: "word",
+    words: ["single", "split"],
+    default: "single",
+    doc: "`single`: one host path for all streams. `split`: book data and the rest under paths of their own (sister dialect).",
+  }),
+  VENUETWO_API_KEY: option({ kind: "secret", default: "", doc: "Key for the venuetwo ticker (interface spec 5.5)." }),
+  VENUETWO_API_SECRET: option({ kind: "secret", default: "", doc: "Secret for the venuetwo ticker." }),
+  VENUETWO_TICKER_AUTH: option({
+    kind: "word",
+    words: ["optional", "required"],
+    default: "optional",
+    doc: "`required`: without the two above the venuetwo ticker answers 401. The ticker is public at the venue, so `optional` needs nothing.",
+  }),
+
+  MAX_SLIPPAGE_BPS: option({
+    kind: "integer",
+    min: 1,
+    max: 1000,
+    default: 100,
+    doc: "Default of routingOptions.maxSlippageBps.",
+  }),
+  MAX_QUOTE_AGE_MS: option({
+    kind: "integer",
+    min: 50,
+    max: 60_000,
+    default: 2000,
+    doc: "Default of routingOptions.maxQuoteAgeMs.",
+  }),
+  CLOSE_DEADLINE_MS: option({
+    kind: "integer",
+    min: 250,
+    max: 30_000,
+    default: 5000,
+    doc: "Default of routingOptions.deadlineMs.",
+  }),
+  LATENCY_PENALTY_FACTOR: option({
+    kind: "number",
+    min: 0,
+    max: 10,
+    default: 0.5,
+    doc: "k of the latency penalty k × σ × √(p90 acknowledgement seconds).",
+  }),
+  QUOTE_RATES: option({
+    kind: "list",
+    default: [],
+    doc: "Rates of quote assets to the common quote, such as `USDT=0.9998,USDC=1`; an asset not named counts 1, tagged `assumed`.",
+  }),
+
+  BODY_BYTES_MAX: option({
+    kind: "integer",
+    min: 1024,
+    max: 1_048_576,
+    default: 65_536,
+    doc: "Largest request body; beyond it 413.",
+  }),
+  BODY_DEADLINE_MS: option({
+    kind: "integer",
+    min: 100,
+    max: 9_000,
+    default: 5000,
+    doc: "How long a body may take to arrive; beyond it 408.",
+  }),
+  TARGET_BYTES_MAX: option({
+    kind: "integer",
+    min: 256,
+    max: 16_384,
+    default: 4096,
+    doc: "Longest request target (path and query); beyond it 414.",
+  }),
+  OPEN_BODIES_MAX: option({
+    kind: "integer",
+    min: 1,
+    max: 100_000,
+    default: 2048,
+    doc: "Bodies arriving at the same time; one more gets 503.",
+  }),
+  CLOSES_IN_FLIGHT_MAX: option({
+    kind: "integer",
+    min: 1,
+    max: 100_000,
+    default: 2000,
+    doc: "Closes running at the same time; one more gets 503, nothing sent.",
+  }),
+  SHUTDOWN_GRACE_MS: option({
+    kind: "integer",
+    min: 0,
+    max: 120_000,
+    default: 35_000,
+    doc: "How long shutdown waits for closes under way.",
+  }),
+
+  RATE_READ_PER_SECOND: option({
+    kind: "number",
+    min: 0.1,
+    max: 1e9,
+    default: 1_000_000,
+    doc: "Bucket `read`: market data and executions, per caller address.",
+  }),
+  RATE_READ_BURST: option({ kind: "integer", min: 1, max: 1e9, default: 1_000_000, doc: "Its burst." }),
+  RATE_TRADE_PER_SECOND: option({
+    kind: "number",
+    min: 0.1,
+    max: 1e9,
+    default: 50_000,
+    doc: "Bucket `trade`: pays for a close when `exit` is empty.",
+  }),
+  RATE_TRADE_BURST: option({ kind: "integer", min: 1, max: 1e9, default: 50_000, doc: "Its burst." }),
+  RATE_EXIT_PER_SECOND: option({
+    kind: "number",
+    min: 0.1,
+    max: 1e9,
+    default: 50_000,
+    doc: "Bucket `exit`: reserved for closes.",
+  }),
+  RATE_EXIT_BURST: option({ kind: "integer", min: 1, max: 1e9, default: 50_000, doc: "Its burst." }),
+  RATE_ANON_PER_SECOND: option({
+    kind: "number",
+    min: 0.1,
+    max: 1e9,
+    default: 100_000,
+    doc: "Bucket `anon`: service endpoints, unknown paths.",
+  }),
+  RATE_ANON_BURST: option({ kind: "integer", min: 1, max: 1e9, default: 100_000, doc: "Its burst." }),
+  RATE_CALLERS_MAX: option({
+    kind: "integer",
+    min: 16,
+    max: 1_000_000,
+    default: 50_000,
+    doc: "Callers remembered; the one not seen longest is forgotten.",
+  }),
+} as const;
+
+export type OptionName = keyof typeof OPTIONS;
+
+type ValueOf<T> = T extends { kind: "integer" | "number" }
+  ? number
+  : T extends { kind: "boolean" }
+    ? boolean
+    : T extends { kind: "list" }
+      ? readonly string[]
+      : string;
+
+export type OptionValues = { readonly [Name in OptionName]: ValueOf<(typeof OPTIONS)[Name]> };

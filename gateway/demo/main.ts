@@ -1,0 +1,91 @@
+/**
+ * `npm start`: the whole system on one machine. The local venues run in a process of their own, so that their work
+ * never stands between a frame and a decision; it ends with this one.
+ */
+import { fork } from "node:child_process";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { credentialsOf, DEMO_TRADER } from "../../bench/sim/demo-accounts.js";
+import { loadConfigOrExit, runService } from "../run.js";
+
+/** Enough for a machine that is busy with its first build. */
+const VENUES_START_MS = 30_000;
+const CURL_SIZE = "0.05";
+
+interface VenueUrls {
+  readonly restUrl: string;
+  readonly wsUrl: string;
+}
+
+interface LocalVenueUrls {
+  readonly venueone: VenueUrls;
+  readonly venuetwo: VenueUrls;
+}
+
+// Wrong settings are refused before anything is started.
+loadConfigOrExit(process.env);
+const venuesChild = fork(join(dirname(fileURLToPath(import.meta.url)), "..", "..", "bench", "sim", "venues.child.js"), [], {
+  stdio: ["ignore", "pipe", "inherit", "ipc"],
+});
+process.on("exit", () => venuesChild.kill("SIGTERM"));
+const urls = await venueUrls();
+const config = loadConfigOrExit({
+  ...process.env,
+  VENUEONE_REST_URL: urls.venueone.restUrl,
+  VENUEONE_WS_URL: urls.venueone.wsUrl,
+  VENUETWO_REST_URL: urls.venuetwo.restUrl,
+  VENUETWO_WS_URL: urls.venuetwo.wsUrl,
+});
+const service = await runService(config, {}, async () => {
+  venuesChild.disconnect();
+});
+process.stdout.write(guide(service.url, urls));
+
+function venueUrls(): Promise<LocalVenueUrls> {
+  return new Promise((resolve) => {
+    const fail = (problem: string) => {
+      process.stderr.write(`unwind cannot start: the local venues ${problem}\n`);
+      process.exit(2);
+    };
+    const timer = setTimeout(() => fail(`said nothing for ${VENUES_START_MS} ms`), VENUES_START_MS);
+    let text = "";
+    venuesChild.stdout?.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+      if (!text.includes("\n")) return;
+      clearTimeout(timer);
+      resolve(JSON.parse(text) as LocalVenueUrls);
+      text = "";
+    });
+    venuesChild.on("exit", (code) => {
+      clearTimeout(timer);
+      fail(`ended (code ${code ?? "none"})`);
+    });
+  });
+}
+
+/** The credentials below open nothing but the two local venues. */
+function guide(url: string, venues: LocalVenueUrls): string {
+  const body = JSON.stringify({ symbol: "BTC", direction: "LONG", size: CURL_SIZE, credentials: credentialsOf(DEMO_TRADER) });
+  const rows: [name: string, address: string][] = [
+    ["best exit, public", `${url}/api/trade/routing/BTC?side=SELL&size=0.25`],
+    ["tickers", `${url}/api/trading/ticker/BTC`],
+    ["all books in one", `${url}/api/book/BTC?depth=10`],
+    ["instruments", `${url}/api/instruments`],
+    ["feeds and orders", `${url}/api/status`],
+    ["API description", `${url}/openapi.json`],
+    ["metrics", `${url}/metrics`],
+    ["local venueone", `${venues.venueone.restUrl}  (its own order log: /_sim/orders)`],
+    ["local venuetwo", `${venues.venuetwo.restUrl}  (move its price: POST /_sim/skew {"bps":-60})`],
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return [
+    "",
+    ...rows.map(([name, address]) => `  ${name.padEnd(width)}  ${address}`),
+    "",
+    `The demo trader is long BTC on both venues. This closes ${CURL_SIZE} BTC at the best exit:`,
+    "",
+    `curl -s ${url}/api/trade/position/close -H 'Content-Type: application/json' -d '${body}'`,
+    "",
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,119 @@
+/**
+ * Collects a request body that may arrive in pieces, within a byte limit and a deadline.
+ *
+ * Invariants: exactly one of done, failed, aborted happens per request; after an abort the response is never
+ * touched. Bytes are copied (the server reuses its buffer). Memory: at most `bodyBytesMax` per open body, and
+ * a body whose announced length is too large is refused before a byte of it is kept.
+ */
+import type { HttpResponse } from "uWebSockets.js";
+import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
+
+export interface BodyLimits {
+  readonly bodyBytesMax: number;
+  readonly bodyDeadlineMs: number;
+}
+
+export type BodyFailure = "BODY_TOO_LARGE" | "REQUEST_TIMEOUT";
+
+interface OpenBody {
+  readonly deadlineNs: number;
+  expire(): void;
+}
+
+/** How often deadlines are looked at while a body is open: one timer for all instead of one per request. */
+const SWEEP_MS = 100;
+
+const EMPTY = Buffer.alloc(0);
+
+export class BodyReader {
+  readonly #clock: Clock;
+  readonly #limits: BodyLimits;
+  readonly #open = new Set<OpenBody>();
+  #timer: TimerHandle | null = null;
+
+  constructor(clock: Clock, limits: BodyLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  get openCount(): number {
+    return this.#open.size;
+  }
+
+  /**
+   * Must be called inside the route handler. `isAborted` is asked before each callback; the caller has
+   * installed its abort handler and calls the returned function from it.
+   */
+  read(
+    response: HttpResponse,
+    announcedBytes: string,
+    onDone: (body: Buffer) => void,
+    onFailed: (failure: BodyFailure) => void,
+  ): () => void {
+    const bytesMax = this.#limits.bodyBytesMax;
+    // A length that is no number never gets here: the HTTP parser refuses it.
+    if (Number(announcedBytes) > bytesMax) {
+      onFailed("BODY_TOO_LARGE");
+      return () => {};
+    }
+    let pieces: Buffer[] | null = null;
+    let bytes = 0;
+    let settled = false;
+    const entry: OpenBody = {
+      deadlineNs: this.#clock.monoNs() + this.#limits.bodyDeadlineMs * 1e6,
+      expire() {
+        settled = true;
+        onFailed("REQUEST_TIMEOUT");
+      },
+    };
+    this.#add(entry);
+    response.onData((chunk, isLast) => {
+      if (settled) return;
+      bytes += chunk.byteLength;
+      if (bytes > bytesMax) {
+        settled = true;
+        pieces = null;
+        this.#open.delete(entry);
+        onFailed("BODY_TOO_LARGE");
+        return;
+      }
+      const copy = chunk.byteLength === 0 ? EMPTY : Buffer.copyBytesFrom(new Uint8Array(chunk));
+      if (!isLast) {
+        pieces ??= [];
+        if (copy.length > 0) pieces.push(copy);
+        return;
+      }
+      settled = true;
+      this.#open.delete(entry);
+      onDone(pieces === null ? copy : Buffer.concat([...pieces, copy], bytes));
+    });
+    return () => {
+      settled = true;
+      pieces = null;
+      this.#open.delete(entry);
+    };
+  }
+
+  stop(): void {
+    if (this.#timer !== null) this.#clock.clearTimer(this.#timer);
+    this.#timer = null;
+    this.#open.clear();
+  }
+
+  #add(entry: OpenBody): void {
+    this.#open.add(entry);
+    this.#timer ??= this.#clock.setTimer(() => this.#sweep(), SWEEP_MS);
+  }
+
+  #sweep(): void {
+    this.#timer = null;
+    const nowNs = this.#clock.monoNs();
+    // Insertion order is deadline order: the first that is not due ends the look.
+    for (const entry of this.#open) {
+      if (entry.deadlineNs > nowNs) break;
+      this.#open.delete(entry);
+      entry.expire();
+    }
+    if (this.#open.size > 0) this.#timer = this.#clock.setTimer(() => this.#sweep(), SWEEP_MS);
+  }
+}

@@ -1,0 +1,234 @@
+// hot path
+/**
+ * Everything a route needs to answer: admission by rate limit, request ids, headers, envelopes, counts.
+ *
+ * A handler runs synchronously between `admit` and its reply, so the state of the request in hand lives in
+ * fields (no object per request); a handler that waits takes it along with `detach`. Reply headers go out in
+ * two native calls, one encoded at start and one short text: each call and each built text costs as much as
+ * the rest of a ticker reply. The blocks are text of ours only, line breaks included; nothing of the caller's is in
+ * them except names that `headerSafe` has cleaned.
+ */
+import { STATUS_CODES } from "node:http";
+import type { HttpRequest, HttpResponse } from "uWebSockets.js";
+import type { Clock } from "../../engine/domain/clock.js";
+import { ServiceError } from "../../engine/domain/errors.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import type { BucketName } from "../../schemas/service.js";
+import { asServiceError, errorBody, retryAfterSeconds } from "./error-reply.js";
+import { type CallerBuckets, callerKey, policyText, type RateLimiter, type TokenBucket } from "./limiter.js";
+import { PendingReply } from "./pending-reply.js";
+import type { Admission, ReplyState, ReplyWriter, RouteCounts } from "./reply-state.js";
+
+export interface EdgeOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limiter: RateLimiter;
+  /** Random text that makes request ids of this process its own. */
+  readonly idPrefix: string;
+  readonly corsAllowOrigin: string;
+  /** Bound to a loopback address: every caller is this machine, so addresses are not read. */
+  readonly loopbackOnly: boolean;
+  readonly targetBytesMax: number;
+}
+
+const EXPOSED_HEADERS = "X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Fields, Idempotent-Replayed";
+const LOOPBACK = "127.0.0.1";
+const NO_ADMISSION: Admission = {
+  counts: { route: "none", okCount: 0, otherCounts: new Map(), abortedCount: 0 },
+  buckets: ["anon"],
+  weight: 0,
+  headOnly: false,
+  jsonHeaders: new Uint8Array(0),
+};
+
+const STATUS_LINES: ReadonlyMap<number, string> = new Map(
+  Object.entries(STATUS_CODES).map(([status, text]) => [Number(status), `${status} ${text}`]),
+);
+
+export class Edge implements ReplyWriter {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limiter: RateLimiter;
+  readonly targetBytesMax: number;
+  readonly routes: RouteCounts[] = [];
+  /** Set at shutdown: every reply then ends its connection. */
+  closing = false;
+
+  readonly #idPrefix: string;
+  readonly #fixedHeaders: string;
+  readonly #loopbackOnly: boolean;
+  readonly #loopbackCaller: CallerBuckets;
+  #nextId = 0;
+  /** The request in hand. */
+  readonly #current: ReplyState = { admission: NO_ADMISSION, rateHeader: "", requestId: "" };
+
+  constructor(options: EdgeOptions) {
+    this.clock = options.clock;
+    this.logger = options.logger;
+    this.limiter = options.limiter;
+    this.targetBytesMax = options.targetBytesMax;
+    this.#idPrefix = options.idPrefix;
+    this.#loopbackOnly = options.loopbackOnly;
+    this.#loopbackCaller = options.limiter.caller(LOOPBACK, options.clock.monoNs());
+    const cors =
+      options.corsAllowOrigin === ""
+        ? ""
+        : `\r\nAccess-Control-Allow-Origin: ${options.corsAllowOrigin}\r\nAccess-Control-Expose-Headers: ${EXPOSED_HEADERS}`;
+    this.#fixedHeaders = `\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff${cors}`;
+  }
+
+  countsFor(route: string): RouteCounts {
+    const counts: RouteCounts = { route, okCount: 0, otherCounts: new Map(), abortedCount: 0 };
+    this.routes.push(counts);
+    return counts;
+  }
+
+  admissionFor(counts: RouteCounts, buckets: readonly BucketName[], weight: number, headOnly: boolean): Admission {
+    return {
+      counts,
+      buckets,
+      weight,
+      headOnly,
+      jsonHeaders: Buffer.from(this.#sameHeaders("application/json", buckets)),
+    };
+  }
+
+  /** Begins a request: charges the first bucket that has the weight, or answers 429 and returns false. */
+  admit(response: HttpResponse, admission: Admission): boolean {
+    const current = this.#current;
+    current.admission = admission;
+    current.requestId = this.#idPrefix + (this.#nextId++).toString(36);
+    const nowNs = this.clock.monoNs();
+    const caller = this.caller(response);
+    const first = caller[admission.buckets[0] as BucketName];
+    if (first.take(admission.weight, nowNs)) {
+      current.rateHeader = `\r\nRateLimit: "${first.policy}";r=${first.remaining(nowNs)};t=0`;
+      return true;
+    }
+    return this.#admitByOther(response, caller, admission, nowNs);
+  }
+
+  caller(response: HttpResponse): CallerBuckets {
+    if (this.#loopbackOnly) return this.#loopbackCaller;
+    return this.limiter.caller(callerKey(response.getRemoteAddress()), this.clock.monoNs());
+  }
+
+  /** 200 with a JSON body, within the handler. */
+  ok(response: HttpResponse, body: string): void {
+    this.write(response, this.#current, 200, body, "", false, "");
+  }
+
+  /** 204, within the handler. */
+  noContent(response: HttpResponse, extraHeaders: string): void {
+    this.write(response, this.#current, 204, "", extraHeaders, false, "");
+  }
+
+  /** Any error, within the handler. `extraHeaders` begin with a line break. */
+  fail(response: HttpResponse, error: unknown, extraHeaders = ""): void {
+    this.writeError(response, this.#current, asServiceError(error), extraHeaders, false);
+  }
+
+  /** Takes the request in hand out of the synchronous turn; installs the abort handler. */
+  detach(response: HttpResponse): PendingReply {
+    return new PendingReply(this, response, { ...this.#current });
+  }
+
+  /** Throws URI_TOO_LONG; asked by routes that read more of the target than one short parameter. */
+  checkTarget(request: HttpRequest): void {
+    const bytes = request.getUrl().length + (request.getQuery()?.length ?? 0);
+    if (bytes > this.targetBytesMax) throw new ServiceError("URI_TOO_LONG", { limitBytes: this.targetBytesMax });
+  }
+
+  write(
+    response: HttpResponse,
+    state: ReplyState,
+    status: number,
+    body: string,
+    extraHeaders: string,
+    closeConnection: boolean,
+    contentType: string,
+  ): void {
+    const { counts, headOnly, jsonHeaders, buckets } = state.admission;
+    if (status === 200) counts.okCount++;
+    else {
+      counts.otherCounts.set(status, (counts.otherCounts.get(status) ?? 0) + 1);
+      response.writeStatus(STATUS_LINES.get(status) ?? String(status));
+    }
+    response.writeHeader("Content-Type", contentType === "" ? jsonHeaders : this.#sameHeaders(contentType, buckets));
+    response.writeHeader("X-Request-Id", state.requestId + state.rateHeader + extraHeaders);
+    if (status === 204) response.endWithoutBody();
+    else if (headOnly) {
+      // The native form that reports a length leaves the response pending; a header of our own does not.
+      response.writeHeader("Content-Length", String(Buffer.byteLength(body)));
+      response.endWithoutBody();
+    } else response.end(body, closeConnection || this.closing);
+  }
+
+  writeError(
+    response: HttpResponse,
+    state: ReplyState,
+    error: ServiceError,
+    extraHeaders: string,
+    closeConnection: boolean,
+  ): void {
+    if (error.code === "INTERNAL") this.#logFault(error, state);
+    const seconds = retryAfterSeconds(error);
+    const retry = seconds === null ? "" : `\r\nRetry-After: ${seconds}`;
+    const body = errorBody(error, state.requestId, this.clock.wallMs());
+    this.write(response, state, error.status, body, retry + extraHeaders, closeConnection, "");
+  }
+
+  #admitByOther(response: HttpResponse, caller: CallerBuckets, admission: Admission, nowNs: number): boolean {
+    const { buckets, weight } = admission;
+    for (const name of buckets) {
+      const bucket = caller[name];
+      if (bucket.take(weight, nowNs)) {
+        this.#current.rateHeader = `\r\nRateLimit: "${name}";r=${bucket.remaining(nowNs)};t=0`;
+        return true;
+      }
+    }
+    const soonest = buckets
+      .map((name) => caller[name])
+      .reduce((best: TokenBucket, bucket) =>
+        bucket.waitMs(weight, nowNs) < best.waitMs(weight, nowNs) ? bucket : best,
+      );
+    const retryAfterMs = soonest.waitMs(weight, nowNs);
+    this.#current.rateHeader = `\r\nRateLimit: "${soonest.policy}";r=0;t=${Math.max(1, Math.ceil(retryAfterMs / 1000))}`;
+    this.fail(
+      response,
+      new ServiceError("RATE_LIMITED", {
+        policy: soonest.policy,
+        limit: soonest.burst,
+        windowSeconds: soonest.windowSeconds,
+        retryAfterMs,
+      }),
+    );
+    return false;
+  }
+
+  /** The rules are the same for every caller, so any caller's buckets tell the policy. */
+  #sameHeaders(contentType: string, buckets: readonly BucketName[]): string {
+    const policy = policyText(buckets.map((name) => this.#loopbackCaller[name]));
+    return `${contentType}${this.#fixedHeaders}\r\nRateLimit-Policy: ${policy}`;
+  }
+
+  #logFault(error: ServiceError, state: ReplyState): void {
+    const cause = error.cause instanceof Error ? error.cause : error;
+    // Frames only: a message of a foreign library may quote the request.
+    const frames = (cause.stack ?? "")
+      .split("\n")
+      .filter((line) => line.startsWith("    at "))
+      .slice(0, 6);
+    this.logger.error("http.fault", {
+      requestId: state.requestId,
+      route: state.admission.counts.route,
+      errorName: cause.name,
+      frames: frames.join(" | "),
+    });
+  }
+}
+
+/** Names for X-Ignored-Fields: visible ASCII only, bounded, so that nothing of a caller can end a header. */
+export function headerSafe(names: readonly string[]): string {
+  return names.map((name) => name.replace(/[^\x21-\x7e]|[,;"\\]/g, "?").slice(0, 64)).join(", ");
+}

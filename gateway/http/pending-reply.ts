@@ -1,0 +1,60 @@
+/**
+ * A reply that is not written within its handler. Invariants: written at most once, never after the client
+ * has gone, always corked.
+ */
+import type { HttpResponse } from "uWebSockets.js";
+import type { ServiceError } from "../../engine/domain/errors.js";
+import type { ReplyState, ReplyWriter } from "./reply-state.js";
+
+export class PendingReply {
+  readonly #writer: ReplyWriter;
+  readonly #response: HttpResponse;
+  readonly #state: ReplyState;
+  #over = false;
+  #onAborted: (() => void) | null = null;
+
+  /** Must be made within the handler: it installs the abort handler that the server insists on. */
+  constructor(writer: ReplyWriter, response: HttpResponse, state: ReplyState) {
+    this.#writer = writer;
+    this.#response = response;
+    this.#state = state;
+    response.onAborted(() => {
+      if (this.#over) return;
+      this.#over = true;
+      state.admission.counts.abortedCount++;
+      this.#onAborted?.();
+    });
+  }
+
+  get requestId(): string {
+    return this.#state.requestId;
+  }
+
+  /** Replied or aborted. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  whenAborted(callback: () => void): void {
+    this.#onAborted = callback;
+  }
+
+  json(body: string, extraHeaders = ""): void {
+    this.#once(() => this.#writer.write(this.#response, this.#state, 200, body, extraHeaders, false, ""));
+  }
+
+  text(contentType: string, body: string): void {
+    this.#once(() => this.#writer.write(this.#response, this.#state, 200, body, "", false, contentType));
+  }
+
+  /** `closeConnection`: the rest of the request is not going to be read. */
+  fail(error: ServiceError, extraHeaders = "", closeConnection = false): void {
+    this.#once(() => this.#writer.writeError(this.#response, this.#state, error, extraHeaders, closeConnection));
+  }
+
+  #once(write: () => void): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#response.cork(write);
+  }
+}

@@ -1,0 +1,53 @@
+/** What a reply needs to know of its request, and who writes it. */
+import type { HttpResponse } from "uWebSockets.js";
+import type { ServiceError } from "../../engine/domain/errors.js";
+import type { BucketName } from "../../schemas/service.js";
+
+/** Counts of one route; read by the metrics. */
+export interface RouteCounts {
+  readonly route: string;
+  okCount: number;
+  /** Every status but 200. */
+  readonly otherCounts: Map<number, number>;
+  abortedCount: number;
+}
+
+/** How requests of one method of one route are admitted and answered; made once, when the route is mounted. */
+export interface Admission {
+  readonly counts: RouteCounts;
+  /** Asked in order; the first with enough tokens pays. */
+  readonly buckets: readonly BucketName[];
+  readonly weight: number;
+  readonly headOnly: boolean;
+  /** Content-Type JSON and every other header that is the same for all replies, encoded once. */
+  readonly jsonHeaders: Uint8Array;
+}
+
+/** One instance is reused for requests answered within their handler; a waiting one has its own. */
+export interface ReplyState {
+  admission: Admission;
+  /** The RateLimit header; begins with a line break. */
+  rateHeader: string;
+  requestId: string;
+}
+
+/** Must be called corked or within the handler. `extraHeaders` begin with a line break. */
+export interface ReplyWriter {
+  write(
+    response: HttpResponse,
+    state: ReplyState,
+    status: number,
+    body: string,
+    extraHeaders: string,
+    closeConnection: boolean,
+    /** "" for JSON. */
+    contentType: string,
+  ): void;
+  writeError(
+    response: HttpResponse,
+    state: ReplyState,
+    error: ServiceError,
+    extraHeaders: string,
+    closeConnection: boolean,
+  ): void;
+}

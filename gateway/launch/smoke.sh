@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# A new user's first minute: start on a free port, run the printed curl, move one local venue's price and
+# run the same curl again: it must pick the other venue, whose own order log shows the reduce-only order.
+set -u -o pipefail
+cd "$(dirname "$0")/../.."
+folder=$(mktemp -d)
+log="$folder/start.log"
+passed=0
+failed=0
+server=""
+
+check() { # check NAME CONDITION-STATUS
+  if [ "$2" -eq 0 ]; then passed=$((passed + 1)); echo "ok   $1"; else failed=$((failed + 1)); echo "FAIL $1"; fi
+}
+field() { node -e 'let t="";process.stdin.on("data",d=>t+=d).on("end",()=>{let v;try{v=JSON.parse(t)}catch{v={}};for(const k of process.argv[1].split("."))v=v?.[k];process.stdout.write(String(v))})' "$1"; }
+finish() {
+  [ -n "$server" ] && kill -TERM "$server" 2>/dev/null && wait "$server" 2>/dev/null
+  rm -rf "$folder"
+  echo "$passed passed, $failed failed"
+  [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+  exit $?
+}
+trap finish EXIT
+
+PORT=0 DATA_DIR="$folder/data" LOG_LEVEL=warn npm run --silent start >"$log" 2>&1 &
+server=$!
+for _ in $(seq 1 600); do
+  grep -q '^ready ' "$log" && break
+  kill -0 "$server" 2>/dev/null || break
+  sleep 0.2
+done
+grep -q '^ready http' "$log"
+check "npm start prints its ready line" $?
+curl_line=$(grep '^curl ' "$log" | head -n 1)
+one=$(sed -n 's#^ *local venueone *\(http://[0-9.:]*\).*#\1#p' "$log" | head -n 1)
+two=$(sed -n 's#^ *local venuetwo *\(http://[0-9.:]*\).*#\1#p' "$log" | head -n 1)
+[ -n "$curl_line" ] && [ -n "$one" ] && [ -n "$two" ]
+check "it prints a curl and both local venues" $?
+
+reply=$(eval "$curl_line")
+state=$(printf '%s' "$reply" | field data.execution.state)
+first=$(printf '%s' "$reply" | field data.executedOn)
+echo "     first close: $state on $first"
+[ "$state" = COMPLETED ]
+check "the printed curl closes the position" $?
+
+# Bids 60 bps lower on the venue that won: it is now the worse exit by far more than fees differ.
+[ "$first" = venueone ] && skewed=$one other=$two want=venuetwo || { skewed=$two other=$one want=venueone; }
+curl -s -X POST "$skewed/_sim/skew" -d '{"bps":-60}' >/dev/null
+sleep 3
+reply=$(eval "$curl_line")
+second=$(printf '%s' "$reply" | field data.executedOn)
+order=$(printf '%s' "$reply" | field data.order.orderId)
+filled=$(printf '%s' "$reply" | field data.execution.filledSize)
+echo "     second close: $(printf '%s' "$reply" | field data.execution.state) on $second, order $order, filled $filled"
+[ "$second" = "$want" ]
+check "after the skew the same curl picks $want" $?
+curl -s "$other/_sim/orders" >"$folder/orders.json"
+node - "$folder/orders.json" "$order" "$filled" <<'EOF'
+const [, , file, orderId, filled] = process.argv;
+const { records } = JSON.parse(require("node:fs").readFileSync(file, "utf8"));
+const text = records.filter((record) => JSON.stringify(record).includes(orderId));
+const sent = text.find((record) => record.reduceOnly === true);
+if (sent === undefined) { console.log("     no reduce-only record of that order", JSON.stringify(text).slice(0, 400)); process.exit(1); }
+console.log("     venue's log:", JSON.stringify({ side: sent.side, reduceOnly: sent.reduceOnly, filled: sent.filled ?? sent.filledQty, wanted: filled }));
+EOF
+check "that venue's own log shows the signed reduce-only order" $?
+
+status=$(curl -s -o "$folder/bad.json" -w '%{http_code}' "$(sed -n 's/^ready //p' "$log")/api/trade/position/close" -H 'Content-Type: application/json' -d '{"symbol":"BTC"}')
+[ "$status" = 400 ] && [ "$(field success <"$folder/bad.json")" = false ]
+check "a wrong input gets a 400 envelope" $?

@@ -1,0 +1,174 @@
+/**
+ * Prometheus metrics. Labels are routes, statuses and venues: closed sets, so nothing a caller sends becomes a
+ * series. Hot paths only count integers; those are read when somebody scrapes.
+ */
+import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { BOOK_LIVE } from "../engine/market/book.js";
+import type { RoomStatus, VenueRoom } from "../engine/ports.js";
+import type { RouteCounts } from "./http/reply-state.js";
+
+/** Resolution of the event-loop delay sampler. */
+const LOOP_RESOLUTION_MS = 10;
+/** Seconds; a close takes a venue round trip, and at most its deadline of 30 s. */
+const CLOSE_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+const NS_PER_MS = 1e6;
+
+/** Everything that is counted elsewhere. */
+export interface MetricSources {
+  readonly routes: readonly RouteCounts[];
+  readonly rooms: readonly VenueRoom[];
+  readonly inFlight: { readonly closes: number };
+  callerCount(): number;
+  openBodyCount(): number;
+  unknownOrderCount(): number;
+  redactedLogFieldCount(): number;
+}
+
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #loopDelay: IntervalHistogram;
+  readonly #closeSeconds: Histogram;
+
+  constructor() {
+    this.#loopDelay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
+    this.#loopDelay.enable();
+    collectDefaultMetrics({ register: this.#registry, prefix: "unwind_" });
+    this.#closeSeconds = new Histogram({
+      name: "unwind_close_seconds",
+      help: "From a complete close request to its result.",
+      buckets: CLOSE_SECONDS,
+      registers: [this.#registry],
+    });
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  observeClose(elapsedNs: number): void {
+    this.#closeSeconds.observe(elapsedNs / 1e9);
+  }
+
+  eventLoopDelayMs(): { p50: number; p99: number; max: number } {
+    const delay = this.#loopDelay;
+    // The sampler counts its own interval; before the first sample the histogram holds no numbers.
+    const ms = (ns: number) =>
+      Number.isFinite(ns) ? Math.max(0, Math.round((ns / NS_PER_MS - LOOP_RESOLUTION_MS) * 1000) / 1000) : 0;
+    return delay.count === 0
+      ? { p50: 0, p99: 0, max: 0 }
+      : { p50: ms(delay.percentile(50)), p99: ms(delay.percentile(99)), max: ms(delay.max) };
+  }
+
+  /** Binds the counts of others; called once, by the server. */
+  attach(sources: MetricSources): void {
+    const registers = [this.#registry];
+    const requests = (counter: Counter<"route" | "status">) => {
+      counter.reset();
+      for (const counts of sources.routes) {
+        if (counts.okCount > 0) counter.inc({ route: counts.route, status: "200" }, counts.okCount);
+        for (const [status, count] of counts.otherCounts)
+          counter.inc({ route: counts.route, status: String(status) }, count);
+        if (counts.abortedCount > 0) counter.inc({ route: counts.route, status: "aborted" }, counts.abortedCount);
+      }
+    };
+    new Counter({
+      name: "unwind_http_requests_total",
+      help: "Requests by route and status; aborted: the client went away before the reply.",
+      labelNames: ["route", "status"],
+      registers,
+      collect() {
+        requests(this);
+      },
+    });
+    const gauges: readonly (readonly [string, string, () => number])[] = [
+      ["unwind_closes_in_flight", "Closes without a result yet.", () => sources.inFlight.closes],
+      ["unwind_open_bodies", "Request bodies still arriving.", () => sources.openBodyCount()],
+      ["unwind_rate_limit_callers", "Callers remembered by the rate limiter.", () => sources.callerCount()],
+      ["unwind_unknown_orders", "Orders of unknown outcome.", () => sources.unknownOrderCount()],
+      [
+        "unwind_log_fields_redacted",
+        "Log fields dropped or scrubbed because they are not allowed.",
+        () => sources.redactedLogFieldCount(),
+      ],
+      [
+        "unwind_event_loop_delay_p99_ms",
+        "Event-loop delay since start, 99th percentile.",
+        () => this.eventLoopDelayMs().p99,
+      ],
+    ];
+    for (const [name, help, read] of gauges) {
+      new Gauge({
+        name,
+        help,
+        registers,
+        collect() {
+          this.set(read());
+        },
+      });
+    }
+    const venueGauges: readonly (readonly [string, string, (status: RoomStatus, room: VenueRoom) => number])[] = [
+      ["unwind_venue_up", "1 while the venue's feed is LIVE.", (status) => (status.state === "LIVE" ? 1 : 0)],
+      [
+        "unwind_venue_breaker_open",
+        "1 while the venue's breaker is open.",
+        (status) => (status.breaker === "open" ? 1 : 0),
+      ],
+      ["unwind_venue_live_books", "Books in state LIVE.", (_, room) => countLive(room)],
+      ["unwind_venue_gaps", "Sequence gaps seen.", (status) => status.gapCount],
+      ["unwind_venue_resyncs", "Resyncs done.", (status) => status.resyncCount],
+      ["unwind_venue_reconnects", "Reconnects done.", (status) => status.reconnectCount],
+      ["unwind_venue_decode_errors", "Frames that did not decode.", (status) => status.decodeErrorCount],
+      [
+        "unwind_venue_protocol_drift",
+        "Frames that decoded but were not as documented.",
+        (status) => status.protocolDriftCount,
+      ],
+      ["unwind_venue_clock_offset_ms", "Venue clock minus ours.", (status) => status.clockOffsetMs],
+      [
+        "unwind_venue_ack_p99_ms",
+        "Send to acknowledgement, 99th percentile; 0 without samples.",
+        (_, room) => (room.ackLatency.count > 0 ? room.ackLatency.p99() : 0),
+      ],
+    ];
+    for (const [name, help, read] of venueGauges) {
+      new Gauge({
+        name,
+        help,
+        labelNames: ["venue"],
+        registers,
+        collect() {
+          for (const room of sources.rooms) this.set({ venue: room.venue }, read(room.status(), room));
+        },
+      });
+    }
+    new Gauge({
+      name: "unwind_venue_lane_tokens",
+      help: "Outbound budget left per lane.",
+      labelNames: ["venue", "lane"],
+      registers,
+      collect() {
+        for (const room of sources.rooms) {
+          for (const [lane, tokens] of Object.entries(room.status().laneTokens))
+            this.set({ venue: room.venue, lane }, tokens);
+        }
+      },
+    });
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  stop(): void {
+    this.#loopDelay.disable();
+    this.#registry.clear();
+  }
+}
+
+function countLive(room: VenueRoom): number {
+  let count = 0;
+  for (const market of room.markets.values()) if (market.book.state === BOOK_LIVE) count++;
+  return count;
+}

@@ -1,0 +1,40 @@
+/** What every route is built from. */
+import type { HttpRequest, HttpResponse } from "uWebSockets.js";
+import type { Clock } from "../../engine/domain/clock.js";
+import type { Operation } from "../../schemas/operations.js";
+import type { CloseDefaults } from "../close-request.js";
+import type { BodyReader } from "../http/body.js";
+import type { Edge } from "../http/edge.js";
+import type { MarketView } from "../market-view.js";
+import type { Metrics } from "../metrics.js";
+import type { CloseDesk } from "../ports.js";
+
+export interface RouteLimits {
+  readonly bodyBytesMax: number;
+  readonly bodyDeadlineMs: number;
+  readonly closesInFlightMax: number;
+  readonly openBodiesMax: number;
+}
+
+export interface RouteContext {
+  readonly edge: Edge;
+  readonly clock: Clock;
+  readonly view: MarketView;
+  readonly desk: CloseDesk;
+  readonly bodies: BodyReader;
+  readonly metrics: Metrics;
+  readonly limits: RouteLimits;
+  readonly closeDefaults: CloseDefaults;
+  /** 401 on the venuetwo ticker while its keys are missing (interface spec 5.5). */
+  readonly venuetwoTickerRefused: boolean;
+  readonly version: string;
+  readonly startedAtMs: number;
+  /** Closes whose reply is not known yet; written by the close route, read by shutdown and status. */
+  readonly inFlight: { closes: number };
+}
+
+/** A handler runs synchronously, may throw, and answers through the edge. */
+export interface Route {
+  readonly operation: Operation;
+  handle(response: HttpResponse, request: HttpRequest): void;
+}

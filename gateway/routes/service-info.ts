@@ -1,0 +1,154 @@
+/** The service's own endpoints: time, limits, health, readiness, status, metrics, the OpenAPI document. */
+import { ServiceError } from "../../engine/domain/errors.js";
+import { buildOpenApi, INTERFACE_VERSION } from "../../schemas/openapi.js";
+import { type Operation, OPERATIONS } from "../../schemas/operations.js";
+import { compileSerialiser } from "../../schemas/serialise.js";
+import {
+  BUCKET_WORDS,
+  healthReplySchema,
+  limitsReplySchema,
+  readyReplySchema,
+  statusReplySchema,
+  timeReplySchema,
+} from "../../schemas/service.js";
+import { asServiceError } from "../http/error-reply.js";
+import { readyParts, venueStatus } from "../status.js";
+import type { Route, RouteContext } from "./context.js";
+
+/** Orders of unknown outcome listed by the status; the count is exact beyond it. */
+const UNKNOWN_ORDERS_LISTED = 100;
+
+export function serviceRoutes(context: RouteContext): Route[] {
+  return [
+    timeRoute(context),
+    limitsRoute(context),
+    healthRoute(context),
+    readyRoute(context),
+    statusRoute(context),
+    metricsRoute(context),
+    openapiRoute(context),
+  ];
+}
+
+function timeRoute({ edge, clock }: RouteContext): Route {
+  const serialise = compileSerialiser(timeReplySchema);
+  return {
+    operation: OPERATIONS.time,
+    handle(response) {
+      const nowMs = clock.wallMs();
+      edge.ok(
+        response,
+        serialise({ success: true, data: { serverTime: nowMs, iso: new Date(nowMs).toISOString() }, timestamp: nowMs }),
+      );
+    },
+  };
+}
+
+function limitsRoute({ edge, clock, limits }: RouteContext): Route {
+  const serialise = compileSerialiser(limitsReplySchema);
+  const weights = Object.values<Operation>(OPERATIONS).flatMap(({ method, path, buckets, weight }) =>
+    buckets.map((policy) => ({ method, path, policy, weight })),
+  );
+  return {
+    operation: OPERATIONS.limits,
+    handle(response) {
+      const nowNs = clock.monoNs();
+      const caller = edge.caller(response);
+      const buckets = BUCKET_WORDS.map((policy) => {
+        const { perSecond, burst, windowSeconds } = caller[policy];
+        return {
+          policy,
+          scope: "ip" as const,
+          perSecond,
+          burst,
+          windowSeconds,
+          remaining: caller[policy].remaining(nowNs),
+        };
+      });
+      const data = {
+        buckets,
+        weights,
+        bodyBytesMax: limits.bodyBytesMax,
+        bodyDeadlineMs: limits.bodyDeadlineMs,
+        targetBytesMax: edge.targetBytesMax,
+        closesInFlightMax: limits.closesInFlightMax,
+      };
+      edge.ok(response, serialise({ success: true, data, timestamp: clock.wallMs() }));
+    },
+  };
+}
+
+function healthRoute({ edge, clock, startedAtMs, version }: RouteContext): Route {
+  const serialise = compileSerialiser(healthReplySchema);
+  return {
+    operation: OPERATIONS.health,
+    handle(response) {
+      const nowMs = clock.wallMs();
+      const status = edge.closing ? ("stopping" as const) : ("ok" as const);
+      edge.ok(
+        response,
+        serialise({ success: true, status, version, uptimeMs: Math.max(0, nowMs - startedAtMs), timestamp: nowMs }),
+      );
+    },
+  };
+}
+
+function readyRoute({ edge, clock, view, desk }: RouteContext): Route {
+  const serialise = compileSerialiser(readyReplySchema);
+  return {
+    operation: OPERATIONS.ready,
+    handle(response) {
+      const parts = readyParts(view, desk, edge.closing);
+      const missing = parts.filter((part) => !part.ready).map((part) => part.name);
+      if (missing.length > 0)
+        throw new ServiceError("NOT_READY", { parts: missing.join(", "), ready: false, components: parts });
+      edge.ok(response, serialise({ success: true, ready: true, parts, timestamp: clock.wallMs() }));
+    },
+  };
+}
+
+function statusRoute({ edge, clock, view, desk, inFlight, metrics, startedAtMs, version }: RouteContext): Route {
+  const serialise = compileSerialiser(statusReplySchema);
+  return {
+    operation: OPERATIONS.status,
+    handle(response) {
+      const nowMs = clock.wallMs();
+      const unknown = desk.unknownOrders(UNKNOWN_ORDERS_LISTED);
+      const data = {
+        version,
+        interfaceVersion: INTERFACE_VERSION,
+        startedAt: startedAtMs,
+        uptimeMs: Math.max(0, nowMs - startedAtMs),
+        venues: view.rooms.map((room) => venueStatus(room, clock.monoNs())),
+        unconfigured: view.unconfigured(),
+        unknownOrders: { count: unknown.count, orders: [...unknown.orders] },
+        closesInFlight: inFlight.closes,
+        eventLoopDelayMs: metrics.eventLoopDelayMs(),
+      };
+      edge.ok(response, serialise({ success: true, data, timestamp: nowMs }));
+    },
+  };
+}
+
+function metricsRoute({ edge, metrics }: RouteContext): Route {
+  return {
+    operation: OPERATIONS.metrics,
+    handle(response) {
+      const reply = edge.detach(response);
+      metrics.text().then(
+        (text) => reply.text(metrics.contentType, text),
+        (error: unknown) => reply.fail(asServiceError(error)),
+      );
+    },
+  };
+}
+
+function openapiRoute({ edge }: RouteContext): Route {
+  const document = JSON.stringify(buildOpenApi());
+  return {
+    operation: OPERATIONS.openapi,
+    handle(response) {
+      edge.ok(response, document);
+    },
+  };
+}

@@ -1,0 +1,152 @@
+// hot path
+/**
+ * GET /api/trading/ticker/{symbol} and GET /api/trading/{venue}/ticker/{symbol}. A symbol asked for in its
+ * canonical spelling costs one map look-up and a text made at most once per millisecond (ticker-text.ts); any other
+ * spelling is resolved first. Nothing a caller sends grows a map: entries exist for listed symbols only.
+ */
+import type { HttpRequest, HttpResponse } from "uWebSockets.js";
+import { ServiceError } from "../../engine/domain/errors.js";
+import type { FeedState, Market } from "../../engine/market/market.js";
+import { OPERATIONS } from "../../schemas/operations.js";
+import { compileSerialiser } from "../../schemas/serialise.js";
+import {
+  bestTouchSchema,
+  type TickerFailure,
+  tickerFailureSchema,
+  venueoneTickerSchema,
+  venuetwoTickerSchema,
+} from "../../schemas/ticker.js";
+import { decodeComponent } from "../http/query.js";
+import { venueUnavailable } from "../market-view.js";
+import { venueonePayload, venuetwoPayload } from "../ticker-payload.js";
+import { type AggregatePart, AggregateText, type PayloadSerialiser, TickerText } from "../ticker-text.js";
+import type { Route, RouteContext } from "./context.js";
+import { checkSymbolText } from "./symbol-parameter.js";
+
+type TickerVenue = "venueone" | "venuetwo";
+
+export function tickerRoutes(context: RouteContext): Route[] {
+  const one = compileSerialiser(venueoneTickerSchema);
+  const two = compileSerialiser(venuetwoTickerSchema);
+  const serialisers: Readonly<Record<TickerVenue, PayloadSerialiser>> = {
+    venueone: (market, state) => one(venueonePayload(market, state, 0)),
+    venuetwo: (market, state) => two(venuetwoPayload(market, state, 0)),
+  };
+  const books: Readonly<Record<TickerVenue, TickerTexts>> = {
+    venueone: new TickerTexts(context, "venueone", serialisers.venueone),
+    venuetwo: new TickerTexts(context, "venuetwo", serialisers.venuetwo),
+  };
+  return [
+    aggregatedRoute(context, books),
+    venueRoute(context, books.venueone, OPERATIONS.venueoneTicker),
+    venueRoute(context, books.venuetwo, OPERATIONS.venuetwoTicker),
+    {
+      operation: OPERATIONS.venuethreeTicker,
+      handle: () => {
+        throw venueUnavailable("venuethree", "NOT_CONFIGURED");
+      },
+    },
+  ];
+}
+
+/** The texts of one venue by canonical symbol. */
+class TickerTexts {
+  readonly venue: TickerVenue;
+  readonly #context: RouteContext;
+  readonly #serialise: (market: Market, state: FeedState) => string;
+  readonly #bySymbol = new Map<string, TickerText>();
+
+  constructor(context: RouteContext, venue: TickerVenue, serialise: PayloadSerialiser) {
+    this.venue = venue;
+    this.#context = context;
+    this.#serialise = serialise;
+  }
+
+  /** Undefined when the venue does not list the canonical symbol. A room may replace a market: then so is its text. */
+  get(symbol: string): TickerText | undefined {
+    const known = this.#bySymbol.get(symbol);
+    const market = this.#context.view.market(this.venue, symbol);
+    if (known !== undefined && known.market === market) return known;
+    if (market === null) {
+      this.#bySymbol.delete(symbol);
+      return undefined;
+    }
+    const text = new TickerText(market, this.#context.clock, this.#serialise);
+    this.#bySymbol.set(symbol, text);
+    return text;
+  }
+}
+
+function venueRoute(context: RouteContext, texts: TickerTexts, operation: Route["operation"]): Route {
+  const { edge, view } = context;
+  const venue = texts.venue;
+  const refused = venue === "venuetwo" && context.venuetwoTickerRefused;
+  return {
+    operation,
+    handle(response, request) {
+      if (refused) throw new ServiceError("MISSING_CREDENTIALS", { exchange: venue });
+      const raw = request.getParameter(0);
+      const text = texts.get(raw) ?? resolve(request, raw);
+      if (!text.known) throw venueUnavailable(venue, "NO_DATA_YET");
+      edge.ok(response, text.reply());
+    },
+  };
+
+  function resolve(request: HttpRequest, raw: string): TickerText {
+    edge.checkTarget(request);
+    const asked = checkSymbolText(decodeComponent(raw, "symbol"));
+    view.requireRoom(venue);
+    const text = texts.get(view.resolveOn(venue, asked));
+    if (text === undefined) throw view.unknownSymbol(asked, venue);
+    return text;
+  }
+}
+
+function aggregatedRoute(context: RouteContext, texts: Readonly<Record<TickerVenue, TickerTexts>>): Route {
+  const { edge, view, clock } = context;
+  const failure = compileSerialiser(tickerFailureSchema);
+  const best = compileSerialiser(bestTouchSchema);
+  const bySymbol = new Map<string, { readonly parts: readonly AggregatePart[]; readonly text: AggregateText }>();
+
+  /** Undefined when no venue lists the canonical symbol. Rebuilt when a market behind it was replaced. */
+  function get(symbol: string): AggregateText | undefined {
+    const one = texts.venueone.get(symbol) ?? null;
+    const two = texts.venuetwo.get(symbol) ?? null;
+    if (one === null && two === null) return undefined;
+    const known = bySymbol.get(symbol);
+    if (known !== undefined && known.parts[0]?.ticker === one && known.parts[1]?.ticker === two) return known.text;
+    const parts: AggregatePart[] = [
+      { venue: "venueone", ticker: one, failure: failure(failureOf("venueone", symbol, one)) },
+      { venue: "venuetwo", ticker: two, failure: failure(failureOf("venuetwo", symbol, two)) },
+      { venue: "venuethree", ticker: null, failure: failure(failureOf("venuethree", symbol, null)) },
+    ];
+    const text = new AggregateText(parts, clock, best);
+    bySymbol.set(symbol, { parts, text });
+    return text;
+  }
+
+  function failureOf(venue: AggregatePart["venue"], symbol: string, ticker: TickerText | null): TickerFailure {
+    if (view.room(venue) === null)
+      return { error: `${venue} is not configured`, code: "NOT_CONFIGURED", availableSymbols: [] };
+    if (ticker !== null)
+      return { error: `${venue} has sent no ticker yet`, code: "VENUE_UNAVAILABLE", availableSymbols: [] };
+    const availableSymbols = view.preview(venue);
+    return { error: `${venue} does not list ${symbol}`, code: "UNKNOWN_SYMBOL", availableSymbols };
+  }
+
+  function resolve(request: HttpRequest, raw: string): AggregateText {
+    edge.checkTarget(request);
+    const asked = checkSymbolText(decodeComponent(raw, "symbol"));
+    const text = get(view.resolve(asked));
+    if (text === undefined) throw view.unknownSymbol(asked, null);
+    return text;
+  }
+
+  return {
+    operation: OPERATIONS.aggregatedTicker,
+    handle(response: HttpResponse, request: HttpRequest) {
+      const raw = request.getParameter(0);
+      edge.ok(response, (get(raw) ?? resolve(request, raw)).reply());
+    },
+  };
+}

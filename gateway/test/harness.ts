@@ -1,0 +1,200 @@
+/**
+ * The real server, routes, limiter, close service and lmdb store around fake rooms. Time is real here (sockets
+ * are), but no test waits for it to pass.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Clock, createSystemClock } from "../../engine/domain/clock.js";
+import type { Market } from "../../engine/market/market.js";
+import { CloseService } from "../../engine/orders/close-service.js";
+import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
+import { createKeyedHash, cryptoRandomIds } from "../../engine/storage/server-secret.js";
+import { createCloseDesk } from "../close-desk.js";
+import { createLogger } from "../log.js";
+import { MarketView } from "../market-view.js";
+import { Metrics } from "../metrics.js";
+import type { CloseDesk } from "../ports.js";
+import { type Server, type ServerOptions, startServer } from "../server.js";
+import { TestClient } from "./client.js";
+import { createFakeRoom, type FakeRoom, fakeInstrument, fakeMarket, loadBook } from "./fake-room.js";
+
+const RULE = { perSecond: 1_000_000, burst: 1_000_000 };
+
+export const DEFAULT_SERVER_OPTIONS: ServerOptions = {
+  host: "127.0.0.1",
+  port: 0,
+  rateLimits: { read: RULE, trade: RULE, exit: RULE, anon: RULE },
+  rateLimitCallersMax: 100,
+  corsAllowOrigin: "*",
+  targetBytesMax: 4096,
+  closeDefaults: { maxSlippageBps: 100, maxQuoteAgeMs: 2000, deadlineMs: 2000 },
+  venuetwoTickerRefused: false,
+  version: "0.1.0-test",
+  bodyBytesMax: 65_536,
+  bodyDeadlineMs: 5000,
+  closesInFlightMax: 100,
+  openBodiesMax: 100,
+};
+
+export interface Harness {
+  readonly clock: Clock;
+  readonly server: Server;
+  readonly client: TestClient;
+  readonly one: FakeRoom;
+  readonly two: FakeRoom;
+  readonly markets: {
+    readonly btcOne: Market;
+    readonly btcTwo: Market;
+    readonly ethOne: Market;
+    readonly pepeTwo: Market;
+  };
+  readonly service: CloseService;
+  /** Every log line written so far. */
+  readonly logLines: string[];
+  /** Books of both venues anew, proven now. */
+  refreshBooks(): void;
+  stop(): Promise<void>;
+}
+
+export interface HarnessOptions {
+  readonly server?: Partial<ServerOptions>;
+  readonly wrapDesk?: (desk: CloseDesk) => CloseDesk;
+}
+
+export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
+  const clock = createSystemClock();
+  const directory = mkdtempSync(join(tmpdir(), "unwind-gateway-"));
+  const store = openLmdbStore({ directory, clock, minFreeBytes: 0 });
+  const markets = {
+    btcOne: fakeMarket(fakeInstrument("venueone", "BTC")),
+    ethOne: fakeMarket(fakeInstrument("venueone", "ETH", { priceDecimals: 2 })),
+    btcTwo: fakeMarket(fakeInstrument("venuetwo", "BTC")),
+    pepeTwo: fakeMarket(
+      fakeInstrument("venuetwo", "PEPE", {
+        nativeSymbol: "1000PEPEUSDT",
+        multiplierExp10: 3,
+        priceDecimals: 7,
+        qtyDecimals: 0,
+      }),
+    ),
+  };
+  const one = createFakeRoom("venueone", [markets.btcOne, markets.ethOne], () => clock.wallMs());
+  const two = createFakeRoom("venuetwo", [markets.btcTwo, markets.pepeTwo], () => clock.wallMs());
+  one.held.set("BTC", 400);
+  two.held.set("BTC", 300);
+
+  const logLines: string[] = [];
+  const logger = createLogger("debug", { write: (line: string) => void logLines.push(line) });
+  const rooms = [one, two];
+  const service = new CloseService({
+    rooms: new Map(rooms.map((room) => [room.venue, room])),
+    store,
+    clock,
+    logger,
+    hash: createKeyedHash(Buffer.alloc(32, 7)),
+    randomIds: cryptoRandomIds,
+  });
+  await service.start();
+  const desk = createCloseDesk(service, store);
+  const server = await startServer(
+    { ...DEFAULT_SERVER_OPTIONS, ...options.server },
+    { clock, logger, view: new MarketView(rooms), desk: options.wrapDesk?.(desk) ?? desk, metrics: new Metrics() },
+  );
+  const client = new TestClient(server.url);
+
+  function refreshBooks(): void {
+    const nowNs = clock.monoNs();
+    loadBook(
+      markets.btcOne.book,
+      [
+        [974_170, 5000],
+        [974_160, 9000],
+      ],
+      [
+        [974_180, 4000],
+        [974_190, 9000],
+      ],
+      nowNs,
+    );
+    loadBook(
+      markets.btcTwo.book,
+      [
+        [974_100, 5000],
+        [974_000, 9000],
+      ],
+      [
+        [974_175, 4000],
+        [974_290, 9000],
+      ],
+      nowNs,
+      990_817_263,
+    );
+    loadBook(markets.ethOne.book, [[310_012, 50_000]], [[310_034, 40_000]], nowNs);
+    loadBook(markets.pepeTwo.book, [[71_234, 900_000]], [[71_240, 800_000]], nowNs, 7);
+    fillTickers(markets, clock);
+  }
+  refreshBooks();
+  return {
+    clock,
+    server,
+    client,
+    one,
+    two,
+    markets,
+    service,
+    logLines,
+    refreshBooks,
+    async stop() {
+      one.release();
+      two.release();
+      await client.stop();
+      await server.stop(1000);
+      await service.drain(1000);
+      await store.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function fillTickers(markets: Harness["markets"], clock: Clock): void {
+  const nowNs = clock.monoNs();
+  const { btcOne, btcTwo, pepeTwo } = markets;
+  Object.assign(btcOne.ticker, {
+    markPrice: "97421.5",
+    lastPrice: "97420",
+    prevDayPrice: "96000",
+    volume24h: "1234567890.12",
+    fundingRate: "0.0000125",
+    openInterest: "24310.5",
+    fundingIntervalHours: 1,
+  });
+  btcOne.ticker.stamp(1_790_000_000_391, nowNs);
+  Object.assign(btcTwo.ticker, {
+    markPrice: "97422.1",
+    lastPrice: "97421.9",
+    prevDayPrice: "96010.0",
+    change24h: "1.470",
+    change24hAbs: "1411.9",
+    volume24h: "987654321.5",
+    volumeBase: "10150.4",
+    indexPrice: "97425.30",
+    openPrice: "96010.0",
+    high24h: "98200.0",
+    low24h: "95100.0",
+    fundingRate: "0.00010000",
+    nextFundingTime: 1_790_006_400_000,
+    fundingIntervalHours: 8,
+  });
+  btcTwo.ticker.stamp(1_790_000_000_371, nowNs);
+  Object.assign(pepeTwo.ticker, {
+    markPrice: "0.0071237",
+    lastPrice: "0.0071236",
+    prevDayPrice: "0.0070000",
+    volume24h: "5000000",
+    volumeBase: "700000000",
+    fundingRate: "0.0001",
+    fundingIntervalHours: 4,
+  });
+  pepeTwo.ticker.stamp(1_790_000_000_371, nowNs);
+}

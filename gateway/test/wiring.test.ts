@@ -1,0 +1,129 @@
+/** The whole service put together and taken apart, with fake rooms and a real store. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server as NetServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createSystemClock } from "../../engine/domain/clock.js";
+import { ServiceError } from "../../engine/domain/errors.js";
+import { type Config, readConfig } from "../config.js";
+import { StartError } from "../start-error.js";
+import { createService, type Service } from "../wiring.js";
+import { TestClient } from "./client.js";
+import { createFakeRoom, type FakeRoom, fakeInstrument, fakeMarket, loadBook } from "./fake-room.js";
+
+const CREDENTIALS = { venueone: { privateKey: "0xkey-of-one" } };
+const CLOSE = { symbol: "BTC", direction: "LONG", size: "0.25", credentials: CREDENTIALS };
+
+let directory: string;
+const services: Service[] = [];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "unwind-wiring-"));
+});
+afterEach(async () => {
+  for (const service of services.splice(0)) await service.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+function config(overrides: Readonly<Record<string, string>> = {}): Config {
+  const result = readConfig({ PORT: "0", DATA_DIR: directory, LOG_LEVEL: "silent", ...overrides }, () => null);
+  if (!result.ok) throw new Error(result.problems.join("; "));
+  return result.config;
+}
+
+function rooms(): { readonly all: FakeRoom[]; readonly one: FakeRoom; readonly two: FakeRoom } {
+  const clock = createSystemClock();
+  const [one, two] = (["venueone", "venuetwo"] as const).map((venue) => {
+    const market = fakeMarket(fakeInstrument(venue, "BTC"));
+    loadBook(market.book, [[974_100, 5000]], [[974_200, 5000]], clock.monoNs());
+    const room = createFakeRoom(venue, [market], () => clock.wallMs());
+    room.held.set("BTC", 1000);
+    return room;
+  }) as [FakeRoom, FakeRoom];
+  return { all: [one, two], one, two };
+}
+
+async function start(all: readonly FakeRoom[], overrides: Readonly<Record<string, string>> = {}): Promise<Service> {
+  const service = await createService(config(overrides), { rooms: all });
+  services.push(service);
+  return service;
+}
+
+describe("createService", () => {
+  it("listens, closes a position, stops, and knows the close after a restart", async () => {
+    const { all, one } = rooms();
+    const first = await start(all);
+    const client = new TestClient(first.url);
+    const closed = await client.close(CLOSE, { "idempotency-key": "over-restart" });
+    expect(closed.status).toBe(200);
+    const routeId = (closed.body as { data: { routing: { routeId: string } } }).data.routing.routeId;
+    await client.stop();
+    await first.stop();
+
+    const again = rooms();
+    const second = await start(again.all);
+    const client2 = new TestClient(second.url);
+    const replay = await client2.close(CLOSE, { "idempotency-key": "over-restart" });
+    expect([replay.status, replay.headers["idempotent-replayed"]]).toEqual([200, "true"]);
+    expect((await client2.get(`/api/trade/executions/${routeId}`)).status).toBe(200);
+    expect([one.placed.length, again.one.placed.length + again.two.placed.length]).toEqual([1, 0]);
+    await client2.stop();
+  });
+
+  it("goes on without a venue that does not start, and says so at /ready and in the ticker", async () => {
+    const { all, two } = rooms();
+    const broken: FakeRoom = {
+      ...two,
+      start: () => Promise.reject(new ServiceError("VENUE_UNAVAILABLE", { exchange: "venuetwo" })),
+      markets: new Map(),
+      status: () => ({ ...two.status(), state: "DOWN" }),
+    };
+    const service = await start([all[0] as FakeRoom, broken]);
+    const client = new TestClient(service.url);
+    expect((await client.get("/ready")).body).toMatchObject({ error: "Not ready: venuetwo" });
+    expect((await client.get("/api/trading/venueone/book/BTC")).status).toBe(200);
+    expect((await client.close({ ...CLOSE, dryRun: true })).status).toBe(200);
+    await client.stop();
+  });
+
+  it("refuses to start without any venue, and leaves the store free", async () => {
+    const { all } = rooms();
+    const broken = all.map((room) => ({ ...room, start: () => Promise.reject(new Error("down")) }));
+    await expect(createService(config(), { rooms: broken })).rejects.toThrow(StartError);
+    await start(all);
+  });
+
+  it("refuses a taken port, and leaves the store free", async () => {
+    const { all } = rooms();
+    const blocker: NetServer = createServer();
+    await new Promise<void>((resolve) => blocker.listen(0, "127.0.0.1", resolve));
+    const address = blocker.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    await expect(createService(config({ PORT: String(port) }), { rooms: all })).rejects.toThrow(
+      /cannot listen on 127\.0\.0\.1/,
+    );
+    await new Promise((resolve) => blocker.close(resolve));
+    await start(all);
+  });
+
+  it("refuses a data folder that another service owns", async () => {
+    await start(rooms().all);
+    await expect(createService(config(), { rooms: rooms().all })).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+  });
+
+  it("stops once, whoever asks, and stops every room", async () => {
+    const { all } = rooms();
+    let stopCount = 0;
+    const counted = all.map((room) => ({
+      ...room,
+      stop: async () => {
+        stopCount++;
+      },
+    }));
+    const service = await start(counted);
+    await Promise.all([service.stop(), service.stop()]);
+    await service.stop();
+    expect(stopCount).toBe(2);
+  });
+});

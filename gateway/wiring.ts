@@ -1,0 +1,242 @@
+/**
+ * Puts the service together: store, secret, rooms, close service, HTTP server, and takes it apart in the order
+ * that loses nothing. Everything that touches the outside can be replaced through `overrides`.
+ *
+ * Invariant: after `stop` resolves no socket, timer or file of the service is open.
+ */
+import { type Clock, createSystemClock, delay, type TimerHandle } from "../engine/domain/clock.js";
+import { type Random, systemRandom } from "../engine/domain/random.js";
+import { BOOK_LIVE } from "../engine/market/book.js";
+import { CloseService } from "../engine/orders/close-service.js";
+import { createNonceReservations } from "../engine/orders/nonce-reservations.js";
+import type { NonceReservations, VenueRoom } from "../engine/ports.js";
+import { openLmdbStore } from "../engine/storage/lmdb-store.js";
+import { createKeyedHash, cryptoRandomIds, loadServerSecret } from "../engine/storage/server-secret.js";
+import type { StateStore } from "../engine/storage/state-store.js";
+import { createVenueoneRoom } from "../feeds/venueone/room.js";
+import { createVenuetwoRoom } from "../feeds/venuetwo/room.js";
+import { createCloseDesk } from "./close-desk.js";
+import type { Config, VenueConfig } from "./config.js";
+import { createLogger, type ServiceLogger } from "./log.js";
+import { MarketView } from "./market-view.js";
+import { Metrics } from "./metrics.js";
+import { type Server, startServer } from "./server.js";
+import { StartError } from "./start-error.js";
+
+/** How long `createService` waits for a first live book of every venue before it listens anyway. */
+export const FIRST_BOOK_WAIT_MS = 5_000;
+const FIRST_BOOK_POLL_MS = 20;
+/** A venue that could not be reached at the start is tried again this often. */
+const START_RETRY_MS = 30_000;
+/** What the close service may still need after the last HTTP reply: a last look at unknown orders, and writes. */
+const DRAIN_EXTRA_MS = 5_000;
+
+export interface ServiceOverrides {
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly logger?: ServiceLogger;
+  /** Instead of the configured venues. */
+  readonly rooms?: readonly VenueRoom[];
+  readonly version?: string;
+  /** A commit failed: the process is to be restarted. */
+  readonly onStoreFailure?: () => void;
+}
+
+export interface Service {
+  readonly url: string;
+  readonly port: number;
+  readonly rooms: readonly VenueRoom[];
+  readonly closeService: CloseService;
+  readonly store: StateStore;
+  readonly logger: ServiceLogger;
+  /** Graceful and idempotent: listening, closes under way, rooms, store. */
+  stop(): Promise<void>;
+}
+
+/** Rejects with StartError, or STORE_UNAVAILABLE; what had been opened is closed again. */
+export async function createService(config: Config, overrides: ServiceOverrides = {}): Promise<Service> {
+  const clock = overrides.clock ?? createSystemClock();
+  const logger = overrides.logger ?? createLogger(config.logLevel);
+  const version = overrides.version ?? "0.1.0";
+  const store = openLmdbStore({
+    directory: config.dataDir,
+    clock,
+    onFailure: () => {
+      logger.error("store.commit_failed");
+      overrides.onStoreFailure?.();
+    },
+  });
+  const undo: (() => Promise<void>)[] = [() => store.close()];
+  try {
+    const hash = createKeyedHash(await loadServerSecret(store, config.serverSecret));
+    const rooms =
+      overrides.rooms ??
+      createRooms(config, clock, overrides.random ?? systemRandom, logger, createNonceReservations(store));
+    const starter = new RoomStarter(rooms, clock, logger);
+    undo.push(async () => {
+      starter.stop();
+      await Promise.allSettled(rooms.map((room) => room.stop()));
+    });
+    await starter.start();
+    const closeService = new CloseService({
+      rooms: new Map(rooms.map((room) => [room.venue, room])),
+      store,
+      clock,
+      logger,
+      hash,
+      randomIds: cryptoRandomIds,
+      maxInFlight: config.closesInFlightMax,
+      routing: { latencyFactor: config.latencyFactor, quoteRatePpm: config.quoteRatePpm, takerDelayMs: {} },
+    });
+    undo.push(() => closeService.drain(DRAIN_EXTRA_MS));
+    await closeService.start();
+    await waitForBooks(rooms, clock);
+    const server = await startServer(
+      { ...config, version },
+      {
+        clock,
+        logger,
+        view: new MarketView(rooms),
+        desk: createCloseDesk(closeService, store),
+        metrics: new Metrics(),
+      },
+    );
+    undo.push(() => server.stop(config.shutdownGraceMs));
+    logger.info("service.listening", { host: config.host, port: server.port, version, profile: config.profile });
+    return service(
+      server,
+      rooms,
+      closeService,
+      store,
+      logger,
+      once(() => unwind(undo, logger)),
+    );
+  } catch (error) {
+    await unwind(undo, logger);
+    throw error;
+  }
+}
+
+function service(
+  server: Server,
+  rooms: readonly VenueRoom[],
+  closeService: CloseService,
+  store: StateStore,
+  logger: ServiceLogger,
+  stop: () => Promise<void>,
+): Service {
+  return { url: server.url, port: server.port, rooms, closeService, store, logger, stop };
+}
+
+function createRooms(
+  config: Config,
+  clock: Clock,
+  random: Random,
+  logger: ServiceLogger,
+  nonces: NonceReservations,
+): VenueRoom[] {
+  const common = {
+    clock,
+    random,
+    logger,
+    nonces,
+    symbols: config.symbols.length === 0 ? ("all" as const) : config.symbols,
+  };
+  const connection = ({ restUrl, wsUrl, isMainnet, fees }: VenueConfig) => ({
+    restUrl,
+    wsUrl,
+    isMainnet,
+    ...(fees === null ? {} : { fees }),
+  });
+  const rooms: VenueRoom[] = [];
+  if (config.venueone.enabled) rooms.push(createVenueoneRoom({ ...common, ...connection(config.venueone) }));
+  if (config.venuetwo.enabled)
+    rooms.push(
+      createVenuetwoRoom({ ...common, ...connection(config.venuetwo), streamHostLayout: config.venuetwoStreamLayout }),
+    );
+  return rooms;
+}
+
+/** Starts rooms side by side. One venue out of reach does not stop the others; it is tried again until it answers. */
+class RoomStarter {
+  readonly #rooms: readonly VenueRoom[];
+  readonly #clock: Clock;
+  readonly #logger: ServiceLogger;
+  readonly #timers = new Set<TimerHandle>();
+  #stopped = false;
+
+  constructor(rooms: readonly VenueRoom[], clock: Clock, logger: ServiceLogger) {
+    this.#rooms = rooms;
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  async start(): Promise<void> {
+    const started = await Promise.all(this.#rooms.map((room) => this.#startRoom(room)));
+    if (!started.includes(true)) {
+      throw new StartError([`no venue could be reached: ${this.#rooms.map((room) => room.venue).join(", ")}`]);
+    }
+    for (const [index, room] of this.#rooms.entries()) if (started[index] === false) this.#retryLater(room);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const timer of this.#timers) this.#clock.clearTimer(timer);
+    this.#timers.clear();
+  }
+
+  async #startRoom(room: VenueRoom): Promise<boolean> {
+    try {
+      await room.start();
+      return true;
+    } catch (error) {
+      this.#logger.error("room.start_failed", {
+        venue: room.venue,
+        errorName: error instanceof Error ? error.name : "unknown",
+      });
+      return false;
+    }
+  }
+
+  #retryLater(room: VenueRoom): void {
+    if (this.#stopped) return;
+    const timer = this.#clock.setTimer(() => {
+      this.#timers.delete(timer);
+      void this.#startRoom(room).then((started) => {
+        if (!started) this.#retryLater(room);
+      });
+    }, START_RETRY_MS);
+    this.#timers.add(timer);
+  }
+}
+
+async function waitForBooks(rooms: readonly VenueRoom[], clock: Clock): Promise<void> {
+  const untilNs = clock.monoNs() + FIRST_BOOK_WAIT_MS * 1e6;
+  while (!rooms.every(hasLiveBook) && clock.monoNs() < untilNs) await delay(clock, FIRST_BOOK_POLL_MS);
+}
+
+/** A room without markets has nothing to wait for. */
+function hasLiveBook(room: VenueRoom): boolean {
+  if (room.markets.size === 0) return true;
+  for (const market of room.markets.values()) if (market.book.state === BOOK_LIVE) return true;
+  return false;
+}
+
+/** Last opened, first closed; a part that fails to close does not keep the others open. */
+async function unwind(undo: (() => Promise<void>)[], logger: ServiceLogger): Promise<void> {
+  for (const close of undo.splice(0).reverse()) {
+    try {
+      await close();
+    } catch (error) {
+      logger.error("service.stop_failed", { errorName: error instanceof Error ? error.name : "unknown" });
+    }
+  }
+}
+
+function once(run: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  return () => {
+    running ??= run();
+    return running;
+  };
+}

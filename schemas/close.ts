@@ -1,0 +1,181 @@
+/**
+ * `POST /api/trade/position/close` and `GET /api/trade/executions/{routeId}`: interface spec 2.2, 2.3 and 4.7
+ * with the additions of the routing design (sections 2, 3 and 5).
+ */
+import { type Static, Type } from "@sinclair/typebox";
+import {
+  decimal,
+  direction,
+  nullable,
+  optionalField,
+  orderStatus,
+  orderType,
+  percentText,
+  positiveDecimal,
+  reply,
+  routableVenue,
+  side,
+  sizeText,
+  symbolText,
+  timeMs,
+  VENUE_WORDS,
+  words,
+} from "./common.js";
+import { maxQuoteAgeMs, maxSlippageBps, quoteSchema, routingReportSchema } from "./routing.js";
+
+export const DEADLINE_MS_BOUNDS = { min: 250, max: 30_000 } as const;
+export const MAX_CLIENT_ORDER_ID_CHARS = 64;
+/** Longest key, secret or address text in a credentials block; real ones have at most 132 characters. */
+const MAX_CREDENTIAL_CHARS = 512;
+
+const secretText = Type.String({ minLength: 1, maxLength: MAX_CREDENTIAL_CHARS, "x-kind": "credential" });
+const apiKeyBlock = Type.Object({
+  apiKey: secretText,
+  apiSecret: secretText,
+  walletAddress: optionalField(secretText),
+});
+
+/** Spec 2.3. Read, used and discarded; never stored, logged or echoed. */
+export const credentialsSchema = Type.Object(
+  {
+    venueone: optionalField(Type.Object({ privateKey: secretText })),
+    venuetwo: optionalField(apiKeyBlock),
+    venuethree: optionalField(
+      Type.Object({ apiKeyPrivateKey: secretText, accountIndex: Type.Integer({ minimum: 0 }) }),
+    ),
+    venuefour: optionalField(apiKeyBlock),
+  },
+  { description: "Only venues named here can be closed on. Used for this request only, never stored." },
+);
+
+export const closeRequestSchema = Type.Object(
+  {
+    symbol: symbolText({ description: "BTC, BTC-PERP, BTC-USD, BTCUSDT, BTC/USDT; any case.", examples: ["BTC"] }),
+    direction,
+    size: optionalField(sizeText(), {
+      description: "Base units, or ALL. Exactly one of size and sizePercent.",
+      examples: ["0.25"],
+    }),
+    sizePercent: optionalField(percentText(), { description: "Percent of the open size: above 0, at most 100." }),
+    orderType: optionalField(orderType, { description: "MARKET, or LIMIT when limitPrice is given." }),
+    limitPrice: optionalField(positiveDecimal()),
+    triggerPrice: optionalField(positiveDecimal(), { description: "Stop types only, which are not supported yet." }),
+    preferredExchange: optionalField(words(VENUE_WORDS), {
+      description: "Forces the venue. venuefive is refused: its closes are signed by the client.",
+    }),
+    credentials: credentialsSchema,
+    clientOrderId: optionalField(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_CLIENT_ORDER_ID_CHARS,
+        pattern: "^[\\x21-\\x7e]+$",
+        "x-kind": "visibleAscii",
+      }),
+      { description: "Echoed in the reply; what the venue saw is venueClientOrderId." },
+    ),
+    dryRun: optionalField(Type.Boolean(), { default: false }),
+    quoteId: optionalField(Type.String({ minLength: 1, maxLength: 64 }), { description: "Not supported yet." }),
+    routingOptions: optionalField(
+      Type.Object({
+        maxSlippageBps: optionalField(maxSlippageBps),
+        maxQuoteAgeMs: optionalField(maxQuoteAgeMs),
+        deadlineMs: optionalField(Type.Integer({ minimum: DEADLINE_MS_BOUNDS.min, maximum: DEADLINE_MS_BOUNDS.max })),
+        allowSplit: optionalField(Type.Boolean(), { description: "true is not supported yet." }),
+        maxLegs: optionalField(Type.Integer({ minimum: 1, maximum: 3 })),
+        excludeExchanges: optionalField(Type.Array(words(VENUE_WORDS), { maxItems: 5 })),
+        waitFor: optionalField(words(["ACK", "FILL"])),
+      }),
+    ),
+  },
+  { $id: "CloseRequest" },
+);
+export type CloseRequestBody = Static<typeof closeRequestSchema>;
+
+export const normalizedOrderSchema = reply({
+  orderId: Type.String(),
+  symbol: Type.String(),
+  side,
+  type: orderType,
+  status: orderStatus,
+  price: decimal(),
+  quantity: decimal(),
+  filledQuantity: decimal(),
+  averagePrice: nullable(decimal()),
+  timestamp: timeMs,
+  exchange: routableVenue,
+  clientOrderId: nullable(Type.String()),
+  venueClientOrderId: nullable(Type.String()),
+  reduceOnly: Type.Boolean(),
+  triggerPrice: nullable(decimal()),
+});
+
+const executionLegSchema = reply({
+  leg: Type.Integer({ minimum: 0 }),
+  attempt: Type.Integer({ minimum: 1 }),
+  exchange: routableVenue,
+  venueClientOrderId: Type.String(),
+  orderId: nullable(Type.String()),
+  size: decimal(),
+  filledSize: decimal(),
+  averagePrice: nullable(decimal()),
+  status: orderStatus,
+  outcome: words(["CONFIRMED", "REJECTED", "UNKNOWN", "NOT_SENT"]),
+  reason: nullable(Type.String()),
+  venueText: nullable(Type.String()),
+  sentAt: nullable(timeMs),
+  ackAt: nullable(timeMs),
+});
+
+export const executionReportSchema = reply({
+  state: words(["COMPLETED", "PARTIAL", "RESTING", "SUBMITTED", "UNKNOWN", "REJECTED", "NOOP", "SIMULATED"]),
+  final: Type.Boolean({ description: "false: the outcome may still change; ask GET /api/trade/executions/{routeId}." }),
+  mode: words(["LIVE", "DRY_RUN"]),
+  algo: nullable(words(["IOC", "GTC"])),
+  note: nullable(Type.String()),
+  requestedSize: decimal(),
+  submittedSize: decimal(),
+  filledSize: decimal(),
+  remainingSize: decimal(),
+  averagePrice: nullable(decimal()),
+  notional: nullable(decimal()),
+  fees: Type.Array(reply({ amount: decimal(), asset: Type.String(), source: words(["venue", "computed"]) })),
+  realizedSlippageBps: nullable(decimal()),
+  vsQuoteBps: nullable(decimal()),
+  adjustments: Type.Array(
+    reply({ field: words(["price", "size"]), from: decimal(), to: decimal(), rule: Type.String() }),
+  ),
+  legs: Type.Array(executionLegSchema),
+  timingMs: reply({
+    total: Type.Number(),
+    positions: Type.Number(),
+    routing: Type.Number(),
+    sign: Type.Number(),
+    venue: Type.Number(),
+  }),
+  statusPath: nullable(Type.String()),
+});
+
+const positionAfterSchema = reply({
+  exchange: routableVenue,
+  symbol: Type.String(),
+  direction,
+  size: decimal(),
+  entryPrice: nullable(decimal()),
+  asOf: timeMs,
+  source: words(["stream", "venue", "computed"]),
+});
+
+export const closeDataSchema = reply({
+  executedOn: nullable(routableVenue),
+  order: nullable(normalizedOrderSchema),
+  routing: routingReportSchema,
+  execution: executionReportSchema,
+  position: nullable(positionAfterSchema),
+  quote: Type.Optional(quoteSchema),
+});
+
+/** `success: false` inside a 200 means: known that nothing was executed (all attempts rejected). */
+export const closeReplySchema = reply(
+  { success: Type.Boolean(), data: closeDataSchema, timestamp: timeMs },
+  { $id: "CloseReply" },
+);

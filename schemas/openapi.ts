@@ -1,0 +1,182 @@
+/**
+ * The OpenAPI 3.1 document, built from the operations table and the schemas that also validate and
+ * serialise; nothing in it is written a second time.
+ */
+import type { TSchema } from "@sinclair/typebox";
+import { errorReplySchema } from "./errors.js";
+import { ERROR_EXAMPLE, REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.js";
+import { COMMON_ERRORS, type Operation, OPERATIONS } from "./operations.js";
+import { tickerFailureSchema, venueoneTickerSchema, venuethreeTickerSchema, venuetwoTickerSchema } from "./ticker.js";
+
+/** Interface spec section 9. */
+export const INTERFACE_VERSION = "1.0.0";
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface OpenApiDocument extends Json {
+  readonly openapi: string;
+  readonly info: Json;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
+  readonly components: Json;
+}
+
+const DESCRIPTION = `Closes perpetual-futures positions at the best all-in exit over several venues.
+
+Every reply has \`success\`; every error has \`error\`, \`code\`, \`details\`, \`requestId\` and \`timestamp\`. Money, prices and sizes
+are decimal strings, times Unix ms. Every GET route answers HEAD, every route OPTIONS. A request pipelined behind a close that
+has no reply yet ends the connection; the close goes on and its Idempotency-Key returns the reply.`;
+
+export function buildOpenApi(): OpenApiDocument {
+  const schemas: Record<string, unknown> = {};
+  for (const schema of [
+    errorReplySchema,
+    venueoneTickerSchema,
+    venuetwoTickerSchema,
+    venuethreeTickerSchema,
+    tickerFailureSchema,
+  ]) {
+    component(schema, schemas);
+  }
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const operation of Object.values<Operation>(OPERATIONS)) {
+    paths[operation.path] ??= {};
+    (paths[operation.path] as Record<string, Json>)[operation.method.toLowerCase()] = operationObject(
+      operation,
+      schemas,
+    );
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "unwind",
+      version: INTERFACE_VERSION,
+      description: DESCRIPTION,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/" }],
+    tags: [{ name: "trade" }, { name: "market data" }, { name: "service" }],
+    paths,
+    components: { schemas, headers: HEADERS },
+  };
+}
+
+const HEADERS: Json = {
+  "X-Request-Id": { description: "Names this reply in logs.", schema: { type: "string" } },
+  "RateLimit-Policy": { description: 'Buckets touched: `"read";q=<limit>;w=<seconds>`.', schema: { type: "string" } },
+  RateLimit: {
+    description: 'What is left: `"read";r=<requests>;t=<seconds to the next>`.',
+    schema: { type: "string" },
+  },
+  "Retry-After": { description: "Whole seconds.", schema: { type: "string", pattern: "^[0-9]+$" } },
+  "X-Ignored-Fields": { description: "Body fields that were not known, comma-separated.", schema: { type: "string" } },
+  "Idempotent-Replayed": {
+    description: "true: the stored reply of an earlier request.",
+    schema: { type: "string", enum: ["true"] },
+  },
+};
+
+function operationObject(operation: Operation, schemas: Record<string, unknown>): Json {
+  const responses: Record<string, Json> = { "200": okResponse(operation, schemas) };
+  for (const [status, description] of Object.entries({ ...COMMON_ERRORS, ...operation.errors })) {
+    responses[status] = errorResponse(Number(status), description);
+  }
+  const example = REQUEST_EXAMPLES[operation.id];
+  return {
+    operationId: operation.id,
+    summary: operation.summary,
+    tags: [operation.tag],
+    parameters: parameters(operation),
+    ...(operation.body === null
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: {
+              "application/json": {
+                schema: component(operation.body, schemas),
+                ...(example === undefined ? {} : { example }),
+              },
+            },
+          },
+        }),
+    responses,
+    "x-rate-limit": { buckets: operation.buckets, weight: operation.weight },
+  };
+}
+
+function parameters(operation: Operation): Json[] {
+  const query = operation.query as { properties?: Record<string, TSchema>; required?: readonly string[] } | null;
+  return [
+    ...Object.entries(operation.pathParameters).map(([name, schema]) => ({
+      name,
+      in: "path",
+      required: true,
+      schema: plain(schema),
+    })),
+    ...Object.entries(query?.properties ?? {}).map(([name, schema]) => ({
+      name,
+      in: "query",
+      required: query?.required?.includes(name) ?? false,
+      schema: plain(schema),
+    })),
+    ...operation.headers.map((header) => ({
+      name: header.name,
+      in: "header",
+      required: false,
+      description: header.description,
+      schema: plain(header.schema),
+    })),
+  ];
+}
+
+function okResponse(operation: Operation, schemas: Record<string, unknown>): Json {
+  const headers = ["X-Request-Id", "RateLimit-Policy", "RateLimit"];
+  if (operation.body !== null) headers.push("X-Ignored-Fields", "Idempotent-Replayed");
+  const example = REPLY_EXAMPLES[operation.id];
+  const content =
+    operation.reply === "text/plain"
+      ? { "text/plain": { schema: { type: "string" } } }
+      : {
+          "application/json": {
+            schema: operation.reply === "application/json" ? { type: "object" } : component(operation.reply, schemas),
+            ...(example === undefined ? {} : { example }),
+          },
+        };
+  return { description: operation.summary, headers: headerRefs(headers), content };
+}
+
+function errorResponse(status: number, description: string): Json {
+  const headers = ["X-Request-Id"];
+  if (status === 429 || status === 503) headers.push("Retry-After");
+  if (status === 429) headers.push("RateLimit-Policy", "RateLimit");
+  return {
+    description,
+    headers: headerRefs(headers),
+    content: {
+      "application/json": {
+        schema: { $ref: "#/components/schemas/ErrorReply" },
+        ...(status === 400 ? { example: ERROR_EXAMPLE } : {}),
+      },
+    },
+  };
+}
+
+function headerRefs(names: readonly string[]): Json {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** Registers a named schema as a component and returns the reference; unnamed ones are printed in place. */
+function component(schema: TSchema, schemas: Record<string, unknown>): Json {
+  const name = schema.$id;
+  if (name === undefined) return plain(schema);
+  schemas[name] ??= plain(schema);
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** JSON copy without `$id`, references rewritten to components. */
+function plain(schema: TSchema): Json {
+  const text = JSON.stringify({ ...schema, $id: undefined }, (key, value: unknown) =>
+    key === "$ref" && typeof value === "string" ? `#/components/schemas/${value.replace(/#$/, "")}` : value,
+  );
+  return JSON.parse(text) as Json;
+}

@@ -1,0 +1,246 @@
+/**
+ * Every route of the service in one table: the router mounts it, the OpenAPI document prints it and the
+ * test client judges replies by it. A route or a status code that is not here does not exist.
+ */
+import { type TSchema, Type } from "@sinclair/typebox";
+import { bookQuerySchema, consolidatedBookReplySchema, venueBookReplySchema } from "./book.js";
+import { closeReplySchema, closeRequestSchema } from "./close.js";
+import { ROUTABLE_VENUE_WORDS, symbolText, words } from "./common.js";
+import { executionReplySchema } from "./executions.js";
+import { instrumentsQuerySchema, instrumentsReplySchema } from "./instruments.js";
+import { routingQuerySchema, routingReplySchema } from "./routing.js";
+import {
+  type BucketName,
+  healthReplySchema,
+  limitsReplySchema,
+  readyReplySchema,
+  statusReplySchema,
+  timeReplySchema,
+} from "./service.js";
+import {
+  aggregatedTickerReplySchema,
+  venueoneTickerReplySchema,
+  venuethreeTickerReplySchema,
+  venuetwoTickerReplySchema,
+} from "./ticker.js";
+
+export interface HeaderParameter {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: TSchema;
+}
+
+export interface Operation {
+  readonly id: string;
+  readonly method: "GET" | "POST";
+  /** OpenAPI form: `{name}` for parameters. */
+  readonly path: string;
+  readonly summary: string;
+  readonly tag: "trade" | "market data" | "service";
+  /** Buckets charged, in the order in which they are asked; the first with a token pays. */
+  readonly buckets: readonly BucketName[];
+  readonly weight: number;
+  readonly pathParameters: Readonly<Record<string, TSchema>>;
+  readonly query: TSchema | null;
+  readonly headers: readonly HeaderParameter[];
+  readonly body: TSchema | null;
+  /** Reply of status 200; text for those that do not answer JSON envelopes. */
+  readonly reply: TSchema | "text/plain" | "application/json";
+  /** Error statuses beside those that any route may answer (COMMON_ERRORS). */
+  readonly errors: Readonly<Record<number, string>>;
+}
+
+/** Any route may answer these. */
+export const COMMON_ERRORS: Readonly<Record<number, string>> = {
+  400: "Parameters are missing or wrong (MISSING_PARAMETERS, INVALID_PARAMETERS).",
+  414: "The request target is too long (URI_TOO_LONG).",
+  429: "Our own rate limit (RATE_LIMITED); Retry-After says when to come back.",
+  500: "A fault of ours (INTERNAL).",
+  503: "The service is overloaded or shutting down (OVERLOADED, SHUTTING_DOWN), or a venue or the store is unavailable.",
+};
+
+export const idempotencyKeySchema = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  pattern: "^[\\x21-\\x7e]+$",
+  "x-kind": "visibleAscii",
+});
+
+const symbol = symbolText({
+  description: "Upper-case base asset; BTC-PERP, BTC-USD, BTCUSDT, BTC-USDT and BTC%2FUSDT work too, in any case.",
+  examples: ["BTC"],
+});
+
+const UNKNOWN_SYMBOL = {
+  404: "No venue lists the symbol (UNKNOWN_SYMBOL); the text previews available ones.",
+} as const;
+
+function venueTicker(exchange: string, reply: TSchema): Operation {
+  return {
+    id: `${exchange}Ticker`,
+    method: "GET",
+    path: `/api/trading/${exchange}/ticker/{symbol}`,
+    summary: `Ticker of ${exchange}`,
+    tag: "market data",
+    buckets: ["read"],
+    weight: 1,
+    pathParameters: { symbol },
+    query: null,
+    headers: [],
+    body: null,
+    reply,
+    errors: UNKNOWN_SYMBOL,
+  };
+}
+
+function serviceRead(id: string, path: string, summary: string, reply: Operation["reply"]): Operation {
+  return {
+    id,
+    method: "GET",
+    path,
+    summary,
+    tag: "service",
+    buckets: ["anon"],
+    weight: 1,
+    pathParameters: {},
+    query: null,
+    headers: [],
+    body: null,
+    reply,
+    errors: {},
+  };
+}
+
+export const OPERATIONS = {
+  positionClose: {
+    id: "positionClose",
+    method: "POST",
+    path: "/api/trade/position/close",
+    summary: "Close a position at the best all-in exit",
+    tag: "trade",
+    buckets: ["exit", "trade"],
+    weight: 1,
+    pathParameters: {},
+    query: null,
+    headers: [
+      {
+        name: "Idempotency-Key",
+        description:
+          "Same key and same body: the stored reply with Idempotent-Replayed: true, kept 24 h. Same key, other body: 422.",
+        schema: idempotencyKeySchema,
+      },
+    ],
+    body: closeRequestSchema,
+    reply: closeReplySchema,
+    errors: {
+      401: "Missing or invalid credentials for the preferred venue (MISSING_CREDENTIALS).",
+      ...UNKNOWN_SYMBOL,
+      408: "The body did not arrive in time (REQUEST_TIMEOUT).",
+      409: "A request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS).",
+      413: "The body is too large (BODY_TOO_LARGE).",
+      422: "The Idempotency-Key was used with another body (IDEMPOTENCY_MISMATCH).",
+    },
+  },
+  routingDryRun: {
+    id: "routingDryRun",
+    method: "GET",
+    path: "/api/trade/routing/{symbol}",
+    summary: "Dry run over the live books: no credentials, no positions, nothing sent",
+    tag: "trade",
+    buckets: ["read"],
+    weight: 1,
+    pathParameters: { symbol },
+    query: routingQuerySchema,
+    headers: [],
+    body: null,
+    reply: routingReplySchema,
+    errors: UNKNOWN_SYMBOL,
+  },
+  execution: {
+    id: "execution",
+    method: "GET",
+    path: "/api/trade/executions/{routeId}",
+    summary: "What became of one close",
+    tag: "trade",
+    buckets: ["read"],
+    weight: 1,
+    pathParameters: { routeId: Type.String({ pattern: "^[A-Za-z0-9_-]{1,64}$", "x-kind": "routeId" }) },
+    query: null,
+    headers: [],
+    body: null,
+    reply: executionReplySchema,
+    errors: { 404: "No such execution (EXECUTION_NOT_FOUND)." },
+  },
+  aggregatedTicker: {
+    id: "aggregatedTicker",
+    method: "GET",
+    path: "/api/trading/ticker/{symbol}",
+    summary: "Tickers of all venues and the best touch over live books",
+    tag: "market data",
+    buckets: ["read"],
+    weight: 1,
+    pathParameters: { symbol },
+    query: null,
+    headers: [],
+    body: null,
+    reply: aggregatedTickerReplySchema,
+    errors: UNKNOWN_SYMBOL,
+  },
+  venueoneTicker: venueTicker("venueone", venueoneTickerReplySchema),
+  venuetwoTicker: venueTicker("venuetwo", venuetwoTickerReplySchema),
+  venuethreeTicker: venueTicker("venuethree", venuethreeTickerReplySchema),
+  venueBook: {
+    id: "venueBook",
+    method: "GET",
+    path: "/api/trading/{exchange}/book/{symbol}",
+    summary: "Order book of one venue",
+    tag: "market data",
+    buckets: ["read"],
+    weight: 1,
+    pathParameters: { exchange: words(ROUTABLE_VENUE_WORDS), symbol },
+    query: bookQuerySchema,
+    headers: [],
+    body: null,
+    reply: venueBookReplySchema,
+    errors: UNKNOWN_SYMBOL,
+  },
+  consolidatedBook: {
+    id: "consolidatedBook",
+    method: "GET",
+    path: "/api/book/{symbol}",
+    summary: "Consolidated depth over all venues with a live book",
+    tag: "market data",
+    buckets: ["read"],
+    weight: 1,
+    pathParameters: { symbol },
+    query: bookQuerySchema,
+    headers: [],
+    body: null,
+    reply: consolidatedBookReplySchema,
+    errors: UNKNOWN_SYMBOL,
+  },
+  instruments: {
+    id: "instruments",
+    method: "GET",
+    path: "/api/instruments",
+    summary: "Instruments of all venues",
+    tag: "market data",
+    buckets: ["read"],
+    weight: 1,
+    pathParameters: {},
+    query: instrumentsQuerySchema,
+    headers: [],
+    body: null,
+    reply: instrumentsReplySchema,
+    errors: UNKNOWN_SYMBOL,
+  },
+  status: serviceRead("status", "/api/status", "State of every venue, orders of unknown outcome", statusReplySchema),
+  time: serviceRead("time", "/api/time", "Server time", timeReplySchema),
+  limits: serviceRead("limits", "/api/limits", "Rate limits and their current use by this caller", limitsReplySchema),
+  health: serviceRead("health", "/health", "Is the process alive", healthReplySchema),
+  ready: serviceRead("ready", "/ready", "Are feeds live and the store reachable", readyReplySchema),
+  metrics: serviceRead("metrics", "/metrics", "Prometheus metrics", "text/plain"),
+  openapi: serviceRead("openapi", "/openapi.json", "This document", "application/json"),
+} as const satisfies Record<string, Operation>;
+
+export type OperationId = keyof typeof OPERATIONS;

@@ -1,0 +1,135 @@
+/** The service's own endpoints: status, time, limits, health and readiness. */
+import { type Static, Type } from "@sinclair/typebox";
+import { feedState, nullable, reply, routableVenue, timeMs, words } from "./common.js";
+
+const latencySchema = reply({
+  count: Type.Integer({ minimum: 0 }),
+  p50Ms: nullable(Type.Number()),
+  p90Ms: nullable(Type.Number()),
+  p99Ms: nullable(Type.Number()),
+});
+
+const venueStatusSchema = reply({
+  exchange: routableVenue,
+  state: feedState,
+  markets: Type.Integer({ minimum: 0 }),
+  liveBooks: Type.Integer({ minimum: 0 }),
+  oldestLiveBookAgeMs: nullable(Type.Integer({ minimum: 0 })),
+  breaker: words(["closed", "open", "halfOpen"]),
+  breakerOpenUntil: nullable(timeMs),
+  clockOffsetMs: Type.Number(),
+  sockets: Type.Integer({ minimum: 0 }),
+  reconnects: Type.Integer({ minimum: 0 }),
+  resyncs: Type.Integer({ minimum: 0 }),
+  gaps: Type.Integer({ minimum: 0 }),
+  decodeErrors: Type.Integer({ minimum: 0 }),
+  protocolDrift: Type.Integer({ minimum: 0 }),
+  laneTokens: reply({
+    exit: Type.Number(),
+    trade: Type.Number(),
+    reconcile: Type.Number(),
+    read: Type.Number(),
+    background: Type.Number(),
+  }),
+  ackLatency: latencySchema,
+});
+export type VenueStatus = Static<typeof venueStatusSchema>;
+
+const unknownOrderSchema = reply({
+  routeId: Type.String(),
+  exchange: routableVenue,
+  symbol: Type.String(),
+  venueClientOrderId: Type.String(),
+  sentAt: timeMs,
+  fromEarlierStart: Type.Boolean({
+    description: "Only its caller's credentials can resolve it: repeat the close with its Idempotency-Key.",
+  }),
+});
+
+export const statusReplySchema = reply(
+  {
+    success: Type.Literal(true),
+    data: reply({
+      version: Type.String(),
+      interfaceVersion: Type.String(),
+      startedAt: timeMs,
+      uptimeMs: Type.Integer({ minimum: 0 }),
+      venues: Type.Array(venueStatusSchema),
+      unconfigured: Type.Array(routableVenue),
+      unknownOrders: reply({
+        count: Type.Integer({ minimum: 0 }),
+        orders: Type.Array(unknownOrderSchema, { maxItems: 100, description: "Oldest first, at most 100." }),
+      }),
+      closesInFlight: Type.Integer({ minimum: 0 }),
+      eventLoopDelayMs: reply({ p50: Type.Number(), p99: Type.Number(), max: Type.Number() }),
+    }),
+    timestamp: timeMs,
+  },
+  { $id: "StatusReply" },
+);
+export type StatusReply = Static<typeof statusReplySchema>;
+export type UnknownOrderRow = Static<typeof unknownOrderSchema>;
+
+export const timeReplySchema = reply(
+  {
+    success: Type.Literal(true),
+    data: reply({ serverTime: timeMs, iso: Type.String() }),
+    timestamp: timeMs,
+  },
+  { $id: "TimeReply" },
+);
+
+export const BUCKET_WORDS = ["read", "trade", "exit", "anon"] as const;
+export type BucketName = (typeof BUCKET_WORDS)[number];
+
+export const limitsReplySchema = reply(
+  {
+    success: Type.Literal(true),
+    data: reply({
+      buckets: Type.Array(
+        reply({
+          policy: words(BUCKET_WORDS),
+          scope: words(["ip", "key"]),
+          perSecond: Type.Number({ exclusiveMinimum: 0 }),
+          burst: Type.Integer({ minimum: 1 }),
+          windowSeconds: Type.Integer({ minimum: 1 }),
+          remaining: Type.Integer({ minimum: 0, description: "For this caller, now." }),
+        }),
+      ),
+      weights: Type.Array(
+        reply({
+          method: words(["GET", "POST"]),
+          path: Type.String(),
+          policy: words(BUCKET_WORDS),
+          weight: Type.Integer({ minimum: 0 }),
+        }),
+      ),
+      bodyBytesMax: Type.Integer(),
+      bodyDeadlineMs: Type.Integer(),
+      targetBytesMax: Type.Integer(),
+      closesInFlightMax: Type.Integer(),
+    }),
+    timestamp: timeMs,
+  },
+  { $id: "LimitsReply" },
+);
+
+export const healthReplySchema = reply(
+  {
+    success: Type.Literal(true),
+    status: words(["ok", "stopping"]),
+    version: Type.String(),
+    uptimeMs: Type.Integer({ minimum: 0 }),
+    timestamp: timeMs,
+  },
+  { $id: "HealthReply" },
+);
+
+export const readyPartSchema = reply({ name: Type.String(), ready: Type.Boolean(), detail: Type.String() });
+export type ReadyPart = Static<typeof readyPartSchema>;
+
+/** 200 when every part is ready; otherwise the error envelope with code NOT_READY and the same parts in details. */
+export const readyReplySchema = reply(
+  { success: Type.Literal(true), ready: Type.Literal(true), parts: Type.Array(readyPartSchema), timestamp: timeMs },
+  { $id: "ReadyReply" },
+);

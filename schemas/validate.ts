@@ -1,0 +1,64 @@
+/**
+ * Request validators, compiled once at start. A validator never throws, never changes its input and lists
+ * every problem; unknown fields are no problem, but are found so that they can be named to the caller.
+ */
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import type { Static, TSchema } from "@sinclair/typebox";
+import { type Problems, problemsOf } from "./problems.js";
+
+export type Validated<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problems: Problems };
+
+export type Validator<T> = (input: unknown) => Validated<T>;
+
+/** One ajv for all: strict about schemas, so a typo in one fails at start. */
+export function createAjv(): Ajv2020 {
+  const ajv = new Ajv2020({
+    strict: true,
+    allowUnionTypes: true,
+    allErrors: true,
+    verbose: true,
+    // Lengths are checked before patterns run, and no pattern of ours backtracks; allErrors is bounded by the body limit.
+  });
+  ajv.addKeyword("x-kind");
+  return ajv;
+}
+
+export function compileValidator<S extends TSchema>(schema: S, ajv: Ajv2020 = createAjv()): Validator<Static<S>> {
+  const check: ValidateFunction = ajv.compile(schema);
+  return (input) => {
+    if (check(input)) return { ok: true, value: input as Static<S> };
+    return { ok: false, problems: problemsOf(check.errors ?? []) };
+  };
+}
+
+/** How many unknown fields are named at most, and how deep they are looked for. */
+export const MAX_UNKNOWN_FIELDS = 16;
+
+interface ObjectSchema {
+  readonly properties?: Readonly<Record<string, ObjectSchema>>;
+}
+
+/** Dotted paths of fields that the schema does not know, own properties only. */
+export function unknownFields(schema: TSchema, input: unknown): string[] {
+  const found: string[] = [];
+  collectUnknown(schema as ObjectSchema, input, "", found);
+  return found;
+}
+
+function collectUnknown(schema: ObjectSchema, input: unknown, prefix: string, found: string[]): void {
+  const properties = schema.properties;
+  if (properties === undefined || input === null || typeof input !== "object" || Array.isArray(input)) return;
+  for (const key of Object.keys(input)) {
+    if (found.length >= MAX_UNKNOWN_FIELDS) return;
+    if (!Object.hasOwn(properties, key)) {
+      found.push(prefix + key);
+      continue;
+    }
+    const child = properties[key];
+    if (child?.properties !== undefined) {
+      collectUnknown(child, (input as Readonly<Record<string, unknown>>)[key], `${prefix}${key}.`, found);
+    }
+  }
+}
