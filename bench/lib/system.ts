@@ -1,0 +1,58 @@
+/** The whole system as processes for a measurement: local venues, the gateway, and what stands beside them. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type BenchChild, startChild } from "./child.js";
+
+interface VenueUrls {
+  readonly restUrl: string;
+  readonly wsUrl: string;
+}
+
+export interface BenchSystem {
+  readonly url: string;
+  readonly venues: { readonly venueone: VenueUrls; readonly venuetwo: VenueUrls };
+  stop(): Promise<void>;
+}
+
+/** Venues without request budgets and the gateway on a fresh store, each in its own process. */
+export async function startSystem(btcSize = "5000"): Promise<BenchSystem> {
+  const venuesChild = await startChild("sim/venues.child.js", { SIM_SEED: "11", SIM_UNLIMITED: "1", SIM_BTC_SIZE: btcSize });
+  const venues = JSON.parse(venuesChild.firstLine) as BenchSystem["venues"];
+  const dataDir = mkdtempSync(join(tmpdir(), "unwind-bench-"));
+  let gateway: BenchChild;
+  try {
+    gateway = await startChild("../gateway/main.js", {
+      PORT: "0",
+      DATA_DIR: dataDir,
+      LOG_LEVEL: "error",
+      VENUEONE_REST_URL: venues.venueone.restUrl,
+      VENUEONE_WS_URL: venues.venueone.wsUrl,
+      VENUETWO_REST_URL: venues.venuetwo.restUrl,
+      VENUETWO_WS_URL: venues.venuetwo.wsUrl,
+    });
+  } catch (error) {
+    await venuesChild.stop();
+    throw error;
+  }
+  return {
+    url: gateway.firstLine.replace(/^ready /, ""),
+    venues,
+    async stop() {
+      await gateway.stop();
+      await venuesChild.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Waits until a GET's JSON satisfies `accept`; throws after `timeoutMs`. */
+export async function waitFor(url: string, accept: (body: unknown) => boolean, timeoutMs = 30_000): Promise<unknown> {
+  const untilMs = performance.now() + timeoutMs;
+  for (;;) {
+    const body = (await (await fetch(url)).json()) as unknown;
+    if (accept(body)) return body;
+    if (performance.now() > untilMs) throw new Error(`${url} did not come to the wanted state`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

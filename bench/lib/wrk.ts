@@ -1,0 +1,45 @@
+/** Throughput ceilings with wrk, which drives further than a Node client can. Loopback only; bounded by its own duration. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface WrkResult {
+  readonly requestsPerSecond: number;
+  readonly non2xxCount: number;
+  readonly socketErrorCount: number;
+}
+
+export interface WrkLoad {
+  readonly url: string;
+  readonly connections: number;
+  readonly seconds: number;
+  /** Sent as POST when present. */
+  readonly body?: string;
+}
+
+export function hasWrk(): boolean {
+  return spawnSync("wrk", ["--version"]).error === undefined;
+}
+
+export function runWrk(load: WrkLoad): WrkResult {
+  const folder = mkdtempSync(join(tmpdir(), "unwind-wrk-"));
+  const script = join(folder, "load.lua");
+  const args = ["-t1", `-c${load.connections}`, `-d${load.seconds}s`];
+  if (load.body !== undefined) {
+    writeFileSync(
+      script,
+      `wrk.method = "POST"\nwrk.headers["Content-Type"] = "application/json"\nwrk.body = ${JSON.stringify(load.body)}\n`,
+    );
+    args.push("-s", script);
+  }
+  const result = spawnSync("wrk", [...args, load.url], { encoding: "utf8" });
+  rmSync(folder, { recursive: true, force: true });
+  if (result.status !== 0) throw new Error(`wrk failed: ${result.error?.message ?? result.stderr}`);
+  const errors = /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(result.stdout);
+  return {
+    requestsPerSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(result.stdout)?.[1] ?? Number.NaN),
+    non2xxCount: Number(/Non-2xx or 3xx responses: (\d+)/.exec(result.stdout)?.[1] ?? 0),
+    socketErrorCount: (errors?.slice(1) ?? []).reduce((sum, text) => sum + Number(text), 0),
+  };
+}

@@ -1,0 +1,86 @@
+/**
+ * A close end to end: HTTP in, live position, decision, durable intent, signed order, the venue's answer after a fixed
+ * 5 ms, reply out; against the same signed order sent to the venue directly over keep-alive. Load in its own process.
+ */
+import { startChild } from "../lib/child.js";
+import { latencyText, median, percentile } from "../lib/stats.js";
+import { type BenchSystem, startSystem } from "../lib/system.js";
+import type { BenchRow, Scenario, ScenarioContext, ScenarioResult } from "../lib/types.js";
+
+const VENUE_DELAY_MS = 5;
+
+interface LoadResult {
+  readonly latenciesMs: number[];
+  readonly outcomes: Record<string, number>;
+}
+
+export const close: Scenario = {
+  name: "close",
+  title: "Close end to end, local venue answers after 5 ms",
+  async run(context) {
+    const system = await startSystem("50000");
+    try {
+      await fetch(`${system.venues.venueone.restUrl}/_sim/faults`, {
+        method: "POST",
+        body: JSON.stringify({ kind: "fixedDelay", delayMs: VENUE_DELAY_MS, match: "POST /exchange" }),
+      });
+      return await measure(context, system);
+    } finally {
+      await system.stop();
+    }
+  },
+};
+
+async function measure(context: ScenarioContext, system: BenchSystem): Promise<ScenarioResult> {
+  const rows: BenchRow[] = [];
+  // Until the account is streamed each close would also read its position from the venue.
+  await load(system, "gateway", 4, context.smoke ? 100 : 400);
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  for (const callerCount of context.smoke ? [1, 50] : [1, 50, 500]) {
+    rows.push(...(await compare(context, system, callerCount)));
+  }
+  return { rows, profile: [] };
+}
+
+async function compare(context: ScenarioContext, system: BenchSystem, callerCount: number): Promise<BenchRow[]> {
+  const runCount = context.smoke ? 1 : 5;
+  const count = context.smoke ? 200 : callerCount === 1 ? 300 : 3_000;
+  const ours: LoadResult[] = [];
+  const direct: LoadResult[] = [];
+  for (let run = 0; run < runCount; run++) {
+    ours.push(await load(system, "gateway", callerCount, count));
+    direct.push(await load(system, "direct", callerCount, count));
+  }
+  const at = (results: LoadResult[], percent: number) => median(results.map((result) => percentile(result.latenciesMs, percent)));
+  const callers = callerCount === 1 ? "1 caller" : `${callerCount} callers`;
+  const outcomes = (results: LoadResult[]) => JSON.stringify(sum(results.map((result) => result.outcomes)));
+  const row = (percent: number, goal: BenchRow["goal"]): BenchRow => ({
+    what: `close, ${callers}, p${percent}`,
+    unit: "ms",
+    ours: at(ours, percent),
+    peerName: "same signed order sent directly",
+    peer: at(direct, percent),
+    ratio: at(ours, percent) / at(direct, percent),
+    goal,
+    runCount,
+    detail:
+      percent === 50
+        ? `ms ${latencyText(ours.flatMap((result) => result.latenciesMs))} ${outcomes(ours)}; direct ms ${latencyText(direct.flatMap((result) => result.latenciesMs))} ${outcomes(direct)}; added ${(at(ours, 50) - at(direct, 50)).toFixed(2)} ms p50, ${(at(ours, 99) - at(direct, 99)).toFixed(2)} ms p99`
+        : "",
+  });
+  const isGoal = callerCount === 50;
+  return [row(50, isGoal ? { kind: "atMost", value: 1.25 } : null), row(99, isGoal ? { kind: "atMost", value: 1.5 } : null)];
+}
+
+async function load(system: BenchSystem, mode: "gateway" | "direct", callerCount: number, count: number): Promise<LoadResult> {
+  const target = mode === "gateway" ? system.url : system.venues.venueone.restUrl;
+  const child = await startChild("load/close-load.child.js", { TARGET_URL: target }, [mode, String(callerCount), String(count)], 120_000);
+  await child.stop();
+  return JSON.parse(child.firstLine) as LoadResult;
+}
+
+function sum(counts: readonly Record<string, number>[]): Record<string, number> {
+  const total: Record<string, number> = {};
+  for (const one of counts) for (const [name, count] of Object.entries(one)) total[name] = (total[name] ?? 0) + count;
+  return total;
+}

@@ -1,0 +1,149 @@
+/**
+ * HTTP routes against a bare uWebSockets.js server that answers the same bytes: ceilings with wrk, latency with
+ * autocannon at a fixed rate. Both servers run all the time, in processes of their own; runs alternate between them.
+ */
+import autocannon from "autocannon";
+import { credentialsOf, DEMO_TRADER } from "../sim/demo-accounts.js";
+import { startChild } from "../lib/child.js";
+import { median } from "../lib/stats.js";
+import { startSystem } from "../lib/system.js";
+import type { BenchRow, Scenario, ScenarioContext, ScenarioResult } from "../lib/types.js";
+import { hasWrk, runWrk, type WrkLoad } from "../lib/wrk.js";
+
+const CONNECTIONS = 64;
+const FIXED_RATE = 5_000;
+
+export const http: Scenario = {
+  name: "http",
+  title: "HTTP routes against a bare server with the same bytes",
+  async run(context) {
+    if (!hasWrk()) throw new Error("wrk is not installed; it is a Debian package of that name");
+    const system = await startSystem();
+    try {
+      return await measure(context, system.url);
+    } finally {
+      await system.stop();
+    }
+  },
+};
+
+async function measure(context: ScenarioContext, url: string): Promise<ScenarioResult> {
+  const closeBody = JSON.stringify({
+    symbol: "BTC",
+    direction: "LONG",
+    size: "0.25",
+    dryRun: true,
+    preferredExchange: "venueone",
+    credentials: { venueone: credentialsOf(DEMO_TRADER).venueone },
+  });
+  await heatAccount(url);
+  const ticker = await (await fetch(`${url}/api/trading/venuetwo/ticker/BTC`)).text();
+  const routingPath = "/api/trade/routing/BTC?side=SELL&size=0.25";
+  const routing = await (await fetch(`${url}${routingPath}`)).text();
+  const closeReply = await (await fetch(`${url}/api/trade/position/close`, { method: "POST", body: closeBody })).text();
+  if (!closeReply.includes('"SIMULATED"')) throw new Error(`the dry run was refused: ${closeReply.slice(0, 300)}`);
+
+  const rows: BenchRow[] = [];
+  rows.push(await ceiling(context, "GET ticker of one venue, 64 connections (wrk)", `${url}/api/trading/venuetwo/ticker/BTC`, ticker, undefined, 0.9));
+  rows.push(await ceiling(context, "GET routing decision (2 venues), 64 connections (wrk)", `${url}${routingPath}`, routing, undefined, null));
+  rows.push(
+    await ceiling(
+      context,
+      "POST close decision without the venue hop (dry run, account streamed), 64 connections (wrk)",
+      `${url}/api/trade/position/close`,
+      closeReply,
+      closeBody,
+      0.6,
+    ),
+  );
+  rows.push(await latency(context, `GET ticker latency p99 at ${FIXED_RATE}/s (autocannon)`, `${url}/api/trading/venuetwo/ticker/BTC`, ticker));
+  return { rows, profile: [] };
+}
+
+/** Real closes until the account is streamed: from then on a decision reads no venue. */
+async function heatAccount(url: string): Promise<void> {
+  const body = JSON.stringify({
+    symbol: "BTC",
+    direction: "LONG",
+    size: "0.01",
+    preferredExchange: "venueone",
+    credentials: { venueone: credentialsOf(DEMO_TRADER).venueone },
+  });
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const reply = (await (await fetch(`${url}/api/trade/position/close`, { method: "POST", body })).json()) as {
+      data?: { position?: { source?: string } };
+    };
+    if (reply.data?.position?.source === "stream") return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error("the account never came to be streamed");
+}
+
+async function ceiling(context: ScenarioContext, what: string, url: string, bytes: string, body: string | undefined, goal: number | null): Promise<BenchRow> {
+  const bare = await startChild("peers/bare-server.child.js", { BARE_REPLY: bytes, BARE_POST_REPLY: bytes });
+  const load = (target: string): WrkLoad => ({ url: target, connections: CONNECTIONS, seconds: context.smoke ? 1 : 3, ...(body === undefined ? {} : { body }) });
+  const ours: number[] = [];
+  const peer: number[] = [];
+  const runCount = context.smoke ? 1 : 5;
+  let refusedCount = 0;
+  try {
+    for (let run = -1; run < runCount; run++) {
+      const ourResult = runWrk(load(url));
+      const bareResult = runWrk(load(`http://127.0.0.1:${bare.firstLine}/x`));
+      if (run < 0) continue;
+      refusedCount += ourResult.non2xxCount;
+      ours.push(ourResult.requestsPerSecond);
+      peer.push(bareResult.requestsPerSecond);
+    }
+  } finally {
+    await bare.stop();
+  }
+  return {
+    what,
+    unit: "requests/s",
+    ours: median(ours),
+    peerName: "bare uWebSockets.js",
+    peer: median(peer),
+    ratio: median(ours) / median(peer),
+    goal: goal === null ? null : { kind: "atLeast", value: goal },
+    runCount,
+    detail: `${bytes.length} bytes a reply${refusedCount > 0 ? `, ${refusedCount} REFUSED` : ""}`,
+  };
+}
+
+async function latency(context: ScenarioContext, what: string, url: string, bytes: string): Promise<BenchRow> {
+  const bare = await startChild("peers/bare-server.child.js", { BARE_REPLY: bytes });
+  const ours: number[] = [];
+  const peer: number[] = [];
+  let detail = "";
+  const runCount = context.smoke ? 1 : 5;
+  try {
+    for (let run = 0; run < runCount; run++) {
+      const ourResult = await cannon(context, url);
+      const bareResult = await cannon(context, `http://127.0.0.1:${bare.firstLine}/x`);
+      ours.push(ourResult.latency.p99);
+      peer.push(bareResult.latency.p99);
+      const { p50, p90, p99, p99_9, max } = ourResult.latency;
+      detail = `ms p50/90/99/99.9/max ${p50}/${p90}/${p99}/${p99_9}/${max}; bare ${bareResult.latency.p50}/${bareResult.latency.p90}/${bareResult.latency.p99}/${bareResult.latency.p99_9}/${bareResult.latency.max}`;
+    }
+  } finally {
+    await bare.stop();
+  }
+  // Whole milliseconds are all that this tool shows; +1 keeps a ratio of two zeros meaningful.
+  return {
+    what,
+    unit: "ms",
+    ours: median(ours),
+    peerName: "bare uWebSockets.js",
+    peer: median(peer),
+    ratio: (median(ours) + 1) / (median(peer) + 1),
+    goal: null,
+    runCount,
+    detail,
+  };
+}
+
+function cannon(context: ScenarioContext, url: string): Promise<autocannon.Result> {
+  return autocannon({ url, connections: 32, duration: context.smoke ? 1 : 4, overallRate: FIXED_RATE });
+}
+

@@ -1,0 +1,8 @@
+/** All scenarios, in the order of the report. */
+import type { Scenario } from "../lib/types.js";
+import { close } from "./close.js";
+import { decision } from "./decision.js";
+import { http } from "./http.js";
+import { ingest } from "./ingest.js";
+
+export const SCENARIOS: readonly Scenario[] = [ingest, decision, http, close];

@@ -1,0 +1,161 @@
+/**
+ * Frames decoded and applied per second, recorded market data, everything in memory: ours against
+ * `JSON.parse` of the same frames alone (which builds no book), and against the peers' handlers.
+ * Each side ends with the same touch as ours, or the run fails.
+ */
+import { Book } from "../../engine/market/book.js";
+import { BookSync } from "../../feeds/venuetwo/book-sync.js";
+import { VenuetwoDecoder } from "../../feeds/venuetwo/decode.js";
+import { FRAME_BOOK_TICKER, FRAME_DEPTH } from "../../feeds/venuetwo/frame.js";
+import { Touch } from "../../engine/market/touch.js";
+import { profileTop } from "../lib/profile.js";
+import { loadRecording, type RecordedFrame, USDM_RECORDING } from "../lib/recording.js";
+import { generateRecording } from "../lib/synthetic-recording.js";
+import { median } from "../lib/stats.js";
+import type { BenchRow, Scenario, ScenarioContext, ScenarioResult } from "../lib/types.js";
+import { CcxtBook } from "../peers/ccxt-book.js";
+import { TardisBook } from "../peers/tardis-book.js";
+
+const SYMBOL = "BTCUSDT";
+const PRICE_DECIMALS = 2;
+const QTY_DECIMALS = 3;
+
+interface EndTouch {
+  readonly bid: number;
+  readonly ask: number;
+}
+
+export const ingest: Scenario = {
+  name: "ingest",
+  title: "Ingest: recorded depth frames decoded and applied",
+  async run(context) {
+    const source = context.dataFolder === null ? null : loadRecording(context.dataFolder, USDM_RECORDING);
+    const frames = source ?? generateRecording(20_000);
+    if (source === null) context.log("no recordings here: a generated tape of the same wire form is played");
+    return measure(context, frames);
+  },
+};
+
+async function measure(context: ScenarioContext, frames: RecordedFrame[]): Promise<ScenarioResult> {
+  const runCount = context.smoke ? 1 : 7;
+  const mixedLimit = context.smoke ? 5_000 : frames.length;
+  const mixed = frames.slice(0, mixedLimit);
+  const depth = mixed.filter((frame) => frame.kind !== "other");
+  const rows: BenchRow[] = [];
+  rows.push(...compare("depth frames", depth, runCount, context));
+  rows.push(...compare("all frames (depth, best bid and offer, trades)", mixed, runCount, context));
+  const missed = rows.some((row) => row.goal !== null && row.ratio < row.goal.value);
+  const profile = missed && !context.smoke ? await profileTop(() => repeat(5, () => runOurs(depth))) : [];
+  return { rows, profile };
+}
+
+function compare(what: string, frames: RecordedFrame[], runCount: number, context: ScenarioContext): BenchRow[] {
+  // The slow peers see a bounded prefix of the same frames; rates compare all the same.
+  const prefix = frames.slice(0, context.smoke ? 500 : 8_000);
+  const ours: number[] = [];
+  const parse: number[] = [];
+  const ccxt: number[] = [];
+  const tardis: number[] = [];
+  for (let run = -1; run < runCount; run++) {
+    const sides = [
+      rate(frames.length, () => runOurs(frames)),
+      rate(frames.length, () => runParse(frames)),
+      rate(prefix.length, () => runCcxt(prefix)),
+      rate(prefix.length, () => runTardis(prefix)),
+    ] as const;
+    // The first round warms both compilers and is not counted.
+    if (run < 0) continue;
+    ours.push(sides[0]);
+    parse.push(sides[1]);
+    ccxt.push(sides[2]);
+    tardis.push(sides[3]);
+  }
+  assertSameTouch(prefix);
+  const row = (peerName: string, peer: number[], goal: number): BenchRow => ({
+    what,
+    unit: "frames/s",
+    ours: median(ours),
+    peerName,
+    peer: median(peer),
+    ratio: median(ours) / median(peer),
+    goal: { kind: "atLeast", value: goal },
+    runCount,
+    detail: "",
+  });
+  return [row("JSON.parse alone", parse, 2), row("ccxt pro", ccxt, 40), row("tardis-dev", tardis, 12)];
+}
+
+function rate(frameCount: number, work: () => void): number {
+  globalThis.gc?.();
+  const startMs = performance.now();
+  work();
+  return (frameCount * 1000) / (performance.now() - startMs);
+}
+
+async function repeat(count: number, work: () => void): Promise<void> {
+  for (let round = 0; round < count; round++) work();
+}
+
+function runOurs(frames: readonly RecordedFrame[]): EndTouch {
+  const decoder = new VenuetwoDecoder();
+  const slot = decoder.register(SYMBOL, PRICE_DECIMALS, QTY_DECIMALS);
+  // The venue's increment for this contract, as exchangeInfo states it: 0.1.
+  const book = new Book(10);
+  const sync = new BookSync(book, () => {});
+  const touch = new Touch();
+  sync.begin();
+  const { frame } = decoder;
+  for (const recorded of frames) {
+    const { bytes } = recorded;
+    if (recorded.kind === "snapshot") {
+      decoder.decodeSnapshot(bytes, 0, bytes.length, slot);
+      sync.onSnapshot(frame, 0);
+      continue;
+    }
+    const kind = decoder.decodeFrame(bytes, 0, bytes.length);
+    if (kind === FRAME_DEPTH) sync.onDiff(frame, 0);
+    else if (kind === FRAME_BOOK_TICKER) {
+      touch.set(frame.touchBidTicks, frame.touchBidLots, frame.touchAskTicks, frame.touchAskLots, frame.lastId, frame.tsEventMs, 0);
+    }
+  }
+  return { bid: book.bidTicks(0) / 100, ask: book.askTicks(0) / 100 };
+}
+
+let parsedCount = 0;
+function runParse(frames: readonly RecordedFrame[]): void {
+  for (const frame of frames) {
+    // Kept reachable, or the compiler may drop the call.
+    if ((JSON.parse(frame.text) as object | null) !== null) parsedCount++;
+  }
+}
+
+function runCcxt(frames: readonly RecordedFrame[]): EndTouch {
+  const peer = new CcxtBook(SYMBOL);
+  for (const frame of frames) {
+    if (frame.kind === "snapshot") peer.applySnapshot(frame.text);
+    else peer.applyFrame(frame.text);
+  }
+  return peer.touch;
+}
+
+function runTardis(frames: readonly RecordedFrame[]): EndTouch {
+  const peer = new TardisBook(SYMBOL);
+  for (const frame of frames) {
+    if (frame.kind === "snapshot") peer.applySnapshot(frame.text);
+    else peer.applyFrame(frame.text);
+  }
+  return peer.touch;
+}
+
+/** A peer that ended elsewhere would have been measured doing something else. */
+function assertSameTouch(frames: readonly RecordedFrame[]): void {
+  const ours = runOurs(frames);
+  for (const [name, theirs] of [
+    ["ccxt", runCcxt(frames)],
+    ["tardis-dev", runTardis(frames)],
+  ] as const) {
+    if (ours.bid !== theirs.bid || ours.ask !== theirs.ask) {
+      throw new Error(`${name} ends at ${theirs.bid}/${theirs.ask}, ours at ${ours.bid}/${ours.ask} (${parsedCount} parsed)`);
+    }
+  }
+}

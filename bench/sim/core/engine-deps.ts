@@ -1,0 +1,25 @@
+/** What the parts of the order engine share: one record per symbol, and the neighbours they call. */
+import type { Ledger } from "./ledger.js";
+import type { OrderBook } from "./order-book.js";
+import type { Listeners, OrderState } from "./state.js";
+import type { Tape } from "./tape.js";
+import type { SimInstrument, SimPolicies } from "./types.js";
+
+export interface SymbolState {
+  readonly instrument: SimInstrument;
+  readonly book: OrderBook;
+  readonly tape: Tape;
+  /** Not yet fired. */
+  readonly triggers: Set<OrderState>;
+  halted: boolean;
+}
+
+export interface MatchingDeps {
+  readonly symbols: ReadonlyMap<string, SymbolState>;
+  readonly ledger: Ledger;
+  readonly listeners: Listeners;
+  readonly policies: SimPolicies;
+  readonly firstOrderId: number;
+  nowMs(): number;
+  markE8(symbol: string): number;
+}

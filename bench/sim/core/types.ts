@@ -1,0 +1,711 @@
+/**
+ * The vocabulary of the local venues: a protocol-free exchange (books, orders, accounts, truth, faults)
+ * that every room of bench/sim dresses in one venue's wire protocol.
+ *
+ * Units. Prices are integer ticks of 10^-priceDecimals, quantities integer lots of 10^-qtyDecimals, money is
+ * `bigint` in E12 (10^-12 of the quote asset), mark and index prices are safe integers in E8. Everything is
+ * synchronous: a call has taken full effect (fills, events, positions) when it returns.
+ *
+ * Where the makers are:
+ *   exchange.ts      createExchange(options: ExchangeOptions): SimExchange
+ *   factor-model.ts  createFactorModel({ seed, startMs, bases?: FactorBase[] }): PriceSource   (share one over venues)
+ *   faults.ts        createFaultInjector({ seed, clock, onChange? }): FaultInjector
+ *   request-log.ts   createRequestLog(exchange): SimRequestLog
+ *   control.ts       createControl({ exchange, faults, log, hooks, stats }): SimControl         (handles /_sim/*)
+ *   shell.ts         startShell({ clock, port?, faults, protocol, control }): Promise<SimShell> (binds 127.0.0.1)
+ *   fixed.ts         notionalE12, priceText, qtyText, moneyText, parseScaled, isOnGrid, floorToGrid, ceilToGrid
+ */
+import type { Clock } from "../../../engine/domain/clock.js";
+
+export type SimSide = "BUY" | "SELL";
+/** BOTH on one-way accounts; LONG or SHORT on hedge-mode accounts. */
+export type SimPositionSide = "BOTH" | "LONG" | "SHORT";
+/** `POST_ONLY` that would take is refused or expired by policy. `MARKET` orders act as IOC at `priceTicks` or unlimited. */
+export type SimTimeInForce = "GTC" | "IOC" | "FOK" | "POST_ONLY";
+/** Trigger kinds fire on `triggerTicks`: a stop with the loss, a take-profit with the gain, trailing follows the extreme. */
+export type SimTriggerKind = "STOP" | "TAKE_PROFIT" | "TRAILING";
+export type SimOrderStatus = "NEW" | "PARTIALLY_FILLED" | "FILLED" | "CANCELED" | "EXPIRED" | "REJECTED";
+export type SimMarginMode = "cross" | "isolated";
+
+/** One tier of the maintenance table: applies while the position notional is at most `notionalCap` (quote units). */
+export interface SimBracket {
+  readonly notionalFloor: number;
+  readonly notionalCap: number;
+  readonly maxLeverage: number;
+  /** Maintenance rate in parts per million of the notional. */
+  readonly maintenancePpm: number;
+  /** Deduction ("cum") in quote units. */
+  readonly cum: number;
+}
+
+export interface SimInstrument {
+  /** The venue's own name, exact spelling: key of every map. */
+  readonly symbol: string;
+  /** Base asset in the factor model's terms: `BTC` on every venue moves with the same factor. */
+  readonly base: string;
+  readonly quote: string;
+  readonly priceDecimals: number;
+  readonly qtyDecimals: number;
+  /** `step`: multiples of priceStepTicks. `sigfigs5`: at most 5 significant figures, integer prices always allowed. */
+  readonly priceRule: "step" | "sigfigs5";
+  readonly priceStepTicks: number;
+  readonly qtyStepLots: number;
+  readonly maxLeverage: number;
+  readonly brackets: readonly SimBracket[];
+  /** Base units per contract: 1, or 1000 for kPEPE and 1000PEPE. Fair price of the contract = fairPrice(base) × this. */
+  readonly contractSize: number;
+  readonly fundingIntervalMs: number;
+}
+
+/** What differs between venues in the same engine. */
+export interface SimPolicies {
+  /** Reduce-only larger than the position: `clamp` trades the position at most, `reject` refuses with `REDUCE_ONLY`. */
+  readonly reduceOnlyExcess: "clamp" | "reject";
+  /** A post-only order that would take: refused with `POST_ONLY`, or accepted and at once EXPIRED. */
+  readonly postOnlyCross: "reject" | "expire";
+  /** An IOC or MARKET order that matches nothing: refused with `NO_LIQUIDITY`, or accepted and EXPIRED with zero fills. */
+  readonly iocNoMatch: "reject" | "expire";
+  /** Own resting order met by own taker: `cancelResting` cancels the maker (status CANCELED, reason SELF_TRADE), `allow` trades. */
+  readonly selfTrade: "cancelResting" | "allow";
+  /** A trigger order whose condition already holds when placed: refused with `WOULD_TRIGGER`, or fires at once. */
+  readonly triggerAlreadyMet: "reject" | "fire";
+  /** A client id may be used again: `whenClosed` unless an order with it is open, `always` (newest wins on lookup). */
+  readonly clientIdReuse: "whenClosed" | "always";
+  /** Default rates in thousandths of a basis point (4.5 bps = 4500). */
+  readonly takerFeeMilliBps: number;
+  readonly makerFeeMilliBps: number;
+  readonly defaultLeverage: number;
+}
+
+/** Why the engine refused. The rooms translate these into the venue's codes and texts. */
+export type SimRefusal =
+  | "UNKNOWN_ACCOUNT"
+  | "UNKNOWN_SYMBOL"
+  | "BAD_PRICE" // not positive, or off the grid
+  | "BAD_QTY"
+  | "REDUCE_ONLY" // nothing to reduce, or would flip (policy reject)
+  | "MARGIN"
+  | "POST_ONLY"
+  | "NO_LIQUIDITY"
+  | "FOK"
+  | "WOULD_TRIGGER"
+  | "DUPLICATE_CLIENT_ID"
+  | "POSITION_SIDE"
+  | "LEVERAGE"
+  | "NOT_FOUND"
+  | "NO_CHANGE"
+  | "HAS_POSITION"
+  | "HAS_ORDERS"
+  | "INSUFFICIENT_BALANCE"
+  | "HALTED"
+  | "TOO_MANY_ORDERS";
+
+export type SimResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: SimRefusal };
+
+export interface SimTrigger {
+  readonly kind: SimTriggerKind;
+  /** Not used by TRAILING, whose `activationTicks` may be null. */
+  readonly triggerTicks: number;
+  readonly source: "LAST" | "MARK";
+  readonly activationTicks: number | null;
+  /** TRAILING distance in parts per million. */
+  readonly callbackPpm: number;
+}
+
+export interface SimOrderRequest {
+  readonly symbol: string;
+  readonly side: SimSide;
+  readonly type: "LIMIT" | "MARKET";
+  /** Ignored for MARKET (acts as IOC). */
+  readonly timeInForce: SimTimeInForce;
+  /** Limit price; for MARKET the worst price it may trade at, or null for no bound. */
+  readonly priceTicks: number | null;
+  /** 0 only together with `closePosition`. */
+  readonly qtyLots: number;
+  readonly reduceOnly: boolean;
+  readonly positionSide: SimPositionSide;
+  readonly clientId: string | null;
+  /** Order rests untriggered until this fires. */
+  readonly trigger: SimTrigger | null;
+  /** With a trigger: at firing, closes whatever position there is on that side. */
+  readonly closePosition: boolean;
+  /** Opaque to the core, kept with the order for the room's own fields. */
+  readonly tag?: unknown;
+}
+
+/** Live object: fields change as the order does. Rooms read, never write. */
+export interface SimOrder {
+  readonly orderId: number;
+  readonly accountId: string;
+  readonly symbol: string;
+  readonly side: SimSide;
+  readonly type: "LIMIT" | "MARKET";
+  readonly timeInForce: SimTimeInForce;
+  readonly priceTicks: number | null;
+  /** Quantity asked for; a reduce-only clamp lowers `qtyLots` and leaves this. */
+  readonly requestedLots: number;
+  readonly qtyLots: number;
+  readonly filledLots: number;
+  /** Sum of price × quantity of all fills. */
+  readonly filledNotionalE12: bigint;
+  readonly feeE12: bigint;
+  readonly status: SimOrderStatus;
+  readonly reduceOnly: boolean;
+  readonly closePosition: boolean;
+  readonly positionSide: SimPositionSide;
+  readonly clientId: string | null;
+  readonly trigger: SimTrigger | null;
+  /** A trigger order is not in the book until this is true. Always true without a trigger. */
+  readonly triggered: boolean;
+  /** Why a CANCELED or EXPIRED order ended: `USER`, `SELF_TRADE`, `REDUCE_ONLY`, `IOC`, `FOK`, `POST_ONLY`, `LIQUIDATION`, `MARGIN`, `SCHEDULED`, `REPLACED`, `BAND`; else null. */
+  readonly endReason: string | null;
+  /** `LIQUIDATION` orders are sent by the engine itself. */
+  readonly origin: "USER" | "LIQUIDATION" | "ADL";
+  readonly createdMs: number;
+  readonly updatedMs: number;
+  readonly fills: readonly SimFill[];
+  readonly tag: unknown;
+}
+
+/** One side of one trade, for an account (the house has no fills). */
+export interface SimFill {
+  readonly tradeId: number;
+  readonly orderId: number;
+  readonly accountId: string;
+  readonly symbol: string;
+  readonly side: SimSide;
+  readonly positionSide: SimPositionSide;
+  readonly priceTicks: number;
+  readonly qtyLots: number;
+  readonly maker: boolean;
+  /** Positive = paid, negative = rebate. */
+  readonly feeE12: bigint;
+  readonly realizedE12: bigint;
+  /** Signed position before and after this fill. */
+  readonly positionBeforeLots: number;
+  readonly positionAfterLots: number;
+  readonly clientId: string | null;
+  readonly liquidation: boolean;
+  readonly tsMs: number;
+}
+
+/** A print of the public tape. */
+export interface SimTrade {
+  readonly tradeId: number;
+  readonly symbol: string;
+  readonly priceTicks: number;
+  readonly qtyLots: number;
+  /** Side of the taker. */
+  readonly takerSide: SimSide;
+  readonly buyerAccountId: string | null;
+  readonly sellerAccountId: string | null;
+  /** Same for all prints of one taking order (aggregated tapes group by it). */
+  readonly takerId: number;
+  readonly tsMs: number;
+}
+
+/** Live object. `qtyLots` is signed; cost is what the open quantity was entered for (signed like qty), exact. */
+export interface SimPosition {
+  readonly accountId: string;
+  readonly symbol: string;
+  readonly positionSide: SimPositionSide;
+  readonly qtyLots: number;
+  readonly costE12: bigint;
+  /** Collateral of an isolated position; 0 under cross. */
+  readonly isolatedE12: bigint;
+  readonly cumFundingE12: bigint;
+  /** Profit of all reductions since the account began, fees excluded. */
+  readonly cumRealizedE12: bigint;
+  readonly updatedMs: number;
+}
+
+export interface SimAccount {
+  readonly accountId: string;
+  readonly hedgeMode: boolean;
+  /** Settled cash incl. isolated collateral; unrealized profit excluded. */
+  readonly walletE12: bigint;
+  /** Cash of the spot wallet (transfers only). */
+  readonly spotE12: bigint;
+  readonly takerFeeMilliBps: number;
+  readonly makerFeeMilliBps: number;
+  readonly positions: ReadonlyMap<string, SimPosition>;
+  readonly tag: unknown;
+}
+
+/** Computed figures of an account at the current mark. */
+export interface SimMargin {
+  readonly walletE12: bigint;
+  readonly unrealizedE12: bigint;
+  /** Wallet + unrealized over everything. */
+  readonly equityE12: bigint;
+  readonly crossWalletE12: bigint;
+  readonly crossUnrealizedE12: bigint;
+  readonly positionInitialE12: bigint;
+  readonly orderInitialE12: bigint;
+  readonly maintenanceE12: bigint;
+  readonly crossMaintenanceE12: bigint;
+  /** What new orders may use; never negative. */
+  readonly availableE12: bigint;
+}
+
+export interface SimPositionFigures {
+  readonly notionalE12: bigint;
+  readonly unrealizedE12: bigint;
+  readonly initialE12: bigint;
+  readonly maintenanceE12: bigint;
+  /** Entry price as E12 per unit (average, truncated); 0n when flat. */
+  readonly entryPriceE12: bigint;
+  /** Null when flat or when no positive price liquidates. E12 per unit. */
+  readonly liquidationPriceE12: bigint | null;
+  readonly leverage: number;
+  readonly marginMode: SimMarginMode;
+}
+
+export interface SimIncome {
+  readonly id: number;
+  readonly accountId: string;
+  readonly symbol: string | null;
+  readonly type: "TRANSFER" | "REALIZED_PNL" | "FUNDING_FEE" | "COMMISSION" | "INSURANCE_CLEAR";
+  readonly amountE12: bigint;
+  readonly tradeId: number | null;
+  /** Funding only: rate in E8 and the signed position it was charged on. */
+  readonly fundingRateE8: number | null;
+  readonly positionLots: number | null;
+  readonly tsMs: number;
+}
+
+export interface SimLevel {
+  readonly priceTicks: number;
+  readonly qtyLots: number;
+  readonly orderCount: number;
+}
+
+/** A full or top-N picture of one book. Best first. */
+export interface SimBookSnapshot {
+  readonly symbol: string;
+  readonly seq: number;
+  /** Venue time of the last change. */
+  readonly tsMs: number;
+  readonly bids: readonly SimLevel[];
+  readonly asks: readonly SimLevel[];
+}
+
+export interface SimTicker {
+  readonly symbol: string;
+  readonly lastTicks: number;
+  readonly lastLots: number;
+  readonly openTicks: number;
+  readonly highTicks: number;
+  readonly lowTicks: number;
+  readonly volumeLots: number;
+  readonly quoteVolumeE12: bigint;
+  readonly firstTradeId: number;
+  readonly lastTradeId: number;
+  readonly tradeCount: number;
+  readonly openMs: number;
+  readonly closeMs: number;
+}
+
+export interface SimMark {
+  readonly symbol: string;
+  readonly markE8: number;
+  readonly indexE8: number;
+  /** Rate of the running interval, E8 per interval (venue-native interval of the instrument). */
+  readonly fundingRateE8: number;
+  readonly nextFundingMs: number;
+  readonly openInterestLots: number;
+  readonly tsMs: number;
+}
+
+export interface SimCandle {
+  readonly openMs: number;
+  readonly closeMs: number;
+  readonly openTicks: number;
+  readonly highTicks: number;
+  readonly lowTicks: number;
+  readonly closeTicks: number;
+  readonly volumeLots: number;
+  readonly quoteVolumeE12: bigint;
+  readonly takerBuyLots: number;
+  readonly takerBuyQuoteE12: bigint;
+  readonly tradeCount: number;
+  readonly firstTradeId: number;
+  readonly lastTradeId: number;
+}
+
+/** Every method is optional in effect: implement no-ops freely. Called synchronously, in the order things happen. */
+export interface SimListener {
+  /** A price level's visible total changed; 0 removes it. `seq` belongs to this change. */
+  onLevel?(symbol: string, side: SimSide, priceTicks: number, qtyLots: number, seq: number, tsMs: number): void;
+  onTrade?(trade: SimTrade): void;
+  /** `event`: NEW, TRADE (with fill), CANCELED, EXPIRED, TRIGGERED, REJECTED, AMENDED. The order already shows the new state. */
+  onOrder?(order: SimOrder, event: SimOrderEvent, fill: SimFill | null): void;
+  /** Cash or positions changed. `positions` are the touched ones. Called once per cause, after `onOrder`. */
+  onAccount?(account: SimAccount, cause: SimAccountCause, positions: readonly SimPosition[]): void;
+  onConfig?(account: SimAccount, change: SimConfigChange): void;
+  onFunding?(income: SimIncome): void;
+  /** After each market step, once per venue: the moment for conflated pushes. */
+  onStep?(tsMs: number): void;
+}
+
+export type SimOrderEvent = "NEW" | "TRADE" | "CANCELED" | "EXPIRED" | "TRIGGERED" | "REJECTED" | "AMENDED";
+export type SimAccountCause = "ORDER" | "FUNDING_FEE" | "DEPOSIT" | "WITHDRAW" | "MARGIN_TRANSFER" | "ASSET_TRANSFER" | "ADJUSTMENT" | "INSURANCE_CLEAR" | "MARGIN_TYPE_CHANGE";
+export type SimConfigChange =
+  | { readonly kind: "leverage"; readonly symbol: string; readonly leverage: number }
+  | { readonly kind: "marginMode"; readonly symbol: string; readonly mode: SimMarginMode }
+  | { readonly kind: "hedgeMode"; readonly hedgeMode: boolean };
+
+export interface SimAccountOptions {
+  readonly accountId: string;
+  /** Decimal text in quote units. */
+  readonly deposit: string;
+  readonly spotDeposit?: string;
+  readonly hedgeMode?: boolean;
+  readonly takerFeeMilliBps?: number;
+  readonly makerFeeMilliBps?: number;
+  readonly tag?: unknown;
+}
+
+/** Where fair prices come from: the shared factor model, or a recording. */
+export interface PriceSource {
+  /** Fair price of a base asset in quote units at venue time; called with non-decreasing times. */
+  fairPrice(base: string, tsMs: number): number;
+}
+
+export interface ExchangeOptions {
+  /** Neutral venue name, e.g. `venuetwo`. Seeds the venue's own randomness together with `seed`. */
+  readonly venue: string;
+  readonly seed: number;
+  readonly clock: Clock;
+  readonly instruments: readonly SimInstrument[];
+  readonly policies: SimPolicies;
+  /** Default: an own factor model from the seed. Pass one handle to several venues to correlate them. */
+  readonly priceSource?: PriceSource;
+  /** Synthetic liquidity and order flow. `null`: empty books, only users trade (matching tests). */
+  readonly flow?: Partial<FlowOptions> | null;
+  /** Update ids grow by 1 + uniform[0, seqJumpMax]. 0 = by one. Default 0. */
+  readonly seqJumpMax?: number;
+  readonly firstSeq?: number;
+  readonly firstOrderId?: number;
+}
+
+export interface FlowOptions {
+  /** Wall ms between market steps. Default 50. */
+  readonly stepMs: number;
+  /** Target level count per side. Default 200. */
+  readonly levelCount: number;
+  /** Quoted half spread in bps. Default 0.6. */
+  readonly halfSpreadBps: number;
+  /** Mean distance between neighbouring levels near the top, in bps (grows outward). Default 0.4. */
+  readonly levelGapBps: number;
+  /** Mean notional of a level near the top in quote units (power law, grows outward). Default 20000. */
+  readonly levelNotional: number;
+  /** Mean counts per second and symbol. */
+  readonly quoteChangesPerSecond: number;
+  readonly tradesPerSecond: number;
+  /** Venue-specific deviation from the shared fair price, standard deviation in bps. Default 0.8. */
+  readonly basisBps: number;
+}
+
+/** The engine of one venue. Time is venue time: the clock plus the clock-skew fault. */
+export interface SimExchange {
+  readonly venue: string;
+  readonly clock: Clock;
+  readonly policies: SimPolicies;
+  readonly instruments: ReadonlyMap<string, SimInstrument>;
+  /** Venue time in ms (clock + skew). */
+  nowMs(): number;
+  setClockSkewMs(skewMs: number): void;
+  /** Starts the market steps on the clock. Idempotent. */
+  start(): void;
+  stop(): void;
+  /** Runs one market step now (tests). */
+  step(): void;
+  addListener(listener: SimListener): () => void;
+
+  // Market
+  /** Current top `depth` levels per side (all when omitted). */
+  book(symbol: string, depth?: number): SimBookSnapshot;
+  bestBid(symbol: string): SimLevel | null;
+  bestAsk(symbol: string): SimLevel | null;
+  /** Update id of the last change of this book, and the newest id of the whole engine. */
+  seq(symbol: string): number;
+  engineSeq(): number;
+  /** Newest last; at most 5000 are kept per symbol. */
+  trades(symbol: string): readonly SimTrade[];
+  ticker(symbol: string): SimTicker;
+  mark(symbol: string): SimMark;
+  /** Built from trades; at most 1500 per interval, the running one last. Source `mark`/`index` give candles of those prices (volumes 0). */
+  candles(symbol: string, intervalMs: number, source?: "last" | "mark" | "index"): readonly SimCandle[];
+  fundingHistory(symbol: string): readonly { readonly rateE8: number; readonly tsMs: number; readonly markE8: number }[];
+  /** Stops or resumes trading of a symbol (refusal HALTED). */
+  setHalted(symbol: string, halted: boolean): void;
+  /** Sets the house's whole quantity at one level (recordings as market; `flow: null`). Crossing user orders are matched first. */
+  setHouseLevel(symbol: string, side: SimSide, priceTicks: number, qtyLots: number): void;
+  /** Moves this venue's whole market by `bps`, at once or linearly over `rampMs`. */
+  setPriceSkew(bps: number, rampMs: number): void;
+  priceSkewBps(): number;
+
+  // Truth
+  /** The true book after the last change with id ≤ seq; null when unknown or older than the kept history (65 536 changes per symbol). */
+  trueBook(symbol: string, seq: number, depth?: number): SimBookSnapshot | null;
+  /** The true book as of venue time: at a remembered publication of exactly that time, else after the last change at or before it. */
+  trueBookAtTime(symbol: string, tsMs: number, depth?: number): SimBookSnapshot | null;
+  /** Venues that publish by time call this when they publish, so that trueBookAtTime is exact within the millisecond. */
+  rememberPublication(symbol: string, tsMs: number): void;
+
+  // Accounts
+  createAccount(options: SimAccountOptions): SimAccount;
+  account(accountId: string): SimAccount | null;
+  accounts(): readonly SimAccount[];
+  /** Positive adds cash (DEPOSIT or ADJUSTMENT), negative takes it (refused below available). */
+  adjustWallet(accountId: string, amountE12: bigint, cause: SimAccountCause): SimResult<bigint>;
+  transferSpot(accountId: string, amountE12: bigint, direction: "toPerp" | "toSpot"): SimResult<bigint>;
+  margin(accountId: string): SimMargin;
+  position(accountId: string, symbol: string, side: SimPositionSide): SimPosition | null;
+  positionFigures(position: SimPosition): SimPositionFigures;
+  /** Sets a starting position (tests, demo): signed lots at an entry price; replaces what was there. The house takes the other side. */
+  setPosition(accountId: string, symbol: string, side: SimPositionSide, qtyLots: number, entryTicks: number): SimPosition;
+  leverage(accountId: string, symbol: string): number;
+  marginMode(accountId: string, symbol: string): SimMarginMode;
+  setLeverage(accountId: string, symbol: string, leverage: number): SimResult<number>;
+  setMarginMode(accountId: string, symbol: string, mode: SimMarginMode): SimResult<SimMarginMode>;
+  setHedgeMode(accountId: string, hedgeMode: boolean): SimResult<boolean>;
+  moveIsolatedMargin(accountId: string, symbol: string, side: SimPositionSide, amountE12: bigint): SimResult<bigint>;
+  income(accountId: string): readonly SimIncome[];
+  fills(accountId: string): readonly SimFill[];
+
+  // Orders
+  place(accountId: string, request: SimOrderRequest): SimResult<SimOrder>;
+  /** Same checks as `place`, no effect. */
+  check(accountId: string, request: SimOrderRequest): SimResult<true>;
+  cancel(accountId: string, orderId: number, reason?: string): SimResult<SimOrder>;
+  /** In place (same id): keeps priority only when the price stays and the quantity shrinks. Open LIMIT orders. */
+  amend(accountId: string, orderId: number, qtyLots: number, priceTicks: number): SimResult<SimOrder>;
+  order(orderId: number): SimOrder | null;
+  /** Newest order of this account with the client id. */
+  orderByClientId(accountId: string, clientId: string): SimOrder | null;
+  /** Oldest first. */
+  openOrders(accountId: string, symbol?: string): readonly SimOrder[];
+  allOrders(accountId: string, symbol?: string): readonly SimOrder[];
+
+  /** Cash + entry costs over all accounts and the house plus collected fees: constant but for deposits (conservation checks). */
+  conservedE12(): bigint;
+  /** Sum of signed positions incl. the house: always 0. */
+  netLots(symbol: string): number;
+}
+
+/* ------------------------------------------------------------------ truth: request log */
+
+/** One order instruction that passed the venue's signature check, for tests to judge by. */
+export interface SimRequestRecord {
+  readonly index: number;
+  readonly receivedMs: number;
+  /** `place`, `cancel`, `amend`, `leverage`, … in the core's words. */
+  readonly action: string;
+  /** Recovered agent address, or the API key. */
+  readonly signer: string;
+  readonly accountId: string;
+  readonly symbol: string | null;
+  readonly clientId: string | null;
+  readonly side: SimSide | null;
+  readonly type: string | null;
+  readonly timeInForce: string | null;
+  readonly reduceOnly: boolean | null;
+  readonly positionSide: SimPositionSide | null;
+  /** As received, decimal text. */
+  readonly price: string | null;
+  readonly qty: string | null;
+  readonly nonce: string | null;
+  /** Set when an order resulted. */
+  readonly orderId: number | null;
+  /** Venue code and text of a refusal; null when executed. */
+  readonly refusal: { readonly code: string; readonly text: string } | null;
+  /** Filled in when read: the order as it is now. */
+  readonly status: SimOrderStatus | null;
+  readonly filledQty: string | null;
+  readonly averagePrice: string | null;
+  readonly fills: readonly { readonly price: string; readonly qty: string; readonly fee: string; readonly maker: boolean; readonly tsMs: number }[];
+}
+
+/** What a room writes down when a request arrives; it completes it with `executed` or `refused`. */
+export type SimRequestDraft = Pick<SimRequestRecord, "action" | "signer" | "accountId"> &
+  Partial<Pick<SimRequestRecord, "symbol" | "clientId" | "side" | "type" | "timeInForce" | "reduceOnly" | "positionSide" | "price" | "qty" | "nonce">>;
+
+export interface SimRequestLog {
+  /** Returns the record's index. Keeps the newest 200 000. */
+  received(draft: SimRequestDraft): number;
+  executed(index: number, orderId: number | null): void;
+  refused(index: number, code: string, text: string): void;
+  records(filter?: { readonly accountId?: string; readonly symbol?: string; readonly clientId?: string; readonly action?: string }): readonly SimRequestRecord[];
+}
+
+/* ------------------------------------------------------------------ faults */
+
+export type FaultScope = "rest" | "market" | "user";
+
+/**
+ * latency/jitter: `delayMs` + uniform[0, jitterMs] per reply or frame (frames keep order).
+ * fixedDelay: exactly `delayMs` per REST reply. loss: frame or request dropped (a lost request never executes, its
+ * connection is cut). duplicate: frame sent twice. reorder: frame held back and sent after the next one of its socket.
+ * gap: as loss, for frames that carry book sequences only. silent: socket stays open and says nothing, not even pongs.
+ * disconnect: socket cut. rate429/ban418: refused with the venue's body, `retryAfterS` ≥ 0 adds the header.
+ * errorBefore/errorAfter: 5xx (`status`, default 503) before or after execution. replyLost: executed, connection cut.
+ * clockSkew: venue clock off by `delayMs` (may be negative). refuseHandshake: WebSocket upgrade answered with `status`.
+ */
+export type FaultKind =
+  | "latency"
+  | "fixedDelay"
+  | "loss"
+  | "duplicate"
+  | "reorder"
+  | "gap"
+  | "silent"
+  | "disconnect"
+  | "rate429"
+  | "ban418"
+  | "errorBefore"
+  | "errorAfter"
+  | "replyLost"
+  | "clockSkew"
+  | "refuseHandshake";
+
+export interface FaultSpec {
+  readonly kind: FaultKind;
+  /** Default: every scope the kind makes sense for. */
+  readonly scope?: readonly FaultScope[];
+  /** Only REST routes or streams whose `METHOD /path` or stream name contains this text. */
+  readonly match?: string;
+  /** Per request or frame. Default 1. */
+  readonly probability?: number;
+  /** Ends after this long. Default: never. */
+  readonly durationMs?: number;
+  /** Ends after hitting this often. Default: never. */
+  readonly count?: number;
+  readonly delayMs?: number;
+  readonly jitterMs?: number;
+  readonly status?: number;
+  readonly retryAfterS?: number;
+}
+
+export interface ActiveFault {
+  readonly id: number;
+  readonly spec: FaultSpec;
+  readonly sinceMs: number;
+  readonly hitCount: number;
+}
+
+/** What to do with one REST request; computed once when it has arrived whole. */
+export interface RestVerdict {
+  /** Before execution: `drop` cuts the connection, others answer without executing. */
+  before: "none" | "drop" | "rate429" | "ban418" | "error";
+  /** After execution: `cut` closes the connection without a reply. */
+  after: "none" | "error" | "cut";
+  status: number;
+  /** -1: no Retry-After header. */
+  retryAfterS: number;
+  delayMs: number;
+}
+
+/** What to do with one outgoing frame. */
+export interface FrameVerdict {
+  drop: boolean;
+  copies: number;
+  /** Hold until the next frame of this socket was sent. */
+  holdBack: boolean;
+  silent: boolean;
+  disconnect: boolean;
+  delayMs: number;
+}
+
+export interface FaultInjector {
+  add(spec: FaultSpec): ActiveFault;
+  remove(id: number): void;
+  clear(): void;
+  active(): readonly ActiveFault[];
+  /** Totals per kind since start, also of ended faults. */
+  hits(): Readonly<Record<FaultKind, number>>;
+  /** `route`: `POST /fapi/v1/order`. The verdict object is reused: read it before the next call. */
+  onRequest(route: string): RestVerdict;
+  /** `stream`: name of the stream; `sequenced`: frame carries a book sequence. Reused object as well. */
+  onFrame(scope: "market" | "user", stream: string, sequenced: boolean): FrameVerdict;
+  /** Status to refuse a WebSocket upgrade with, or 0. */
+  onHandshake(path: string): number;
+  /** True while `silent` applies to pongs and pings of this scope. */
+  isSilent(scope: "market" | "user"): boolean;
+  /** Current sum of clockSkew faults. */
+  clockSkewMs(): number;
+}
+
+/* ------------------------------------------------------------------ shell (http + ws), shared by the rooms */
+
+export interface SimHttpRequest {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** Raw, undecoded, without `?`. */
+  readonly query: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: Buffer;
+  readonly remoteAddress: string;
+  readonly receivedMs: number;
+}
+
+export interface SimHttpReply {
+  readonly status: number;
+  readonly body: string;
+  /** Default `application/json;charset=UTF-8`. */
+  readonly contentType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One accepted WebSocket; sends pass through the fault injector. */
+export interface SimSocket {
+  readonly id: number;
+  readonly path: string;
+  readonly query: string;
+  readonly remoteAddress: string;
+  readonly openedMs: number;
+  /** Room's own state of this connection. */
+  state: unknown;
+  /** A frame of a stream, subject to faults. `sequenced`: carries a book sequence (subject to `gap`). */
+  push(scope: "market" | "user", stream: string, text: string, sequenced: boolean): void;
+  /** An answer to a client's own message: subject to `silent` only. */
+  reply(text: string): void;
+  ping(): void;
+  close(code: number, reason: string): void;
+  /** Cuts without a close frame. */
+  terminate(): void;
+}
+
+export interface SimProtocol {
+  /** Answers one request; may be async. Throwing gives the room's 500. */
+  handleHttp(request: SimHttpRequest): SimHttpReply | Promise<SimHttpReply>;
+  /** The venue's own body for a fault. `kind` names which. */
+  faultReply(kind: "rate429" | "ban418" | "error", verdict: RestVerdict, request: SimHttpRequest): SimHttpReply;
+  /** Null accepts the upgrade; else the HTTP status that refuses it. */
+  acceptSocket(path: string, query: string): number | null;
+  onSocketOpen(socket: SimSocket): void;
+  onSocketMessage(socket: SimSocket, text: string): void;
+  /** A pong frame arrived. */
+  onSocketPong?(socket: SimSocket): void;
+  onSocketClose(socket: SimSocket): void;
+}
+
+export interface SimShell {
+  readonly port: number;
+  readonly sockets: ReadonlySet<SimSocket>;
+  /** Live counters for /_sim/state and benches. */
+  readonly stats: { httpCount: number; frameCount: number; frameBytes: number; socketCount: number };
+  stop(): Promise<void>;
+}
+
+/** Venue-specific parts of the control API: keys are the venue's business. */
+export interface SimControlHooks {
+  /** POST /_sim/accounts: registers keys for an account that the core has just created or found. Returns what to add to the answer. */
+  registerKeys(accountId: string, body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
+  /** Added to GET /_sim/state. */
+  describe(): Readonly<Record<string, unknown>>;
+  /** POST /_sim/<name> that the core does not know (limits, keys …); null: not known here either (404). */
+  command?(name: string, body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | null;
+}

@@ -1,0 +1,57 @@
+/**
+ * The two request paths behind both transports: budget per IP, typing, execution. A refusal before typing costs the
+ * base weight, as the venue counts requests and not answers.
+ */
+import { decodeExchange } from "./actions.js";
+import { createMinuteBudget } from "./budgets.js";
+import { type ExchangeApi, itemCount } from "./exchange-api.js";
+import { answerInfo, infoWeight } from "./info.js";
+import type { InfoContext } from "./info-query.js";
+import type { JsonNode } from "./json.js";
+import { TEXT_BAD_SHAPE } from "./texts.js";
+
+export interface RequestOutcome {
+  readonly status: number;
+  /** A plain text when `isText`, else the JSON value. */
+  readonly body: unknown;
+  readonly isText: boolean;
+  readonly infoType: string | null;
+}
+
+export interface RequestHandler {
+  info(node: JsonNode, remoteAddress: string): RequestOutcome;
+  exchange(node: JsonNode, remoteAddress: string): RequestOutcome;
+}
+
+const ITEMS_PER_WEIGHT = 40;
+
+export function createRequestHandler(context: InfoContext, exchangeApi: ExchangeApi): RequestHandler {
+  const { exchange, limits } = context.venue;
+  const budget = createMinuteBudget(limits.ipWeightPerMinute);
+
+  return {
+    info(node, remoteAddress) {
+      const nowMs = exchange.clock.wallMs();
+      if (!budget.trySpend(remoteAddress, infoWeight(node), nowMs)) return json(429, null);
+      const answer = answerInfo(node, context);
+      if (answer.kind === "badShape") return text(422, TEXT_BAD_SHAPE);
+      if (answer.kind === "serverError") return json(500, null);
+      budget.charge(remoteAddress, answer.extraWeight, nowMs);
+      return { status: 200, body: answer.data, isText: false, infoType: answer.type };
+    },
+    exchange(node, remoteAddress) {
+      const request = node.kind === "object" ? decodeExchange(node) : null;
+      const weight = request === null ? 1 : 1 + Math.floor(itemCount(request) / ITEMS_PER_WEIGHT);
+      if (!budget.trySpend(remoteAddress, weight, exchange.clock.wallMs())) return json(429, null);
+      return request === null ? text(422, TEXT_BAD_SHAPE) : json(200, exchangeApi.execute(request));
+    },
+  };
+}
+
+function json(status: number, body: unknown): RequestOutcome {
+  return { status, body, isText: false, infoType: null };
+}
+
+function text(status: number, body: string): RequestOutcome {
+  return { status, body, isText: true, infoType: null };
+}

@@ -1,0 +1,109 @@
+/** From a request to its route: weight, authentication, answer, headers. Paths are `/fapi/<version>/<name>`. */
+import { moneyText } from "../core/fixed.js";
+import type { SimHttpReply, SimHttpRequest } from "../core/types.js";
+import { accountRoutes } from "./account-routes.js";
+import { AGENT_ROUTES } from "./agent-routes.js";
+import type { Caller } from "./auth.js";
+import { type Call, RawJson, type Route, type SignedCall, type VenuetwoContext } from "./context.js";
+import { refusalReply, refuse, VenuetwoRefusal } from "./errors.js";
+import { exchangeInfoText, MARKET_ROUTES } from "./market-routes.js";
+import { orderRoutes } from "./order-routes.js";
+import { Params } from "./params.js";
+
+/** Calls that exist in other versions than v1 and v3. */
+const OTHER_VERSIONS: ReadonlySet<string> = new Set(["v2/balance", "v2/positionRisk", "v4/account", "v2/account"]);
+/** Calls that exist in v3 only. */
+const V3_ONLY: ReadonlySet<string> = new Set(["openInterest", "indexreferences", "noop", "agent", "builder", "approveBuilder", "approveAgent", "updateAgent", "registerAndApproveAgent", "accountWithJoinMargin"]);
+const NOT_IN_V1: ReadonlySet<string> = new Set(["balance", "account", "positionRisk"]);
+
+/** The few spot calls a futures client makes on the way (fact sheet 9.2 and 9.5): no spot market is run here. */
+const SPOT_ROUTES: Readonly<Record<string, Route>> = {
+  "GET ping": { weight: 1, security: "none", answer: () => ({}) },
+  "GET time": { weight: 1, security: "none", answer: ({ context }) => ({ serverTime: context.exchange.nowMs() }) },
+  "GET exchangeInfo": {
+    weight: 1,
+    security: "none",
+    answer: ({ context }) => ({ timezone: "UTC", serverTime: context.exchange.nowMs(), rateLimits: [], exchangeFilters: [], assets: [{ asset: "USDT" }], symbols: [] }),
+  },
+  "GET account": {
+    weight: 5,
+    security: "signed",
+    answer: ({ account, context }) => ({
+      feeTier: 0,
+      canTrade: true,
+      canDeposit: true,
+      canWithdraw: true,
+      updateTime: context.exchange.nowMs(),
+      balances: [{ asset: "USDT", free: moneyText(account.spotE12, 8), locked: "0" }],
+    }),
+  },
+};
+
+export class Router {
+  readonly #context: VenuetwoContext;
+  readonly #routes: ReadonlyMap<string, Route>;
+  readonly #spotRoutes: ReadonlyMap<string, Route>;
+
+  constructor(context: VenuetwoContext) {
+    this.#context = context;
+    const account = accountRoutes();
+    this.#routes = new Map(Object.entries({ ...MARKET_ROUTES, ...orderRoutes(), ...account, ...AGENT_ROUTES }));
+    const transfer = account["POST asset/wallet/transfer"];
+    this.#spotRoutes = new Map(Object.entries({ ...SPOT_ROUTES, ...(transfer === undefined ? {} : { "POST asset/wallet/transfer": transfer }) }));
+  }
+
+  async handle(request: SimHttpRequest): Promise<SimHttpReply> {
+    const headers: Record<string, string> = {};
+    try {
+      const match = /^\/(fapi|api)\/(v[1-4])\/(.+)$/.exec(request.path);
+      const [, family = "", version = "", name = ""] = match ?? [];
+      if (family === "fapi" && name === "exchangeInfo" && request.method === "GET") {
+        this.#count(request, 1, headers);
+        const call: Call = { context: this.#context, request, params: new Params(new Map()), version, caller: null, headers };
+        return { status: 200, body: exchangeInfoText(call), headers };
+      }
+      const route = this.#find(request.method, family, version, name);
+      if (route === null) return notFound(request);
+      const params = Params.of(request);
+      this.#count(request, typeof route.weight === "number" ? route.weight : route.weight(params), headers);
+      const value = await this.#answer(route, { context: this.#context, request, params, version, caller: null, headers });
+      return { status: 200, body: value instanceof RawJson ? value.text : JSON.stringify(value), headers };
+    } catch (error) {
+      if (!(error instanceof VenuetwoRefusal)) throw error;
+      const reply = refusalReply(error);
+      return { ...reply, headers: { ...headers, ...reply.headers } };
+    }
+  }
+
+  #find(method: string, family: string, version: string, name: string): Route | null {
+    if (family === "api") return version === "v1" || version === "v3" ? (this.#spotRoutes.get(`${method} ${name}`) ?? null) : null;
+    if (family !== "fapi") return null;
+    const exists = version === "v1" ? !V3_ONLY.has(name) && !NOT_IN_V1.has(name) : version === "v3" || OTHER_VERSIONS.has(`${version}/${name}`);
+    return exists ? (this.#routes.get(`${method} ${name}`) ?? null) : null;
+  }
+
+  #count(request: SimHttpRequest, weight: number, headers: Record<string, string>): void {
+    headers["x-mbx-used-weight-1m"] = String(this.#context.limits.countRequest(request.remoteAddress, weight));
+  }
+
+  async #answer(route: Route, call: Call): Promise<unknown> {
+    const { auth } = this.#context;
+    if (route.security === "none" || route.security === "own") return route.answer(call);
+    // Key-only calls are signed like everything else on V3.
+    const keyOnly = route.security === "key" && !call.params.has("signature");
+    const caller = keyOnly ? auth.byKey(call.request) : await auth.signed(call.request, call.params);
+    if ((route.security === "trade" && !caller.canTrade) || (route.security === "transfer" && !caller.canTransfer)) throw refuse("keyRejected");
+    return route.answer(this.#signedCall(call, caller));
+  }
+
+  #signedCall(call: Call, caller: Caller): SignedCall {
+    const account = this.#context.exchange.account(caller.accountId);
+    if (account === null) throw refuse("keyRejected");
+    return { ...call, caller, account };
+  }
+}
+
+/** As the parent dialect answers; the venue itself can answer HTML here. */
+function notFound(request: SimHttpRequest): SimHttpReply {
+  return { status: 404, body: JSON.stringify({ code: -5000, msg: `Path ${request.path}, Method ${request.method} is invalid` }) };
+}

@@ -1,0 +1,224 @@
+/**
+ * Compares the books a room shows with the venue's true book: at every commit of every tier, and again whenever
+ * a reader looks. Nothing of the room's own counters is believed.
+ *
+ * The truth of a commit: on venuetwo the book after the update id the commit names; on venueone, which has no ids,
+ * the book at the push time the frame names, as deep as the tier is (5 or 20 levels).
+ *
+ * Invariant: a book that was LIVE and different from the truth, even for one commit, is counted for good.
+ */
+import { type Book, BOOK_LIVE } from "../../../engine/market/book.js";
+import type { Market } from "../../../engine/market/market.js";
+import type { VenueRoom } from "../../../engine/ports.js";
+import type { SimBookSnapshot, SimExchange, SimInstrument, SimLevel } from "../../sim/core/types.js";
+import { type LocalPair, nativeOf, type PairVenue } from "./local-pair.js";
+
+/** Levels of venueone's two tiers. */
+const FAST_LEVELS = 5;
+const DEEP_LEVELS = 20;
+const DIFFERENCES_KEPT_MAX = 20;
+
+export interface CheckCounts {
+  readonly commitCount: number;
+  readonly levelCount: number;
+  readonly readCount: number;
+  readonly touchCount: number;
+  readonly differenceCount: number;
+  /** Commits the venue's history no longer covers; a test demands 0. */
+  readonly unjudgedCount: number;
+}
+
+/** One book under watch. */
+export interface WatchedBook {
+  readonly name: string;
+  readonly venue: PairVenue;
+  readonly book: Book;
+  /** Readers' samples since the first time LIVE, and how many of them found it LIVE. */
+  sampleCount: number;
+  liveCount: number;
+  commitCount: number;
+  /** Monotonic receive time of the newest commit, ns. */
+  lastCommitNs: number;
+}
+
+export class BookChecker {
+  readonly books: WatchedBook[] = [];
+  readonly differences: string[] = [];
+  #commitCount = 0;
+  #levelCount = 0;
+  #readCount = 0;
+  #touchCount = 0;
+  #differenceCount = 0;
+  #unjudgedCount = 0;
+  readonly #touches: (() => void)[] = [];
+
+  /** Watches every market of the rooms from now on. */
+  watch(pair: LocalPair, rooms: readonly VenueRoom[], symbols: readonly string[]): void {
+    for (const room of rooms) {
+      const venue = room.venue as PairVenue;
+      for (const symbol of symbols) {
+        const market = room.markets.get(symbol);
+        if (market === undefined) throw new Error(`${venue} lists no ${symbol}`);
+        this.watchMarket(venue, pair[venue].exchange, symbol, market);
+      }
+    }
+  }
+
+  watchMarket(venue: PairVenue, exchange: SimExchange, symbol: string, market: Market): void {
+    const judge = (depth: number) => truthOf(venue, exchange, symbol, market, depth);
+    this.watchBook(`${venue} ${symbol} book`, venue, market.book, judge(venue === "venueone" ? FAST_LEVELS : Number.MAX_SAFE_INTEGER));
+    if (market.deep !== null) this.watchBook(`${venue} ${symbol} deep`, venue, market.deep, judge(DEEP_LEVELS));
+    this.#touches.push(() => this.#checkTouch(`${venue} ${symbol} touch`, venue, exchange, symbol, market));
+  }
+
+  /** `truth` gives the true levels for what the book stands at; null when the venue cannot say. */
+  watchBook(name: string, venue: PairVenue, book: Book, truth: (book: Book) => SimBookSnapshot | null): void {
+    const watched: WatchedBook = { name, venue, book, sampleCount: 0, liveCount: 0, commitCount: 0, lastCommitNs: -1 };
+    this.books.push(watched);
+    this.#truths.set(watched, truth);
+    const commit = book.commit.bind(book);
+    // The instance's own method in front of the prototype's: every commit is seen, none is missed between two looks.
+    book.commit = (seq, tsVenueMs, tsRecvNs) => {
+      const isLive = commit(seq, tsVenueMs, tsRecvNs);
+      if (isLive) {
+        this.#commitCount++;
+        watched.commitCount++;
+        watched.lastCommitNs = tsRecvNs;
+        this.#compare(watched, truth, "at commit");
+      }
+      return isLive;
+    };
+  }
+
+  readonly #truths = new Map<WatchedBook, (book: Book) => SimBookSnapshot | null>();
+
+  /** What a reader finds now; call it often, between the room's own turns. */
+  sample(): void {
+    for (const watched of this.books) {
+      const isLive = watched.book.state === BOOK_LIVE;
+      if (watched.sampleCount > 0 || isLive) watched.sampleCount++;
+      if (!isLive) continue;
+      watched.liveCount++;
+      this.#readCount++;
+      const truth = this.#truths.get(watched);
+      if (truth !== undefined) this.#compare(watched, truth, "at read");
+    }
+    for (const check of this.#touches) check();
+  }
+
+  get allLive(): boolean {
+    return this.books.every(({ book }) => book.state === BOOK_LIVE);
+  }
+
+  /** Every book is LIVE by a commit received after this moment of the monotonic clock. */
+  isRenewedSince(monoNs: number): boolean {
+    return this.books.every((watched) => watched.book.state === BOOK_LIVE && watched.lastCommitNs > monoNs);
+  }
+
+  /** Smallest share of samples a book was LIVE in, after its first. */
+  liveShareMin(): number {
+    return Math.min(...this.books.map(({ sampleCount, liveCount }) => (sampleCount === 0 ? 0 : liveCount / sampleCount)));
+  }
+
+  counts(): CheckCounts {
+    return {
+      commitCount: this.#commitCount,
+      levelCount: this.#levelCount,
+      readCount: this.#readCount,
+      touchCount: this.#touchCount,
+      differenceCount: this.#differenceCount,
+      unjudgedCount: this.#unjudgedCount,
+    };
+  }
+
+  #compare(watched: WatchedBook, truth: (book: Book) => SimBookSnapshot | null, when: string): void {
+    const { book, name } = watched;
+    const expected = truth(book);
+    if (expected === null) {
+      this.#unjudgedCount++;
+      return;
+    }
+    this.#levelCount += expected.bids.length + expected.asks.length;
+    const problem = firstDifference(book, expected);
+    if (problem !== null) this.#differs(`${name} ${when}, seq ${book.seq}, venue time ${book.tsVenueMs}: ${problem}`);
+  }
+
+  /** The touch streams override the book: they are held to the same truth. */
+  #checkTouch(name: string, venue: PairVenue, exchange: SimExchange, symbol: string, market: Market): void {
+    const { touch, instrument } = market;
+    if (!touch.present) return;
+    const native = nativeOf(venue, symbol);
+    const expected =
+      venue === "venueone"
+        ? exchange.trueBookAtTime(native, touch.tsVenueMs, 1)
+        : exchange.trueBook(native, touch.seq, 1);
+    if (expected === null) {
+      this.#unjudgedCount++;
+      return;
+    }
+    this.#touchCount++;
+    const scaled = inScaleOf(expected, exchange, native, instrument.priceDecimals, instrument.qtyDecimals);
+    const [bid, ask] = [scaled.bids[0], scaled.asks[0]];
+    const isSame =
+      touch.bidTicks === (bid?.priceTicks ?? 0) &&
+      touch.bidLots === (bid?.qtyLots ?? 0) &&
+      touch.askTicks === (ask?.priceTicks ?? 0) &&
+      touch.askLots === (ask?.qtyLots ?? 0);
+    if (!isSame) {
+      this.#differs(
+        `${name}, seq ${touch.seq}, venue time ${touch.tsVenueMs}: ${touch.bidTicks}×${touch.bidLots} / ${touch.askTicks}×${touch.askLots}, truth ${levelText(bid)} / ${levelText(ask)}`,
+      );
+    }
+  }
+
+  #differs(text: string): void {
+    this.#differenceCount++;
+    if (this.differences.length < DIFFERENCES_KEPT_MAX) this.differences.push(text);
+  }
+}
+
+function truthOf(venue: PairVenue, exchange: SimExchange, symbol: string, market: Market, depth: number) {
+  const native = nativeOf(venue, symbol);
+  const { priceDecimals, qtyDecimals } = market.instrument;
+  return (book: Book): SimBookSnapshot | null => {
+    const snapshot =
+      venue === "venueone" ? exchange.trueBookAtTime(native, book.tsVenueMs, depth) : exchange.trueBook(native, book.seq, depth);
+    return snapshot === null ? null : inScaleOf(snapshot, exchange, native, priceDecimals, qtyDecimals);
+  };
+}
+
+/** The venue's integers in the instrument's decimals. */
+function inScaleOf(snapshot: SimBookSnapshot, exchange: SimExchange, native: string, priceDecimals: number, qtyDecimals: number): SimBookSnapshot {
+  const own = exchange.instruments.get(native) as SimInstrument;
+  if (own.priceDecimals === priceDecimals && own.qtyDecimals === qtyDecimals) return snapshot;
+  const priceFactor = 10 ** (priceDecimals - own.priceDecimals);
+  const qtyFactor = 10 ** (qtyDecimals - own.qtyDecimals);
+  const scale = ({ priceTicks, qtyLots, orderCount }: SimLevel): SimLevel => ({
+    priceTicks: Math.round(priceTicks * priceFactor),
+    qtyLots: Math.round(qtyLots * qtyFactor),
+    orderCount,
+  });
+  return { ...snapshot, bids: snapshot.bids.map(scale), asks: snapshot.asks.map(scale) };
+}
+
+function firstDifference(book: Book, expected: SimBookSnapshot): string | null {
+  const { bids, asks } = expected;
+  if (book.bidCount !== bids.length || book.askCount !== asks.length) {
+    return `${book.bidCount} bids and ${book.askCount} asks, truth ${bids.length} and ${asks.length}`;
+  }
+  for (const [index, level] of bids.entries()) {
+    if (book.bidTicks(index) !== level.priceTicks || book.bidLots(index) !== level.qtyLots) {
+      return `bid ${index} is ${book.bidTicks(index)}×${book.bidLots(index)}, truth ${levelText(level)}`;
+    }
+  }
+  for (const [index, level] of asks.entries()) {
+    if (book.askTicks(index) !== level.priceTicks || book.askLots(index) !== level.qtyLots) {
+      return `ask ${index} is ${book.askTicks(index)}×${book.askLots(index)}, truth ${levelText(level)}`;
+    }
+  }
+  return null;
+}
+
+function levelText(level: SimLevel | undefined): string {
+  return level === undefined ? "nothing" : `${level.priceTicks}×${level.qtyLots}`;
+}

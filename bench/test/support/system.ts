@@ -1,0 +1,93 @@
+/** The real service against a local pair: configuration, wiring, store, rooms and HTTP server as in production. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readConfig, type Config } from "../../../gateway/config.js";
+import { createLogger } from "../../../gateway/log.js";
+import { TestClient } from "../../../gateway/test/client.js";
+import { createService, type Service } from "../../../gateway/wiring.js";
+import type { LocalPair } from "./local-pair.js";
+
+export interface System {
+  readonly service: Service;
+  /** Judges every reply by the OpenAPI document. */
+  readonly client: TestClient;
+  readonly dataDir: string;
+  /** Every line logged so far. */
+  readonly logLines: readonly string[];
+  /** Stops the service; the store's folder stays. */
+  stop(): Promise<void>;
+  /** Removes the store's folder. */
+  cleanUp(): void;
+}
+
+export interface SystemOptions {
+  /** A store to go on with; default a new one. */
+  readonly dataDir?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export function configFor(pair: LocalPair, dataDir: string, environment: Readonly<Record<string, string>> = {}): Config {
+  const result = readConfig(environmentFor(pair, dataDir, environment), () => null);
+  if (!result.ok) throw new Error(result.problems.join("; "));
+  return result.config;
+}
+
+/** What a process of its own needs to serve the pair. */
+export function environmentFor(
+  pair: LocalPair,
+  dataDir: string,
+  environment: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  return {
+    PORT: "0",
+    DATA_DIR: dataDir,
+    SYMBOLS: "BTC,ETH",
+    SHUTDOWN_GRACE_MS: "2000",
+    VENUEONE_REST_URL: pair.venueone.restUrl,
+    VENUEONE_WS_URL: pair.venueone.wsUrl,
+    VENUETWO_REST_URL: pair.venuetwo.restUrl,
+    VENUETWO_WS_URL: pair.venuetwo.wsUrl,
+    ...environment,
+  };
+}
+
+export async function startSystem(pair: LocalPair, options: SystemOptions = {}): Promise<System> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "unwind-whole-"));
+  const logLines: string[] = [];
+  const logger = createLogger("debug", { write: (line: string) => void logLines.push(line) });
+  const service = await createService(configFor(pair, dataDir, options.environment), { logger });
+  const client = new TestClient(service.url);
+  return {
+    service,
+    client,
+    dataDir,
+    logLines,
+    async stop() {
+      await client.stop();
+      await service.stop();
+    },
+    cleanUp() {
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+const POLL_MS = 10;
+
+/** Resolves with the time it took, in ms, once `holds`; rejects after `deadlineMs` with `what`. */
+export async function waitUntil(what: string, deadlineMs: number, holds: () => boolean): Promise<number> {
+  const startedMs = performance.now();
+  while (!holds()) {
+    if (performance.now() - startedMs > deadlineMs) throw new Error(`not within ${deadlineMs} ms: ${what}`);
+    await pause(POLL_MS);
+  }
+  return performance.now() - startedMs;
+}
+
+/** For the length of a fault or an observation, never for correctness. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
