@@ -71,9 +71,12 @@ async function heatAccount(url: string): Promise<void> {
   });
   for (let attempt = 0; attempt < 100; attempt++) {
     const reply = (await (await fetch(`${url}/api/trade/position/close`, { method: "POST", body })).json()) as {
-      data?: { position?: { source?: string } };
+      data?: { execution?: { state?: string; timingMs?: { positions?: number } } };
     };
-    if (reply.data?.position?.source === "stream") return;
+    const execution = reply.data?.execution;
+    if (execution?.state !== "COMPLETED") throw new Error(`a close did not complete: ${JSON.stringify(reply).slice(0, 300)}`);
+    // A read of the venue takes longer than this even on loopback.
+    if ((execution.timingMs?.positions ?? 1) < 0.3) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   throw new Error("the account never came to be streamed");

@@ -6,7 +6,7 @@ import type { Clock } from "../domain/clock.js";
 import type { ErrorCode } from "../domain/errors.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../domain/instrument.js";
 import { closingSide, type PositionSide, type Side } from "../domain/order.js";
-import { isRoutableVenue, type RoutableVenue } from "../domain/venue.js";
+import { isRoutableVenue, ROUTABLE_VENUES, type RoutableVenue } from "../domain/venue.js";
 import type { Market } from "../market/market.js";
 import { decideRoute, decisionErrorCode } from "../routing/decide.js";
 import {
@@ -117,8 +117,9 @@ export class CloseRouting {
     if (problem !== null) return invalid(problem.path, problem.problem);
     if (request.orderType === "LIMIT" && (request.limitPrice === null || !setLimitText(input, request.limitPrice)))
       return invalid("limitPrice", "must be a positive decimal text");
-    for (const [venue, room] of this.#rooms) {
-      const market = room.markets.get(request.symbol) ?? null;
+    // Venues without a room are listed too: a reply says of every venue why it was not chosen.
+    for (const venue of ROUTABLE_VENUES) {
+      const market = this.#rooms.get(venue)?.markets.get(request.symbol) ?? null;
       const candidate = this.#addCandidate(venue, market);
       candidate.excluded = tried.has(venue) || request.excludeExchanges.includes(venue);
       const reading = readings.get(venue);
@@ -149,8 +150,8 @@ export class CloseRouting {
     input.latencyFactor = this.#settings.latencyFactor;
     input.preferred = request.preferredExchange ?? "";
     if (!setSizeText(input, request.size)) return invalid("size", "must be a positive decimal text");
-    for (const [venue, room] of this.#rooms) {
-      this.#addCandidate(venue, room.markets.get(request.symbol) ?? null).excluded =
+    for (const venue of ROUTABLE_VENUES) {
+      this.#addCandidate(venue, this.#rooms.get(venue)?.markets.get(request.symbol) ?? null).excluded =
         request.excludeExchanges.includes(venue);
     }
     return this.#decide(routeId, () => null);

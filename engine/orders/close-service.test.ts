@@ -287,6 +287,9 @@ describe("fee rates", () => {
     expect(first.routing.candidates).toMatchObject([
       { feeBps: "9", feeSource: "account" },
       { feeBps: "1", feeSource: "account" },
+      // Venues that this service does not run are listed with their reason.
+      { exchange: "venuethree", eligible: false, reasonCode: "NO_CREDENTIALS" },
+      { exchange: "venuefour", eligible: false, reasonCode: "NO_CREDENTIALS" },
     ]);
     await harness.closeData({ size: "0.1" });
     expect(harness.one.calls.fees).toBe(1);
@@ -621,7 +624,14 @@ describe("a dry run", () => {
     expect(result).toMatchObject({
       ok: true,
       quote: { side: "BUY", size: "0.25" },
-      routing: { candidates: [{ positionSize: null }, { positionSize: null }] },
+      routing: {
+        candidates: [
+          { exchange: "venueone", eligible: true, positionSize: null },
+          { exchange: "venuetwo", eligible: true, positionSize: null },
+          { exchange: "venuethree", reasonCode: "SYMBOL_NOT_LISTED", positionSize: null },
+          { exchange: "venuefour", reasonCode: "SYMBOL_NOT_LISTED", positionSize: null },
+        ],
+      },
     });
     expect(
       harness.service.quote({

@@ -38,11 +38,15 @@ export class AccountDesk {
 
   createAccount(options: SimAccountOptions): SimAccount {
     if (this.#deps.ledger.accounts.has(options.accountId)) throw new RangeError(`account ${options.accountId} exists`);
-    const account = createAccountState(options, { taker: this.#deps.policies.takerFeeMilliBps, maker: this.#deps.policies.makerFeeMilliBps });
+    const account = createAccountState(options, {
+      taker: this.#deps.policies.takerFeeMilliBps,
+      maker: this.#deps.policies.makerFeeMilliBps,
+    });
     this.#deps.ledger.accounts.set(account.accountId, account);
     const deposit = parseScaled(options.deposit, 12);
     const spot = parseScaled(options.spotDeposit ?? "0", 12);
-    if (deposit === null || deposit < 0n || spot === null || spot < 0n) throw new RangeError("deposits are non-negative decimal texts");
+    if (deposit === null || deposit < 0n || spot === null || spot < 0n)
+      throw new RangeError("deposits are non-negative decimal texts");
     account.spotE12 = spot;
     if (deposit > 0n) this.#deps.ledger.addCash(account, deposit);
     return account;
@@ -50,7 +54,8 @@ export class AccountDesk {
 
   adjustWallet(accountId: string, amountE12: bigint, cause: SimAccountCause): SimResult<bigint> {
     const account = this.account(accountId);
-    if (amountE12 < 0n && -amountE12 > this.#deps.ledger.margin(account).availableE12) return refuse("INSUFFICIENT_BALANCE");
+    if (amountE12 < 0n && -amountE12 > this.#deps.ledger.margin(account).availableE12)
+      return refuse("INSUFFICIENT_BALANCE");
     this.#deps.ledger.addCash(account, amountE12);
     this.#deps.listeners.account(account, cause, []);
     return { ok: true, value: account.walletE12 };
@@ -67,7 +72,13 @@ export class AccountDesk {
     return { ok: true, value: account.walletE12 };
   }
 
-  setPosition(accountId: string, symbol: string, side: SimPositionSide, qtyLots: number, entryTicks: number): SimPosition {
+  setPosition(
+    accountId: string,
+    symbol: string,
+    side: SimPositionSide,
+    qtyLots: number,
+    entryTicks: number,
+  ): SimPosition {
     const account = this.account(accountId);
     if (account.hedgeMode !== (side !== "BOTH")) throw new RangeError("position side does not fit the account's mode");
     const position = this.#deps.ledger.setPosition(account, symbol, side, qtyLots, entryTicks);
@@ -82,7 +93,8 @@ export class AccountDesk {
     if (!Number.isInteger(leverage) || leverage < 1 || leverage > instrument.maxLeverage) return refuse("LEVERAGE");
     const before = this.#deps.ledger.leverage(account, symbol);
     const open = this.#positionsOf(account, symbol).some((position) => position.qtyLots !== 0);
-    if (leverage < before && open && this.#deps.ledger.marginMode(account, symbol) === "isolated") return refuse("HAS_POSITION");
+    if (leverage < before && open && this.#deps.ledger.marginMode(account, symbol) === "isolated")
+      return refuse("HAS_POSITION");
     account.leverages.set(symbol, leverage);
     const margin = this.#deps.ledger.margin(account);
     const free = margin.crossWalletE12 + margin.crossUnrealizedE12 - margin.positionInitialE12 - margin.orderInitialE12;
@@ -118,10 +130,16 @@ export class AccountDesk {
   moveIsolatedMargin(accountId: string, symbol: string, side: SimPositionSide, amountE12: bigint): SimResult<bigint> {
     const account = this.account(accountId);
     const position = account.positions.get(positionKey(symbol, side));
-    if (position === undefined || position.qtyLots === 0 || this.#deps.ledger.marginMode(account, symbol) !== "isolated") return refuse("HAS_POSITION");
+    if (
+      position === undefined ||
+      position.qtyLots === 0 ||
+      this.#deps.ledger.marginMode(account, symbol) !== "isolated"
+    )
+      return refuse("HAS_POSITION");
     const figures = this.#deps.ledger.figures(account, position);
     const left = position.isolatedE12 + amountE12;
-    if (amountE12 > 0n && amountE12 > this.#deps.ledger.margin(account).availableE12) return refuse("INSUFFICIENT_BALANCE");
+    if (amountE12 > 0n && amountE12 > this.#deps.ledger.margin(account).availableE12)
+      return refuse("INSUFFICIENT_BALANCE");
     if (amountE12 < 0n && left + figures.unrealizedE12 < figures.initialE12) return refuse("INSUFFICIENT_BALANCE");
     position.isolatedE12 = left;
     position.updatedMs = this.#deps.nowMs();

@@ -93,7 +93,7 @@ async function route(deps: ControlDeps, request: SimHttpRequest, path: string, s
       return state(deps, shell);
     case "POST halt": {
       const body = object(parseBody(request));
-      deps.exchange.setHalted(symbolOf(deps, body["symbol"]).symbol, body["halted"] !== false);
+      deps.exchange.setHalted(symbolOf(deps, body.symbol).symbol, body.halted !== false);
       return { ok: true };
     }
     case "POST step":
@@ -112,11 +112,19 @@ function trueBook(deps: ControlDeps, symbol: string, query: URLSearchParams): un
   const { exchange } = deps;
   let snapshot: SimBookSnapshot | null;
   if (query.has("seq")) snapshot = exchange.trueBook(instrument.symbol, integer(query.get("seq"), "seq"), depth);
-  else if (query.has("time")) snapshot = exchange.trueBookAtTime(instrument.symbol, integer(query.get("time"), "time"), depth);
+  else if (query.has("time"))
+    snapshot = exchange.trueBookAtTime(instrument.symbol, integer(query.get("time"), "time"), depth);
   else snapshot = exchange.book(instrument.symbol, depth);
   if (snapshot === null) throw new Refusal(404, "older than the kept history");
-  const print = (levels: SimBookSnapshot["bids"]): string[][] => levels.map((level) => [priceText(instrument, level.priceTicks), qtyText(instrument, level.qtyLots)]);
-  return { symbol: instrument.symbol, seq: snapshot.seq, time: snapshot.tsMs, bids: print(snapshot.bids), asks: print(snapshot.asks) };
+  const print = (levels: SimBookSnapshot["bids"]): string[][] =>
+    levels.map((level) => [priceText(instrument, level.priceTicks), qtyText(instrument, level.qtyLots)]);
+  return {
+    symbol: instrument.symbol,
+    seq: snapshot.seq,
+    time: snapshot.tsMs,
+    bids: print(snapshot.bids),
+    asks: print(snapshot.asks),
+  };
 }
 
 function orders(deps: ControlDeps, query: URLSearchParams): unknown {
@@ -138,7 +146,7 @@ function addFaults(deps: ControlDeps, body: unknown): unknown {
 
 /** Cuts open sockets now, quiet ones too; `match` is a part of the path. */
 function disconnect(body: Body, shell: ControlShell): unknown {
-  const match = body["match"] === undefined ? "" : String(body["match"]);
+  const match = body.match === undefined ? "" : String(body.match);
   const chosen = [...shell.sockets].filter((socket) => socket.path.includes(match));
   for (const socket of chosen) socket.terminate();
   return { cutCount: chosen.length };
@@ -146,8 +154,10 @@ function disconnect(body: Body, shell: ControlShell): unknown {
 
 function setSkew(deps: ControlDeps, body: Body): unknown {
   const { bps, rampMs } = body;
-  if (typeof bps !== "number" || !Number.isFinite(bps) || Math.abs(bps) > 5000) throw new Refusal(400, "bps must be a number from -5000 to 5000");
-  if (rampMs !== undefined && (typeof rampMs !== "number" || !(rampMs >= 0))) throw new Refusal(400, "rampMs must be a number ≥ 0");
+  if (typeof bps !== "number" || !Number.isFinite(bps) || Math.abs(bps) > 5000)
+    throw new Refusal(400, "bps must be a number from -5000 to 5000");
+  if (rampMs !== undefined && (typeof rampMs !== "number" || !(rampMs >= 0)))
+    throw new Refusal(400, "rampMs must be a number ≥ 0");
   deps.exchange.setPriceSkew(bps, rampMs ?? 0);
   // At once means at once: the books have moved when this answers.
   if ((rampMs ?? 0) === 0) deps.exchange.step();
@@ -156,15 +166,26 @@ function setSkew(deps: ControlDeps, body: Body): unknown {
 
 function createAccount(deps: ControlDeps, body: Body): unknown {
   const { accountId, deposit } = body;
-  if (typeof accountId !== "string" || accountId === "" || accountId.length > 100) throw new Refusal(400, "accountId must be a text");
+  if (typeof accountId !== "string" || accountId === "" || accountId.length > 100)
+    throw new Refusal(400, "accountId must be a text");
   const amount = deposit === undefined ? "0" : decimal(deposit, "deposit");
   const known = deps.exchange.account(accountId);
   if (known === null) {
-    const spot = body["spotDeposit"] === undefined ? "0" : decimal(body["spotDeposit"], "spotDeposit");
+    const spot = body.spotDeposit === undefined ? "0" : decimal(body.spotDeposit, "spotDeposit");
     const fees = { ...feeOption(body, "takerFeeMilliBps"), ...feeOption(body, "makerFeeMilliBps") };
-    deps.exchange.createAccount({ accountId, deposit: amount, spotDeposit: spot, hedgeMode: body["hedgeMode"] === true, ...fees });
+    deps.exchange.createAccount({
+      accountId,
+      deposit: amount,
+      spotDeposit: spot,
+      hedgeMode: body.hedgeMode === true,
+      ...fees,
+    });
   } else if (amount !== "0") deps.exchange.adjustWallet(accountId, parseScaled(amount, 12) ?? 0n, "DEPOSIT");
-  return { accountId, balance: moneyText(deps.exchange.margin(accountId).walletE12, 8), ...deps.hooks.registerKeys(accountId, body) };
+  return {
+    accountId,
+    balance: moneyText(deps.exchange.margin(accountId).walletE12, 8),
+    ...deps.hooks.registerKeys(accountId, body),
+  };
 }
 
 function feeOption(body: Body, name: "takerFeeMilliBps" | "makerFeeMilliBps"): Partial<Record<typeof name, number>> {
@@ -177,19 +198,29 @@ function feeOption(body: Body, name: "takerFeeMilliBps" | "makerFeeMilliBps"): P
 /** `qty` is signed decimal text; `entryPrice` defaults to the mark. */
 function setPosition(deps: ControlDeps, body: Body): unknown {
   const { exchange } = deps;
-  const accountId = String(body["accountId"]);
+  const accountId = String(body.accountId);
   if (exchange.account(accountId) === null) throw new Refusal(404, "no such account");
-  const instrument = symbolOf(deps, body["symbol"]);
-  const qtyLots = parseSafe(String(body["qty"]), instrument.qtyDecimals);
+  const instrument = symbolOf(deps, body.symbol);
+  const qtyLots = parseSafe(String(body.qty), instrument.qtyDecimals);
   if (qtyLots === null) throw new Refusal(400, "qty must be signed decimal text on the lot grid");
   const atMark = Math.round((exchange.mark(instrument.symbol).markE8 / 1e8) * 10 ** instrument.priceDecimals);
-  const entryTicks = body["entryPrice"] === undefined ? atMark : parseSafe(String(body["entryPrice"]), instrument.priceDecimals);
-  if (entryTicks === null || entryTicks <= 0) throw new Refusal(400, "entryPrice must be positive decimal text on the tick grid");
-  const side = (body["positionSide"] ?? "BOTH") as SimPositionSide;
-  if (side !== "BOTH" && side !== "LONG" && side !== "SHORT") throw new Refusal(400, "positionSide must be BOTH, LONG or SHORT");
-  if (body["leverage"] !== undefined && !exchange.setLeverage(accountId, instrument.symbol, Number(body["leverage"])).ok) throw new Refusal(400, "leverage out of range");
+  const entryTicks =
+    body.entryPrice === undefined ? atMark : parseSafe(String(body.entryPrice), instrument.priceDecimals);
+  if (entryTicks === null || entryTicks <= 0)
+    throw new Refusal(400, "entryPrice must be positive decimal text on the tick grid");
+  const side = (body.positionSide ?? "BOTH") as SimPositionSide;
+  if (side !== "BOTH" && side !== "LONG" && side !== "SHORT")
+    throw new Refusal(400, "positionSide must be BOTH, LONG or SHORT");
+  if (body.leverage !== undefined && !exchange.setLeverage(accountId, instrument.symbol, Number(body.leverage)).ok)
+    throw new Refusal(400, "leverage out of range");
   exchange.setPosition(accountId, instrument.symbol, side, qtyLots, entryTicks);
-  return { accountId, symbol: instrument.symbol, positionSide: side, qty: qtyText(instrument, qtyLots), entryPrice: priceText(instrument, entryTicks) };
+  return {
+    accountId,
+    symbol: instrument.symbol,
+    positionSide: side,
+    qty: qtyText(instrument, qtyLots),
+    entryPrice: priceText(instrument, entryTicks),
+  };
 }
 
 function state(deps: ControlDeps, shell: ControlShell): unknown {
@@ -237,8 +268,9 @@ function symbolState(exchange: SimExchange, instrument: SimInstrument): unknown 
 async function step(deps: ControlDeps, body: Body): Promise<unknown> {
   const { clock } = deps.exchange;
   if (!(clock instanceof VirtualClock)) throw new Refusal(409, "this venue runs on the real clock");
-  const ms = body["ms"];
-  if (typeof ms !== "number" || !(ms >= 0 && ms <= STEP_MS_MAX)) throw new Refusal(400, `ms must be a number from 0 to ${STEP_MS_MAX}`);
+  const ms = body.ms;
+  if (typeof ms !== "number" || !(ms >= 0 && ms <= STEP_MS_MAX))
+    throw new Refusal(400, `ms must be a number from 0 to ${STEP_MS_MAX}`);
   await clock.advanceAsync(ms);
   return { nowMs: deps.exchange.nowMs() };
 }
@@ -258,7 +290,8 @@ function parseBody(request: SimHttpRequest): unknown {
 }
 
 function object(value: unknown): Body {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Refusal(400, "the body must be an object");
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new Refusal(400, "the body must be an object");
   return value as Body;
 }
 

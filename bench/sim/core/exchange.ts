@@ -62,14 +62,26 @@ class Exchange implements SimExchange {
     this.venue = options.venue;
     this.clock = options.clock;
     this.policies = options.policies;
-    this.instruments = new Map(options.instruments.map((instrument) => [instrument.symbol, checkInstrument(instrument)]));
+    this.instruments = new Map(
+      options.instruments.map((instrument) => [instrument.symbol, checkInstrument(instrument)]),
+    );
     this.#flowOptions = { ...DEFAULT_FLOW, ...options.flow };
     this.#source = options.priceSource ?? createFactorModel({ seed: options.seed, startMs: options.clock.wallMs() });
     this.#seqRandom = createSeededRandom(seedOf(`${options.venue}/seq`, options.seed));
     this.#engineSeq = options.firstSeq ?? 1;
     const deps = { nowMs: () => this.nowMs(), markE8: (symbol: string) => this.#mark(symbol).markE8 };
-    this.#ledger = new Ledger({ instruments: this.instruments, defaultLeverage: options.policies.defaultLeverage, ...deps });
-    this.#desk = new AccountDesk({ ledger: this.#ledger, listeners: this.#listeners, instruments: this.instruments, policies: options.policies, nowMs: deps.nowMs });
+    this.#ledger = new Ledger({
+      instruments: this.instruments,
+      defaultLeverage: options.policies.defaultLeverage,
+      ...deps,
+    });
+    this.#desk = new AccountDesk({
+      ledger: this.#ledger,
+      listeners: this.#listeners,
+      instruments: this.instruments,
+      policies: options.policies,
+      nowMs: deps.nowMs,
+    });
     this.#matchingDeps = {
       symbols: this.#symbols,
       ledger: this.#ledger,
@@ -79,7 +91,13 @@ class Exchange implements SimExchange {
       ...deps,
     };
     this.#matching = new Matching(this.#matchingDeps);
-    this.#risk = { ledger: this.#ledger, matching: this.#matching, listeners: this.#listeners, marks: this.#marks, nowMs: deps.nowMs };
+    this.#risk = {
+      ledger: this.#ledger,
+      matching: this.#matching,
+      listeners: this.#listeners,
+      marks: this.#marks,
+      nowMs: deps.nowMs,
+    };
     for (const instrument of this.instruments.values()) this.#list(instrument);
   }
 
@@ -181,7 +199,11 @@ class Exchange implements SimExchange {
     return this.#mark(symbol).snapshot(this.#ledger.openInterestLots(symbol), this.nowMs());
   }
 
-  candles(symbol: string, intervalMs: number, source: "last" | "mark" | "index" = "last"): ReturnType<SimExchange["candles"]> {
+  candles(
+    symbol: string,
+    intervalMs: number,
+    source: "last" | "mark" | "index" = "last",
+  ): ReturnType<SimExchange["candles"]> {
     if (source === "mark") return this.#mark(symbol).markCandles.joined(intervalMs);
     if (source === "index") return this.#mark(symbol).indexCandles.joined(intervalMs);
     return this.#state(symbol).tape.last.joined(intervalMs);
@@ -392,7 +414,8 @@ function refuse(reason: SimRefusal): { readonly ok: false; readonly reason: SimR
 }
 
 function checkInstrument(instrument: SimInstrument): SimInstrument {
-  if (instrument.priceDecimals + instrument.qtyDecimals > 12) throw new RangeError(`${instrument.symbol}: too many decimals for E12 money`);
+  if (instrument.priceDecimals + instrument.qtyDecimals > 12)
+    throw new RangeError(`${instrument.symbol}: too many decimals for E12 money`);
   if (instrument.brackets.length === 0) throw new RangeError(`${instrument.symbol}: no margin brackets`);
   return instrument;
 }

@@ -55,7 +55,8 @@ export function createFactorModel(options: FactorModelOptions): PriceSource {
 
   const advance = (stepCount: number): void => {
     // Volatility clusters: a slow mean-reverting factor between about 0.5 and 2.
-    volatilityLog = volatilityLog * Math.exp(-0.001 * stepCount) + 0.02 * Math.sqrt(Math.min(stepCount, 1000)) * gaussian(random);
+    volatilityLog =
+      volatilityLog * Math.exp(-0.001 * stepCount) + 0.02 * Math.sqrt(Math.min(stepCount, 1000)) * gaussian(random);
     volatilityLog = Math.max(-0.7, Math.min(0.7, volatilityLog));
     const scale = Math.exp(volatilityLog) * Math.sqrt(stepCount / GRID_STEPS_PER_YEAR);
     const market = marketVolatility * scale * gaussian(random);

@@ -13,8 +13,21 @@ function injector(...specs: FaultSpec[]): { faults: FaultInjector; clock: Virtua
 describe("fault injector", () => {
   it("does nothing without faults", () => {
     const { faults } = injector();
-    expect(faults.onRequest("GET /x")).toEqual({ before: "none", after: "none", status: 0, retryAfterS: -1, delayMs: 0 });
-    expect(faults.onFrame("market", "s", true)).toEqual({ drop: false, copies: 1, holdBack: false, silent: false, disconnect: false, delayMs: 0 });
+    expect(faults.onRequest("GET /x")).toEqual({
+      before: "none",
+      after: "none",
+      status: 0,
+      retryAfterS: -1,
+      delayMs: 0,
+    });
+    expect(faults.onFrame("market", "s", true)).toEqual({
+      drop: false,
+      copies: 1,
+      holdBack: false,
+      silent: false,
+      disconnect: false,
+      delayMs: 0,
+    });
     expect(faults.onHandshake("/ws")).toBe(0);
   });
 
@@ -25,7 +38,11 @@ describe("fault injector", () => {
     expect(verdict({ kind: "rate429" })).toMatchObject({ before: "rate429", status: 429, retryAfterS: -1 });
     expect(verdict({ kind: "rate429", retryAfterS: 3 })).toMatchObject({ before: "rate429", retryAfterS: 3 });
     expect(verdict({ kind: "ban418", retryAfterS: 120 })).toMatchObject({ before: "ban418", status: 418 });
-    expect(verdict({ kind: "errorBefore", status: 502 })).toMatchObject({ before: "error", after: "none", status: 502 });
+    expect(verdict({ kind: "errorBefore", status: 502 })).toMatchObject({
+      before: "error",
+      after: "none",
+      status: 502,
+    });
     expect(verdict({ kind: "errorAfter" })).toMatchObject({ before: "none", after: "error", status: 503 });
     expect(verdict({ kind: "replyLost" })).toMatchObject({ before: "none", after: "cut" });
   });
@@ -69,7 +86,10 @@ describe("fault injector", () => {
   });
 
   it("adds latency up within its jitter, and reports clock skew while it lasts", () => {
-    const { faults, clock } = injector({ kind: "latency", delayMs: 100, jitterMs: 50 }, { kind: "clockSkew", delayMs: -3000, durationMs: 500 });
+    const { faults, clock } = injector(
+      { kind: "latency", delayMs: 100, jitterMs: 50 },
+      { kind: "clockSkew", delayMs: -3000, durationMs: 500 },
+    );
     for (let index = 0; index < 100; index++) {
       const { delayMs } = faults.onRequest("GET /x");
       expect(delayMs).toBeGreaterThanOrEqual(100);

@@ -4,7 +4,15 @@
  */
 import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
-import type { ActiveFault, FaultInjector, FaultKind, FaultScope, FaultSpec, FrameVerdict, RestVerdict } from "./types.js";
+import type {
+  ActiveFault,
+  FaultInjector,
+  FaultKind,
+  FaultScope,
+  FaultSpec,
+  FrameVerdict,
+  RestVerdict,
+} from "./types.js";
 
 export const FAULT_KINDS: readonly FaultKind[] = [
   "latency",
@@ -24,7 +32,14 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   "refuseHandshake",
 ];
 const SCOPES: readonly FaultScope[] = ["rest", "market", "user"];
-const REST_ONLY: ReadonlySet<FaultKind> = new Set(["fixedDelay", "rate429", "ban418", "errorBefore", "errorAfter", "replyLost"]);
+const REST_ONLY: ReadonlySet<FaultKind> = new Set([
+  "fixedDelay",
+  "rate429",
+  "ban418",
+  "errorBefore",
+  "errorAfter",
+  "replyLost",
+]);
 const SOCKET_ONLY: ReadonlySet<FaultKind> = new Set(["duplicate", "reorder", "gap", "silent", "disconnect"]);
 /** Without a scope or a match, what cannot be scoped simply applies. */
 const ACTIVE_MAX = 256;
@@ -53,13 +68,15 @@ export function faultSpecProblems(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return ["a fault is an object"];
   const spec = value as Record<string, unknown>;
   const problems: string[] = [];
-  if (!FAULT_KINDS.includes(spec["kind"] as FaultKind)) problems.push(`kind must be one of ${FAULT_KINDS.join(", ")}`);
+  if (!FAULT_KINDS.includes(spec.kind as FaultKind)) problems.push(`kind must be one of ${FAULT_KINDS.join(", ")}`);
   const { scope } = spec;
-  if (scope !== undefined && !(Array.isArray(scope) && scope.every((entry) => SCOPES.includes(entry as FaultScope)))) problems.push("scope must be a list of rest, market, user");
-  if (spec["match"] !== undefined && typeof spec["match"] !== "string") problems.push("match must be text");
+  if (scope !== undefined && !(Array.isArray(scope) && scope.every((entry) => SCOPES.includes(entry as FaultScope))))
+    problems.push("scope must be a list of rest, market, user");
+  if (spec.match !== undefined && typeof spec.match !== "string") problems.push("match must be text");
   for (const name of ["probability", "durationMs", "count", "delayMs", "jitterMs", "status", "retryAfterS"]) {
     const entry = spec[name];
-    if (entry !== undefined && (typeof entry !== "number" || !Number.isFinite(entry))) problems.push(`${name} must be a number`);
+    if (entry !== undefined && (typeof entry !== "number" || !Number.isFinite(entry)))
+      problems.push(`${name} must be a number`);
   }
   return problems;
 }
@@ -71,7 +88,14 @@ class Injector implements FaultInjector {
   readonly #running = new Map<number, Running>();
   readonly #hits: Record<FaultKind, number>;
   readonly #rest: RestVerdict = { before: "none", after: "none", status: 0, retryAfterS: -1, delayMs: 0 };
-  readonly #frame: FrameVerdict = { drop: false, copies: 1, holdBack: false, silent: false, disconnect: false, delayMs: 0 };
+  readonly #frame: FrameVerdict = {
+    drop: false,
+    copies: 1,
+    holdBack: false,
+    silent: false,
+    disconnect: false,
+    delayMs: 0,
+  };
   #nextId = 1;
 
   constructor(options: FaultInjectorOptions) {
@@ -85,7 +109,8 @@ class Injector implements FaultInjector {
     if (this.#running.size >= ACTIVE_MAX) throw new RangeError(`at most ${ACTIVE_MAX} faults at a time`);
     const running: Running = { id: this.#nextId++, spec, sinceMs: this.#clock.wallMs(), hitCount: 0, timer: null };
     this.#running.set(running.id, running);
-    if (spec.durationMs !== undefined) running.timer = this.#clock.setTimer(() => this.remove(running.id), spec.durationMs);
+    if (spec.durationMs !== undefined)
+      running.timer = this.#clock.setTimer(() => this.remove(running.id), spec.durationMs);
     if (spec.kind === "clockSkew") this.#hit(running);
     this.#onChange();
     return running;
@@ -175,7 +200,12 @@ class Injector implements FaultInjector {
 
   isSilent(scope: "market" | "user"): boolean {
     for (const { spec } of this.#running.values()) {
-      if (spec.kind === "silent" && spec.match === undefined && (spec.scope === undefined || spec.scope.includes(scope))) return true;
+      if (
+        spec.kind === "silent" &&
+        spec.match === undefined &&
+        (spec.scope === undefined || spec.scope.includes(scope))
+      )
+        return true;
     }
     return false;
   }

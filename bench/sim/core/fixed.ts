@@ -18,7 +18,9 @@ export function pow10(exponent: number): bigint {
 
 /** price × quantity in E12; exact because priceDecimals + qtyDecimals ≤ 12 is asserted when instruments load. */
 export function notionalE12(instrument: SimInstrument, priceTicks: number, qtyLots: number): bigint {
-  return BigInt(priceTicks) * BigInt(qtyLots) * pow10(MONEY_DECIMALS - instrument.priceDecimals - instrument.qtyDecimals);
+  return (
+    BigInt(priceTicks) * BigInt(qtyLots) * pow10(MONEY_DECIMALS - instrument.priceDecimals - instrument.qtyDecimals)
+  );
 }
 
 /** Quantity valued at an E8 price, truncated toward zero below E12. */
@@ -59,7 +61,8 @@ export function parseScaled(text: string, decimals: number): bigint | null {
 /** As parseScaled, into a safe integer. */
 export function parseSafe(text: string, decimals: number): number | null {
   const value = parseScaled(text, decimals);
-  if (value === null || value > BigInt(Number.MAX_SAFE_INTEGER) || value < -BigInt(Number.MAX_SAFE_INTEGER)) return null;
+  if (value === null || value > BigInt(Number.MAX_SAFE_INTEGER) || value < -BigInt(Number.MAX_SAFE_INTEGER))
+    return null;
   return Number(value);
 }
 
@@ -82,7 +85,10 @@ export function qtyText(instrument: SimInstrument, qtyLots: number): string {
 
 /** Money truncated toward zero to `decimals`. */
 export function moneyText(amountE12: bigint, decimals: number): string {
-  const scaled = decimals >= MONEY_DECIMALS ? amountE12 * pow10(decimals - MONEY_DECIMALS) : amountE12 / pow10(MONEY_DECIMALS - decimals);
+  const scaled =
+    decimals >= MONEY_DECIMALS
+      ? amountE12 * pow10(decimals - MONEY_DECIMALS)
+      : amountE12 / pow10(MONEY_DECIMALS - decimals);
   return scaledText(scaled, decimals);
 }
 

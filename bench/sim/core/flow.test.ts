@@ -22,8 +22,12 @@ describe("synthetic market", () => {
         expect(((ask - bid) / bid) * 10_000).toBeLessThan(6);
         expect(book.bids.length).toBeGreaterThan(80);
         expect(book.asks.length).toBeGreaterThan(80);
-        expect(book.bids.every((level, index) => index === 0 || level.priceTicks < (book.bids[index - 1]?.priceTicks ?? 0))).toBe(true);
-        expect(book.asks.every((level, index) => index === 0 || level.priceTicks > (book.asks[index - 1]?.priceTicks ?? 0))).toBe(true);
+        expect(
+          book.bids.every((level, index) => index === 0 || level.priceTicks < (book.bids[index - 1]?.priceTicks ?? 0)),
+        ).toBe(true);
+        expect(
+          book.asks.every((level, index) => index === 0 || level.priceTicks > (book.asks[index - 1]?.priceTicks ?? 0)),
+        ).toBe(true);
       }
     }
     expect(trades).toBeGreaterThan(1000);
@@ -34,7 +38,12 @@ describe("synthetic market", () => {
       const { exchange, clock } = testExchange({ flow: FLOW, seed, seqJumpMax: 900 });
       exchange.start();
       clock.advance(30_000);
-      return JSON.stringify([exchange.book("BTCUSDT"), exchange.trades("BTCUSDT"), exchange.mark("BTCUSDT"), exchange.engineSeq()]);
+      return JSON.stringify([
+        exchange.book("BTCUSDT"),
+        exchange.trades("BTCUSDT"),
+        exchange.mark("BTCUSDT"),
+        exchange.engineSeq(),
+      ]);
     };
     expect(run(5)).toBe(run(5));
     expect(run(5)).not.toBe(run(6));
@@ -47,7 +56,8 @@ describe("synthetic market", () => {
     const two = testExchange({ venue: "b", clock, priceSource, flow: FLOW }).exchange;
     one.start();
     two.start();
-    const middle = (exchange: typeof one): number => ((exchange.bestBid("BTCUSDT")?.priceTicks ?? 0) + (exchange.bestAsk("BTCUSDT")?.priceTicks ?? 0)) / 2;
+    const middle = (exchange: typeof one): number =>
+      ((exchange.bestBid("BTCUSDT")?.priceTicks ?? 0) + (exchange.bestAsk("BTCUSDT")?.priceTicks ?? 0)) / 2;
     const start = middle(one);
     let largestBasis = 0;
     let differing = 0;

@@ -57,8 +57,10 @@ export class SymbolFlow {
     const center = fairTicks * (1 + this.#basis);
     this.#requote("BUY", center);
     this.#requote("SELL", center);
-    for (let count = poisson(this.#random, this.#options.quoteChangesPerSecond * seconds); count > 0; count--) this.#changeQuote(center);
-    for (let count = poisson(this.#random, this.#options.tradesPerSecond * seconds); count > 0; count--) this.#take(center);
+    for (let count = poisson(this.#random, this.#options.quoteChangesPerSecond * seconds); count > 0; count--)
+      this.#changeQuote(center);
+    for (let count = poisson(this.#random, this.#options.tradesPerSecond * seconds); count > 0; count--)
+      this.#take(center);
     this.#arbitrage(center);
   }
 
@@ -81,7 +83,8 @@ export class SymbolFlow {
     if (best === null) this.#fill(side, center, this.#target(side, center), null);
     else if (side === "BUY" ? best < thin : best > thin) this.#fill(side, center, this.#target(side, center), best);
     else if (book.levelCount(side) < this.#options.levelCount * 0.9) this.#extend(side, center);
-    for (let excess = book.levelCount(side) - this.#options.levelCount * 1.15; excess > 0; excess--) this.#dropLast(side);
+    for (let excess = book.levelCount(side) - this.#options.levelCount * 1.15; excess > 0; excess--)
+      this.#dropLast(side);
   }
 
   /** Where the best quote belongs, rounded away from the other side. */

@@ -92,7 +92,9 @@ export class Ledger {
     if (reduceLots > 0) {
       const all = reduceLots === Math.abs(before);
       const costPart = all ? position.costE12 : (position.costE12 * BigInt(reduceLots)) / BigInt(Math.abs(before));
-      const isolatedPart = all ? position.isolatedE12 : (position.isolatedE12 * BigInt(reduceLots)) / BigInt(Math.abs(before));
+      const isolatedPart = all
+        ? position.isolatedE12
+        : (position.isolatedE12 * BigInt(reduceLots)) / BigInt(Math.abs(before));
       realized = -BigInt(sign) * notionalE12(instrument, priceTicks, reduceLots) - costPart;
       position.costE12 -= costPart;
       position.isolatedE12 -= isolatedPart;
@@ -147,7 +149,13 @@ export class Ledger {
     this.#houseCostE12 += BigInt(sign) * notionalE12(this.instrument(symbol), priceTicks, qtyLots);
   }
 
-  setPosition(account: AccountState, symbol: string, side: SimPositionSide, qtyLots: number, entryTicks: number): PositionState {
+  setPosition(
+    account: AccountState,
+    symbol: string,
+    side: SimPositionSide,
+    qtyLots: number,
+    entryTicks: number,
+  ): PositionState {
     const position = this.position(account, symbol, side);
     const cost = notionalE12(this.instrument(symbol), entryTicks, qtyLots);
     this.#houseLots.set(symbol, (this.#houseLots.get(symbol) ?? 0) - (qtyLots - position.qtyLots));
@@ -194,7 +202,16 @@ export class Ledger {
     const marginMode = this.marginMode(account, position.symbol);
     const { qtyLots } = position;
     if (qtyLots === 0) {
-      return { notionalE12: 0n, unrealizedE12: 0n, initialE12: 0n, maintenanceE12: 0n, entryPriceE12: 0n, liquidationPriceE12: null, leverage, marginMode };
+      return {
+        notionalE12: 0n,
+        unrealizedE12: 0n,
+        initialE12: 0n,
+        maintenanceE12: 0n,
+        entryPriceE12: 0n,
+        liquidationPriceE12: null,
+        leverage,
+        marginMode,
+      };
     }
     const value = valueAtE8(instrument, this.#deps.markE8(position.symbol), qtyLots);
     const notional = absBig(value);
@@ -273,7 +290,8 @@ export class Ledger {
   openInterestLots(symbol: string): number {
     let total = 0;
     for (const account of this.accounts.values()) {
-      for (const position of account.positions.values()) if (position.symbol === symbol) total += Math.abs(position.qtyLots);
+      for (const position of account.positions.values())
+        if (position.symbol === symbol) total += Math.abs(position.qtyLots);
     }
     return total;
   }
@@ -294,7 +312,8 @@ export class Ledger {
     for (const [key, entry] of openBySymbol) {
       const position = account.positions.get(key);
       const symbol = key.slice(0, key.lastIndexOf("|"));
-      const value = position === undefined ? 0n : valueAtE8(this.instrument(symbol), this.#deps.markE8(symbol), position.qtyLots);
+      const value =
+        position === undefined ? 0n : valueAtE8(this.instrument(symbol), this.#deps.markE8(symbol), position.qtyLots);
       const worst = maxBig(absBig(value + entry.bid), absBig(value - entry.ask));
       total += maxBig(0n, worst - absBig(value)) / BigInt(this.leverage(account, symbol));
     }
@@ -346,7 +365,9 @@ export class Ledger {
 
 export function bracketOf(instrument: SimInstrument, notional: bigint): SimBracket {
   const whole = Number(notional / 10n ** 12n);
-  const bracket = instrument.brackets.find((candidate) => whole < candidate.notionalCap) ?? instrument.brackets[instrument.brackets.length - 1];
+  const bracket =
+    instrument.brackets.find((candidate) => whole < candidate.notionalCap) ??
+    instrument.brackets[instrument.brackets.length - 1];
   if (bracket === undefined) throw new RangeError(`no brackets for ${instrument.symbol}`);
   return bracket;
 }

@@ -46,7 +46,9 @@ describe("matching", () => {
     expect(moneyText(exchange.margin("a").walletE12, 8)).toBe("999999.90000000");
     placed(exchange.place("a", limit("BUY", 1_001_000, 4)));
     const close = placed(exchange.place("b", market("SELL", 4, { reduceOnly: true })));
-    expect(close.fills.map((fill) => [fill.positionBeforeLots, fill.positionAfterLots, moneyText(fill.realizedE12, 4)])).toEqual([[10, 6, "0.4000"]]);
+    expect(
+      close.fills.map((fill) => [fill.positionBeforeLots, fill.positionAfterLots, moneyText(fill.realizedE12, 4)]),
+    ).toEqual([[10, 6, "0.4000"]]);
     expect(exchange.position("b", "BTCUSDT", "BOTH")).toMatchObject({ qtyLots: 6, costE12: 600n * 10n ** 12n });
   });
 
@@ -62,19 +64,34 @@ describe("matching", () => {
   it("treats a crossing post-only, an empty IOC and an unfillable FOK as the venue's policy says", () => {
     const clamping = twoUsers(CLAMPING);
     placed(clamping.place("a", limit("SELL", 1_000_000, 10)));
-    expect(clamping.place("b", limit("BUY", 1_000_000, 1, { timeInForce: "POST_ONLY" }))).toEqual({ ok: false, reason: "POST_ONLY" });
-    expect(clamping.place("b", limit("BUY", 999_999, 1, { timeInForce: "IOC" }))).toEqual({ ok: false, reason: "NO_LIQUIDITY" });
-    expect(clamping.place("b", limit("BUY", 1_000_000, 11, { timeInForce: "FOK" }))).toEqual({ ok: false, reason: "FOK" });
+    expect(clamping.place("b", limit("BUY", 1_000_000, 1, { timeInForce: "POST_ONLY" }))).toEqual({
+      ok: false,
+      reason: "POST_ONLY",
+    });
+    expect(clamping.place("b", limit("BUY", 999_999, 1, { timeInForce: "IOC" }))).toEqual({
+      ok: false,
+      reason: "NO_LIQUIDITY",
+    });
+    expect(clamping.place("b", limit("BUY", 1_000_000, 11, { timeInForce: "FOK" }))).toEqual({
+      ok: false,
+      reason: "FOK",
+    });
     const rejecting = twoUsers();
     placed(rejecting.place("a", limit("SELL", 1_000_000, 10)));
-    expect(placed(rejecting.place("b", limit("BUY", 1_000_000, 1, { timeInForce: "POST_ONLY" })))).toMatchObject({ status: "EXPIRED", filledLots: 0 });
+    expect(placed(rejecting.place("b", limit("BUY", 1_000_000, 1, { timeInForce: "POST_ONLY" })))).toMatchObject({
+      status: "EXPIRED",
+      filledLots: 0,
+    });
   });
 
   it("clamps or refuses a reduce-only order larger than the position, and refuses one without position", () => {
     for (const policies of [CLAMPING, REJECTING]) {
       const exchange = twoUsers(policies);
       exchange.setPosition("a", "BTCUSDT", "BOTH", 8, 1_000_000);
-      expect(exchange.place("b", market("SELL", 1, { reduceOnly: true }))).toEqual({ ok: false, reason: "REDUCE_ONLY" });
+      expect(exchange.place("b", market("SELL", 1, { reduceOnly: true }))).toEqual({
+        ok: false,
+        reason: "REDUCE_ONLY",
+      });
       expect(exchange.place("a", market("BUY", 1, { reduceOnly: true }))).toEqual({ ok: false, reason: "REDUCE_ONLY" });
       const excess = exchange.place("a", market("SELL", 9, { reduceOnly: true }));
       if (policies === REJECTING) expect(excess).toEqual({ ok: false, reason: "REDUCE_ONLY" });
@@ -109,7 +126,10 @@ describe("matching", () => {
     placed(exchange.place("a", market("SELL", 3, { positionSide: "SHORT" })));
     expect(exchange.position("a", "BTCUSDT", "LONG")?.qtyLots).toBe(5);
     expect(exchange.position("a", "BTCUSDT", "SHORT")?.qtyLots).toBe(-3);
-    expect(exchange.place("a", market("SELL", 6, { positionSide: "LONG" }))).toEqual({ ok: false, reason: "REDUCE_ONLY" });
+    expect(exchange.place("a", market("SELL", 6, { positionSide: "LONG" }))).toEqual({
+      ok: false,
+      reason: "REDUCE_ONLY",
+    });
     placed(exchange.place("a", market("SELL", 5, { positionSide: "LONG" })));
     expect(exchange.position("a", "BTCUSDT", "LONG")?.qtyLots).toBe(0);
   });
@@ -145,10 +165,33 @@ describe("matching", () => {
     };
     tradeAt(1_000_000);
     const base = { source: "LAST", activationTicks: null, callbackPpm: 0 } as const;
-    const stop = placed(exchange.place("a", market("SELL", 4, { reduceOnly: true, trigger: { kind: "STOP", triggerTicks: 990_000, ...base } })));
-    const gain = placed(exchange.place("a", limit("SELL", 1_012_000, 4, { reduceOnly: true, trigger: { kind: "TAKE_PROFIT", triggerTicks: 1_010_000, ...base } })));
-    const trailing = placed(exchange.place("a", market("SELL", 4, { reduceOnly: true, trigger: { ...base, kind: "TRAILING", triggerTicks: 0, callbackPpm: 10_000 } })));
-    expect(exchange.place("a", market("SELL", 1, { trigger: { kind: "STOP", triggerTicks: 1_000_001, ...base } }))).toEqual({ ok: false, reason: "WOULD_TRIGGER" });
+    const stop = placed(
+      exchange.place(
+        "a",
+        market("SELL", 4, { reduceOnly: true, trigger: { kind: "STOP", triggerTicks: 990_000, ...base } }),
+      ),
+    );
+    const gain = placed(
+      exchange.place(
+        "a",
+        limit("SELL", 1_012_000, 4, {
+          reduceOnly: true,
+          trigger: { kind: "TAKE_PROFIT", triggerTicks: 1_010_000, ...base },
+        }),
+      ),
+    );
+    const trailing = placed(
+      exchange.place(
+        "a",
+        market("SELL", 4, {
+          reduceOnly: true,
+          trigger: { ...base, kind: "TRAILING", triggerTicks: 0, callbackPpm: 10_000 },
+        }),
+      ),
+    );
+    expect(
+      exchange.place("a", market("SELL", 1, { trigger: { kind: "STOP", triggerTicks: 1_000_001, ...base } })),
+    ).toEqual({ ok: false, reason: "WOULD_TRIGGER" });
     expect([stop.triggered, gain.triggered, trailing.triggered]).toEqual([false, false, false]);
     tradeAt(1_010_000);
     expect(gain).toMatchObject({ triggered: true, status: "NEW" });
@@ -164,7 +207,13 @@ describe("matching", () => {
     exchange.setPosition("a", "BTCUSDT", "BOTH", 20, 1_000_000);
     placed(exchange.place("b", limit("SELL", 1_000_000, 1)));
     placed(exchange.place("b", limit("BUY", 1_000_000, 1)));
-    const trigger = { kind: "STOP", triggerTicks: 899_500, source: "LAST", activationTicks: null, callbackPpm: 0 } as const;
+    const trigger = {
+      kind: "STOP",
+      triggerTicks: 899_500,
+      source: "LAST",
+      activationTicks: null,
+      callbackPpm: 0,
+    } as const;
     const closeAll = placed(exchange.place("a", market("SELL", 0, { closePosition: true, trigger })));
     placed(exchange.place("b", market("SELL", 1)));
     expect(closeAll).toMatchObject({ status: "FILLED", filledLots: 20 });
@@ -188,7 +237,13 @@ describe("matching", () => {
 type Step =
   | { readonly kind: "place"; readonly user: number; readonly request: SimOrderRequest }
   | { readonly kind: "cancel"; readonly user: number; readonly pick: number }
-  | { readonly kind: "amend"; readonly user: number; readonly pick: number; readonly qtyLots: number; readonly priceTicks: number }
+  | {
+      readonly kind: "amend";
+      readonly user: number;
+      readonly pick: number;
+      readonly qtyLots: number;
+      readonly priceTicks: number;
+    }
   | { readonly kind: "house"; readonly side: "BUY" | "SELL"; readonly offset: number; readonly qtyLots: number };
 
 const USERS = ["u0", "u1", "u2"];
@@ -197,20 +252,59 @@ const price = fc.integer({ min: 999_950, max: 1_000_050 });
 const qty = fc.integer({ min: 1, max: 40 });
 
 const request: fc.Arbitrary<SimOrderRequest> = fc
-  .record({ side, price, qty, reduceOnly: fc.boolean(), isMarket: fc.boolean(), timeInForce: fc.constantFrom("GTC" as const, "GTC" as const, "IOC" as const, "FOK" as const, "POST_ONLY" as const) })
-  .map((draw) => limit(draw.side, draw.price, draw.qty, draw.isMarket ? { type: "MARKET", priceTicks: null, timeInForce: "IOC", reduceOnly: draw.reduceOnly } : { timeInForce: draw.timeInForce, reduceOnly: draw.reduceOnly }));
+  .record({
+    side,
+    price,
+    qty,
+    reduceOnly: fc.boolean(),
+    isMarket: fc.boolean(),
+    timeInForce: fc.constantFrom("GTC" as const, "GTC" as const, "IOC" as const, "FOK" as const, "POST_ONLY" as const),
+  })
+  .map((draw) =>
+    limit(
+      draw.side,
+      draw.price,
+      draw.qty,
+      draw.isMarket
+        ? { type: "MARKET", priceTicks: null, timeInForce: "IOC", reduceOnly: draw.reduceOnly }
+        : { timeInForce: draw.timeInForce, reduceOnly: draw.reduceOnly },
+    ),
+  );
 
 const user = fc.nat({ max: USERS.length - 1 });
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: fc.constant("place" as const), user, request }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("cancel" as const), user, pick: fc.nat() }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("amend" as const), user, pick: fc.nat(), qtyLots: qty, priceTicks: price }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("house" as const), side, offset: fc.integer({ min: 1, max: 60 }), qtyLots: fc.integer({ min: 0, max: 50 }) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("amend" as const),
+      user,
+      pick: fc.nat(),
+      qtyLots: qty,
+      priceTicks: price,
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("house" as const),
+      side,
+      offset: fc.integer({ min: 1, max: 60 }),
+      qtyLots: fc.integer({ min: 0, max: 50 }),
+    }),
+  },
 );
 
 function apply(exchange: SimExchange, action: Step): void {
   if (action.kind === "place") exchange.place(USERS[action.user] ?? "", action.request);
-  else if (action.kind === "house") exchange.setHouseLevel("BTCUSDT", action.side, 1_000_000 + (action.side === "BUY" ? -action.offset : action.offset), action.qtyLots);
+  else if (action.kind === "house")
+    exchange.setHouseLevel(
+      "BTCUSDT",
+      action.side,
+      1_000_000 + (action.side === "BUY" ? -action.offset : action.offset),
+      action.qtyLots,
+    );
   else {
     const open = exchange.openOrders(USERS[action.user] ?? "");
     const order = open[action.pick % Math.max(1, open.length)];
@@ -238,7 +332,8 @@ describe.each([
           onOrder: (order, event, fill) => {
             if (fill !== null) fills.push(fill);
             largest.set(order.orderId, Math.max(largest.get(order.orderId) ?? 0, order.requestedLots));
-            if (event === "CANCELED" || event === "EXPIRED" || order.status === "FILLED") ends.set(order.orderId, (ends.get(order.orderId) ?? 0) + 1);
+            if (event === "CANCELED" || event === "EXPIRED" || order.status === "FILLED")
+              ends.set(order.orderId, (ends.get(order.orderId) ?? 0) + 1);
           },
         });
         for (const action of steps) {
@@ -276,8 +371,15 @@ class NaiveBook {
   place(owner: string, takerSide: "BUY" | "SELL", limitPrice: number | null, lots: number, rests: boolean): void {
     let left = lots;
     while (left > 0) {
-      const makers = this.rows.filter((row) => row.side !== takerSide && (limitPrice === null || (takerSide === "BUY" ? row.price <= limitPrice : row.price >= limitPrice)));
-      makers.sort((one, two) => (takerSide === "BUY" ? one.price - two.price : two.price - one.price) || one.arrival - two.arrival);
+      const makers = this.rows.filter(
+        (row) =>
+          row.side !== takerSide &&
+          (limitPrice === null || (takerSide === "BUY" ? row.price <= limitPrice : row.price >= limitPrice)),
+      );
+      makers.sort(
+        (one, two) =>
+          (takerSide === "BUY" ? one.price - two.price : two.price - one.price) || one.arrival - two.arrival,
+      );
       const maker = makers[0];
       if (maker === undefined) break;
       const traded = Math.min(left, maker.lots);
@@ -286,18 +388,26 @@ class NaiveBook {
       left -= traded;
       if (maker.lots === 0) this.rows.splice(this.rows.indexOf(maker), 1);
     }
-    if (left > 0 && rests && limitPrice !== null) this.rows.push({ side: takerSide, price: limitPrice, lots: left, arrival: this.#arrival++, owner });
+    if (left > 0 && rests && limitPrice !== null)
+      this.rows.push({ side: takerSide, price: limitPrice, lots: left, arrival: this.#arrival++, owner });
   }
 
   levels(ofSide: "BUY" | "SELL"): [number, number][] {
     const totals = new Map<number, number>();
-    for (const row of this.rows) if (row.side === ofSide) totals.set(row.price, (totals.get(row.price) ?? 0) + row.lots);
+    for (const row of this.rows)
+      if (row.side === ofSide) totals.set(row.price, (totals.get(row.price) ?? 0) + row.lots);
     return [...totals].sort((one, two) => (ofSide === "BUY" ? two[0] - one[0] : one[0] - two[0]));
   }
 }
 
 describe("price-time priority", () => {
-  const order = fc.record({ user, side, price, qty, kind: fc.constantFrom("GTC" as const, "IOC" as const, "MARKET" as const) });
+  const order = fc.record({
+    user,
+    side,
+    price,
+    qty,
+    kind: fc.constantFrom("GTC" as const, "IOC" as const, "MARKET" as const),
+  });
 
   it("trades and rests exactly as the naive book, after any sequence; the history undoes to each state", () => {
     fc.assert(
@@ -306,14 +416,29 @@ describe("price-time priority", () => {
         for (const accountId of USERS) exchange.createAccount({ accountId, deposit: "100000000" });
         const naive = new NaiveBook();
         const trades: [number, number, string][] = [];
-        exchange.addListener({ onTrade: (trade) => trades.push([trade.priceTicks, trade.qtyLots, (trade.takerSide === "BUY" ? trade.sellerAccountId : trade.buyerAccountId) ?? ""]) });
+        exchange.addListener({
+          onTrade: (trade) =>
+            trades.push([
+              trade.priceTicks,
+              trade.qtyLots,
+              (trade.takerSide === "BUY" ? trade.sellerAccountId : trade.buyerAccountId) ?? "",
+            ]),
+        });
         const states: { seq: number; bids: [number, number][]; asks: [number, number][] }[] = [];
         for (const draw of orders) {
           const owner = USERS[draw.user] ?? "";
-          placed(exchange.place(owner, draw.kind === "MARKET" ? market(draw.side, draw.qty) : limit(draw.side, draw.price, draw.qty, { timeInForce: draw.kind })));
+          placed(
+            exchange.place(
+              owner,
+              draw.kind === "MARKET"
+                ? market(draw.side, draw.qty)
+                : limit(draw.side, draw.price, draw.qty, { timeInForce: draw.kind }),
+            ),
+          );
           naive.place(owner, draw.side, draw.kind === "MARKET" ? null : draw.price, draw.qty, draw.kind === "GTC");
           const book = exchange.book("BTCUSDT");
-          const pairs = (levels: typeof book.bids): [number, number][] => levels.map((level) => [level.priceTicks, level.qtyLots]);
+          const pairs = (levels: typeof book.bids): [number, number][] =>
+            levels.map((level) => [level.priceTicks, level.qtyLots]);
           expect(pairs(book.bids)).toEqual(naive.levels("BUY"));
           expect(pairs(book.asks)).toEqual(naive.levels("SELL"));
           states.push({ seq: book.seq, bids: pairs(book.bids), asks: pairs(book.asks) });

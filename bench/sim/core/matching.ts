@@ -37,7 +37,11 @@ export class Matching {
 
   /* ---------------------------------------------------------------- user orders */
 
-  place(account: AccountState, request: SimOrderRequest, origin: "USER" | "LIQUIDATION" | "ADL" = "USER"): SimResult<OrderState> {
+  place(
+    account: AccountState,
+    request: SimOrderRequest,
+    origin: "USER" | "LIQUIDATION" | "ADL" = "USER",
+  ): SimResult<OrderState> {
     const refusal = origin === "USER" ? checkOrder(this.#deps, account, request) : null;
     if (refusal !== null) return { ok: false, reason: refusal };
     const order = this.#create(account, request, origin);
@@ -60,10 +64,13 @@ export class Matching {
 
   amend(account: AccountState, orderId: number, qtyLots: number, priceTicks: number): SimResult<OrderState> {
     const order = account.openOrders.get(orderId);
-    if (order === undefined || order.type !== "LIMIT" || order.resting === null) return { ok: false, reason: "NOT_FOUND" };
+    if (order === undefined || order.type !== "LIMIT" || order.resting === null)
+      return { ok: false, reason: "NOT_FOUND" };
     const state = this.#state(order.symbol);
-    if (!Number.isSafeInteger(qtyLots) || qtyLots <= 0 || qtyLots % state.instrument.qtyStepLots !== 0) return { ok: false, reason: "BAD_QTY" };
-    if (!Number.isSafeInteger(priceTicks) || priceTicks <= 0 || !isOnGrid(state.instrument, priceTicks)) return { ok: false, reason: "BAD_PRICE" };
+    if (!Number.isSafeInteger(qtyLots) || qtyLots <= 0 || qtyLots % state.instrument.qtyStepLots !== 0)
+      return { ok: false, reason: "BAD_QTY" };
+    if (!Number.isSafeInteger(priceTicks) || priceTicks <= 0 || !isOnGrid(state.instrument, priceTicks))
+      return { ok: false, reason: "BAD_PRICE" };
     if (order.priceTicks === priceTicks && order.requestedLots === qtyLots) return { ok: false, reason: "NO_CHANGE" };
     if (mustReduce(account, order) && this.#deps.policies.reduceOnlyExcess === "reject") {
       const reducible = this.#deps.ledger.reducibleLots(account, order.symbol, order.side, order.positionSide);
@@ -121,7 +128,8 @@ export class Matching {
   /** Ends reduce-only orders without a position and fires triggers, until nothing more happens. */
   settle(): void {
     for (let round = 0; round < TRIGGER_ROUNDS_MAX; round++) {
-      for (let item = this.#touched.pop(); item !== undefined; item = this.#touched.pop()) this.#sweepReduceOnly(item.account, item.symbol);
+      for (let item = this.#touched.pop(); item !== undefined; item = this.#touched.pop())
+        this.#sweepReduceOnly(item.account, item.symbol);
       if (!this.#fireTriggers() && this.#touched.length === 0) return;
     }
   }
@@ -179,7 +187,8 @@ export class Matching {
     if (order.type === "LIMIT" && order.timeInForce === "POST_ONLY" && state.book.takeable(order.side, limit, 1) > 0) {
       return this.#end(order, "EXPIRED", "POST_ONLY");
     }
-    if (order.timeInForce === "FOK" && state.book.takeable(order.side, limit, wanted) < wanted) return this.#end(order, "EXPIRED", "FOK");
+    if (order.timeInForce === "FOK" && state.book.takeable(order.side, limit, wanted) < wanted)
+      return this.#end(order, "EXPIRED", "FOK");
     const left = this.#match(state, { order, side: order.side, limitTicks: limit }, wanted);
     if (left === 0 || !order.account.openOrders.has(order.orderId)) return;
     if (order.type === "MARKET") return this.#end(order, "EXPIRED", limit === null ? "IOC" : "BAND");
@@ -197,7 +206,11 @@ export class Matching {
     while (left > 0) {
       const maker = book.front(makerSide);
       if (maker === null) break;
-      if (taker.limitTicks !== null && (taker.side === "BUY" ? maker.priceTicks > taker.limitTicks : maker.priceTicks < taker.limitTicks)) break;
+      if (
+        taker.limitTicks !== null &&
+        (taker.side === "BUY" ? maker.priceTicks > taker.limitTicks : maker.priceTicks < taker.limitTicks)
+      )
+        break;
       if (maker.owner === null && quoting) {
         book.remove(maker);
         continue;
@@ -226,7 +239,15 @@ export class Matching {
     return true;
   }
 
-  #trade(state: SymbolState, taker: Taker, maker: OrderState | null, priceTicks: number, qtyLots: number, takerId: number, takeFromBook: () => void): void {
+  #trade(
+    state: SymbolState,
+    taker: Taker,
+    maker: OrderState | null,
+    priceTicks: number,
+    qtyLots: number,
+    takerId: number,
+    takeFromBook: () => void,
+  ): void {
     const { ledger, listeners } = this.#deps;
     const tradeId = state.tape.nextTradeId();
     const { symbol } = state.instrument;
@@ -333,7 +354,8 @@ export class Matching {
       if (account.openOrders.has(order.orderId)) continue;
       account.orders.delete(order.orderId);
       this.orders.delete(order.orderId);
-      if (order.clientId !== null && account.byClientId.get(order.clientId) === order) account.byClientId.delete(order.clientId);
+      if (order.clientId !== null && account.byClientId.get(order.clientId) === order)
+        account.byClientId.delete(order.clientId);
       return;
     }
   }

@@ -89,7 +89,9 @@ export class OrderBook {
 
   best(side: SimSide): SimLevel | null {
     const level = this.#side(side).best();
-    return level === null ? null : { priceTicks: level.priceTicks, qtyLots: level.lots, orderCount: level.orders.length };
+    return level === null
+      ? null
+      : { priceTicks: level.priceTicks, qtyLots: level.lots, orderCount: level.orders.length };
   }
 
   bestPrice(side: SimSide): number | null {
@@ -156,7 +158,13 @@ export class OrderBook {
   }
 
   snapshot(depth: number): SimBookSnapshot {
-    return { symbol: this.symbol, seq: this.#seq, tsMs: this.#tsMs, bids: top(this.#bids, depth), asks: top(this.#asks, depth) };
+    return {
+      symbol: this.symbol,
+      seq: this.#seq,
+      tsMs: this.#tsMs,
+      bids: top(this.#bids, depth),
+      asks: top(this.#asks, depth),
+    };
   }
 
   trueSnapshot(seq: number, depth: number): SimBookSnapshot | null {
@@ -164,7 +172,13 @@ export class OrderBook {
     const asks = levelMap(this.#asks);
     const reached = this.history.undoTo(seq, bids, asks);
     if (reached === null) return null;
-    return { symbol: this.symbol, seq: reached.seq, tsMs: reached.tsMs, bids: sorted(bids, -1, depth), asks: sorted(asks, 1, depth) };
+    return {
+      symbol: this.symbol,
+      seq: reached.seq,
+      tsMs: reached.tsMs,
+      bids: sorted(bids, -1, depth),
+      asks: sorted(asks, 1, depth),
+    };
   }
 
   #side(side: SimSide): BookSide {
@@ -190,14 +204,16 @@ function top(side: BookSide, depth: number): SimLevel[] {
   const levels: SimLevel[] = [];
   for (let index = side.prices.length - 1; index >= 0 && levels.length < depth; index--) {
     const level = side.levels.get(side.prices[index] ?? 0);
-    if (level !== undefined) levels.push({ priceTicks: level.priceTicks, qtyLots: level.lots, orderCount: level.orders.length });
+    if (level !== undefined)
+      levels.push({ priceTicks: level.priceTicks, qtyLots: level.lots, orderCount: level.orders.length });
   }
   return levels;
 }
 
 function levelMap(side: BookSide): LevelMap {
   const map: LevelMap = new Map();
-  for (const level of side.levels.values()) map.set(level.priceTicks, { qtyLots: level.lots, orderCount: level.orders.length });
+  for (const level of side.levels.values())
+    map.set(level.priceTicks, { qtyLots: level.lots, orderCount: level.orders.length });
   return map;
 }
 

@@ -18,7 +18,13 @@ export function checkOrder(deps: MatchingDeps, account: AccountState, request: S
   if (!Number.isSafeInteger(qtyLots) || qtyLots < 0 || qtyLots % instrument.qtyStepLots !== 0) return "BAD_QTY";
   if (qtyLots === 0 && !(request.closePosition && trigger !== null)) return "BAD_QTY";
   if (request.type === "LIMIT") {
-    if (priceTicks === null || !Number.isSafeInteger(priceTicks) || priceTicks <= 0 || !isOnGrid(instrument, priceTicks)) return "BAD_PRICE";
+    if (
+      priceTicks === null ||
+      !Number.isSafeInteger(priceTicks) ||
+      priceTicks <= 0 ||
+      !isOnGrid(instrument, priceTicks)
+    )
+      return "BAD_PRICE";
   }
   if (account.hedgeMode !== (request.positionSide !== "BOTH")) return "POSITION_SIDE";
   if (request.clientId !== null && policies.clientIdReuse === "whenClosed") {
@@ -27,7 +33,10 @@ export function checkOrder(deps: MatchingDeps, account: AccountState, request: S
   }
   if (account.openOrders.size >= OPEN_ORDERS_MAX) return "TOO_MANY_ORDERS";
   if (trigger !== null) {
-    const fires = policies.triggerAlreadyMet === "reject" && trigger.kind !== "TRAILING" && triggerMet(state, request.side, trigger, deps.markE8(request.symbol));
+    const fires =
+      policies.triggerAlreadyMet === "reject" &&
+      trigger.kind !== "TRAILING" &&
+      triggerMet(state, request.side, trigger, deps.markE8(request.symbol));
     return fires ? "WOULD_TRIGGER" : null;
   }
   const reducible = deps.ledger.reducibleLots(account, request.symbol, request.side, request.positionSide);
@@ -42,15 +51,24 @@ export function checkOrder(deps: MatchingDeps, account: AccountState, request: S
 }
 
 /** Can the free margin carry the part that opens or enlarges a position? */
-export function checkMargin(deps: MatchingDeps, account: AccountState, state: SymbolState, request: { priceTicks: number | null; side: SimSide; symbol: string }, openLots: number): SimRefusal | null {
+export function checkMargin(
+  deps: MatchingDeps,
+  account: AccountState,
+  state: SymbolState,
+  request: { priceTicks: number | null; side: SimSide; symbol: string },
+  openLots: number,
+): SimRefusal | null {
   if (openLots === 0) return null;
   const { ledger } = deps;
   const { instrument } = state;
   const markNotional = absBig(valueAtE8(instrument, deps.markE8(instrument.symbol), openLots));
-  const limitNotional = request.priceTicks === null ? markNotional : notionalE12(instrument, request.priceTicks, openLots);
+  const limitNotional =
+    request.priceTicks === null ? markNotional : notionalE12(instrument, request.priceTicks, openLots);
   // A buy above the mark fills at the limit at worst; a sell below it still needs margin for the mark.
   const notional = limitNotional > markNotional && request.side === "BUY" ? limitNotional : markNotional;
-  const needed = notional / BigInt(ledger.leverage(account, instrument.symbol)) + feeE12(notional, Math.max(0, account.takerFeeMilliBps));
+  const needed =
+    notional / BigInt(ledger.leverage(account, instrument.symbol)) +
+    feeE12(notional, Math.max(0, account.takerFeeMilliBps));
   return needed > ledger.margin(account).availableE12 ? "MARGIN" : null;
 }
 
@@ -58,21 +76,32 @@ function checkLiquidity(deps: MatchingDeps, state: SymbolState, request: SimOrde
   const { policies } = deps;
   const { book } = state;
   if (request.type === "LIMIT" && request.timeInForce === "POST_ONLY") {
-    return policies.postOnlyCross === "reject" && book.takeable(request.side, request.priceTicks, 1) > 0 ? "POST_ONLY" : null;
+    return policies.postOnlyCross === "reject" && book.takeable(request.side, request.priceTicks, 1) > 0
+      ? "POST_ONLY"
+      : null;
   }
   if (policies.iocNoMatch !== "reject") return null;
   const immediate = request.type === "MARKET" || request.timeInForce === "IOC";
   if (immediate && book.takeable(request.side, request.priceTicks, 1) === 0) return "NO_LIQUIDITY";
-  if (request.timeInForce === "FOK" && book.takeable(request.side, request.priceTicks, request.qtyLots) < request.qtyLots) return "FOK";
+  if (
+    request.timeInForce === "FOK" &&
+    book.takeable(request.side, request.priceTicks, request.qtyLots) < request.qtyLots
+  )
+    return "FOK";
   return null;
 }
 
 /** Reduce-only by flag, or by being the closing side of a hedge-mode position (which cannot flip). */
 export function mustReduce(
   account: { readonly hedgeMode: boolean },
-  order: { readonly reduceOnly: boolean; readonly closePosition: boolean; readonly positionSide: SimPositionSide; readonly side: SimSide },
+  order: {
+    readonly reduceOnly: boolean;
+    readonly closePosition: boolean;
+    readonly positionSide: SimPositionSide;
+    readonly side: SimSide;
+  },
 ): boolean {
   if (order.reduceOnly || order.closePosition) return true;
   if (!account.hedgeMode || order.positionSide === "BOTH") return false;
-  return (order.positionSide === "LONG") !== (sideSign(order.side) > 0);
+  return (order.positionSide === "LONG") !== sideSign(order.side) > 0;
 }

@@ -20,7 +20,10 @@ async function file(lines: readonly (readonly [number, unknown])[]): Promise<str
   return join(folder, "market.raw.gz");
 }
 
-const diff = (b: unknown[], a: unknown[]): unknown => ({ stream: "btcusdt@depth", data: { e: "depthUpdate", s: "BTCUSDT", b, a } });
+const diff = (b: unknown[], a: unknown[]): unknown => ({
+  stream: "btcusdt@depth",
+  data: { e: "depthUpdate", s: "BTCUSDT", b, a },
+});
 
 describe("recorded market", () => {
   it("plays snapshot and changes at the recorded pace, and users trade against the levels", async () => {
@@ -37,7 +40,9 @@ describe("recorded market", () => {
     expect(recorded.eventCount).toBe(3);
     expect(recorded.skippedCount).toBe(1);
     recorded.play(exchange);
-    expect(exchange.book("BTCUSDT").bids.map((level) => [level.priceTicks, level.qtyLots])).toEqual([[1_000_000, 1000]]);
+    expect(exchange.book("BTCUSDT").bids.map((level) => [level.priceTicks, level.qtyLots])).toEqual([
+      [1_000_000, 1000],
+    ]);
     clock.advance(50);
     expect(exchange.bestBid("BTCUSDT")?.priceTicks).toBe(1_000_001);
     const bought = exchange.place("a", limit("BUY", 1_000_005, 500));

@@ -56,7 +56,10 @@ export async function loadRecordedMarket(options: RecordedOptions): Promise<Reco
   const { path } = options;
   const instruments = new Map(options.instruments.map((instrument) => [instrument.symbol, instrument]));
   const file = createReadStream(path);
-  const lines = createInterface({ input: path.endsWith(".gz") ? file.pipe(createGunzip()) : file, crlfDelay: Number.POSITIVE_INFINITY });
+  const lines = createInterface({
+    input: path.endsWith(".gz") ? file.pipe(createGunzip()) : file,
+    crlfDelay: Number.POSITIVE_INFINITY,
+  });
   const events: RecordedEvent[] = [];
   let skippedCount = 0;
   let lastSymbol: string | null = null;
@@ -74,7 +77,12 @@ export async function loadRecordedMarket(options: RecordedOptions): Promise<Reco
     if (instrument === undefined) continue;
     const read = levelsOf(instrument, frame);
     skippedCount += read.skipped;
-    events.push({ atMs: Number(BigInt(line.slice(0, blank)) / 1_000_000n), symbol: instrument.symbol, replace: frame.lastUpdateId !== undefined, levels: read.levels });
+    events.push({
+      atMs: Number(BigInt(line.slice(0, blank)) / 1_000_000n),
+      symbol: instrument.symbol,
+      replace: frame.lastUpdateId !== undefined,
+      levels: read.levels,
+    });
   }
   // The collector writes the snapshot where it arrived; what it replaces was never a whole book.
   const first = events.findIndex((event) => event.replace);
@@ -93,7 +101,12 @@ class Player implements RecordedMarket {
   #next = 0;
   #timer: TimerHandle | null = null;
 
-  constructor(instruments: ReadonlyMap<string, SimInstrument>, events: readonly RecordedEvent[], skippedCount: number, speed: number) {
+  constructor(
+    instruments: ReadonlyMap<string, SimInstrument>,
+    events: readonly RecordedEvent[],
+    skippedCount: number,
+    speed: number,
+  ) {
     this.#instruments = instruments;
     this.#events = events;
     this.skippedCount = skippedCount;
@@ -101,8 +114,12 @@ class Player implements RecordedMarket {
     for (const event of events) {
       const instrument = instruments.get(event.symbol);
       if (instrument === undefined || this.#middles.has(instrument.base)) continue;
-      const bids = event.levels.filter((level) => level.side === "BUY" && level.qtyLots > 0).map((level) => level.priceTicks);
-      const asks = event.levels.filter((level) => level.side === "SELL" && level.qtyLots > 0).map((level) => level.priceTicks);
+      const bids = event.levels
+        .filter((level) => level.side === "BUY" && level.qtyLots > 0)
+        .map((level) => level.priceTicks);
+      const asks = event.levels
+        .filter((level) => level.side === "SELL" && level.qtyLots > 0)
+        .map((level) => level.priceTicks);
       if (bids.length > 0 && asks.length > 0) this.#setMiddle(instrument, Math.max(...bids), Math.min(...asks));
     }
     this.priceSource = {
@@ -126,7 +143,10 @@ class Player implements RecordedMarket {
   }
 
   #setMiddle(instrument: SimInstrument, bidTicks: number, askTicks: number): void {
-    this.#middles.set(instrument.base, (bidTicks + askTicks) / 2 / 10 ** instrument.priceDecimals / instrument.contractSize);
+    this.#middles.set(
+      instrument.base,
+      (bidTicks + askTicks) / 2 / 10 ** instrument.priceDecimals / instrument.contractSize,
+    );
   }
 
   #play(): void {
@@ -134,12 +154,19 @@ class Player implements RecordedMarket {
     const now = this.#events[this.#next];
     if (now === undefined || exchange === null) return;
     // Everything of one recorded millisecond is one moment.
-    for (let event: RecordedEvent | undefined = now; event !== undefined && event.atMs <= now.atMs; event = this.#events[this.#next]) {
+    for (
+      let event: RecordedEvent | undefined = now;
+      event !== undefined && event.atMs <= now.atMs;
+      event = this.#events[this.#next]
+    ) {
       this.#apply(exchange, event);
       this.#next++;
     }
     const following = this.#events[this.#next];
-    this.#timer = following === undefined ? null : exchange.clock.setTimer(() => this.#play(), (following.atMs - now.atMs) / this.#speed);
+    this.#timer =
+      following === undefined
+        ? null
+        : exchange.clock.setTimer(() => this.#play(), (following.atMs - now.atMs) / this.#speed);
   }
 
   #apply(exchange: SimExchange, event: RecordedEvent): void {
@@ -147,16 +174,21 @@ class Player implements RecordedMarket {
     if (event.replace) {
       const kept = new Set(event.levels.map((level) => `${level.side}${level.priceTicks}`));
       const book = exchange.book(symbol);
-      for (const level of book.bids) if (!kept.has(`BUY${level.priceTicks}`)) exchange.setHouseLevel(symbol, "BUY", level.priceTicks, 0);
-      for (const level of book.asks) if (!kept.has(`SELL${level.priceTicks}`)) exchange.setHouseLevel(symbol, "SELL", level.priceTicks, 0);
+      for (const level of book.bids)
+        if (!kept.has(`BUY${level.priceTicks}`)) exchange.setHouseLevel(symbol, "BUY", level.priceTicks, 0);
+      for (const level of book.asks)
+        if (!kept.has(`SELL${level.priceTicks}`)) exchange.setHouseLevel(symbol, "SELL", level.priceTicks, 0);
     }
     // Removals first: a level that moved over the spread must not meet its own past.
-    for (const level of event.levels) if (level.qtyLots === 0) exchange.setHouseLevel(symbol, level.side, level.priceTicks, 0);
-    for (const level of event.levels) if (level.qtyLots > 0) exchange.setHouseLevel(symbol, level.side, level.priceTicks, level.qtyLots);
+    for (const level of event.levels)
+      if (level.qtyLots === 0) exchange.setHouseLevel(symbol, level.side, level.priceTicks, 0);
+    for (const level of event.levels)
+      if (level.qtyLots > 0) exchange.setHouseLevel(symbol, level.side, level.priceTicks, level.qtyLots);
     const instrument = this.#instruments.get(symbol);
     const bid = exchange.bestBid(symbol);
     const ask = exchange.bestAsk(symbol);
-    if (instrument !== undefined && bid !== null && ask !== null) this.#setMiddle(instrument, bid.priceTicks, ask.priceTicks);
+    if (instrument !== undefined && bid !== null && ask !== null)
+      this.#setMiddle(instrument, bid.priceTicks, ask.priceTicks);
   }
 }
 

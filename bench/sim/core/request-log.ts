@@ -74,10 +74,16 @@ function toRecord(entry: Entry, exchange: SimExchange): SimRequestRecord {
   };
 }
 
-function fillsOf(order: SimOrder | null, exchange: SimExchange): Pick<SimRequestRecord, "filledQty" | "averagePrice" | "fills"> {
+function fillsOf(
+  order: SimOrder | null,
+  exchange: SimExchange,
+): Pick<SimRequestRecord, "filledQty" | "averagePrice" | "fills"> {
   const instrument = order === null ? undefined : exchange.instruments.get(order.symbol);
   if (order === null || instrument === undefined) return { filledQty: null, averagePrice: null, fills: [] };
-  const average = order.filledLots === 0 ? null : (order.filledNotionalE12 * pow10(instrument.qtyDecimals)) / BigInt(order.filledLots);
+  const average =
+    order.filledLots === 0
+      ? null
+      : (order.filledNotionalE12 * pow10(instrument.qtyDecimals)) / BigInt(order.filledLots);
   return {
     filledQty: qtyText(instrument, order.filledLots),
     averagePrice: average === null ? null : moneyText(average, 8),

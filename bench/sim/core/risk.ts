@@ -33,13 +33,16 @@ export function liquidate(deps: RiskDeps): number {
       }
     }
     const margin = deps.ledger.margin(account);
-    const cross = open.filter((position) => position.qtyLots !== 0 && deps.ledger.marginMode(account, position.symbol) === "cross");
+    const cross = open.filter(
+      (position) => position.qtyLots !== 0 && deps.ledger.marginMode(account, position.symbol) === "cross",
+    );
     if (cross.length === 0 || margin.crossWalletE12 + margin.crossUnrealizedE12 >= margin.crossMaintenanceE12) continue;
     for (const position of cross) {
       sell(deps, account, position);
       count++;
     }
-    if (account.walletE12 < 0n && cross.every((position) => position.qtyLots === 0)) cover(deps, account, -account.walletE12);
+    if (account.walletE12 < 0n && cross.every((position) => position.qtyLots === 0))
+      cover(deps, account, -account.walletE12);
   }
   return count;
 }

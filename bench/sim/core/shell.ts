@@ -34,7 +34,12 @@ export async function startShell(options: ShellOptions): Promise<SimShell> {
 class Shell implements SimShell {
   readonly #options: ShellOptions;
   readonly #server: Server;
-  readonly #upgrader = new WebSocketServer({ noServer: true, maxPayload: FRAME_BYTES_MAX, perMessageDeflate: false, autoPong: false });
+  readonly #upgrader = new WebSocketServer({
+    noServer: true,
+    maxPayload: FRAME_BYTES_MAX,
+    perMessageDeflate: false,
+    autoPong: false,
+  });
   readonly #sockets = new Set<SocketEnd>();
   readonly stats = { httpCount: 0, frameCount: 0, frameBytes: 0, socketCount: 0 };
   #nextSocketId = 1;
@@ -42,7 +47,9 @@ class Shell implements SimShell {
 
   constructor(options: ShellOptions) {
     this.#options = options;
-    this.#server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => this.#onRequest(request, response));
+    this.#server = createServer({ keepAliveTimeout: 75_000 }, (request, response) =>
+      this.#onRequest(request, response),
+    );
     this.#server.on("upgrade", (request, socket, head) => this.#onUpgrade(request, socket, head));
     // A client that cuts in the middle of a request is its own business.
     this.#server.on("clientError", (_error, socket) => socket.destroy());
@@ -102,7 +109,11 @@ class Shell implements SimShell {
       this.#answer(whole, response).catch((error: unknown) => {
         // A bug of the room: answer like a venue whose backend failed, and make it visible.
         process.emitWarning(error instanceof Error ? error : String(error));
-        this.#write(response, { status: 500, body: "<html><body>500 Internal Server Error</body></html>", contentType: "text/html" });
+        this.#write(response, {
+          status: 500,
+          body: "<html><body>500 Internal Server Error</body></html>",
+          contentType: "text/html",
+        });
       });
     });
   }

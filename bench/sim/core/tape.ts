@@ -29,7 +29,14 @@ export class CandleSeries {
   }
 
   /** Writes the past backward from `priceTicks`; trade ids descend from `firstTradeId`. */
-  backfill(random: Random, nowMs: number, priceTicks: number, lotsPerMinute: number, firstTradeId: number, instrument: SimInstrument): void {
+  backfill(
+    random: Random,
+    nowMs: number,
+    priceTicks: number,
+    lotsPerMinute: number,
+    firstTradeId: number,
+    instrument: SimInstrument,
+  ): void {
     let close = priceTicks;
     let tradeId = firstTradeId - 1;
     const past: Candle[] = [];
@@ -153,7 +160,10 @@ export class Tape {
     this.#firstTradeId = 1_000_000 + Math.floor(random.next() * 1_000_000);
     this.#tradeId = this.#firstTradeId;
     this.#lastTicks = priceTicks;
-    const lotsPerMinute = Math.max(1, Math.round((BACKFILL_MINUTE_NOTIONAL / priceTicks) * 10 ** (instrument.priceDecimals + instrument.qtyDecimals)));
+    const lotsPerMinute = Math.max(
+      1,
+      Math.round((BACKFILL_MINUTE_NOTIONAL / priceTicks) * 10 ** (instrument.priceDecimals + instrument.qtyDecimals)),
+    );
     this.last.backfill(random, nowMs, priceTicks, lotsPerMinute, this.#firstTradeId, instrument);
   }
 

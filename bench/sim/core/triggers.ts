@@ -11,7 +11,8 @@ export function watchTrigger(state: SymbolState, order: OrderState, markE8: numb
   const price = watchedTicks(state, trigger.source, markE8);
   if (order.extremeTicks === null) {
     const { activationTicks } = trigger;
-    const active = activationTicks === null || (order.side === "SELL" ? price >= activationTicks : price <= activationTicks);
+    const active =
+      activationTicks === null || (order.side === "SELL" ? price >= activationTicks : price <= activationTicks);
     if (!active) return false;
     order.extremeTicks = price;
   }

@@ -100,7 +100,9 @@ export type SimRefusal =
   | "HALTED"
   | "TOO_MANY_ORDERS";
 
-export type SimResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: SimRefusal };
+export type SimResult<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly reason: SimRefusal };
 
 export interface SimTrigger {
   readonly kind: SimTriggerKind;
@@ -349,7 +351,16 @@ export interface SimListener {
 }
 
 export type SimOrderEvent = "NEW" | "TRADE" | "CANCELED" | "EXPIRED" | "TRIGGERED" | "REJECTED" | "AMENDED";
-export type SimAccountCause = "ORDER" | "FUNDING_FEE" | "DEPOSIT" | "WITHDRAW" | "MARGIN_TRANSFER" | "ASSET_TRANSFER" | "ADJUSTMENT" | "INSURANCE_CLEAR" | "MARGIN_TYPE_CHANGE";
+export type SimAccountCause =
+  | "ORDER"
+  | "FUNDING_FEE"
+  | "DEPOSIT"
+  | "WITHDRAW"
+  | "MARGIN_TRANSFER"
+  | "ASSET_TRANSFER"
+  | "ADJUSTMENT"
+  | "INSURANCE_CLEAR"
+  | "MARGIN_TYPE_CHANGE";
 export type SimConfigChange =
   | { readonly kind: "leverage"; readonly symbol: string; readonly leverage: number }
   | { readonly kind: "marginMode"; readonly symbol: string; readonly mode: SimMarginMode }
@@ -437,7 +448,9 @@ export interface SimExchange {
   mark(symbol: string): SimMark;
   /** Built from trades; at most 1500 per interval, the running one last. Source `mark`/`index` give candles of those prices (volumes 0). */
   candles(symbol: string, intervalMs: number, source?: "last" | "mark" | "index"): readonly SimCandle[];
-  fundingHistory(symbol: string): readonly { readonly rateE8: number; readonly tsMs: number; readonly markE8: number }[];
+  fundingHistory(
+    symbol: string,
+  ): readonly { readonly rateE8: number; readonly tsMs: number; readonly markE8: number }[];
   /** Stops or resumes trading of a symbol (refusal HALTED). */
   setHalted(symbol: string, halted: boolean): void;
   /** Sets the house's whole quantity at one level (recordings as market; `flow: null`). Crossing user orders are matched first. */
@@ -465,7 +478,13 @@ export interface SimExchange {
   position(accountId: string, symbol: string, side: SimPositionSide): SimPosition | null;
   positionFigures(position: SimPosition): SimPositionFigures;
   /** Sets a starting position (tests, demo): signed lots at an entry price; replaces what was there. The house takes the other side. */
-  setPosition(accountId: string, symbol: string, side: SimPositionSide, qtyLots: number, entryTicks: number): SimPosition;
+  setPosition(
+    accountId: string,
+    symbol: string,
+    side: SimPositionSide,
+    qtyLots: number,
+    entryTicks: number,
+  ): SimPosition;
   leverage(accountId: string, symbol: string): number;
   marginMode(accountId: string, symbol: string): SimMarginMode;
   setLeverage(accountId: string, symbol: string, leverage: number): SimResult<number>;
@@ -525,19 +544,44 @@ export interface SimRequestRecord {
   readonly status: SimOrderStatus | null;
   readonly filledQty: string | null;
   readonly averagePrice: string | null;
-  readonly fills: readonly { readonly price: string; readonly qty: string; readonly fee: string; readonly maker: boolean; readonly tsMs: number }[];
+  readonly fills: readonly {
+    readonly price: string;
+    readonly qty: string;
+    readonly fee: string;
+    readonly maker: boolean;
+    readonly tsMs: number;
+  }[];
 }
 
 /** What a room writes down when a request arrives; it completes it with `executed` or `refused`. */
 export type SimRequestDraft = Pick<SimRequestRecord, "action" | "signer" | "accountId"> &
-  Partial<Pick<SimRequestRecord, "symbol" | "clientId" | "side" | "type" | "timeInForce" | "reduceOnly" | "positionSide" | "price" | "qty" | "nonce">>;
+  Partial<
+    Pick<
+      SimRequestRecord,
+      | "symbol"
+      | "clientId"
+      | "side"
+      | "type"
+      | "timeInForce"
+      | "reduceOnly"
+      | "positionSide"
+      | "price"
+      | "qty"
+      | "nonce"
+    >
+  >;
 
 export interface SimRequestLog {
   /** Returns the record's index. Keeps the newest 200 000. */
   received(draft: SimRequestDraft): number;
   executed(index: number, orderId: number | null): void;
   refused(index: number, code: string, text: string): void;
-  records(filter?: { readonly accountId?: string; readonly symbol?: string; readonly clientId?: string; readonly action?: string }): readonly SimRequestRecord[];
+  records(filter?: {
+    readonly accountId?: string;
+    readonly symbol?: string;
+    readonly clientId?: string;
+    readonly action?: string;
+  }): readonly SimRequestRecord[];
 }
 
 /* ------------------------------------------------------------------ faults */

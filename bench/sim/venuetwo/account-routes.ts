@@ -31,9 +31,21 @@ export function accountRoutes(): Readonly<Record<string, Route>> {
   const marginMoves: MarginMove[] = [];
   const multiAssets = new Set<string>();
   return {
-    "GET balance": { weight: 5, security: "signed", answer: ({ context, account }) => printBalances(context.exchange, account) },
-    "GET account": { weight: 5, security: "signed", answer: ({ context, account }) => printAccount(context.exchange, account, tradedRules(context), 0) },
-    "GET accountWithJoinMargin": { weight: 5, security: "signed", answer: ({ context, account }) => printAccount(context.exchange, account, tradedRules(context), 0) },
+    "GET balance": {
+      weight: 5,
+      security: "signed",
+      answer: ({ context, account }) => printBalances(context.exchange, account),
+    },
+    "GET account": {
+      weight: 5,
+      security: "signed",
+      answer: ({ context, account }) => printAccount(context.exchange, account, tradedRules(context), 0),
+    },
+    "GET accountWithJoinMargin": {
+      weight: 5,
+      security: "signed",
+      answer: ({ context, account }) => printAccount(context.exchange, account, tradedRules(context), 0),
+    },
     "GET positionRisk": { weight: 5, security: "signed", answer: positionRisk },
     "GET userTrades": { weight: 5, security: "signed", answer: userTrades },
     "GET income": { weight: 30, security: "signed", answer: income },
@@ -49,18 +61,37 @@ export function accountRoutes(): Readonly<Record<string, Route>> {
         const { symbol } = rulesOf(call.context.listing.rules, call.params);
         return marginMoves
           .filter((move) => move.accountId === call.account.accountId && move.symbol === symbol)
-          .map((move) => ({ amount: move.amount, asset: "USDT", symbol, time: move.tsMs, type: move.type, positionSide: move.positionSide }));
+          .map((move) => ({
+            amount: move.amount,
+            asset: "USDT",
+            symbol,
+            time: move.tsMs,
+            type: move.type,
+            positionSide: move.positionSide,
+          }));
       },
     },
-    "GET positionSide/dual": { weight: 30, security: "signed", answer: ({ account }) => ({ dualSidePosition: account.hedgeMode }) },
+    "GET positionSide/dual": {
+      weight: 30,
+      security: "signed",
+      answer: ({ account }) => ({ dualSidePosition: account.hedgeMode }),
+    },
     "POST positionSide/dual": { weight: 1, security: "trade", answer: setPositionMode },
-    "GET multiAssetsMargin": { weight: 30, security: "signed", answer: ({ account }) => ({ multiAssetsMargin: multiAssets.has(account.accountId) }) },
+    "GET multiAssetsMargin": {
+      weight: 30,
+      security: "signed",
+      answer: ({ account }) => ({ multiAssetsMargin: multiAssets.has(account.accountId) }),
+    },
     "POST multiAssetsMargin": { weight: 1, security: "trade", answer: (call) => setMultiAssets(call, multiAssets) },
     "GET adlQuantile": { weight: 5, security: "signed", answer: adlQuantile },
     "GET forceOrders": { weight: 20, security: "signed", answer: forceOrders },
     "GET remainingOpenableNotionalValue": { weight: 20, security: "signed", answer: remainingNotional },
     "POST asset/wallet/transfer": { weight: 5, security: "transfer", answer: (call) => transfer(call, transfers) },
-    "POST listenKey": { weight: 1, security: "key", answer: ({ context, account }) => ({ listenKey: context.listenKeys.open(account.accountId) }) },
+    "POST listenKey": {
+      weight: 1,
+      security: "key",
+      answer: ({ context, account }) => ({ listenKey: context.listenKeys.open(account.accountId) }),
+    },
     "PUT listenKey": {
       weight: 1,
       security: "key",
@@ -126,7 +157,11 @@ function income(call: SignedCall): unknown {
   const nowMs = context.exchange.nowMs();
   const startTime = params.integer("startTime") ?? nowMs - WEEK_MS;
   const endTime = params.integer("endTime") ?? nowMs;
-  const wanted = (row: SimIncome): boolean => (type === null || row.type === type) && (symbol === null || row.symbol === symbol) && row.tsMs >= startTime && row.tsMs <= endTime;
+  const wanted = (row: SimIncome): boolean =>
+    (type === null || row.type === type) &&
+    (symbol === null || row.symbol === symbol) &&
+    row.tsMs >= startTime &&
+    row.tsMs <= endTime;
   return context.exchange.income(account.accountId).filter(wanted).slice(0, limit).map(printIncome);
 }
 
@@ -149,7 +184,11 @@ function leverageBracket(call: SignedCall): unknown {
 function commissionRate(call: SignedCall): unknown {
   const { symbol } = rulesOf(call.context.listing.rules, call.params);
   const rate = (milliBps: number): string => (milliBps / 10_000_000).toFixed(6);
-  return { symbol, makerCommissionRate: rate(call.account.makerFeeMilliBps), takerCommissionRate: rate(call.account.takerFeeMilliBps) };
+  return {
+    symbol,
+    makerCommissionRate: rate(call.account.makerFeeMilliBps),
+    takerCommissionRate: rate(call.account.takerFeeMilliBps),
+  };
 }
 
 function setLeverage(call: SignedCall): unknown {
@@ -158,10 +197,22 @@ function setLeverage(call: SignedCall): unknown {
   const leverage = params.integer("leverage");
   if (leverage === null) throw refuseMandatory("leverage");
   if (leverage < 1 || leverage > LEVERAGE_MAX) throw refuse("leverage");
-  const index = context.log.received({ action: "leverage", signer: call.caller.signer, accountId: account.accountId, symbol: rules.symbol, qty: String(leverage), nonce: call.caller.nonce });
+  const index = context.log.received({
+    action: "leverage",
+    signer: call.caller.signer,
+    accountId: account.accountId,
+    symbol: rules.symbol,
+    qty: String(leverage),
+    nonce: call.caller.nonce,
+  });
   const done = context.exchange.setLeverage(account.accountId, rules.symbol, leverage);
   if (!done.ok) {
-    const refusal = done.reason === "HAS_POSITION" ? refuse("leverageIsolated") : done.reason === "MARGIN" ? refuse("minLeverageRatio") : refuse("leverage");
+    const refusal =
+      done.reason === "HAS_POSITION"
+        ? refuse("leverageIsolated")
+        : done.reason === "MARGIN"
+          ? refuse("minLeverageRatio")
+          : refuse("leverage");
     context.log.refused(index, String(refusal.code), refusal.message);
     throw refusal;
   }
@@ -175,7 +226,11 @@ function setMarginType(call: SignedCall, multiAssets: ReadonlySet<string>): unkn
   const type = params.required("marginType");
   if (type !== "ISOLATED" && type !== "CROSSED") throw refuseInvalid("marginType");
   if (type === "ISOLATED" && multiAssets.has(account.accountId)) throw refuse("multiAssetsIsolated");
-  const done = context.exchange.setMarginMode(account.accountId, rules.symbol, type === "ISOLATED" ? "isolated" : "cross");
+  const done = context.exchange.setMarginMode(
+    account.accountId,
+    rules.symbol,
+    type === "ISOLATED" ? "isolated" : "cross",
+  );
   if (!done.ok) throw modeRefusal(done.reason, "marginTypeSame", "marginTypeOrders", "marginTypePosition");
   return { code: 200, msg: "success" };
 }
@@ -201,7 +256,9 @@ function setMultiAssets(call: SignedCall, multiAssets: Set<string>): unknown {
   if (wanted === null) throw refuseMandatory("multiAssetsMargin");
   const { accountId } = call.account;
   if (multiAssets.has(accountId) === wanted) throw new VenuetwoRefusal(-4171, "No need to change Multi-Assets mode.");
-  const isolated = [...call.context.exchange.instruments.keys()].some((symbol) => call.context.exchange.marginMode(accountId, symbol) === "isolated");
+  const isolated = [...call.context.exchange.instruments.keys()].some(
+    (symbol) => call.context.exchange.marginMode(accountId, symbol) === "isolated",
+  );
   if (wanted && isolated) throw refuse("multiAssetsIsolated");
   if (wanted) multiAssets.add(accountId);
   else multiAssets.delete(accountId);
@@ -221,10 +278,25 @@ function moveMargin(call: SignedCall, moves: MarginMove[]): unknown {
   if (side !== "BOTH" && side !== "LONG" && side !== "SHORT") throw refuse("positionSideInvalid");
   if (context.exchange.marginMode(account.accountId, rules.symbol) !== "isolated") throw refuse("isolatedOnly");
   const amountE12 = amount * 10_000n;
-  const done = context.exchange.moveIsolatedMargin(account.accountId, rules.symbol, side, type === 1 ? amountE12 : -amountE12);
-  if (!done.ok) throw done.reason === "HAS_POSITION" ? refuse("noPositionForMargin") : refuse(type === 1 ? "crossBalance" : "isolatedBalance");
+  const done = context.exchange.moveIsolatedMargin(
+    account.accountId,
+    rules.symbol,
+    side,
+    type === 1 ? amountE12 : -amountE12,
+  );
+  if (!done.ok)
+    throw done.reason === "HAS_POSITION"
+      ? refuse("noPositionForMargin")
+      : refuse(type === 1 ? "crossBalance" : "isolatedBalance");
   if (moves.length >= TRANSFER_IDS_MAX) moves.shift();
-  moves.push({ symbol: rules.symbol, accountId: account.accountId, type, amount: moneyText(amountE12, 8), positionSide: side, tsMs: context.exchange.nowMs() });
+  moves.push({
+    symbol: rules.symbol,
+    accountId: account.accountId,
+    type,
+    amount: moneyText(amountE12, 8),
+    positionSide: side,
+    tsMs: context.exchange.nowMs(),
+  });
   return { amount: Number(amountText), code: 200, msg: "Successfully modify position margin.", type };
 }
 
@@ -232,11 +304,17 @@ function adlQuantile(call: SignedCall): unknown {
   const { exchange } = call.context;
   const rank = (symbol: string, side: SimPositionSide): number => {
     const position = exchange.position(call.account.accountId, symbol, side);
-    return position === null || position.qtyLots === 0 ? 0 : exchange.positionFigures(position).unrealizedE12 > 0n ? 2 : 1;
+    return position === null || position.qtyLots === 0
+      ? 0
+      : exchange.positionFigures(position).unrealizedE12 > 0n
+        ? 2
+        : 1;
   };
   const rows = chosenRules(call).map(({ symbol }) => ({
     symbol,
-    adlQuantile: call.account.hedgeMode ? { LONG: rank(symbol, "LONG"), SHORT: rank(symbol, "SHORT"), HEDGE: 0 } : { LONG: 0, SHORT: 0, BOTH: rank(symbol, "BOTH") },
+    adlQuantile: call.account.hedgeMode
+      ? { LONG: rank(symbol, "LONG"), SHORT: rank(symbol, "SHORT"), HEDGE: 0 }
+      : { LONG: 0, SHORT: 0, BOTH: rank(symbol, "BOTH") },
   }));
   return call.params.has("symbol") ? rows[0] : rows;
 }
@@ -248,7 +326,16 @@ function forceOrders(call: SignedCall): unknown {
     .allOrders(call.account.accountId)
     .filter((order) => order.origin !== "USER")
     .slice(-limit)
-    .map((order) => ({ orderId: order.orderId, symbol: order.symbol, status: order.status, clientOrderId: order.clientId, side: order.side, type: order.type, time: order.createdMs, updateTime: order.updatedMs }));
+    .map((order) => ({
+      orderId: order.orderId,
+      symbol: order.symbol,
+      status: order.status,
+      clientOrderId: order.clientId,
+      side: order.side,
+      type: order.type,
+      time: order.createdMs,
+      updateTime: order.updatedMs,
+    }));
 }
 
 function remainingNotional(call: SignedCall): unknown {
@@ -270,11 +357,22 @@ function transfer(call: SignedCall, memory: TransferMemory): unknown {
   if (params.required("asset") !== "USDT") throw new VenuetwoRefusal(-1108, "Bad asset.");
   const key = `${account.accountId}|${clientTranId}`;
   if (memory.used.has(key)) throw refuse("transferIdUsed");
-  const done = context.exchange.transferSpot(account.accountId, amount * 10_000n, kind === "SPOT_FUTURE" ? "toPerp" : "toSpot");
+  const done = context.exchange.transferSpot(
+    account.accountId,
+    amount * 10_000n,
+    kind === "SPOT_FUTURE" ? "toPerp" : "toSpot",
+  );
   if (!done.ok) throw refuse("balance");
   if (memory.used.size >= TRANSFER_IDS_MAX) memory.used.clear();
   memory.used.add(key);
-  const index = context.log.received({ action: "transfer", signer: call.caller.signer, accountId: account.accountId, qty: params.required("amount"), clientId: clientTranId, nonce: call.caller.nonce });
+  const index = context.log.received({
+    action: "transfer",
+    signer: call.caller.signer,
+    accountId: account.accountId,
+    qty: params.required("amount"),
+    clientId: clientTranId,
+    nonce: call.caller.nonce,
+  });
   context.log.executed(index, null);
   return new RawJson(`{"tranId":${transactionId(memory.nextId++)},"status":"SUCCESS"}`);
 }

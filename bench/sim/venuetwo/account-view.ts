@@ -1,7 +1,14 @@
 /** Balances, positions and the account as the venue prints them (formats of the captures in fact sheet 5.4). */
 import { createHash } from "node:crypto";
 import { maxBig, moneyText, qtyText, trimZeros } from "../core/fixed.js";
-import type { SimAccount, SimExchange, SimIncome, SimPosition, SimPositionFigures, SimPositionSide } from "../core/types.js";
+import type {
+  SimAccount,
+  SimExchange,
+  SimIncome,
+  SimPosition,
+  SimPositionFigures,
+  SimPositionSide,
+} from "../core/types.js";
 import type { VenuetwoRules } from "./listing.js";
 import { maxNotional } from "./order-rules.js";
 
@@ -31,11 +38,16 @@ export function printBalances(exchange: SimExchange, account: SimAccount): Recor
   ];
 }
 
-export function printPositions(exchange: SimExchange, account: SimAccount, listed: readonly VenuetwoRules[]): Record<string, unknown>[] {
+export function printPositions(
+  exchange: SimExchange,
+  account: SimAccount,
+  listed: readonly VenuetwoRules[],
+): Record<string, unknown>[] {
   return positionRows(exchange, account, listed).map(({ rules, side, position, figures }) => {
     const leverage = exchange.leverage(account.accountId, rules.symbol);
     const isolated = exchange.marginMode(account.accountId, rules.symbol) === "isolated";
-    const isolatedMargin = isolated && position !== null && figures !== null ? position.isolatedE12 + figures.unrealizedE12 : 0n;
+    const isolatedMargin =
+      isolated && position !== null && figures !== null ? position.isolatedE12 + figures.unrealizedE12 : 0n;
     return {
       symbol: rules.symbol,
       positionAmt: amountText(rules, position),
@@ -56,7 +68,12 @@ export function printPositions(exchange: SimExchange, account: SimAccount, liste
   });
 }
 
-export function printAccount(exchange: SimExchange, account: SimAccount, listed: readonly VenuetwoRules[], feeTier: number): Record<string, unknown> {
+export function printAccount(
+  exchange: SimExchange,
+  account: SimAccount,
+  listed: readonly VenuetwoRules[],
+  feeTier: number,
+): Record<string, unknown> {
   const margin = exchange.margin(account.accountId);
   const marginFields = {
     maintMargin: money(margin.maintenanceE12),
@@ -139,11 +156,24 @@ export function transactionId(id: number): string {
 }
 
 /** `a` of ACCOUNT_UPDATE. `bc`: balance change except profit and fee. */
-export function printAccountUpdate(exchange: SimExchange, account: SimAccount, reason: string, positions: readonly SimPosition[], balanceChangeE12: bigint): Record<string, unknown> {
+export function printAccountUpdate(
+  exchange: SimExchange,
+  account: SimAccount,
+  reason: string,
+  positions: readonly SimPosition[],
+  balanceChangeE12: bigint,
+): Record<string, unknown> {
   const margin = exchange.margin(account.accountId);
   return {
     m: reason,
-    B: [{ a: QUOTE, wb: money(margin.walletE12), cw: money(margin.crossWalletE12), bc: balanceChangeE12 === 0n ? "0" : money(balanceChangeE12) }],
+    B: [
+      {
+        a: QUOTE,
+        wb: money(margin.walletE12),
+        cw: money(margin.crossWalletE12),
+        bc: balanceChangeE12 === 0n ? "0" : money(balanceChangeE12),
+      },
+    ],
     P: positions.map((position) => {
       const instrument = exchange.instruments.get(position.symbol);
       const figures = exchange.positionFigures(position);
@@ -169,7 +199,12 @@ function positionRows(exchange: SimExchange, account: SimAccount, listed: readon
     .flatMap((rules) =>
       sides.map((side) => {
         const position = exchange.position(account.accountId, rules.symbol, side);
-        return { rules, side, position, figures: position === null || position.qtyLots === 0 ? null : exchange.positionFigures(position) };
+        return {
+          rules,
+          side,
+          position,
+          figures: position === null || position.qtyLots === 0 ? null : exchange.positionFigures(position),
+        };
       }),
     );
 }
@@ -199,5 +234,9 @@ function money(amountE12: bigint): string {
 }
 
 function accountAlias(accountId: string): string {
-  return createHash("sha256").update(accountId).digest("base64").replace(/[^A-Za-z]/g, "").slice(0, 16);
+  return createHash("sha256")
+    .update(accountId)
+    .digest("base64")
+    .replace(/[^A-Za-z]/g, "")
+    .slice(0, 16);
 }

@@ -27,7 +27,8 @@ export const AGENT_ROUTES: Readonly<Record<string, Route>> = {
   "GET builder": {
     weight: 1,
     security: "signed",
-    answer: ({ context, caller }) => (context.keys.builders.get(caller.user ?? "") ?? []).map((builder) => ({ userAddress: caller.user, ...builder })),
+    answer: ({ context, caller }) =>
+      (context.keys.builders.get(caller.user ?? "") ?? []).map((builder) => ({ userAddress: caller.user, ...builder })),
   },
   "POST approveBuilder": { weight: 1, security: "own", answer: approveBuilder },
   "POST approveAgent": { weight: 1, security: "own", answer: (call) => approveAgent(call, "ApproveAgent") },
@@ -39,7 +40,8 @@ export const AGENT_ROUTES: Readonly<Record<string, Route>> = {
 async function approveAgent(call: Call, primaryType: "ApproveAgent" | "UpdateAgent"): Promise<unknown> {
   const user = await call.context.auth.management(call.request, primaryType);
   const agentAddress = addressOf(call, "agentAddress");
-  if (primaryType === "UpdateAgent" && call.context.keys.agent(agentAddress) === null) throw new VenuetwoRefusal(-1000, "No agent found");
+  if (primaryType === "UpdateAgent" && call.context.keys.agent(agentAddress) === null)
+    throw new VenuetwoRefusal(-1000, "No agent found");
   approve(call, user, agentAddress);
   return SUCCESS;
 }
@@ -47,7 +49,8 @@ async function approveAgent(call: Call, primaryType: "ApproveAgent" | "UpdateAge
 async function deleteAgent(call: Call): Promise<unknown> {
   const user = await call.context.auth.management(call.request, "DelAgent");
   const agent = call.context.keys.agent(addressOf(call, "agentAddress"));
-  if (agent === null || agent.user !== user || agent.signer === user) throw new VenuetwoRefusal(-1000, "No agent found");
+  if (agent === null || agent.user !== user || agent.signer === user)
+    throw new VenuetwoRefusal(-1000, "No agent found");
   call.context.keys.revoke(agent.signer);
   return SUCCESS;
 }
@@ -57,7 +60,11 @@ async function approveBuilder(call: Call): Promise<unknown> {
   const user = await context.auth.management(call.request, "ApproveBuilder");
   if (!context.keys.knowsWallet(user)) throw new VenuetwoRefusal(-1000, "No account found");
   const builders = context.keys.builders.get(user) ?? [];
-  builders.push({ builderAddress: params.required("builder"), maxFeeRate: params.required("maxFeeRate"), builderName: params.text("builderName") ?? "" });
+  builders.push({
+    builderAddress: params.required("builder"),
+    maxFeeRate: params.required("maxFeeRate"),
+    builderName: params.text("builderName") ?? "",
+  });
   context.keys.builders.set(user, builders.slice(-10));
   return SUCCESS;
 }
@@ -65,7 +72,18 @@ async function approveBuilder(call: Call): Promise<unknown> {
 /** `Message` over a fixed list of fields, on the domain of the signature's chain. Unknown wallets get an account. */
 async function registerAgent(call: Call): Promise<unknown> {
   const { context, params } = call;
-  const names = ["user", "nonce", "agentName", "agentAddress", "expired", "signatureChainId", "canSpotTrade", "canPerpTrade", "canWithdraw", "ipWhitelist"];
+  const names = [
+    "user",
+    "nonce",
+    "agentName",
+    "agentAddress",
+    "expired",
+    "signatureChainId",
+    "canSpotTrade",
+    "canPerpTrade",
+    "canWithdraw",
+    "ipWhitelist",
+  ];
   const msg = names.map((name) => `${name}=${params.text(name) ?? ""}`).join("&");
   const user = params.required("user").toLowerCase();
   const signature = params.required("signature");

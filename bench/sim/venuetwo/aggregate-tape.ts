@@ -25,7 +25,12 @@ export class AggregateTape {
 
   add(trade: SimTrade): void {
     const last = this.rows[this.rows.length - 1];
-    if (last !== undefined && last.takerId === trade.takerId && last.priceTicks === trade.priceTicks && this.#pending[this.#pending.length - 1] === last) {
+    if (
+      last !== undefined &&
+      last.takerId === trade.takerId &&
+      last.priceTicks === trade.priceTicks &&
+      this.#pending[this.#pending.length - 1] === last
+    ) {
       last.qtyLots += trade.qtyLots;
       last.lastId = trade.tradeId;
       return;

@@ -68,7 +68,8 @@ export class Authenticator {
     const timestamp = params.integer("timestamp");
     if (timestamp === null) throw refuseMandatory("timestamp");
     const recvWindow = params.integer("recvWindow") ?? RECV_WINDOW_DEFAULT_MS;
-    if (recvWindow < 0 || recvWindow > RECV_WINDOW_MAX_MS) throw new VenuetwoRefusal(-1131, `recvWindow must be less than ${RECV_WINDOW_MAX_MS}`);
+    if (recvWindow < 0 || recvWindow > RECV_WINDOW_MAX_MS)
+      throw new VenuetwoRefusal(-1131, `recvWindow must be less than ${RECV_WINDOW_MAX_MS}`);
     const signature = params.required("signature");
     const payload = withoutSignature(request.query) + withoutSignature(request.body.toString("utf8"));
     const expected = createHmac("sha256", known.apiSecret).update(payload, "utf8").digest();
@@ -92,7 +93,14 @@ export class Authenticator {
     if (user !== null && user.toLowerCase() !== agent.user) throw new VenuetwoRefusal(-1000, "No agent found");
     if (agent.expiresMs <= this.#options.nowMs()) throw new VenuetwoRefusal(-1000, "Agent expired");
     this.checkNonce(signer, nonceText);
-    return { accountId: agent.accountId, signer, user: agent.user, nonce: nonceText, canTrade: agent.canPerpTrade, canTransfer: agent.canSpotTrade };
+    return {
+      accountId: agent.accountId,
+      signer,
+      user: agent.user,
+      nonce: nonceText,
+      canTrade: agent.canPerpTrade,
+      canTransfer: agent.canSpotTrade,
+    };
   }
 
   /** Window first, then the list of the newest 100. */
@@ -112,7 +120,12 @@ export class Authenticator {
     const hex = (signature.startsWith("0x") ? signature : `0x${signature}`) as Hex;
     for (const text of new Set([raw, decodeQuietly(raw)])) {
       const recovered = await recoverQuietly({
-        domain: { name: "AsterSignTransaction", version: "1", chainId: this.#options.chainId, verifyingContract: ZERO_ADDRESS },
+        domain: {
+          name: "AsterSignTransaction",
+          version: "1",
+          chainId: this.#options.chainId,
+          verifyingContract: ZERO_ADDRESS,
+        },
         types: { Message: [{ name: "msg", type: "string" }] },
         primaryType: "Message",
         message: { msg: text },
@@ -137,7 +150,9 @@ export class Authenticator {
     if (!/^(0x)?[0-9a-fA-F]{130}$/.test(signature) || !/^\d{1,19}$/.test(nonce)) throw refuse("signature");
     const hex = (signature.startsWith("0x") ? signature : `0x${signature}`) as Hex;
     const message = Object.fromEntries(entries.map(([name, value]) => [capital(name), typed(name, value)]));
-    const types = { [primaryType]: entries.map(([name, value]) => ({ name: capital(name), type: typeName(name, value) })) };
+    const types = {
+      [primaryType]: entries.map(([name, value]) => ({ name: capital(name), type: typeName(name, value) })),
+    };
     // The documented chain id is 56; a widespread library signs with the main one.
     for (const chainId of [MANAGEMENT_CHAIN_ID, this.#options.chainId]) {
       for (const variant of [types, { [primaryType]: orderAsDocumented(types[primaryType] ?? []) }]) {
@@ -190,7 +205,16 @@ function capital(name: string): string {
 }
 
 /** Addresses and texts stay text; `ipWhitelist` may look like a number and is one of the texts. */
-const ALWAYS_TEXT: ReadonlySet<string> = new Set(["agentName", "agentAddress", "ipWhitelist", "asterChain", "user", "builder", "builderName", "maxFeeRate"]);
+const ALWAYS_TEXT: ReadonlySet<string> = new Set([
+  "agentName",
+  "agentAddress",
+  "ipWhitelist",
+  "asterChain",
+  "user",
+  "builder",
+  "builderName",
+  "maxFeeRate",
+]);
 
 function typeName(name: string, value: string): string {
   if (ALWAYS_TEXT.has(name)) return "string";

@@ -126,5 +126,8 @@ export function refuseInvalid(parameter: string): VenuetwoRefusal {
 
 /** `minimum` as the venue prints it. */
 export function refuseNotional(minimum: string): VenuetwoRefusal {
-  return new VenuetwoRefusal(-4164, `Order's notional must be no smaller than ${minimum} (unless you choose reduce only)`);
+  return new VenuetwoRefusal(
+    -4164,
+    `Order's notional must be no smaller than ${minimum} (unless you choose reduce only)`,
+  );
 }

@@ -47,7 +47,10 @@ export class KeyRing {
   readonly builders = new Map<string, { builderAddress: string; maxFeeRate: string; builderName: string }[]>();
 
   /** Registers what the request names; without any key a pair is derived from the account's name. */
-  register(accountId: string, request: KeyRequest): { apiKey: string; apiSecret: string; wallet: string | null; agents: readonly string[] } {
+  register(
+    accountId: string,
+    request: KeyRequest,
+  ): { apiKey: string; apiSecret: string; wallet: string | null; agents: readonly string[] } {
     const apiKey = request.apiKey ?? derive(accountId, "key");
     const apiSecret = request.apiSecret ?? derive(accountId, "secret");
     this.#apiKeys.set(apiKey, { accountId, apiKey, apiSecret });
@@ -65,7 +68,18 @@ export class KeyRing {
     return { apiKey, apiSecret, wallet, agents: request.agents ?? [] };
   }
 
-  approve(user: string, signer: string, terms: { name: string; expiresMs: number; ipWhitelist?: string; canPerpTrade?: boolean; canSpotTrade?: boolean; canWithdraw?: boolean }): Agent | null {
+  approve(
+    user: string,
+    signer: string,
+    terms: {
+      name: string;
+      expiresMs: number;
+      ipWhitelist?: string;
+      canPerpTrade?: boolean;
+      canSpotTrade?: boolean;
+      canWithdraw?: boolean;
+    },
+  ): Agent | null {
     const accountId = this.#wallets.get(user);
     if (accountId === undefined) return null;
     const agent: Agent = {

@@ -82,8 +82,10 @@ export class RateLimits {
     }
     roll(entry.minute, MINUTE_MS, nowMs);
     roll(entry.tenSeconds, TEN_SECONDS_MS, nowMs);
-    if (entry.tenSeconds.count >= this.options.ordersPer10s) throw tooManyOrders(`${this.options.ordersPer10s} orders per 10 SECOND`);
-    if (entry.minute.count >= this.options.ordersPerMinute) throw tooManyOrders(`${this.options.ordersPerMinute} orders per MINUTE`);
+    if (entry.tenSeconds.count >= this.options.ordersPer10s)
+      throw tooManyOrders(`${this.options.ordersPer10s} orders per 10 SECOND`);
+    if (entry.minute.count >= this.options.ordersPerMinute)
+      throw tooManyOrders(`${this.options.ordersPerMinute} orders per MINUTE`);
     return { minute: ++entry.minute.count, tenSeconds: ++entry.tenSeconds.count };
   }
 }

@@ -29,7 +29,9 @@ export class ListenKeys {
       known.expiresMs = this.#nowMs() + LISTEN_KEY_LIFE_MS;
       return known.key;
     }
-    const key = Array.from({ length: LENGTH }, () => ALPHABET.charAt(Math.floor(this.#random.next() * ALPHABET.length))).join("");
+    const key = Array.from({ length: LENGTH }, () =>
+      ALPHABET.charAt(Math.floor(this.#random.next() * ALPHABET.length)),
+    ).join("");
     const entry: Entry = { key, accountId, expiresMs: this.#nowMs() + LISTEN_KEY_LIFE_MS };
     this.#byAccount.set(accountId, entry);
     this.#byKey.set(key, entry);

@@ -77,7 +77,8 @@ const MAJORS: ReadonlySet<string> = new Set(["BTC", "ETH", "SOL", "BNB", "XRP"])
 export function createListing(symbols: readonly string[]): Listing {
   const captured = new Map<string, CapturedSymbol>(exchangeInfo.symbols.map((entry) => [entry.symbol, entry]));
   const chosen = exchangeInfo.symbols.filter((entry) => symbols.includes(entry.symbol) || entry.status !== "TRADING");
-  for (const symbol of symbols) if (!captured.has(symbol)) throw new RangeError(`${symbol} is not in the captured listing`);
+  for (const symbol of symbols)
+    if (!captured.has(symbol)) throw new RangeError(`${symbol} is not in the captured listing`);
   const rules = new Map(chosen.map((entry) => [entry.symbol, readRules(entry)]));
   const head = { timezone: exchangeInfo.timezone };
   const { timezone: _timezone, serverTime: _serverTime, symbols: _symbols, ...rest } = exchangeInfo;
@@ -137,12 +138,14 @@ function readRules(entry: CapturedSymbol): VenuetwoRules {
 function bracketsOf(baseAsset: string): readonly SimBracket[] {
   let cum = 0;
   let previousPpm = 0;
-  return (MAJORS.has(baseAsset) ? MAJOR_TIERS : OTHER_TIERS).map(([notionalFloor, notionalCap, maxLeverage, maintenancePpm]) => {
-    // The deduction keeps the maintenance continuous over the tier borders.
-    cum += (notionalFloor * (maintenancePpm - previousPpm)) / 1_000_000;
-    previousPpm = maintenancePpm;
-    return { notionalFloor, notionalCap, maxLeverage, maintenancePpm, cum };
-  });
+  return (MAJORS.has(baseAsset) ? MAJOR_TIERS : OTHER_TIERS).map(
+    ([notionalFloor, notionalCap, maxLeverage, maintenancePpm]) => {
+      // The deduction keeps the maintenance continuous over the tier borders.
+      cum += (notionalFloor * (maintenancePpm - previousPpm)) / 1_000_000;
+      previousPpm = maintenancePpm;
+      return { notionalFloor, notionalCap, maxLeverage, maintenancePpm, cum };
+    },
+  );
 }
 
 function scaled(text: string, decimals: number, symbol: string): number {

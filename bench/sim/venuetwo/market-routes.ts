@@ -2,7 +2,17 @@
 import type { SimInstrument } from "../core/types.js";
 import { type Call, type Route, tradedRules } from "./context.js";
 import { refuse, refuseMandatory } from "./errors.js";
-import { e8Text, INTERVALS, printAggregate, printBookTicker, printKline, printLevels, printPremiumIndex, printTicker, printTrade } from "./market-view.js";
+import {
+  e8Text,
+  INTERVALS,
+  printAggregate,
+  printBookTicker,
+  printKline,
+  printLevels,
+  printPremiumIndex,
+  printTicker,
+  printTrade,
+} from "./market-view.js";
 import { priceText } from "../core/fixed.js";
 import type { Params } from "./params.js";
 
@@ -20,20 +30,41 @@ const HOUR_MS = 3_600_000;
 export const MARKET_ROUTES: Readonly<Record<string, Route>> = {
   "GET ping": { weight: 1, security: "none", answer: () => ({}) },
   "GET time": { weight: 1, security: "none", answer: ({ context }) => ({ serverTime: context.exchange.nowMs() }) },
-  "GET depth": { weight: (params) => DEPTH_WEIGHTS.get(params.integer("limit") ?? 500) ?? 1, security: "none", answer: depth },
+  "GET depth": {
+    weight: (params) => DEPTH_WEIGHTS.get(params.integer("limit") ?? 500) ?? 1,
+    security: "none",
+    answer: depth,
+  },
   "GET trades": { weight: 1, security: "none", answer: (call) => trades(call, null) },
-  "GET historicalTrades": { weight: 20, security: "key", answer: (call) => trades(call, call.params.integer("fromId")) },
+  "GET historicalTrades": {
+    weight: 20,
+    security: "key",
+    answer: (call) => trades(call, call.params.integer("fromId")),
+  },
   "GET aggTrades": { weight: 20, security: "none", answer: aggTrades },
   "GET klines": { weight: klineWeight, security: "none", answer: (call) => klines(call, instrumentOf(call), "last") },
-  "GET markPriceKlines": { weight: klineWeight, security: "none", answer: (call) => klines(call, instrumentOf(call), "mark") },
-  "GET indexPriceKlines": { weight: klineWeight, security: "none", answer: (call) => klines(call, instrumentOf(call, "pair"), "index") },
-  "GET premiumIndex": { weight: 1, security: "none", answer: (call) => oneOrAll(call, (instrument) => printPremiumIndex(call.context.exchange.mark(instrument.symbol))) },
+  "GET markPriceKlines": {
+    weight: klineWeight,
+    security: "none",
+    answer: (call) => klines(call, instrumentOf(call), "mark"),
+  },
+  "GET indexPriceKlines": {
+    weight: klineWeight,
+    security: "none",
+    answer: (call) => klines(call, instrumentOf(call, "pair"), "index"),
+  },
+  "GET premiumIndex": {
+    weight: 1,
+    security: "none",
+    answer: (call) => oneOrAll(call, (instrument) => printPremiumIndex(call.context.exchange.mark(instrument.symbol))),
+  },
   "GET fundingRate": { weight: 1, security: "none", answer: fundingRate },
   "GET fundingInfo": { weight: 1, security: "none", answer: fundingInfo },
   "GET ticker/24hr": {
     weight: (params) => (params.has("symbol") ? 1 : 40),
     security: "none",
-    answer: (call) => oneOrAll(call, (instrument) => printTicker(instrument, call.context.exchange.ticker(instrument.symbol))),
+    answer: (call) =>
+      oneOrAll(call, (instrument) => printTicker(instrument, call.context.exchange.ticker(instrument.symbol))),
   },
   "GET ticker/price": {
     weight: (params) => (params.has("symbol") ? 1 : 2),
@@ -56,13 +87,20 @@ export const MARKET_ROUTES: Readonly<Record<string, Route>> = {
     answer: (call) => {
       const instrument = instrumentOf(call);
       const mark = call.context.exchange.mark(instrument.symbol);
-      return { symbol: instrument.symbol, openInterest: (mark.openInterestLots / 10 ** instrument.qtyDecimals).toFixed(instrument.qtyDecimals), time: mark.tsMs };
+      return {
+        symbol: instrument.symbol,
+        openInterest: (mark.openInterestLots / 10 ** instrument.qtyDecimals).toFixed(instrument.qtyDecimals),
+        time: mark.tsMs,
+      };
     },
   },
   "GET indexreferences": {
     weight: 1,
     security: "none",
-    answer: (call) => ({ symbol: instrumentOf(call).symbol, references: [{ exchange: "local", weight: "1.00000000" }] }),
+    answer: (call) => ({
+      symbol: instrumentOf(call).symbol,
+      references: [{ exchange: "local", weight: "1.00000000" }],
+    }),
   },
 };
 
@@ -116,7 +154,10 @@ function aggTrades(call: Call): unknown {
   if (startTime !== null && endTime !== null && endTime < startTime) throw refuse("startAfterEnd");
   if (startTime !== null && endTime !== null && endTime - startTime >= HOUR_MS) throw refuse("combination");
   const rows = (call.context.aggregates.get(instrument.symbol)?.rows ?? []).filter(
-    (row) => (fromId === null || row.id >= fromId) && (startTime === null || row.tsMs >= startTime) && (endTime === null || row.tsMs <= endTime),
+    (row) =>
+      (fromId === null || row.id >= fromId) &&
+      (startTime === null || row.tsMs >= startTime) &&
+      (endTime === null || row.tsMs <= endTime),
   );
   // From an id or a start the oldest come first, else the newest rows.
   const chosen = fromId === null && startTime === null ? rows.slice(-limit) : rows.slice(0, limit);
@@ -137,7 +178,9 @@ function klines(call: Call, instrument: SimInstrument, source: "last" | "mark" |
   const endTime = params.integer("endTime");
   const candles = call.context.exchange
     .candles(instrument.symbol, intervalMs, source)
-    .filter((candle) => (startTime === null || candle.openMs >= startTime) && (endTime === null || candle.openMs <= endTime));
+    .filter(
+      (candle) => (startTime === null || candle.openMs >= startTime) && (endTime === null || candle.openMs <= endTime),
+    );
   const chosen = startTime === null ? candles.slice(-limit) : candles.slice(0, limit);
   const decimals = source === "last" ? instrument.priceDecimals : 8;
   return chosen.map((candle) => printKline(instrument, candle, decimals));
@@ -160,7 +203,9 @@ function fundingRate(call: Call): unknown {
 }
 
 function fundingInfo(call: Call): unknown {
-  const rows = call.params.has("symbol") ? [instrumentOf(call)] : tradedRules(call.context).map((rules) => rules.instrument);
+  const rows = call.params.has("symbol")
+    ? [instrumentOf(call)]
+    : tradedRules(call.context).map((rules) => rules.instrument);
   return rows.map((instrument) => ({
     symbol: instrument.symbol,
     interestRate: "0.00010000",

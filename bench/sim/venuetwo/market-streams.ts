@@ -7,12 +7,29 @@ import { priceText, qtyText } from "../core/fixed.js";
 import type { SimExchange, SimFill, SimInstrument, SimOrder, SimSide } from "../core/types.js";
 import type { AggregateTape } from "./aggregate-tape.js";
 import { DepthDiff } from "./depth-diff.js";
-import { INTERVALS, klineEvent, markPriceEvent, miniTickerEvent, printAggregate, printLevels, tickerEvent } from "./market-view.js";
+import {
+  INTERVALS,
+  klineEvent,
+  markPriceEvent,
+  miniTickerEvent,
+  printAggregate,
+  printLevels,
+  tickerEvent,
+} from "./market-view.js";
 import type { Topics } from "./topics.js";
 
 const TICK_MS = 50;
 /** Speeds in ticks. */
-const EVERY = { depth100: 2, depth250: 5, depth500: 10, aggTrade: 2, kline: 5, ticker: 10, second: 20, threeSeconds: 60 } as const;
+const EVERY = {
+  depth100: 2,
+  depth250: 5,
+  depth500: 10,
+  aggTrade: 2,
+  kline: 5,
+  ticker: 10,
+  second: 20,
+  threeSeconds: 60,
+} as const;
 const DIFF_SPEEDS = [
   { suffix: "@depth@100ms", every: EVERY.depth100 },
   { suffix: "@depth", every: EVERY.depth250 },
@@ -112,7 +129,8 @@ export class MarketStreams {
     const streams = this.#byLower.get(name.slice(0, at));
     if (streams === undefined) return;
     const index = DIFF_SPEEDS.findIndex((speed) => name.slice(at) === speed.suffix);
-    if (index > 0 && streams.diffs[index] === null) streams.diffs[index] = new DepthDiff(streams.instrument, this.#exchange.seq(streams.instrument.symbol));
+    if (index > 0 && streams.diffs[index] === null)
+      streams.diffs[index] = new DepthDiff(streams.instrument, this.#exchange.seq(streams.instrument.symbol));
   }
 
   #bookTicker(streams: SymbolStreams, name: string, seq: number, tsMs: number): void {
@@ -184,9 +202,19 @@ export class MarketStreams {
     if (kind === "@markPrice@1s" ? this.#due(EVERY.second) : kind === "@markPrice" && this.#due(EVERY.threeSeconds)) {
       this.#topics.publish(name, "market", markPriceEvent(this.#exchange.mark(instrument.symbol), nowMs), false);
     } else if (kind === "@ticker" && this.#due(EVERY.ticker)) {
-      this.#topics.publish(name, "market", tickerEvent(instrument, this.#exchange.ticker(instrument.symbol), nowMs), false);
+      this.#topics.publish(
+        name,
+        "market",
+        tickerEvent(instrument, this.#exchange.ticker(instrument.symbol), nowMs),
+        false,
+      );
     } else if (kind === "@miniTicker" && this.#due(EVERY.ticker)) {
-      this.#topics.publish(name, "market", miniTickerEvent(instrument, this.#exchange.ticker(instrument.symbol), nowMs), false);
+      this.#topics.publish(
+        name,
+        "market",
+        miniTickerEvent(instrument, this.#exchange.ticker(instrument.symbol), nowMs),
+        false,
+      );
     } else if (kind.startsWith("@kline_") && this.#due(EVERY.kline)) this.#kline(name, streams, nowMs);
     else if (kind.startsWith("@depth")) this.#partial(name, streams, nowMs);
   }
@@ -197,7 +225,8 @@ export class MarketStreams {
     if (intervalMs === undefined) return;
     const candles = this.#exchange.candles(streams.instrument.symbol, intervalMs);
     const running = candles[candles.length - 1];
-    if (running !== undefined) this.#topics.publish(name, "market", klineEvent(streams.instrument, running, interval, nowMs), false);
+    if (running !== undefined)
+      this.#topics.publish(name, "market", klineEvent(streams.instrument, running, interval, nowMs), false);
   }
 
   /** Whole top levels in the frame of a depth update: to replace, not to merge. */
@@ -237,12 +266,27 @@ export class MarketStreams {
       return [{ instrument: streams.instrument, ticker }];
     });
     if (changed.length === 0) return;
-    this.#topics.publish("!ticker@arr", "market", changed.map(({ instrument, ticker }) => tickerEvent(instrument, ticker, nowMs)), false);
-    this.#topics.publish("!miniTicker@arr", "market", changed.map(({ instrument, ticker }) => miniTickerEvent(instrument, ticker, nowMs)), false);
+    this.#topics.publish(
+      "!ticker@arr",
+      "market",
+      changed.map(({ instrument, ticker }) => tickerEvent(instrument, ticker, nowMs)),
+      false,
+    );
+    this.#topics.publish(
+      "!miniTicker@arr",
+      "market",
+      changed.map(({ instrument, ticker }) => miniTickerEvent(instrument, ticker, nowMs)),
+      false,
+    );
   }
 
   #publishMarks(name: string, nowMs: number): void {
     if (!this.#topics.wanted(name)) return;
-    this.#topics.publish(name, "market", [...this.#symbols.keys()].map((symbol) => markPriceEvent(this.#exchange.mark(symbol), nowMs)), false);
+    this.#topics.publish(
+      name,
+      "market",
+      [...this.#symbols.keys()].map((symbol) => markPriceEvent(this.#exchange.mark(symbol), nowMs)),
+      false,
+    );
   }
 }

@@ -41,7 +41,8 @@ interface Change {
 function change(instrument: SimInstrument, ticker: SimTicker): Change {
   const difference = ticker.lastTicks - ticker.openTicks;
   const percent = ticker.openTicks === 0 ? 0n : (BigInt(difference) * 100_000n) / BigInt(ticker.openTicks);
-  const average = ticker.volumeLots === 0 ? 0n : (ticker.quoteVolumeE12 * pow10(instrument.qtyDecimals)) / BigInt(ticker.volumeLots);
+  const average =
+    ticker.volumeLots === 0 ? 0n : (ticker.quoteVolumeE12 * pow10(instrument.qtyDecimals)) / BigInt(ticker.volumeLots);
   return {
     change: priceText(instrument, difference),
     percent: scaledText(percent, 3),
@@ -95,7 +96,11 @@ export function tickerEvent(instrument: SimInstrument, ticker: SimTicker, eventM
   };
 }
 
-export function miniTickerEvent(instrument: SimInstrument, ticker: SimTicker, eventMs: number): Record<string, unknown> {
+export function miniTickerEvent(
+  instrument: SimInstrument,
+  ticker: SimTicker,
+  eventMs: number,
+): Record<string, unknown> {
   return {
     e: "24hrMiniTicker",
     E: eventMs,
@@ -180,7 +185,12 @@ export function printKline(instrument: SimInstrument, candle: SimCandle, priceDe
   ];
 }
 
-export function klineEvent(instrument: SimInstrument, candle: SimCandle, interval: string, eventMs: number): Record<string, unknown> {
+export function klineEvent(
+  instrument: SimInstrument,
+  candle: SimCandle,
+  interval: string,
+  eventMs: number,
+): Record<string, unknown> {
   const quoteDecimals = instrument.priceDecimals + instrument.qtyDecimals;
   return {
     e: "kline",
@@ -209,7 +219,10 @@ export function klineEvent(instrument: SimInstrument, candle: SimCandle, interva
 }
 
 /** Rows of trades; the quote quantity has the decimals of both factors. */
-export function printTrade(instrument: SimInstrument, trade: { tradeId: number; priceTicks: number; qtyLots: number; tsMs: number; takerSide: "BUY" | "SELL" }): Record<string, unknown> {
+export function printTrade(
+  instrument: SimInstrument,
+  trade: { tradeId: number; priceTicks: number; qtyLots: number; tsMs: number; takerSide: "BUY" | "SELL" },
+): Record<string, unknown> {
   const quote = notionalE12(instrument, trade.priceTicks, trade.qtyLots);
   return {
     id: trade.tradeId,

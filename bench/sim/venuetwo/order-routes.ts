@@ -42,7 +42,13 @@ function placeOne(call: SignedCall, params: Params): Record<string, unknown> {
   const index = context.log.received(draft(call, params, "place"));
   try {
     const counts = context.limits.countOrder(account.accountId);
-    const { request, wantsResult } = checkOrder(context.exchange, rulesOf(context.listing.rules, params), account.accountId, params, () => context.newClientId());
+    const { request, wantsResult } = checkOrder(
+      context.exchange,
+      rulesOf(context.listing.rules, params),
+      account.accountId,
+      params,
+      () => context.newClientId(),
+    );
     const placed = context.exchange.place(account.accountId, request);
     if (!placed.ok) throw refusalOf(placed.reason);
     context.log.executed(index, placed.value.orderId);
@@ -57,7 +63,13 @@ function placeOne(call: SignedCall, params: Params): Record<string, unknown> {
 
 function testOrder(call: SignedCall): unknown {
   const { context, account, params } = call;
-  const { request } = checkOrder(context.exchange, rulesOf(context.listing.rules, params), account.accountId, params, () => context.newClientId());
+  const { request } = checkOrder(
+    context.exchange,
+    rulesOf(context.listing.rules, params),
+    account.accountId,
+    params,
+    () => context.newClientId(),
+  );
   const checked = context.exchange.check(account.accountId, request);
   if (!checked.ok) throw refusalOf(checked.reason);
   return {};
@@ -113,14 +125,18 @@ function reference(params: Params): Reference {
   const symbol = params.required("symbol");
   const orderId = params.integer("orderId");
   const clientId = params.text("origClientOrderId");
-  if (orderId === null && clientId === null) throw new VenuetwoRefusal(-1102, "Param 'origClientOrderId' or 'orderId' must be sent, but both were empty/null!");
+  if (orderId === null && clientId === null)
+    throw new VenuetwoRefusal(-1102, "Param 'origClientOrderId' or 'orderId' must be sent, but both were empty/null!");
   return { symbol, orderId, clientId };
 }
 
 function orderOf(call: SignedCall, ref: Reference): SimOrder | null {
   const { exchange, listing } = call.context;
   if (!listing.rules.has(ref.symbol)) throw refuse("symbol");
-  const order = ref.orderId === null ? exchange.orderByClientId(call.account.accountId, ref.clientId ?? "") : exchange.order(ref.orderId);
+  const order =
+    ref.orderId === null
+      ? exchange.orderByClientId(call.account.accountId, ref.clientId ?? "")
+      : exchange.order(ref.orderId);
   return order !== null && order.accountId === call.account.accountId && order.symbol === ref.symbol ? order : null;
 }
 
@@ -131,7 +147,14 @@ function openOrderOf(call: SignedCall, ref: Reference): SimOrder | null {
 
 function cancelOne(call: SignedCall, ref: Reference): Record<string, unknown> {
   const { context, account } = call;
-  const index = context.log.received({ action: "cancel", signer: call.caller.signer, accountId: account.accountId, symbol: ref.symbol, clientId: ref.clientId, nonce: call.caller.nonce });
+  const index = context.log.received({
+    action: "cancel",
+    signer: call.caller.signer,
+    accountId: account.accountId,
+    symbol: ref.symbol,
+    clientId: ref.clientId,
+    nonce: call.caller.nonce,
+  });
   const order = openOrderOf(call, ref);
   if (order === null) {
     const refusal = refuse("cancelRejected");
@@ -147,8 +170,15 @@ function cancelOne(call: SignedCall, ref: Reference): Record<string, unknown> {
 function cancelAll(call: SignedCall): unknown {
   const { context, account, params } = call;
   const rules = rulesOf(context.listing.rules, params);
-  const index = context.log.received({ action: "cancelAll", signer: call.caller.signer, accountId: account.accountId, symbol: rules.symbol, nonce: call.caller.nonce });
-  for (const order of context.exchange.openOrders(account.accountId, rules.symbol)) context.exchange.cancel(account.accountId, order.orderId);
+  const index = context.log.received({
+    action: "cancelAll",
+    signer: call.caller.signer,
+    accountId: account.accountId,
+    symbol: rules.symbol,
+    nonce: call.caller.nonce,
+  });
+  for (const order of context.exchange.openOrders(account.accountId, rules.symbol))
+    context.exchange.cancel(account.accountId, order.orderId);
   context.log.executed(index, null);
   return { code: "200", msg: "The operation of cancel all open order is done." };
 }
@@ -195,7 +225,8 @@ function countdown(call: SignedCall, countdowns: Map<string, TimerHandle>): unkn
   if (countdownMs > 0) {
     const fire = (): void => {
       countdowns.delete(key);
-      for (const order of context.exchange.openOrders(account.accountId, rules.symbol)) context.exchange.cancel(account.accountId, order.orderId, "SCHEDULED");
+      for (const order of context.exchange.openOrders(account.accountId, rules.symbol))
+        context.exchange.cancel(account.accountId, order.orderId, "SCHEDULED");
     };
     countdowns.set(key, context.exchange.clock.setTimer(fire, countdownMs));
   }
@@ -234,10 +265,17 @@ function allOrders(call: SignedCall): unknown {
   const startTime = params.integer("startTime");
   const endTime = params.integer("endTime");
   if (startTime !== null && endTime !== null && endTime < startTime) throw refuse("startAfterEnd");
-  if (startTime !== null && endTime !== null && endTime - startTime > WEEK_MS) throw new VenuetwoRefusal(-4165, "Invalid time interval");
+  if (startTime !== null && endTime !== null && endTime - startTime > WEEK_MS)
+    throw new VenuetwoRefusal(-4165, "Invalid time interval");
   const rows = context.exchange
     .allOrders(account.accountId, symbol)
-    .filter((order) => (fromId === null || order.orderId >= fromId) && (startTime === null || order.createdMs >= startTime) && (endTime === null || order.createdMs <= endTime) && !forgotten(call, order));
+    .filter(
+      (order) =>
+        (fromId === null || order.orderId >= fromId) &&
+        (startTime === null || order.createdMs >= startTime) &&
+        (endTime === null || order.createdMs <= endTime) &&
+        !forgotten(call, order),
+    );
   const chosen = fromId === null && startTime === null ? rows.slice(-limit) : rows.slice(0, limit);
   return chosen.map((order) => print(call, order, "query"));
 }
@@ -262,7 +300,10 @@ function draft(call: SignedCall, params: Params, action: string): SimRequestDraf
     type: params.text("type"),
     timeInForce: params.text("timeInForce"),
     reduceOnly: params.text("reduceOnly") === null ? null : params.text("reduceOnly")?.toLowerCase() === "true",
-    positionSide: positionSide === "BOTH" || positionSide === "LONG" || positionSide === "SHORT" ? (positionSide satisfies SimPositionSide) : null,
+    positionSide:
+      positionSide === "BOTH" || positionSide === "LONG" || positionSide === "SHORT"
+        ? (positionSide satisfies SimPositionSide)
+        : null,
     price: params.text("price"),
     qty: params.text("quantity"),
     nonce: call.caller.nonce ?? params.text("timestamp"),

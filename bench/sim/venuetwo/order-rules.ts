@@ -3,8 +3,24 @@
  * own code (fact sheet sections 5.2, 5.3 and 10). What passes here can only be refused by margin or position.
  */
 import { absBig, notionalE12, parseScaled, trimZeros, moneyText, valueAtE8 } from "../core/fixed.js";
-import type { SimExchange, SimOrder, SimOrderRequest, SimPositionSide, SimRefusal, SimSide, SimTimeInForce, SimTrigger } from "../core/types.js";
-import { refuse, refuseIllegal, refuseMandatory, refuseNotional, refuseNotRequired, type VenuetwoRefusal } from "./errors.js";
+import type {
+  SimExchange,
+  SimOrder,
+  SimOrderRequest,
+  SimPositionSide,
+  SimRefusal,
+  SimSide,
+  SimTimeInForce,
+  SimTrigger,
+} from "../core/types.js";
+import {
+  refuse,
+  refuseIllegal,
+  refuseMandatory,
+  refuseNotional,
+  refuseNotRequired,
+  type VenuetwoRefusal,
+} from "./errors.js";
 import type { VenuetwoRules } from "./listing.js";
 import type { Params } from "./params.js";
 
@@ -24,9 +40,24 @@ export interface CheckedOrder {
   readonly wantsResult: boolean;
 }
 
-const TYPES: ReadonlySet<string> = new Set(["LIMIT", "MARKET", "STOP", "STOP_MARKET", "TAKE_PROFIT", "TAKE_PROFIT_MARKET", "TRAILING_STOP_MARKET"]);
+const TYPES: ReadonlySet<string> = new Set([
+  "LIMIT",
+  "MARKET",
+  "STOP",
+  "STOP_MARKET",
+  "TAKE_PROFIT",
+  "TAKE_PROFIT_MARKET",
+  "TRAILING_STOP_MARKET",
+]);
 /** HIDDEN rests like GTC here (it would not show in the real book); RPI never takes, like GTX. */
-const TIMES_IN_FORCE: Readonly<Record<string, SimTimeInForce>> = { GTC: "GTC", IOC: "IOC", FOK: "FOK", GTX: "POST_ONLY", HIDDEN: "GTC", RPI: "POST_ONLY" };
+const TIMES_IN_FORCE: Readonly<Record<string, SimTimeInForce>> = {
+  GTC: "GTC",
+  IOC: "IOC",
+  FOK: "FOK",
+  GTX: "POST_ONLY",
+  HIDDEN: "GTC",
+  RPI: "POST_ONLY",
+};
 const CLIENT_ID = /^[.A-Z:/a-z0-9_-]{1,36}$/;
 const PPM = 1_000_000n;
 
@@ -36,11 +67,18 @@ export function rulesOf(rules: ReadonlyMap<string, VenuetwoRules>, params: Param
   return found;
 }
 
-export function checkOrder(exchange: SimExchange, rules: VenuetwoRules, accountId: string, params: Params, newClientId: () => string): CheckedOrder {
+export function checkOrder(
+  exchange: SimExchange,
+  rules: VenuetwoRules,
+  accountId: string,
+  params: Params,
+  newClientId: () => string,
+): CheckedOrder {
   const side = sideOf(params);
   const type = params.required("type");
   if (!TYPES.has(type)) throw refuse("orderType");
-  if (rules.status !== "TRADING") throw refuse(rules.status === "CLOSE" || rules.status === "SETTLING" ? "closed" : "marketStatus");
+  if (rules.status !== "TRADING")
+    throw refuse(rules.status === "CLOSE" || rules.status === "SETTLING" ? "closed" : "marketStatus");
   const clientId = clientIdOf(params) ?? newClientId();
   const responseType = params.text("newOrderRespType") ?? "ACK";
   if (responseType !== "ACK" && responseType !== "RESULT") throw refuse("orderRespType");
@@ -82,7 +120,12 @@ export function checkOrder(exchange: SimExchange, rules: VenuetwoRules, accountI
 }
 
 /** PUT order: the same price and quantity filters. */
-export function checkAmend(exchange: SimExchange, rules: VenuetwoRules, order: SimOrder, params: Params): { qtyLots: number; priceTicks: number } {
+export function checkAmend(
+  exchange: SimExchange,
+  rules: VenuetwoRules,
+  order: SimOrder,
+  params: Params,
+): { qtyLots: number; priceTicks: number } {
   const qtyLots = quantityOf(params, rules, false);
   const priceTicks = priceOf(params, "price", rules);
   checkBand(exchange, rules, order.side, priceTicks);
@@ -176,7 +219,8 @@ function priceOf(params: Params, name: "price" | "stopPrice" | "activationPrice"
   const ticks = decimalOf(params, name, rules.instrument.priceDecimals);
   if (ticks <= 0) throw refuse(name === "price" ? "priceBelowZero" : "stopBelowZero");
   if (rules.minPriceTicks > 0 && ticks < rules.minPriceTicks) throw refuse("priceBelowMin");
-  if (rules.maxPriceTicks > 0 && ticks > rules.maxPriceTicks) throw refuse(name === "price" ? "priceAboveMax" : "stopAboveMax");
+  if (rules.maxPriceTicks > 0 && ticks > rules.maxPriceTicks)
+    throw refuse(name === "price" ? "priceAboveMax" : "stopAboveMax");
   if (rules.tickTicks > 0 && (ticks - rules.minPriceTicks) % rules.tickTicks !== 0) throw refuse("priceTick");
   return ticks;
 }
@@ -223,7 +267,8 @@ function checkBand(exchange: SimExchange, rules: VenuetwoRules, side: SimSide, p
   const price = BigInt(priceTicks) * 10n ** BigInt(8 - rules.instrument.priceDecimals) * PPM;
   const mark = BigInt(exchange.mark(rules.symbol).markE8);
   if (side === "BUY" && rules.bandUpPpm > 0 && price > mark * BigInt(rules.bandUpPpm)) throw refuse("priceAboveCap");
-  if (side === "SELL" && rules.bandDownPpm > 0 && price < mark * BigInt(rules.bandDownPpm)) throw refuse("priceBelowFloor");
+  if (side === "SELL" && rules.bandDownPpm > 0 && price < mark * BigInt(rules.bandDownPpm))
+    throw refuse("priceBelowFloor");
 }
 
 /** Worst price of a MARKET order; refused at once when even the best counter price lies beyond it. */
@@ -233,13 +278,17 @@ function marketBound(exchange: SimExchange, rules: VenuetwoRules, side: SimSide)
   const bound = (markTicks * (1_000_000 + (side === "BUY" ? 1 : -1) * rules.marketTakePpm)) / 1_000_000;
   const worst = side === "BUY" ? Math.floor(bound) : Math.ceil(bound);
   const best = side === "BUY" ? exchange.bestAsk(rules.symbol) : exchange.bestBid(rules.symbol);
-  if (best !== null && (side === "BUY" ? best.priceTicks > worst : best.priceTicks < worst)) throw refuse("marketRejected");
+  if (best !== null && (side === "BUY" ? best.priceTicks > worst : best.priceTicks < worst))
+    throw refuse("marketRejected");
   return worst;
 }
 
 function checkNotional(exchange: SimExchange, rules: VenuetwoRules, priceTicks: number | null, qtyLots: number): void {
   const { instrument } = rules;
-  const value = priceTicks === null ? valueAtE8(instrument, exchange.mark(rules.symbol).markE8, qtyLots) : notionalE12(instrument, priceTicks, qtyLots);
+  const value =
+    priceTicks === null
+      ? valueAtE8(instrument, exchange.mark(rules.symbol).markE8, qtyLots)
+      : notionalE12(instrument, priceTicks, qtyLots);
   if (value < rules.minNotionalE12) throw refuseNotional(moneyText(rules.minNotionalE12, 1));
 }
 
@@ -252,18 +301,26 @@ function checkOpenCounts(exchange: SimExchange, rules: VenuetwoRules, accountId:
 }
 
 /** The position and its orders must stay inside the largest bracket that allows the present leverage. */
-function checkBracket(exchange: SimExchange, rules: VenuetwoRules, accountId: string, priceTicks: number | null, qtyLots: number): void {
+function checkBracket(
+  exchange: SimExchange,
+  rules: VenuetwoRules,
+  accountId: string,
+  priceTicks: number | null,
+  qtyLots: number,
+): void {
   const { instrument } = rules;
   const mark = exchange.mark(rules.symbol).markE8;
   let total = priceTicks === null ? valueAtE8(instrument, mark, qtyLots) : notionalE12(instrument, priceTicks, qtyLots);
   for (const position of exchange.account(accountId)?.positions.values() ?? []) {
     if (position.symbol === rules.symbol) total += absBig(valueAtE8(instrument, mark, position.qtyLots));
   }
-  if (total > BigInt(maxNotional(rules, exchange.leverage(accountId, rules.symbol))) * 10n ** 12n) throw refuse("maxLeverageRatio");
+  if (total > BigInt(maxNotional(rules, exchange.leverage(accountId, rules.symbol))) * 10n ** 12n)
+    throw refuse("maxLeverageRatio");
 }
 
 export function maxNotional(rules: VenuetwoRules, leverage: number): number {
   let cap = 0;
-  for (const bracket of rules.instrument.brackets) if (bracket.maxLeverage >= leverage) cap = Math.max(cap, bracket.notionalCap);
+  for (const bracket of rules.instrument.brackets)
+    if (bracket.maxLeverage >= leverage) cap = Math.max(cap, bracket.notionalCap);
   return cap;
 }

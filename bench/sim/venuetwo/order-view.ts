@@ -10,8 +10,12 @@ const AVERAGE_DECIMALS = 5;
 /** `ack`: the answer given before the engine has matched; zero fills, status NEW, also for MARKET orders. */
 export type OrderView = "ack" | "result" | "query" | "open";
 
-
-export function printOrder(order: SimOrder, instrument: SimInstrument, view: OrderView, chainHash: boolean): Record<string, unknown> {
+export function printOrder(
+  order: SimOrder,
+  instrument: SimInstrument,
+  view: OrderView,
+  chainHash: boolean,
+): Record<string, unknown> {
   const tag = tagOrDefault(order);
   const ack = view === "ack";
   const filled = ack ? 0 : order.filledLots;
@@ -27,25 +31,25 @@ export function printOrder(order: SimOrder, instrument: SimInstrument, view: Ord
     executedQty: executed,
   };
   // GET answers leave out cumQty and add the creation time.
-  if (view === "ack" || view === "result") row["cumQty"] = executed;
-  row["cumQuote"] = ack || order.filledLots === 0 ? ZERO : trimZeros(moneyText(order.filledNotionalE12, 8));
-  row["timeInForce"] = tag.timeInForce;
-  row["type"] = order.triggered && order.trigger !== null ? order.type : tag.origType;
-  row["reduceOnly"] = order.reduceOnly;
-  row["closePosition"] = order.closePosition;
-  row["side"] = order.side;
-  row["positionSide"] = order.positionSide;
-  row["stopPrice"] = priceOrZero(instrument, tag.stopTicks);
-  row["workingType"] = tag.workingType;
-  row["priceProtect"] = tag.priceProtect;
-  row["origType"] = tag.origType;
+  if (view === "ack" || view === "result") row.cumQty = executed;
+  row.cumQuote = ack || order.filledLots === 0 ? ZERO : trimZeros(moneyText(order.filledNotionalE12, 8));
+  row.timeInForce = tag.timeInForce;
+  row.type = order.triggered && order.trigger !== null ? order.type : tag.origType;
+  row.reduceOnly = order.reduceOnly;
+  row.closePosition = order.closePosition;
+  row.side = order.side;
+  row.positionSide = order.positionSide;
+  row.stopPrice = priceOrZero(instrument, tag.stopTicks);
+  row.workingType = tag.workingType;
+  row.priceProtect = tag.priceProtect;
+  row.origType = tag.origType;
   if (tag.priceRate !== null) {
-    row["activatePrice"] = priceOrZero(instrument, tag.activateTicks);
-    row["priceRate"] = tag.priceRate;
+    row.activatePrice = priceOrZero(instrument, tag.activateTicks);
+    row.priceRate = tag.priceRate;
   }
-  if (view === "query" || view === "open") row["time"] = order.createdMs;
-  row["updateTime"] = ack ? order.createdMs : order.updatedMs;
-  if (chainHash) row["newChainData"] = { hash: `0x${order.orderId.toString(16).padStart(64, "0")}` };
+  if (view === "query" || view === "open") row.time = order.createdMs;
+  row.updateTime = ack ? order.createdMs : order.updatedMs;
+  if (chainHash) row.newChainData = { hash: `0x${order.orderId.toString(16).padStart(64, "0")}` };
   return row;
 }
 
@@ -70,9 +74,24 @@ export function printUserTrade(fill: SimFill, instrument: SimInstrument): Record
 }
 
 /** `o` of ORDER_TRADE_UPDATE, fact sheet 6.7. */
-export function printOrderEvent(order: SimOrder, instrument: SimInstrument, event: SimOrderEvent, fill: SimFill | null, openNotional: { bid: bigint; ask: bigint }): Record<string, unknown> {
+export function printOrderEvent(
+  order: SimOrder,
+  instrument: SimInstrument,
+  event: SimOrderEvent,
+  fill: SimFill | null,
+  openNotional: { bid: bigint; ask: bigint },
+): Record<string, unknown> {
   const tag = tagOrDefault(order);
-  const execution = event === "TRADE" ? (order.origin === "LIQUIDATION" ? "CALCULATED" : "TRADE") : event === "TRIGGERED" ? "EXPIRED" : event === "AMENDED" ? "NEW" : event;
+  const execution =
+    event === "TRADE"
+      ? order.origin === "LIQUIDATION"
+        ? "CALCULATED"
+        : "TRADE"
+      : event === "TRIGGERED"
+        ? "EXPIRED"
+        : event === "AMENDED"
+          ? "NEW"
+          : event;
   const row: Record<string, unknown> = {
     s: order.symbol,
     c: order.clientId ?? "",
@@ -92,24 +111,24 @@ export function printOrderEvent(order: SimOrder, instrument: SimInstrument, even
   };
   // Fee fields are absent when there was no fee.
   if (fill !== null && fill.feeE12 !== 0n) {
-    row["N"] = instrument.quote;
-    row["n"] = moneyText(fill.feeE12, 8);
+    row.N = instrument.quote;
+    row.n = moneyText(fill.feeE12, 8);
   }
-  row["T"] = order.updatedMs;
-  row["t"] = fill?.tradeId ?? 0;
-  row["b"] = moneyTextOrZero(openNotional.bid);
-  row["a"] = moneyTextOrZero(openNotional.ask);
-  row["m"] = fill?.maker ?? false;
-  row["R"] = order.reduceOnly;
-  row["wt"] = tag.workingType;
-  row["ot"] = tag.origType;
-  row["ps"] = order.positionSide;
-  row["cp"] = order.closePosition;
+  row.T = order.updatedMs;
+  row.t = fill?.tradeId ?? 0;
+  row.b = moneyTextOrZero(openNotional.bid);
+  row.a = moneyTextOrZero(openNotional.ask);
+  row.m = fill?.maker ?? false;
+  row.R = order.reduceOnly;
+  row.wt = tag.workingType;
+  row.ot = tag.origType;
+  row.ps = order.positionSide;
+  row.cp = order.closePosition;
   if (tag.priceRate !== null) {
-    row["AP"] = priceOrZero(instrument, tag.activateTicks);
-    row["cr"] = tag.priceRate;
+    row.AP = priceOrZero(instrument, tag.activateTicks);
+    row.cr = tag.priceRate;
   }
-  row["rp"] = fill === null || fill.realizedE12 === 0n ? ZERO : moneyText(fill.realizedE12, 8);
+  row.rp = fill === null || fill.realizedE12 === 0n ? ZERO : moneyText(fill.realizedE12, 8);
   return row;
 }
 

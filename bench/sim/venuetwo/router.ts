@@ -13,7 +13,18 @@ import { Params } from "./params.js";
 /** Calls that exist in other versions than v1 and v3. */
 const OTHER_VERSIONS: ReadonlySet<string> = new Set(["v2/balance", "v2/positionRisk", "v4/account", "v2/account"]);
 /** Calls that exist in v3 only. */
-const V3_ONLY: ReadonlySet<string> = new Set(["openInterest", "indexreferences", "noop", "agent", "builder", "approveBuilder", "approveAgent", "updateAgent", "registerAndApproveAgent", "accountWithJoinMargin"]);
+const V3_ONLY: ReadonlySet<string> = new Set([
+  "openInterest",
+  "indexreferences",
+  "noop",
+  "agent",
+  "builder",
+  "approveBuilder",
+  "approveAgent",
+  "updateAgent",
+  "registerAndApproveAgent",
+  "accountWithJoinMargin",
+]);
 const NOT_IN_V1: ReadonlySet<string> = new Set(["balance", "account", "positionRisk"]);
 
 /** The few spot calls a futures client makes on the way (fact sheet 9.2 and 9.5): no spot market is run here. */
@@ -23,7 +34,14 @@ const SPOT_ROUTES: Readonly<Record<string, Route>> = {
   "GET exchangeInfo": {
     weight: 1,
     security: "none",
-    answer: ({ context }) => ({ timezone: "UTC", serverTime: context.exchange.nowMs(), rateLimits: [], exchangeFilters: [], assets: [{ asset: "USDT" }], symbols: [] }),
+    answer: ({ context }) => ({
+      timezone: "UTC",
+      serverTime: context.exchange.nowMs(),
+      rateLimits: [],
+      exchangeFilters: [],
+      assets: [{ asset: "USDT" }],
+      symbols: [],
+    }),
   },
   "GET account": {
     weight: 5,
@@ -49,7 +67,9 @@ export class Router {
     const account = accountRoutes();
     this.#routes = new Map(Object.entries({ ...MARKET_ROUTES, ...orderRoutes(), ...account, ...AGENT_ROUTES }));
     const transfer = account["POST asset/wallet/transfer"];
-    this.#spotRoutes = new Map(Object.entries({ ...SPOT_ROUTES, ...(transfer === undefined ? {} : { "POST asset/wallet/transfer": transfer }) }));
+    this.#spotRoutes = new Map(
+      Object.entries({ ...SPOT_ROUTES, ...(transfer === undefined ? {} : { "POST asset/wallet/transfer": transfer }) }),
+    );
   }
 
   async handle(request: SimHttpRequest): Promise<SimHttpReply> {
@@ -59,14 +79,28 @@ export class Router {
       const [, family = "", version = "", name = ""] = match ?? [];
       if (family === "fapi" && name === "exchangeInfo" && request.method === "GET") {
         this.#count(request, 1, headers);
-        const call: Call = { context: this.#context, request, params: new Params(new Map()), version, caller: null, headers };
+        const call: Call = {
+          context: this.#context,
+          request,
+          params: new Params(new Map()),
+          version,
+          caller: null,
+          headers,
+        };
         return { status: 200, body: exchangeInfoText(call), headers };
       }
       const route = this.#find(request.method, family, version, name);
       if (route === null) return notFound(request);
       const params = Params.of(request);
       this.#count(request, typeof route.weight === "number" ? route.weight : route.weight(params), headers);
-      const value = await this.#answer(route, { context: this.#context, request, params, version, caller: null, headers });
+      const value = await this.#answer(route, {
+        context: this.#context,
+        request,
+        params,
+        version,
+        caller: null,
+        headers,
+      });
       return { status: 200, body: value instanceof RawJson ? value.text : JSON.stringify(value), headers };
     } catch (error) {
       if (!(error instanceof VenuetwoRefusal)) throw error;
@@ -76,9 +110,13 @@ export class Router {
   }
 
   #find(method: string, family: string, version: string, name: string): Route | null {
-    if (family === "api") return version === "v1" || version === "v3" ? (this.#spotRoutes.get(`${method} ${name}`) ?? null) : null;
+    if (family === "api")
+      return version === "v1" || version === "v3" ? (this.#spotRoutes.get(`${method} ${name}`) ?? null) : null;
     if (family !== "fapi") return null;
-    const exists = version === "v1" ? !V3_ONLY.has(name) && !NOT_IN_V1.has(name) : version === "v3" || OTHER_VERSIONS.has(`${version}/${name}`);
+    const exists =
+      version === "v1"
+        ? !V3_ONLY.has(name) && !NOT_IN_V1.has(name)
+        : version === "v3" || OTHER_VERSIONS.has(`${version}/${name}`);
     return exists ? (this.#routes.get(`${method} ${name}`) ?? null) : null;
   }
 
@@ -92,7 +130,8 @@ export class Router {
     // Key-only calls are signed like everything else on V3.
     const keyOnly = route.security === "key" && !call.params.has("signature");
     const caller = keyOnly ? auth.byKey(call.request) : await auth.signed(call.request, call.params);
-    if ((route.security === "trade" && !caller.canTrade) || (route.security === "transfer" && !caller.canTransfer)) throw refuse("keyRejected");
+    if ((route.security === "trade" && !caller.canTrade) || (route.security === "transfer" && !caller.canTransfer))
+      throw refuse("keyRejected");
     return route.answer(this.#signedCall(call, caller));
   }
 
@@ -105,5 +144,8 @@ export class Router {
 
 /** As the parent dialect answers; the venue itself can answer HTML here. */
 function notFound(request: SimHttpRequest): SimHttpReply {
-  return { status: 404, body: JSON.stringify({ code: -5000, msg: `Path ${request.path}, Method ${request.method} is invalid` }) };
+  return {
+    status: 404,
+    body: JSON.stringify({ code: -5000, msg: `Path ${request.path}, Method ${request.method} is invalid` }),
+  };
 }

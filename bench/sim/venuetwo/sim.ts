@@ -43,7 +43,12 @@ export interface VenuetwoAccount extends KeyRequest {
   readonly spotDeposit?: string;
   readonly hedgeMode?: boolean;
   /** Starting positions: signed decimal text; entry at the mark when absent. */
-  readonly positions?: readonly { readonly symbol: string; readonly qty: string; readonly entryPrice?: string; readonly positionSide?: SimPositionSide }[];
+  readonly positions?: readonly {
+    readonly symbol: string;
+    readonly qty: string;
+    readonly entryPrice?: string;
+    readonly positionSide?: SimPositionSide;
+  }[];
 }
 
 export interface VenuetwoSimOptions {
@@ -141,7 +146,11 @@ class Venue implements VenuetwoSim, SimProtocol {
     });
     this.exchange = exchange;
     const nowMs = (): number => exchange.nowMs();
-    this.faults = createFaultInjector({ seed: options.seed, clock, onChange: () => exchange.setClockSkewMs(this.faults.clockSkewMs()) });
+    this.faults = createFaultInjector({
+      seed: options.seed,
+      clock,
+      onChange: () => exchange.setClockSkewMs(this.faults.clockSkewMs()),
+    });
     this.log = createRequestLog(exchange);
     this.#limits = new RateLimits({ ...VENUE_LIMITS, ...options.limits }, nowMs);
     const random = createSeededRandom(seedOf("venuetwo/ids", options.seed));
@@ -150,7 +159,11 @@ class Venue implements VenuetwoSim, SimProtocol {
     this.#market = new MarketStreams(exchange, this.#topics, this.#aggregates);
     this.#user = new UserStreams(exchange, this.#topics, this.#listenKeys);
     // Connections live by the machine's clock: a skewed venue clock must not end them.
-    this.#session = { topics: this.#topics, nowMs: () => clock.wallMs(), onWanted: (name) => this.#market.onWanted(name) };
+    this.#session = {
+      topics: this.#topics,
+      nowMs: () => clock.wallMs(),
+      onWanted: (name) => this.#market.onWanted(name),
+    };
     const auth = new Authenticator({
       keys: this.keys,
       nowMs,
@@ -178,7 +191,8 @@ class Venue implements VenuetwoSim, SimProtocol {
 
   #listen(exchange: SimExchange): void {
     exchange.addListener({
-      onLevel: (symbol, side, priceTicks, qtyLots, seq, tsMs) => this.#market.onLevel(symbol, side, priceTicks, qtyLots, seq, tsMs),
+      onLevel: (symbol, side, priceTicks, qtyLots, seq, tsMs) =>
+        this.#market.onLevel(symbol, side, priceTicks, qtyLots, seq, tsMs),
       onTrade: (trade) => this.#aggregates.get(trade.symbol)?.add(trade),
       onOrder: (order, event, fill) => {
         this.#user.onOrder(order, event, fill);
@@ -200,7 +214,13 @@ class Venue implements VenuetwoSim, SimProtocol {
         command: (name, body) => this.#command(name, body),
       },
     });
-    this.#shell = await startShell({ clock: this.#clock, faults: this.faults, protocol: this, control, ...(this.#options.port === undefined ? {} : { port: this.#options.port }) });
+    this.#shell = await startShell({
+      clock: this.#clock,
+      faults: this.faults,
+      protocol: this,
+      control,
+      ...(this.#options.port === undefined ? {} : { port: this.#options.port }),
+    });
     this.exchange.start();
     this.#recording = recording;
     recording?.play(this.exchange);
@@ -243,8 +263,10 @@ class Venue implements VenuetwoSim, SimProtocol {
     if (instrument === undefined) throw new RangeError(`${position.symbol} has no market here`);
     const qtyLots = parseSafe(position.qty, instrument.qtyDecimals);
     const markTicks = Math.round(this.exchange.mark(position.symbol).markE8 / 10 ** (8 - instrument.priceDecimals));
-    const entryTicks = position.entryPrice === undefined ? markTicks : parseSafe(position.entryPrice, instrument.priceDecimals);
-    if (qtyLots === null || entryTicks === null) throw new RangeError(`${position.symbol}: position is off the venue's grid`);
+    const entryTicks =
+      position.entryPrice === undefined ? markTicks : parseSafe(position.entryPrice, instrument.priceDecimals);
+    if (qtyLots === null || entryTicks === null)
+      throw new RangeError(`${position.symbol}: position is off the venue's grid`);
     this.exchange.setPosition(accountId, position.symbol, position.positionSide ?? "BOTH", qtyLots, entryTicks);
   }
 
@@ -268,17 +290,38 @@ class Venue implements VenuetwoSim, SimProtocol {
   }
 
   faultReply(kind: "rate429" | "ban418" | "error", verdict: RestVerdict): SimHttpReply {
-    const headers: Record<string, string> = verdict.retryAfterS >= 0 ? { "retry-after": String(verdict.retryAfterS) } : {};
+    const headers: Record<string, string> =
+      verdict.retryAfterS >= 0 ? { "retry-after": String(verdict.retryAfterS) } : {};
     const { status } = verdict;
-    if (kind === "rate429") return { status, headers, body: JSON.stringify({ code: -1003, msg: "Too many requests; current limit is 2400 requests per minute." }) };
+    if (kind === "rate429")
+      return {
+        status,
+        headers,
+        body: JSON.stringify({ code: -1003, msg: "Too many requests; current limit is 2400 requests per minute." }),
+      };
     if (kind === "ban418") {
       const untilMs = this.exchange.nowMs() + Math.max(verdict.retryAfterS, 120) * 1000;
-      return { status, headers, body: JSON.stringify({ code: -1003, msg: `Way too many requests; IP banned until ${untilMs}.` }) };
+      return {
+        status,
+        headers,
+        body: JSON.stringify({ code: -1003, msg: `Way too many requests; IP banned until ${untilMs}.` }),
+      };
     }
     // 500 comes as an HTML page of the front end, 503 as JSON of the backend (fact sheet 5.0).
-    if (status === 500) return { status, body: "<html><head><title>500 Internal Server Error</title></head></html>", contentType: "text/html" };
+    if (status === 500)
+      return {
+        status,
+        body: "<html><head><title>500 Internal Server Error</title></head></html>",
+        contentType: "text/html",
+      };
     const code = status === 503 || status === 504 ? -1007 : -1000;
-    return { status, body: JSON.stringify({ code, msg: "Timeout waiting for response from backend server. Send status unknown; execution status unknown." }) };
+    return {
+      status,
+      body: JSON.stringify({
+        code,
+        msg: "Timeout waiting for response from backend server. Send status unknown; execution status unknown.",
+      }),
+    };
   }
 
   acceptSocket(path: string): number | null {
@@ -324,7 +367,9 @@ class Venue implements VenuetwoSim, SimProtocol {
       return { ok: true };
     }
     if (name === "limits") {
-      const changes = Object.fromEntries(Object.entries(body).filter(([key, value]) => key in VENUE_LIMITS && typeof value === "number"));
+      const changes = Object.fromEntries(
+        Object.entries(body).filter(([key, value]) => key in VENUE_LIMITS && typeof value === "number"),
+      );
       this.#limits.options = { ...this.#limits.options, ...changes };
       return { limits: this.#limits.options };
     }
@@ -341,11 +386,12 @@ function letters(random: Random): string {
 
 /** Keys of POST /_sim/accounts: texts and a list of addresses; everything else is ignored. */
 function keyRequest(body: Readonly<Record<string, unknown>>): KeyRequest {
-  const text = (name: string): string | undefined => (typeof body[name] === "string" ? (body[name] as string) : undefined);
+  const text = (name: string): string | undefined =>
+    typeof body[name] === "string" ? (body[name] as string) : undefined;
   const apiKey = text("apiKey");
   const apiSecret = text("apiSecret");
   const wallet = text("wallet");
-  const agents = Array.isArray(body["agents"]) ? body["agents"].map(String) : undefined;
+  const agents = Array.isArray(body.agents) ? body.agents.map(String) : undefined;
   return {
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(apiSecret === undefined ? {} : { apiSecret }),

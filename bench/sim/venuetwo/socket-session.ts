@@ -24,7 +24,13 @@ export function acceptSocket(path: string): number | null {
 export function openSession(socket: SimSocket, deps: SessionDeps): void {
   const bare = socket.path.replace(HOST_PREFIX, "");
   const nowMs = deps.nowMs();
-  const state: SocketState = { names: new Set(), combined: bare.startsWith("/stream"), lastPongMs: nowMs, lastPingMs: nowMs, arrivals: [] };
+  const state: SocketState = {
+    names: new Set(),
+    combined: bare.startsWith("/stream"),
+    lastPongMs: nowMs,
+    lastPingMs: nowMs,
+    arrivals: [],
+  };
   socket.state = state;
   const query = new URLSearchParams(socket.query);
   const names = [...bare.split("/").slice(2), ...(query.get("streams") ?? "").split("/"), query.get("listenKey") ?? ""];
@@ -50,24 +56,37 @@ function answer(socket: SimSocket, text: string, deps: SessionDeps): unknown {
   } catch {
     return { code: 3, msg: "Invalid JSON: expected value at line 1 column 1" };
   }
-  if (typeof message !== "object" || message === null || Array.isArray(message)) return invalid("request must be an object");
+  if (typeof message !== "object" || message === null || Array.isArray(message))
+    return invalid("request must be an object");
   const { method, params, id: givenId } = message as Record<string, unknown>;
   // A widespread library sends no id at all and is served.
   const id = givenId ?? null;
-  if (id !== null && (typeof id !== "number" || !Number.isInteger(id) || id < 0)) return invalid("request ID must be an unsigned integer");
+  if (id !== null && (typeof id !== "number" || !Number.isInteger(id) || id < 0))
+    return invalid("request ID must be an unsigned integer");
   if (typeof method !== "string" || !METHODS.includes(method as (typeof METHODS)[number])) {
-    return invalid(`unknown variant \`${String(method)}\`, expected one of ${METHODS.map((name) => `\`${name}\``).join(", ")}`);
+    return invalid(
+      `unknown variant \`${String(method)}\`, expected one of ${METHODS.map((name) => `\`${name}\``).join(", ")}`,
+    );
   }
   if (method === "LIST_SUBSCRIPTIONS") return { result: [...stateOf(socket).names], id };
   if (!Array.isArray(params)) return invalid("missing field `params`");
-  return method.endsWith("_PROPERTY") ? property(socket, method, params, id) : subscriptions(socket, method, params, id, deps);
+  return method.endsWith("_PROPERTY")
+    ? property(socket, method, params, id)
+    : subscriptions(socket, method, params, id, deps);
 }
 
-function subscriptions(socket: SimSocket, method: string, params: readonly unknown[], id: number | null, deps: SessionDeps): unknown {
+function subscriptions(
+  socket: SimSocket,
+  method: string,
+  params: readonly unknown[],
+  id: number | null,
+  deps: SessionDeps,
+): unknown {
   if (!params.every((name) => typeof name === "string")) return invalid("params must be stream names");
   for (const name of params as readonly string[]) {
     if (method === "UNSUBSCRIBE") deps.topics.unsubscribe(socket, name);
-    else if (!subscribe(socket, name, deps)) return invalid(`too many subscriptions, at most ${STREAMS_PER_SOCKET_MAX}`);
+    else if (!subscribe(socket, name, deps))
+      return invalid(`too many subscriptions, at most ${STREAMS_PER_SOCKET_MAX}`);
   }
   return { result: null, id };
 }
@@ -75,7 +94,8 @@ function subscriptions(socket: SimSocket, method: string, params: readonly unkno
 function property(socket: SimSocket, method: string, params: readonly unknown[], id: number | null): unknown {
   if (params[0] !== "combined") return { code: 0, msg: "Unknown property" };
   const state = stateOf(socket);
-  if (method === "GET_PROPERTY") return params.length === 1 ? { result: state.combined, id } : invalid("too many parameters: expected 1");
+  if (method === "GET_PROPERTY")
+    return params.length === 1 ? { result: state.combined, id } : invalid("too many parameters: expected 1");
   if (params.length !== 2) return invalid("property name and value expected");
   if (typeof params[1] !== "boolean") return { code: 1, msg: "Invalid value type: expected Boolean" };
   state.combined = params[1];

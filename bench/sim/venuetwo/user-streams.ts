@@ -1,5 +1,14 @@
 /** User stream events, fact sheet 6.7: account and order updates of accounts that hold a listen key. */
-import type { SimAccount, SimAccountCause, SimConfigChange, SimExchange, SimFill, SimOrder, SimOrderEvent, SimPosition } from "../core/types.js";
+import type {
+  SimAccount,
+  SimAccountCause,
+  SimConfigChange,
+  SimExchange,
+  SimFill,
+  SimOrder,
+  SimOrderEvent,
+  SimPosition,
+} from "../core/types.js";
 import { notionalE12 } from "../core/fixed.js";
 import { printAccountUpdate } from "./account-view.js";
 import type { ListenKeys } from "./listen-keys.js";
@@ -30,7 +39,12 @@ export class UserStreams {
       return;
     }
     // A conditional order ends as itself and comes back as the working order under the same id.
-    this.#send(name, { e: "ORDER_TRADE_UPDATE", E: eventMs, T: order.updatedMs, o: { ...body, o: body["ot"], x: "EXPIRED", X: "EXPIRED" } });
+    this.#send(name, {
+      e: "ORDER_TRADE_UPDATE",
+      E: eventMs,
+      T: order.updatedMs,
+      o: { ...body, o: body.ot, x: "EXPIRED", X: "EXPIRED" },
+    });
     this.#send(name, { e: "ORDER_TRADE_UPDATE", E: eventMs, T: order.updatedMs, o: { ...body, x: "NEW", X: "NEW" } });
   }
 
@@ -49,12 +63,29 @@ export class UserStreams {
     const name = this.#topicOf(account.accountId);
     if (name === null) return;
     const nowMs = this.#exchange.nowMs();
-    if (change.kind === "leverage") this.#send(name, { e: "ACCOUNT_CONFIG_UPDATE", E: nowMs, T: nowMs, ac: { s: change.symbol, l: change.leverage } });
-    else if (change.kind === "hedgeMode") this.#send(name, { e: "ACCOUNT_CONFIG_UPDATE", E: nowMs, T: nowMs, ai: { j: false, f: false, d: change.hedgeMode } });
+    if (change.kind === "leverage")
+      this.#send(name, {
+        e: "ACCOUNT_CONFIG_UPDATE",
+        E: nowMs,
+        T: nowMs,
+        ac: { s: change.symbol, l: change.leverage },
+      });
+    else if (change.kind === "hedgeMode")
+      this.#send(name, {
+        e: "ACCOUNT_CONFIG_UPDATE",
+        E: nowMs,
+        T: nowMs,
+        ai: { j: false, f: false, d: change.hedgeMode },
+      });
     else {
       const sides = account.hedgeMode ? (["LONG", "SHORT"] as const) : (["BOTH"] as const);
       const positions = sides.flatMap((side) => this.#exchange.position(account.accountId, change.symbol, side) ?? []);
-      this.#send(name, { e: "ACCOUNT_UPDATE", T: nowMs, E: nowMs, a: printAccountUpdate(this.#exchange, account, "MARGIN_TYPE_CHANGE", positions, 0n) });
+      this.#send(name, {
+        e: "ACCOUNT_UPDATE",
+        T: nowMs,
+        E: nowMs,
+        a: printAccountUpdate(this.#exchange, account, "MARGIN_TYPE_CHANGE", positions, 0n),
+      });
     }
   }
 

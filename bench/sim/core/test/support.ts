@@ -47,12 +47,25 @@ export const CLAMPING: SimPolicies = {
 
 export function testExchange(options: Partial<ExchangeOptions> = {}): { exchange: SimExchange; clock: VirtualClock } {
   const clock = new VirtualClock();
-  const exchange = createExchange({ venue: "venuex", seed: 7, clock, instruments: [BTC], policies: REJECTING, flow: null, ...options });
+  const exchange = createExchange({
+    venue: "venuex",
+    seed: 7,
+    clock,
+    instruments: [BTC],
+    policies: REJECTING,
+    flow: null,
+    ...options,
+  });
   return { exchange, clock };
 }
 
 /** A limit order in BTCUSDT with the usual fields; override what matters. */
-export function limit(side: "BUY" | "SELL", priceTicks: number, qtyLots: number, overrides: Partial<SimOrderRequest> = {}): SimOrderRequest {
+export function limit(
+  side: "BUY" | "SELL",
+  priceTicks: number,
+  qtyLots: number,
+  overrides: Partial<SimOrderRequest> = {},
+): SimOrderRequest {
   return {
     symbol: "BTCUSDT",
     side,
@@ -69,6 +82,10 @@ export function limit(side: "BUY" | "SELL", priceTicks: number, qtyLots: number,
   };
 }
 
-export function market(side: "BUY" | "SELL", qtyLots: number, overrides: Partial<SimOrderRequest> = {}): SimOrderRequest {
+export function market(
+  side: "BUY" | "SELL",
+  qtyLots: number,
+  overrides: Partial<SimOrderRequest> = {},
+): SimOrderRequest {
   return limit(side, 1, qtyLots, { type: "MARKET", priceTicks: null, timeInForce: "IOC", ...overrides });
 }

@@ -15,10 +15,23 @@ interface Client {
 const OWN: Client = {
   name: "ccxt.pro.aster",
   create(venue) {
-    const client = new ccxt.pro.aster({ walletAddress: mainWallet.address, privateKey: MAIN_WALLET_KEY, enableRateLimit: false, options: { defaultType: "swap" } });
-    const rest = { fapiPublic: `${venue.restUrl}/fapi`, fapiPrivate: `${venue.restUrl}/fapi`, sapiPublic: `${venue.restUrl}/api`, sapiPrivate: `${venue.restUrl}/api` };
-    const ws = { public: { spot: `${venue.wsUrl}/stream`, swap: `${venue.wsUrl}/stream` }, private: { spot: `${venue.wsUrl}/ws`, swap: `${venue.wsUrl}/ws` } };
-    client.urls["api"] = { ...rest, ws };
+    const client = new ccxt.pro.aster({
+      walletAddress: mainWallet.address,
+      privateKey: MAIN_WALLET_KEY,
+      enableRateLimit: false,
+      options: { defaultType: "swap" },
+    });
+    const rest = {
+      fapiPublic: `${venue.restUrl}/fapi`,
+      fapiPrivate: `${venue.restUrl}/fapi`,
+      sapiPublic: `${venue.restUrl}/api`,
+      sapiPrivate: `${venue.restUrl}/api`,
+    };
+    const ws = {
+      public: { spot: `${venue.wsUrl}/stream`, swap: `${venue.wsUrl}/stream` },
+      private: { spot: `${venue.wsUrl}/ws`, swap: `${venue.wsUrl}/ws` },
+    };
+    client.urls.api = { ...rest, ws };
     return client;
   },
 };
@@ -30,9 +43,10 @@ const PARENT: Client = {
     // Only the linear markets are here, and trades come as the aggregates that this venue documents.
     const options = { fetchCurrencies: false, fetchMarkets: { types: ["linear"] }, watchTrades: { name: "aggTrade" } };
     const client = new ccxt.pro.binanceusdm({ apiKey: API_KEY, secret: API_SECRET, enableRateLimit: false, options });
-    const api = client.urls["api"] as Record<string, unknown>;
+    const api = client.urls.api as Record<string, unknown>;
     for (const [name, url] of Object.entries(api)) {
-      if (typeof url === "string" && name.startsWith("fapi")) api[name] = url.replace(/^https:\/\/[^/]+/, venue.restUrl);
+      if (typeof url === "string" && name.startsWith("fapi"))
+        api[name] = url.replace(/^https:\/\/[^/]+/, venue.restUrl);
     }
     const replaceHosts = (urls: Record<string, unknown>): void => {
       for (const [name, url] of Object.entries(urls)) {
@@ -40,7 +54,7 @@ const PARENT: Client = {
         else if (typeof url === "object" && url !== null) replaceHosts(url as Record<string, unknown>);
       }
     };
-    replaceHosts(api["ws"] as Record<string, unknown>);
+    replaceHosts(api.ws as Record<string, unknown>);
     return client;
   },
 };
@@ -77,8 +91,32 @@ describe.each([OWN, PARENT])("$name against the local venue", ({ create }) => {
     expect(Math.abs(Number(ticker.last) / Number(book.bids[0]?.[0]) - 1)).toBeLessThan(0.005);
     expect((await client.fetchOHLCV(BTC, "1h", undefined, 5)).length).toBe(5);
     expect((await client.fetchFundingRate(BTC)).fundingRate).toBeGreaterThan(-0.01);
-    venue.exchange.place(ACCOUNT, { symbol: "BTCUSDT", side: "BUY", type: "MARKET", timeInForce: "IOC", priceTicks: null, qtyLots: 1, reduceOnly: false, positionSide: "BOTH", clientId: null, trigger: null, closePosition: false });
-    venue.exchange.place(ACCOUNT, { symbol: "BTCUSDT", side: "SELL", type: "MARKET", timeInForce: "IOC", priceTicks: null, qtyLots: 1, reduceOnly: true, positionSide: "BOTH", clientId: null, trigger: null, closePosition: false });
+    venue.exchange.place(ACCOUNT, {
+      symbol: "BTCUSDT",
+      side: "BUY",
+      type: "MARKET",
+      timeInForce: "IOC",
+      priceTicks: null,
+      qtyLots: 1,
+      reduceOnly: false,
+      positionSide: "BOTH",
+      clientId: null,
+      trigger: null,
+      closePosition: false,
+    });
+    venue.exchange.place(ACCOUNT, {
+      symbol: "BTCUSDT",
+      side: "SELL",
+      type: "MARKET",
+      timeInForce: "IOC",
+      priceTicks: null,
+      qtyLots: 1,
+      reduceOnly: true,
+      positionSide: "BOTH",
+      clientId: null,
+      trigger: null,
+      closePosition: false,
+    });
     expect((await client.fetchTrades(BTC)).length).toBeGreaterThan(0);
   });
 
@@ -86,13 +124,18 @@ describe.each([OWN, PARENT])("$name against the local venue", ({ create }) => {
     // The one library keeps update ids of a diffed book, the other shows the venue time of whole pictures.
     const truth = (nonce: number | undefined, timestamp: number): [number, number][] => {
       const { exchange } = venue;
-      const book = nonce === undefined ? exchange.trueBookAtTime("BTCUSDT", timestamp, 10) : exchange.trueBook("BTCUSDT", nonce, 10);
+      const book =
+        nonce === undefined
+          ? exchange.trueBookAtTime("BTCUSDT", timestamp, 10)
+          : exchange.trueBook("BTCUSDT", nonce, 10);
       return (book?.bids ?? []).map((level) => [level.priceTicks / 10, level.qtyLots / 1000]);
     };
     let compared = 0;
     for (let round = 0; round < 12; round++) {
       const book = await client.watchOrderBook(BTC);
-      expect(book.bids.slice(0, 10).map(([price, size]) => [Number(price), Number(size)])).toEqual(truth(book.nonce, Number(book.timestamp)));
+      expect(book.bids.slice(0, 10).map(([price, size]) => [Number(price), Number(size)])).toEqual(
+        truth(book.nonce, Number(book.timestamp)),
+      );
       compared++;
     }
     expect(compared).toBe(12);
@@ -102,7 +145,7 @@ describe.each([OWN, PARENT])("$name against the local venue", ({ create }) => {
 
   it("reads the balance and sets the leverage", async () => {
     const balance = await client.fetchBalance();
-    expect(Number(balance["USDT"]?.total)).toBeGreaterThan(99_000);
+    expect(Number(balance.USDT?.total)).toBeGreaterThan(99_000);
     const answer = (await client.setLeverage(10, BTC)) as { leverage: number };
     expect(Number(answer.leverage)).toBe(10);
     expect(venue.exchange.leverage(ACCOUNT, "BTCUSDT")).toBe(10);
@@ -126,23 +169,43 @@ describe.each([OWN, PARENT])("$name against the local venue", ({ create }) => {
     expect((await client.fetchOrder(String(opened.id), BTC)).status).toBe("closed");
     const [position] = (await client.fetchPositions([BTC])).filter((row) => Number(row.contracts) !== 0);
     expect(position).toMatchObject({ side: "long", contracts: 0.05 });
-    await expect(client.createOrder(BTC, "market", "sell", 0.06, undefined, { reduceOnly: true })).rejects.toThrow(/-2022/);
+    await expect(client.createOrder(BTC, "market", "sell", 0.06, undefined, { reduceOnly: true })).rejects.toThrow(
+      /-2022/,
+    );
     const closed = await client.createOrder(BTC, "market", "sell", 0.05, undefined, { reduceOnly: true });
     expect((await client.fetchOrder(String(closed.id), BTC)).filled).toBe(0.05);
     expect((await client.fetchPositions([BTC])).filter((row) => Number(row.contracts) !== 0)).toEqual([]);
     const trades = await client.fetchMyTrades(BTC);
-    expect(trades.reduce((sum, trade) => sum + (trade.side === "buy" ? 1 : -1) * Number(trade.amount), 0)).toBeCloseTo(0, 9);
+    expect(trades.reduce((sum, trade) => sum + (trade.side === "buy" ? 1 : -1) * Number(trade.amount), 0)).toBeCloseTo(
+      0,
+      9,
+    );
     const log = venue.log.records({ symbol: "BTCUSDT", action: "place" });
     const last = log[log.length - 1];
-    expect(last).toMatchObject({ side: "SELL", reduceOnly: true, qty: "0.05", status: "FILLED", filledQty: "0.050", refusal: null });
+    expect(last).toMatchObject({
+      side: "SELL",
+      reduceOnly: true,
+      qty: "0.05",
+      status: "FILLED",
+      filledQty: "0.050",
+      refusal: null,
+    });
   });
 
   it("pushes own orders and balance to the user stream", async () => {
     // watchOrders subscribes on its first call and answers with the first event: the order is sent once the stream is up.
     const watched = client.watchOrders(BTC);
-    const isUserStream = (socket: { path: string; query: string }): boolean => /\/ws\/\w{64}$/.test(socket.path) || socket.query.includes("listenKey");
-    for (let turn = 0; turn < 100_000 && ![...venue.shell.sockets].some(isUserStream); turn++) await new Promise((resolve) => setImmediate(resolve));
-    const placed = await client.createOrder(BTC, "limit", "buy", 0.01, Math.round(Number((await client.fetchTicker(BTC)).last) * 0.985 * 10) / 10);
+    const isUserStream = (socket: { path: string; query: string }): boolean =>
+      /\/ws\/\w{64}$/.test(socket.path) || socket.query.includes("listenKey");
+    for (let turn = 0; turn < 100_000 && ![...venue.shell.sockets].some(isUserStream); turn++)
+      await new Promise((resolve) => setImmediate(resolve));
+    const placed = await client.createOrder(
+      BTC,
+      "limit",
+      "buy",
+      0.01,
+      Math.round(Number((await client.fetchTicker(BTC)).last) * 0.985 * 10) / 10,
+    );
     const orders = await watched;
     expect(orders.map((order) => order.id)).toContain(placed.id);
     await client.cancelOrder(String(placed.id), BTC);

@@ -19,7 +19,14 @@ async function fault(spec: Record<string, unknown>): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-const buy = (id: string): ReturnType<typeof signedCall> => signedCall(venue, "POST", "/fapi/v1/order", { symbol: "BTCUSDT", side: "BUY", type: "MARKET", quantity: "0.001", newClientOrderId: id });
+const buy = (id: string): ReturnType<typeof signedCall> =>
+  signedCall(venue, "POST", "/fapi/v1/order", {
+    symbol: "BTCUSDT",
+    side: "BUY",
+    type: "MARKET",
+    quantity: "0.001",
+    newClientOrderId: id,
+  });
 
 async function depthIds(listener: Listener, ms: number): Promise<{ u: number; pu: number }[]> {
   const before = listener.frames.length;
@@ -28,13 +35,14 @@ async function depthIds(listener: Listener, ms: number): Promise<{ u: number; pu
   return listener.frames.slice(before) as unknown as { u: number; pu: number }[];
 }
 
-const chained = (events: readonly { u: number; pu: number }[]): boolean => events.every((event, index) => index === 0 || event.pu === events[index - 1]?.u);
+const chained = (events: readonly { u: number; pu: number }[]): boolean =>
+  events.every((event, index) => index === 0 || event.pu === events[index - 1]?.u);
 
 describe("REST faults", () => {
   it("429 and 418 with and without Retry-After, refused before execution", async () => {
     await fault({ kind: "rate429", count: 1 });
     const bare = await buy("a");
-    expect([bare.status, bare.headers.get("retry-after"), bare.json["code"]]).toEqual([429, null, -1003]);
+    expect([bare.status, bare.headers.get("retry-after"), bare.json.code]).toEqual([429, null, -1003]);
     await fault({ kind: "rate429", count: 1, retryAfterS: 7 });
     expect((await buy("a")).headers.get("retry-after")).toBe("7");
     await fault({ kind: "ban418", count: 1, retryAfterS: 90 });
@@ -50,7 +58,7 @@ describe("REST faults", () => {
     expect(venue.exchange.orderByClientId(ACCOUNT, "before")).toBeNull();
     await fault({ kind: "errorAfter", count: 1, match: "POST /fapi/v1/order" });
     const after = await buy("after");
-    expect([after.status, after.json["code"]]).toEqual([503, -1007]);
+    expect([after.status, after.json.code]).toEqual([503, -1007]);
     expect(venue.exchange.orderByClientId(ACCOUNT, "after")?.status).toBe("FILLED");
   });
 
@@ -70,7 +78,8 @@ describe("REST faults", () => {
       answered = true;
       return answer;
     });
-    while (clock.pendingTimerCount < 4 && venue.faults.hits().fixedDelay === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (clock.pendingTimerCount < 4 && venue.faults.hits().fixedDelay === 0)
+      await new Promise((resolve) => setImmediate(resolve));
     clock.advance(4);
     await call(venue, "GET", "/_sim/state");
     expect(answered).toBe(false);
@@ -98,7 +107,9 @@ describe("stream faults", () => {
 
   it("gap: a sequenced frame is missing and the chain shows it", async () => {
     await fault({ kind: "gap", count: 1 });
-    expect(chained([...(listener.frames as unknown as { u: number; pu: number }[]), ...(await depthIds(listener, 1000))])).toBe(false);
+    expect(
+      chained([...(listener.frames as unknown as { u: number; pu: number }[]), ...(await depthIds(listener, 1000))]),
+    ).toBe(false);
     expect(venue.faults.hits().gap).toBe(1);
   });
 
@@ -148,7 +159,7 @@ describe("stream faults", () => {
 
   it("scopes: a user-stream fault leaves market frames alone, and the other way round", async () => {
     const { json } = await call(venue, "POST", "/fapi/v1/listenKey", { "X-MBX-APIKEY": API_KEY });
-    const user = await listen(venue, `/ws/${String(json["listenKey"])}`);
+    const user = await listen(venue, `/ws/${String(json.listenKey)}`);
     await fault({ kind: "loss", scope: ["user"] });
     await buy("unseen");
     await drained(user);
@@ -167,19 +178,56 @@ describe("control", () => {
   });
 
   it("creates accounts with keys, sets positions, steps virtual time, and lists what was ordered", async () => {
-    const made = await call(venue, "POST", "/_sim/accounts", {}, JSON.stringify({ accountId: "new", deposit: "5000", apiKey: "n".repeat(64), apiSecret: "m".repeat(64) }));
+    const made = await call(
+      venue,
+      "POST",
+      "/_sim/accounts",
+      {},
+      JSON.stringify({ accountId: "new", deposit: "5000", apiKey: "n".repeat(64), apiSecret: "m".repeat(64) }),
+    );
     expect(made.json).toMatchObject({ accountId: "new", balance: "5000.00000000", apiKey: "n".repeat(64) });
-    const position = await call(venue, "POST", "/_sim/positions", {}, JSON.stringify({ accountId: ACCOUNT, symbol: "BTCUSDT", qty: "0.25", leverage: 10 }));
+    const position = await call(
+      venue,
+      "POST",
+      "/_sim/positions",
+      {},
+      JSON.stringify({ accountId: ACCOUNT, symbol: "BTCUSDT", qty: "0.25", leverage: 10 }),
+    );
     expect(position.json).toMatchObject({ qty: "0.250", positionSide: "BOTH" });
     const at = clock.wallMs();
-    expect((await call(venue, "POST", "/_sim/step", {}, JSON.stringify({ ms: 250 }))).json).toEqual({ nowMs: at + 250 });
-    await signedCall(venue, "POST", "/fapi/v1/order", { symbol: "BTCUSDT", side: "SELL", type: "MARKET", quantity: "0.25", reduceOnly: "true", newClientOrderId: "close-1" });
-    const log = (await call(venue, "GET", "/_sim/orders?clientId=close-1")).json as unknown as { records: Record<string, unknown>[] };
-    expect(log.records).toMatchObject([{ action: "place", accountId: ACCOUNT, signer: API_KEY, side: "SELL", reduceOnly: true, positionSide: "BOTH", qty: "0.25", status: "FILLED", filledQty: "0.250", refusal: null }]);
+    expect((await call(venue, "POST", "/_sim/step", {}, JSON.stringify({ ms: 250 }))).json).toEqual({
+      nowMs: at + 250,
+    });
+    await signedCall(venue, "POST", "/fapi/v1/order", {
+      symbol: "BTCUSDT",
+      side: "SELL",
+      type: "MARKET",
+      quantity: "0.25",
+      reduceOnly: "true",
+      newClientOrderId: "close-1",
+    });
+    const log = (await call(venue, "GET", "/_sim/orders?clientId=close-1")).json as unknown as {
+      records: Record<string, unknown>[];
+    };
+    expect(log.records).toMatchObject([
+      {
+        action: "place",
+        accountId: ACCOUNT,
+        signer: API_KEY,
+        side: "SELL",
+        reduceOnly: true,
+        positionSide: "BOTH",
+        qty: "0.25",
+        status: "FILLED",
+        filledQty: "0.250",
+        refusal: null,
+      },
+    ]);
   });
 
   it("refuses what it does not understand", async () => {
-    const post = async (path: string, body: unknown): Promise<number> => (await call(venue, "POST", path, {}, typeof body === "string" ? body : JSON.stringify(body))).status;
+    const post = async (path: string, body: unknown): Promise<number> =>
+      (await call(venue, "POST", path, {}, typeof body === "string" ? body : JSON.stringify(body))).status;
     expect(await post("/_sim/faults", { kind: "nope" })).toBe(400);
     expect(await post("/_sim/faults", "{")).toBe(400);
     expect(await post("/_sim/skew", { bps: "much" })).toBe(400);

@@ -45,7 +45,10 @@ class PlainBook {
 
   apply(event: DepthEvent, bridging: boolean): void {
     if (bridging ? event.U > this.lastU || event.u < this.lastU : event.pu !== this.lastU) this.gapCount++;
-    for (const [side, levels] of [[this.bids, event.b], [this.asks, event.a]] as const) {
+    for (const [side, levels] of [
+      [this.bids, event.b],
+      [this.asks, event.a],
+    ] as const) {
       for (const [price, qty] of levels) {
         if (Number(qty) === 0) side.delete(price);
         else side.set(price, qty);
@@ -55,36 +58,43 @@ class PlainBook {
   }
 
   print(): { bids: [string, string][]; asks: [string, string][] } {
-    return { bids: [...this.bids].sort((x, y) => Number(y[0]) - Number(x[0])), asks: [...this.asks].sort((x, y) => Number(x[0]) - Number(y[0])) };
+    return {
+      bids: [...this.bids].sort((x, y) => Number(y[0]) - Number(x[0])),
+      asks: [...this.asks].sort((x, y) => Number(x[0]) - Number(y[0])),
+    };
   }
 }
 
 async function trueBook(seq: number): Promise<{ bids: [string, string][]; asks: [string, string][] }> {
   const { json } = await call(venue, "GET", `/_sim/book/BTCUSDT?seq=${seq}`);
-  return { bids: json["bids"] as [string, string][], asks: json["asks"] as [string, string][] };
+  return { bids: json.bids as [string, string][], asks: json.asks as [string, string][] };
 }
 
 describe("depth stream", () => {
-  it.each(["btcusdt@depth@100ms", "btcusdt@depth", "btcusdt@depth@500ms"])("%s: snapshot plus changes equal the true book at every update id", async (name) => {
-    const listener = await listen(venue, "/ws");
-    listener.send({ method: "SUBSCRIBE", params: [name], id: 1 });
-    await listener.waitFor((frame) => frame["id"] === 1);
-    await advance(3000, listener);
-    const snapshot = (await call(venue, "GET", "/fapi/v1/depth?symbol=BTCUSDT&limit=1000")).json as unknown as Parameters<PlainBook["snapshot"]>[0];
-    await advance(3000, listener);
-    const events = listener.frames.filter((frame) => frame["e"] === "depthUpdate") as unknown as DepthEvent[];
-    const book = new PlainBook();
-    book.snapshot(snapshot);
-    const rest = events.filter((event) => event.u >= snapshot.lastUpdateId);
-    expect(rest.length).toBeGreaterThan(4);
-    for (const [index, event] of rest.entries()) {
-      book.apply(event, index === 0);
-      expect(book.print()).toEqual(await trueBook(event.u));
-    }
-    expect(book.gapCount).toBe(0);
-    expect(events.every((event, index) => index === 0 || event.pu === events[index - 1]?.u)).toBe(true);
-    expect(events.some((event) => event.U > event.pu + 1)).toBe(true);
-  });
+  it.each(["btcusdt@depth@100ms", "btcusdt@depth", "btcusdt@depth@500ms"])(
+    "%s: snapshot plus changes equal the true book at every update id",
+    async (name) => {
+      const listener = await listen(venue, "/ws");
+      listener.send({ method: "SUBSCRIBE", params: [name], id: 1 });
+      await listener.waitFor((frame) => frame.id === 1);
+      await advance(3000, listener);
+      const snapshot = (await call(venue, "GET", "/fapi/v1/depth?symbol=BTCUSDT&limit=1000"))
+        .json as unknown as Parameters<PlainBook["snapshot"]>[0];
+      await advance(3000, listener);
+      const events = listener.frames.filter((frame) => frame.e === "depthUpdate") as unknown as DepthEvent[];
+      const book = new PlainBook();
+      book.snapshot(snapshot);
+      const rest = events.filter((event) => event.u >= snapshot.lastUpdateId);
+      expect(rest.length).toBeGreaterThan(4);
+      for (const [index, event] of rest.entries()) {
+        book.apply(event, index === 0);
+        expect(book.print()).toEqual(await trueBook(event.u));
+      }
+      expect(book.gapCount).toBe(0);
+      expect(events.every((event, index) => index === 0 || event.pu === events[index - 1]?.u)).toBe(true);
+      expect(events.some((event) => event.U > event.pu + 1)).toBe(true);
+    },
+  );
 
   it("pushes whole top levels on partial streams, equal to the true top", async () => {
     const listener = await listen(venue, "/ws/btcusdt@depth10@100ms");
@@ -103,22 +113,38 @@ describe("depth stream", () => {
     await advance(2000, listener);
     expect(listener.frames.length).toBeGreaterThan(10);
     for (const frame of listener.frames) {
-      const truth = await trueBook(Number(frame["u"]));
-      expect([frame["b"], frame["B"]]).toEqual(truth.bids[0]);
-      expect([frame["a"], frame["A"]]).toEqual(truth.asks[0]);
+      const truth = await trueBook(Number(frame.u));
+      expect([frame.b, frame.B]).toEqual(truth.bids[0]);
+      expect([frame.a, frame.A]).toEqual(truth.asks[0]);
     }
   });
 });
 
 describe("other market streams", () => {
   it("serves marks, tickers, trades, candles and arrays at their speeds on one combined connection", async () => {
-    const names = ["btcusdt@aggTrade", "btcusdt@markPrice", "btcusdt@markPrice@1s", "btcusdt@ticker", "btcusdt@miniTicker", "btcusdt@kline_1m", "!markPrice@arr@1s", "!ticker@arr", "!miniTicker@arr", "!bookTicker"];
+    const names = [
+      "btcusdt@aggTrade",
+      "btcusdt@markPrice",
+      "btcusdt@markPrice@1s",
+      "btcusdt@ticker",
+      "btcusdt@miniTicker",
+      "btcusdt@kline_1m",
+      "!markPrice@arr@1s",
+      "!ticker@arr",
+      "!miniTicker@arr",
+      "!bookTicker",
+    ];
     const listener = await listen(venue, `/stream?streams=${names.join("/")}`);
     await advance(6000, listener);
-    const of = (name: string): unknown[] => listener.frames.filter((frame) => frame["stream"] === name).map((frame) => frame["data"]);
+    const of = (name: string): unknown[] =>
+      listener.frames.filter((frame) => frame.stream === name).map((frame) => frame.data);
     expect(of("btcusdt@markPrice")).toHaveLength(2);
     expect(of("btcusdt@markPrice@1s")).toHaveLength(6);
-    expect(of("btcusdt@markPrice@1s")[0]).toMatchObject({ e: "markPriceUpdate", s: "BTCUSDT", r: expect.stringMatching(/^-?0\.\d{8}$/) as string });
+    expect(of("btcusdt@markPrice@1s")[0]).toMatchObject({
+      e: "markPriceUpdate",
+      s: "BTCUSDT",
+      r: expect.stringMatching(/^-?0\.\d{8}$/) as string,
+    });
     expect(of("btcusdt@ticker")).toHaveLength(12);
     expect(of("btcusdt@ticker")[0]).toMatchObject({ e: "24hrTicker", s: "BTCUSDT" });
     expect(of("btcusdt@miniTicker")[0]).toMatchObject({ e: "24hrMiniTicker" });
@@ -128,8 +154,16 @@ describe("other market streams", () => {
     expect(of("!bookTicker").length).toBeGreaterThan(5);
     const trades = of("btcusdt@aggTrade") as { a: number; f: number; l: number; q: string }[];
     expect(trades.length).toBeGreaterThan(2);
-    expect(trades.every((trade, index) => index === 0 || (trade.a === (trades[index - 1]?.a ?? 0) + 1 && trade.f === (trades[index - 1]?.l ?? 0) + 1))).toBe(true);
-    const rest = (await call(venue, "GET", "/fapi/v1/aggTrades?symbol=BTCUSDT")).json as unknown as { a: number; q: string }[];
+    expect(
+      trades.every(
+        (trade, index) =>
+          index === 0 || (trade.a === (trades[index - 1]?.a ?? 0) + 1 && trade.f === (trades[index - 1]?.l ?? 0) + 1),
+      ),
+    ).toBe(true);
+    const rest = (await call(venue, "GET", "/fapi/v1/aggTrades?symbol=BTCUSDT")).json as unknown as {
+      a: number;
+      q: string;
+    }[];
     for (const trade of trades) expect(rest.find((row) => row.a === trade.a)?.q).toBe(trade.q);
   });
 });
@@ -138,7 +172,8 @@ describe("session", () => {
   it("lists, unsubscribes, and answers each malformed message with its code", async () => {
     const listener = await listen(venue, "/ws/btcusdt@ticker");
     const ask = async (message: unknown): Promise<unknown> => {
-      const answers = (): unknown[] => listener.frames.filter((frame) => frame["e"] === undefined && frame["stream"] === undefined);
+      const answers = (): unknown[] =>
+        listener.frames.filter((frame) => frame.e === undefined && frame.stream === undefined);
       const before = answers().length;
       listener.send(message);
       await drained(listener);
@@ -151,7 +186,10 @@ describe("session", () => {
     expect(await ask([])).toMatchObject({ code: 2 });
     expect(await ask({ method: "SUBSCRIBE", params: ["x"], id: "a" })).toMatchObject({ code: 2 });
     expect(await ask({ method: "SUBSCRIBE", id: 1 })).toMatchObject({ code: 2 });
-    expect(await ask({ method: "NOPE", params: [], id: 1 })).toMatchObject({ code: 2, msg: expect.stringContaining("unknown variant") as string });
+    expect(await ask({ method: "NOPE", params: [], id: 1 })).toMatchObject({
+      code: 2,
+      msg: expect.stringContaining("unknown variant") as string,
+    });
     expect(await ask({ method: "SET_PROPERTY", params: ["x", true], id: 5 })).toMatchObject({ code: 0 });
     expect(await ask({ method: "SET_PROPERTY", params: ["combined", "yes"], id: 5 })).toMatchObject({ code: 1 });
     expect(await ask({ method: "SET_PROPERTY", params: ["combined", true], id: 5 })).toEqual({ result: null, id: 5 });
@@ -160,10 +198,14 @@ describe("session", () => {
 
   it("holds 200 streams, refuses the next, and cuts a client that sends more than ten messages a second", async () => {
     const listener = await listen(venue, "/ws");
-    listener.send({ method: "SUBSCRIBE", params: Array.from({ length: 200 }, (_, index) => `s${index}@ticker`), id: 1 });
-    expect(await listener.waitFor((frame) => frame["id"] === 1)).toEqual({ result: null, id: 1 });
+    listener.send({
+      method: "SUBSCRIBE",
+      params: Array.from({ length: 200 }, (_, index) => `s${index}@ticker`),
+      id: 1,
+    });
+    expect(await listener.waitFor((frame) => frame.id === 1)).toEqual({ result: null, id: 1 });
     listener.send({ method: "SUBSCRIBE", params: ["one@more"], id: 2 });
-    await listener.waitFor((frame) => frame["code"] === 2);
+    await listener.waitFor((frame) => frame.code === 2);
     for (let index = 0; index < 9; index++) listener.send({ method: "LIST_SUBSCRIPTIONS", id: 10 + index });
     expect(await listener.closed).toBe(1008);
   });
@@ -194,31 +236,61 @@ describe("session", () => {
 describe("user stream", () => {
   async function open(): Promise<Listener> {
     const { json } = await call(venue, "POST", "/fapi/v1/listenKey", { "X-MBX-APIKEY": API_KEY });
-    expect(json["listenKey"]).toMatch(/^[A-Za-z0-9]{64}$/);
+    expect(json.listenKey).toMatch(/^[A-Za-z0-9]{64}$/);
     const again = await call(venue, "POST", "/fapi/v1/listenKey", { "X-MBX-APIKEY": API_KEY });
     expect(again.json).toEqual(json);
-    return listen(venue, `/ws/${String(json["listenKey"])}`);
+    return listen(venue, `/ws/${String(json.listenKey)}`);
   }
 
   it("tells NEW, each TRADE and the account after it, CANCELED and EXPIRED, in the order they happened", async () => {
     const listener = await open();
-    await signedCall(venue, "POST", "/fapi/v1/order", { symbol: "BTCUSDT", side: "BUY", type: "MARKET", quantity: "0.05", newClientOrderId: "mine" });
+    await signedCall(venue, "POST", "/fapi/v1/order", {
+      symbol: "BTCUSDT",
+      side: "BUY",
+      type: "MARKET",
+      quantity: "0.05",
+      newClientOrderId: "mine",
+    });
     const bid = (venue.exchange.bestBid("BTCUSDT")?.priceTicks ?? 0) / 10;
-    await signedCall(venue, "POST", "/fapi/v1/order", { symbol: "BTCUSDT", side: "BUY", type: "LIMIT", timeInForce: "GTC", quantity: "0.01", price: (bid - 300).toFixed(1), newClientOrderId: "rest" });
+    await signedCall(venue, "POST", "/fapi/v1/order", {
+      symbol: "BTCUSDT",
+      side: "BUY",
+      type: "LIMIT",
+      timeInForce: "GTC",
+      quantity: "0.01",
+      price: (bid - 300).toFixed(1),
+      newClientOrderId: "rest",
+    });
     await signedCall(venue, "DELETE", "/fapi/v1/order", { symbol: "BTCUSDT", origClientOrderId: "rest" });
     await signedCall(venue, "POST", "/fapi/v1/leverage", { symbol: "BTCUSDT", leverage: 13 });
     await drained(listener);
-    const orders = listener.frames.filter((frame) => frame["e"] === "ORDER_TRADE_UPDATE").map((frame) => frame["o"] as Record<string, unknown>);
-    expect(orders.filter((order) => order["c"] === "rest").map((order) => [order["x"], order["X"]])).toEqual([
+    const orders = listener.frames
+      .filter((frame) => frame.e === "ORDER_TRADE_UPDATE")
+      .map((frame) => frame.o as Record<string, unknown>);
+    expect(orders.filter((order) => order.c === "rest").map((order) => [order.x, order.X])).toEqual([
       ["NEW", "NEW"],
       ["CANCELED", "CANCELED"],
     ]);
-    const mine = orders.filter((order) => order["c"] === "mine");
-    expect(mine[0]).toMatchObject({ x: "NEW", X: "NEW", o: "MARKET", ot: "MARKET", q: "0.050", z: "0", l: "0", ps: "BOTH", R: false });
-    expect(mine[0]?.["N"]).toBeUndefined();
+    const mine = orders.filter((order) => order.c === "mine");
+    expect(mine[0]).toMatchObject({
+      x: "NEW",
+      X: "NEW",
+      o: "MARKET",
+      ot: "MARKET",
+      q: "0.050",
+      z: "0",
+      l: "0",
+      ps: "BOTH",
+      R: false,
+    });
+    expect(mine[0]?.N).toBeUndefined();
     expect(mine[mine.length - 1]).toMatchObject({ x: "TRADE", X: "FILLED", z: "0.050", N: "USDT", m: false });
-    const account = listener.frames.find((frame) => frame["e"] === "ACCOUNT_UPDATE")?.["a"];
-    expect(account).toMatchObject({ m: "ORDER", B: [{ a: "USDT", bc: "0" }], P: [{ s: "BTCUSDT", ps: "BOTH", mt: "cross", ma: "USDT" }] });
+    const account = listener.frames.find((frame) => frame.e === "ACCOUNT_UPDATE")?.a;
+    expect(account).toMatchObject({
+      m: "ORDER",
+      B: [{ a: "USDT", bc: "0" }],
+      P: [{ s: "BTCUSDT", ps: "BOTH", mt: "cross", ma: "USDT" }],
+    });
     expect(listener.frames.at(-1)).toMatchObject({ e: "ACCOUNT_CONFIG_UPDATE", ac: { s: "BTCUSDT", l: 13 } });
   });
 
@@ -238,6 +310,9 @@ describe("user stream", () => {
     await signedCall(venue, "POST", "/fapi/v1/leverage", { symbol: "BTCUSDT", leverage: 3 });
     await drained(listener);
     expect(listener.frames).toHaveLength(1);
-    expect((await call(venue, "PUT", "/fapi/v1/listenKey", { "X-MBX-APIKEY": API_KEY })).json).toEqual({ code: -1125, msg: "This listenKey does not exist." });
+    expect((await call(venue, "PUT", "/fapi/v1/listenKey", { "X-MBX-APIKEY": API_KEY })).json).toEqual({
+      code: -1125,
+      msg: "This listenKey does not exist.",
+    });
   });
 });

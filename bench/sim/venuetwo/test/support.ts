@@ -18,7 +18,17 @@ export function startTestVenue(options: Partial<VenuetwoSimOptions> = {}): Promi
     seed: 11,
     symbols: ["BTCUSDT", "ETHUSDT"],
     flow: { levelCount: 60 },
-    accounts: [{ accountId: ACCOUNT, deposit: "100000", spotDeposit: "500", apiKey: API_KEY, apiSecret: API_SECRET, wallet: mainWallet.address, agents: [agentWallet.address] }],
+    accounts: [
+      {
+        accountId: ACCOUNT,
+        deposit: "100000",
+        spotDeposit: "500",
+        apiKey: API_KEY,
+        apiSecret: API_SECRET,
+        wallet: mainWallet.address,
+        agents: [agentWallet.address],
+      },
+    ],
     ...options,
   });
 }
@@ -31,7 +41,13 @@ export interface Answer {
   readonly text: string;
 }
 
-export async function call(venue: VenuetwoSim, method: string, path: string, headers: Record<string, string> = {}, body?: string): Promise<Answer> {
+export async function call(
+  venue: VenuetwoSim,
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+  body?: string,
+): Promise<Answer> {
   const response = await fetch(`${venue.restUrl}${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
   const text = await response.text();
   let json: unknown = null;
@@ -48,11 +64,18 @@ export function hmac(payload: string, secret = API_SECRET): string {
 }
 
 export function form(params: Readonly<Record<string, string | number | boolean>>): string {
-  return new URLSearchParams(Object.entries(params).map(([name, value]): [string, string] => [name, String(value)])).toString();
+  return new URLSearchParams(
+    Object.entries(params).map(([name, value]): [string, string] => [name, String(value)]),
+  ).toString();
 }
 
 /** V1 signed call; parameters in the query. */
-export function signedCall(venue: VenuetwoSim, method: string, path: string, params: Record<string, string | number | boolean> = {}): Promise<Answer> {
+export function signedCall(
+  venue: VenuetwoSim,
+  method: string,
+  path: string,
+  params: Record<string, string | number | boolean> = {},
+): Promise<Answer> {
   const query = form({ ...params, timestamp: venue.exchange.nowMs() });
   return call(venue, method, `${path}?${query}&signature=${hmac(query)}`, { "X-MBX-APIKEY": API_KEY });
 }
@@ -76,7 +99,12 @@ export async function agentCall(
   fields.push(["signer", signer.address]);
   const text = new URLSearchParams(fields).toString();
   const signature = await signer.signTypedData({
-    domain: { name: "AsterSignTransaction", version: "1", chainId: 1666, verifyingContract: "0x0000000000000000000000000000000000000000" },
+    domain: {
+      name: "AsterSignTransaction",
+      version: "1",
+      chainId: 1666,
+      verifyingContract: "0x0000000000000000000000000000000000000000",
+    },
     types: { Message: [{ name: "msg", type: "string" }] },
     primaryType: "Message",
     message: { msg: options.tamper === true ? `${text}x` : text },
@@ -110,7 +138,9 @@ export async function listen(venue: VenuetwoSim, path: string): Promise<Listener
   socket.on("error", () => undefined);
   await new Promise<void>((resolve, reject) => {
     socket.once("open", () => resolve());
-    socket.once("unexpected-response", (_request, response) => reject(new Error(`refused with ${response.statusCode}`)));
+    socket.once("unexpected-response", (_request, response) =>
+      reject(new Error(`refused with ${response.statusCode}`)),
+    );
     socket.once("error", reject);
   });
   return {

@@ -1,0 +1,428 @@
+import { describe, expect, it } from "vitest";
+import { silentLogger } from "../../engine/domain/logger.js";
+import { createSeededRandom } from "../../engine/domain/random.js";
+import { VirtualClock } from "../../engine/domain/virtual-clock.js";
+import type { AccountEvent, AccountSession, Read } from "../../engine/ports.js";
+import { failedRead } from "../shared/call-results.js";
+import { ClockOffset } from "../shared/clock-offset.js";
+import { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
+import type { HttpRequest, HttpResult, VenueHttp } from "../shared/http.js";
+import { FakeNetwork } from "../shared/test/fake-connector.js";
+import { VenueoneAccountStreams } from "./account-stream.js";
+import { VenueoneRest } from "./rest.js";
+import { buildInstruments, DEFAULT_FEES } from "./symbols.js";
+
+const ALICE = `0x${"a1".repeat(20)}`;
+const addressOf = (index: number): string => `0x${index.toString(16).padStart(40, "0")}`;
+
+interface Held {
+  readonly szi: string;
+  readonly entryPx: string;
+}
+
+/** What the venue knows of its accounts; REST answers from it unless `isDown`. */
+class FakeVenue implements VenueHttp {
+  readonly clock: VirtualClock;
+  readonly positions = new Map<string, Readonly<Record<string, Held>>>();
+  readonly orders = new Map<string, readonly Readonly<Record<string, unknown>>[]>();
+  readonly ends = new Map<number, unknown>();
+  readonly calls: string[] = [];
+  isDown = false;
+  isGarbled = false;
+
+  constructor(clock: VirtualClock) {
+    this.clock = clock;
+  }
+
+  state(user: string, time = this.clock.wallMs()): unknown {
+    const rows = Object.entries(this.positions.get(user) ?? {}).map(([coin, held]) => ({
+      type: "oneWay",
+      position: {
+        coin,
+        szi: held.szi,
+        entryPx: held.entryPx,
+        positionValue: "100.0",
+        unrealizedPnl: "0.0",
+        returnOnEquity: "0.0",
+        liquidationPx: null,
+        marginUsed: "5.0",
+        maxLeverage: 40,
+        leverage: { type: "cross", value: 20 },
+      },
+    }));
+    const summary = { accountValue: "100.0", totalNtlPos: "0.0", totalRawUsd: "100.0", totalMarginUsed: "0.0" };
+    return { marginSummary: summary, crossMarginSummary: summary, withdrawable: "50.0", time, assetPositions: rows };
+  }
+
+  request(request: HttpRequest): Promise<HttpResult> {
+    const query = JSON.parse(request.body ?? "{}") as { type: string; user: string; oid?: number };
+    this.calls.push(query.type);
+    if (this.isDown) return Promise.resolve({ kind: "noResponse", reason: "TIMEOUT" });
+    const nowMs = this.clock.wallMs();
+    const body =
+      query.type === "clearinghouseState"
+        ? this.isGarbled
+          ? { assetPositions: [{ type: "oneWay" }] }
+          : this.state(query.user)
+        : query.type === "frontendOpenOrders"
+          ? (this.orders.get(query.user) ?? [])
+          : (this.ends.get(query.oid ?? 0) ?? { status: "unknownOid" });
+    return Promise.resolve({ kind: "response", status: 200, headers: {}, body: JSON.stringify(body), sentAtMs: nowMs, receivedAtMs: nowMs });
+  }
+}
+
+function sessionOf(accountId: string): AccountSession {
+  return { venue: "venueone", accountId, close: () => {} };
+}
+
+function setup(options: { maxUsers?: number; resolve?: (session: AccountSession) => Promise<Read<string>> } = {}) {
+  const clock = new VirtualClock();
+  const network = new FakeNetwork();
+  const venue = new FakeVenue(clock);
+  const universe = ["BTC", "ETH"].map((name) => ({ name, szDecimals: 4, maxLeverage: 40, isDelisted: false }));
+  const { byCoin } = buildInstruments({ universe, collateralToken: 0 }, DEFAULT_FEES);
+  const streams = new VenueoneAccountStreams({
+    wsUrl: "ws://venue",
+    clock,
+    random: createSeededRandom(2),
+    logger: silentLogger,
+    connector: network.connector,
+    clockOffset: new ClockOffset(clock),
+    budget: new ConnectionBudget(clock, { maxConnections: 10, connectsPerMinute: 30 }),
+    messages: new MessagePacer(clock, 2_000, 60_000),
+    rest: new VenueoneRest(venue),
+    instrumentOf: (coin) => byCoin.get(coin) ?? null,
+    resolveAccount:
+      options.resolve ?? ((session) => Promise.resolve({ ok: true, value: session.accountId, asOfMs: 0, source: "venue" })),
+    ...(options.maxUsers === undefined ? {} : { maxUsers: options.maxUsers }),
+  });
+  const events: AccountEvent[] = [];
+  const open = (account: string) => {
+    const opened = streams.openAccountStream(sessionOf(account), (event) => events.push(event));
+    if (!opened.ok) throw new Error(opened.problem);
+    return opened.stream;
+  };
+  const push = (channel: string, data: unknown): void => network.last.receive(JSON.stringify({ channel, data }));
+  const acknowledge = (user: string): void => {
+    for (const type of ["clearinghouseState", "openOrders", "userFills"]) {
+      push("subscriptionResponse", { method: "subscribe", subscription: { type, user } });
+    }
+    push("userFills", { user, isSnapshot: true, fills: [] });
+  };
+  /** To LIVE: resolved, connected, acknowledged, reconciled. */
+  const live = async (account: string) => {
+    const stream = open(account);
+    await clock.advanceAsync(0);
+    if (network.connections.length > 0 && network.last.sent.length === 0) network.last.open();
+    await clock.advanceAsync(10);
+    acknowledge(account);
+    await clock.advanceAsync(10);
+    return stream;
+  };
+  const states = (): string[] => events.flatMap((event) => (event.kind === "state" ? [event.state] : []));
+  return { clock, network, venue, streams, events, states, open, push, acknowledge, live };
+}
+
+function fill(overrides: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {
+  return {
+    coin: "BTC", px: "50000.0", sz: "0.1", side: "A", time: 1_790_000_005_000, startPosition: "0.5", dir: "Close Long",
+    closedPnl: "0.0", hash: "0x0", oid: 77, crossed: true, fee: "2.25", tid: 1, feeToken: "USDC", twapId: null, ...overrides,
+  };
+}
+
+function orderRow(overrides: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {
+  return {
+    coin: "BTC", side: "A", limitPx: "60000.0", sz: "0.2", origSz: "0.2", oid: 5, timestamp: 1_790_000_000_000, cloid: null,
+    triggerCondition: "N/A", isTrigger: false, triggerPx: "0.0", children: [], isPositionTpsl: false, reduceOnly: true,
+    orderType: "Limit", tif: "Gtc", ...overrides,
+  };
+}
+
+describe("becoming LIVE", () => {
+  it("subscribes by address only, and is LIVE after the acknowledgements and a REST read begun after them", async () => {
+    const { clock, network, venue, states, open, acknowledge } = setup();
+    venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+    const stream = open(ALICE);
+    await clock.advanceAsync(0);
+    network.last.open();
+    await clock.advanceAsync(10);
+    expect(network.last.sent.map((text) => (JSON.parse(text) as { subscription: unknown }).subscription)).toEqual([
+      { type: "clearinghouseState", user: ALICE },
+      { type: "openOrders", user: ALICE },
+      { type: "userFills", user: ALICE },
+    ]);
+    expect(venue.calls).toEqual([]);
+    expect(stream.state).toBe("SYNCING");
+    expect(stream.positions().ok).toBe(false);
+    acknowledge(ALICE);
+    await clock.advanceAsync(10);
+    expect(venue.calls).toEqual(["clearinghouseState", "frontendOpenOrders"]);
+    expect(states()).toEqual(["SYNCING", "LIVE"]);
+    expect(stream.positions()).toMatchObject({ ok: true, source: "stream", value: [{ symbol: "BTC", direction: "LONG", qtyLots: 5_000 }] });
+  });
+
+  it("does not take a failed or unreadable read for a flat account, and tries again", async () => {
+    for (const fault of ["isDown", "isGarbled"] as const) {
+      const { clock, venue, live } = setup();
+      venue.positions.set(ALICE, { BTC: { szi: "-0.5", entryPx: "50000.0" } });
+      venue[fault] = true;
+      const stream = await live(ALICE);
+      await clock.advanceAsync(3_000);
+      expect(stream.state).toBe("SYNCING");
+      expect(stream.positions().ok).toBe(false);
+      venue[fault] = false;
+      await clock.advanceAsync(15_000);
+      expect(stream.positions()).toMatchObject({ ok: true, value: [{ direction: "SHORT", qtyLots: 5_000 }] });
+    }
+  });
+
+  it("says why it can not serve a key that acts for nobody", async () => {
+    const { clock, states, open, network } = setup({ resolve: () => Promise.resolve(failedRead("AUTH", "AGENT_NOT_APPROVED")) });
+    const stream = open(ALICE);
+    await clock.advanceAsync(0);
+    expect(states()).toEqual(["DOWN"]);
+    expect(stream.positions()).toMatchObject({ ok: false, code: "AUTH" });
+    expect(network.connections).toHaveLength(0);
+  });
+
+  it("subscribes the account behind an agent, never the key's own address", async () => {
+    const agent = addressOf(99);
+    const { clock, network, open } = setup({ resolve: () => Promise.resolve({ ok: true, value: ALICE, asOfMs: 0, source: "venue" }) });
+    open(agent);
+    await clock.advanceAsync(0);
+    network.last.open();
+    await clock.advanceAsync(10);
+    expect(network.last.sent.join()).toContain(ALICE);
+    expect(network.last.sent.join()).not.toContain(agent);
+  });
+});
+
+describe("frames", () => {
+  it("a fill changes the position at once from its own start, is reported once, and does not wait for a state", async () => {
+    const { venue, events, push, live } = setup();
+    venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+    const stream = await live(ALICE);
+    events.length = 0;
+    push("userFills", { user: ALICE, fills: [fill()] });
+    push("userFills", { user: ALICE, fills: [fill()] });
+    expect(stream.positions()).toMatchObject({ ok: true, value: [{ qtyLots: 4_000, entryPrice: "50000" }] });
+    expect(events.filter((event) => event.kind === "fill")).toMatchObject([
+      { qtyLots: 1_000, price: "50000.0", fee: { amount: "2.25", asset: "USDC" }, tradeId: "1", order: { venueOrderId: "77", status: "UNKNOWN" } },
+    ]);
+  });
+
+  it("a closing fill makes flat, an opening one opens, a flip turns", async () => {
+    const { push, live } = setup();
+    const stream = await live(ALICE);
+    push("userFills", { user: ALICE, fills: [fill({ startPosition: "0.0", side: "B", sz: "0.3", tid: 2 })] });
+    expect(stream.positions()).toMatchObject({ value: [{ direction: "LONG", qtyLots: 3_000, entryPrice: "50000", leverage: null }] });
+    push("userFills", { user: ALICE, fills: [fill({ startPosition: "0.3", sz: "0.5", tid: 3, time: 1_790_000_006_000 })] });
+    expect(stream.positions()).toMatchObject({ value: [{ direction: "SHORT", qtyLots: 2_000 }] });
+    push("userFills", { user: ALICE, fills: [fill({ startPosition: "-0.2", side: "B", sz: "0.2", tid: 4, time: 1_790_000_007_000 })] });
+    expect(stream.positions()).toMatchObject({ ok: true, value: [] });
+  });
+
+  it("a state older than a fill does not undo it; a later one is adopted whole", async () => {
+    const { clock, venue, push, live } = setup();
+    venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+    const stream = await live(ALICE);
+    const before = venue.state(ALICE, 1_790_000_004_000);
+    push("userFills", { user: ALICE, fills: [fill()] });
+    push("clearinghouseState", { dex: "", user: ALICE, clearinghouseState: before });
+    expect(stream.positions()).toMatchObject({ value: [{ qtyLots: 4_000 }] });
+    venue.positions.set(ALICE, { ETH: { szi: "2.0", entryPx: "3000.0" } });
+    clock.advance(6_000);
+    push("clearinghouseState", { dex: "", user: ALICE, clearinghouseState: venue.state(ALICE) });
+    expect(stream.positions()).toMatchObject({ value: [{ symbol: "ETH", qtyLots: 20_000 }] });
+  });
+
+  it("orders appear, shrink, and their end is looked up, also when the index lags", async () => {
+    const { clock, venue, events, push, live } = setup();
+    await live(ALICE);
+    events.length = 0;
+    push("openOrders", { dex: "", user: ALICE, orders: [orderRow(), orderRow({ oid: 6, reduceOnly: false })] });
+    push("openOrders", { dex: "", user: ALICE, orders: [orderRow(), orderRow({ oid: 6, reduceOnly: false, sz: "0.1" })] });
+    push("openOrders", { dex: "", user: ALICE, orders: [orderRow()] });
+    await clock.advanceAsync(10);
+    venue.ends.set(6, { status: "order", order: { order: orderRow({ oid: 6, reduceOnly: false, sz: "0.0" }), status: "filled", statusTimestamp: 9 } });
+    await clock.advanceAsync(2_000);
+    const orders = events.flatMap((event) => (event.kind === "order" ? [`${event.order.venueOrderId} ${event.order.status} ${event.order.filledLots}`] : []));
+    expect(orders).toEqual(["5 OPEN 0", "6 OPEN 0", "6 PARTIALLY_FILLED 1000", "6 FILLED 2000"]);
+  });
+
+  it("an end that can not be learnt is UNKNOWN, never a guess", async () => {
+    const { clock, events, push, live, streams } = setup();
+    await live(ALICE);
+    push("openOrders", { dex: "", user: ALICE, orders: [orderRow()] });
+    push("openOrders", { dex: "", user: ALICE, orders: [] });
+    await clock.advanceAsync(10_000);
+    expect(events.at(-1)).toMatchObject({ kind: "order", order: { venueOrderId: "5", status: "UNKNOWN" } });
+    expect(streams.stats().unresolvedEndCount).toBe(1);
+  });
+
+  it("of another account or a builder's coin change nothing", async () => {
+    const { venue, push, live, events } = setup();
+    const stream = await live(ALICE);
+    events.length = 0;
+    venue.positions.set(addressOf(7), { BTC: { szi: "9.0", entryPx: "1.0" } });
+    push("clearinghouseState", { dex: "", user: addressOf(7), clearinghouseState: venue.state(addressOf(7)) });
+    push("userFills", { user: ALICE, fills: [fill({ coin: "xyz:TSLA", sz: "0.123456789" })] });
+    expect(stream.positions()).toMatchObject({ ok: true, value: [] });
+    expect(events).toEqual([]);
+  });
+
+  it("that can not be read take the account out of LIVE until REST has told the whole state", async () => {
+    const { clock, venue, push, live } = setup();
+    venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+    const stream = await live(ALICE);
+    push("clearinghouseState", { dex: "", user: ALICE, clearinghouseState: { assetPositions: [{}] } });
+    expect(stream.state).toBe("SYNCING");
+    expect(stream.positions().ok).toBe(false);
+    await clock.advanceAsync(10);
+    expect(stream.positions()).toMatchObject({ ok: true, value: [{ qtyLots: 5_000 }] });
+  });
+});
+
+describe("losing the connection", () => {
+  it("leaves LIVE at once, reconciles after the reconnect, and reports the fill that happened meanwhile", async () => {
+    const { clock, network, venue, events, states, acknowledge, push, live } = setup();
+    venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+    const stream = await live(ALICE);
+    network.last.end(1006);
+    expect(stream.state).toBe("STALE");
+    expect(stream.positions().ok).toBe(false);
+    venue.positions.set(ALICE, { BTC: { szi: "0.4", entryPx: "50000.0" } });
+    await clock.advanceAsync(600);
+    network.last.open();
+    await clock.advanceAsync(10);
+    push("userFills", { user: ALICE, isSnapshot: true, fills: [fill({ time: clock.wallMs() - 300 })] });
+    expect(stream.positions().ok).toBe(false);
+    acknowledge(ALICE);
+    await clock.advanceAsync(10);
+    expect(stream.positions()).toMatchObject({ ok: true, value: [{ qtyLots: 4_000 }] });
+    expect(events.filter((event) => event.kind === "fill")).toHaveLength(1);
+    expect(states()).toEqual(["SYNCING", "LIVE", "STALE", "LIVE"]);
+  });
+
+  it("takes the history of the first snapshot for history", async () => {
+    const { clock, network, events, open, push } = setup();
+    open(ALICE);
+    await clock.advanceAsync(0);
+    network.last.open();
+    push("userFills", { user: ALICE, isSnapshot: true, fills: [fill({ tid: 8 }), fill({ tid: 9 })] });
+    expect(events.filter((event) => event.kind === "fill")).toEqual([]);
+  });
+
+  it("reads the truth once a minute and adopts what differs", async () => {
+    const { clock, network, venue, streams, push, live } = setup();
+    const stream = await live(ALICE);
+    venue.positions.set(ALICE, { BTC: { szi: "0.7", entryPx: "50000.0" } });
+    for (let count = 0; count < 9; count++) {
+      await clock.advanceAsync(8_000);
+      push("clearinghouseState", { dex: "", user: addressOf(3), clearinghouseState: {} });
+    }
+    expect(network.connections).toHaveLength(1);
+    expect(stream.positions()).toMatchObject({ value: [{ qtyLots: 7_000 }] });
+    expect(streams.stats().differenceCount).toBeGreaterThanOrEqual(1);
+  });
+});
+
+describe("standing for a live read", () => {
+  it("does so only while LIVE and recent", async () => {
+    const { clock, network, venue, streams, live } = setup();
+    venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+    expect(streams.livePositions(ALICE, 5_000)).toBeNull();
+    await live(ALICE);
+    expect(streams.livePositions(ALICE, 5_000)?.positions).toHaveLength(1);
+    await clock.advanceAsync(5_100);
+    expect(streams.livePositions(ALICE, 5_000)).toBeNull();
+    network.last.end(1006);
+    expect(streams.livePositions(ALICE, 60_000)).toBeNull();
+  });
+
+  it("does not between an order of ours and a state surely newer than its answer", async () => {
+    const { clock, venue, streams, push, live } = setup();
+    venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+    await live(ALICE);
+    streams.noteOrder(ALICE);
+    expect(streams.livePositions(ALICE, 60_000)).toBeNull();
+    push("clearinghouseState", { dex: "", user: ALICE, clearinghouseState: venue.state(ALICE) });
+    expect(streams.livePositions(ALICE, 60_000)).toBeNull();
+    venue.positions.set(ALICE, {});
+    await clock.advanceAsync(1_600);
+    expect(streams.livePositions(ALICE, 60_000)?.positions).toEqual([]);
+  });
+
+  it("trusts no account while it is not known whose order it was", async () => {
+    const { streams, live } = setup();
+    await live(ALICE);
+    streams.noteOrder(null);
+    expect(streams.livePositions(ALICE, 60_000)).toBeNull();
+  });
+});
+
+describe("slots", () => {
+  it("never subscribes more users than the venue allows, waits until freed ones are free, and refuses one more", async () => {
+    const { clock, network, streams, live, open } = setup({ maxUsers: 3 });
+    const opened = [await live(addressOf(1)), await live(addressOf(2)), await live(addressOf(3))];
+    expect(streams.openAccountStream(sessionOf(addressOf(4)), () => {})).toMatchObject({ ok: false });
+    opened[0]?.close();
+    open(addressOf(4));
+    await clock.advanceAsync(500);
+    const subscribedTo = (address: string): boolean => network.last.sent.some((text) => text.includes('"subscribe"') && text.includes(address));
+    expect(network.last.sent.filter((text) => text.includes("unsubscribe") && text.includes(addressOf(1)))).toHaveLength(3);
+    expect(subscribedTo(addressOf(4))).toBe(false);
+    await clock.advanceAsync(5_000);
+    expect(subscribedTo(addressOf(4))).toBe(true);
+    expect(streams.stats().slotCount).toBe(3);
+  });
+
+  it("gives an account that trades repeatedly a slot by itself, least recently used first out", async () => {
+    const { clock, streams } = setup({ maxUsers: 2 });
+    for (const index of [1, 2, 1, 2]) streams.noteUse(addressOf(index));
+    expect(streams.stats().slotCount).toBe(2);
+    await clock.advanceAsync(1_000);
+    streams.noteUse(addressOf(1));
+    streams.noteUse(addressOf(3));
+    streams.noteUse(addressOf(3));
+    expect(streams.stats().slotCount).toBe(2);
+    await clock.advanceAsync(11 * 60_000);
+    expect(streams.stats().slotCount).toBe(0);
+  });
+
+  it("shares one upstream stream between listeners, and tells each", async () => {
+    const { network, venue, streams, live, push } = setup();
+    venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+    await live(ALICE);
+    const second: AccountEvent[] = [];
+    const opened = streams.openAccountStream(sessionOf(ALICE), (event) => second.push(event));
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(opened.ok && opened.stream.state).toBe("LIVE");
+    const sent = network.last.sent.length;
+    push("userFills", { user: ALICE, fills: [fill()] });
+    expect(second.map((event) => event.kind)).toEqual(["state", "fill", "positions"]);
+    expect(network.last.sent).toHaveLength(sent);
+  });
+
+  it("learns a lower limit from the venue's refusal, which names nobody", async () => {
+    const { clock, streams, live, open, push, states } = setup();
+    await live(addressOf(1));
+    open(addressOf(2));
+    await clock.advanceAsync(10);
+    push("error", "Cannot track more than 15 total users.");
+    expect(streams.stats().slotCount).toBe(1);
+    expect(states().at(-1)).toBe("DOWN");
+    expect(streams.openAccountStream(sessionOf(addressOf(3)), () => {})).toMatchObject({ ok: false });
+  });
+
+  it("leaves nothing behind when stopped", async () => {
+    const { clock, streams, live, states } = setup();
+    await live(ALICE);
+    streams.stop();
+    await clock.advanceAsync(60_000);
+    expect(states().at(-1)).toBe("DOWN");
+    expect(clock.pendingTimerCount).toBe(0);
+    expect(streams.openAccountStream(sessionOf(ALICE), () => {})).toMatchObject({ ok: false });
+  });
+});
