@@ -19,6 +19,8 @@ export interface VenueConfig {
   readonly isMainnet: boolean;
   /** Null: the venue's published base rates. */
   readonly fees: FeeRates | null;
+  readonly restWeightPerMinute: number;
+  readonly httpConnections: number;
 }
 
 export interface Config {
@@ -31,6 +33,7 @@ export interface Config {
   readonly symbols: readonly string[];
   readonly venueone: VenueConfig;
   readonly venuetwo: VenueConfig;
+  readonly venuetwoOrderLimits: { readonly perMinute: number; readonly per10Seconds: number };
   readonly venuetwoStreamLayout: "single" | "split";
   readonly venuetwoTickerRefused: boolean;
   readonly closeDefaults: {
@@ -250,6 +253,8 @@ function assemble(values: OptionValues, profile: Profile, problems: string[]): C
       wsUrl: values.VENUEONE_WS_URL,
       isMainnet: values.VENUEONE_MAINNET,
       fees: readFees("VENUEONE", values.VENUEONE_TAKER_FEE_BPS, values.VENUEONE_MAKER_FEE_BPS, problems),
+      restWeightPerMinute: values.VENUEONE_REST_WEIGHT_PER_MINUTE,
+      httpConnections: values.VENUEONE_HTTP_CONNECTIONS,
     },
     venuetwo: {
       enabled: values.VENUETWO_ENABLED,
@@ -257,6 +262,12 @@ function assemble(values: OptionValues, profile: Profile, problems: string[]): C
       wsUrl: values.VENUETWO_WS_URL,
       isMainnet: values.VENUETWO_MAINNET,
       fees: readFees("VENUETWO", values.VENUETWO_TAKER_FEE_BPS, values.VENUETWO_MAKER_FEE_BPS, problems),
+      restWeightPerMinute: values.VENUETWO_REST_WEIGHT_PER_MINUTE,
+      httpConnections: values.VENUETWO_HTTP_CONNECTIONS,
+    },
+    venuetwoOrderLimits: {
+      perMinute: values.VENUETWO_ORDERS_PER_MINUTE,
+      per10Seconds: values.VENUETWO_ORDERS_PER_10_SECONDS,
     },
     venuetwoStreamLayout: values.VENUETWO_STREAM_LAYOUT === "split" ? "split" : "single",
     venuetwoTickerRefused: values.VENUETWO_TICKER_AUTH === "required" && values.VENUETWO_API_KEY === "",

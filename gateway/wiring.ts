@@ -149,11 +149,24 @@ function createRooms(
     ...(fees === null ? {} : { fees }),
   });
   const rooms: VenueRoom[] = [];
-  if (config.venueone.enabled) rooms.push(createVenueoneRoom({ ...common, ...connection(config.venueone) }));
-  if (config.venuetwo.enabled)
+  if (config.venueone.enabled) {
+    const { restWeightPerMinute, httpConnections } = config.venueone;
     rooms.push(
-      createVenuetwoRoom({ ...common, ...connection(config.venuetwo), streamHostLayout: config.venuetwoStreamLayout }),
+      createVenueoneRoom({ ...common, ...connection(config.venueone), limits: { restWeightPerMinute, httpConnections } }),
     );
+  }
+  if (config.venuetwo.enabled) {
+    const { restWeightPerMinute: weightPerMinute, httpConnections } = config.venuetwo;
+    const { perMinute: ordersPerMinute, per10Seconds: ordersPer10Seconds } = config.venuetwoOrderLimits;
+    rooms.push(
+      createVenuetwoRoom({
+        ...common,
+        ...connection(config.venuetwo),
+        streamHostLayout: config.venuetwoStreamLayout,
+        limits: { weightPerMinute, ordersPerMinute, ordersPer10Seconds, httpConnections },
+      }),
+    );
+  }
   return rooms;
 }
 

@@ -242,5 +242,3 @@ export const OPERATIONS = {
   metrics: serviceRead("metrics", "/metrics", "Prometheus metrics", "text/plain"),
   openapi: serviceRead("openapi", "/openapi.json", "This document", "application/json"),
 } as const satisfies Record<string, Operation>;
-
-export type OperationId = keyof typeof OPERATIONS;

@@ -117,7 +117,6 @@ export const quoteSchema = reply({
   expectedCostBps: decimal(),
   binding: words(["WORST_PRICE"]),
 });
-export type Quote = Static<typeof quoteSchema>;
 
 /** Bounds of the routing options; the defaults are configuration. */
 export const SLIPPAGE_BPS_BOUNDS = { min: 1, max: 1000 } as const;

@@ -67,7 +67,6 @@ export const statusReplySchema = reply(
   },
   { $id: "StatusReply" },
 );
-export type StatusReply = Static<typeof statusReplySchema>;
 export type UnknownOrderRow = Static<typeof unknownOrderSchema>;
 
 export const timeReplySchema = reply(

@@ -26,6 +26,12 @@ export async function startSystem(btcSize = "5000"): Promise<BenchSystem> {
       PORT: "0",
       DATA_DIR: dataDir,
       LOG_LEVEL: "error",
+      // The local venues grant any rate: what is measured is the path, not a venue's budget.
+      VENUEONE_REST_WEIGHT_PER_MINUTE: "1000000000",
+      VENUEONE_HTTP_CONNECTIONS: "512",
+      VENUETWO_REST_WEIGHT_PER_MINUTE: "1000000000",
+      VENUETWO_ORDERS_PER_MINUTE: "1000000000",
+      VENUETWO_ORDERS_PER_10_SECONDS: "1000000000",
       VENUEONE_REST_URL: venues.venueone.restUrl,
       VENUEONE_WS_URL: venues.venueone.wsUrl,
       VENUETWO_REST_URL: venues.venuetwo.restUrl,

@@ -40,7 +40,9 @@ const MAX_LIMITED_MS = 3 * 24 * 3_600_000;
 /** Share of a limited wait added at random. */
 const LIMITED_SPREAD = 0.1;
 
-export type Pass = { readonly ok: true; readonly isProbe: boolean } | { readonly ok: false; readonly retryAfterMs: number };
+export type Pass =
+  | { readonly ok: true; readonly isProbe: boolean }
+  | { readonly ok: false; readonly retryAfterMs: number };
 
 export class Breaker {
   readonly #options: BreakerOptions;

@@ -23,6 +23,16 @@ describe("ClockOffset", () => {
     expect(Math.abs(offset.offsetMs - 250)).toBeLessThan(60);
   });
 
+  it("proves only as much age as the evidence holds", () => {
+    const offset = new ClockOffset(new VirtualClock(1_000_000));
+    expect(offset.provenAgeMs(0, 1_000_000)).toBe(0);
+    // Received at 1 000 100 with stamp 1 002 000: the venue is at least 1 900 ahead.
+    offset.addRoundTrip(1_000_000, 1_000_100, 1_002_000, 1_000);
+    expect(offset.provenAgeMs(1_002_000, 1_000_100)).toBe(0);
+    expect(offset.provenAgeMs(1_002_000, 1_005_100)).toBe(5_000);
+    expect(offset.ageMs(1_002_000, 1_000_100)).toBeGreaterThan(0);
+  });
+
   it("believes what came last when the clocks have stepped", () => {
     const offset = new ClockOffset(new VirtualClock(1_000_000));
     offset.addRoundTrip(1_000_000, 1_000_010, 1_000_005, 1);
@@ -75,21 +85,28 @@ describe("ClockOffset", () => {
   });
 
   it("never gives a negative age for an event it has seen, and stays within the bounds of the evidence", () => {
-    const sample = fc.record({ delayMs: fc.integer({ min: 0, max: 3_000 }), gapMs: fc.integer({ min: 1, max: 5_000 }) });
+    const sample = fc.record({
+      delayMs: fc.integer({ min: 0, max: 3_000 }),
+      gapMs: fc.integer({ min: 1, max: 5_000 }),
+    });
     fc.assert(
-      fc.property(fc.integer({ min: -90_000, max: 90_000 }), fc.array(sample, { minLength: 1, maxLength: 50 }), (trueMs, samples) => {
-        const clock = new VirtualClock(1_000_000_000);
-        const offset = new ClockOffset(clock);
-        for (const { delayMs, gapMs } of samples) {
-          clock.advance(gapMs);
-          const nowMs = clock.wallMs();
-          const venueMs = nowMs - delayMs + trueMs;
-          offset.addEvent(venueMs, nowMs);
-          expect(offset.ageMs(venueMs, nowMs)).toBeGreaterThanOrEqual(0);
-          // Events bound the offset from below only: never above the truth.
-          expect(offset.offsetMs).toBeLessThanOrEqual(trueMs);
-        }
-      }),
+      fc.property(
+        fc.integer({ min: -90_000, max: 90_000 }),
+        fc.array(sample, { minLength: 1, maxLength: 50 }),
+        (trueMs, samples) => {
+          const clock = new VirtualClock(1_000_000_000);
+          const offset = new ClockOffset(clock);
+          for (const { delayMs, gapMs } of samples) {
+            clock.advance(gapMs);
+            const nowMs = clock.wallMs();
+            const venueMs = nowMs - delayMs + trueMs;
+            offset.addEvent(venueMs, nowMs);
+            expect(offset.ageMs(venueMs, nowMs)).toBeGreaterThanOrEqual(0);
+            // Events bound the offset from below only: never above the truth.
+            expect(offset.offsetMs).toBeLessThanOrEqual(trueMs);
+          }
+        },
+      ),
     );
   });
 });

@@ -28,6 +28,8 @@ export class ClockOffset {
   #lowerBeforeMs = Number.NEGATIVE_INFINITY;
   #halfWindowIndex = 0;
   #estimateMs = 0;
+  /** The offset is provably at least this. */
+  #floorMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -72,6 +74,11 @@ export class ClockOffset {
     return Math.max(0, nowMs + this.#estimateMs - venueMs);
   }
 
+  /** The age that a venue stamp has at the very least, by all evidence; 0 without any. */
+  provenAgeMs(venueMs: number, nowMs: number): number {
+    return Math.max(0, nowMs + this.#floorMs - venueMs);
+  }
+
   #estimate(nowMs: number): void {
     const eventMs = Math.max(this.#lowerNowMs, this.#lowerBeforeMs);
     let lowerMs = Number.NEGATIVE_INFINITY;
@@ -86,9 +93,9 @@ export class ClockOffset {
       lowerMs = nextLowerMs;
       upperMs = nextUpperMs;
     }
+    this.#floorMs = Math.max(lowerMs, eventMs);
     if (upperMs < Number.POSITIVE_INFINITY) {
-      const floorMs = Math.max(lowerMs, eventMs);
-      this.#estimateMs = floorMs > upperMs ? floorMs : (floorMs + upperMs) / 2;
+      this.#estimateMs = this.#floorMs > upperMs ? this.#floorMs : (this.#floorMs + upperMs) / 2;
     } else if (eventMs > Number.NEGATIVE_INFINITY) {
       // Without a round trip the fastest event stands for one without delay: ages then count from it.
       this.#estimateMs = eventMs;

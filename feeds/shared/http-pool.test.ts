@@ -100,8 +100,14 @@ describe("answers", () => {
       response.writeHead(200);
       response.end(Buffer.alloc(200_000, 0x61));
     });
-    expect(await poolFor(url, { maxBodyBytes: 100_000 }).request(post())).toEqual({ kind: "noResponse", reason: "BODY_TOO_LARGE" });
-    expect(await poolFor(url, { maxBodyBytes: 200_000 }).request(post())).toMatchObject({ kind: "response", status: 200 });
+    expect(await poolFor(url, { maxBodyBytes: 100_000 }).request(post())).toEqual({
+      kind: "noResponse",
+      reason: "BODY_TOO_LARGE",
+    });
+    expect(await poolFor(url, { maxBodyBytes: 200_000 }).request(post())).toMatchObject({
+      kind: "response",
+      status: 200,
+    });
   });
 });
 
@@ -241,7 +247,8 @@ describe("limits", () => {
       response.end("");
     });
     const pool = poolFor(url, {
-      judgeLimit: (response) => (response.status === 429 ? { scope: "account", retryAfterMs: 9_000, isBan: false } : null),
+      judgeLimit: (response) =>
+        response.status === 429 ? { scope: "account", retryAfterMs: 9_000, isBan: false } : null,
     });
     const order = { path: "/order", lane: "trade", account: "a", accountWeight: 1 } as const;
     expect(await pool.request(post(order))).toMatchObject({ status: 429 });

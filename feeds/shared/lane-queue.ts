@@ -15,7 +15,11 @@ import { monoMs } from "./weight-window.js";
 
 export type Admission =
   | { readonly ok: true }
-  | { readonly ok: false; readonly reason: "RATE_BUDGET" | "QUEUE_FULL" | "CLOSED"; readonly retryAfterMs: number | null };
+  | {
+      readonly ok: false;
+      readonly reason: "RATE_BUDGET" | "QUEUE_FULL" | "CLOSED";
+      readonly retryAfterMs: number | null;
+    };
 
 export interface LaneQueueOptions {
   readonly clock: Clock;
@@ -40,7 +44,13 @@ const EDGE_MS = 1;
 
 export class LaneQueue {
   readonly #options: LaneQueueOptions;
-  readonly #waiting: Readonly<Record<Lane, Waiter[]>> = { exit: [], trade: [], reconcile: [], read: [], background: [] };
+  readonly #waiting: Readonly<Record<Lane, Waiter[]>> = {
+    exit: [],
+    trade: [],
+    reconcile: [],
+    read: [],
+    background: [],
+  };
   #busySlots = 0;
   #waitingCount = 0;
   #wake: TimerHandle | null = null;

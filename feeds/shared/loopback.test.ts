@@ -42,7 +42,11 @@ function open(url: string, handlers: SocketHandlers, overrides: Partial<SocketOp
     connector: connectWs,
     handlers,
     heartbeat: { pingText: '{"method":"ping"}', everyMs: 30_000, idleMs: 60_000 },
-    protocol: { subscribe: (names) => `sub ${names.join(",")}`, unsubscribe: (names) => `unsub ${names.join(",")}`, maxNamesPerFrame: 10 },
+    protocol: {
+      subscribe: (names) => `sub ${names.join(",")}`,
+      unsubscribe: (names) => `unsub ${names.join(",")}`,
+      maxNamesPerFrame: 10,
+    },
     budget: new ConnectionBudget(clock, { maxConnections: 4, connectsPerMinute: 100 }),
     pacers: () => [new MessagePacer(clock, 100, 1_000)],
     maxSubscriptions: 10,

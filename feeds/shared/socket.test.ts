@@ -94,7 +94,8 @@ describe("connecting and subscribing", () => {
       for (let count = before; count < network.last.sent.length; count++) sentAt.push(ms);
     }
     expect(network.last.sent).toHaveLength(20);
-    for (const atMs of sentAt) expect(sentAt.filter((other) => other >= atMs && other < atMs + 1_000).length).toBeLessThanOrEqual(3);
+    for (const atMs of sentAt)
+      expect(sentAt.filter((other) => other >= atMs && other < atMs + 1_000).length).toBeLessThanOrEqual(3);
   });
 
   it("resubscribes everything after a lost connection, and nothing that was unsubscribed", () => {
@@ -135,7 +136,11 @@ describe("connecting and subscribing", () => {
 describe("backoff", () => {
   it("waits a full-jitter time within a doubling, capped span", () => {
     for (let seed = 1; seed <= 40; seed++) {
-      const { socket, network, clock } = setup({ seed, backoff: { baseMs: 500, capMs: 4_000 }, connectsPerMinute: 1_000 });
+      const { socket, network, clock } = setup({
+        seed,
+        backoff: { baseMs: 500, capMs: 4_000 },
+        connectsPerMinute: 1_000,
+      });
       socket.start();
       for (let attempt = 0; attempt < 8; attempt++) {
         const before = network.connections.length;
@@ -205,7 +210,8 @@ describe("backoff", () => {
       expect(budget.openCount).toBeLessThanOrEqual(1);
     }
     expect(openedAt.length).toBeGreaterThanOrEqual(10);
-    for (const atMs of openedAt) expect(openedAt.filter((other) => other >= atMs && other < atMs + 60_000).length).toBeLessThanOrEqual(5);
+    for (const atMs of openedAt)
+      expect(openedAt.filter((other) => other >= atMs && other < atMs + 60_000).length).toBeLessThanOrEqual(5);
   });
 });
 
@@ -331,7 +337,9 @@ describe("liveness per subscription", () => {
   });
 
   it("never judges streams whose silence says nothing", () => {
-    const { socket, network, clock, events, add } = setup({ heartbeat: { pingText: "ping", everyMs: 1_000, idleMs: 5_000 } });
+    const { socket, network, clock, events, add } = setup({
+      heartbeat: { pingText: "ping", everyMs: 1_000, idleMs: 5_000 },
+    });
     add("trades", 0);
     socket.start();
     network.last.open();
@@ -392,7 +400,11 @@ describe("planned rotation", () => {
   it("happens by itself before the venue's limit, at a time spread at random", () => {
     const ages = new Set<number>();
     for (let seed = 1; seed <= 10; seed++) {
-      const { socket, network, clock } = setup({ seed, rotateAfterMs: 100_000, heartbeat: { pingText: "ping", everyMs: 1_000, idleMs: 1e9 } });
+      const { socket, network, clock } = setup({
+        seed,
+        rotateAfterMs: 100_000,
+        heartbeat: { pingText: "ping", everyMs: 1_000, idleMs: 1e9 },
+      });
       socket.start();
       network.last.open();
       let ageMs = 0;

@@ -434,7 +434,8 @@ export class PersistentSocket {
     const linkId = this.primaryLinkId;
     const settle = (result: "quiet" | "dead" | "unknown"): void => {
       const isDead = subscription.probed(result, this.#options.clock.monoNs());
-      const isCurrent = linkId === this.primaryLinkId && this.#subscriptions.get(subscription.spec.name) === subscription;
+      const isCurrent =
+        linkId === this.primaryLinkId && this.#subscriptions.get(subscription.spec.name) === subscription;
       if (isDead && isCurrent) this.#dead(subscription);
     };
     subscription.spec.probe().then(settle, () => settle("unknown"));

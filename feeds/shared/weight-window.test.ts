@@ -27,9 +27,12 @@ describe("WeightWindow", () => {
   });
 
   it("never forgets weight younger than the window, whatever the times", () => {
-    const steps = fc.array(fc.record({ gapMs: fc.integer({ min: 0, max: 700 }), weight: fc.integer({ min: 1, max: 9 }) }), {
-      maxLength: 60,
-    });
+    const steps = fc.array(
+      fc.record({ gapMs: fc.integer({ min: 0, max: 700 }), weight: fc.integer({ min: 1, max: 9 }) }),
+      {
+        maxLength: 60,
+      },
+    );
     fc.assert(
       fc.property(steps, (list: readonly Step[]) => {
         const window = new WeightWindow(1_000, 10);
@@ -39,8 +42,12 @@ describe("WeightWindow", () => {
           nowMs += gapMs;
           window.add(nowMs, weight);
           added.push({ atMs: nowMs, weight });
-          const young = added.filter((entry) => nowMs - entry.atMs < 1_000).reduce((sum, entry) => sum + entry.weight, 0);
-          const all = added.filter((entry) => nowMs - entry.atMs <= 1_100).reduce((sum, entry) => sum + entry.weight, 0);
+          const young = added
+            .filter((entry) => nowMs - entry.atMs < 1_000)
+            .reduce((sum, entry) => sum + entry.weight, 0);
+          const all = added
+            .filter((entry) => nowMs - entry.atMs <= 1_100)
+            .reduce((sum, entry) => sum + entry.weight, 0);
           expect(window.used(nowMs)).toBeGreaterThanOrEqual(young);
           expect(window.used(nowMs)).toBeLessThanOrEqual(all);
         }

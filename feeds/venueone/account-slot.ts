@@ -132,7 +132,8 @@ export class AccountSlot {
       for (const row of rows) {
         const known = before?.get(row.oid);
         const instrument = this.#instrumentOf(row.coin);
-        if (instrument === null || (known !== undefined && known.sz === row.sz && known.limitPx === row.limitPx)) continue;
+        if (instrument === null || (known !== undefined && known.sz === row.sz && known.limitPx === row.limitPx))
+          continue;
         events.push(this.#orderOf(row, "open", row.timestamp, instrument));
       }
     });
@@ -147,7 +148,10 @@ export class AccountSlot {
   }
 
   /** How an order that left the list ended. Null: could not be learnt in time; reported as UNKNOWN, never guessed. */
-  applyEnd(row: VenueoneWireOrder, end: { readonly order: VenueoneWireOrder; readonly status: string; readonly statusTimestamp: number } | null): void {
+  applyEnd(
+    row: VenueoneWireOrder,
+    end: { readonly order: VenueoneWireOrder; readonly status: string; readonly statusTimestamp: number } | null,
+  ): void {
     const instrument = this.#instrumentOf(row.coin);
     if (instrument === null) return;
     const decoded = decodeWith(row, () =>

@@ -67,7 +67,14 @@ class FakeVenue implements VenueHttp {
         : query.type === "frontendOpenOrders"
           ? (this.orders.get(query.user) ?? [])
           : (this.ends.get(query.oid ?? 0) ?? { status: "unknownOid" });
-    return Promise.resolve({ kind: "response", status: 200, headers: {}, body: JSON.stringify(body), sentAtMs: nowMs, receivedAtMs: nowMs });
+    return Promise.resolve({
+      kind: "response",
+      status: 200,
+      headers: {},
+      body: JSON.stringify(body),
+      sentAtMs: nowMs,
+      receivedAtMs: nowMs,
+    });
   }
 }
 
@@ -93,7 +100,8 @@ function setup(options: { maxUsers?: number; resolve?: (session: AccountSession)
     rest: new VenueoneRest(venue),
     instrumentOf: (coin) => byCoin.get(coin) ?? null,
     resolveAccount:
-      options.resolve ?? ((session) => Promise.resolve({ ok: true, value: session.accountId, asOfMs: 0, source: "venue" })),
+      options.resolve ??
+      ((session) => Promise.resolve({ ok: true, value: session.accountId, asOfMs: 0, source: "venue" })),
     ...(options.maxUsers === undefined ? {} : { maxUsers: options.maxUsers }),
   });
   const events: AccountEvent[] = [];
@@ -125,16 +133,44 @@ function setup(options: { maxUsers?: number; resolve?: (session: AccountSession)
 
 function fill(overrides: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {
   return {
-    coin: "BTC", px: "50000.0", sz: "0.1", side: "A", time: 1_790_000_005_000, startPosition: "0.5", dir: "Close Long",
-    closedPnl: "0.0", hash: "0x0", oid: 77, crossed: true, fee: "2.25", tid: 1, feeToken: "USDC", twapId: null, ...overrides,
+    coin: "BTC",
+    px: "50000.0",
+    sz: "0.1",
+    side: "A",
+    time: 1_790_000_005_000,
+    startPosition: "0.5",
+    dir: "Close Long",
+    closedPnl: "0.0",
+    hash: "0x0",
+    oid: 77,
+    crossed: true,
+    fee: "2.25",
+    tid: 1,
+    feeToken: "USDC",
+    twapId: null,
+    ...overrides,
   };
 }
 
 function orderRow(overrides: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {
   return {
-    coin: "BTC", side: "A", limitPx: "60000.0", sz: "0.2", origSz: "0.2", oid: 5, timestamp: 1_790_000_000_000, cloid: null,
-    triggerCondition: "N/A", isTrigger: false, triggerPx: "0.0", children: [], isPositionTpsl: false, reduceOnly: true,
-    orderType: "Limit", tif: "Gtc", ...overrides,
+    coin: "BTC",
+    side: "A",
+    limitPx: "60000.0",
+    sz: "0.2",
+    origSz: "0.2",
+    oid: 5,
+    timestamp: 1_790_000_000_000,
+    cloid: null,
+    triggerCondition: "N/A",
+    isTrigger: false,
+    triggerPx: "0.0",
+    children: [],
+    isPositionTpsl: false,
+    reduceOnly: true,
+    orderType: "Limit",
+    tif: "Gtc",
+    ...overrides,
   };
 }
 
@@ -158,7 +194,11 @@ describe("becoming LIVE", () => {
     await clock.advanceAsync(10);
     expect(venue.calls).toEqual(["clearinghouseState", "frontendOpenOrders"]);
     expect(states()).toEqual(["SYNCING", "LIVE"]);
-    expect(stream.positions()).toMatchObject({ ok: true, source: "stream", value: [{ symbol: "BTC", direction: "LONG", qtyLots: 5_000 }] });
+    expect(stream.positions()).toMatchObject({
+      ok: true,
+      source: "stream",
+      value: [{ symbol: "BTC", direction: "LONG", qtyLots: 5_000 }],
+    });
   });
 
   it("does not take a failed or unreadable read for a flat account, and tries again", async () => {
@@ -177,7 +217,9 @@ describe("becoming LIVE", () => {
   });
 
   it("says why it can not serve a key that acts for nobody", async () => {
-    const { clock, states, open, network } = setup({ resolve: () => Promise.resolve(failedRead("AUTH", "AGENT_NOT_APPROVED")) });
+    const { clock, states, open, network } = setup({
+      resolve: () => Promise.resolve(failedRead("AUTH", "AGENT_NOT_APPROVED")),
+    });
     const stream = open(ALICE);
     await clock.advanceAsync(0);
     expect(states()).toEqual(["DOWN"]);
@@ -187,7 +229,9 @@ describe("becoming LIVE", () => {
 
   it("subscribes the account behind an agent, never the key's own address", async () => {
     const agent = addressOf(99);
-    const { clock, network, open } = setup({ resolve: () => Promise.resolve({ ok: true, value: ALICE, asOfMs: 0, source: "venue" }) });
+    const { clock, network, open } = setup({
+      resolve: () => Promise.resolve({ ok: true, value: ALICE, asOfMs: 0, source: "venue" }),
+    });
     open(agent);
     await clock.advanceAsync(0);
     network.last.open();
@@ -207,7 +251,13 @@ describe("frames", () => {
     push("userFills", { user: ALICE, fills: [fill()] });
     expect(stream.positions()).toMatchObject({ ok: true, value: [{ qtyLots: 4_000, entryPrice: "50000" }] });
     expect(events.filter((event) => event.kind === "fill")).toMatchObject([
-      { qtyLots: 1_000, price: "50000.0", fee: { amount: "2.25", asset: "USDC" }, tradeId: "1", order: { venueOrderId: "77", status: "UNKNOWN" } },
+      {
+        qtyLots: 1_000,
+        price: "50000.0",
+        fee: { amount: "2.25", asset: "USDC" },
+        tradeId: "1",
+        order: { venueOrderId: "77", status: "UNKNOWN" },
+      },
     ]);
   });
 
@@ -215,10 +265,18 @@ describe("frames", () => {
     const { push, live } = setup();
     const stream = await live(ALICE);
     push("userFills", { user: ALICE, fills: [fill({ startPosition: "0.0", side: "B", sz: "0.3", tid: 2 })] });
-    expect(stream.positions()).toMatchObject({ value: [{ direction: "LONG", qtyLots: 3_000, entryPrice: "50000", leverage: null }] });
-    push("userFills", { user: ALICE, fills: [fill({ startPosition: "0.3", sz: "0.5", tid: 3, time: 1_790_000_006_000 })] });
+    expect(stream.positions()).toMatchObject({
+      value: [{ direction: "LONG", qtyLots: 3_000, entryPrice: "50000", leverage: null }],
+    });
+    push("userFills", {
+      user: ALICE,
+      fills: [fill({ startPosition: "0.3", sz: "0.5", tid: 3, time: 1_790_000_006_000 })],
+    });
     expect(stream.positions()).toMatchObject({ value: [{ direction: "SHORT", qtyLots: 2_000 }] });
-    push("userFills", { user: ALICE, fills: [fill({ startPosition: "-0.2", side: "B", sz: "0.2", tid: 4, time: 1_790_000_007_000 })] });
+    push("userFills", {
+      user: ALICE,
+      fills: [fill({ startPosition: "-0.2", side: "B", sz: "0.2", tid: 4, time: 1_790_000_007_000 })],
+    });
     expect(stream.positions()).toMatchObject({ ok: true, value: [] });
   });
 
@@ -241,12 +299,21 @@ describe("frames", () => {
     await live(ALICE);
     events.length = 0;
     push("openOrders", { dex: "", user: ALICE, orders: [orderRow(), orderRow({ oid: 6, reduceOnly: false })] });
-    push("openOrders", { dex: "", user: ALICE, orders: [orderRow(), orderRow({ oid: 6, reduceOnly: false, sz: "0.1" })] });
+    push("openOrders", {
+      dex: "",
+      user: ALICE,
+      orders: [orderRow(), orderRow({ oid: 6, reduceOnly: false, sz: "0.1" })],
+    });
     push("openOrders", { dex: "", user: ALICE, orders: [orderRow()] });
     await clock.advanceAsync(10);
-    venue.ends.set(6, { status: "order", order: { order: orderRow({ oid: 6, reduceOnly: false, sz: "0.0" }), status: "filled", statusTimestamp: 9 } });
+    venue.ends.set(6, {
+      status: "order",
+      order: { order: orderRow({ oid: 6, reduceOnly: false, sz: "0.0" }), status: "filled", statusTimestamp: 9 },
+    });
     await clock.advanceAsync(2_000);
-    const orders = events.flatMap((event) => (event.kind === "order" ? [`${event.order.venueOrderId} ${event.order.status} ${event.order.filledLots}`] : []));
+    const orders = events.flatMap((event) =>
+      event.kind === "order" ? [`${event.order.venueOrderId} ${event.order.status} ${event.order.filledLots}`] : [],
+    );
     expect(orders).toEqual(["5 OPEN 0", "6 OPEN 0", "6 PARTIALLY_FILLED 1000", "6 FILLED 2000"]);
   });
 
@@ -314,16 +381,40 @@ describe("losing the connection", () => {
   });
 
   it("reads the truth once a minute and adopts what differs", async () => {
-    const { clock, network, venue, streams, push, live } = setup();
+    const { clock, venue, streams, push, live } = setup();
     const stream = await live(ALICE);
-    venue.positions.set(ALICE, { BTC: { szi: "0.7", entryPx: "50000.0" } });
-    for (let count = 0; count < 9; count++) {
+    for (let count = 0; count < 7; count++) {
       await clock.advanceAsync(8_000);
-      push("clearinghouseState", { dex: "", user: addressOf(3), clearinghouseState: {} });
+      push("clearinghouseState", { dex: "", user: ALICE, clearinghouseState: venue.state(ALICE) });
     }
-    expect(network.connections).toHaveLength(1);
+    venue.positions.set(ALICE, { BTC: { szi: "0.7", entryPx: "50000.0" } });
+    await clock.advanceAsync(6_000);
     expect(stream.positions()).toMatchObject({ value: [{ qtyLots: 7_000 }] });
-    expect(streams.stats().differenceCount).toBeGreaterThanOrEqual(1);
+    expect(streams.stats().differenceCount).toBe(1);
+  });
+
+  it("probes a silent state stream: quiet if REST says the same, else it leaves LIVE until it is whole again", async () => {
+    const { clock, network, venue, acknowledge, push, live } = setup();
+    const stream = await live(ALICE);
+    const wait = async (): Promise<void> => {
+      await clock.advanceAsync(21_000);
+      network.last.receive('{"channel":"pong"}');
+    };
+    await wait();
+    expect(stream.state).toBe("LIVE");
+    venue.positions.set(ALICE, { BTC: { szi: "0.7", entryPx: "50000.0" } });
+    await wait();
+    expect(stream.state).toBe("STALE");
+    for (const type of ["clearinghouseState", "openOrders", "userFills"]) {
+      expect(network.last.sent).toContain(
+        `{"method":"unsubscribe","subscription":${JSON.stringify({ type, user: ALICE })}}`,
+      );
+    }
+    acknowledge(ALICE);
+    await clock.advanceAsync(10);
+    expect(stream.positions()).toMatchObject({ ok: true, value: [{ qtyLots: 7_000 }] });
+    push("clearinghouseState", { dex: "", user: ALICE, clearinghouseState: venue.state(ALICE) });
+    expect(stream.state).toBe("LIVE");
   });
 });
 
@@ -369,8 +460,11 @@ describe("slots", () => {
     opened[0]?.close();
     open(addressOf(4));
     await clock.advanceAsync(500);
-    const subscribedTo = (address: string): boolean => network.last.sent.some((text) => text.includes('"subscribe"') && text.includes(address));
-    expect(network.last.sent.filter((text) => text.includes("unsubscribe") && text.includes(addressOf(1)))).toHaveLength(3);
+    const subscribedTo = (address: string): boolean =>
+      network.last.sent.some((text) => text.includes('"subscribe"') && text.includes(address));
+    expect(
+      network.last.sent.filter((text) => text.includes("unsubscribe") && text.includes(addressOf(1))),
+    ).toHaveLength(3);
     expect(subscribedTo(addressOf(4))).toBe(false);
     await clock.advanceAsync(5_000);
     expect(subscribedTo(addressOf(4))).toBe(true);

@@ -18,7 +18,14 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { FeedState } from "../../engine/market/market.js";
-import type { AccountEvent, AccountSession, AccountStream, AccountStreams, CallOptions, Read } from "../../engine/ports.js";
+import type {
+  AccountEvent,
+  AccountSession,
+  AccountStream,
+  AccountStreams,
+  CallOptions,
+  Read,
+} from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
 import { failedRead } from "../shared/call-results.js";
 import type { ClockOffset } from "../shared/clock-offset.js";
@@ -252,7 +259,10 @@ export class VenueoneAccountStreams implements AccountStreams {
   }
 
   /** Streamed positions if they may stand for a live read: LIVE, recent, and newer than our last order. Else null. */
-  livePositions(account: string, maxAgeMs: number): { readonly positions: readonly VenuePosition[]; readonly asOfMs: number } | null {
+  livePositions(
+    account: string,
+    maxAgeMs: number,
+  ): { readonly positions: readonly VenuePosition[]; readonly asOfMs: number } | null {
     const slot = this.#slots.get(account);
     if (slot === undefined || slot.state !== "LIVE") return null;
     if (this.#options.clock.wallMs() - slot.asOfMs > maxAgeMs) return null;
@@ -391,7 +401,8 @@ export class VenueoneAccountStreams implements AccountStreams {
   #frame(frame: VenueoneFrame, tsRecvNs: number, linkId: number): void {
     switch (frame.kind) {
       case "subscribed":
-        if (frame.method === "subscribe" && frame.user !== null) this.#acknowledged(frame.user.toLowerCase(), frame.type);
+        if (frame.method === "subscribe" && frame.user !== null)
+          this.#acknowledged(frame.user.toLowerCase(), frame.type);
         return;
       case "clearinghouseState":
         this.#state(frame.user, frame.account, tsRecvNs, linkId);
@@ -439,7 +450,8 @@ export class VenueoneAccountStreams implements AccountStreams {
     this.#socket?.subscription(streamName("clearinghouseState", user))?.alive(tsRecvNs, linkId);
     const applied = slot.data.applyState(account);
     if (!applied.ok) this.#doubt(slot, applied.problem);
-    else if (account.time - this.#options.clockOffset.offsetMs >= slot.lastOrderMs + SURELY_LATER_MS) slot.lastOrderMs = 0;
+    else if (account.time - this.#options.clockOffset.offsetMs >= slot.lastOrderMs + SURELY_LATER_MS)
+      slot.lastOrderMs = 0;
   }
 
   #acknowledged(user: string, type: string): void {
@@ -464,7 +476,10 @@ export class VenueoneAccountStreams implements AccountStreams {
     }
     if (state.differences > 0) {
       this.#differenceCount += state.differences;
-      this.#options.logger.warn("venueone.account.difference", { coins: state.differences, wasLive: slot.state === "LIVE" });
+      this.#options.logger.warn("venueone.account.difference", {
+        coins: state.differences,
+        wasLive: slot.state === "LIVE",
+      });
     }
     for (const row of orders.gone) this.#lookUpEnd(slot, row);
     slot.asOfMs = nowMs;

@@ -38,7 +38,9 @@ describe("decodeFrame", () => {
   });
 
   it("keeps trade ids of sixteen digits exact", () => {
-    expect(decode(frameFixture("probe_trades_BTC"))).toMatchObject({ trades: [{ tid: 1_045_359_869_404_765, side: "A", px: "84143.0" }] });
+    expect(decode(frameFixture("probe_trades_BTC"))).toMatchObject({
+      trades: [{ tid: 1_045_359_869_404_765, side: "A", px: "84143.0" }],
+    });
   });
 
   it("takes the greeting and other text for text, and half a frame for malformed", () => {
@@ -50,7 +52,9 @@ describe("decodeFrame", () => {
   });
 
   it("names coin or user of a payload that does not fit, so that it can be doubted", () => {
-    expect(decode('{"channel":"l2Book","data":{"coin":"BTC","time":1,"levels":[[{"px":"x","sz":"1","n":1}],[]]}}')).toMatchObject({
+    expect(
+      decode('{"channel":"l2Book","data":{"coin":"BTC","time":1,"levels":[[{"px":"x","sz":"1","n":1}],[]]}}'),
+    ).toMatchObject({
       kind: "malformed",
       channel: "l2Book",
       subject: "BTC",
@@ -62,11 +66,17 @@ describe("decodeFrame", () => {
   });
 
   it.each([
-    ["a side that is neither A nor B", '{"channel":"trades","data":[{"coin":"BTC","side":"S","px":"1","sz":"1","time":1,"tid":1}]}'],
+    [
+      "a side that is neither A nor B",
+      '{"channel":"trades","data":[{"coin":"BTC","side":"S","px":"1","sz":"1","time":1,"tid":1}]}',
+    ],
     ["a price as number", '{"channel":"bbo","data":{"coin":"BTC","time":1,"bbo":[{"px":1,"sz":"1","n":1},null]}}'],
     ["a negative size", '{"channel":"bbo","data":{"coin":"BTC","time":1,"bbo":[{"px":"1","sz":"-1","n":1},null]}}'],
     ["a fractional time", '{"channel":"l2Book","data":{"coin":"BTC","time":1.5,"levels":[[],[]]}}'],
-    ["an unreadable position", '{"channel":"clearinghouseState","data":{"user":"0xab","clearinghouseState":{"time":1,"withdrawable":"0","marginSummary":{"accountValue":"0"},"assetPositions":[{"type":"oneWay"}]}}}'],
+    [
+      "an unreadable position",
+      '{"channel":"clearinghouseState","data":{"user":"0xab","clearinghouseState":{"time":1,"withdrawable":"0","marginSummary":{"accountValue":"0"},"assetPositions":[{"type":"oneWay"}]}}}',
+    ],
   ])("refuses %s instead of guessing", (_what, text) => {
     expect(decode(text).kind).toBe("malformed");
   });
@@ -124,7 +134,14 @@ describe("trades", () => {
     const btc = buildInstruments(meta, DEFAULT_FEES).bySymbol.get("BTC");
     if (btc === undefined) throw new Error("BTC is missing");
     const wire = { coin: "BTC", side: "A", px: "84143.0", sz: "0.00036", time: 5, tid: 7 } as const;
-    expect(normalizeTrade(wire, btc, 9)).toMatchObject({ side: "SELL", priceTicks: 841_430, qtyLots: 36, tradeId: "7", tsVenueMs: 5, tsRecvNs: 9 });
+    expect(normalizeTrade(wire, btc, 9)).toMatchObject({
+      side: "SELL",
+      priceTicks: 841_430,
+      qtyLots: 36,
+      tradeId: "7",
+      tsVenueMs: 5,
+      tsRecvNs: 9,
+    });
     expect(normalizeTrade({ ...wire, px: "84143.05" }, btc, 9)).toBeNull();
     expect(normalizeTrade({ ...wire, sz: "0" }, btc, 9)).toBeNull();
   });

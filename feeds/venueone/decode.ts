@@ -20,7 +20,14 @@ import {
   textOrNull,
   WireFault,
 } from "../shared/wire-fields.js";
-import { decodeAccount, decodeFill, decodeFills, decodeOpenOrders, decodeOrderRow, type VenueoneWireAccount } from "./account-wire.js";
+import {
+  decodeAccount,
+  decodeFill,
+  decodeFills,
+  decodeOpenOrders,
+  decodeOrderRow,
+  type VenueoneWireAccount,
+} from "./account-wire.js";
 import type {
   VenueoneWireAsset,
   VenueoneWireBbo,
@@ -39,12 +46,23 @@ export type VenueoneFrame =
   | { readonly kind: "bbo"; readonly bbo: VenueoneWireBbo }
   | { readonly kind: "trades"; readonly trades: readonly VenueoneWireTrade[] }
   | { readonly kind: "context"; readonly coin: string; readonly context: VenueoneWireContext }
-  | { readonly kind: "subscribed"; readonly method: string; readonly type: string; readonly coin: string | null; readonly user: string | null }
+  | {
+      readonly kind: "subscribed";
+      readonly method: string;
+      readonly type: string;
+      readonly coin: string | null;
+      readonly user: string | null;
+    }
   /** Names no user: one account per socket. */
   | { readonly kind: "orderUpdates"; readonly updates: readonly VenueoneWireOrderUpdate[] }
   /** Channel `user`; other user events than fills come with none. Names no user. */
   | { readonly kind: "userEvents"; readonly fills: readonly VenueoneWireFill[] }
-  | { readonly kind: "userFills"; readonly user: string; readonly isSnapshot: boolean; readonly fills: readonly VenueoneWireFill[] }
+  | {
+      readonly kind: "userFills";
+      readonly user: string;
+      readonly isSnapshot: boolean;
+      readonly fills: readonly VenueoneWireFill[];
+    }
   | { readonly kind: "openOrders"; readonly user: string; readonly orders: readonly VenueoneWireOrder[] }
   | { readonly kind: "clearinghouseState"; readonly user: string; readonly account: VenueoneWireAccount }
   | { readonly kind: "pong" }
@@ -92,7 +110,8 @@ export function decodeFrame(data: Uint8Array): VenueoneFrame {
   const frame = parseJson(data);
   if (frame === undefined && firstByte !== OPEN_BRACE) return { kind: "text" };
   const channel = isFields(frame) && typeof frame["channel"] === "string" ? frame["channel"] : null;
-  if (!isFields(frame) || channel === null) return { kind: "malformed", channel: "", subject: null, problem: "no channel" };
+  if (!isFields(frame) || channel === null)
+    return { kind: "malformed", channel: "", subject: null, problem: "no channel" };
   const decoded = decodeWith(frame["data"], (payload) => decodeChannel(channel, payload));
   if (decoded.ok) return decoded.value;
   return { kind: "malformed", channel, subject: subjectOf(frame["data"]), problem: decoded.problem };
@@ -124,7 +143,13 @@ function decodeChannel(channel: string, data: unknown): VenueoneFrame {
       const subscription = asFields(row["subscription"], "subscription");
       const type = textField(subscription, "type");
       const coin = textOrNull(subscription, "coin");
-      return { kind: "subscribed", method: textField(row, "method"), type, coin, user: textOrNull(subscription, "user") };
+      return {
+        kind: "subscribed",
+        method: textField(row, "method"),
+        type,
+        coin,
+        user: textOrNull(subscription, "user"),
+      };
     }
     case "orderUpdates":
       return { kind: "orderUpdates", updates: asList(data, "orderUpdates").map(decodeOrderUpdate) };
@@ -172,7 +197,11 @@ export function decodeBook(value: unknown): VenueoneWireBook {
   const levels = asList(row["levels"], "levels");
   if (levels.length !== 2) throw new WireFault("levels", "are not two sides");
   const bids = asList(levels[0], "bids").map(decodeLevel);
-  return { coin: textField(row, "coin"), time: integerField(row, "time"), levels: [bids, asList(levels[1], "asks").map(decodeLevel)] };
+  return {
+    coin: textField(row, "coin"),
+    time: integerField(row, "time"),
+    levels: [bids, asList(levels[1], "asks").map(decodeLevel)],
+  };
 }
 
 function decodeBbo(value: unknown): VenueoneWireBbo {
@@ -273,5 +302,3 @@ export function decodeUniverse(value: unknown): VenueoneWireUniverse {
   if (contexts.length !== meta.universe.length) throw new WireFault("contexts", "do not match the universe");
   return { meta, contexts };
 }
-
-

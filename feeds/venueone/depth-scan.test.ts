@@ -1,7 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decodeFrame } from "./decode.js";
-import { DepthScanner, MAX_SCANNED_LEVELS, SCAN_BBO, SCAN_BOOK, SCAN_OTHER, type ScannedSide, type ScanKind } from "./depth-scan.js";
+import {
+  DepthScanner,
+  MAX_SCANNED_LEVELS,
+  SCAN_BBO,
+  SCAN_BOOK,
+  SCAN_OTHER,
+  type ScannedSide,
+  type ScanKind,
+} from "./depth-scan.js";
 import type { VenueoneWireLevel } from "./wire.js";
 
 interface Scan {
@@ -44,7 +52,13 @@ function reference(bytes: Buffer): Scan | null {
   const frame = decodeFrame(bytes);
   if (frame.kind === "book") {
     const [bids, asks] = frame.book.levels;
-    return { kind: SCAN_BOOK, coin: frame.book.coin, timeMs: frame.book.time, bids: bids.map(referenceText), asks: asks.map(referenceText) };
+    return {
+      kind: SCAN_BOOK,
+      coin: frame.book.coin,
+      timeMs: frame.book.time,
+      bids: bids.map(referenceText),
+      asks: asks.map(referenceText),
+    };
   }
   if (frame.kind === "bbo") {
     const [bid, ask] = frame.bbo.bbo;
@@ -66,29 +80,79 @@ const space = fc.constantFrom("", "", "", " ", "\n  ", "\t");
 
 /** An object's text with its keys in any order and white space between. */
 function objectText(entries: readonly (readonly [string, string])[], gap: string, order: readonly number[]): string {
-  const sorted = entries.map((entry, index) => ({ entry, rank: order[index] ?? index })).sort((left, right) => left.rank - right.rank);
+  const sorted = entries
+    .map((entry, index) => ({ entry, rank: order[index] ?? index }))
+    .sort((left, right) => left.rank - right.rank);
   return `{${gap}${sorted.map(({ entry }) => `"${entry[0]}"${gap}:${gap}${entry[1]}`).join(`${gap},${gap}`)}${gap}}`;
 }
 
 const level = fc
-  .record({ px: decimal, sz: decimal, n: fc.integer({ min: 0, max: 9_999 }), gap: space, order: fc.array(fc.nat(9), { minLength: 3, maxLength: 3 }) })
+  .record({
+    px: decimal,
+    sz: decimal,
+    n: fc.integer({ min: 0, max: 9_999 }),
+    gap: space,
+    order: fc.array(fc.nat(9), { minLength: 3, maxLength: 3 }),
+  })
   .map(({ px, sz, n, gap, order }) =>
-    objectText([["px", JSON.stringify(px)], ["sz", JSON.stringify(sz)], ["n", String(n)]], gap, order),
+    objectText(
+      [
+        ["px", JSON.stringify(px)],
+        ["sz", JSON.stringify(sz)],
+        ["n", String(n)],
+      ],
+      gap,
+      order,
+    ),
   );
 const side = fc.array(level, { maxLength: 20 }).map((levels) => `[${levels.join(",")}]`);
 const coin = fc.constantFrom("BTC", "ETH", "kPEPE", "xyz:TSLA", "@107", "A");
-const head = fc.record({ coin, time: fc.integer({ min: 0, max: 4_000_000_000_000 }), gap: space, order: fc.array(fc.nat(9), { minLength: 4, maxLength: 4 }), outer: fc.boolean() });
-
-const bookText = fc.record({ head, bids: side, asks: side, fast: fc.boolean() }).map(({ head: h, bids, asks, fast }) => {
-  const entries: [string, string][] = [["coin", JSON.stringify(h.coin)], ["time", String(h.time)], ["levels", `[${bids},${asks}]`]];
-  if (fast) entries.push(["fast", "true"]);
-  const data = objectText(entries, h.gap, h.order);
-  return objectText([["channel", '"l2Book"'], ["data", data]], h.gap, h.outer ? [0, 1] : [1, 0]);
+const head = fc.record({
+  coin,
+  time: fc.integer({ min: 0, max: 4_000_000_000_000 }),
+  gap: space,
+  order: fc.array(fc.nat(9), { minLength: 4, maxLength: 4 }),
+  outer: fc.boolean(),
 });
+
+const bookText = fc
+  .record({ head, bids: side, asks: side, fast: fc.boolean() })
+  .map(({ head: h, bids, asks, fast }) => {
+    const entries: [string, string][] = [
+      ["coin", JSON.stringify(h.coin)],
+      ["time", String(h.time)],
+      ["levels", `[${bids},${asks}]`],
+    ];
+    if (fast) entries.push(["fast", "true"]);
+    const data = objectText(entries, h.gap, h.order);
+    return objectText(
+      [
+        ["channel", '"l2Book"'],
+        ["data", data],
+      ],
+      h.gap,
+      h.outer ? [0, 1] : [1, 0],
+    );
+  });
 const touchSide = fc.oneof(fc.constant("null"), level);
 const bboText = fc.record({ head, bid: touchSide, ask: touchSide }).map(({ head: h, bid, ask }) => {
-  const data = objectText([["coin", JSON.stringify(h.coin)], ["time", String(h.time)], ["bbo", `[${bid},${ask}]`]], h.gap, h.order);
-  return objectText([["channel", '"bbo"'], ["data", data]], h.gap, h.outer ? [0, 1] : [1, 0]);
+  const data = objectText(
+    [
+      ["coin", JSON.stringify(h.coin)],
+      ["time", String(h.time)],
+      ["bbo", `[${bid},${ask}]`],
+    ],
+    h.gap,
+    h.order,
+  );
+  return objectText(
+    [
+      ["channel", '"bbo"'],
+      ["data", data],
+    ],
+    h.gap,
+    h.outer ? [0, 1] : [1, 0],
+  );
 });
 
 describe("DepthScanner", () => {
@@ -105,8 +169,14 @@ describe("DepthScanner", () => {
   });
 
   it("reads an empty side and a missing touch", () => {
-    expect(scan('{"channel":"l2Book","data":{"coin":"MATIC","time":1,"levels":[[],[]]}}')).toMatchObject({ kind: SCAN_BOOK, bids: [], asks: [] });
-    expect(scan('{"channel":"bbo","data":{"coin":"BTC","time":1,"bbo":[null,{"px":"2","sz":"1","n":1}]}}')).toMatchObject({
+    expect(scan('{"channel":"l2Book","data":{"coin":"MATIC","time":1,"levels":[[],[]]}}')).toMatchObject({
+      kind: SCAN_BOOK,
+      bids: [],
+      asks: [],
+    });
+    expect(
+      scan('{"channel":"bbo","data":{"coin":"BTC","time":1,"bbo":[null,{"px":"2","sz":"1","n":1}]}}'),
+    ).toMatchObject({
       kind: SCAN_BBO,
       bids: [],
       asks: ["2/0@1/0"],
@@ -124,7 +194,11 @@ describe("DepthScanner", () => {
   });
 
   it("on damaged bytes never throws, and takes nothing that the reference would refuse or read otherwise", () => {
-    const damage = fc.record({ at: fc.nat(), byte: fc.integer({ min: 0, max: 255 }), kind: fc.constantFrom("set", "cut", "insert", "delete", "repeat") });
+    const damage = fc.record({
+      at: fc.nat(),
+      byte: fc.integer({ min: 0, max: 255 }),
+      kind: fc.constantFrom("set", "cut", "insert", "delete", "repeat"),
+    });
     let taken = 0;
     fc.assert(
       fc.property(fc.oneof(bookText, bboText), fc.array(damage, { minLength: 1, maxLength: 3 }), (text, damages) => {
@@ -162,10 +236,19 @@ describe("DepthScanner", () => {
     ["a pong", '{"channel":"pong"}'],
     ["an escape in a name", '{"channel":"l2Book","data":{"coin":"B\\u0054C","time":1,"levels":[[],[]]}}'],
     ["an exponent", '{"channel":"l2Book","data":{"coin":"BTC","time":1,"levels":[[{"px":"1e5","sz":"1","n":1}],[]]}}'],
-    ["a negative price", '{"channel":"l2Book","data":{"coin":"BTC","time":1,"levels":[[{"px":"-1","sz":"1","n":1}],[]]}}'],
-    ["more digits than a double holds", '{"channel":"l2Book","data":{"coin":"BTC","time":1,"levels":[[{"px":"1234567890.1234567","sz":"1","n":1}],[]]}}'],
+    [
+      "a negative price",
+      '{"channel":"l2Book","data":{"coin":"BTC","time":1,"levels":[[{"px":"-1","sz":"1","n":1}],[]]}}',
+    ],
+    [
+      "more digits than a double holds",
+      '{"channel":"l2Book","data":{"coin":"BTC","time":1,"levels":[[{"px":"1234567890.1234567","sz":"1","n":1}],[]]}}',
+    ],
     ["a level without a size", '{"channel":"l2Book","data":{"coin":"BTC","time":1,"levels":[[{"px":"1","n":1}],[]]}}'],
-    ["a number where text belongs", '{"channel":"l2Book","data":{"coin":"BTC","time":1,"levels":[[{"px":1,"sz":"1","n":1}],[]]}}'],
+    [
+      "a number where text belongs",
+      '{"channel":"l2Book","data":{"coin":"BTC","time":1,"levels":[[{"px":1,"sz":"1","n":1}],[]]}}',
+    ],
     ["a lone point", '{"channel":"l2Book","data":{"coin":"BTC","time":1,"levels":[[{"px":"1.","sz":"1","n":1}],[]]}}'],
     ["a leading zero in a time", '{"channel":"l2Book","data":{"coin":"BTC","time":01,"levels":[[],[]]}}'],
     ["no time", '{"channel":"l2Book","data":{"coin":"BTC","levels":[[],[]]}}'],
@@ -180,8 +263,10 @@ describe("DepthScanner", () => {
   });
 
   it("declines a book deeper than its arrays instead of cutting it", () => {
-    const levels = (count: number): string => Array.from({ length: count }, (_, index) => `{"px":"${1000 - index}","sz":"1","n":1}`).join(",");
-    const frame = (count: number): string => `{"channel":"l2Book","data":{"coin":"BTC","time":1,"levels":[[${levels(count)}],[]]}}`;
+    const levels = (count: number): string =>
+      Array.from({ length: count }, (_, index) => `{"px":"${1000 - index}","sz":"1","n":1}`).join(",");
+    const frame = (count: number): string =>
+      `{"channel":"l2Book","data":{"coin":"BTC","time":1,"levels":[[${levels(count)}],[]]}}`;
     expect(scan(frame(MAX_SCANNED_LEVELS))).toMatchObject({ kind: SCAN_BOOK });
     expect(scan(frame(MAX_SCANNED_LEVELS + 1)).kind).toBe(SCAN_OTHER);
   });

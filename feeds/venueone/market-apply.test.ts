@@ -18,7 +18,9 @@ function btcMarket(): Market {
 
 function bookFrame(time: number, bids: Rows, asks: Rows): Buffer {
   const side = (rows: Rows) => rows.map(([px, sz]) => ({ px, sz, n: 1 }));
-  return Buffer.from(JSON.stringify({ channel: "l2Book", data: { coin: "BTC", time, levels: [side(bids), side(asks)] } }));
+  return Buffer.from(
+    JSON.stringify({ channel: "l2Book", data: { coin: "BTC", time, levels: [side(bids), side(asks)] } }),
+  );
 }
 
 function bboFrame(time: number, bid: readonly [string, string] | null, ask: readonly [string, string] | null): Buffer {
@@ -44,7 +46,14 @@ function setup() {
   };
 }
 
-const GOOD = bookFrame(1_000, [["84143.0", "10.25923"], ["84142.5", "0.1"]], [["84144.0", "50.66422"]]);
+const GOOD = bookFrame(
+  1_000,
+  [
+    ["84143.0", "10.25923"],
+    ["84142.5", "0.1"],
+  ],
+  [["84144.0", "50.66422"]],
+);
 
 describe("book frames", () => {
   it("become ticks and lots of the instrument", () => {
@@ -95,7 +104,11 @@ describe("book frames", () => {
   });
 
   it("with a digit finer than the instrument's are drift: INVALID, not rounded", () => {
-    for (const [px, sz] of [["84143.25", "1"], ["84143.5", "0.000001"], ["999999999999999", "1"]] as const) {
+    for (const [px, sz] of [
+      ["84143.25", "1"],
+      ["84143.5", "0.000001"],
+      ["999999999999999", "1"],
+    ] as const) {
       const { market, book } = setup();
       book(GOOD);
       expect(book(bookFrame(2_000, [[px, sz]], []))).toBe(DRIFT);
@@ -160,7 +173,14 @@ describe("touch frames", () => {
   it("set both sides, and an absent side is empty", () => {
     const { market, touch } = setup();
     expect(touch(bboFrame(1_000, ["84143.0", "10.25923"], null), 5)).toBe(APPLIED);
-    expect(market.touch).toMatchObject({ bidTicks: 841_430, bidLots: 1_025_923, askLots: 0, tsVenueMs: 1_000, tsRecvNs: 5, present: true });
+    expect(market.touch).toMatchObject({
+      bidTicks: 841_430,
+      bidLots: 1_025_923,
+      askLots: 0,
+      tsVenueMs: 1_000,
+      tsRecvNs: 5,
+      present: true,
+    });
   });
 
   it("older than the touch change nothing", () => {

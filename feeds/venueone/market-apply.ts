@@ -129,7 +129,11 @@ export class MarketApplier {
   /** In place: digits become ticks and lots. False when one does not fit. */
   #scale(side: ScannedSide): boolean {
     for (let index = 0; index < side.count; index++) {
-      const priceTicks = toScaled(side.priceDigits[index] as number, side.pricePlaces[index] as number, this.#priceDecimals);
+      const priceTicks = toScaled(
+        side.priceDigits[index] as number,
+        side.pricePlaces[index] as number,
+        this.#priceDecimals,
+      );
       const qtyLots = toScaled(side.qtyDigits[index] as number, side.qtyPlaces[index] as number, this.#qtyDecimals);
       if (Number.isNaN(priceTicks) || Number.isNaN(qtyLots)) return false;
       side.priceDigits[index] = priceTicks;
@@ -147,7 +151,14 @@ export class MarketApplier {
     return APPLIED;
   }
 
-  #setTouch(bidTicks: number, bidLots: number, askTicks: number, askLots: number, timeMs: number, tsRecvNs: number): Applied {
+  #setTouch(
+    bidTicks: number,
+    bidLots: number,
+    askTicks: number,
+    askLots: number,
+    timeMs: number,
+    tsRecvNs: number,
+  ): Applied {
     // A level with quantity 0 is no level on this venue.
     if (!this.market.touch.set(bidTicks, bidLots, askTicks, askLots, 0, timeMs, tsRecvNs)) return REFUSED;
     if (bidLots > 0 && askLots > 0) this.market.stats.update((bidTicks + askTicks) / 2, tsRecvNs);

@@ -179,7 +179,8 @@ class VenueoneRoom implements VenueRoom {
     for (let attempt = 0; !this.#isStopped; attempt++) {
       const problem = await this.#refresh();
       if (problem === null) break;
-      if (clock.monoNs() / 1e6 >= untilMs) throw new ServiceError("VENUE_UNAVAILABLE", { exchange: "venueone", problem });
+      if (clock.monoNs() / 1e6 >= untilMs)
+        throw new ServiceError("VENUE_UNAVAILABLE", { exchange: "venueone", problem });
       await new Promise<void>((resolve) => {
         clock.setTimer(resolve, fullJitterMs(META_BACKOFF, attempt, random));
       });
@@ -266,7 +267,11 @@ class VenueoneRoom implements VenueRoom {
   #adopt(universe: VenueoneWireUniverse): void {
     const { clock, fees = DEFAULT_FEES, logger } = this.#options;
     const list = buildInstruments(universe.meta, fees);
-    if (list.skipped.length > 0) logger.warn("venueone.instruments.skipped", { count: list.skipped.length, names: list.skipped.slice(0, 20).join(" ") });
+    if (list.skipped.length > 0)
+      logger.warn("venueone.instruments.skipped", {
+        count: list.skipped.length,
+        names: list.skipped.slice(0, 20).join(" "),
+      });
     for (const instrument of list.bySymbol.values()) this.#list(instrument);
     for (const [symbol, market] of this.#markets) if (!list.bySymbol.has(symbol)) this.#delist(symbol, market);
     const venueNowMs = Math.round(clock.wallMs() + this.#clockOffset.offsetMs);
@@ -293,7 +298,11 @@ class VenueoneRoom implements VenueRoom {
     this.#instruments.set(instrument.symbol, instrument);
     this.#markets.set(
       instrument.symbol,
-      createMarket(instrument, { deepTier: true, maxBookAgeMs: FAST_BOOK_MAX_AGE_MS, maxDeepAgeMs: DEEP_BOOK_MAX_AGE_MS }),
+      createMarket(instrument, {
+        deepTier: true,
+        maxBookAgeMs: FAST_BOOK_MAX_AGE_MS,
+        maxDeepAgeMs: DEEP_BOOK_MAX_AGE_MS,
+      }),
     );
   }
 
@@ -342,7 +351,8 @@ class VenueoneRoom implements VenueRoom {
       const live = this.streams.livePositions(account.value, MAX_STREAMED_POSITIONS_AGE_MS);
       if (live === null) return inner.readPositions(session, instrument, call);
       const { positions, asOfMs } = live;
-      const value = instrument === null ? positions : positions.filter((held) => held.nativeSymbol === instrument.nativeSymbol);
+      const value =
+        instrument === null ? positions : positions.filter((held) => held.nativeSymbol === instrument.nativeSymbol);
       return { ok: true, value, asOfMs, source: "stream" };
     };
     return {
@@ -404,7 +414,8 @@ function poolOptions(options: VenueoneRoomOptions, limits: VenueoneLimits): Http
 
 /** Weight by rows, which only the answer reveals. Info answers with rows are arrays. */
 function answerWeight(request: HttpRequest, response: HttpResponse): number {
-  if (request.path !== "/info" || request.body === null || response.status !== 200 || !response.body.startsWith("[")) return 0;
+  if (request.path !== "/info" || request.body === null || response.status !== 200 || !response.body.startsWith("["))
+    return 0;
   const type = /"type":"(\w+)"/.exec(request.body)?.[1] ?? "";
   if (rowWeight(type, Number.MAX_SAFE_INTEGER) === 0) return 0;
   // Each row of these answers holds exactly one time stamp.

@@ -15,8 +15,20 @@ import { MarketStream } from "./stream.js";
 import { buildInstruments, DEFAULT_FEES } from "./symbols.js";
 import type { VenueoneWireAsset } from "./wire.js";
 
-const asset = (name: string, szDecimals: number, isDelisted = false): VenueoneWireAsset => ({ name, szDecimals, maxLeverage: 10, isDelisted });
-const ASSETS = [asset("BTC", 5), asset("ETH", 4), asset("kPEPE", 0), asset("MATIC", 1, true), asset("BANANA", 1), asset("MOODENG", 0)];
+const asset = (name: string, szDecimals: number, isDelisted = false): VenueoneWireAsset => ({
+  name,
+  szDecimals,
+  maxLeverage: 10,
+  isDelisted,
+});
+const ASSETS = [
+  asset("BTC", 5),
+  asset("ETH", 4),
+  asset("kPEPE", 0),
+  asset("MATIC", 1, true),
+  asset("BANANA", 1),
+  asset("MOODENG", 0),
+];
 
 function setup(coins: readonly string[] = ["BTC", "ETH"], startMs = 1_790_000_000_000) {
   const clock = new VirtualClock(startMs);
@@ -53,7 +65,16 @@ function setup(coins: readonly string[] = ["BTC", "ETH"], startMs = 1_790_000_00
     for (const connection of network.connections) if (!connection.isEnded) connection.open();
     clock.advance(1_000);
   };
-  return { clock, network, stream, trades, market, fast: fast as FakeConnection, deep: deep as FakeConnection, openAll };
+  return {
+    clock,
+    network,
+    stream,
+    trades,
+    market,
+    fast: fast as FakeConnection,
+    deep: deep as FakeConnection,
+    openAll,
+  };
 }
 
 function bookText(coin: string, time: number, bid = "100.0", ask = "101.0"): string {
@@ -62,11 +83,23 @@ function bookText(coin: string, time: number, bid = "100.0", ask = "101.0"): str
 }
 
 function bboText(coin: string, time: number, bid = "100.0", ask = "101.0"): string {
-  return JSON.stringify({ channel: "bbo", data: { coin, time, bbo: [{ px: bid, sz: "1.0", n: 1 }, { px: ask, sz: "2.0", n: 1 }] } });
+  return JSON.stringify({
+    channel: "bbo",
+    data: {
+      coin,
+      time,
+      bbo: [
+        { px: bid, sz: "1.0", n: 1 },
+        { px: ask, sz: "2.0", n: 1 },
+      ],
+    },
+  });
 }
 
 function subscriptionsOf(connection: FakeConnection): unknown[] {
-  return connection.sent.filter((text) => text.includes('"subscribe"')).map((text) => (JSON.parse(text) as { subscription: unknown }).subscription);
+  return connection.sent
+    .filter((text) => text.includes('"subscribe"'))
+    .map((text) => (JSON.parse(text) as { subscription: unknown }).subscription);
 }
 
 describe("subscriptions", () => {
@@ -106,7 +139,11 @@ describe("subscriptions", () => {
       sentPerSecond.push(sent - sentBefore);
       sentBefore = sent;
     }
-    expect(new Set(network.connections.flatMap((connection) => subscriptionsOf(connection).map((name) => JSON.stringify(name)))).size).toBe(800);
+    expect(
+      new Set(
+        network.connections.flatMap((connection) => subscriptionsOf(connection).map((name) => JSON.stringify(name))),
+      ).size,
+    ).toBe(800);
     expect(Math.max(...sentPerSecond)).toBeLessThanOrEqual(4 * 60 + 4);
   });
 
@@ -150,7 +187,13 @@ describe("frames", () => {
     let errorFrames = 0;
     for (const { name } of frameFixtures()) {
       const stats = play(name).stream.stats();
-      expect({ name, ...stats }).toMatchObject({ name, decodeErrorCount: 0, protocolDriftCount: 0, refusedCount: 0, slowDepthCount: 0 });
+      expect({ name, ...stats }).toMatchObject({
+        name,
+        decodeErrorCount: 0,
+        protocolDriftCount: 0,
+        refusedCount: 0,
+        slowDepthCount: 0,
+      });
       unknownCoins += stats.unknownCoinCount;
       errorFrames += stats.errorFrameCount;
     }
@@ -159,7 +202,10 @@ describe("frames", () => {
     expect(play("probe_l2Book_kPEPE").market("kPEPE").book.bidTicks(0)).toBe(4_411);
     expect(play("tardis_l2Book_1").market("BANANA").book.bidCount).toBe(2);
     expect(play("bytex_bbo").market("BTC").touch).toMatchObject({ bidTicks: 837_570, askLots: 16 });
-    expect(play("probe_activeAssetCtx_BTC").market("BTC").ticker).toMatchObject({ markPrice: "84148.0", lastPrice: "84143.5" });
+    expect(play("probe_activeAssetCtx_BTC").market("BTC").ticker).toMatchObject({
+      markPrice: "84148.0",
+      lastPrice: "84143.5",
+    });
     expect(play("tardis_activeAssetCtx_0").market("MOODENG").ticker.fundingRate).toBe("0.00004863");
   });
 
@@ -169,9 +215,17 @@ describe("frames", () => {
     fast.receive(bookText("ETH", clock.wallMs()));
     const frame = bookText("BTC", clock.wallMs());
     fc.assert(
-      fc.property(fc.oneof(fc.string(), fc.nat(frame.length).map((length) => frame.slice(0, length)), fc.json().map((data) => `{"channel":"l2Book","data":${data}}`), fc.json()), (text) => {
-        fast.receive(text);
-      }),
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.nat(frame.length).map((length) => frame.slice(0, length)),
+          fc.json().map((data) => `{"channel":"l2Book","data":${data}}`),
+          fc.json(),
+        ),
+        (text) => {
+          fast.receive(text);
+        },
+      ),
     );
     expect(stream.stats().sockets[0]?.handlerErrorCount).toBe(0);
     expect(stream.stats().decodeErrorCount).toBeGreaterThan(50);
@@ -182,7 +236,9 @@ describe("frames", () => {
     const { clock, stream, market, fast, openAll } = setup();
     openAll();
     fast.receive(bookText("BTC", clock.wallMs()));
-    fast.receive(`{"channel":"l2Book","data":{"coin":"BTC","time":${clock.wallMs()},"levels":[[{"px":"oops","sz":"1","n":1}],[]]}}`);
+    fast.receive(
+      `{"channel":"l2Book","data":{"coin":"BTC","time":${clock.wallMs()},"levels":[[{"px":"oops","sz":"1","n":1}],[]]}}`,
+    );
     expect(market("BTC").book.state).toBe(BOOK_INVALID);
     expect(stream.stats().decodeErrorCount).toBe(1);
     clock.advance(540);
@@ -244,7 +300,8 @@ describe("trades", () => {
   it("are remembered within a bound", () => {
     const { fast, trades, openAll } = setup();
     openAll();
-    const trade = (tid: number): string => JSON.stringify({ channel: "trades", data: [{ coin: "BTC", side: "B", px: "1.0", sz: "1.0", time: 5, tid }] });
+    const trade = (tid: number): string =>
+      JSON.stringify({ channel: "trades", data: [{ coin: "BTC", side: "B", px: "1.0", sz: "1.0", time: 5, tid }] });
     for (let tid = 1; tid <= 600; tid++) fast.receive(trade(tid));
     fast.receive(trade(600));
     expect(trades).toHaveLength(600);
@@ -310,7 +367,9 @@ describe("faults", () => {
     expect(market("BTC").touch.present).toBe(true);
     for (let count = 0; count < 70; count++) await beat("99.0");
     expect(market("BTC").touch.present).toBe(false);
-    expect(fast.sent.some((text) => text.includes("unsubscribe") && text.includes('"bbo"') && text.includes("BTC"))).toBe(true);
+    expect(
+      fast.sent.some((text) => text.includes("unsubscribe") && text.includes('"bbo"') && text.includes("BTC")),
+    ).toBe(true);
   });
 
   it("pings every thirty seconds and drops a market socket that is mute for ten", () => {

@@ -279,7 +279,7 @@ export class MarketStream {
     const { clock, clockOffset } = this.#options;
     const nowMs = clock.wallMs();
     clockOffset.addEvent(timeMs, nowMs);
-    const ageMs = clockOffset.ageMs(timeMs, nowMs);
+    const ageMs = clockOffset.provenAgeMs(timeMs, nowMs);
     return ageMs > (tier === TIER_FAST ? market.maxBookAgeMs : market.maxDeepAgeMs) ? ageMs * 1e6 : 0;
   }
 

@@ -53,7 +53,11 @@ describe("buildInstruments", () => {
     expect(canonicalSymbol("kPEPE")).toEqual({ symbol: "PEPE", multiplierExp10: 3 });
     expect(canonicalSymbol("KAS")).toEqual({ symbol: "KAS", multiplierExp10: 0 });
     expect(canonicalSymbol("k")).toEqual({ symbol: "K", multiplierExp10: 0 });
-    expect(build([asset("kPEPE", 0)]).bySymbol.get("PEPE")).toMatchObject({ nativeSymbol: "kPEPE", priceDecimals: 6, qtyDecimals: 0 });
+    expect(build([asset("kPEPE", 0)]).bySymbol.get("PEPE")).toMatchObject({
+      nativeSymbol: "kPEPE",
+      priceDecimals: 6,
+      qtyDecimals: 0,
+    });
   });
 
   it("gives a symbol listed twice to the first listed asset, not to a delisted one", () => {

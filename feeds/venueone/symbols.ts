@@ -50,7 +50,8 @@ export function buildInstruments(meta: VenueoneWireMeta, fees: FeeRates): Instru
       continue;
     }
     byCoin.set(asset.name, instrument);
-    if (instrument.status === "TRADING" && !bySymbol.has(instrument.symbol)) bySymbol.set(instrument.symbol, instrument);
+    if (instrument.status === "TRADING" && !bySymbol.has(instrument.symbol))
+      bySymbol.set(instrument.symbol, instrument);
   }
   return { bySymbol, byCoin, skipped };
 }

@@ -57,6 +57,7 @@ export interface VenuetwoRoomOptions {
     readonly weightPerMinute?: number;
     readonly ordersPerMinute?: number;
     readonly ordersPer10Seconds?: number;
+    readonly httpConnections?: number;
   };
   readonly streamHostLayout?: StreamHostLayout;
   readonly connector?: Connector;
@@ -119,6 +120,7 @@ class VenuetwoRoom implements VenueRoom {
       ],
       usedWeight,
       judgeLimit,
+      ...(limits.httpConnections === undefined ? {} : { connections: limits.httpConnections }),
     });
     this.#rest = new MarketRest(this.#http);
     const budget = new ConnectionBudget(clock, {

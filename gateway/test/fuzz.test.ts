@@ -167,8 +167,10 @@ class Fuzzer {
       const move = this.int(10);
       if (move === 0) delete target[key];
       else if (move === 1)
-        target[this.pick(["__proto__", "constructor", "toString", "a\r\nb", "é", "x".repeat(300)])] = this.pick(VALUES);
-      else target[key] = this.pick(VALUES);
+        target[this.pick(["__proto__", "constructor", "toString", "a\r\nb", "é", "x".repeat(300)])] = structuredClone(
+          this.pick(VALUES),
+        );
+      else target[key] = structuredClone(this.pick(VALUES));
     }
     return body;
   }

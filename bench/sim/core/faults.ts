@@ -41,7 +41,7 @@ const REST_ONLY: ReadonlySet<FaultKind> = new Set([
   "replyLost",
 ]);
 const SOCKET_ONLY: ReadonlySet<FaultKind> = new Set(["duplicate", "reorder", "gap", "silent", "disconnect"]);
-/** Without a scope or a match, what cannot be scoped simply applies. */
+/** Active at a time; one more is refused. */
 const ACTIVE_MAX = 256;
 
 interface Running {

@@ -162,39 +162,45 @@ export class Matching {
       order.requestedLots = reducible;
     }
     this.#deps.listeners.order(order, "TRIGGERED", null);
-    if (mustReduce(order.account, order) && reducible === 0) return this.#end(order, "EXPIRED", "REDUCE_ONLY");
-    const refusal = mustReduce(order.account, order)
-      ? null
-      : checkMargin(this.#deps, order.account, state, order, Math.max(0, order.qtyLots - reducible));
-    if (refusal !== null) return this.#end(order, "EXPIRED", "MARGIN");
-    this.#execute(order);
+    const reduces = mustReduce(order.account, order);
+    const openLots = Math.max(0, order.qtyLots - reducible);
+    if (reduces && reducible === 0) this.#end(order, this.#reduceOnlyEnd(), "REDUCE_ONLY");
+    else if (!reduces && checkMargin(this.#deps, order.account, state, order, openLots) !== null) {
+      this.#end(order, "EXPIRED", "MARGIN");
+    } else this.#execute(order);
   }
 
   /* ---------------------------------------------------------------- matching */
 
   #execute(order: OrderState): void {
+    const reason = this.#takeAndRest(order);
+    if (reason !== null) this.#end(order, reason === "REDUCE_ONLY" ? this.#reduceOnlyEnd() : "EXPIRED", reason);
+  }
+
+  /** Null when the order has filled or rests, else why it ends here. */
+  #takeAndRest(order: OrderState): string | null {
     const state = this.#state(order.symbol);
     const limit = order.priceTicks;
     let wanted = order.qtyLots - order.filledLots;
     if (mustReduce(order.account, order)) {
       const reducible = this.#deps.ledger.reducibleLots(order.account, order.symbol, order.side, order.positionSide);
-      if (reducible === 0) return this.#end(order, this.#reduceOnlyEnd(), "REDUCE_ONLY");
+      if (reducible === 0) return "REDUCE_ONLY";
       if (wanted > reducible) {
         order.qtyLots -= wanted - reducible;
         wanted = reducible;
       }
     }
-    if (order.type === "LIMIT" && order.timeInForce === "POST_ONLY" && state.book.takeable(order.side, limit, 1) > 0) {
-      return this.#end(order, "EXPIRED", "POST_ONLY");
-    }
-    if (order.timeInForce === "FOK" && state.book.takeable(order.side, limit, wanted) < wanted)
-      return this.#end(order, "EXPIRED", "FOK");
-    const left = this.#match(state, { order, side: order.side, limitTicks: limit }, wanted);
-    if (left === 0 || !order.account.openOrders.has(order.orderId)) return;
-    if (order.type === "MARKET") return this.#end(order, "EXPIRED", limit === null ? "IOC" : "BAND");
-    if (order.timeInForce === "IOC" || order.timeInForce === "FOK") return this.#end(order, "EXPIRED", "IOC");
+    const { side, timeInForce } = order;
+    const isPostOnly = order.type === "LIMIT" && timeInForce === "POST_ONLY";
+    if (isPostOnly && state.book.takeable(side, limit, 1) > 0) return "POST_ONLY";
+    if (timeInForce === "FOK" && state.book.takeable(side, limit, wanted) < wanted) return "FOK";
+    const left = this.#match(state, { order, side, limitTicks: limit }, wanted);
+    if (left === 0 || !order.account.openOrders.has(order.orderId)) return null;
+    if (order.type === "MARKET") return limit === null ? "IOC" : "BAND";
+    if (timeInForce === "IOC" || timeInForce === "FOK") return "IOC";
     if (limit === null) throw new RangeError("a limit order without price");
-    order.resting = state.book.add(order.side, limit, left, order);
+    order.resting = state.book.add(side, limit, left, order);
+    return null;
   }
 
   /** Returns what could not be filled. `quoting`: crossing house makers are withdrawn instead of traded with. */

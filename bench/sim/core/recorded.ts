@@ -34,6 +34,8 @@ interface RecordedEvent {
   readonly atMs: number;
   readonly symbol: string;
   readonly replace: boolean;
+  /** Update id reached by it; 0 when the frame has none. */
+  readonly seq: number;
   readonly levels: readonly { readonly side: SimSide; readonly priceTicks: number; readonly qtyLots: number }[];
 }
 
@@ -43,6 +45,7 @@ const EVENTS_MAX = 500_000;
 type Pairs = readonly (readonly [string, string])[];
 interface DepthFrame {
   readonly e?: string;
+  readonly u?: number;
   readonly s?: string;
   readonly lastUpdateId?: number;
   readonly b?: Pairs;
@@ -81,12 +84,30 @@ export async function loadRecordedMarket(options: RecordedOptions): Promise<Reco
       atMs: Number(BigInt(line.slice(0, blank)) / 1_000_000n),
       symbol: instrument.symbol,
       replace: frame.lastUpdateId !== undefined,
+      seq: frame.lastUpdateId ?? frame.u ?? 0,
       levels: read.levels,
     });
   }
-  // The collector writes the snapshot where it arrived; what it replaces was never a whole book.
-  const first = events.findIndex((event) => event.replace);
-  return new Player(instruments, first > 0 ? events.slice(first) : events, skippedCount, options.speed ?? 1);
+  return new Player(instruments, ordered(events), skippedCount, options.speed ?? 1);
+}
+
+/**
+ * The collector writes a snapshot where it arrived: changes in front of it that it already holds are dropped, newer ones
+ * are played after it.
+ */
+function ordered(events: readonly RecordedEvent[]): RecordedEvent[] {
+  const rest = [...events];
+  const played: RecordedEvent[] = [];
+  for (const snapshot of events.filter((event) => event.replace)) {
+    const index = rest.indexOf(snapshot);
+    const before = rest.splice(0, index + 1);
+    const newer = before.filter(
+      (event) => event !== snapshot && event.symbol === snapshot.symbol && event.seq >= snapshot.seq,
+    );
+    const others = before.filter((event) => event.symbol !== snapshot.symbol);
+    played.push(...others, snapshot, ...newer.map((event) => ({ ...event, atMs: snapshot.atMs })));
+  }
+  return [...played, ...rest];
 }
 
 class Player implements RecordedMarket {

@@ -214,6 +214,7 @@ function replyProblems(pair: LocalPair, trial: CloseTrial, own: readonly { reado
   let finalText: string | null = null;
   for (const [index, answer] of trial.answers.entries()) {
     const which = `${at} answer ${index + 1} (${outcomeOf(answer)})`;
+    if (answer.status >= 500 && answer.status !== 503) found.push(`${which}: a fault of our own`);
     const doneBefore = executed.filter(({ venue, record }) => record.index < answer.logLengths[venue] && Number(record.filledQty ?? 0) > 0);
     if (answer.data === null) {
       if (!NEUTRAL.has(answer.code ?? "") && doneBefore.length > 0) found.push(`${which}: refused, but ${doneBefore.length} orders had been executed`);
@@ -229,7 +230,7 @@ function replyProblems(pair: LocalPair, trial: CloseTrial, own: readonly { reado
     if (execution.state === "UNKNOWN" && execution.legs.at(-1)?.outcome !== "UNKNOWN") found.push(`${which}: an order was sent after one of unknown outcome`);
     if (!execution.final) continue;
     if (reported !== filled) found.push(`${which}: final fill ${execution.filledSize}, the venues' logs say ${text(filled)}`);
-    found.push(...legProblems(answer.data, executed).map((problem) => `${which}: ${problem}`));
+    found.push(...legProblems(pair, answer.data, executed).map((problem) => `${which}: ${problem}`));
     const same = JSON.stringify([execution.state, execution.filledSize, execution.averagePrice, execution.legs.map((leg) => leg.orderId)]);
     if (finalText !== null && finalText !== same) found.push(`${which}: a final answer changed from ${finalText} to ${same}`);
     finalText = same;
@@ -237,10 +238,8 @@ function replyProblems(pair: LocalPair, trial: CloseTrial, own: readonly { reado
   return found;
 }
 
-/** Price differences below this are the last digit of an average printed with fewer places. */
-const AVERAGE_RELATIVE_MAX = 1e-6;
-
-function legProblems(data: CloseDataView, executed: readonly { readonly venue: PairVenue; readonly record: SimRequestRecord }[]): string[] {
+/** Both venues print an average with at least the decimals of the instrument's prices, and may cut it there. */
+function legProblems(pair: LocalPair, data: CloseDataView, executed: readonly { readonly venue: PairVenue; readonly record: SimRequestRecord }[]): string[] {
   const found: string[] = [];
   for (const leg of data.execution.legs) {
     const match = executed.find(({ venue, record }) => venue === leg.exchange && record.clientId === leg.venueClientOrderId);
@@ -254,7 +253,8 @@ function legProblems(data: CloseDataView, executed: readonly { readonly venue: P
     if (scaled(leg.filledSize) !== scaled(record.filledQty ?? "0")) found.push(`leg filled ${leg.filledSize}, the venue says ${record.filledQty ?? "0"}`);
     if (record.averagePrice !== null && leg.averagePrice !== null) {
       const [ours, theirs] = [Number(leg.averagePrice), Number(record.averagePrice)];
-      if (Math.abs(ours - theirs) > theirs * AVERAGE_RELATIVE_MAX) found.push(`leg at ${leg.averagePrice}, the venue says ${record.averagePrice}`);
+      const priceDecimals = pair[leg.exchange].exchange.instruments.get(record.symbol ?? "")?.priceDecimals ?? 0;
+      if (Math.abs(ours - theirs) > 10 ** -priceDecimals) found.push(`leg at ${leg.averagePrice}, the venue says ${record.averagePrice}`);
     }
   }
   return found;
