@@ -20,7 +20,9 @@ const smoke = args.includes("--smoke");
 const wanted = args.filter((arg) => !arg.startsWith("--"));
 const unknown = wanted.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name));
 if (unknown.length > 0) {
-  process.stderr.write(`Unknown scenario ${unknown.join(", ")}. Known: ${SCENARIOS.map(({ name }) => name).join(", ")}\n`);
+  process.stderr.write(
+    `Unknown scenario ${unknown.join(", ")}. Known: ${SCENARIOS.map(({ name }) => name).join(", ")}\n`,
+  );
   process.exit(2);
 }
 
@@ -32,7 +34,14 @@ for (const scenario of SCENARIOS) {
   const outFile = join(outFolder, `${scenario.name}${smoke ? ".smoke" : ""}.json`);
   const child = spawnSync(
     process.execPath,
-    ["--expose-gc", "--enable-source-maps", join(compiledFolder, "scenario.child.js"), scenario.name, outFile, ...(smoke ? ["--smoke"] : [])],
+    [
+      "--expose-gc",
+      "--enable-source-maps",
+      join(compiledFolder, "scenario.child.js"),
+      scenario.name,
+      outFile,
+      ...(smoke ? ["--smoke"] : []),
+    ],
     { stdio: "inherit", cwd: repoRoot },
   );
   if (child.status !== 0) failedCount++;

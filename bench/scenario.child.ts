@@ -18,7 +18,9 @@ const result = await scenario.run({
 });
 for (const row of result.rows) {
   const peer = row.peer === null ? "" : ` against ${row.peer.toFixed(1)} (${row.peerName})`;
-  process.stdout.write(`${verdict(row).padEnd(6)} ${row.ratio.toFixed(3)} ${row.what}: ${row.ours.toFixed(1)} ${row.unit}${peer} ${row.detail}\n`);
+  process.stdout.write(
+    `${verdict(row).padEnd(6)} ${row.ratio.toFixed(3)} ${row.what}: ${row.ours.toFixed(1)} ${row.unit}${peer} ${row.detail}\n`,
+  );
 }
 for (const line of result.profile) process.stdout.write(`       ${line}\n`);
 writeFileSync(outFile, JSON.stringify(result, null, 2));

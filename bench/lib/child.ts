@@ -13,7 +13,12 @@ export interface BenchChild {
 }
 
 /** `script` is relative to the compiled bench folder. Rejects if the child ends or stays silent for `timeoutMs`. */
-export function startChild(script: string, env: Record<string, string> = {}, args: string[] = [], timeoutMs = 30_000): Promise<BenchChild> {
+export function startChild(
+  script: string,
+  env: Record<string, string> = {},
+  args: string[] = [],
+  timeoutMs = 30_000,
+): Promise<BenchChild> {
   const child = spawn(process.execPath, ["--enable-source-maps", join(benchFolder, script), ...args], {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "inherit"],

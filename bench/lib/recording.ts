@@ -18,7 +18,11 @@ export function loadRecording(dataFolder: string, file: string): RecordedFrame[]
     .filter((line) => line !== "")
     .map((line) => {
       const frame = line.slice(line.indexOf(" ") + 1);
-      const kind = frame.startsWith('{"lastUpdateId"') ? "snapshot" : frame.includes('"depthUpdate"') ? "depth" : "other";
+      const kind = frame.startsWith('{"lastUpdateId"')
+        ? "snapshot"
+        : frame.includes('"depthUpdate"')
+          ? "depth"
+          : "other";
       return { kind, bytes: Buffer.from(frame, "latin1"), text: frame };
     });
 }

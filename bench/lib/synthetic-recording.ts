@@ -11,9 +11,7 @@ export function generateRecording(diffCount: number, seed = 7): RecordedFrame[] 
   let lastId = 1_000_000;
   const levels = (sign: 1 | -1) =>
     Array.from({ length: SIDE_LEVELS }, (_, index) => [price(MID_TICKS + sign * (index + 1) * 10), "1.500"]);
-  frames.push(
-    toFrame("snapshot", { lastUpdateId: lastId, E: 1, T: 1, bids: levels(-1), asks: levels(1) }),
-  );
+  frames.push(toFrame("snapshot", { lastUpdateId: lastId, E: 1, T: 1, bids: levels(-1), asks: levels(1) }));
   for (let index = 0; index < diffCount; index++) {
     const prevId = lastId;
     lastId += 1 + Math.floor(random.next() * 500);
@@ -27,7 +25,17 @@ export function generateRecording(diffCount: number, seed = 7): RecordedFrame[] 
     frames.push(
       toFrame("depth", {
         stream: "btcusdt@depth@0ms",
-        data: { e: "depthUpdate", E: index, T: index, s: "BTCUSDT", U: firstId, u: lastId, pu: prevId, b: side(-1), a: side(1) },
+        data: {
+          e: "depthUpdate",
+          E: index,
+          T: index,
+          s: "BTCUSDT",
+          U: firstId,
+          u: lastId,
+          pu: prevId,
+          b: side(-1),
+          a: side(1),
+        },
       }),
     );
   }

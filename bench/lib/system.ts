@@ -17,7 +17,11 @@ export interface BenchSystem {
 
 /** Venues without request budgets and the gateway on a fresh store, each in its own process. */
 export async function startSystem(btcSize = "5000"): Promise<BenchSystem> {
-  const venuesChild = await startChild("sim/venues.child.js", { SIM_SEED: "11", SIM_UNLIMITED: "1", SIM_BTC_SIZE: btcSize });
+  const venuesChild = await startChild("sim/venues.child.js", {
+    SIM_SEED: "11",
+    SIM_UNLIMITED: "1",
+    SIM_BTC_SIZE: btcSize,
+  });
   const venues = JSON.parse(venuesChild.firstLine) as BenchSystem["venues"];
   const dataDir = mkdtempSync(join(tmpdir(), "unwind-bench-"));
   let gateway: BenchChild;

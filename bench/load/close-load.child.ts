@@ -1,18 +1,20 @@
 /**
- * Load of closes in a process of its own: `close-load.child.js <mode> <callers> <count>`.
+ * Load of closes in a process of its own: `close-load.child.js <mode> <callers> <count> <perSecond>`.
  *
  *   gateway  POST /api/trade/position/close to TARGET_URL
  *   direct   the same signed reduce-only order straight to the venue at VENUE_URL, over keep-alive connections
  *
- * Callers run a closed loop each. Prints one JSON line: latencies in ms, outcome counts.
+ * Arrivals are on a schedule of `perSecond` over all callers, and a latency counts from the scheduled moment, so that
+ * waiting for a busy caller is counted too. 0 runs closed loops instead, for throughput. Prints one JSON line: latencies in ms, outcome counts.
  */
 import { Pool } from "undici";
 import { L1Signer, limitOrderAction } from "../../feeds/venueone/sign.js";
 import { credentialsOf, DEMO_TRADER } from "../sim/demo-accounts.js";
 
-const [mode = "gateway", callersText = "1", countText = "100"] = process.argv.slice(2);
+const [mode = "gateway", callersText = "1", countText = "100", rateText = "0"] = process.argv.slice(2);
 const callerCount = Number(callersText);
 const requestCount = Number(countText);
+const perSecond = Number(rateText);
 const target = new URL(process.env.TARGET_URL ?? "");
 const SIZE = "0.001";
 const WORST_PRICE = process.env.WORST_PRICE ?? "80000";
@@ -55,11 +57,24 @@ function directBody(): string {
 const path = mode === "gateway" ? "/api/trade/position/close" : "/exchange";
 const makeBody = mode === "gateway" ? gatewayBody : directBody;
 
+const beginMs = performance.now();
+
 async function caller(): Promise<void> {
   while (startedCount < requestCount) {
-    startedCount++;
-    const startMs = performance.now();
-    const response = await pool.request({ method: "POST", path, headers: { "content-type": "application/json" }, body: makeBody() });
+    const turn = startedCount++;
+    let startMs = performance.now();
+    if (perSecond > 0) {
+      const dueMs = beginMs + (turn * 1000) / perSecond;
+      if (dueMs > startMs) await new Promise((resolve) => setTimeout(resolve, dueMs - startMs));
+      // A timer fires up to a millisecond late: that is the load's own fault, a caller that was busy is not.
+      startMs = dueMs > startMs ? performance.now() : dueMs;
+    }
+    const response = await pool.request({
+      method: "POST",
+      path,
+      headers: { "content-type": "application/json" },
+      body: makeBody(),
+    });
     const text = await response.body.text();
     latenciesMs.push(performance.now() - startMs);
     const outcome = outcomeOf(text);
@@ -75,4 +90,5 @@ function outcomeOf(text: string): string {
 
 await Promise.all(Array.from({ length: callerCount }, () => caller()));
 await pool.close();
-process.stdout.write(`${JSON.stringify({ latenciesMs, outcomes })}\n`);
+const elapsedMs = performance.now() - beginMs;
+process.stdout.write(`${JSON.stringify({ latenciesMs, outcomes, perSecond: (requestCount * 1000) / elapsedMs })}\n`);

@@ -1,15 +1,16 @@
 /**
- * Peer: a bare uWebSockets.js server that answers the same bytes. `GET /*` answers the text of BARE_REPLY;
- * `POST /*` reads the body, parses it and answers the text of BARE_POST_REPLY. Prints its port.
+ * Peer: a bare uWebSockets.js server that answers the same bytes, head and body. `GET /*` answers the text of
+ * BARE_REPLY; `POST /*` reads the body, parses it and answers the same. BARE_HEADERS is a JSON list of name and value
+ * pairs. Prints its port.
  */
 import uWS from "uWebSockets.js";
 
 const reply = process.env.BARE_REPLY ?? "{}";
-const postReply = process.env.BARE_POST_REPLY ?? "{}";
+const headers = JSON.parse(process.env.BARE_HEADERS ?? "[]") as [name: string, value: string][];
 
 const app = uWS.App();
 app.get("/*", (res) => {
-  res.writeHeader("Content-Type", "application/json");
+  for (const [name, value] of headers) res.writeHeader(name, value);
   res.end(reply);
 });
 app.post("/*", (res) => {
@@ -22,8 +23,10 @@ app.post("/*", (res) => {
     pieces.push(Buffer.from(chunk.slice(0)));
     if (!isLast || isAborted) return;
     JSON.parse(Buffer.concat(pieces).toString());
-    res.writeHeader("Content-Type", "application/json");
-    res.end(postReply);
+    res.cork(() => {
+      for (const [name, value] of headers) res.writeHeader(name, value);
+      res.end(reply);
+    });
   });
 });
 app.listen("127.0.0.1", 0, (socket) => {

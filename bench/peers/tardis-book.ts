@@ -11,7 +11,11 @@ export class TardisBook {
   }
 
   applySnapshot(text: string): void {
-    this.#apply({ stream: this.#stream.replace("depthSnapshot", "depth"), data: JSON.parse(text) as unknown, generated: true });
+    this.#apply({
+      stream: this.#stream.replace("depthSnapshot", "depth"),
+      data: JSON.parse(text) as unknown,
+      generated: true,
+    });
   }
 
   applyFrame(text: string): void {

@@ -9,7 +9,15 @@ import type { BenchRow, Scenario, ScenarioContext, ScenarioResult } from "../lib
 
 const VENUE_DELAY_MS = 5;
 
+/** Offered over all callers; well below what two cores carry for the load, the gateway and both venues together. */
+const OFFERED_PER_SECOND: ReadonlyMap<number, number> = new Map([
+  [1, 20],
+  [50, 100],
+  [500, 200],
+]);
+
 interface LoadResult {
+  readonly perSecond: number;
   readonly latenciesMs: number[];
   readonly outcomes: Record<string, number>;
 }
@@ -34,28 +42,31 @@ export const close: Scenario = {
 async function measure(context: ScenarioContext, system: BenchSystem): Promise<ScenarioResult> {
   const rows: BenchRow[] = [];
   // Until the account is streamed each close would also read its position from the venue.
-  await load(system, "gateway", 4, context.smoke ? 100 : 400);
+  await load(system, "gateway", 4, context.smoke ? 100 : 400, 0);
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   for (const callerCount of context.smoke ? [1, 50] : [1, 50, 500]) {
     rows.push(...(await compare(context, system, callerCount)));
   }
+  rows.push(await saturate(context, system));
   return { rows, profile: [] };
 }
 
 async function compare(context: ScenarioContext, system: BenchSystem, callerCount: number): Promise<BenchRow[]> {
   const runCount = context.smoke ? 1 : 5;
-  const count = context.smoke ? 200 : callerCount === 1 ? 300 : 3_000;
+  const offered = OFFERED_PER_SECOND.get(callerCount) ?? 100;
+  const count = offered * (context.smoke ? 2 : 8);
   const ours: LoadResult[] = [];
   const direct: LoadResult[] = [];
   for (let run = 0; run < runCount; run++) {
-    ours.push(await load(system, "gateway", callerCount, count));
-    direct.push(await load(system, "direct", callerCount, count));
+    ours.push(await load(system, "gateway", callerCount, count, offered));
+    direct.push(await load(system, "direct", callerCount, count, offered));
   }
-  const at = (results: LoadResult[], percent: number) => median(results.map((result) => percentile(result.latenciesMs, percent)));
+  const at = (results: LoadResult[], percent: number) =>
+    median(results.map((result) => percentile(result.latenciesMs, percent)));
   const callers = callerCount === 1 ? "1 caller" : `${callerCount} callers`;
   const outcomes = (results: LoadResult[]) => JSON.stringify(sum(results.map((result) => result.outcomes)));
   const row = (percent: number, goal: BenchRow["goal"]): BenchRow => ({
-    what: `close, ${callers}, p${percent}`,
+    what: `close, ${callers}, ${offered}/s offered, p${percent}`,
     unit: "ms",
     ours: at(ours, percent),
     peerName: "same signed order sent directly",
@@ -69,12 +80,48 @@ async function compare(context: ScenarioContext, system: BenchSystem, callerCoun
         : "",
   });
   const isGoal = callerCount === 50;
-  return [row(50, isGoal ? { kind: "atMost", value: 1.25 } : null), row(99, isGoal ? { kind: "atMost", value: 1.5 } : null)];
+  return [
+    row(50, isGoal ? { kind: "atMost", value: 1.25 } : null),
+    row(99, isGoal ? { kind: "atMost", value: 1.5 } : null),
+  ];
 }
 
-async function load(system: BenchSystem, mode: "gateway" | "direct", callerCount: number, count: number): Promise<LoadResult> {
+/** Closed loops: how many closes a second until something is full. Venue and load share the two cores with us. */
+async function saturate(context: ScenarioContext, system: BenchSystem): Promise<BenchRow> {
+  const runCount = context.smoke ? 1 : 5;
+  const ours: number[] = [];
+  const direct: number[] = [];
+  for (let run = 0; run < runCount; run++) {
+    ours.push((await load(system, "gateway", 50, context.smoke ? 200 : 2_000, 0)).perSecond);
+    direct.push((await load(system, "direct", 50, context.smoke ? 200 : 2_000, 0)).perSecond);
+  }
+  return {
+    what: "closes a second, 50 closed loops",
+    unit: "closes/s",
+    ours: median(ours),
+    peerName: "same signed order sent directly",
+    peer: median(direct),
+    ratio: median(ours) / median(direct),
+    goal: null,
+    runCount,
+    detail: "",
+  };
+}
+
+async function load(
+  system: BenchSystem,
+  mode: "gateway" | "direct",
+  callerCount: number,
+  count: number,
+  perSecond: number,
+): Promise<LoadResult> {
   const target = mode === "gateway" ? system.url : system.venues.venueone.restUrl;
-  const child = await startChild("load/close-load.child.js", { TARGET_URL: target }, [mode, String(callerCount), String(count)], 120_000);
+  const child = await startChild(
+    "load/close-load.child.js",
+    { TARGET_URL: target },
+    [mode, String(callerCount), String(count), String(perSecond)],
+    120_000,
+  );
   await child.stop();
   return JSON.parse(child.firstLine) as LoadResult;
 }

@@ -22,7 +22,8 @@ export const decision: Scenario = {
   name: "decision",
   title: "Tick to decision, and the decision alone",
   async run(context) {
-    const frames = context.dataFolder === null ? generateRecording(20_000) : loadRecording(context.dataFolder, USDM_RECORDING);
+    const frames =
+      context.dataFolder === null ? generateRecording(20_000) : loadRecording(context.dataFolder, USDM_RECORDING);
     return measure(context, frames.slice(0, context.smoke ? 3_000 : 60_000));
   },
 };
@@ -74,7 +75,11 @@ class Desk {
   readonly #decision = new Decision();
   readonly #decoder = new VenuetwoDecoder();
   readonly #sync = new BookSync(this.driven.book, () => {});
-  readonly #slot = this.#decoder.register(VENUETWO_BTC.nativeSymbol, VENUETWO_BTC.priceDecimals, VENUETWO_BTC.qtyDecimals);
+  readonly #slot = this.#decoder.register(
+    VENUETWO_BTC.nativeSymbol,
+    VENUETWO_BTC.priceDecimals,
+    VENUETWO_BTC.qtyDecimals,
+  );
 
   constructor() {
     this.#sync.begin();
@@ -93,7 +98,15 @@ class Desk {
     if (kind === FRAME_DEPTH) this.#sync.onDiff(frame, nowNs);
     else if (kind === FRAME_BOOK_TICKER) {
       this.driven.book.prove(nowNs);
-      this.driven.touch.set(frame.touchBidTicks, frame.touchBidLots, frame.touchAskTicks, frame.touchAskLots, frame.lastId, frame.tsEventMs, nowNs);
+      this.driven.touch.set(
+        frame.touchBidTicks,
+        frame.touchBidLots,
+        frame.touchAskTicks,
+        frame.touchAskLots,
+        frame.lastId,
+        frame.tsEventMs,
+        nowNs,
+      );
     }
   }
 

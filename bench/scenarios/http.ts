@@ -37,15 +37,34 @@ async function measure(context: ScenarioContext, url: string): Promise<ScenarioR
     credentials: { venueone: credentialsOf(DEMO_TRADER).venueone },
   });
   await heatAccount(url);
-  const ticker = await (await fetch(`${url}/api/trading/venuetwo/ticker/BTC`)).text();
+  const ticker = await answerOf(`${url}/api/trading/venuetwo/ticker/BTC`);
   const routingPath = "/api/trade/routing/BTC?side=SELL&size=0.25";
-  const routing = await (await fetch(`${url}${routingPath}`)).text();
-  const closeReply = await (await fetch(`${url}/api/trade/position/close`, { method: "POST", body: closeBody })).text();
-  if (!closeReply.includes('"SIMULATED"')) throw new Error(`the dry run was refused: ${closeReply.slice(0, 300)}`);
+  const routing = await answerOf(`${url}${routingPath}`);
+  const closeReply = await answerOf(`${url}/api/trade/position/close`, closeBody);
+  if (!closeReply.text.includes('"SIMULATED"'))
+    throw new Error(`the dry run was refused: ${closeReply.text.slice(0, 300)}`);
 
   const rows: BenchRow[] = [];
-  rows.push(await ceiling(context, "GET ticker of one venue, 64 connections (wrk)", `${url}/api/trading/venuetwo/ticker/BTC`, ticker, undefined, 0.9));
-  rows.push(await ceiling(context, "GET routing decision (2 venues), 64 connections (wrk)", `${url}${routingPath}`, routing, undefined, null));
+  rows.push(
+    await ceiling(
+      context,
+      "GET ticker of one venue, 64 connections (wrk)",
+      `${url}/api/trading/venuetwo/ticker/BTC`,
+      ticker,
+      undefined,
+      0.9,
+    ),
+  );
+  rows.push(
+    await ceiling(
+      context,
+      "GET routing decision (2 venues), 64 connections (wrk)",
+      `${url}${routingPath}`,
+      routing,
+      undefined,
+      null,
+    ),
+  );
   rows.push(
     await ceiling(
       context,
@@ -56,16 +75,46 @@ async function measure(context: ScenarioContext, url: string): Promise<ScenarioR
       0.6,
     ),
   );
-  rows.push(await latency(context, `GET ticker latency p99 at ${FIXED_RATE}/s (autocannon)`, `${url}/api/trading/venuetwo/ticker/BTC`, ticker));
+  rows.push(
+    await latency(
+      context,
+      `GET ticker latency p99 at ${FIXED_RATE}/s (autocannon)`,
+      `${url}/api/trading/venuetwo/ticker/BTC`,
+      ticker,
+    ),
+  );
   return { rows, profile: [] };
 }
 
-/** Real closes until the account is streamed: from then on a decision reads no venue. */
+/** A reply with its head, for the bare server to answer likewise. */
+interface Answer {
+  readonly text: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+}
+
+/** Written by the server library itself, on both sides. */
+const OWN_HEADERS = new Set(["content-length", "transfer-encoding", "connection", "date", "keep-alive"]);
+
+async function answerOf(url: string, body?: string): Promise<Answer> {
+  const response = await fetch(url, body === undefined ? {} : { method: "POST", body });
+  const headers = [...response.headers].filter(([name]) => !OWN_HEADERS.has(name));
+  return { text: await response.text(), headers };
+}
+
+function bareServer(answer: Answer) {
+  return startChild("peers/bare-server.child.js", {
+    BARE_REPLY: answer.text,
+    BARE_HEADERS: JSON.stringify(answer.headers),
+  });
+}
+
+/** Dry runs until the account is streamed: from then on a decision reads no venue. */
 async function heatAccount(url: string): Promise<void> {
   const body = JSON.stringify({
     symbol: "BTC",
     direction: "LONG",
     size: "0.01",
+    dryRun: true,
     preferredExchange: "venueone",
     credentials: { venueone: credentialsOf(DEMO_TRADER).venueone },
   });
@@ -74,7 +123,8 @@ async function heatAccount(url: string): Promise<void> {
       data?: { execution?: { state?: string; timingMs?: { positions?: number } } };
     };
     const execution = reply.data?.execution;
-    if (execution?.state !== "COMPLETED") throw new Error(`a close did not complete: ${JSON.stringify(reply).slice(0, 300)}`);
+    if (execution?.state !== "SIMULATED")
+      throw new Error(`a dry run was refused: ${JSON.stringify(reply).slice(0, 300)}`);
     // A read of the venue takes longer than this even on loopback.
     if ((execution.timingMs?.positions ?? 1) < 0.3) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -82,9 +132,21 @@ async function heatAccount(url: string): Promise<void> {
   throw new Error("the account never came to be streamed");
 }
 
-async function ceiling(context: ScenarioContext, what: string, url: string, bytes: string, body: string | undefined, goal: number | null): Promise<BenchRow> {
-  const bare = await startChild("peers/bare-server.child.js", { BARE_REPLY: bytes, BARE_POST_REPLY: bytes });
-  const load = (target: string): WrkLoad => ({ url: target, connections: CONNECTIONS, seconds: context.smoke ? 1 : 3, ...(body === undefined ? {} : { body }) });
+async function ceiling(
+  context: ScenarioContext,
+  what: string,
+  url: string,
+  answer: Answer,
+  body: string | undefined,
+  goal: number | null,
+): Promise<BenchRow> {
+  const bare = await bareServer(answer);
+  const load = (target: string): WrkLoad => ({
+    url: target,
+    connections: CONNECTIONS,
+    seconds: context.smoke ? 1 : 3,
+    ...(body === undefined ? {} : { body }),
+  });
   const ours: number[] = [];
   const peer: number[] = [];
   const runCount = context.smoke ? 1 : 5;
@@ -110,12 +172,12 @@ async function ceiling(context: ScenarioContext, what: string, url: string, byte
     ratio: median(ours) / median(peer),
     goal: goal === null ? null : { kind: "atLeast", value: goal },
     runCount,
-    detail: `${bytes.length} bytes a reply${refusedCount > 0 ? `, ${refusedCount} REFUSED` : ""}`,
+    detail: `${answer.text.length} bytes a body${refusedCount > 0 ? `, ${refusedCount} REFUSED` : ""}`,
   };
 }
 
-async function latency(context: ScenarioContext, what: string, url: string, bytes: string): Promise<BenchRow> {
-  const bare = await startChild("peers/bare-server.child.js", { BARE_REPLY: bytes });
+async function latency(context: ScenarioContext, what: string, url: string, answer: Answer): Promise<BenchRow> {
+  const bare = await bareServer(answer);
   const ours: number[] = [];
   const peer: number[] = [];
   let detail = "";
@@ -149,4 +211,3 @@ async function latency(context: ScenarioContext, what: string, url: string, byte
 function cannon(context: ScenarioContext, url: string): Promise<autocannon.Result> {
   return autocannon({ url, connections: 32, duration: context.smoke ? 1 : 4, overallRate: FIXED_RATE });
 }
-

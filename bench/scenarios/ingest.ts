@@ -115,7 +115,15 @@ function runOurs(frames: readonly RecordedFrame[]): EndTouch {
     const kind = decoder.decodeFrame(bytes, 0, bytes.length);
     if (kind === FRAME_DEPTH) sync.onDiff(frame, 0);
     else if (kind === FRAME_BOOK_TICKER) {
-      touch.set(frame.touchBidTicks, frame.touchBidLots, frame.touchAskTicks, frame.touchAskLots, frame.lastId, frame.tsEventMs, 0);
+      touch.set(
+        frame.touchBidTicks,
+        frame.touchBidLots,
+        frame.touchAskTicks,
+        frame.touchAskLots,
+        frame.lastId,
+        frame.tsEventMs,
+        0,
+      );
     }
   }
   return { bid: book.bidTicks(0) / 100, ask: book.askTicks(0) / 100 };
@@ -155,7 +163,9 @@ function assertSameTouch(frames: readonly RecordedFrame[]): void {
     ["tardis-dev", runTardis(frames)],
   ] as const) {
     if (ours.bid !== theirs.bid || ours.ask !== theirs.ask) {
-      throw new Error(`${name} ends at ${theirs.bid}/${theirs.ask}, ours at ${ours.bid}/${ours.ask} (${parsedCount} parsed)`);
+      throw new Error(
+        `${name} ends at ${theirs.bid}/${theirs.ask}, ours at ${ours.bid}/${ours.ask} (${parsedCount} parsed)`,
+      );
     }
   }
 }

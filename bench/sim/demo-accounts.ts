@@ -6,7 +6,12 @@
 /** One trader with a position on both venues. */
 export interface DemoTrader {
   readonly venueone: { readonly address: string; readonly agentPrivateKey: string; readonly agentAddress: string };
-  readonly venuetwo: { readonly accountId: string; readonly apiKey: string; readonly apiSecret: string; readonly walletAddress: string };
+  readonly venuetwo: {
+    readonly accountId: string;
+    readonly apiKey: string;
+    readonly apiSecret: string;
+    readonly walletAddress: string;
+  };
 }
 
 export const DEMO_TRADER: DemoTrader = {

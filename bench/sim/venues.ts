@@ -73,7 +73,9 @@ export async function startLocalVenues(options: LocalVenuesOptions): Promise<Loc
       },
     ],
     ...flow,
-    ...(options.unlimited === true ? { limits: { weightPerMinute: NO_LIMIT, ordersPerMinute: NO_LIMIT, ordersPer10s: NO_LIMIT } } : {}),
+    ...(options.unlimited === true
+      ? { limits: { weightPerMinute: NO_LIMIT, ordersPerMinute: NO_LIMIT, ordersPer10s: NO_LIMIT } }
+      : {}),
   });
   return {
     venueone,

@@ -9,13 +9,27 @@ const TIME_DIGITS = 10;
 const RANDOM_DIGITS = 16;
 
 export function mintRouteId(prefix: "rt" | "qt", nowMs: number, random: RandomIds): string {
-  // 80 of the 128 random bits, 5 per digit.
-  const bits = BigInt(`0x${random.randomHex128()}`) & ((1n << 80n) - 1n);
-  return `${prefix}_${base32(BigInt(Math.trunc(nowMs)), TIME_DIGITS)}${base32(bits, RANDOM_DIGITS)}`;
+  const hex = random.randomHex128();
+  let text = `${prefix}_${timeDigits(nowMs)}`;
+  // 5 bits of each byte.
+  for (let index = 0; index < RANDOM_DIGITS; index++) {
+    text += DIGITS[((nibble(hex, 2 * index) & 1) << 4) | nibble(hex, 2 * index + 1)] ?? "";
+  }
+  return text;
 }
 
-function base32(value: bigint, length: number): string {
+/** Of a lower-case hex digit. */
+function nibble(hex: string, index: number): number {
+  const code = hex.charCodeAt(index);
+  return code <= 57 ? code - 48 : code - 87;
+}
+
+function timeDigits(nowMs: number): string {
   let text = "";
-  for (let rest = value; text.length < length; rest >>= 5n) text = (DIGITS[Number(rest & 31n)] ?? "0") + text;
+  let rest = Math.trunc(nowMs);
+  for (let index = 0; index < TIME_DIGITS; index++) {
+    text = (DIGITS[rest % 32] ?? "0") + text;
+    rest = Math.floor(rest / 32);
+  }
   return text;
 }

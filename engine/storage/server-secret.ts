@@ -46,6 +46,18 @@ export function createKeyedHash(secret: Uint8Array): KeyedHash {
   };
 }
 
+/** Drawn in blocks: a call of the system's generator costs more than all else about an id. */
+const RANDOM_BLOCK_BYTES = 4096;
+let randomBlock = Buffer.alloc(0);
+let randomAt = 0;
+
 export const cryptoRandomIds: RandomIds = {
-  randomHex128: () => randomBytes(16).toString("hex"),
+  randomHex128() {
+    if (randomAt + 16 > randomBlock.length) {
+      randomBlock = randomBytes(RANDOM_BLOCK_BYTES);
+      randomAt = 0;
+    }
+    randomAt += 16;
+    return randomBlock.toString("hex", randomAt - 16, randomAt);
+  },
 };

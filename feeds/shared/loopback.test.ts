@@ -8,7 +8,8 @@ import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { ConnectionBudget, MessagePacer } from "./connection-budget.js";
 import { connectWs } from "./connector.js";
-import { PersistentSocket, type SocketHandlers, type SocketOptions } from "./socket.js";
+import { PersistentSocket } from "./socket.js";
+import type { SocketHandlers, SocketOptions } from "./socket-options.js";
 
 const closers: (() => void)[] = [];
 

@@ -3,7 +3,8 @@ import type { Logger, LogFields } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { ConnectionBudget, MessagePacer } from "./connection-budget.js";
-import { PersistentSocket, type SocketHandlers, type SocketOptions } from "./socket.js";
+import { PersistentSocket } from "./socket.js";
+import type { SocketHandlers, SocketOptions } from "./socket-options.js";
 import type { ProbeResult, Subscription } from "./subscriptions.js";
 import { FakeNetwork } from "./test/fake-connector.js";
 
@@ -469,7 +470,7 @@ describe("killed sockets", () => {
     clock.advance(100);
     network.last.end(1006);
     const closed = logged.find((entry) => entry.event === "socket.closed");
-    expect(closed?.fields?.["askedLastSecond"]).toBe("b bad");
+    expect(closed?.fields?.askedLastSecond).toBe("b bad");
     clock.advance(500);
     network.last.open();
     expect(network.last.sent).toEqual(["sub a", "sub b"]);

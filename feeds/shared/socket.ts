@@ -9,69 +9,12 @@
  * within the venue's budget; every subscription asked for is asked again after each connect.
  * Frames of both connections are delivered during an overlap: rooms drop what is not newer.
  */
-import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
-import type { Logger } from "../../engine/domain/logger.js";
-import type { Random } from "../../engine/domain/random.js";
+import type { TimerHandle } from "../../engine/domain/clock.js";
 import { type BackoffPolicy, fullJitterMs } from "./backoff.js";
-import type { ConnectionBudget, MessagePacer } from "./connection-budget.js";
-import { CLOSE_ABNORMAL, type Connector } from "./connector.js";
-import { type Heartbeat, Link, type LinkOptions, type SubscribeProtocol } from "./link.js";
+import { CLOSE_ABNORMAL } from "./connector.js";
+import { Link, type LinkOptions } from "./link.js";
+import type { SocketOptions, SocketState, SocketStats } from "./socket-options.js";
 import { Subscription, type SubscriptionSpec } from "./subscriptions.js";
-
-export type SocketState = "idle" | "connecting" | "open" | "waiting" | "stopped";
-
-export interface SocketHandlers {
-  /** One message. `data` may be kept. A throw is counted, never spreads. `linkId` grows with each connection. */
-  onFrame(data: Buffer, tsRecvNs: number, linkId: number): void;
-  /** A connection became usable; subscribing begins. Not called for a standby until it takes over. */
-  onOpen?(linkId: number): void;
-  /** The primary connection is gone and no standby could take over: nothing arrives until the next onOpen. */
-  onDown?(code: number, reason: string): void;
-  /** The stream was found dead; it is being subscribed anew. */
-  onSilent?(name: string): void;
-  /** The name kills the socket whenever it is sent; it will not be sent again. */
-  onQuarantined?(name: string): void;
-  /** Further condition for taking over with a standby (the room's sequences bridge). Default: data seen. */
-  isStandbyReady?(linkId: number): boolean;
-}
-
-export interface SocketOptions {
-  /** For logs: `venueone.market`. */
-  readonly name: string;
-  /** A function where each connect needs a fresh one (listen keys); a rejection counts as a failed connect. */
-  readonly url: string | (() => Promise<string>);
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly connector: Connector;
-  readonly handlers: SocketHandlers;
-  readonly heartbeat: Heartbeat;
-  readonly protocol: SubscribeProtocol;
-  readonly budget: ConnectionBudget;
-  /** Pacers of each new connection: shared ones (per IP) and fresh ones (per connection). */
-  readonly pacers: () => readonly MessagePacer[];
-  readonly maxSubscriptions: number;
-  readonly backoff?: BackoffPolicy;
-  /** Planned replacement after this age, ms; 0 for none. Happens up to 10 % earlier, at random. */
-  readonly rotateAfterMs?: number;
-  readonly connectTimeoutMs?: number;
-  readonly maxFrameBytes?: number;
-  readonly maxQueuedSends?: number;
-}
-
-export interface SocketStats {
-  readonly state: SocketState;
-  readonly connectionCount: number;
-  readonly reconnectCount: number;
-  readonly rotationCount: number;
-  readonly frameCount: number;
-  readonly frameBytes: number;
-  readonly handlerErrorCount: number;
-  readonly silentCount: number;
-  readonly quarantinedCount: number;
-  readonly queuedSendCount: number;
-  readonly subscriptionCount: number;
-}
 
 const DEFAULT_BACKOFF: BackoffPolicy = { baseMs: 500, capMs: 20_000 };
 const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
@@ -361,7 +304,7 @@ export class PersistentSocket {
     }
     this.#primary = null;
     const standby = this.#standby;
-    if (standby !== null && standby.isOpen) {
+    if (standby?.isOpen === true) {
       this.#takeOver(standby, "primary lost");
       return;
     }

@@ -109,12 +109,12 @@ export function decodeFrame(data: Uint8Array): VenueoneFrame {
   const firstByte = data[0];
   const frame = parseJson(data);
   if (frame === undefined && firstByte !== OPEN_BRACE) return { kind: "text" };
-  const channel = isFields(frame) && typeof frame["channel"] === "string" ? frame["channel"] : null;
+  const channel = isFields(frame) && typeof frame.channel === "string" ? frame.channel : null;
   if (!isFields(frame) || channel === null)
     return { kind: "malformed", channel: "", subject: null, problem: "no channel" };
-  const decoded = decodeWith(frame["data"], (payload) => decodeChannel(channel, payload));
+  const decoded = decodeWith(frame.data, (payload) => decodeChannel(channel, payload));
   if (decoded.ok) return decoded.value;
-  return { kind: "malformed", channel, subject: subjectOf(frame["data"]), problem: decoded.problem };
+  return { kind: "malformed", channel, subject: subjectOf(frame.data), problem: decoded.problem };
 }
 
 /** Undefined where it is none. All numbers of this venue (ids, times) are safe integers. */
@@ -136,11 +136,11 @@ function decodeChannel(channel: string, data: unknown): VenueoneFrame {
       return { kind: "trades", trades: decodeTrades(data) };
     case "activeAssetCtx": {
       const row = asFields(data, "activeAssetCtx");
-      return { kind: "context", coin: textField(row, "coin"), context: decodeContext(row["ctx"]) };
+      return { kind: "context", coin: textField(row, "coin"), context: decodeContext(row.ctx) };
     }
     case "subscriptionResponse": {
       const row = asFields(data, "subscriptionResponse");
-      const subscription = asFields(row["subscription"], "subscription");
+      const subscription = asFields(row.subscription, "subscription");
       const type = textField(subscription, "type");
       const coin = textOrNull(subscription, "coin");
       return {
@@ -154,21 +154,21 @@ function decodeChannel(channel: string, data: unknown): VenueoneFrame {
     case "orderUpdates":
       return { kind: "orderUpdates", updates: asList(data, "orderUpdates").map(decodeOrderUpdate) };
     case "user": {
-      const fills = asFields(data, "user")["fills"];
+      const fills = asFields(data, "user").fills;
       return { kind: "userEvents", fills: fills === undefined ? [] : decodeFills(fills) };
     }
     case "userFills": {
       const row = asFields(data, "userFills");
-      const fills = asList(row["fills"], "fills").map(decodeFill);
+      const fills = asList(row.fills, "fills").map(decodeFill);
       return { kind: "userFills", user: userField(row), isSnapshot: flagField(row, "isSnapshot"), fills };
     }
     case "openOrders": {
       const row = asFields(data, "openOrders");
-      return { kind: "openOrders", user: userField(row), orders: decodeOpenOrders(row["orders"]) };
+      return { kind: "openOrders", user: userField(row), orders: decodeOpenOrders(row.orders) };
     }
     case "clearinghouseState": {
       const row = asFields(data, "clearinghouseState");
-      return { kind: "clearinghouseState", user: userField(row), account: decodeAccount(row["clearinghouseState"]) };
+      return { kind: "clearinghouseState", user: userField(row), account: decodeAccount(row.clearinghouseState) };
     }
     case "pong":
       return { kind: "pong" };
@@ -187,14 +187,14 @@ function userField(row: Fields): string {
 /** Coin or user of a payload that could not be decoded, so that what depends on it can be doubted. */
 function subjectOf(payload: unknown): string | null {
   if (!isFields(payload)) return null;
-  const subject = payload["coin"] ?? payload["user"];
+  const subject = payload.coin ?? payload.user;
   return typeof subject === "string" ? subject.slice(0, MAX_SUBJECT_CHARS) : null;
 }
 
 /** Also the body of REST `l2Book`. */
 export function decodeBook(value: unknown): VenueoneWireBook {
   const row = asFields(value, "book");
-  const levels = asList(row["levels"], "levels");
+  const levels = asList(row.levels, "levels");
   if (levels.length !== 2) throw new WireFault("levels", "are not two sides");
   const bids = asList(levels[0], "bids").map(decodeLevel);
   return {
@@ -206,7 +206,7 @@ export function decodeBook(value: unknown): VenueoneWireBook {
 
 function decodeBbo(value: unknown): VenueoneWireBbo {
   const row = asFields(value, "bbo");
-  const sides = asList(row["bbo"], "bbo");
+  const sides = asList(row.bbo, "bbo");
   if (sides.length !== 2) throw new WireFault("bbo", "are not two sides");
   const [bid, ask] = sides;
   return {
@@ -219,7 +219,7 @@ function decodeBbo(value: unknown): VenueoneWireBbo {
 function decodeLevel(value: unknown): VenueoneWireLevel {
   const row = asFields(value, "level");
   // The count is descriptive and unused; a level without one is still a level.
-  const n = row["n"] === undefined ? 0 : integerField(row, "n");
+  const n = row.n === undefined ? 0 : integerField(row, "n");
   return { px: unsignedField(row, "px"), sz: unsignedField(row, "sz"), n };
 }
 
@@ -241,7 +241,7 @@ export function decodeTrades(value: unknown): readonly VenueoneWireTrade[] {
       sz: unsignedField(row, "sz"),
       time: integerField(row, "time"),
       // Hand-made samples lack it; dedupe then goes by the other fields.
-      tid: row["tid"] === undefined ? 0 : integerField(row, "tid"),
+      tid: row.tid === undefined ? 0 : integerField(row, "tid"),
     };
   });
 }
@@ -263,7 +263,7 @@ function decodeContext(value: unknown): VenueoneWireContext {
 function decodeOrderUpdate(value: unknown): VenueoneWireOrderUpdate {
   const row = asFields(value, "update");
   return {
-    order: decodeOrderRow(row["order"]),
+    order: decodeOrderRow(row.order),
     status: textField(row, "status"),
     statusTimestamp: integerField(row, "statusTimestamp"),
   };
@@ -272,9 +272,9 @@ function decodeOrderUpdate(value: unknown): VenueoneWireOrderUpdate {
 export function decodeMeta(value: unknown): VenueoneWireMeta {
   const row = asFields(value, "meta");
   return {
-    universe: asList(row["universe"], "universe").map(decodeAsset),
+    universe: asList(row.universe, "universe").map(decodeAsset),
     // Missing in recordings before late 2025, when USDC was the only one.
-    collateralToken: row["collateralToken"] === undefined ? 0 : integerField(row, "collateralToken"),
+    collateralToken: row.collateralToken === undefined ? 0 : integerField(row, "collateralToken"),
   };
 }
 
@@ -283,7 +283,7 @@ function decodeAsset(value: unknown): VenueoneWireAsset {
   return {
     name: textField(row, "name"),
     szDecimals: integerField(row, "szDecimals"),
-    maxLeverage: row["maxLeverage"] === undefined ? 1 : integerField(row, "maxLeverage"),
+    maxLeverage: row.maxLeverage === undefined ? 1 : integerField(row, "maxLeverage"),
     isDelisted: flagField(row, "isDelisted"),
   };
 }

@@ -11,7 +11,7 @@ import type { Random } from "../../engine/domain/random.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
-import { createMarket, type FeedState, type Market } from "../../engine/market/market.js";
+import type { FeedState, Market } from "../../engine/market/market.js";
 import type {
   AccountReader,
   AccountSession,
@@ -29,14 +29,12 @@ import { type Connector, connectWs } from "../shared/connector.js";
 import type { HttpRequest, VenueHttp } from "../shared/http.js";
 import { type HttpPoolOptions, HttpPool, type HttpResponse } from "../shared/http-pool.js";
 import { InstrumentIndex } from "../shared/instrument-index.js";
-import type { SocketStats } from "../shared/socket.js";
+import type { SocketStats } from "../shared/socket-options.js";
 import { decodeJson } from "../shared/wire-fields.js";
 import { VenueoneAccountStreams } from "./account-stream.js";
-import { decodeUniverse, type VenueoneWireUniverse } from "./decode.js";
+import { decodeUniverse } from "./decode.js";
 import {
   CONNECTS_PER_MINUTE,
-  DEEP_BOOK_MAX_AGE_MS,
-  FAST_BOOK_MAX_AGE_MS,
   infoWeight,
   MAX_CONNECTIONS,
   MAX_STREAMED_USERS,
@@ -46,11 +44,13 @@ import {
   REST_WINDOW_MS,
   rowWeight,
 } from "./limits.js";
-import { applyContext, type Trade } from "./normalize.js";
+import { VenueoneMarkets } from "./markets.js";
+import type { Trade } from "./normalize.js";
 import { VenueoneRest } from "./rest.js";
 import { MarketStream, STREAMS_PER_COIN } from "./stream.js";
-import { buildInstruments, DEFAULT_FEES } from "./symbols.js";
+import { DEFAULT_FEES } from "./symbols.js";
 import { createVenueoneTrading, type VenueoneTrading } from "./trading.js";
+import { ACCOUNT_STREAMS } from "./watched-account.js";
 
 export interface VenueoneLimits {
   /** REST weight per minute of this egress IP. */
@@ -121,11 +121,9 @@ class VenueoneRoom implements VenueRoom {
   readonly #clockOffset: ClockOffset;
   readonly #market: MarketStream;
   readonly #trading: VenueoneTrading;
-  readonly #markets = new Map<string, Market>();
-  readonly #instruments = new Map<string, Instrument>();
+  readonly #markets: VenueoneMarkets;
   /** Account of each session that was read, so that an order finds it without waiting. */
   readonly #accountOf = new WeakMap<AccountSession, string>();
-  #driftCount = 0;
   #isStopped = false;
   #refreshTimer: TimerHandle | null = null;
 
@@ -141,9 +139,21 @@ class VenueoneRoom implements VenueRoom {
     const messages = new MessagePacer(clock, this.#limits.messagesPerMinute, 60_000);
     const shared = { wsUrl, clock, random, logger, connector, budget, messages, clockOffset: this.#clockOffset };
     this.#market = new MarketStream({ ...shared, onTrade: options.onTrade ?? (() => {}) });
+    const maxCoins = Math.floor(
+      (this.#limits.maxSubscriptions - this.#limits.maxStreamedUsers * ACCOUNT_STREAMS.length) / STREAMS_PER_COIN,
+    );
+    this.#markets = new VenueoneMarkets({
+      clock,
+      logger,
+      clockOffset: this.#clockOffset,
+      stream: this.#market,
+      symbols: options.symbols,
+      fees: options.fees ?? DEFAULT_FEES,
+      maxCoins,
+    });
     this.#trading = createVenueoneTrading({
       http,
-      instruments: () => this.#instruments,
+      instruments: () => this.#markets.instruments,
       clock,
       random,
       logger,
@@ -153,7 +163,7 @@ class VenueoneRoom implements VenueRoom {
       isMainnet: options.isMainnet,
       onClockError: () => void this.#refresh(),
     });
-    const index = new InstrumentIndex(() => this.#instruments);
+    const index = new InstrumentIndex(() => this.#markets.instruments);
     this.streams = new VenueoneAccountStreams({
       ...shared,
       rest: new VenueoneRest(http),
@@ -166,7 +176,7 @@ class VenueoneRoom implements VenueRoom {
   }
 
   get markets(): ReadonlyMap<string, Market> {
-    return this.#markets;
+    return this.#markets.bySymbol;
   }
 
   openSession(rawCredentials: unknown): ReturnType<VenueRoom["openSession"]> {
@@ -214,7 +224,7 @@ class VenueoneRoom implements VenueRoom {
       // No sequences on this venue: what can be missed is seen as silence or as a difference found by REST.
       gapCount: accounts.differenceCount,
       decodeErrorCount: market.decodeErrorCount + accounts.decodeErrorCount,
-      protocolDriftCount: market.protocolDriftCount + this.#driftCount,
+      protocolDriftCount: market.protocolDriftCount + this.#markets.driftCount,
       laneTokens: http.laneTokens,
     };
   }
@@ -225,7 +235,7 @@ class VenueoneRoom implements VenueRoom {
     const nowNs = this.#options.clock.monoNs();
     let liveCount = 0;
     let freshCount = 0;
-    for (const market of this.#markets.values()) {
+    for (const market of this.markets.values()) {
       if (market.book.state !== BOOK_LIVE) continue;
       liveCount++;
       if (ageMs(market.book.tsProvenNs, nowNs) <= market.maxBookAgeMs) freshCount++;
@@ -260,81 +270,8 @@ class VenueoneRoom implements VenueRoom {
     if (result.status !== 200) return `HTTP ${result.status}`;
     const universe = decodeJson(result.body, decodeUniverse);
     if (!universe.ok) return universe.problem;
-    this.#adopt(universe.value);
+    this.#markets.adopt(universe.value);
     return null;
-  }
-
-  #adopt(universe: VenueoneWireUniverse): void {
-    const { clock, fees = DEFAULT_FEES, logger } = this.#options;
-    const list = buildInstruments(universe.meta, fees);
-    if (list.skipped.length > 0)
-      logger.warn("venueone.instruments.skipped", {
-        count: list.skipped.length,
-        names: list.skipped.slice(0, 20).join(" "),
-      });
-    for (const instrument of list.bySymbol.values()) this.#list(instrument);
-    for (const [symbol, market] of this.#markets) if (!list.bySymbol.has(symbol)) this.#delist(symbol, market);
-    const venueNowMs = Math.round(clock.wallMs() + this.#clockOffset.offsetMs);
-    for (const [index, context] of universe.contexts.entries()) {
-      const instrument = list.byCoin.get(universe.meta.universe[index]?.name ?? "");
-      const market = instrument === undefined ? undefined : this.#markets.get(instrument.symbol);
-      if (instrument === undefined || market?.instrument.nativeId !== index) continue;
-      // A streamed ticker is newer than this.
-      if (market.ticker.known && this.#market.streams(instrument.nativeSymbol)) continue;
-      applyContext(market.ticker, context, venueNowMs, clock.monoNs());
-    }
-    this.#streamMarkets(universe);
-  }
-
-  #list(instrument: Instrument): void {
-    const known = this.#markets.get(instrument.symbol);
-    if (known !== undefined && isSameInstrument(known.instrument, instrument)) return;
-    if (known !== undefined) {
-      // Another scale or id under the same name: the old books mean nothing any more.
-      this.#driftCount++;
-      this.#options.logger.warn("venueone.instrument.changed", { symbol: instrument.symbol });
-      this.#market.remove(known.instrument.nativeSymbol);
-    }
-    this.#instruments.set(instrument.symbol, instrument);
-    this.#markets.set(
-      instrument.symbol,
-      createMarket(instrument, {
-        deepTier: true,
-        maxBookAgeMs: FAST_BOOK_MAX_AGE_MS,
-        maxDeepAgeMs: DEEP_BOOK_MAX_AGE_MS,
-      }),
-    );
-  }
-
-  /** The market stays in the map, halted and without a book: positions in it must still be readable. */
-  #delist(symbol: string, market: Market): void {
-    if (market.instrument.status === "HALTED") return;
-    this.#options.logger.warn("venueone.instrument.delisted", { symbol });
-    this.#market.remove(market.instrument.nativeSymbol);
-    const instrument: Instrument = { ...market.instrument, status: "HALTED" };
-    this.#instruments.set(symbol, instrument);
-    this.#markets.set(symbol, { ...market, instrument });
-  }
-
-  /** Most traded first, within the venue's subscription limit; what the account streams need is left free. */
-  #streamMarkets(universe: VenueoneWireUniverse): void {
-    const { symbols, logger } = this.#options;
-    const volume = new Map<string, number>();
-    for (const [index, asset] of universe.meta.universe.entries()) {
-      // A float is good enough to rank by; it reaches no order.
-      volume.set(asset.name, Number(universe.contexts[index]?.dayNtlVlm ?? 0));
-    }
-    const wanted = symbols === "all" ? [...this.#markets.keys()] : symbols;
-    const markets = wanted.map((symbol) => this.#markets.get(symbol)).filter((market) => market !== undefined);
-    for (const symbol of wanted) if (!this.#markets.has(symbol)) logger.warn("venueone.symbol.unlisted", { symbol });
-    const byVolume = (market: Market): number => volume.get(market.instrument.nativeSymbol) ?? 0;
-    markets.sort((left, right) => byVolume(right) - byVolume(left));
-    const streamsForAccounts = this.#limits.maxStreamedUsers * 3;
-    const maxCoins = Math.floor((this.#limits.maxSubscriptions - streamsForAccounts) / STREAMS_PER_COIN);
-    for (const market of markets) {
-      if (this.#market.stats().streamedCount >= maxCoins) break;
-      this.#market.add(market);
-    }
   }
 
   /** Positions from the account's stream where that may stand for a live read. */
@@ -387,7 +324,7 @@ class VenueoneRoom implements VenueRoom {
       request: async (request) => {
         const result = await http.request(request);
         if (result.kind === "response") {
-          const dateMs = Date.parse(result.headers["date"] ?? "");
+          const dateMs = Date.parse(result.headers.date ?? "");
           this.#clockOffset.addRoundTrip(result.sentAtMs, result.receivedAtMs, dateMs, DATE_RESOLUTION_MS);
         }
         return result;
@@ -423,18 +360,8 @@ function answerWeight(request: HttpRequest, response: HttpResponse): number {
   return rowWeight(type, rowCount);
 }
 
-function isSameInstrument(left: Instrument, right: Instrument): boolean {
-  return (
-    left.nativeSymbol === right.nativeSymbol &&
-    left.nativeId === right.nativeId &&
-    left.priceDecimals === right.priceDecimals &&
-    left.qtyDecimals === right.qtyDecimals &&
-    left.status === right.status
-  );
-}
-
-function sum<T>(items: readonly T[], valueOf: (item: T) => number): number {
+function sum<T>(items: readonly T[], countOf: (item: T) => number): number {
   let total = 0;
-  for (const item of items) total += valueOf(item);
+  for (const item of items) total += countOf(item);
   return total;
 }

@@ -6,9 +6,10 @@
  * Invariant: key bytes leave this object only into a synchronous callback, and are zero after `close`.
  */
 import type { AccountSession, OpenSession } from "../../engine/ports.js";
-import { addressOfPrivateKey, fromHex, isAddress } from "../shared/eip712.js";
+import { fromHex, isAddress } from "../shared/eip712.js";
 import { secp256k1 } from "../shared/secp256k1.js";
 import { isFields } from "../shared/wire-fields.js";
+import { AddressCache } from "./address-cache.js";
 
 export class VenueoneSession implements AccountSession {
   readonly venue = "venueone";
@@ -19,9 +20,9 @@ export class VenueoneSession implements AccountSession {
   readonly #privateKey: Uint8Array;
   #isOpen = true;
 
-  constructor(privateKey: Uint8Array, vaultAddress: string | null, walletAddress: string | null) {
+  constructor(privateKey: Uint8Array, address: string, vaultAddress: string | null, walletAddress: string | null) {
     this.#privateKey = privateKey;
-    this.accountId = addressOfPrivateKey(privateKey);
+    this.accountId = address;
     this.vaultAddress = vaultAddress;
     this.walletAddress = walletAddress;
   }
@@ -55,7 +56,7 @@ export class VenueoneSession implements AccountSession {
 }
 
 /** Reads a block of interface spec 2.3. `problem` names a field, never its value. */
-export function openVenueoneSession(raw: unknown): OpenSession {
+export function openVenueoneSession(raw: unknown, addresses: AddressCache = new AddressCache()): OpenSession {
   if (!isFields(raw)) return problem("venueone credentials must be an object");
   const keyText = raw["privateKey"];
   if (typeof keyText !== "string") return problem("venueone.privateKey must be a string");
@@ -66,7 +67,7 @@ export function openVenueoneSession(raw: unknown): OpenSession {
   if (wallet === undefined) return problem("venueone.walletAddress must be an address");
   const privateKey = fromHex(keyText);
   if (!secp256k1.isPrivateKey(privateKey)) return problem("venueone.privateKey is not a key of the curve");
-  return { ok: true, session: new VenueoneSession(privateKey, vault, wallet) };
+  return { ok: true, session: new VenueoneSession(privateKey, addresses.addressOf(privateKey), vault, wallet) };
 }
 
 /** Null if absent, undefined if wrong. */

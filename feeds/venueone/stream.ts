@@ -12,28 +12,20 @@
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
-import { BOOK_LIVE, INVALID_DECODE } from "../../engine/market/book.js";
+import { INVALID_DECODE } from "../../engine/market/book.js";
 import type { Market } from "../../engine/market/market.js";
 import type { ClockOffset } from "../shared/clock-offset.js";
 import { type ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import type { Connector } from "../shared/connector.js";
 import type { SubscribeProtocol } from "../shared/link.js";
-import { PersistentSocket, type SocketStats } from "../shared/socket.js";
-import type { ProbeResult, Subscription, SubscriptionSpec } from "../shared/subscriptions.js";
+import { PersistentSocket } from "../shared/socket.js";
+import type { SocketStats } from "../shared/socket-options.js";
+import { CoinEntry, contextSpec, depthSpec, readName, touchSpec, tradesSpec } from "./coin-entry.js";
 import { CoinTable } from "./coin-table.js";
 import { decodeFrame, type VenueoneFrame } from "./decode.js";
 import { DepthScanner, SCAN_BBO, SCAN_BOOK, type ScanKind } from "./depth-scan.js";
-import {
-  CONTEXT_LIVENESS_MS,
-  DEEP_BOOK_LIVENESS_MS,
-  FAST_BOOK_LIVENESS_MS,
-  MESSAGES_PER_SECOND,
-  PING_EVERY_MS,
-  PING_TEXT,
-  QUIET_SOCKET_IDLE_MS,
-  SOCKET_IDLE_MS,
-} from "./limits.js";
-import { type Applied, DRIFT, MarketApplier, REFUSED, TIER_DEEP, TIER_FAST, type Tier } from "./market-apply.js";
+import { MESSAGES_PER_SECOND, PING_EVERY_MS, PING_TEXT, QUIET_SOCKET_IDLE_MS, SOCKET_IDLE_MS } from "./limits.js";
+import { type Applied, DRIFT, REFUSED, TIER_DEEP, TIER_FAST, type Tier } from "./market-apply.js";
 import { applyContext, applyLastTrade, normalizeTrade, type Trade } from "./normalize.js";
 import type { VenueoneWireContext, VenueoneWireTrade } from "./wire.js";
 
@@ -42,12 +34,6 @@ export const STREAMS_PER_COIN = 5;
 /** Coins per shard: 300 streams; 356 on one socket were measured to run well. */
 const COINS_PER_SHARD = 75;
 const SHARD_STREAMS_PER_COIN = 4;
-/** Trade ids remembered per coin; a reconnect replays about 20 s of trades. Overflow forgets the oldest. */
-const MAX_REMEMBERED_TRADES = 512;
-/** Silence after which the touch is compared with the book. */
-const TOUCH_LIVENESS_MS = 30_000;
-/** The touch may lag the book by this without being dead. */
-const TOUCH_LAG_MS = 2_000;
 /** A venue time further ahead than this is garbage: taken, it would outdate all that follow. */
 const MAX_FUTURE_MS = 60_000;
 /** Error frames logged; more are only counted. */
@@ -84,26 +70,6 @@ export interface MarketStreamStats {
   /** Depth frames that went the slow way. */
   readonly slowDepthCount: number;
   readonly quarantined: readonly string[];
-}
-
-class CoinEntry {
-  readonly market: Market;
-  readonly coin: string;
-  readonly applier: MarketApplier;
-  readonly tradeKeys = new Set<string>();
-  hasMid = false;
-  shard: Shard | null = null;
-  fast: Subscription | null = null;
-  touch: Subscription | null = null;
-  trades: Subscription | null = null;
-  context: Subscription | null = null;
-  deep: Subscription | null = null;
-
-  constructor(market: Market) {
-    this.market = market;
-    this.coin = market.instrument.nativeSymbol;
-    this.applier = new MarketApplier(market);
-  }
 }
 
 class Shard {
@@ -169,11 +135,11 @@ export class MarketStream {
     const { socket } = shard;
     entry.fast = socket.subscribe(depthSpec(coin, TIER_FAST));
     if (entry.fast === null) return false;
-    entry.shard = shard;
+    entry.socket = socket;
     shard.coinCount++;
-    entry.touch = socket.subscribe(touchSpec(coin, () => probeTouch(market)));
-    entry.trades = socket.subscribe(quietSpec({ type: "trades", coin }, 0));
-    entry.context = socket.subscribe(quietSpec({ type: "activeAssetCtx", coin }, CONTEXT_LIVENESS_MS));
+    entry.touch = socket.subscribe(touchSpec(coin, market));
+    entry.trades = socket.subscribe(tradesSpec(coin));
+    entry.context = socket.subscribe(contextSpec(coin));
     entry.deep = this.#deepShard().socket.subscribe(depthSpec(coin, TIER_DEEP));
     this.#coins.set(coin, entry);
     entry.applier.reset(TIER_FAST);
@@ -187,10 +153,10 @@ export class MarketStream {
     if (entry === undefined) return;
     this.#coins.delete(coin);
     for (const subscription of [entry.fast, entry.touch, entry.trades, entry.context]) {
-      if (subscription !== null) entry.shard?.socket.unsubscribe(subscription.spec.name);
+      if (subscription !== null) entry.socket?.unsubscribe(subscription.spec.name);
     }
     if (entry.deep !== null) this.#deep?.socket.unsubscribe(entry.deep.spec.name);
-    if (entry.shard !== null) entry.shard.coinCount--;
+    for (const shard of this.#shards) if (shard.socket === entry.socket) shard.coinCount--;
     entry.market.book.clear();
     entry.market.deep?.clear();
     entry.market.touch.clear();
@@ -342,14 +308,8 @@ export class MarketStream {
       return;
     }
     entry.trades?.alive(tsRecvNs, linkId);
-    const key = `${wire.time}:${wire.tid}`;
-    const { tradeKeys, market } = entry;
-    if (tradeKeys.has(key)) return;
-    if (tradeKeys.size >= MAX_REMEMBERED_TRADES) {
-      const oldest = tradeKeys.values().next();
-      if (oldest.done !== true) tradeKeys.delete(oldest.value);
-    }
-    tradeKeys.add(key);
+    if (!entry.isNewTrade(wire)) return;
+    const { market } = entry;
     const trade = normalizeTrade(wire, market.instrument, tsRecvNs);
     if (trade === null) {
       this.#driftCount++;
@@ -395,7 +355,7 @@ export class MarketStream {
   #down(shard: Shard): void {
     for (const entry of this.#coins.values()) {
       if (shard.tier === TIER_DEEP) entry.applier.reset(TIER_DEEP);
-      else if (entry.shard === shard) entry.applier.reset(TIER_FAST);
+      else if (entry.socket === shard.socket) entry.applier.reset(TIER_FAST);
     }
   }
 
@@ -414,44 +374,4 @@ export class MarketStream {
     entry?.applier.reset(TIER_FAST);
     entry?.applier.reset(TIER_DEEP);
   }
-}
-
-/** A touch that differs from a clearly newer book has missed changes; one that equals it had none to send. */
-function probeTouch(market: Market): Promise<ProbeResult> {
-  const { touch, book } = market;
-  if (book.state !== BOOK_LIVE) return Promise.resolve("unknown");
-  if (!touch.present) return Promise.resolve("quiet");
-  const isSame = touch.bidTicks === (book.bidTicks(0) || 0) && touch.askTicks === (book.askTicks(0) || 0);
-  return Promise.resolve(isSame || book.tsVenueMs - touch.tsVenueMs < TOUCH_LAG_MS ? "quiet" : "dead");
-}
-
-interface SubscriptionName {
-  readonly type: string;
-  readonly coin: string;
-  readonly fast?: true;
-}
-
-/** The name of a subscription is its JSON text, ready to be sent. */
-function writeName(name: SubscriptionName): string {
-  return JSON.stringify(name);
-}
-
-/** Only texts of writeName come here. */
-function readName(text: string): SubscriptionName {
-  return JSON.parse(text) as SubscriptionName;
-}
-
-function depthSpec(coin: string, tier: Tier): SubscriptionSpec {
-  // Books are resent unchanged, so silence alone is proof; no probe is needed.
-  return tier === TIER_FAST
-    ? { name: writeName({ type: "l2Book", coin, fast: true }), livenessMs: FAST_BOOK_LIVENESS_MS, probe: null }
-    : { name: writeName({ type: "l2Book", coin }), livenessMs: DEEP_BOOK_LIVENESS_MS, probe: null };
-}
-
-function touchSpec(coin: string, probe: () => Promise<ProbeResult>): SubscriptionSpec {
-  return { name: writeName({ type: "bbo", coin }), livenessMs: TOUCH_LIVENESS_MS, probe };
-}
-
-function quietSpec(name: SubscriptionName, livenessMs: number): SubscriptionSpec {
-  return { name: writeName(name), livenessMs, probe: null };
 }

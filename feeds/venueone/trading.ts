@@ -21,6 +21,7 @@ import { AccountResolver } from "./account-resolver.js";
 import { createVenueoneNonces } from "./nonces.js";
 import { VenueoneOrders } from "./orders.js";
 import { VenueoneRest } from "./rest.js";
+import { AddressCache } from "./address-cache.js";
 import { openVenueoneSession, VenueoneSession } from "./session.js";
 import { L1Signer } from "./sign.js";
 
@@ -54,6 +55,7 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
   const nonces = createVenueoneNonces(clock, deps.nonces, clockOffsetMs);
   const instruments = new InstrumentIndex(deps.instruments);
   const signer = new L1Signer(deps.isMainnet);
+  const addresses = new AddressCache();
   const onClockError = deps.onClockError ?? (() => undefined);
   return {
     reader: new VenueoneAccount({ rest, accounts, instruments, nonces, clock, clockOffsetMs, logger }),
@@ -68,7 +70,7 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
       clockOffsetMs,
       onClockError,
     }),
-    openSession: openVenueoneSession,
+    openSession: (raw) => openVenueoneSession(raw, addresses),
     async resolveAccount(session, options) {
       if (!(session instanceof VenueoneSession)) return failedRead("AUTH", "session of another venue");
       return accounts.resolve(session, options);

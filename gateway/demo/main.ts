@@ -24,9 +24,13 @@ interface LocalVenueUrls {
 
 // Wrong settings are refused before anything is started.
 loadConfigOrExit(process.env);
-const venuesChild = fork(join(dirname(fileURLToPath(import.meta.url)), "..", "..", "bench", "sim", "venues.child.js"), [], {
-  stdio: ["ignore", "pipe", "inherit", "ipc"],
-});
+const venuesChild = fork(
+  join(dirname(fileURLToPath(import.meta.url)), "..", "..", "bench", "sim", "venues.child.js"),
+  [],
+  {
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+  },
+);
 process.on("exit", () => venuesChild.kill("SIGTERM"));
 const urls = await venueUrls();
 const config = loadConfigOrExit({
@@ -65,7 +69,12 @@ function venueUrls(): Promise<LocalVenueUrls> {
 
 /** The credentials below open nothing but the two local venues. */
 function guide(url: string, venues: LocalVenueUrls): string {
-  const body = JSON.stringify({ symbol: "BTC", direction: "LONG", size: CURL_SIZE, credentials: credentialsOf(DEMO_TRADER) });
+  const body = JSON.stringify({
+    symbol: "BTC",
+    direction: "LONG",
+    size: CURL_SIZE,
+    credentials: credentialsOf(DEMO_TRADER),
+  });
   const rows: [name: string, address: string][] = [
     ["best exit, public", `${url}/api/trade/routing/BTC?side=SELL&size=0.25`],
     ["tickers", `${url}/api/trading/ticker/BTC`],

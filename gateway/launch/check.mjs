@@ -19,9 +19,15 @@ export async function runCheck() {
   const node = (script, ...args) =>
     spawnSync(process.execPath, [script, ...args], { cwd: repoRoot, stdio: "inherit" }).status === 0;
 
-  step("types (tsc)", node(bin("typescript", "bin", "tsc"), "-p", "tsconfig.json", "--noEmit", "--incremental", "false"));
+  step(
+    "types (tsc)",
+    node(bin("typescript", "bin", "tsc"), "-p", "tsconfig.json", "--noEmit", "--incremental", "false"),
+  );
   step("format and lint (biome)", node(bin("@biomejs", "biome", "bin", "biome"), "check", "--error-on-warnings", "."));
-  step("floating promises (oxlint)", node(bin("oxlint", "bin", "oxlint"), "--type-aware", "--deny-warnings", "-c", ".oxlintrc.json"));
+  step(
+    "floating promises (oxlint)",
+    node(bin("oxlint", "bin", "oxlint"), "--type-aware", "--deny-warnings", "-c", ".oxlintrc.json"),
+  );
   step("layers (dependency-cruiser)", layersHold());
   step("dead code (knip)", node(bin("knip", "bin", "knip.js")));
   step("licences", report(licenceProblems()));
@@ -35,7 +41,14 @@ function layersHold() {
   const folders = ["engine", "feeds", "gateway", "bench", "schemas", "client"];
   const result = spawnSync(
     process.execPath,
-    [bin("dependency-cruiser", "bin", "dependency-cruise.mjs"), "--config", ".dependency-cruiser.cjs", "--output-type", "json", ...folders],
+    [
+      bin("dependency-cruiser", "bin", "dependency-cruise.mjs"),
+      "--config",
+      ".dependency-cruiser.cjs",
+      "--output-type",
+      "json",
+      ...folders,
+    ],
     { cwd: repoRoot, encoding: "utf8", maxBuffer: 1 << 28 },
   );
   if (!result.stdout.startsWith("{")) return report([result.stderr || "dependency-cruiser printed nothing"]);

@@ -21,7 +21,8 @@ const MAINS = {
 
 const [command = "start", ...args] = process.argv.slice(2);
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-if (major < 20 || (major === 20 && minor < 19)) fail(`Node 20.19 or newer is needed; this is ${process.versions.node}.`);
+if (major < 20 || (major === 20 && minor < 19))
+  fail(`Node 20.19 or newer is needed; this is ${process.versions.node}.`);
 
 ensureInstalled();
 if (command === "check") {
@@ -34,7 +35,8 @@ if (command === "test") {
   process.exit(runTests(args));
 }
 const main = MAINS[command];
-if (main === undefined) fail(`Unknown command ${command}. Known: ${[...Object.keys(MAINS), "test", "check"].join(", ")}.`);
+if (main === undefined)
+  fail(`Unknown command ${command}. Known: ${[...Object.keys(MAINS), "test", "check"].join(", ")}.`);
 const path = join(repoRoot, main);
 if (!existsSync(path)) fail(`${main} is missing although the build succeeded.`);
 runMain(path);
@@ -59,4 +61,3 @@ function fail(message) {
   process.stderr.write(`unwind: ${message}\n`);
   process.exit(2);
 }
-

@@ -21,14 +21,19 @@ function violatedRules(files: Record<string, string>): string[] {
     mkdirSync(join(root, dirname(path)), { recursive: true });
     writeFileSync(join(root, path), source);
   }
-  for (const name of [".dependency-cruiser.cjs", "tsconfig.json", "package.json"]) copyFileSync(join(repoRoot, name), join(root, name));
+  for (const name of [".dependency-cruiser.cjs", "tsconfig.json", "package.json"])
+    copyFileSync(join(repoRoot, name), join(root, name));
   symlinkSync(join(repoRoot, "node_modules"), join(root, "node_modules"));
   const tops = [...new Set(Object.keys(files).map((path) => path.split("/")[0] ?? ""))];
   const cruiser = join(repoRoot, "node_modules", "dependency-cruiser", "bin", "dependency-cruise.mjs");
-  const result = spawnSync(process.execPath, [cruiser, "--config", ".dependency-cruiser.cjs", "--output-type", "json", ...tops], {
-    cwd: root,
-    encoding: "utf8",
-  });
+  const result = spawnSync(
+    process.execPath,
+    [cruiser, "--config", ".dependency-cruiser.cjs", "--output-type", "json", ...tops],
+    {
+      cwd: root,
+      encoding: "utf8",
+    },
+  );
   const report = JSON.parse(result.stdout) as { summary: { violations: { rule: { name: string } }[] } };
   return [...new Set(report.summary.violations.map((violation) => violation.rule.name))].sort();
 }
@@ -47,18 +52,36 @@ describe("layer rules", () => {
   });
 
   const cases: [rule: string, files: Record<string, string>][] = [
-    ["engine-looks-down", { "feeds/x.ts": LEAF, "engine/a.ts": 'import { leaf } from "../feeds/x.js";\nexport const a = leaf;\n' }],
+    [
+      "engine-looks-down",
+      { "feeds/x.ts": LEAF, "engine/a.ts": 'import { leaf } from "../feeds/x.js";\nexport const a = leaf;\n' },
+    ],
     ["engine-is-pure", { "engine/a.ts": 'import { readFileSync } from "node:fs";\nexport const a = readFileSync;\n' }],
-    ["feeds-look-down", { "gateway/x.ts": LEAF, "feeds/a.ts": 'import { leaf } from "../gateway/x.js";\nexport const a = leaf;\n' }],
+    [
+      "feeds-look-down",
+      { "gateway/x.ts": LEAF, "feeds/a.ts": 'import { leaf } from "../gateway/x.js";\nexport const a = leaf;\n' },
+    ],
     [
       "rooms-are-apart",
-      { "feeds/venuetwo/x.ts": LEAF, "feeds/venueone/a.ts": 'import { leaf } from "../venuetwo/x.js";\nexport const a = leaf;\n' },
+      {
+        "feeds/venuetwo/x.ts": LEAF,
+        "feeds/venueone/a.ts": 'import { leaf } from "../venuetwo/x.js";\nexport const a = leaf;\n',
+      },
     ],
-    ["schemas-import-nothing", { "engine/x.ts": LEAF, "schemas/a.ts": 'import { leaf } from "../engine/x.js";\nexport const a = leaf;\n' }],
-    ["nothing-imports-bench", { "bench/x.ts": LEAF, "gateway/a.ts": 'import { leaf } from "../bench/x.js";\nexport const a = leaf;\n' }],
+    [
+      "schemas-import-nothing",
+      { "engine/x.ts": LEAF, "schemas/a.ts": 'import { leaf } from "../engine/x.js";\nexport const a = leaf;\n' },
+    ],
+    [
+      "nothing-imports-bench",
+      { "bench/x.ts": LEAF, "gateway/a.ts": 'import { leaf } from "../bench/x.js";\nexport const a = leaf;\n' },
+    ],
     [
       "local-venues-prove-on-their-own",
-      { "feeds/venueone/sign.ts": LEAF, "bench/sim/a.ts": 'import { leaf } from "../../feeds/venueone/sign.js";\nexport const a = leaf;\n' },
+      {
+        "feeds/venueone/sign.ts": LEAF,
+        "bench/sim/a.ts": 'import { leaf } from "../../feeds/venueone/sign.js";\nexport const a = leaf;\n',
+      },
     ],
     [
       "no-circular",

@@ -3,7 +3,19 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { repoRoot } from "./prepare.mjs";
 
-const ALLOWED = new Set(["MIT", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "0BSD", "Unlicense", "CC0-1.0", "BlueOak-1.0.0", "Python-2.0", "Zlib"]);
+const ALLOWED = new Set([
+  "MIT",
+  "Apache-2.0",
+  "BSD-2-Clause",
+  "BSD-3-Clause",
+  "ISC",
+  "0BSD",
+  "Unlicense",
+  "CC0-1.0",
+  "BlueOak-1.0.0",
+  "Python-2.0",
+  "Zlib",
+]);
 
 export function licenceProblems() {
   const lock = JSON.parse(readFileSync(join(repoRoot, "package-lock.json"), "utf8"));
@@ -13,7 +25,8 @@ export function licenceProblems() {
     const licence = entry.license ?? manifestLicence(path);
     // Optional platform packages that are not installed here are judged where they install.
     if (licence === null && entry.optional === true) continue;
-    if (!isAllowed(licence)) problems.push(`${path.replace(/^.*node_modules\//, "")}: ${licence ?? "no licence stated"}`);
+    if (!isAllowed(licence))
+      problems.push(`${path.replace(/^.*node_modules\//, "")}: ${licence ?? "no licence stated"}`);
   }
   return problems;
 }

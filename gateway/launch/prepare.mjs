@@ -29,7 +29,11 @@ export function ensureBuilt() {
   say("building");
   // Stale output of a deleted source must not be importable.
   rmSync(join(repoRoot, "dist"), { recursive: true, force: true });
-  run(process.execPath, [join(repoRoot, "node_modules", "typescript", "bin", "tsc"), "-p", join(repoRoot, "tsconfig.json")]);
+  run(process.execPath, [
+    join(repoRoot, "node_modules", "typescript", "bin", "tsc"),
+    "-p",
+    join(repoRoot, "tsconfig.json"),
+  ]);
   mkdirSync(join(repoRoot, "dist"), { recursive: true });
   writeFileSync(buildStamp, wanted);
 }
@@ -52,7 +56,9 @@ export function listSources(extensions = [".ts"]) {
 export function run(command, args) {
   const result = spawnSync(command, args, { cwd: repoRoot, stdio: "inherit" });
   if (result.status === 0) return;
-  process.stderr.write(`unwind: ${command} ${args[0] ?? ""} failed${result.error ? `: ${result.error.message}` : ""}\n`);
+  process.stderr.write(
+    `unwind: ${command} ${args[0] ?? ""} failed${result.error ? `: ${result.error.message}` : ""}\n`,
+  );
   process.exit(result.status ?? 1);
 }
 

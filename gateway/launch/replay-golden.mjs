@@ -12,12 +12,19 @@ let failed = 0;
 for (const entry of index.files) {
   if (entry.golden_replay === undefined) continue;
   const wanted = entry.golden_replay;
-  const result = spawnSync(process.execPath, [join(repoRoot, "dist/gateway/cli/replay.js"), join(folder, entry.file), "--speed", "max"], {
-    encoding: "utf8",
-    maxBuffer: 1 << 26,
-  });
+  const result = spawnSync(
+    process.execPath,
+    [join(repoRoot, "dist/gateway/cli/replay.js"), join(folder, entry.file), "--speed", "max"],
+    {
+      encoding: "utf8",
+      maxBuffer: 1 << 26,
+    },
+  );
   const last = result.stdout.trim().split("\n").at(-1) ?? "";
-  const problems = result.status === 0 ? differences(JSON.parse(last), entry.symbol, wanted) : [`exit ${result.status}: ${result.stderr.trim()}`];
+  const problems =
+    result.status === 0
+      ? differences(JSON.parse(last), entry.symbol, wanted)
+      : [`exit ${result.status}: ${result.stderr.trim()}`];
   if (problems.length === 0) passed++;
   else failed++;
   process.stdout.write(`${problems.length === 0 ? "ok  " : "FAIL"} ${entry.file} ${problems.join("; ")}\n`);
@@ -39,5 +46,7 @@ function differences(report, symbol, wanted) {
     ["bestAsk price", Number(book.bestAsk[0]), Number(wanted.final.best_ask[0])],
     ["bestAsk size", Number(book.bestAsk[1]), Number(wanted.final.best_ask[1])],
   ];
-  return pairs.filter(([, is, should]) => is !== should).map(([name, is, should]) => `${name} is ${is}, should be ${should}`);
+  return pairs
+    .filter(([, is, should]) => is !== should)
+    .map(([name, is, should]) => `${name} is ${is}, should be ${should}`);
 }

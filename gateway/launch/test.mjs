@@ -18,7 +18,9 @@ export function runTests(args) {
   const counts = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : null;
   rmSync(folder, { recursive: true, force: true });
   const passed = counts?.numPassedTests ?? 0;
-  const brokenFiles = (counts?.testResults ?? []).filter((file) => file.status === "failed" && file.assertionResults.length === 0);
+  const brokenFiles = (counts?.testResults ?? []).filter(
+    (file) => file.status === "failed" && file.assertionResults.length === 0,
+  );
   const failed = (counts?.numFailedTests ?? 0) + brokenFiles.length + (counts === null ? 1 : 0);
   const skipped = counts?.numPendingTests ?? 0;
   process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}\n`);

@@ -16,8 +16,13 @@ const RULES = [
   },
   {
     name: "ambient time; take a Clock",
-    applies: (path) => /^(engine|feeds)\//.test(path) && !/domain\/clock\.ts$/.test(path) && !/\.test\.ts$/.test(path) && !/\/test\//.test(path),
-    finds: (line) => /\bDate\.now\(|\bperformance\.now\(|\bnew Date\(\)|\bsetTimeout\(|\bsetInterval\(|process\.hrtime/.test(line),
+    applies: (path) =>
+      /^(engine|feeds)\//.test(path) &&
+      !/domain\/clock\.ts$/.test(path) &&
+      !/\.test\.ts$/.test(path) &&
+      !/\/test\//.test(path),
+    finds: (line) =>
+      /\bDate\.now\(|\bperformance\.now\(|\bnew Date\(\)|\bsetTimeout\(|\bsetInterval\(|process\.hrtime/.test(line),
   },
   {
     name: "ambient randomness; take a Random",
@@ -43,7 +48,13 @@ const RULES = [
 
 /** Default URLs and names that the venue's own protocol hashes or returns. */
 function isWireFact(line) {
-  return /https?:\/\/|wss?:\/\//.test(line) || /HyperliquidTransaction|HyperliquidSignTransaction|hyperliquidChain|AsterSignTransaction|asterChain|aster chain|name: "Aster"|\/aster\//.test(line) || /ccxt|tardis/.test(line);
+  return (
+    /https?:\/\/|wss?:\/\//.test(line) ||
+    /HyperliquidTransaction|HyperliquidSignTransaction|hyperliquidChain|AsterSignTransaction|asterChain|aster chain|name: "Aster"|\/aster\//.test(
+      line,
+    ) ||
+    /ccxt|tardis/.test(line)
+  );
 }
 
 export function tidyProblems() {

@@ -1,0 +1,136 @@
+/**
+ * The listed contracts of the venue and their markets: built from the venue's list, kept up with it,
+ * and handed to the market stream within the venue's subscription limit.
+ *
+ * Invariant: a market is only ever replaced, never changed under its readers; books of one that was
+ * delisted or re-scaled leave LIVE before its successor appears.
+ */
+import type { Clock } from "../../engine/domain/clock.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import type { FeeRates } from "../../engine/domain/position.js";
+import { createMarket, type Market } from "../../engine/market/market.js";
+import type { ClockOffset } from "../shared/clock-offset.js";
+import type { VenueoneWireUniverse } from "./decode.js";
+import { DEEP_BOOK_MAX_AGE_MS, FAST_BOOK_MAX_AGE_MS } from "./limits.js";
+import { applyContext } from "./normalize.js";
+import type { MarketStream } from "./stream.js";
+import { buildInstruments } from "./symbols.js";
+
+export interface VenueoneMarketsOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly clockOffset: ClockOffset;
+  readonly stream: MarketStream;
+  readonly symbols: "all" | readonly string[];
+  readonly fees: FeeRates;
+  /** Coins the subscription limit allows to stream. */
+  readonly maxCoins: number;
+}
+
+export class VenueoneMarkets {
+  readonly #options: VenueoneMarketsOptions;
+  readonly #bySymbol = new Map<string, Market>();
+  readonly #instruments = new Map<string, Instrument>();
+  #driftCount = 0;
+
+  constructor(options: VenueoneMarketsOptions) {
+    this.#options = options;
+  }
+
+  /** One map for the life of the room; it grows and its entries are replaced. */
+  get bySymbol(): ReadonlyMap<string, Market> {
+    return this.#bySymbol;
+  }
+
+  get instruments(): ReadonlyMap<string, Instrument> {
+    return this.#instruments;
+  }
+
+  /** Contracts that changed their scale or number under the same name. */
+  get driftCount(): number {
+    return this.#driftCount;
+  }
+
+  /** A freshly read list: all of it, or (when it could not be read) not called at all. */
+  adopt(universe: VenueoneWireUniverse): void {
+    const { clock, clockOffset, fees, logger, stream } = this.#options;
+    const list = buildInstruments(universe.meta, fees);
+    if (list.skipped.length > 0)
+      logger.warn("venueone.instruments.skipped", {
+        count: list.skipped.length,
+        names: list.skipped.slice(0, 20).join(" "),
+      });
+    for (const instrument of list.bySymbol.values()) this.#list(instrument);
+    for (const [symbol, market] of this.#bySymbol) if (!list.bySymbol.has(symbol)) this.#delist(symbol, market);
+    const venueNowMs = Math.round(clock.wallMs() + clockOffset.offsetMs);
+    for (const [index, context] of universe.contexts.entries()) {
+      const instrument = list.byCoin.get(universe.meta.universe[index]?.name ?? "");
+      const market = instrument === undefined ? undefined : this.#bySymbol.get(instrument.symbol);
+      if (instrument === undefined || market?.instrument.nativeId !== index) continue;
+      // A streamed ticker is newer than this.
+      if (market.ticker.known && stream.streams(instrument.nativeSymbol)) continue;
+      applyContext(market.ticker, context, venueNowMs, clock.monoNs());
+    }
+    this.#streamMarkets(universe);
+  }
+
+  #list(instrument: Instrument): void {
+    const known = this.#bySymbol.get(instrument.symbol);
+    if (known !== undefined && isSameInstrument(known.instrument, instrument)) return;
+    if (known !== undefined) {
+      // Another scale or id under the same name: the old books mean nothing any more.
+      this.#driftCount++;
+      this.#options.logger.warn("venueone.instrument.changed", { symbol: instrument.symbol });
+      this.#options.stream.remove(known.instrument.nativeSymbol);
+    }
+    this.#instruments.set(instrument.symbol, instrument);
+    this.#bySymbol.set(
+      instrument.symbol,
+      createMarket(instrument, {
+        deepTier: true,
+        maxBookAgeMs: FAST_BOOK_MAX_AGE_MS,
+        maxDeepAgeMs: DEEP_BOOK_MAX_AGE_MS,
+      }),
+    );
+  }
+
+  /** The market stays in the map, halted and without a book: positions in it must still be readable. */
+  #delist(symbol: string, market: Market): void {
+    if (market.instrument.status === "HALTED") return;
+    this.#options.logger.warn("venueone.instrument.delisted", { symbol });
+    this.#options.stream.remove(market.instrument.nativeSymbol);
+    const instrument: Instrument = { ...market.instrument, status: "HALTED" };
+    this.#instruments.set(symbol, instrument);
+    this.#bySymbol.set(symbol, { ...market, instrument });
+  }
+
+  /** Most traded first, within the venue's subscription limit; what the account streams need is left free. */
+  #streamMarkets(universe: VenueoneWireUniverse): void {
+    const { symbols, logger, stream, maxCoins } = this.#options;
+    const volume = new Map<string, number>();
+    for (const [index, asset] of universe.meta.universe.entries()) {
+      // A float is good enough to rank by; it reaches no order.
+      volume.set(asset.name, Number(universe.contexts[index]?.dayNtlVlm ?? 0));
+    }
+    const wanted = symbols === "all" ? [...this.#bySymbol.keys()] : symbols;
+    const markets = wanted.map((symbol) => this.#bySymbol.get(symbol)).filter((market) => market !== undefined);
+    for (const symbol of wanted) if (!this.#bySymbol.has(symbol)) logger.warn("venueone.symbol.unlisted", { symbol });
+    const byVolume = (market: Market): number => volume.get(market.instrument.nativeSymbol) ?? 0;
+    markets.sort((left, right) => byVolume(right) - byVolume(left));
+    for (const market of markets) {
+      if (stream.stats().streamedCount >= maxCoins) break;
+      stream.add(market);
+    }
+  }
+}
+
+function isSameInstrument(left: Instrument, right: Instrument): boolean {
+  return (
+    left.nativeSymbol === right.nativeSymbol &&
+    left.nativeId === right.nativeId &&
+    left.priceDecimals === right.priceDecimals &&
+    left.qtyDecimals === right.qtyDecimals &&
+    left.status === right.status
+  );
+}

@@ -1,0 +1,320 @@
+/**
+ * One account being watched: its state as streamed (account-slot.ts) and the REST reads that make and
+ * keep it true.
+ *
+ * LIVE only after its streams are acknowledged on the present connection **and** a read begun after
+ * that was adopted; the venue does not replay what was missed. A failed read is not a flat account: it
+ * stays SYNCING and tries again. The venue's state is the truth; differences are logged and adopted.
+ */
+import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import type { VenuePosition } from "../../engine/domain/position.js";
+import type { Random } from "../../engine/domain/random.js";
+import type { FeedState } from "../../engine/market/market.js";
+import type { AccountEvent, CallOptions, Read } from "../../engine/ports.js";
+import { failedRead } from "../shared/call-results.js";
+import type { ClockOffset } from "../shared/clock-offset.js";
+import { Resync } from "../shared/resync.js";
+import type { ProbeResult } from "../shared/subscriptions.js";
+import { AccountSlot } from "./account-slot.js";
+import type { VenueoneWireAccount } from "./account-wire.js";
+import type { VenueoneRest } from "./rest.js";
+import type { VenueoneWireFill, VenueoneWireOrder } from "./wire.js";
+
+export const ACCOUNT_STREAMS = ["clearinghouseState", "openOrders", "userFills"] as const;
+
+const RECONCILE_LANE: CallOptions = { timeoutMs: 5_000, lane: "reconcile" };
+const RECONCILE_BACKOFF = { baseMs: 500, capMs: 15_000 };
+const ESCALATE_AFTER = 5;
+/** REST truth, whatever the streams say. */
+const TRUTH_EVERY_MS = 60_000;
+/**
+ * The venue's reads lag its acknowledgements by up to 1.1 s (measured on order look-ups), and its clock is known to
+ * about a second: a state counts as newer than an order only when it is this much later.
+ */
+const SURELY_LATER_MS = 1_500;
+/** Ends of orders looked up at once per account; beyond it an end is reported as UNKNOWN. */
+const MAX_LOOKUPS = 32;
+/** An order that has just left the list may not be indexed yet. */
+const LOOKUP_TRIES = 3;
+const LOOKUP_BACKOFF_MS = 500;
+const MAX_PROBLEM_CHARS = 200;
+
+/** Summed over all accounts of a room. */
+export interface AccountCounters {
+  resyncCount: number;
+  decodeErrorCount: number;
+  /** Coins whose size was not what we held when REST was asked. */
+  differenceCount: number;
+  unresolvedEndCount: number;
+}
+
+export interface WatchedAccountDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly clockOffset: ClockOffset;
+  readonly rest: VenueoneRest;
+  readonly instrumentOf: (coin: string) => Instrument | null;
+  readonly counters: AccountCounters;
+}
+
+interface Truth {
+  readonly account: VenueoneWireAccount;
+  readonly orders: readonly VenueoneWireOrder[];
+}
+
+export class WatchedAccount {
+  readonly address: string;
+  readonly listeners = new Set<(event: AccountEvent) => void>();
+  lastUseMs: number;
+  isSubscribed = false;
+  readonly #deps: WatchedAccountDeps;
+  readonly #data: AccountSlot;
+  readonly #resync: Resync<never, Truth>;
+  readonly #acknowledged = new Set<string>();
+  #state: FeedState = "SYNCING";
+  /** Given up: answers that come later do nothing. */
+  #isGone = false;
+  #lookupCount = 0;
+  /** Wall ms of the last frame or answer about this account. */
+  #asOfMs = 0;
+  #truthAtMs = 0;
+  /** Wall ms of the last order of ours, sent or answered; 0 once a state surely newer was adopted. */
+  #lastOrderMs = 0;
+  #refreshTimer: TimerHandle | null = null;
+
+  constructor(address: string, deps: WatchedAccountDeps) {
+    this.address = address;
+    this.#deps = deps;
+    this.lastUseMs = deps.clock.wallMs();
+    this.#data = new AccountSlot(deps.instrumentOf, (event) => this.#emit(event));
+    this.#resync = new Resync<never, Truth>({
+      clock: deps.clock,
+      random: deps.random,
+      backoff: RECONCILE_BACKOFF,
+      // Frames are applied as they come, so none is buffered.
+      maxBufferedFrames: 1,
+      escalateAfter: ESCALATE_AFTER,
+      load: () => this.#loadTruth(),
+      apply: (truth) => (this.#adopt(truth) ? "synced" : "retry"),
+      onEscalate: (attemptCount) => deps.logger.error("venueone.account.unreconciled", { attemptCount }),
+    });
+  }
+
+  get state(): FeedState {
+    return this.#state;
+  }
+
+  get isAcknowledged(): boolean {
+    return this.#acknowledged.size > 0;
+  }
+
+  read(): Read<readonly VenuePosition[]> {
+    if (this.#state !== "LIVE") return failedRead("VENUE_ERROR", `the account stream is ${this.#state}`);
+    return { ok: true, value: this.#data.positions(), asOfMs: this.#asOfMs, source: "stream" };
+  }
+
+  /** Positions that may stand for a live read: LIVE, recent, and newer than our last order. Else null. */
+  livePositions(maxAgeMs: number): { readonly positions: readonly VenuePosition[]; readonly asOfMs: number } | null {
+    if (this.#state !== "LIVE" || this.#lastOrderMs > 0) return null;
+    if (this.#deps.clock.wallMs() - this.#asOfMs > maxAgeMs) return null;
+    return { positions: this.#data.positions(), asOfMs: this.#asOfMs };
+  }
+
+  /** An order of ours goes out, or its answer came: what was streamed before is no longer the whole truth. */
+  noteOrder(): void {
+    this.#lastOrderMs = this.#deps.clock.wallMs();
+    // Counted from the latest order: a state read earlier would have to be read again.
+    this.#clearRefresh();
+    this.#refreshSoon();
+  }
+
+  acknowledge(type: string): void {
+    this.#acknowledged.add(type);
+    // From here on nothing is missed: a read begun now and the streams together are the whole truth.
+    if (this.#isWhole() && this.#state !== "LIVE") this.#reconcile();
+  }
+
+  /** The streams are gone (`STALE`) or asked for anew: all must be acknowledged again. */
+  unsync(state: FeedState): void {
+    this.#acknowledged.clear();
+    this.#resync.cancel();
+    this.#setState(state);
+  }
+
+  giveUp(): void {
+    this.#isGone = true;
+    this.#setState("DOWN");
+    this.#resync.cancel();
+    this.#clearRefresh();
+  }
+
+  onState(account: VenueoneWireAccount): void {
+    this.#seen();
+    const applied = this.#data.applyState(account);
+    if (!applied.ok) this.onUnreadable(applied.problem);
+    else if (account.time - this.#deps.clockOffset.offsetMs >= this.#lastOrderMs + SURELY_LATER_MS)
+      this.#lastOrderMs = 0;
+  }
+
+  onOrders(rows: readonly VenueoneWireOrder[]): void {
+    this.#seen();
+    const applied = this.#data.applyOrders(rows);
+    if (!applied.ok) this.onUnreadable(applied.problem);
+    for (const row of applied.gone) this.#lookUpEnd(row);
+  }
+
+  onFills(fills: readonly VenueoneWireFill[], isSnapshot: boolean): void {
+    this.#seen();
+    const applied = this.#data.applyFills(fills, isSnapshot);
+    if (!applied.ok) this.onUnreadable(applied.problem);
+    else if (this.#data.needsState) this.#refreshSoon();
+  }
+
+  /** Something about this account could not be read: not LIVE until REST has told the whole state. */
+  onUnreadable(problem: string): void {
+    this.#deps.counters.decodeErrorCount++;
+    this.#deps.logger.warn("venueone.account.unreadable", { problem: problem.slice(0, MAX_PROBLEM_CHARS) });
+    this.#setState("SYNCING");
+    this.#reconcile();
+  }
+
+  /** Called regularly. */
+  keepTrue(): void {
+    if (this.#state === "LIVE" && this.#deps.clock.wallMs() - this.#truthAtMs > TRUTH_EVERY_MS) this.#refresh();
+  }
+
+  /** A silent state stream is alive if REST says what we hold. */
+  async probe(): Promise<ProbeResult> {
+    const account = await this.#deps.rest.clearinghouseState(this.address, RECONCILE_LANE);
+    if (!account.ok || this.#isGone) return "unknown";
+    const applied = this.#data.applyState(account.value);
+    if (!applied.ok) return "unknown";
+    this.#seen();
+    return applied.differences === 0 ? "quiet" : "dead";
+  }
+
+  #isWhole(): boolean {
+    return ACCOUNT_STREAMS.every((type) => this.#acknowledged.has(type));
+  }
+
+  #seen(): void {
+    this.#asOfMs = this.#deps.clock.wallMs();
+  }
+
+  #reconcile(): void {
+    if (!this.#isGone && this.#resync.start()) this.#deps.counters.resyncCount++;
+  }
+
+  async #loadTruth(): Promise<Truth | null> {
+    const { rest } = this.#deps;
+    const [account, orders] = await Promise.all([
+      rest.clearinghouseState(this.address, RECONCILE_LANE),
+      rest.frontendOpenOrders(this.address, RECONCILE_LANE),
+    ]);
+    return account.ok && orders.ok ? { account: account.value, orders: orders.value } : null;
+  }
+
+  #adopt(truth: Truth): boolean {
+    const state = this.#data.applyState(truth.account);
+    const orders = this.#data.applyOrders(truth.orders);
+    if (!state.ok || !orders.ok) {
+      this.#deps.counters.decodeErrorCount++;
+      return false;
+    }
+    this.#noteDifferences(state.differences);
+    for (const row of orders.gone) this.#lookUpEnd(row);
+    this.#seen();
+    this.#truthAtMs = this.#asOfMs;
+    if (this.#isWhole()) this.#setState("LIVE");
+    return true;
+  }
+
+  #noteDifferences(coins: number): void {
+    if (coins === 0) return;
+    this.#deps.counters.differenceCount += coins;
+    this.#deps.logger.warn("venueone.account.difference", { coins, state: this.#state });
+  }
+
+  #refreshSoon(): void {
+    if (this.#refreshTimer !== null || this.#state !== "LIVE") return;
+    this.#refreshTimer = this.#deps.clock.setTimer(() => {
+      this.#refreshTimer = null;
+      // The stream may have brought the state meanwhile.
+      if (this.#data.needsState || this.#lastOrderMs > 0) this.#refresh();
+    }, SURELY_LATER_MS);
+  }
+
+  #clearRefresh(): void {
+    if (this.#refreshTimer !== null) this.#deps.clock.clearTimer(this.#refreshTimer);
+    this.#refreshTimer = null;
+  }
+
+  /** Reads positions alone (cheap); a failure leaves things as they are, age tells. */
+  #refresh(): void {
+    const beganMs = this.#deps.clock.wallMs();
+    this.#truthAtMs = beganMs;
+    void this.#deps.rest.clearinghouseState(this.address, RECONCILE_LANE).then((account) => {
+      if (this.#isGone) return;
+      if (account.ok) this.#refreshed(account.value, beganMs);
+      // An order may have come since: its state is still to be seen.
+      if (this.#lastOrderMs > 0) this.#refreshSoon();
+    });
+  }
+
+  #refreshed(account: VenueoneWireAccount, beganMs: number): void {
+    const applied = this.#data.applyState(account);
+    if (!applied.ok) {
+      this.onUnreadable(applied.problem);
+      return;
+    }
+    this.#seen();
+    if (beganMs >= this.#lastOrderMs + SURELY_LATER_MS) this.#lastOrderMs = 0;
+    this.#noteDifferences(applied.differences);
+  }
+
+  #lookUpEnd(row: VenueoneWireOrder): void {
+    if (this.#lookupCount >= MAX_LOOKUPS) {
+      this.#endUnknown(row);
+      return;
+    }
+    this.#lookupCount++;
+    void this.#readEnd(row).finally(() => {
+      this.#lookupCount--;
+    });
+  }
+
+  async #readEnd(row: VenueoneWireOrder): Promise<void> {
+    const { rest, clock } = this.#deps;
+    for (let attempt = 1; attempt <= LOOKUP_TRIES; attempt++) {
+      const answer = await rest.orderStatus(this.address, row.oid, RECONCILE_LANE);
+      if (this.#isGone) return;
+      // Still `open` right after it left the list is the same lag as an unknown oid.
+      if (answer.ok && answer.value !== null && answer.value.status !== "open") {
+        this.#data.applyEnd(row, answer.value);
+        return;
+      }
+      await new Promise<void>((resolve) => {
+        clock.setTimer(resolve, LOOKUP_BACKOFF_MS * attempt);
+      });
+    }
+    if (!this.#isGone) this.#endUnknown(row);
+  }
+
+  #endUnknown(row: VenueoneWireOrder): void {
+    this.#deps.counters.unresolvedEndCount++;
+    this.#data.applyEnd(row, null);
+  }
+
+  #setState(state: FeedState): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    this.#emit({ kind: "state", state });
+  }
+
+  #emit(event: AccountEvent): void {
+    for (const listener of this.listeners) listener(event);
+  }
+}
