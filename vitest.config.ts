@@ -1,6 +1,5 @@
 import { defineConfig } from "vitest/config";
 
-// biome-ignore lint/style/noDefaultExport: vitest reads the default export.
 export default defineConfig({
   test: {
     include: ["{engine,feeds,gateway,bench,schemas,client}/**/*.test.ts"],

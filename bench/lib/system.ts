@@ -55,14 +55,3 @@ export async function startSystem(btcSize = "5000"): Promise<BenchSystem> {
     },
   };
 }
-
-/** Waits until a GET's JSON satisfies `accept`; throws after `timeoutMs`. */
-export async function waitFor(url: string, accept: (body: unknown) => boolean, timeoutMs = 30_000): Promise<unknown> {
-  const untilMs = performance.now() + timeoutMs;
-  for (;;) {
-    const body = (await (await fetch(url)).json()) as unknown;
-    if (accept(body)) return body;
-    if (performance.now() > untilMs) throw new Error(`${url} did not come to the wanted state`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}

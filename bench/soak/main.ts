@@ -15,7 +15,7 @@ import { ContractJudge, TestClient } from "../../gateway/test/client.js";
 import type { FaultKind, FaultSpec } from "../sim/core/types.js";
 import { closeTrial, type CloseTrial, closeUntilFinal, judgeCloses } from "../test/support/close-judge.js";
 import { type LocalPair, PAIR_VENUES, type PairVenue, startLocalPair, type Trader } from "../test/support/local-pair.js";
-import { shownBookDifference } from "../test/support/shown-book.js";
+import { ShownBookJudge } from "../test/support/shown-book.js";
 import { environmentFor, pause } from "../test/support/system.js";
 
 const START_MS = 30_000;
@@ -49,6 +49,7 @@ const counts: Counts = { closes: 0, reads: 0, comparedBooks: 0, faults: 0, order
 let isOver = false;
 
 const pair = await startLocalPair({ seed });
+const books = new ShownBookJudge(pair, ["BTC", "ETH"]);
 const dataDir = mkdtempSync(join(tmpdir(), "unwind-soak-"));
 const { url, child } = await startService(pair, dataDir);
 const client = new TestClient(url, new ContractJudge());
@@ -119,10 +120,10 @@ async function readBooks(): Promise<void> {
   while (isRunning()) {
     for (const venue of PAIR_VENUES) {
       for (const symbol of ["BTC", "ETH"]) {
-        const reply = await client.get(`/api/trading/${venue}/book/${symbol}?depth=5`);
+        const reply = await client.get(`/api/trading/${venue}/book/${symbol}?depth=${venue === "venueone" ? 3 : 20}`);
         counts.reads++;
         if (reply.status !== 200) continue;
-        const difference = shownBookDifference(pair, venue, symbol, reply.body);
+        const difference = books.difference(venue, symbol, reply.body);
         if (difference === null) counts.comparedBooks++;
         else violations.push(difference);
       }

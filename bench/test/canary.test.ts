@@ -65,16 +65,18 @@ describe("canary secrets", () => {
     await close("wrong-signature-preferred", { preferredExchange: "venuetwo", credentials: { venuetwo: { ...secrets["venuetwo"], apiSecret: WRONG_SECRET } } });
     await close("malformed", { size: CANARY_SECRET, clientOrderId: `a ${STRANGER_KEY}`, [CANARY_KEY]: CANARY_SECRET });
     await close("not-a-key", { credentials: { venueone: { privateKey: `${STRANGER_KEY}00` }, venuetwo: CANARY_SECRET } });
-    const rejected = pair.fault(PAIR_VENUES, { kind: "rate429", match: "POST /", retryAfterS: 1, count: 1 });
-    for (const preferredExchange of PAIR_VENUES) await close(`limited-${preferredExchange}`, { preferredExchange });
-    rejected();
-    // Unknown: executed, and the answer lost or late.
-    const unknown = pair.fault(PAIR_VENUES, { kind: "errorAfter", match: "POST /exchange" }, { kind: "errorAfter", match: "POST /fapi" });
+    // Unknown: the answer comes after the deadline.
+    const unknown = pair.fault(PAIR_VENUES, { kind: "latency", match: "POST /exchange", delayMs: 1_500 }, { kind: "latency", match: "POST /fapi", delayMs: 1_500 });
     const trials = PAIR_VENUES.map((venue) => closeTrial(trader, `unknown-${venue}`, { symbol: "ETH", direction: "SHORT", size: "0.5", preferredExchange: venue, routingOptions: { deadlineMs: 500 } }));
     for (const trial of trials) await sendClose(pair, system.client, trial);
     unknown();
     for (const trial of trials) await closeUntilFinal(pair, system.client, trial, 40_000);
+    for (const { answers } of trials) expect(answers[0]?.data?.execution.state).toBe("UNKNOWN");
     replies.push(JSON.stringify(trials.map(({ answers }) => answers)));
+    // Limited by the venues; last, because they are left alone for a while after it.
+    const rejected = pair.fault(PAIR_VENUES, { kind: "rate429", match: "POST /", retryAfterS: 1, count: 1 });
+    for (const preferredExchange of PAIR_VENUES) await close(`limited-${preferredExchange}`, { preferredExchange });
+    rejected();
 
     for (const path of ["/metrics", "/api/status", "/health", "/ready"]) replies.push((await system.client.get(path)).text);
     const whole = new Map<string, string>([["replies", replies.join("\n")], ["stored before the end", storeBytes(system.dataDir)]]);

@@ -282,16 +282,6 @@ export function compareDecimals(left: string, right: string): -1 | 0 | 1 {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** part / whole in percent as text with `places` decimals at most; null when the whole is zero. */
-export function percentText(part: bigint, whole: bigint, places: number, rounding: Rounding): string | null {
-  return whole === 0n ? null : formatScaledBig(divideBig(part * 100n * pow10Big(places), whole, rounding), places);
-}
-
-/** part / whole in basis points as text with `places` decimals at most; null when the whole is zero. */
-export function bpsText(part: bigint, whole: bigint, places: number, rounding: Rounding): string | null {
-  return whole === 0n ? null : formatScaledBig(divideBig(part * 10_000n * pow10Big(places), whole, rounding), places);
-}
-
 /**
  * For loading instruments: can `largest` (plain text, e.g. the highest price to be expected) be held
  * with `decimals` places in the safe range? Throws RangeError naming `what`.

@@ -63,10 +63,6 @@ export class ServiceError extends Error {
   }
 }
 
-export function errorStatus(code: ErrorCode): number {
-  return ERROR_TABLE[code].status;
-}
-
 export function errorText(code: ErrorCode, context: ErrorContext = {}): string {
   return ERROR_TABLE[code].text.replace(/\{(\w+)\}/g, (_, key: string) => String(context[key] ?? ""));
 }

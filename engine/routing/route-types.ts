@@ -9,7 +9,7 @@
  * near a border) and carry statistics; none reaches an order. They live in typed arrays (`Scores`), not in
  * fields or return values, because a double there may be boxed.
  */
-import type { Direction, Side } from "../domain/order.js";
+import type { Side } from "../domain/order.js";
 import type { Venue } from "../domain/venue.js";
 import { BOOK_EMPTY, type BookState } from "../market/book.js";
 import { DepthWalk } from "../market/depth-walk.js";
@@ -284,9 +284,4 @@ export class Decision {
     this.scores.reset();
     for (let index = 0; index < candidateCount; index++) (this.results[index] as CandidateResult).reset();
   }
-}
-
-/** Direction that an order of `side` closes. */
-export function closedDirection(side: Side): Direction {
-  return side === "SELL" ? "LONG" : "SHORT";
 }

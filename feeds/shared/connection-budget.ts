@@ -11,16 +11,26 @@ export interface ConnectionLimits {
 }
 
 const MINUTE_MS = 60_000;
+/**
+ * The minute's connects are not all spent at once: a venue that ends every connection for a while would otherwise find
+ * us without any just when it is well again. So many connects in each stretch of this length, evenly over the minute.
+ */
+const STRETCH_MS = 10_000;
+/** Enough for all sockets of a room to come back together once. */
+const MIN_PER_STRETCH = 5;
 
 export class ConnectionBudget {
   readonly #clock: Clock;
   readonly #limits: ConnectionLimits;
-  readonly #connects = new WeightWindow(MINUTE_MS);
+  readonly #minute = new WeightWindow(MINUTE_MS);
+  readonly #stretch = new WeightWindow(STRETCH_MS);
+  readonly #perStretch: number;
   #openCount = 0;
 
   constructor(clock: Clock, limits: ConnectionLimits) {
     this.#clock = clock;
     this.#limits = limits;
+    this.#perStretch = Math.max(MIN_PER_STRETCH, Math.ceil((limits.connectsPerMinute * STRETCH_MS) / MINUTE_MS));
   }
 
   get openCount(): number {
@@ -31,9 +41,13 @@ export class ConnectionBudget {
   tryOpen(): number {
     const nowMs = monoMs(this.#clock);
     if (this.#openCount >= this.#limits.maxConnections) return 1_000;
-    const waitMs = this.#connects.msUntilAtMost(nowMs, this.#limits.connectsPerMinute - 1);
+    const waitMs = Math.max(
+      this.#minute.msUntilAtMost(nowMs, this.#limits.connectsPerMinute - 1),
+      this.#stretch.msUntilAtMost(nowMs, this.#perStretch - 1),
+    );
     if (waitMs > 0) return waitMs;
-    this.#connects.add(nowMs, 1);
+    this.#minute.add(nowMs, 1);
+    this.#stretch.add(nowMs, 1);
     this.#openCount++;
     return 0;
   }

@@ -41,12 +41,18 @@ export interface LinkHandlers {
   onFrame(link: Link, data: Buffer, tsRecvNs: number): void;
   /** These names have just been written. */
   onRequested(link: Link, names: readonly string[]): void;
+  /** A group of suspects was sent and the connection survived it. */
+  onCleared(link: Link, names: readonly string[]): void;
   onClosed(link: Link, code: number, reason: string): void;
 }
 
 /** Names written within this time before an abnormal close are suspected of having caused it. */
 export const SUSPECT_WINDOW_MS = 1_000;
-/** A suspect is sent alone, and the next one only after this: long enough for the venue to kill the socket. */
+/**
+ * Suspects are sent in so many groups, each only after the one before has survived this long (a venue kills within
+ * about 100 ms): a culprit is cornered in few kills, and the innocent are back within two seconds.
+ */
+const SUSPECT_GROUPS = 4;
 const SUSPECT_GAP_MS = 500;
 /** A peer that was told to close and does not is cut after this. */
 const CLOSE_GRACE_MS = 2_000;
@@ -54,8 +60,8 @@ const CLOSE_GRACE_MS = 2_000;
 interface RecentName {
   readonly name: string;
   readonly atMs: number;
-  /** Sent alone, as a suspect. */
-  readonly isAlone: boolean;
+  /** Number of its group of suspects; 0 for names sent without suspicion. */
+  readonly group: number;
 }
 
 export class Link {
@@ -74,7 +80,10 @@ export class Link {
   readonly #suspects = new Set<string>();
   readonly #sends: string[] = [];
   #recent: RecentName[] = [];
-  #suspectAfterMs = 0;
+  #group = 0;
+  #groupSize = 0;
+  #groupLeft = 0;
+  #groupTimer: TimerHandle | null = null;
   #pumpTimer: TimerHandle | null = null;
   #heartbeatTimer: TimerHandle | null = null;
   #idleTimer: TimerHandle | null = null;
@@ -173,11 +182,12 @@ export class Link {
     return this.#recent.filter((entry) => entry.atMs >= sinceMs).map((entry) => entry.name);
   }
 
-  /** Names that may have killed the connection: the last one if it was sent alone, else all recent ones. */
+  /** Names that may have killed the connection: the last group of suspects if there was one, else all recent ones. */
   suspectNames(): readonly string[] {
-    const last = this.#recent.at(-1);
-    if (last?.isAlone !== true) return this.recentNames();
-    return this.#nowMs() - last.atMs <= SUSPECT_WINDOW_MS ? [last.name] : [];
+    const group = this.#recent.at(-1)?.group ?? 0;
+    if (group === 0) return this.recentNames();
+    const sinceMs = this.#nowMs() - SUSPECT_WINDOW_MS;
+    return this.#recent.filter((entry) => entry.group === group && entry.atMs >= sinceMs).map((entry) => entry.name);
   }
 
   /** Closing handshake, cut short if the peer does not answer it. */
@@ -250,7 +260,9 @@ export class Link {
         this.#cut(CLOSE_ABNORMAL, "send buffer stuck");
         return;
       }
-      let waitMs = this.#onlySuspectsLeft() ? this.#suspectAfterMs - this.#nowMs() : 0;
+      // Suspects wait for the group before theirs; its timer comes back.
+      if (this.#onlySuspectsLeft() && !this.#mayWriteSuspect()) return;
+      let waitMs = 0;
       for (const pacer of pacers) waitMs = Math.max(waitMs, pacer.waitMs());
       if (waitMs > 0) {
         this.#pumpTimer = clock.setTimer(() => {
@@ -277,18 +289,40 @@ export class Link {
       return;
     }
     let names = take(this.#pending, protocol.maxNamesPerFrame);
-    const isAlone = names.length === 0;
-    if (isAlone) {
-      names = take(this.#suspects, 1);
-      this.#suspectAfterMs = this.#nowMs() + SUSPECT_GAP_MS;
+    const isSuspect = names.length === 0;
+    if (isSuspect) {
+      names = take(this.#suspects, Math.min(protocol.maxNamesPerFrame, this.#groupLeft));
+      this.#groupLeft -= names.length;
     }
     if (names.length === 0) return;
     const atMs = this.#nowMs();
     const sinceMs = atMs - SUSPECT_WINDOW_MS;
     this.#recent = this.#recent.filter((entry) => entry.atMs >= sinceMs);
-    for (const name of names) this.#recent.push({ name, atMs, isAlone });
+    for (const name of names) this.#recent.push({ name, atMs, group: isSuspect ? this.#group : 0 });
     connection.send(protocol.subscribe(names));
     this.#handlers.onRequested(this, names);
+    if (isSuspect && (this.#groupLeft === 0 || this.#suspects.size === 0)) this.#watchGroup();
+  }
+
+  /** Opens the next group when the one before is through. */
+  #mayWriteSuspect(): boolean {
+    if (this.#groupTimer !== null) return false;
+    if (this.#groupLeft > 0) return true;
+    if (this.#groupSize === 0) this.#groupSize = Math.max(1, Math.ceil(this.#suspects.size / SUSPECT_GROUPS));
+    this.#group++;
+    this.#groupLeft = this.#groupSize;
+    return true;
+  }
+
+  #watchGroup(): void {
+    this.#groupLeft = 0;
+    const group = this.#group;
+    this.#groupTimer = this.#options.clock.setTimer(() => {
+      this.#groupTimer = null;
+      const names = this.#recent.filter((entry) => entry.group === group).map((entry) => entry.name);
+      this.#handlers.onCleared(this, names);
+      this.#pump();
+    }, SUSPECT_GAP_MS);
   }
 
   #hasWork(): boolean {
@@ -308,7 +342,7 @@ export class Link {
     this.#isClosed = true;
     this.#isOpen = false;
     const { clock } = this.#options;
-    for (const timer of [this.#pumpTimer, this.#heartbeatTimer, this.#idleTimer, this.#closeTimer]) {
+    for (const timer of [this.#pumpTimer, this.#heartbeatTimer, this.#idleTimer, this.#closeTimer, this.#groupTimer]) {
       if (timer !== null) clock.clearTimer(timer);
     }
     this.#handlers.onClosed(this, code, reason);

@@ -14,9 +14,10 @@ import { type BackoffPolicy, fullJitterMs } from "./backoff.js";
 import { CLOSE_ABNORMAL } from "./connector.js";
 import { Link, type LinkOptions } from "./link.js";
 import type { SocketOptions, SocketState, SocketStats } from "./socket-options.js";
-import { Subscription, type SubscriptionSpec } from "./subscriptions.js";
+import { type ProbeResult, Subscription, type SubscriptionSpec } from "./subscriptions.js";
 
-const DEFAULT_BACKOFF: BackoffPolicy = { baseMs: 500, capMs: 20_000 };
+/** The cap keeps the way back short after a longer outage; the connection budget keeps the venue's limit. */
+const DEFAULT_BACKOFF: BackoffPolicy = { baseMs: 500, capMs: 3_000 };
 const DEFAULT_CONNECT_TIMEOUT_MS = 5_000;
 const DEFAULT_MAX_FRAME_BYTES = 4 * 1024 * 1024;
 const DEFAULT_MAX_QUEUED_SENDS = 256;
@@ -32,11 +33,15 @@ const CLOSE_RESTART = 1012;
 const CLOSE_TRY_LATER = 1013;
 const RESTART_SPREAD: BackoffPolicy = { baseMs: 5_000, capMs: 30_000 };
 const TRY_LATER_MIN_MS = 5_000;
-/** Abnormal closes with the name as the only suspect before it is given up. */
+/** Kills in a row with a name among the suspects before it is sent apart: one alone is mostly chance. */
+const SUSPECT_AFTER = 2;
+/** Kills with the name sent alone before it is given up. */
 const QUARANTINE_AFTER = 2;
 /** Dead verdicts in a row for one stream: the first resubscribes it, the second replaces the connection. */
 const RECONNECT_AFTER_DEAD = 2;
-const MAX_LOGGED_NAMES = 50;
+/** So many streams dead at one look, and at least half of all: it is the connection. */
+const MASS_DEATH_MIN = 3;
+const MAX_LOGGED_NAMES = 20;
 
 export class PersistentSocket {
   readonly #options: SocketOptions;
@@ -179,6 +184,9 @@ export class PersistentSocket {
         onOpen: (link) => this.#linkOpened(link),
         onFrame: (link, data, tsRecvNs) => this.#frame(link, data, tsRecvNs),
         onRequested: (link, names) => this.#requested(link, names),
+        onCleared: (_link, names) => {
+          for (const name of names) this.#subscriptions.get(name)?.cleared();
+        },
         onClosed: (link, code, reason) => this.#linkClosed(link, code, reason),
       },
     );
@@ -216,7 +224,7 @@ export class PersistentSocket {
 
   #linkOpened(link: Link): void {
     for (const subscription of this.#subscriptions.values()) {
-      if (!subscription.isQuarantined) link.ask(subscription.spec.name, subscription.suspicion > 0);
+      if (!subscription.isQuarantined) link.ask(subscription.spec.name, subscription.suspicion >= SUSPECT_AFTER);
     }
     link.flush();
     if (link !== this.#primary) return;
@@ -340,8 +348,10 @@ export class PersistentSocket {
     for (const name of names) {
       const subscription = this.#subscriptions.get(name);
       if (subscription === undefined) continue;
-      subscription.suspicion = names.length === 1 ? subscription.suspicion + 1 : Math.max(1, subscription.suspicion);
-      if (names.length > 1 || subscription.suspicion < QUARANTINE_AFTER) continue;
+      subscription.suspicion++;
+      if (names.length > 1 || subscription.suspicion <= SUSPECT_AFTER) continue;
+      subscription.aloneKillCount++;
+      if (subscription.aloneKillCount < QUARANTINE_AFTER) continue;
       subscription.isQuarantined = true;
       this.#quarantinedCount++;
       logger.error("socket.quarantined", { socket: socketName, name });
@@ -360,45 +370,60 @@ export class PersistentSocket {
 
   #checkLiveness(): void {
     this.#livenessTimer = this.#options.clock.setTimer(() => {
-      if (this.#state === "open") {
-        const nowNs = this.#options.clock.monoNs();
-        for (const subscription of this.#subscriptions.values()) this.#judge(subscription, nowNs);
-      }
+      if (this.#state === "open") this.#judgeAll(this.#options.clock.monoNs());
       this.#checkLiveness();
     }, LIVENESS_CHECK_MS);
   }
 
-  #judge(subscription: Subscription, nowNs: number): void {
-    if (subscription.isQuarantined) return;
-    const verdict = subscription.judge(nowNs);
-    if (verdict === "dead") this.#dead(subscription);
-    if (verdict !== "probe" || subscription.spec.probe === null) return;
-    subscription.isProbing = true;
-    const linkId = this.primaryLinkId;
-    const settle = (result: "quiet" | "dead" | "unknown"): void => {
-      const isDead = subscription.probed(result, this.#options.clock.monoNs());
-      const isCurrent =
-        linkId === this.primaryLinkId && this.#subscriptions.get(subscription.spec.name) === subscription;
-      if (isDead && isCurrent) this.#dead(subscription);
-    };
-    subscription.spec.probe().then(settle, () => settle("unknown"));
+  #judgeAll(nowNs: number): void {
+    let judgedCount = 0;
+    const dead: Subscription[] = [];
+    for (const subscription of this.#subscriptions.values()) {
+      if (subscription.isQuarantined || subscription.spec.livenessMs === 0) continue;
+      judgedCount++;
+      const verdict = subscription.judge(nowNs);
+      if (verdict === "dead") dead.push(subscription);
+      else if (verdict === "probe") this.#probe(subscription);
+    }
+    if (dead.length > 0) this.#dead(dead, dead.length >= MASS_DEATH_MIN && dead.length * 2 >= judgedCount);
   }
 
-  #dead(subscription: Subscription): void {
+  #probe(subscription: Subscription): void {
+    const { probe, name } = subscription.spec;
+    if (probe === null) return;
+    subscription.isProbing = true;
+    const linkId = this.primaryLinkId;
+    const settle = (result: ProbeResult): void => {
+      const isDead = subscription.probed(result, this.#options.clock.monoNs());
+      const isCurrent = linkId === this.primaryLinkId && this.#subscriptions.get(name) === subscription;
+      if (isDead && isCurrent) this.#dead([subscription], false);
+    };
+    probe().then(settle, () => settle("unknown"));
+  }
+
+  /** Asks for dead streams anew, or replaces the connection: when one stays dead, or when most of them died together. */
+  #dead(dead: readonly Subscription[], isMassDeath: boolean): void {
     const { logger, name: socketName, handlers, clock } = this.#options;
-    const { name } = subscription.spec;
-    this.#silentCount++;
-    subscription.deadCount++;
-    subscription.unknownCount = 0;
-    logger.warn("socket.silent", { socket: socketName, name, deadCount: subscription.deadCount });
-    this.#guard(() => handlers.onSilent?.(name));
-    if (subscription.deadCount >= RECONNECT_AFTER_DEAD) {
-      subscription.deadCount = 0;
-      this.reconnect(`silent: ${name}`);
+    let isHopeless = isMassDeath;
+    for (const subscription of dead) {
+      const { name } = subscription.spec;
+      this.#silentCount++;
+      subscription.deadCount++;
+      subscription.unknownCount = 0;
+      if (subscription.deadCount >= RECONNECT_AFTER_DEAD) isHopeless = true;
+      this.#guard(() => handlers.onSilent?.(name));
+    }
+    const names = dead.slice(0, MAX_LOGGED_NAMES).map((subscription) => subscription.spec.name);
+    logger.warn("socket.silent", { socket: socketName, count: dead.length, isHopeless, names: names.join(" ") });
+    if (isHopeless) {
+      for (const subscription of dead) subscription.deadCount = 0;
+      this.reconnect("silent");
       return;
     }
-    subscription.requested(clock.monoNs());
-    this.#primary?.resubscribe(name);
+    for (const subscription of dead) {
+      subscription.requested(clock.monoNs());
+      this.#primary?.resubscribe(subscription.spec.name);
+    }
   }
 
   #guard(call: () => void): void {

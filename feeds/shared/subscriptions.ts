@@ -35,8 +35,10 @@ export class Subscription {
   deadCount = 0;
   isProbing = false;
   unknownCount = 0;
-  /** Abnormal closes right after this name was sent. */
+  /** Abnormal closes in a row soon after this name was sent. */
   suspicion = 0;
+  /** Of these, closes when it had been sent alone. */
+  aloneKillCount = 0;
   isQuarantined = false;
 
   constructor(spec: SubscriptionSpec) {
@@ -48,8 +50,14 @@ export class Subscription {
     this.aliveNs = tsRecvNs;
     this.deadCount = 0;
     this.unknownCount = 0;
-    this.suspicion = 0;
+    if (this.suspicion !== 0) this.cleared();
     if (linkId > this.seenLinkId) this.seenLinkId = linkId;
+  }
+
+  /** It has been sent and nothing was killed. */
+  cleared(): void {
+    this.suspicion = 0;
+    this.aloneKillCount = 0;
   }
 
   /** The request was sent: silence counts from here. */

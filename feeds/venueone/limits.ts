@@ -64,8 +64,7 @@ export const MESSAGES_PER_SECOND = 60;
 /** Distinct users over all user streams. 14 were measured to pass, 10 are promised. */
 export const MAX_STREAMED_USERS = 10;
 
-/** The venue closes a socket to which it has sent nothing for this long. */
-export const SERVER_IDLE_MS = 60_000;
+/** The venue closes a socket to which it has sent nothing for 60 s. */
 export const PING_EVERY_MS = 30_000;
 export const PING_TEXT = '{"method":"ping"}';
 

@@ -6,7 +6,6 @@
 import type { SimInstrument } from "./types.js";
 
 export const MONEY_DECIMALS = 12;
-export const MONEY_ONE = 10n ** 12n;
 /** Fee rates are thousandths of a basis point: 1e-7 each. */
 const MILLI_BPS_ONE = 10_000_000n;
 

@@ -4,16 +4,8 @@
  * cross (the matching engine takes before it rests); every visible change has an update id of its own.
  */
 import { BookHistory, type LevelMap } from "./book-history.js";
-import type { OrderState } from "./state.js";
+import type { OrderState, Resting } from "./state.js";
 import type { SimBookSnapshot, SimLevel, SimSide } from "./types.js";
-
-export interface Resting {
-  readonly side: SimSide;
-  readonly priceTicks: number;
-  lots: number;
-  /** Null: the house. */
-  readonly owner: OrderState | null;
-}
 
 interface Level {
   readonly priceTicks: number;

@@ -1,5 +1,4 @@
 /** The engine's own mutable records behind the read-only types of types.ts. Only engine files of this folder write them. */
-import type { Resting } from "./order-book.js";
 import type {
   SimAccount,
   SimAccountCause,
@@ -18,6 +17,15 @@ import type {
 } from "./types.js";
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** Quantity that rests in a book. */
+export interface Resting {
+  readonly side: SimSide;
+  readonly priceTicks: number;
+  lots: number;
+  /** Null: the house. */
+  readonly owner: OrderState | null;
+}
 
 export interface OrderState extends Mutable<Omit<SimOrder, "fills">> {
   fills: SimFill[];

@@ -3,8 +3,6 @@
  * (the venue's own wire precision), so that nothing here can round by accident.
  */
 
-/** One unit is 1e-8. */
-export const E8 = 100_000_000n;
 /** Largest integer part the wire takes; beyond it the venue's 64-bit fixed point would overflow. */
 const INTEGER_DIGITS_MAX = 11;
 

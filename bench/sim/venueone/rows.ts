@@ -3,7 +3,6 @@ import type { SimCandle, SimExchange, SimFill, SimInstrument, SimLevel, SimOrder
 import { replyTextScaled, wireText } from "./decimals.js";
 import { E12_PER_USD, hash64, tagOf, usdText, type Venue } from "./venue.js";
 
-export const ZERO_HASH = `0x${"0".repeat(64)}`;
 
 export interface LevelRow {
   readonly px: string;

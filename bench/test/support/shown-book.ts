@@ -1,8 +1,8 @@
 /** Compares a book as the API shows it with the venue's true book: for judges outside the service's process. */
 import type { Json } from "../../../gateway/test/client.js";
-import type { SimInstrument, SimLevel } from "../../sim/core/types.js";
+import type { SimInstrument, SimLevel, SimSide } from "../../sim/core/types.js";
 import { priceText, qtyText } from "../../sim/core/fixed.js";
-import { type LocalPair, nativeOf, type PairVenue } from "./local-pair.js";
+import { type LocalPair, nativeOf, PAIR_VENUES, type PairVenue } from "./local-pair.js";
 
 interface ShownBook {
   readonly state: string;
@@ -12,30 +12,80 @@ interface ShownBook {
   readonly venueTimestamp: number | null;
 }
 
-/** Null when equal, or not LIVE and so not to be used. */
-export function shownBookDifference(pair: LocalPair, venue: PairVenue, symbol: string, body: Json): string | null {
-  const shown = (body as unknown as { readonly data: ShownBook }).data;
-  if (shown.state !== "LIVE") return null;
-  const { exchange } = pair[venue];
-  const native = nativeOf(venue, symbol);
-  const instrument = exchange.instruments.get(native) as SimInstrument;
-  const depth = Math.max(shown.bids.length, shown.asks.length);
-  const truth =
-    venue === "venueone"
-      ? exchange.trueBookAtTime(native, shown.venueTimestamp ?? 0, depth)
-      : exchange.trueBook(native, Number(shown.venueSeq), depth);
-  const at = `${venue} ${symbol} seq ${shown.venueSeq ?? "none"} time ${shown.venueTimestamp ?? "none"}`;
-  if (truth === null) return `${at}: the venue knows no such book`;
-  const problem = sideDifference(instrument, shown.bids, truth.bids) ?? sideDifference(instrument, shown.asks, truth.asks);
-  return problem === null ? null : `${at}: ${problem}`;
+/**
+ * Remembers the best bid and ask of every moment, newest TOUCHES_KEPT per symbol and side: the API lays a newer touch
+ * over a book of slightly older depth, and says the depth's sequence.
+ */
+export class ShownBookJudge {
+  readonly #pair: LocalPair;
+  readonly #touches = new Map<string, Set<string>>();
+
+  constructor(pair: LocalPair, symbols: readonly string[]) {
+    this.#pair = pair;
+    for (const venue of PAIR_VENUES) {
+      const { exchange } = pair[venue];
+      const remember = (symbol: string): void => this.#remember(venue, symbol);
+      for (const symbol of symbols) remember(nativeOf(venue, symbol));
+      exchange.addListener({ onLevel: remember });
+    }
+  }
+
+  /** Null when true, or not LIVE and so not to be used. */
+  difference(venue: PairVenue, symbol: string, body: Json): string | null {
+    const shown = (body as unknown as { readonly data: ShownBook }).data;
+    if (shown.state !== "LIVE") return null;
+    const { exchange } = this.#pair[venue];
+    const native = nativeOf(venue, symbol);
+    const instrument = exchange.instruments.get(native) as SimInstrument;
+    const truth =
+      venue === "venueone"
+        ? exchange.trueBookAtTime(native, shown.venueTimestamp ?? 0, FAST_LEVELS)
+        : exchange.trueBook(native, Number(shown.venueSeq));
+    const at = `${venue} ${symbol} seq ${shown.venueSeq ?? "none"} time ${shown.venueTimestamp ?? "none"}`;
+    if (truth === null) return `${at}: the venue knows no such book`;
+    const problem = this.#sideProblem(venue, instrument, "BUY", shown.bids, truth.bids) ?? this.#sideProblem(venue, instrument, "SELL", shown.asks, truth.asks);
+    return problem === null ? null : `${at}: ${problem}`;
+  }
+
+  #sideProblem(venue: PairVenue, instrument: SimInstrument, side: SimSide, shown: ShownBook["bids"], truth: readonly SimLevel[]): string | null {
+    const texts = truth.map((level) => levelText(instrument, level));
+    const [best, ...rest] = shown.map(([price, size]) => `${Number(price)} x ${Number(size)}`);
+    if (best === undefined) return null;
+    // Either the depth as it was, or a touch that was true at some moment, over what the depth holds beyond it.
+    const beyond = best === texts[0] ? texts.slice(1) : truth.filter((level) => isWorse(instrument, side, level, Number(shown[0]?.[0]))).map((level) => levelText(instrument, level));
+    if (best !== texts[0] && this.#touches.get(`${venue} ${instrument.symbol} ${side}`)?.has(best) !== true) return `best ${side} ${best} was never true; the depth begins with ${texts[0] ?? "nothing"}`;
+    for (const [index, level] of rest.entries()) if (level !== beyond[index]) return `${side} level ${index + 1} is ${level}, truth ${beyond[index] ?? "nothing"}`;
+    return null;
+  }
+
+  #remember(venue: PairVenue, native: string): void {
+    const { exchange } = this.#pair[venue];
+    const instrument = exchange.instruments.get(native) as SimInstrument;
+    for (const [side, level] of [["BUY", exchange.bestBid(native)], ["SELL", exchange.bestAsk(native)]] as const) {
+      if (level === null) continue;
+      const key = `${venue} ${native} ${side}`;
+      const touches = this.#touches.get(key) ?? new Set<string>();
+      this.#touches.set(key, touches);
+      const text = levelText(instrument, level);
+      // To the end, so that the oldest goes first.
+      touches.delete(text);
+      touches.add(text);
+      if (touches.size <= TOUCHES_KEPT) continue;
+      const oldest = touches.values().next();
+      if (oldest.done === false) touches.delete(oldest.value);
+    }
+  }
 }
 
-function sideDifference(instrument: SimInstrument, shown: ShownBook["bids"], truth: readonly SimLevel[]): string | null {
-  if (shown.length !== truth.length) return `${shown.length} levels, truth ${truth.length}`;
-  for (const [index, level] of truth.entries()) {
-    const [price, size] = shown[index] ?? ["", ""];
-    const [truePrice, trueSize] = [priceText(instrument, level.priceTicks), qtyText(instrument, level.qtyLots)];
-    if (Number(price) !== Number(truePrice) || Number(size) !== Number(trueSize)) return `level ${index} is ${price} × ${size}, truth ${truePrice} × ${trueSize}`;
-  }
-  return null;
+/** venueone's main tier. */
+const FAST_LEVELS = 5;
+const TOUCHES_KEPT = 20_000;
+
+function levelText(instrument: SimInstrument, level: SimLevel): string {
+  return `${Number(priceText(instrument, level.priceTicks))} x ${Number(qtyText(instrument, level.qtyLots))}`;
+}
+
+function isWorse(instrument: SimInstrument, side: SimSide, level: SimLevel, price: number): boolean {
+  const own = Number(priceText(instrument, level.priceTicks));
+  return side === "BUY" ? own < price : own > price;
 }
