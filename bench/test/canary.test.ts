@@ -87,7 +87,7 @@ describe("canary secrets", () => {
     // The search sees what it must: orders were signed, lines were written, records were stored.
     expect(signatures.size).toBeGreaterThan(10);
     expect([...signatures].every((signature) => signature.length >= SIGNATURE_CHARS_MIN - 4)).toBe(true);
-    expect(system.logLines.length).toBeGreaterThan(10);
+    expect(system.logLines.length).toBeGreaterThan(3);
     expect(whole.get("stored at the end")?.length).toBeGreaterThan(1000);
     for (const [name, text] of whole) expect(leaks(text), name).toEqual([]);
     expect(leaks(`…${CANARY_SECRET}…`)).not.toEqual([]);

@@ -87,7 +87,7 @@ async function killAndRetry(seed: number): Promise<string> {
         routingOptions: { deadlineMs: 10_000 },
       }),
     );
-    const killAfterOrders = Math.floor(random.next() * CLOSES * 0.9);
+    const killAfterOrders = Math.floor(CLOSES * (0.05 + 0.4 * random.next()));
     let orderCount = 0;
     const killWhenDue = (): void => {
       if (orderCount++ === killAfterOrders) gateway.child.kill("SIGKILL");
@@ -98,6 +98,7 @@ async function killAndRetry(seed: number): Promise<string> {
     const first = Array.from({ length: Math.ceil(CLOSES / 16) }, () => new TestClient(gateway.url, judge));
     await Promise.all(trials.map((trial, index) => sendClose(pair, first[index % first.length] as TestClient, trial)));
     for (const stop of stopListening) stop();
+    if (orderCount <= killAfterOrders) throw new Error(`only ${orderCount} orders came, ${killAfterOrders + 1} were to: ${[...new Set(trials.map(({ answers }) => outcomeOf(answers[0] as CloseTrial["answers"][0])))].join(", ")}`);
     await gateway.gone;
     await Promise.all(first.map((client) => client.stop()));
     const executedAtKill = executedCount(pair);

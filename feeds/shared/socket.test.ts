@@ -199,6 +199,22 @@ describe("backoff", () => {
     }
   });
 
+  it("does not spend the minute's connects at once: ten seconds after a long outage began there are some left", () => {
+    const { socket, network, clock } = setup({ connectsPerMinute: 30, backoff: { baseMs: 1, capMs: 2 } });
+    socket.start();
+    let longestWaitMs = 0;
+    let waitMs = 0;
+    for (let ms = 0; ms < 120_000; ms += 50) {
+      if (!network.last.isEnded) network.last.end(1006);
+      const before = network.connections.length;
+      clock.advance(50);
+      waitMs = network.connections.length > before ? 0 : waitMs + 50;
+      longestWaitMs = Math.max(longestWaitMs, waitMs);
+    }
+    expect(network.connections.length).toBeGreaterThan(45);
+    expect(longestWaitMs).toBeLessThanOrEqual(12_000);
+  });
+
   it("never opens more connections in a minute than the budget, and never more at once", () => {
     const { socket, network, clock, budget } = setup({ connectsPerMinute: 5, backoff: { baseMs: 1, capMs: 2 } });
     socket.start();
@@ -273,6 +289,20 @@ describe("liveness per subscription", () => {
     expect(events).toEqual(["open 1", "silent dead"]);
     expect(network.last.sent.slice(-2)).toEqual(["unsub dead", "sub dead"]);
     expect(network.connections).toHaveLength(1);
+  });
+
+  it("replaces the connection at once when most streams fall silent together", () => {
+    const { socket, network, clock, events, add } = setup();
+    for (const name of ["a", "b", "c", "d"]) add(name, 2_000);
+    const alive = add("e", 2_000);
+    socket.start();
+    network.last.open();
+    for (let count = 0; count < 5; count++) {
+      clock.advance(500);
+      alive.alive(clock.monoNs(), 1);
+    }
+    expect(network.connections[0]?.isTerminated).toBe(true);
+    expect(events.filter((event) => event.startsWith("silent"))).toHaveLength(4);
   });
 
   it("replaces the connection when a stream stays dead after having been asked for anew", () => {
@@ -459,7 +489,7 @@ describe("planned rotation", () => {
 });
 
 describe("killed sockets", () => {
-  it("logs what was asked during the last second, and asks the suspects one at a time afterwards", () => {
+  it("logs what was asked during the last second", () => {
     const { socket, network, clock, logged, add } = setup();
     add("a");
     socket.start();
@@ -471,11 +501,31 @@ describe("killed sockets", () => {
     network.last.end(1006);
     const closed = logged.find((entry) => entry.event === "socket.closed");
     expect(closed?.fields?.askedLastSecond).toBe("b bad");
-    clock.advance(500);
+  });
+
+  it("takes one kill for chance, and sends the suspects of two in groups, all back within two seconds", () => {
+    const { socket, network, clock, add } = setup({ maxSubscriptions: 100 });
+    for (let index = 0; index < 40; index++) add(`s${index}`);
+    socket.start();
+    for (let kills = 0; kills < 2; kills++) {
+      network.last.open();
+      expect(network.last.sent).toHaveLength(20);
+      clock.advance(50);
+      network.last.end(1006);
+      while (network.last.isEnded) clock.advance(100);
+    }
+    add("fresh");
     network.last.open();
-    expect(network.last.sent).toEqual(["sub a", "sub b"]);
-    clock.advance(1_000);
-    expect(network.last.sent).toEqual(["sub a", "sub b", "sub bad"]);
+    const sizes: number[] = [];
+    for (let step = 0; step < 5; step++) {
+      sizes.push(network.last.sent.length);
+      clock.advance(510);
+    }
+    expect(sizes).toEqual([6, 11, 16, 21, 21]);
+    network.last.end(1006);
+    while (network.last.isEnded) clock.advance(100);
+    network.last.open();
+    expect(network.last.sent).toHaveLength(21);
   });
 
   it("gives up the one name that kills every socket it is sent on, and keeps the others", () => {

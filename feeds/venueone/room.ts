@@ -74,7 +74,7 @@ export const DEFAULT_LIMITS: VenueoneLimits = {
 };
 
 export interface VenueoneRoomOptions {
-  /** Base of `/info` and `/exchange`, e.g. `https://api.hyperliquid.xyz`. */
+  /** Base of `/info` and `/exchange`, no trailing slash. */
   readonly restUrl: string;
   readonly wsUrl: string;
   readonly isMainnet: boolean;
