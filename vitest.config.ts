@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ["{engine,feeds,gateway,bench,schemas,client}/**/*.test.ts"],
     exclude: ["node_modules", "dist"],
+    setupFiles: ["bench/lib/fast-check-setup.ts"],
     // Forks, not threads: native addons (lmdb, uWebSockets.js) are loaded by the code under test.
     pool: "forks",
     maxWorkers: 2,

@@ -20,6 +20,11 @@ export interface AccountSession {
   readonly venue: RoutableVenue;
   /** Public account label (address; for API keys a salted hash). Safe for logs and for keyed hashing. */
   readonly accountId: string;
+  /**
+   * What else in the credentials decides whose orders these are, where one `accountId` can act for several (a key
+   * that names a vault). Public text, absent where there is nothing.
+   */
+  readonly accountScope?: string;
   /** Drops key material. Idempotent. Using the session afterwards gives an AUTH failure. */
   close(): void;
 }
@@ -29,13 +34,7 @@ export type OpenSession =
   /** `problem` names the field and what is wrong with it, never its value. */
   | { readonly ok: false; readonly problem: string };
 
-export type ReadFailure =
-  | "TIMEOUT"
-  | "RATE_LIMITED"
-  | "AUTH"
-  | "BREAKER_OPEN"
-  | "VENUE_ERROR"
-  | "BAD_RESPONSE";
+export type ReadFailure = "TIMEOUT" | "RATE_LIMITED" | "AUTH" | "BREAKER_OPEN" | "VENUE_ERROR" | "BAD_RESPONSE";
 
 export type Read<T> =
   | { readonly ok: true; readonly value: T; readonly asOfMs: number; readonly source: "stream" | "venue" }
@@ -51,10 +50,28 @@ export interface CallOptions {
 
 export interface AccountReader {
   /** Zero-size rows filtered out. `instrument` null reads all. Live: never served from a cache. */
-  readPositions(session: AccountSession, instrument: Instrument | null, options: CallOptions): Promise<Read<readonly VenuePosition[]>>;
+  readPositions(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenuePosition[]>>;
+  /**
+   * The same where it needs no wait: positions streamed and reconciled that may stand for a live read. Null: ask
+   * `readPositions`. Absent on rooms that stream nothing.
+   */
+  heldPositions?(session: AccountSession, instrument: Instrument): Read<readonly VenuePosition[]> | null;
   /** Value null: the venue says that it knows no such order (which soon after a send can be indexing lag). */
-  readOrder(session: AccountSession, instrument: Instrument, ref: OrderRef, options: CallOptions): Promise<Read<VenueOrder | null>>;
-  readOpenOrders(session: AccountSession, instrument: Instrument | null, options: CallOptions): Promise<Read<readonly VenueOrder[]>>;
+  readOrder(
+    session: AccountSession,
+    instrument: Instrument,
+    ref: OrderRef,
+    options: CallOptions,
+  ): Promise<Read<VenueOrder | null>>;
+  readOpenOrders(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenueOrder[]>>;
   readBalances(session: AccountSession, options: CallOptions): Promise<Read<readonly VenueBalance[]>>;
   readFeeRates(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<FeeRates>>;
 }
@@ -64,6 +81,11 @@ export type OrderRef = { readonly clientIdHex: string } | { readonly venueOrderI
 export interface OrderSender {
   place(session: AccountSession, command: OrderCommand, options: CallOptions): Promise<PlaceOutcome>;
   cancel(session: AccountSession, instrument: Instrument, ref: OrderRef, options: CallOptions): Promise<CancelOutcome>;
+  /**
+   * Known before the send: this many ms after `place` is called with this timeout, the venue takes the order no more,
+   * whatever becomes of this process. Grows no faster than the timeout.
+   */
+  placeBoundMs(session: AccountSession, timeoutMs: number): number;
   /** The client id as this venue will see it. */
   venueClientOrderId(clientIdHex: string): string;
 }
@@ -78,13 +100,23 @@ export interface AccountStream {
 
 export type AccountEvent =
   | { readonly kind: "order"; readonly order: VenueOrder }
-  | { readonly kind: "fill"; readonly order: VenueOrder; readonly qtyLots: number; readonly price: string; readonly fee: { readonly amount: string; readonly asset: string } | null; readonly tradeId: string }
+  | {
+      readonly kind: "fill";
+      readonly order: VenueOrder;
+      readonly qtyLots: number;
+      readonly price: string;
+      readonly fee: { readonly amount: string; readonly asset: string } | null;
+      readonly tradeId: string;
+    }
   | { readonly kind: "positions" }
   | { readonly kind: "state"; readonly state: FeedState };
 
 export interface AccountStreams {
   /** Shares one upstream stream per account; reference-counted. Bounded: `ok: false` when the venue's user limit is reached. */
-  openAccountStream(session: AccountSession, onEvent: (event: AccountEvent) => void): { readonly ok: true; readonly stream: AccountStream } | { readonly ok: false; readonly problem: string };
+  openAccountStream(
+    session: AccountSession,
+    onEvent: (event: AccountEvent) => void,
+  ): { readonly ok: true; readonly stream: AccountStream } | { readonly ok: false; readonly problem: string };
 }
 
 export interface RoomStatus {
@@ -103,6 +135,13 @@ export interface RoomStatus {
   readonly laneTokens: Readonly<Record<Lane, number>>;
 }
 
+/** The two facts of `RoomStatus` that every decision asks for, without the walk over all markets. */
+export interface RoutingHealth {
+  readonly breaker: RoomStatus["breaker"];
+  /** Tokens of the exit lane. */
+  readonly exitTokens: number;
+}
+
 export interface VenueRoom {
   readonly venue: RoutableVenue;
   readonly reader: AccountReader;
@@ -118,6 +157,8 @@ export interface VenueRoom {
   readonly ackLatency: LatencyWindow;
   openSession(rawCredentials: unknown): OpenSession;
   status(): RoomStatus;
+  /** Read through, never a copy; where it is absent `status()` is asked. */
+  readonly routingHealth?: RoutingHealth;
 }
 
 /**

@@ -8,6 +8,7 @@ export function createCloseDesk(service: CloseService, store: StateStore): Close
     close: (request, context) => service.close(request, context),
     quote: (request) => service.quote(request),
     execution: (routeId) => service.execution(routeId),
+    askExecution: (routeId, credentials) => service.askExecution(routeId, credentials),
     unknownOrders(limit) {
       const { unknownCount, unknown } = service.status();
       const orders = unknown.slice(0, limit).map((one) => ({

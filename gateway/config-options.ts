@@ -132,13 +132,17 @@ export const OPTIONS = {
     default: "single",
     doc: "`single`: one host path for all streams. `split`: book data and the rest under paths of their own (sister dialect).",
   }),
-  VENUETWO_API_KEY: option({ kind: "secret", default: "", doc: "Key for the venuetwo ticker (interface spec 5.5)." }),
+  VENUETWO_API_KEY: option({
+    kind: "secret",
+    default: "",
+    doc: "Key for the venuetwo ticker (interface spec 5.5). Never sent: see Tickers and time.",
+  }),
   VENUETWO_API_SECRET: option({ kind: "secret", default: "", doc: "Secret for the venuetwo ticker." }),
   VENUETWO_TICKER_AUTH: option({
     kind: "word",
     words: ["optional", "required"],
     default: "optional",
-    doc: "`required`: without the two above the venuetwo ticker answers 401. The ticker is public at the venue, so `optional` needs nothing.",
+    doc: "`required`: without the two above the venuetwo ticker answers 401, and its place in the aggregate holds that error. The ticker is public at the venue, so `optional` needs nothing.",
   }),
 
   MAX_SLIPPAGE_BPS: option({

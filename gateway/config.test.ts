@@ -132,7 +132,7 @@ describe("docs/configuration.md", () => {
     const path = join(dirname(fileURLToPath(import.meta.url)), "..", "docs", "configuration.md");
     const rows = readFileSync(path, "utf8")
       .split("\n")
-      .filter((line) => /^\| `[A-Z_]+` \|/.test(line));
+      .filter((line) => /^\| `[A-Z0-9_]+` \|/.test(line));
     expect(rows).toEqual(Object.entries<Option>(OPTIONS).map(([name, option]) => configRow(name, option)));
   });
 });

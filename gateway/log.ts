@@ -45,6 +45,7 @@ export const ALLOWED_FIELDS: ReadonlySet<string> = new Set([
   "cause",
   "wasLive",
   "isPrimary",
+  "isHopeless",
   "code",
   "closeCode",
   "venueCode",

@@ -3,7 +3,7 @@
  * series. Hot paths only count integers; those are read when somebody scrapes.
  */
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import { BOOK_LIVE } from "../engine/market/book.js";
 import type { RoomStatus, VenueRoom } from "../engine/ports.js";
 import type { RouteCounts } from "./http/reply-state.js";
@@ -29,18 +29,16 @@ export interface MetricSources {
 export class Metrics {
   readonly #registry = new Registry();
   readonly #loopDelay: IntervalHistogram;
-  readonly #closeSeconds: Histogram;
+  readonly #closeSeconds = new CountingHistogram(
+    "unwind_close_seconds",
+    "From a complete close request to its result.",
+    CLOSE_SECONDS,
+  );
 
   constructor() {
     this.#loopDelay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
     this.#loopDelay.enable();
     collectDefaultMetrics({ register: this.#registry, prefix: "unwind_" });
-    this.#closeSeconds = new Histogram({
-      name: "unwind_close_seconds",
-      help: "From a complete close request to its result.",
-      buckets: CLOSE_SECONDS,
-      registers: [this.#registry],
-    });
   }
 
   get contentType(): string {
@@ -157,13 +155,49 @@ export class Metrics {
     });
   }
 
-  text(): Promise<string> {
-    return this.#registry.metrics();
+  async text(): Promise<string> {
+    return `${await this.#registry.metrics()}${this.#closeSeconds.text()}`;
   }
 
   stop(): void {
     this.#loopDelay.disable();
     this.#registry.clear();
+  }
+}
+
+/** A histogram without labels whose observation is a few additions; prom-client's costs as much as a route decision. */
+class CountingHistogram {
+  readonly #name: string;
+  readonly #help: string;
+  readonly #bounds: readonly number[];
+  /** By the first bound that holds the value; the last is above all. */
+  readonly #counts: Float64Array;
+  #sum = 0;
+
+  constructor(name: string, help: string, bounds: readonly number[]) {
+    this.#name = name;
+    this.#help = help;
+    this.#bounds = bounds;
+    this.#counts = new Float64Array(bounds.length + 1);
+  }
+
+  observe(value: number): void {
+    let index = 0;
+    while (index < this.#bounds.length && value > (this.#bounds[index] as number)) index++;
+    this.#counts[index] = (this.#counts[index] as number) + 1;
+    this.#sum += value;
+  }
+
+  /** Prometheus text format; buckets are cumulative. */
+  text(): string {
+    const name = this.#name;
+    let text = `\n# HELP ${name} ${this.#help}\n# TYPE ${name} histogram\n`;
+    let count = 0;
+    for (const [index, inBucket] of this.#counts.entries()) {
+      count += inBucket;
+      text += `${name}_bucket{le="${this.#bounds[index] ?? "+Inf"}"} ${count}\n`;
+    }
+    return `${text}${name}_sum ${this.#sum}\n${name}_count ${count}\n`;
   }
 }
 

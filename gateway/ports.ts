@@ -1,7 +1,14 @@
 /** What the routes need from the close path; wiring.ts binds it to the close service, tests to a fake. */
 import type { ErrorCode } from "../engine/domain/errors.js";
 import type { QuoteRequest } from "../engine/orders/close-routing.js";
-import type { CloseContext, CloseData, CloseRequest, CloseResult, Quote } from "../engine/orders/close-types.js";
+import type {
+  CloseContext,
+  CloseData,
+  CloseRequest,
+  CloseResult,
+  ExecutionAnswer,
+  Quote,
+} from "../engine/orders/close-types.js";
 import type { RoutingReport } from "../engine/routing/report.js";
 import type { UnknownOrderRow } from "../schemas/service.js";
 
@@ -16,6 +23,8 @@ export interface CloseDesk {
   close(request: CloseRequest, context: CloseContext): Promise<CloseResult>;
   /** Null: no such execution (any more). Rejects with STORE_UNAVAILABLE. */
   execution(routeId: string): Promise<CloseData | null>;
+  /** As `execution`, after an order of unknown outcome was looked up with these credentials. */
+  askExecution(routeId: string, credentials: CloseRequest["credentials"]): Promise<ExecutionAnswer>;
   /** Orders of unknown outcome, oldest first, at most `limit` of them. */
   unknownOrders(limit: number): { readonly count: number; readonly orders: readonly UnknownOrderRow[] };
   /** Durable state reachable and writable. */

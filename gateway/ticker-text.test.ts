@@ -90,9 +90,9 @@ describe("AggregateText", () => {
     });
     const text = new AggregateText(
       [
-        { venue: "venueone", ticker: new TickerText(one, clock, () => "{}"), failure },
-        { venue: "venuetwo", ticker: new TickerText(two, clock, () => "{}"), failure },
-        { venue: "venuethree", ticker: null, failure },
+        { venue: "venueone", ticker: new TickerText(one, clock, () => "{}"), failure, withheld: false },
+        { venue: "venuetwo", ticker: new TickerText(two, clock, () => "{}"), failure, withheld: false },
+        { venue: "venuethree", ticker: null, failure, withheld: false },
       ],
       clock,
       compileSerialiser(bestTouchSchema),

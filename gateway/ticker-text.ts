@@ -94,8 +94,10 @@ export class TickerText {
 export interface AggregatePart {
   readonly venue: "venueone" | "venuetwo" | "venuethree";
   readonly ticker: TickerText | null;
-  /** Sent while there is no ticker, or it is not known yet. */
+  /** Sent while there is no ticker, it is not known yet, or it is withheld. */
   readonly failure: string;
+  /** The venue's ticker is refused for want of keys. Its book is public and still counts for the best touch. */
+  readonly withheld: boolean;
 }
 
 export class AggregateText {
@@ -127,7 +129,7 @@ export class AggregateText {
     if (nowMs === this.#atMs && stampNs === this.#stampNs && states === this.#states) return this.#reply;
     let data = "";
     for (const part of this.#parts) {
-      const text = part.ticker?.known === true ? part.ticker.payload(nowMs) : part.failure;
+      const text = part.ticker?.known === true && !part.withheld ? part.ticker.payload(nowMs) : part.failure;
       data += `"${part.venue}":${text},`;
     }
     const best = this.#serialiseBest(bestTouch(this.#parts, this.#clock.monoNs()));

@@ -152,7 +152,11 @@ function createRooms(
   if (config.venueone.enabled) {
     const { restWeightPerMinute, httpConnections } = config.venueone;
     rooms.push(
-      createVenueoneRoom({ ...common, ...connection(config.venueone), limits: { restWeightPerMinute, httpConnections } }),
+      createVenueoneRoom({
+        ...common,
+        ...connection(config.venueone),
+        limits: { restWeightPerMinute, httpConnections },
+      }),
     );
   }
   if (config.venuetwo.enabled) {

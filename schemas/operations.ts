@@ -6,7 +6,7 @@ import { type TSchema, Type } from "@sinclair/typebox";
 import { bookQuerySchema, consolidatedBookReplySchema, venueBookReplySchema } from "./book.js";
 import { closeReplySchema, closeRequestSchema } from "./close.js";
 import { ROUTABLE_VENUE_WORDS, symbolText, words } from "./common.js";
-import { executionReplySchema } from "./executions.js";
+import { executionQuerySchema, executionReplySchema, venueCredentialsText } from "./executions.js";
 import { instrumentsQuerySchema, instrumentsReplySchema } from "./instruments.js";
 import { routingQuerySchema, routingReplySchema } from "./routing.js";
 import {
@@ -160,13 +160,20 @@ export const OPERATIONS = {
     id: "execution",
     method: "GET",
     path: "/api/trade/executions/{routeId}",
-    summary: "What became of one close",
+    summary: "What became of one close; with its credentials an order of unknown outcome is looked up at the venue",
     tag: "trade",
     buckets: ["read"],
     weight: 1,
     pathParameters: { routeId: Type.String({ pattern: "^[A-Za-z0-9_-]{1,64}$", "x-kind": "routeId" }) },
-    query: null,
-    headers: [],
+    query: executionQuerySchema,
+    headers: [
+      {
+        name: "X-Venue-Credentials",
+        description:
+          "base64url of the JSON credentials object. An order still unknown is looked up with the block of its venue; nothing of it is stored.",
+        schema: venueCredentialsText,
+      },
+    ],
     body: null,
     reply: executionReplySchema,
     errors: { 404: "No such execution (EXECUTION_NOT_FOUND)." },
@@ -187,7 +194,13 @@ export const OPERATIONS = {
     errors: UNKNOWN_SYMBOL,
   },
   venueoneTicker: venueTicker("venueone", venueoneTickerReplySchema),
-  venuetwoTicker: venueTicker("venuetwo", venuetwoTickerReplySchema),
+  venuetwoTicker: {
+    ...venueTicker("venuetwo", venuetwoTickerReplySchema),
+    errors: {
+      401: "The service is configured to require keys for this ticker and has none (MISSING_CREDENTIALS).",
+      ...UNKNOWN_SYMBOL,
+    },
+  },
   venuethreeTicker: venueTicker("venuethree", venuethreeTickerReplySchema),
   venueBook: {
     id: "venueBook",

@@ -16,11 +16,32 @@ const SHARED: Readonly<Record<string, TSchema>> = {
   TickerFailure: tickerFailureSchema,
 };
 
-export function compileSerialiser<S extends TSchema>(schema: S): Serialiser<Static<S>> {
+/**
+ * `ownDecimals`: dotted paths of properties below which every decimal is text that this service itself prints. Those, and
+ * the words of closed sets, are written without looking for characters to escape, which is half the cost of a reply.
+ */
+export function compileSerialiser<S extends TSchema>(
+  schema: S,
+  ownDecimals: readonly string[] = [],
+): Serialiser<Static<S>> {
   // Plain copies: TypeBox marks schemas with symbols, and an $id must not be registered twice.
-  const plain = JSON.parse(JSON.stringify({ ...schema, $id: undefined })) as Schema;
+  const plain: Schema & Node = JSON.parse(JSON.stringify({ ...schema, $id: undefined }));
+  markSafe(plain, "", ownDecimals, false);
   return fastJsonStringify(plain, {
     ajv: { allowUnionTypes: true, keywords: ["x-kind"] },
     schema: JSON.parse(JSON.stringify(SHARED)) as Record<string, Schema>,
   });
+}
+
+type Node = { [key: string]: unknown };
+
+/** What fast-json-stringify calls `unsafe` is a string that it does not escape. */
+function markSafe(node: Node, path: string, ownDecimals: readonly string[], isOwn: boolean): void {
+  const own = isOwn || ownDecimals.includes(path);
+  const isText = node["type"] === "string" || (Array.isArray(node["type"]) && node["type"].includes("string"));
+  if (isText && (node["enum"] !== undefined || (own && node["x-kind"] === "decimal"))) node["format"] = "unsafe";
+  for (const [name, child] of Object.entries((node["properties"] ?? {}) as Record<string, Node>))
+    markSafe(child, path === "" ? name : `${path}.${name}`, ownDecimals, own);
+  for (const inner of [node["items"], node["additionalProperties"]])
+    if (typeof inner === "object" && inner !== null) markSafe(inner as Node, path, ownDecimals, own);
 }

@@ -72,7 +72,7 @@ export const venuethreeTickerSchema = reply(
 export const tickerFailureSchema = reply(
   {
     error: Type.String(),
-    code: words(["UNKNOWN_SYMBOL", "NOT_CONFIGURED", "VENUE_UNAVAILABLE"]),
+    code: words(["UNKNOWN_SYMBOL", "NOT_CONFIGURED", "VENUE_UNAVAILABLE", "MISSING_CREDENTIALS"]),
     availableSymbols: Type.Array(Type.String(), { maxItems: 20 }),
   },
   { $id: "TickerFailure" },

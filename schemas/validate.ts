@@ -50,8 +50,10 @@ export function unknownFields(schema: TSchema, input: unknown): string[] {
 function collectUnknown(schema: ObjectSchema, input: unknown, prefix: string, found: string[]): void {
   const properties = schema.properties;
   if (properties === undefined || input === null || typeof input !== "object" || Array.isArray(input)) return;
-  for (const key of Object.keys(input)) {
+  // for…in makes no list of the keys; parsed JSON has nothing but own properties that are enumerable.
+  for (const key in input) {
     if (found.length >= MAX_UNKNOWN_FIELDS) return;
+    if (!Object.hasOwn(input, key)) continue;
     if (!Object.hasOwn(properties, key)) {
       found.push(prefix + key);
       continue;

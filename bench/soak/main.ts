@@ -14,7 +14,13 @@ import { createSeededRandom, type Random } from "../../engine/domain/random.js";
 import { ContractJudge, TestClient } from "../../gateway/test/client.js";
 import type { FaultKind, FaultSpec } from "../sim/core/types.js";
 import { closeTrial, type CloseTrial, closeUntilFinal, judgeCloses } from "../test/support/close-judge.js";
-import { type LocalPair, PAIR_VENUES, type PairVenue, startLocalPair, type Trader } from "../test/support/local-pair.js";
+import {
+  type LocalPair,
+  PAIR_VENUES,
+  type PairVenue,
+  startLocalPair,
+  type Trader,
+} from "../test/support/local-pair.js";
 import { ShownBookJudge } from "../test/support/shown-book.js";
 import { environmentFor, pause } from "../test/support/system.js";
 
@@ -31,7 +37,21 @@ const WARM_SHARE = 0.2;
 const RSS_GROWTH_MAX_BYTES = 96 << 20;
 const MIB = 2 ** 20;
 
-const KINDS: readonly FaultKind[] = ["latency", "loss", "duplicate", "reorder", "gap", "silent", "disconnect", "rate429", "errorBefore", "errorAfter", "replyLost", "clockSkew", "refuseHandshake"];
+const KINDS: readonly FaultKind[] = [
+  "latency",
+  "loss",
+  "duplicate",
+  "reorder",
+  "gap",
+  "silent",
+  "disconnect",
+  "rate429",
+  "errorBefore",
+  "errorAfter",
+  "replyLost",
+  "clockSkew",
+  "refuseHandshake",
+];
 
 interface Counts {
   closes: number;
@@ -71,7 +91,8 @@ for (let minute = 1; isRunning(); minute++) {
 }
 isOver = true;
 for (const venue of PAIR_VENUES) pair[venue].faults.clear();
-for (const result of await Promise.allSettled(tasks)) if (result.status === "rejected") violations.push(`a task ended: ${problemOf(result.reason)}`);
+for (const result of await Promise.allSettled(tasks))
+  if (result.status === "rejected") violations.push(`a task ended: ${problemOf(result.reason)}`);
 child.kill("SIGTERM");
 await exit;
 await client.stop();
@@ -87,7 +108,10 @@ async function closeAll(workerIndex: number): Promise<void> {
   for (let round = 0; isRunning(); round++) {
     const trader = pair.addTrader(`soak-${seed}-${workerIndex}-${round}`, { positions: { BTC: "4", ETH: "-60" } });
     const initial = new Map<PairVenue, Readonly<Record<string, number>>>(
-      PAIR_VENUES.map((venue) => [venue, { BTC: pair.positionLots(venue, trader, "BTC"), ETH: pair.positionLots(venue, trader, "ETH") }]),
+      PAIR_VENUES.map((venue) => [
+        venue,
+        { BTC: pair.positionLots(venue, trader, "BTC"), ETH: pair.positionLots(venue, trader, "ETH") },
+      ]),
     );
     const trials: CloseTrial[] = [];
     while (isRunning() && trials.length < CLOSES_PER_TRADER) {
@@ -167,11 +191,16 @@ function faultOf(kind: FaultKind): FaultSpec {
 async function report(minute: number): Promise<void> {
   if (child.exitCode !== null) return;
   const rss = rssOf(child);
-  const metrics = await client.get("/metrics").then(({ text }) => text, () => "");
-  const delayMs = Number(/^unwind_nodejs_eventloop_lag_p99_seconds(?:\{[^}]*\})? (\S+)/m.exec(metrics)?.[1] ?? Number.NaN) * 1_000;
+  const metrics = await client.get("/metrics").then(
+    ({ text }) => text,
+    () => "",
+  );
+  const delayMs =
+    Number(/^unwind_nodejs_eventloop_lag_p99_seconds(?:\{[^}]*\})? (\S+)/m.exec(metrics)?.[1] ?? Number.NaN) * 1_000;
   if (rssWarm === 0 && performance.now() - startedMs >= WARM_SHARE * minutes * 60_000) rssWarm = rss;
   const growth = rssWarm === 0 ? 0 : rss - rssWarm;
-  if (growth > RSS_GROWTH_MAX_BYTES) violations.push(`memory grew by ${(growth / MIB).toFixed(0)} MiB since it was warm`);
+  if (growth > RSS_GROWTH_MAX_BYTES)
+    violations.push(`memory grew by ${(growth / MIB).toFixed(0)} MiB since it was warm`);
   const status = (await client.get("/api/status")).status;
   process.stdout.write(
     `minute ${minute}: RSS ${(rss / MIB).toFixed(0)} MiB (${growth >= 0 ? "+" : ""}${(growth / MIB).toFixed(1)}), event loop p99 ${delayMs.toFixed(1)} ms, status ${status}, ${JSON.stringify(counts)}, ${violations.length} violations\n`,
@@ -183,10 +212,16 @@ function rssOf(process: ChildProcess): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;
 }
 
-function startService(local: LocalPair, directory: string): Promise<{ readonly url: string; readonly child: ChildProcess }> {
+function startService(
+  local: LocalPair,
+  directory: string,
+): Promise<{ readonly url: string; readonly child: ChildProcess }> {
   const main = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "gateway", "main.js");
   const environment = environmentFor(local, directory, { LOG_LEVEL: "error" });
-  const service = spawn(process.execPath, [main], { env: { PATH: process.env["PATH"] ?? "", ...environment }, stdio: ["ignore", "pipe", "inherit"] });
+  const service = spawn(process.execPath, [main], {
+    env: { PATH: process.env["PATH"] ?? "", ...environment },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   process.on("exit", () => service.kill("SIGKILL"));
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`the service said nothing for ${START_MS} ms`)), START_MS);

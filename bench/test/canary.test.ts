@@ -8,7 +8,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { closeTrial, closeUntilFinal, sendClose } from "./support/close-judge.js";
-import { agentCredentialsOf, credentialsOf, type LocalPair, PAIR_VENUES, startLocalPair, type Trader } from "./support/local-pair.js";
+import {
+  agentCredentialsOf,
+  credentialsOf,
+  type LocalPair,
+  PAIR_VENUES,
+  startLocalPair,
+  type Trader,
+} from "./support/local-pair.js";
 import { startSystem, type System } from "./support/system.js";
 
 const CANARY_KEY = "CANARYkeyCANARYkeyCANARYkeyCANARYkeyCANARYkeyCANARYkeyCANARYkey1";
@@ -29,13 +36,18 @@ const signatures = new Set<string>();
 function onRequest(message: unknown): void {
   const { request } = message as { readonly request: { readonly path: string; readonly body?: unknown } };
   const text = `${request.path} ${typeof request.body === "string" ? request.body : ""}`;
-  for (const match of text.matchAll(/(?:signature=(?:0x)?|"[rs]":"0x)([0-9a-fA-F]{40,})/g)) signatures.add((match[1] ?? "").toLowerCase());
+  for (const match of text.matchAll(/(?:signature=(?:0x)?|"[rs]":"0x)([0-9a-fA-F]{40,})/g))
+    signatures.add((match[1] ?? "").toLowerCase());
 }
 
 beforeAll(async () => {
   subscribe("undici:request:create", onRequest);
   pair = await startLocalPair({ seed: 5 });
-  trader = pair.addTrader("canary", { positions: { BTC: "3", ETH: "-30" }, apiKey: CANARY_KEY, apiSecret: CANARY_SECRET });
+  trader = pair.addTrader("canary", {
+    positions: { BTC: "3", ETH: "-30" },
+    apiKey: CANARY_KEY,
+    apiSecret: CANARY_SECRET,
+  });
   system = await startSystem(pair, { environment: { LOG_LEVEL: "debug" } });
 });
 afterAll(async () => {
@@ -45,7 +57,14 @@ afterAll(async () => {
 });
 
 async function close(key: string, fields: Readonly<Record<string, unknown>>): Promise<string> {
-  const body = { symbol: "BTC", direction: "LONG", size: "0.01", credentials: credentialsOf(trader), routingOptions: { deadlineMs: 500 }, ...fields };
+  const body = {
+    symbol: "BTC",
+    direction: "LONG",
+    size: "0.01",
+    credentials: credentialsOf(trader),
+    routingOptions: { deadlineMs: 500 },
+    ...fields,
+  };
   const reply = await system.client.close(body, { "idempotency-key": key });
   replies.push(`${reply.text}\n${JSON.stringify(reply.headers)}`);
   return reply.text;
@@ -55,19 +74,37 @@ describe("canary secrets", () => {
   it("come out nowhere, whatever becomes of the closes that carry them", async () => {
     const secrets = credentialsOf(trader);
     // Accepted on both venues, by agent key, by API key and by the second venue's agent.
-    for (const preferredExchange of PAIR_VENUES) expect(await close(`ok-${preferredExchange}`, { preferredExchange })).toContain('"COMPLETED"');
+    for (const preferredExchange of PAIR_VENUES)
+      expect(await close(`ok-${preferredExchange}`, { preferredExchange })).toContain('"COMPLETED"');
     expect(await close("ok-agent", { credentials: agentCredentialsOf(trader) })).toContain('"COMPLETED"');
     expect(await close("dry", { dryRun: true })).toContain('"SIMULATED"');
     // Refused: too large, unknown to the venue, wrongly signed, malformed.
     await close("too-large", { size: "1000" });
     await close("stranger", { credentials: { venueone: { privateKey: STRANGER_KEY } } });
     await close("wrong-signature", { credentials: { venuetwo: { ...secrets["venuetwo"], apiSecret: WRONG_SECRET } } });
-    await close("wrong-signature-preferred", { preferredExchange: "venuetwo", credentials: { venuetwo: { ...secrets["venuetwo"], apiSecret: WRONG_SECRET } } });
+    await close("wrong-signature-preferred", {
+      preferredExchange: "venuetwo",
+      credentials: { venuetwo: { ...secrets["venuetwo"], apiSecret: WRONG_SECRET } },
+    });
     await close("malformed", { size: CANARY_SECRET, clientOrderId: `a ${STRANGER_KEY}`, [CANARY_KEY]: CANARY_SECRET });
-    await close("not-a-key", { credentials: { venueone: { privateKey: `${STRANGER_KEY}00` }, venuetwo: CANARY_SECRET } });
+    await close("not-a-key", {
+      credentials: { venueone: { privateKey: `${STRANGER_KEY}00` }, venuetwo: CANARY_SECRET },
+    });
     // Unknown: the answer comes after the deadline.
-    const unknown = pair.fault(PAIR_VENUES, { kind: "latency", match: "POST /exchange", delayMs: 1_500 }, { kind: "latency", match: "POST /fapi", delayMs: 1_500 });
-    const trials = PAIR_VENUES.map((venue) => closeTrial(trader, `unknown-${venue}`, { symbol: "ETH", direction: "SHORT", size: "0.5", preferredExchange: venue, routingOptions: { deadlineMs: 500 } }));
+    const unknown = pair.fault(
+      PAIR_VENUES,
+      { kind: "latency", match: "POST /exchange", delayMs: 1_500 },
+      { kind: "latency", match: "POST /fapi", delayMs: 1_500 },
+    );
+    const trials = PAIR_VENUES.map((venue) =>
+      closeTrial(trader, `unknown-${venue}`, {
+        symbol: "ETH",
+        direction: "SHORT",
+        size: "0.5",
+        preferredExchange: venue,
+        routingOptions: { deadlineMs: 500 },
+      }),
+    );
     for (const trial of trials) await sendClose(pair, system.client, trial);
     unknown();
     for (const trial of trials) await closeUntilFinal(pair, system.client, trial, 40_000);
@@ -78,8 +115,12 @@ describe("canary secrets", () => {
     for (const preferredExchange of PAIR_VENUES) await close(`limited-${preferredExchange}`, { preferredExchange });
     rejected();
 
-    for (const path of ["/metrics", "/api/status", "/health", "/ready"]) replies.push((await system.client.get(path)).text);
-    const whole = new Map<string, string>([["replies", replies.join("\n")], ["stored before the end", storeBytes(system.dataDir)]]);
+    for (const path of ["/metrics", "/api/status", "/health", "/ready"])
+      replies.push((await system.client.get(path)).text);
+    const whole = new Map<string, string>([
+      ["replies", replies.join("\n")],
+      ["stored before the end", storeBytes(system.dataDir)],
+    ]);
     await system.stop();
     whole.set("log lines", system.logLines.join(""));
     whole.set("stored at the end", storeBytes(system.dataDir));
@@ -110,11 +151,20 @@ function leaks(text: string): string[] {
   const found: string[] = [];
   for (const [index, hex] of hexKeys.entries()) {
     const bytes = Buffer.from(hex, "hex");
-    const spellings = [bytes.toString("latin1"), bytes.toString("base64").replace(/=+$/, ""), bytes.toString("base64url")];
-    if (lower.includes(hex.toLowerCase()) || spellings.some((spelling) => text.includes(spelling))) found.push(`private key ${index}`);
+    const spellings = [
+      bytes.toString("latin1"),
+      bytes.toString("base64").replace(/=+$/, ""),
+      bytes.toString("base64url"),
+    ];
+    if (lower.includes(hex.toLowerCase()) || spellings.some((spelling) => text.includes(spelling)))
+      found.push(`private key ${index}`);
   }
   for (const secret of [CANARY_KEY, CANARY_SECRET, WRONG_SECRET]) {
-    const spellings = [secret, Buffer.from(secret).toString("base64").slice(0, 40), Buffer.from(secret).toString("hex")];
+    const spellings = [
+      secret,
+      Buffer.from(secret).toString("base64").slice(0, 40),
+      Buffer.from(secret).toString("hex"),
+    ];
     if (spellings.some((spelling) => text.includes(spelling))) found.push(secret.slice(0, 12));
   }
   for (const signature of signatures) if (lower.includes(signature)) found.push(`signature ${signature.slice(0, 6)}…`);

@@ -5,7 +5,14 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import type { FaultSpec } from "../sim/core/types.js";
-import { closeTrial, type CloseTrial, closeUntilFinal, judgeCloses, outcomeOf, sendClose } from "./support/close-judge.js";
+import {
+  closeTrial,
+  type CloseTrial,
+  closeUntilFinal,
+  judgeCloses,
+  outcomeOf,
+  sendClose,
+} from "./support/close-judge.js";
 import { PAIR_VENUES, type PairVenue, startLocalPair, type Trader } from "./support/local-pair.js";
 import { pause, startSystem } from "./support/system.js";
 
@@ -35,11 +42,22 @@ const KNOBS: readonly Knob[] = [
   { name: "502 after execution", faults: onOrders({ kind: "errorAfter", probability: 0.5, status: 502 }) },
   { name: "reply lost", faults: onOrders({ kind: "replyLost", probability: 0.5 }) },
   { name: "request lost", faults: onOrders({ kind: "loss", probability: 0.4 }) },
-  { name: "latency beyond the deadline", faults: onOrders({ kind: "latency", probability: 0.4, delayMs: 1_500, jitterMs: 500 }), minUnknown: 1 },
+  {
+    name: "latency beyond the deadline",
+    faults: onOrders({ kind: "latency", probability: 0.4, delayMs: 1_500, jitterMs: 500 }),
+    minUnknown: 1,
+  },
   { name: "429 on orders", faults: onOrders({ kind: "rate429", probability: 0.3, retryAfterS: 1, count: 3 }) },
   { name: "418 on orders", faults: onOrders({ kind: "ban418", retryAfterS: 2, count: 1 }) },
   { name: "disconnects of every socket", faults: [{ kind: "disconnect", probability: 0.02 }] },
-  { name: "every request may fail", faults: [{ kind: "errorAfter", probability: 0.15 }, { kind: "replyLost", probability: 0.1 }, { kind: "loss", scope: ["rest"], probability: 0.1 }] },
+  {
+    name: "every request may fail",
+    faults: [
+      { kind: "errorAfter", probability: 0.15 },
+      { kind: "replyLost", probability: 0.1 },
+      { kind: "loss", scope: ["rest"], probability: 0.1 },
+    ],
+  },
   { name: "a clock ahead", faults: [{ kind: "clockSkew", delayMs: 800 }] },
   { name: "a clock far behind", faults: [{ kind: "clockSkew", delayMs: -20_000 }] },
   { name: "a price skew", faults: [], skewBps: 50 },
@@ -78,7 +96,14 @@ async function closeUnder(knob: Knob, seed: number): Promise<void> {
   const pair = await startLocalPair({ seed });
   const trader = pair.addTrader(`faults-${seed}`, { positions: { BTC: "4", ETH: "-40" } });
   const system = await startSystem(pair);
-  const initial = new Map(PAIR_VENUES.flatMap((venue) => ["BTC", "ETH"].map((symbol): [string, number] => [`${venue} ${symbol}`, pair.positionLots(venue, trader, symbol)])));
+  const initial = new Map(
+    PAIR_VENUES.flatMap((venue) =>
+      ["BTC", "ETH"].map((symbol): [string, number] => [
+        `${venue} ${symbol}`,
+        pair.positionLots(venue, trader, symbol),
+      ]),
+    ),
+  );
   try {
     const endFaults = pair.fault(knob.on ?? PAIR_VENUES, ...knob.faults);
     if (knob.skewBps !== undefined) pair.venueone.exchange.setPriceSkew(knob.skewBps, 300);
@@ -92,14 +117,20 @@ async function closeUnder(knob: Knob, seed: number): Promise<void> {
     const first = counted(trials.map((trial) => outcomeOf(trial.answers[0] as CloseTrial["answers"][0])));
     const last = counted(trials.map((trial) => outcomeOf(trial.answers.at(-1) as CloseTrial["answers"][0])));
     const answerCount = trials.reduce((count, trial) => count + trial.answers.length, 0);
-    table.push(`${knob.name}: first ${first}; last ${last}; ${answerCount} replies, ${judgement.orderCount} orders in the venues' logs, ${judgement.violations.length} violations`);
+    table.push(
+      `${knob.name}: first ${first}; last ${last}; ${answerCount} replies, ${judgement.orderCount} orders in the venues' logs, ${judgement.violations.length} violations`,
+    );
     expect(judgement.violations).toEqual([]);
     // The credentials are good throughout: no venue's trouble may be laid at the caller's door.
-    expect(trials.flatMap((trial) => trial.answers.filter(({ status }) => status === 401).map(() => trial.key))).toEqual([]);
+    expect(
+      trials.flatMap((trial) => trial.answers.filter(({ status }) => status === 401).map(() => trial.key)),
+    ).toEqual([]);
     // Something was closed, and what was closed is what the replies say: the judge compared them one by one.
     expect(judgement.orderCount).toBeGreaterThan(0);
     if (knob.minUnknown !== undefined) {
-      const unknown = trials.filter((trial) => trial.answers.some((answer) => answer.data?.execution.state === "UNKNOWN"));
+      const unknown = trials.filter((trial) =>
+        trial.answers.some((answer) => answer.data?.execution.state === "UNKNOWN"),
+      );
       expect(unknown.length).toBeGreaterThanOrEqual(knob.minUnknown);
     }
     expect(new Set(system.service.closeService.status().unknown).size).toBe(0);
@@ -113,7 +144,10 @@ async function closeUnder(knob: Knob, seed: number): Promise<void> {
 function counted(words: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  return [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([word, count]) => `${count} ${word}`).join(", ");
+  return [...counts]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([word, count]) => `${count} ${word}`)
+    .join(", ");
 }
 
 describe.concurrent("closes under a trading fault", () => {
@@ -123,7 +157,10 @@ describe.concurrent("closes under a trading fault", () => {
 });
 
 describe.concurrent("one venue's failure", () => {
-  for (const [broken, other] of [["venueone", "venuetwo"], ["venuetwo", "venueone"]] as const) {
+  for (const [broken, other] of [
+    ["venueone", "venuetwo"],
+    ["venuetwo", "venueone"],
+  ] as const) {
     it(`of ${broken} leaves ${other}'s answers as they were`, async () => {
       const pair = await startLocalPair({ seed: SEED + 300 });
       const trader = pair.addTrader("apart", { positions: { BTC: "2", ETH: "-20" } });
@@ -133,7 +170,12 @@ describe.concurrent("one venue's failure", () => {
         pair.fault([broken], { kind: "errorBefore" }, { kind: "disconnect" }, { kind: "refuseHandshake" });
         for (const socket of [...pair[broken].shell.sockets]) socket.terminate();
         const trials = Array.from({ length: 4 }, (_, index) =>
-          closeTrial(trader, `apart-${index}`, { symbol: "BTC", direction: "LONG", size: "0.02", ...(index % 2 === 0 ? { preferredExchange: other } : {}) }),
+          closeTrial(trader, `apart-${index}`, {
+            symbol: "BTC",
+            direction: "LONG",
+            size: "0.02",
+            ...(index % 2 === 0 ? { preferredExchange: other } : {}),
+          }),
         );
         for (const trial of trials) {
           const answer = await sendClose(pair, system.client, trial);

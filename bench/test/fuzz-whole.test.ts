@@ -49,36 +49,52 @@ describe("malformed closes", () => {
     await pair.stop();
   });
 
-  it(`are refused with a precise 4xx, ${REQUESTS} of them (seed ${SEED}), and nothing is sent`, async () => {
-    const random = createSeededRandom(SEED);
-    const credentials = credentialsOf(trader);
-    const counts = new Map<string, number>();
-    let sent = 0;
-    let rssWarm = 0;
-    const worker = async (): Promise<void> => {
-      while (sent < REQUESTS) {
-        sent++;
-        if (sent === Math.ceil(REQUESTS / 5)) rssWarm = rssBytes();
-        const { kind, body } = mutateClose(random, credentials);
-        const reply = await system.client.close(body, random.next() < 0.3 ? { "idempotency-key": `fuzz-${sent}` } : {});
-        const { code, details } = reply.body as { readonly code?: string; readonly details?: { readonly fields?: readonly { readonly path: string }[] } };
-        if (reply.status < 400 || reply.status >= 500) throw new Error(`${kind}: ${reply.status} ${reply.text.slice(0, 300)} for ${body.toString().slice(0, 600)}`);
-        // A field that is wrong in itself is named.
-        if (code === "INVALID_PARAMETERS" && (details?.fields ?? []).length === 0) throw new Error(`${kind}: no field named: ${reply.text.slice(0, 300)}`);
-        const what = `${kind}: ${reply.status} ${code ?? ""}`;
-        counts.set(what, (counts.get(what) ?? 0) + 1);
-      }
-    };
-    await Promise.all(Array.from({ length: CONCURRENCY }, worker));
-    const growth = rssBytes() - rssWarm;
-    const rows = [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([what, count]) => `  ${what}: ${count}\n`);
-    process.stdout.write(`fuzz seed ${SEED}: ${REQUESTS} malformed closes, RSS ${(rssBytes() / MIB).toFixed(0)} MiB, ${(growth / MIB).toFixed(1)} MiB more than warm\n${rows.join("")}`);
-    expect([...counts.values()].reduce((sum, count) => sum + count, 0)).toBe(sent);
-    for (const venue of PAIR_VENUES) expect(pair[venue].log.records(), venue).toEqual([]);
-    expect((await system.client.get("/health")).status).toBe(200);
-    expect(system.service.closeService.status()).toMatchObject({ inFlight: 0, unknownCount: 0 });
-    expect(growth).toBeLessThan(RSS_GROWTH_MAX_BYTES);
-  }, Math.max(60_000, REQUESTS * 5));
+  it(
+    `are refused with a precise 4xx, ${REQUESTS} of them (seed ${SEED}), and nothing is sent`,
+    async () => {
+      const random = createSeededRandom(SEED);
+      const credentials = credentialsOf(trader);
+      const counts = new Map<string, number>();
+      let sent = 0;
+      let rssWarm = 0;
+      const worker = async (): Promise<void> => {
+        while (sent < REQUESTS) {
+          sent++;
+          if (sent === Math.ceil(REQUESTS / 5)) rssWarm = rssBytes();
+          const { kind, body } = mutateClose(random, credentials);
+          const reply = await system.client.close(
+            body,
+            random.next() < 0.3 ? { "idempotency-key": `fuzz-${sent}` } : {},
+          );
+          const { code, details } = reply.body as {
+            readonly code?: string;
+            readonly details?: { readonly fields?: readonly { readonly path: string }[] };
+          };
+          if (reply.status < 400 || reply.status >= 500)
+            throw new Error(
+              `${kind}: ${reply.status} ${reply.text.slice(0, 300)} for ${body.toString().slice(0, 600)}`,
+            );
+          // A field that is wrong in itself is named.
+          if (code === "INVALID_PARAMETERS" && (details?.fields ?? []).length === 0)
+            throw new Error(`${kind}: no field named: ${reply.text.slice(0, 300)}`);
+          const what = `${kind}: ${reply.status} ${code ?? ""}`;
+          counts.set(what, (counts.get(what) ?? 0) + 1);
+        }
+      };
+      await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+      const growth = rssBytes() - rssWarm;
+      const rows = [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([what, count]) => `  ${what}: ${count}\n`);
+      process.stdout.write(
+        `fuzz seed ${SEED}: ${REQUESTS} malformed closes, RSS ${(rssBytes() / MIB).toFixed(0)} MiB, ${(growth / MIB).toFixed(1)} MiB more than warm\n${rows.join("")}`,
+      );
+      expect([...counts.values()].reduce((sum, count) => sum + count, 0)).toBe(sent);
+      for (const venue of PAIR_VENUES) expect(pair[venue].log.records(), venue).toEqual([]);
+      expect((await system.client.get("/health")).status).toBe(200);
+      expect(system.service.closeService.status()).toMatchObject({ inFlight: 0, unknownCount: 0 });
+      expect(growth).toBeLessThan(RSS_GROWTH_MAX_BYTES);
+    },
+    Math.max(60_000, REQUESTS * 5),
+  );
 });
 
 /** No order is signed here. */
@@ -129,57 +145,97 @@ describe("malformed frames", () => {
   beforeAll(async () => {
     pair = await startLocalPair({ seed: SEED, symbols: ["BTC", "ETH"], flow: { levelCount: 60 } });
     const logger = createLogger("warn", { write: (line: string) => void logLines.push(line) });
-    const common = { clock: createSystemClock(), random: createSeededRandom(SEED), logger, nonces: NO_NONCES, symbols: ["BTC", "ETH"], isMainnet: true };
+    const common = {
+      clock: createSystemClock(),
+      random: createSeededRandom(SEED),
+      logger,
+      nonces: NO_NONCES,
+      symbols: ["BTC", "ETH"],
+      isMainnet: true,
+    };
     rooms = [
-      createVenueoneRoom({ ...common, restUrl: pair.venueone.restUrl, wsUrl: pair.venueone.wsUrl, connector: (taps[0] as FrameTap).connector }),
-      createVenuetwoRoom({ ...common, restUrl: pair.venuetwo.restUrl, wsUrl: pair.venuetwo.wsUrl, connector: (taps[1] as FrameTap).connector }),
+      createVenueoneRoom({
+        ...common,
+        restUrl: pair.venueone.restUrl,
+        wsUrl: pair.venueone.wsUrl,
+        connector: (taps[0] as FrameTap).connector,
+      }),
+      createVenuetwoRoom({
+        ...common,
+        restUrl: pair.venuetwo.restUrl,
+        wsUrl: pair.venuetwo.wsUrl,
+        connector: (taps[1] as FrameTap).connector,
+      }),
     ];
     await Promise.all(rooms.map((room) => room.start()));
-    await waitUntil("a corpus of real frames", 20_000, () => taps.every(({ corpus }) => corpus.length >= CORPUS_PER_VENUE / 2));
+    await waitUntil("a corpus of real frames", 20_000, () =>
+      taps.every(({ corpus }) => corpus.length >= CORPUS_PER_VENUE / 2),
+    );
   });
   afterAll(async () => {
     await Promise.all(rooms.map((room) => room.stop()));
     await pair.stop();
   });
 
-  it(`neither crash a room nor leave a broken book, ${FRAMES} of them (seed ${SEED})`, async () => {
-    const mutator = new FrameMutator(createSeededRandom(SEED), taps.map(({ corpus }) => corpus));
-    const counts = new Map<string, number>();
-    let rssWarm = 0;
-    for (let index = 0; index < FRAMES; index++) {
-      if (index === Math.ceil(FRAMES / 5)) rssWarm = rssBytes();
-      const { venueIndex, kind, data } = mutator.next();
-      (taps[venueIndex] as FrameTap).deliver(data);
-      counts.set(kind, (counts.get(kind) ?? 0) + 1);
-      if (index % FRAME_BATCH !== 0) continue;
-      expect(brokenBooks(rooms)).toEqual([]);
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
-    }
-    const growth = rssBytes() - rssWarm;
-    const statuses = rooms.map((room) => room.status());
-    const seen = statuses.map(({ venue, decodeErrorCount, protocolDriftCount }) => `${venue} counted ${decodeErrorCount} undecodable and ${protocolDriftCount} drifted`);
-    const rows = [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, count]) => `  ${kind}: ${count}\n`);
-    process.stdout.write(`fuzz seed ${SEED}: ${FRAMES} malformed frames, RSS ${(rssBytes() / MIB).toFixed(0)} MiB, ${(growth / MIB).toFixed(1)} MiB more than warm; ${seen.join(", ")}\n${rows.join("")}`);
-    // A handler that threw would have been caught by the socket and logged once.
-    expect(logLines.filter((line) => line.includes("handler-failed"))).toEqual([]);
-    for (const { decodeErrorCount, protocolDriftCount } of statuses) expect(decodeErrorCount + protocolDriftCount).toBeGreaterThan(0);
-    expect(growth).toBeLessThan(RSS_GROWTH_MAX_BYTES);
+  it(
+    `neither crash a room nor leave a broken book, ${FRAMES} of them (seed ${SEED})`,
+    async () => {
+      const mutator = new FrameMutator(
+        createSeededRandom(SEED),
+        taps.map(({ corpus }) => corpus),
+      );
+      const counts = new Map<string, number>();
+      let rssWarm = 0;
+      for (let index = 0; index < FRAMES; index++) {
+        if (index === Math.ceil(FRAMES / 5)) rssWarm = rssBytes();
+        const { venueIndex, kind, data } = mutator.next();
+        (taps[venueIndex] as FrameTap).deliver(data);
+        counts.set(kind, (counts.get(kind) ?? 0) + 1);
+        if (index % FRAME_BATCH !== 0) continue;
+        expect(brokenBooks(rooms)).toEqual([]);
+        await new Promise((resolve) => {
+          setImmediate(resolve);
+        });
+      }
+      const growth = rssBytes() - rssWarm;
+      const statuses = rooms.map((room) => room.status());
+      const seen = statuses.map(
+        ({ venue, decodeErrorCount, protocolDriftCount }) =>
+          `${venue} counted ${decodeErrorCount} undecodable and ${protocolDriftCount} drifted`,
+      );
+      const rows = [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, count]) => `  ${kind}: ${count}\n`);
+      process.stdout.write(
+        `fuzz seed ${SEED}: ${FRAMES} malformed frames, RSS ${(rssBytes() / MIB).toFixed(0)} MiB, ${(growth / MIB).toFixed(1)} MiB more than warm; ${seen.join(", ")}\n${rows.join("")}`,
+      );
+      // A handler that threw would have been caught by the socket and logged once.
+      expect(logLines.filter((line) => line.includes("handler-failed"))).toEqual([]);
+      for (const { decodeErrorCount, protocolDriftCount } of statuses)
+        expect(decodeErrorCount + protocolDriftCount).toBeGreaterThan(0);
+      expect(growth).toBeLessThan(RSS_GROWTH_MAX_BYTES);
 
-    // Some mutants were well-formed lies, which no client can see through. A fresh connection must end every one of them.
-    const checker = new BookChecker();
-    const cutNs = createSystemClock().monoNs();
-    for (const venue of PAIR_VENUES) for (const socket of [...pair[venue].shell.sockets]) socket.terminate();
-    checker.watch(pair, rooms, ["BTC", "ETH"]);
-    const recoveryMs = await waitUntil("every book LIVE and renewed", 20_000, () => checker.isRenewedSince(cutNs)).catch((error: unknown) => {
-      const late = checker.books.map(({ name, book, lastCommitNs }) => `${name}: state ${book.state} ${book.invalidReason}, ${lastCommitNs > cutNs ? "renewed" : "not renewed"}`);
-      throw new Error(`${late.join("\n")}\n${JSON.stringify(rooms.map((room) => room.status()))}\n${logLines.slice(-10).join("")}`, { cause: error });
-    });
-    process.stdout.write(`  books true again ${recoveryMs.toFixed(0)} ms after a fresh start\n`);
-    checker.sample();
-    expect(checker.differences).toEqual([]);
-  }, Math.max(90_000, FRAMES * 5));
+      // Some mutants were well-formed lies, which no client can see through. A fresh connection must end every one of them.
+      const checker = new BookChecker();
+      const cutNs = createSystemClock().monoNs();
+      for (const venue of PAIR_VENUES) for (const socket of [...pair[venue].shell.sockets]) socket.terminate();
+      checker.watch(pair, rooms, ["BTC", "ETH"]);
+      const recoveryMs = await waitUntil("every book LIVE and renewed", 20_000, () =>
+        checker.isRenewedSince(cutNs),
+      ).catch((error: unknown) => {
+        const late = checker.books.map(
+          ({ name, book, lastCommitNs }) =>
+            `${name}: state ${book.state} ${book.invalidReason}, ${lastCommitNs > cutNs ? "renewed" : "not renewed"}`,
+        );
+        throw new Error(
+          `${late.join("\n")}\n${JSON.stringify(rooms.map((room) => room.status()))}\n${logLines.slice(-10).join("")}`,
+          { cause: error },
+        );
+      });
+      process.stdout.write(`  books true again ${recoveryMs.toFixed(0)} ms after a fresh start\n`);
+      checker.sample();
+      expect(checker.differences).toEqual([]);
+    },
+    Math.max(90_000, FRAMES * 5),
+  );
 });
 
 /** What a reader of a LIVE book must never see, whatever the frames said. */
@@ -189,7 +245,9 @@ function brokenBooks(rooms: readonly VenueRoom[]): string[] {
     for (const [symbol, { book, deep }] of room.markets) {
       for (const one of deep === null ? [book] : [book, deep]) {
         if (one.state !== BOOK_LIVE) continue;
-        const figures = [one.bidTicks(0), one.bidLots(0), one.askTicks(0), one.askLots(0)].filter((figure) => !Number.isNaN(figure));
+        const figures = [one.bidTicks(0), one.bidLots(0), one.askTicks(0), one.askLots(0)].filter(
+          (figure) => !Number.isNaN(figure),
+        );
         const isSane = figures.every((figure) => Number.isSafeInteger(figure) && figure > 0);
         const isCrossed = one.bidCount > 0 && one.askCount > 0 && one.bidTicks(0) >= one.askTicks(0);
         if (!isSane || isCrossed) found.push(`${room.venue} ${symbol}: ${figures.join(" ")}`);

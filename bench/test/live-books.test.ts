@@ -47,7 +47,14 @@ async function startWatch(seed: number): Promise<Watch> {
   const pair = await startLocalPair({ seed, symbols: SYMBOLS, clock, flow: FLOW });
   const logLines: string[] = [];
   const logger = createLogger("debug", { write: (line: string) => void logLines.push(line) });
-  const common = { clock, random: createSeededRandom(seed), logger, nonces: NO_NONCES, symbols: SYMBOLS, isMainnet: true };
+  const common = {
+    clock,
+    random: createSeededRandom(seed),
+    logger,
+    nonces: NO_NONCES,
+    symbols: SYMBOLS,
+    isMainnet: true,
+  };
   const rooms = [
     createVenueoneRoom({ ...common, restUrl: pair.venueone.restUrl, wsUrl: pair.venueone.wsUrl }),
     createVenuetwoRoom({ ...common, restUrl: pair.venuetwo.restUrl, wsUrl: pair.venuetwo.wsUrl }),
@@ -129,7 +136,8 @@ async function watchKnob(knob: Knob, seed: number): Promise<void> {
   try {
     const commitsBefore = checker.counts().commitCount;
     const endFaults = pair.fault(PAIR_VENUES, ...knob.faults);
-    if (knob.cut === true) for (const venue of PAIR_VENUES) for (const socket of [...pair[venue].shell.sockets]) socket.terminate();
+    if (knob.cut === true)
+      for (const venue of PAIR_VENUES) for (const socket of [...pair[venue].shell.sockets]) socket.terminate();
     if (knob.skewBps !== undefined) {
       pair.venueone.exchange.setPriceSkew(knob.skewBps, 500);
       pair.venuetwo.exchange.setPriceSkew(-knob.skewBps, 0);
@@ -139,22 +147,32 @@ async function watchKnob(knob: Knob, seed: number): Promise<void> {
     const clearedNs = clock.monoNs();
     let recovery = "";
     try {
-      const recoveryMs = await waitUntil("every book LIVE and renewed", RECOVERY_MS, () => checker.isRenewedSince(clearedNs));
+      const recoveryMs = await waitUntil("every book LIVE and renewed", RECOVERY_MS, () =>
+        checker.isRenewedSince(clearedNs),
+      );
       recovery = `${recoveryMs.toFixed(0)} ms`;
     } catch (error) {
-      const missing = checker.books.filter(({ book, lastCommitNs }) => book.state !== BOOK_LIVE || lastCommitNs <= clearedNs).map(({ name }) => name);
-      throw new Error(`${knob.name}: not LIVE again within ${RECOVERY_MS} ms: ${missing.join(", ")}\n${watch.logLines.slice(-30).join("")}`, { cause: error });
+      const missing = checker.books
+        .filter(({ book, lastCommitNs }) => book.state !== BOOK_LIVE || lastCommitNs <= clearedNs)
+        .map(({ name }) => name);
+      throw new Error(
+        `${knob.name}: not LIVE again within ${RECOVERY_MS} ms: ${missing.join(", ")}\n${watch.logLines.slice(-30).join("")}`,
+        { cause: error },
+      );
     }
     // A while longer: what was wrong after the fault would show in the next changes.
     await pause(500);
     checker.sample();
     const counts = checker.counts();
-    table.push(`${knob.name}: recovered in ${recovery}, ${counts.commitCount} commits, ${counts.levelCount} levels, ${counts.differenceCount} differences, LIVE ${(100 * checker.liveShareMin()).toFixed(1)} %`);
+    table.push(
+      `${knob.name}: recovered in ${recovery}, ${counts.commitCount} commits, ${counts.levelCount} levels, ${counts.differenceCount} differences, LIVE ${(100 * checker.liveShareMin()).toFixed(1)} %`,
+    );
     expect(checker.differences).toEqual([]);
     expect(counts.differenceCount).toBe(0);
     expect(counts.unjudgedCount).toBe(0);
     expect(counts.commitCount).toBeGreaterThan(commitsBefore);
-    for (const venue of knob.hits ?? PAIR_VENUES) expect(Math.max(...Object.values(pair[venue].faults.hits())), venue).toBeGreaterThan(0);
+    for (const venue of knob.hits ?? PAIR_VENUES)
+      expect(Math.max(...Object.values(pair[venue].faults.hits())), venue).toBeGreaterThan(0);
   } finally {
     await watch.stop();
   }
@@ -173,7 +191,9 @@ describe("live books without faults", () => {
     const { checker } = watch;
     await pause(4_000);
     const counts = checker.counts();
-    table.push(`no fault: ${counts.commitCount} commits, ${counts.levelCount} levels, ${counts.readCount} reads, ${counts.touchCount} touches, ${counts.differenceCount} differences, LIVE ${(100 * checker.liveShareMin()).toFixed(2)} %`);
+    table.push(
+      `no fault: ${counts.commitCount} commits, ${counts.levelCount} levels, ${counts.readCount} reads, ${counts.touchCount} touches, ${counts.differenceCount} differences, LIVE ${(100 * checker.liveShareMin()).toFixed(2)} %`,
+    );
     expect(checker.differences).toEqual([]);
     expect(counts.unjudgedCount).toBe(0);
     // Both venues, both symbols, both tiers spoke, and the touch streams too.
@@ -189,7 +209,10 @@ function withoutGapCheck(frame: VenuetwoFrame, sync: BookSync): void {
 }
 
 /** Feeds venuetwo's diff stream under the gap knob to the real decoder and sync, frame by frame. */
-async function playWithGaps(seed: number, tamper: (frame: VenuetwoFrame, sync: BookSync) => void): Promise<{ checker: BookChecker; sync: BookSync }> {
+async function playWithGaps(
+  seed: number,
+  tamper: (frame: VenuetwoFrame, sync: BookSync) => void,
+): Promise<{ checker: BookChecker; sync: BookSync }> {
   const pair = await startLocalPair({ seed, symbols: SYMBOLS, flow: FLOW });
   const { venuetwo } = pair;
   const instrument = venuetwo.exchange.instruments.get("BTCUSDT");
@@ -224,7 +247,11 @@ async function playWithGaps(seed: number, tamper: (frame: VenuetwoFrame, sync: B
     await waitUntil("a LIVE book", FIRST_SYNC_DEADLINE_MS, () => sync.isLive);
     pair.fault(["venuetwo"], { kind: "gap", scope: MARKET, count: 5, probability: 0.3 });
     const appliedBefore = sync.appliedCount;
-    await waitUntil("five gaps and diffs after them", 10_000, () => venuetwo.faults.hits().gap >= 5 && sync.appliedCount > appliedBefore + 20);
+    await waitUntil(
+      "five gaps and diffs after them",
+      10_000,
+      () => venuetwo.faults.hits().gap >= 5 && sync.appliedCount > appliedBefore + 20,
+    );
     await waitUntil("a LIVE book again", RECOVERY_MS, () => sync.isLive);
   } finally {
     socket.terminate();
@@ -237,7 +264,9 @@ async function playWithGaps(seed: number, tamper: (frame: VenuetwoFrame, sync: B
 describe("a planted bug", () => {
   it("with the gap check off, the checker reports differences", async () => {
     const { checker, sync } = await playWithGaps(SEED + 1, withoutGapCheck);
-    table.push(`planted bug, gap check off: ${checker.counts().differenceCount} differences in ${checker.counts().commitCount} commits`);
+    table.push(
+      `planted bug, gap check off: ${checker.counts().differenceCount} differences in ${checker.counts().commitCount} commits`,
+    );
     expect(sync.gapCount).toBe(0);
     expect(checker.counts().differenceCount).toBeGreaterThan(0);
   });
@@ -252,6 +281,10 @@ describe("a planted bug", () => {
 
 describe.concurrent("live books under a fault", () => {
   for (const [index, knob] of KNOBS.entries()) {
-    it(`are never wrong under ${knob.name}, and LIVE again within ${RECOVERY_MS / 1000} s`, () => watchKnob(knob, SEED + 10 * (index + 1)), 60_000);
+    it(
+      `are never wrong under ${knob.name}, and LIVE again within ${RECOVERY_MS / 1000} s`,
+      () => watchKnob(knob, SEED + 10 * (index + 1)),
+      60_000,
+    );
   }
 });

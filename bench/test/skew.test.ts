@@ -5,7 +5,17 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SimRequestRecord } from "../sim/core/types.js";
 import { closeTrial, sendClose } from "./support/close-judge.js";
-import { accountOf, agentCredentialsOf, credentialsOf, type LocalPair, nativeOf, PAIR_VENUES, type PairVenue, startLocalPair, type Trader } from "./support/local-pair.js";
+import {
+  accountOf,
+  agentCredentialsOf,
+  credentialsOf,
+  type LocalPair,
+  nativeOf,
+  PAIR_VENUES,
+  type PairVenue,
+  startLocalPair,
+  type Trader,
+} from "./support/local-pair.js";
 import { startSystem, type System, waitUntil } from "./support/system.js";
 
 let pair: LocalPair;
@@ -67,18 +77,28 @@ describe("the best exit", () => {
         await skew(chosen, side === "SELL" ? 60 : -60);
         await skew(chosen === "venueone" ? "venuetwo" : "venueone", 0);
         await untilBest(chosen, side, symbol);
-        const before = { venueone: orderRecords("venueone", trader).length, venuetwo: orderRecords("venuetwo", trader).length };
+        const before = {
+          venueone: orderRecords("venueone", trader).length,
+          venuetwo: orderRecords("venuetwo", trader).length,
+        };
         const answer = await close(fields);
         expect(answer.status).toBe(200);
         expect(answer.data?.executedOn).toBe(chosen);
         expect(answer.data?.routing.recommended).toBe(chosen);
         expect(answer.data?.execution.state).toBe("COMPLETED");
         expect(answer.data?.order).toMatchObject({ side, reduceOnly: true, status: "FILLED" });
-        for (const venue of PAIR_VENUES) expect(orderRecords(venue, trader).length - before[venue], venue).toBe(venue === chosen ? 1 : 0);
+        for (const venue of PAIR_VENUES)
+          expect(orderRecords(venue, trader).length - before[venue], venue).toBe(venue === chosen ? 1 : 0);
         // The log holds only what passed the venue's own signature check.
         const record = orderRecords(chosen, trader).at(-1);
         const leg = answer.data?.execution.legs[0];
-        expect(record).toMatchObject({ symbol: nativeOf(chosen, symbol), side, reduceOnly: true, refusal: null, status: "FILLED" });
+        expect(record).toMatchObject({
+          symbol: nativeOf(chosen, symbol),
+          side,
+          reduceOnly: true,
+          refusal: null,
+          status: "FILLED",
+        });
         expect(record?.clientId).toBe(leg?.venueClientOrderId);
         expect(String(record?.orderId)).toBe(leg?.orderId);
         expect(Number(record?.filledQty)).toBe(Number(leg?.filledSize));
@@ -96,7 +116,12 @@ describe("the best exit", () => {
   });
 
   it("on venuetwo is signed by an agent too", async () => {
-    const answer = await close({ symbol: "BTC", direction: "LONG", size: "0.01", credentials: agentCredentialsOf(trader) });
+    const answer = await close({
+      symbol: "BTC",
+      direction: "LONG",
+      size: "0.01",
+      credentials: agentCredentialsOf(trader),
+    });
     expect(answer.status).toBe(200);
     expect(answer.data?.execution.state).toBe("COMPLETED");
     const record = orderRecords("venuetwo", trader).at(-1);
@@ -147,7 +172,12 @@ describe("a close", () => {
 
   it("of a percentage closes that part, rounded down to the lot", async () => {
     const lots = pair.positionLots("venuetwo", trader, "ETH");
-    const answer = await close({ symbol: "ETH", direction: "SHORT", sizePercent: "12.5", preferredExchange: "venuetwo" });
+    const answer = await close({
+      symbol: "ETH",
+      direction: "SHORT",
+      sizePercent: "12.5",
+      preferredExchange: "venuetwo",
+    });
     expect(answer.data?.execution.state).toBe("COMPLETED");
     expect(pair.positionLots("venuetwo", trader, "ETH") - lots).toBe(Math.floor(Math.abs(lots) / 8));
   });
@@ -155,7 +185,10 @@ describe("a close", () => {
   it("of ALL leaves the venue flat, and the next one is refused", async () => {
     const flattened = pair.addTrader("all", { positions: { BTC: "0.3" } });
     for (const venue of PAIR_VENUES) {
-      const answer = await close({ symbol: "BTC", direction: "LONG", size: "ALL", preferredExchange: venue }, flattened);
+      const answer = await close(
+        { symbol: "BTC", direction: "LONG", size: "ALL", preferredExchange: venue },
+        flattened,
+      );
       expect(answer.data?.execution.state).toBe("COMPLETED");
       expect(answer.data?.execution.filledSize).toBe("0.3");
       expect(pair.positionLots(venue, flattened, "BTC")).toBe(0);

@@ -2,7 +2,7 @@
  * A small exact rational for reports and reference computations: numerator and denominator as
  * bigints, denominator always positive, not kept in lowest terms (values here live for one report).
  */
-import { divideBig, formatScaledBig, parseScaledBig, pow10Big, type Rounding } from "./decimal.js";
+import { decimalPlaces, divideBig, formatScaledBig, parseScaledBig, pow10Big, type Rounding } from "./decimal.js";
 
 export interface Ratio {
   readonly num: bigint;
@@ -23,7 +23,8 @@ export function ratioFromScaled(value: number | bigint, decimals: number): Ratio
 
 /** Exact value of plain decimal text. Throws RangeError on malformed text. */
 export function ratioFromText(text: string): Ratio {
-  const places = 64;
+  // As many as the text has: the smaller the numbers, the cheaper all that follows.
+  const places = decimalPlaces(text);
   const num = parseScaledBig(text, places);
   if (num === null) throw new RangeError("not a plain decimal");
   return { num, den: pow10Big(places) };

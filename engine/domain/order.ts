@@ -91,5 +91,11 @@ export type PlaceOutcome =
 
 export type CancelOutcome =
   | { readonly outcome: "accepted" }
-  | { readonly outcome: "rejected"; readonly reason: RejectReason; readonly venueCode: string; readonly venueText: string; readonly sent: boolean }
+  | {
+      readonly outcome: "rejected";
+      readonly reason: RejectReason;
+      readonly venueCode: string;
+      readonly venueText: string;
+      readonly sent: boolean;
+    }
   | { readonly outcome: "unknown"; readonly cause: string };

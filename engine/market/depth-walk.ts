@@ -67,7 +67,14 @@ export class DepthWalk {
  * take, or NO_CAP_TICKS. `allowDeep`: may the deep tier be used (the caller judged its age)? A book
  * that is not LIVE fills nothing.
  */
-export function walkDepth(market: Market, side: Side, qtyLots: number, capTicks: number, allowDeep: boolean, out: DepthWalk): void {
+export function walkDepth(
+  market: Market,
+  side: Side,
+  qtyLots: number,
+  capTicks: number,
+  allowDeep: boolean,
+  out: DepthWalk,
+): void {
   out.reset(side);
   const book = market.book;
   if (book.state !== BOOK_LIVE) return;

@@ -87,7 +87,10 @@ describe("ladder side", () => {
   });
 
   it("loads a snapshot best first, worst first and shuffled into the same content", () => {
-    const levels = Array.from({ length: 3_000 }, (_, index) => [(100_000 - index * index) * 1, index + 1] as const).filter(([key]) => key > 0);
+    const levels = Array.from(
+      { length: 3_000 },
+      (_, index) => [(100_000 - index * index) * 1, index + 1] as const,
+    ).filter(([key]) => key > 0);
     const random = createSeededRandom(3);
     const orders = [levels, [...levels].reverse(), [...levels].sort(() => random.next() - 0.5)];
     for (const order of orders) {

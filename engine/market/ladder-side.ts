@@ -163,7 +163,13 @@ export class LadderSide {
     }
     const { far } = this;
     const farBelow = far.count === 0 || (far.keys[far.count - 1] as number) < this.keyOf(0);
-    return highest === this.bestIndex && nearCount + far.count === this.count && far.isOrdered() && farBelow && !(highest < 0 && far.count > 0);
+    return (
+      highest === this.bestIndex &&
+      nearCount + far.count === this.count &&
+      far.isOrdered() &&
+      farBelow &&
+      !(highest < 0 && far.count > 0)
+    );
   }
 
   #remove(index: number): void {

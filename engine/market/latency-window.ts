@@ -2,7 +2,7 @@
 /**
  * The last send-to-acknowledgement times of one venue in a bounded ring, with percentiles. Overflow
  * forgets the oldest. Percentiles are by nearest rank (the smallest sample with at least p % of the
- * samples at or below it), computed when asked after a change and then kept.
+ * samples at or below it), read from a sorted copy that each sample is merged into.
  *
  *   ring: [ 7 | 8 | 9 | 3 | 4 | 5 | 6 | … ]   capacity a power of two, index masked
  *                     ^ next write
@@ -18,7 +18,6 @@ export class LatencyWindow {
   readonly #defaultMs: number;
   #written = 0;
   #sortedCount = 0;
-  #stale = false;
 
   /** `defaultMs` answers every percentile while no sample is there. Capacity is rounded up to a power of two. */
   constructor(defaultMs: number, capacity: number = DEFAULT_LATENCY_SAMPLES) {
@@ -33,9 +32,11 @@ export class LatencyWindow {
   /** Negative or non-finite samples are ignored: a clock step is not a latency. */
   record(latencyMs: number): void {
     if (!(latencyMs >= 0 && latencyMs < Number.POSITIVE_INFINITY)) return;
-    this.#ring[this.#written & this.#mask] = latencyMs;
+    const at = this.#written & this.#mask;
+    if (this.#sortedCount > this.#mask) this.#forget(this.#ring[at] as number);
+    this.#merge(latencyMs);
+    this.#ring[at] = latencyMs;
     this.#written++;
-    this.#stale = true;
   }
 
   /** Samples in the window. */
@@ -64,24 +65,33 @@ export class LatencyWindow {
   percentile(percent: number): number {
     const count = this.count;
     if (count === 0) return this.#defaultMs;
-    if (this.#stale) this.#sort(count);
     const rank = Math.max(1, Math.ceil((percent / 100) * this.#sortedCount));
     return this.#sorted[rank - 1] ?? this.#defaultMs;
   }
 
-  /** Insertion sort into scratch: the ring is small, and the typed-array sort of Node 20 allocates a copy. */
-  #sort(count: number): void {
-    const sorted = this.#sorted;
-    for (let index = 0; index < count; index++) {
-      const value = this.#ring[index] as number;
-      let at = index;
-      while (at > 0 && (sorted[at - 1] as number) > value) {
-        sorted[at] = sorted[at - 1] as number;
-        at--;
-      }
-      sorted[at] = value;
+  #merge(latencyMs: number): void {
+    const at = this.#rankOf(latencyMs);
+    this.#sorted.copyWithin(at + 1, at, this.#sortedCount);
+    this.#sorted[at] = latencyMs;
+    this.#sortedCount++;
+  }
+
+  /** The value must be there; which of several equal ones goes makes no difference. */
+  #forget(latencyMs: number): void {
+    const at = this.#rankOf(latencyMs);
+    this.#sorted.copyWithin(at, at + 1, this.#sortedCount);
+    this.#sortedCount--;
+  }
+
+  /** Samples below the value. */
+  #rankOf(latencyMs: number): number {
+    let low = 0;
+    let high = this.#sortedCount;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#sorted[middle] as number) < latencyMs) low = middle + 1;
+      else high = middle;
     }
-    this.#sortedCount = count;
-    this.#stale = false;
+    return low;
   }
 }

@@ -2,10 +2,32 @@
  * The sessions of one close. Opened from the request's credentials, closed at its end, whatever the end;
  * the one exception is a session that was taken over for an order of unknown outcome.
  */
+import { LRUCache } from "lru-cache";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { AccountSession, VenueRoom } from "../ports.js";
 import type { KeyedHash } from "../storage/keyed-hash.js";
 import type { CloseRequest } from "./close-types.js";
+
+/** Account labels whose hash is remembered; the least recently used one goes. */
+const MAX_REMEMBERED_ACCOUNTS = 10_000;
+
+/** By hash port, so that two servers' keys never meet. Holds public account labels and their hashes, nothing of a credential. */
+const accountHashes = new WeakMap<KeyedHash, LRUCache<string, string>>();
+
+function accountHashOf(hash: KeyedHash, venue: RoutableVenue, accountId: string): string {
+  let known = accountHashes.get(hash);
+  if (known === undefined) {
+    known = new LRUCache({ max: MAX_REMEMBERED_ACCOUNTS });
+    accountHashes.set(hash, known);
+  }
+  const label = `${venue} ${accountId}`;
+  let accountHash = known.get(label);
+  if (accountHash === undefined) {
+    accountHash = hash.hmacHex("account", [venue, accountId]);
+    known.set(label, accountHash);
+  }
+  return accountHash;
+}
 
 export type Rooms = ReadonlyMap<RoutableVenue, VenueRoom>;
 
@@ -34,7 +56,7 @@ export class CloseAccounts {
           venue,
           room,
           session: opened.session,
-          accountHash: hash.hmacHex("account", [venue, opened.session.accountId]),
+          accountHash: accountHashOf(hash, venue, opened.session.accountId),
         });
       else this.#problems.set(venue, opened.problem);
     }

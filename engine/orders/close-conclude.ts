@@ -5,12 +5,13 @@
 import { ServiceError } from "../domain/errors.js";
 import { problemOf } from "./background.js";
 import type { CloseFlight, CloseParts } from "./close-context.js";
+import { doubtOrders, faultData } from "./close-fault.js";
 import type { LateOrder } from "./close-execute.js";
 import { buildCloseData, toCloseResult } from "./close-reply.js";
 import { unknownAttempt, type Attempt, type CloseRun } from "./close-run.js";
 import { applyResolution, roundMs } from "./close-send.js";
 import type { CloseContext, CloseData, CloseRequest, CloseResult } from "./close-types.js";
-import type { Deadline } from "./deadline.js";
+import { Deadline } from "./deadline.js";
 import type { CloseDecisionEvent, DecisionSink } from "./decision-event.js";
 import type { IdempotencyTicket } from "./idempotency.js";
 
@@ -52,7 +53,7 @@ export class CloseConclusion {
     const unknown = unknownAttempt(run);
     if (unknown === null && registry.isUnknown(run.routeId)) registry.markKnown(run.routeId);
     if (flight.ticket !== null || unknown !== null || late !== null) {
-      this.#parts.background.run("execution_persist", registry.persist(reply.data));
+      this.#parts.background.run("execution_persist", registry.persist(reply.data, run));
     }
     if (flight.ticket !== null) {
       this.#parts.background.run("idempotency_complete", this.#complete(flight.ticket, run, reply));
@@ -68,10 +69,13 @@ export class CloseConclusion {
 
   /** Tells everybody who remembers the run what became of its last unknown order. */
   async publishResolved(run: CloseRun, recordKey: string | null): Promise<CloseData> {
-    const { clock, registry, idempotency, logger } = this.#parts;
-    const data = buildCloseData(run, clock.wallMs());
-    if (registry.isUnknown(run.routeId)) registry.markKnown(run.routeId);
-    registry.remember(data);
+    const { registry, idempotency, logger } = this.#parts;
+    const data = this.dataOf(run);
+    const unknown = unknownAttempt(run);
+    // Still unknown: only when it could not be printed, see dataOf.
+    if (unknown !== null) this.#markUnknown(run, unknown);
+    else if (registry.isUnknown(run.routeId)) registry.markKnown(run.routeId);
+    registry.remember(data, run);
     for (const listener of this.#listeners) {
       try {
         listener(data);
@@ -79,15 +83,37 @@ export class CloseConclusion {
         logger.error("resolved_listener_threw", { problem: problemOf(error) });
       }
     }
-    await registry.persist(data);
+    await registry.persist(data, run);
     if (recordKey !== null) await idempotency.update(recordKey, run, toCloseResult(data, false));
     return data;
   }
 
+  /** As publishResolved, for an end that was found by asking: no request is at work on it any more. */
+  async publishAsked(run: CloseRun, recordKey: string | null): Promise<void> {
+    const deadline = new Deadline(this.#parts.clock, 0);
+    const data = await this.publishResolved(run, recordKey);
+    this.emit("resolved", { ...run, dryRun: false }, run, deadline, { data });
+  }
+
+  /**
+   * The reply as the run stands. A run that cannot be printed is a fault of ours, met when orders may be at work: its
+   * orders are unknown from then on, to be read again, and the reply says so.
+   */
+  dataOf(run: CloseRun): CloseData {
+    const nowMs = this.#parts.clock.wallMs();
+    try {
+      return buildCloseData(run, nowMs);
+    } catch (error) {
+      this.#parts.logger.error("reply_not_built", { routeId: run.routeId, problem: problemOf(error) });
+      doubtOrders(run);
+      return faultData(run, nowMs);
+    }
+  }
+
   emit(
     kind: CloseDecisionEvent["kind"],
-    request: CloseRequest,
-    context: CloseContext,
+    request: Pick<CloseRequest, "symbol" | "direction" | "dryRun">,
+    context: Pick<CloseContext, "requestId">,
     deadline: Deadline,
     what: Partial<Pick<CloseDecisionEvent, "code" | "routing" | "data">>,
   ): void {
@@ -111,10 +137,10 @@ export class CloseConclusion {
   }
 
   #reply(flight: CloseFlight, context: CloseContext, run: CloseRun): Concluded {
-    const { clock, registry } = this.#parts;
+    const { registry } = this.#parts;
     run.timingMs.total = roundMs(flight.deadline.elapsedMs());
-    const data = buildCloseData(run, clock.wallMs());
-    registry.remember(data);
+    const data = this.dataOf(run);
+    registry.remember(data, run);
     const unknown = unknownAttempt(run);
     if (unknown !== null) this.#markUnknown(run, unknown);
     this.emit("replied", flight.request, context, flight.deadline, { data });

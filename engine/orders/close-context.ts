@@ -14,7 +14,6 @@ import type { FeeCache } from "./fee-cache.js";
 import type { IdempotencyRecords, IdempotencyTicket } from "./idempotency.js";
 import type { IntentLog } from "./intent-log.js";
 import type { Resolver } from "./resolver.js";
-import type { RoutableVenue } from "../domain/venue.js";
 
 /** Live positions are waited for no longer than this (routing design, 1.1). */
 export const POSITIONS_DEADLINE_MS = 800;
@@ -28,10 +27,6 @@ export const MIN_RETRY_MS = 50;
 export const MIN_SEND_TIMEOUT_MS = 250;
 /** However long the caller's deadline, one order is answered within this or its outcome is unknown. */
 export const MAX_SEND_TIMEOUT_MS = 10_000;
-/** A room signs an order for its send timeout, but never for less than this. */
-export const MIN_ORDER_VALIDITY_MS = 3_000;
-/** What rooms add to the end of an order's validity for clocks and block time. */
-export const DEFAULT_VALIDITY_MARGIN_MS = 5_000;
 
 export interface CloseParts {
   readonly clock: Clock;
@@ -46,7 +41,6 @@ export interface CloseParts {
   readonly registry: ExecutionRegistry;
   readonly resolver: Resolver;
   readonly feeCache: FeeCache;
-  readonly validityMarginMs: Readonly<Partial<Record<RoutableVenue, number>>>;
   readonly background: Background;
 }
 

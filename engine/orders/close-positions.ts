@@ -9,7 +9,7 @@ import type { Instrument } from "../domain/instrument.js";
 import type { Direction, PositionSide } from "../domain/order.js";
 import type { FeeRates, VenuePosition } from "../domain/position.js";
 import type { RoutableVenue } from "../domain/venue.js";
-import type { ReadFailure } from "../ports.js";
+import type { Read, ReadFailure } from "../ports.js";
 import type { OpenAccount } from "./close-accounts.js";
 import { within } from "./deadline.js";
 import type { FeeCache } from "./fee-cache.js";
@@ -35,28 +35,37 @@ export async function readAccounts(
   feeCache: FeeCache,
   deadlineMs: number,
 ): Promise<Map<RoutableVenue, AccountReading>> {
-  const listed = accounts.flatMap((account) => {
-    const instrument = account.room.markets.get(symbol)?.instrument;
-    return instrument === undefined ? [] : [{ account, instrument }];
-  });
   const startNs = clock.monoNs();
-  const feeReads = listed.map(({ account, instrument }) => startFeeRead(account, instrument, feeCache, deadlineMs));
-  const readings = await Promise.all(
-    listed.map(({ account, instrument }) => readPositions(clock, account, instrument, deadlineMs)),
-  );
-  // Fees decide between venues; with one holder there is nothing to decide, and they are not waited for.
-  const holders = readings.filter((reading) => reading.positions?.some((position) => position.direction === direction));
-  if (holders.length > 1) {
-    const leftMs = deadlineMs - (clock.monoNs() - startNs) / 1e6;
-    const pending = feeReads.filter((read) => read !== null);
-    if (pending.length > 0 && leftMs > 0) await within(clock, Promise.all(pending), leftMs);
+  const readings = new Map<RoutableVenue, AccountReading>();
+  let feeReads: Promise<void>[] | null = null;
+  let reads: Promise<AccountReading>[] | null = null;
+  for (const account of accounts) {
+    const instrument = account.room.markets.get(symbol)?.instrument;
+    if (instrument === undefined) continue;
+    const feeRead = startFeeRead(account, instrument, feeCache, deadlineMs);
+    if (feeRead !== null) (feeReads ??= []).push(feeRead);
+    const held = account.room.reader.heldPositions?.(account.session, instrument) ?? null;
+    // A streamed account is read without a wait, and so without a timer.
+    if (held !== null) readings.set(account.venue, readingOf(account, instrument, held));
+    else (reads ??= []).push(readPositions(clock, account, instrument, deadlineMs));
   }
-  return new Map(
-    readings.map((reading) => [
-      reading.account.venue,
-      { ...reading, fees: feeCache.get(feeKey(reading.account, reading.instrument)) },
-    ]),
-  );
+  if (reads !== null) for (const reading of await Promise.all(reads)) readings.set(reading.account.venue, reading);
+  // Fees decide between venues; with one holder there is nothing to decide, and they are not waited for.
+  if (feeReads !== null && countHolders(readings, direction) > 1) {
+    const leftMs = deadlineMs - (clock.monoNs() - startNs) / 1e6;
+    if (leftMs > 0) await within(clock, Promise.all(feeReads), leftMs);
+  }
+  for (const [venue, reading] of readings) {
+    const fees = feeCache.get(feeKey(reading.account, reading.instrument));
+    if (fees !== null) readings.set(venue, { ...reading, fees });
+  }
+  return readings;
+}
+
+function countHolders(readings: ReadonlyMap<RoutableVenue, AccountReading>, direction: Direction): number {
+  let count = 0;
+  for (const reading of readings.values()) if (openLots(reading.positions ?? [], direction) > 0) count++;
+  return count;
 }
 
 /** One account's positions in one contract. */
@@ -66,19 +75,33 @@ export async function readPositions(
   instrument: Instrument,
   timeoutMs: number,
 ): Promise<AccountReading> {
-  const unknown = { account, instrument, positions: null, retryAfterMs: null, source: "venue", fees: null } as const;
   // The room has the same deadline; the outer wait holds even if it should not keep it.
   const read = await within(
     clock,
     account.room.reader.readPositions(account.session, instrument, { timeoutMs, lane: "exit" }),
     timeoutMs,
   );
-  if (!read.done) return { ...unknown, failure: "TIMEOUT" };
-  if (!read.value.ok) return { ...unknown, failure: read.value.code, retryAfterMs: read.value.retryAfterMs };
-  const positions = read.value.value.filter(
-    (position) => position.nativeSymbol === instrument.nativeSymbol && position.qtyLots > 0,
-  );
-  return { ...unknown, positions, failure: null, source: read.value.source };
+  return readingOf(account, instrument, read.done ? read.value : null);
+}
+
+/** Null: no answer in time. */
+function readingOf(
+  account: OpenAccount,
+  instrument: Instrument,
+  read: Read<readonly VenuePosition[]> | null,
+): AccountReading {
+  const answered = read !== null && read.ok;
+  return {
+    account,
+    instrument,
+    positions: answered
+      ? read.value.filter((position) => position.nativeSymbol === instrument.nativeSymbol && position.qtyLots > 0)
+      : null,
+    failure: read === null ? "TIMEOUT" : read.ok ? null : read.code,
+    retryAfterMs: read === null || read.ok ? null : read.retryAfterMs,
+    source: answered ? read.source : "venue",
+    fees: null,
+  };
 }
 
 /** Open lots in one direction; both hedge sides may be held at once. */

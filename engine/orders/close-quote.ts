@@ -1,7 +1,7 @@
 /** Dry runs: what a close would do, as a quote and as a reply. Nothing is sent, written or reserved for them. */
 import type { Side } from "../domain/order.js";
 import type { RandomIds } from "../storage/keyed-hash.js";
-import { buildCloseData } from "./close-reply.js";
+import { algoOf } from "./close-reply.js";
 import type { Routed } from "./close-routing.js";
 import type { CloseRun } from "./close-run.js";
 import type { CloseData, Quote } from "./close-types.js";
@@ -23,19 +23,31 @@ export function quoteOf(routed: Routed, side: Side, nowMs: number, randomIds: Ra
   };
 }
 
-export function simulatedData(run: CloseRun, quote: Quote, nowMs: number): CloseData {
-  const data = buildCloseData(run, nowMs);
+/** As buildCloseData says it of a run without an order, which needs no arithmetic. */
+export function simulatedData(run: CloseRun, quote: Quote): CloseData {
   return {
-    ...data,
     executedOn: null,
     order: null,
+    routing: run.routing,
     execution: {
-      ...data.execution,
       state: "SIMULATED",
       final: true,
       mode: "DRY_RUN",
+      algo: algoOf(run),
+      note: run.note,
+      requestedSize: run.requestedSize,
       submittedSize: "0",
+      filledSize: "0",
       remainingSize: run.requestedSize,
+      averagePrice: null,
+      notional: null,
+      fees: [],
+      realizedSlippageBps: null,
+      vsQuoteBps: null,
+      adjustments: run.adjustments,
+      legs: [],
+      timingMs: run.timingMs,
+      statusPath: null,
     },
     position: null,
     quote,

@@ -6,6 +6,7 @@
  * ended or never to have been placed.
  */
 import { delay } from "../domain/clock.js";
+import { problemOf } from "./background.js";
 import type { CloseFlight, CloseParts } from "./close-context.js";
 import { unsettledAttempt, type Attempt, type CloseRun } from "./close-run.js";
 import { applyResolution } from "./close-send.js";
@@ -28,10 +29,16 @@ export async function recoverRun(
     const order = unknownOrderOf(parts, run, attempt);
     const account = flight.accounts.get(attempt.venue);
     if (order === null || account === null || parts.resolver.isActive(attempt.clientIdHex)) return "STILL_UNKNOWN";
-    const look = await pollUntilKnown(parts, flight, order, waitForProof);
-    if (look.kind === "open") return "STILL_UNKNOWN";
-    applyResolution(parts, attempt, look);
-    end = look.kind === "found" ? "FOUND" : "NOT_PLACED";
+    try {
+      const look = await pollUntilKnown(parts, flight, order, waitForProof);
+      if (look.kind === "open") return "STILL_UNKNOWN";
+      applyResolution(parts, attempt, look);
+      end = look.kind === "found" ? "FOUND" : "NOT_PLACED";
+    } catch (error) {
+      // A fault of ours in the look-up says nothing of the order.
+      parts.logger.error("recovery_failed", { routeId: run.routeId, problem: problemOf(error) });
+      return "STILL_UNKNOWN";
+    }
   }
   return end;
 }
@@ -58,7 +65,8 @@ async function pollUntilKnown(
   }
 }
 
-function unknownOrderOf(parts: CloseParts, run: CloseRun, attempt: Attempt): UnknownOrder | null {
+/** Null: the venue or the contract is not there any more. */
+export function unknownOrderOf(parts: CloseParts, run: CloseRun, attempt: Attempt): UnknownOrder | null {
   const room = parts.rooms.get(attempt.venue);
   const instrument = room?.markets.get(run.symbol)?.instrument;
   if (room === undefined || instrument === undefined) return null;

@@ -169,7 +169,7 @@ function executionReport(
     state,
     final: state !== "UNKNOWN" && state !== "SUBMITTED" && state !== "RESTING",
     mode: "LIVE",
-    algo: run.orderType === "LIMIT" ? "GTC" : "IOC",
+    algo: algoOf(run),
     note: run.note ?? (state === "COMPLETED" && totals.remaining.num > 0n ? "DUST_REMAINDER" : null),
     requestedSize: run.requestedSize,
     submittedSize: sizeText(totals.submitted),
@@ -188,6 +188,10 @@ function executionReport(
         ? null
         : `/api/trading/${lead.venue}/orders/${encodeURIComponent(leadOrderId)}/status?symbol=${encodeURIComponent(run.symbol)}`,
   };
+}
+
+export function algoOf(run: CloseRun): "GTC" | "IOC" {
+  return run.orderType === "LIMIT" ? "GTC" : "IOC";
 }
 
 function executionLeg(attempt: Attempt): ExecutionLeg {

@@ -229,7 +229,7 @@ export class CloseRequests {
     const run = emptyRun(flight.request, context, routed, nowMs);
     run.timingMs.total = roundMs(flight.deadline.elapsedMs());
     const quote = quoteOf(routed, closingSide(flight.request.direction), nowMs, this.#randomIds);
-    const data = simulatedData(run, quote, nowMs);
+    const data = simulatedData(run, quote);
     this.#conclusion.emit("replied", flight.request, context, flight.deadline, { data });
     return { ok: true, success: true, data, replayed: false };
   }
@@ -253,9 +253,9 @@ function refuseEarly(rooms: Rooms, request: CloseRequest): Refused | null {
 
 /** Details of an UNKNOWN_SYMBOL; null when some venue lists it. */
 export function unlistedSymbol(rooms: Rooms, symbol: string): Record<string, unknown> | null {
+  for (const room of rooms.values()) if (room.markets.has(symbol)) return null;
   const listed = new Set<string>();
   for (const room of rooms.values()) {
-    if (room.markets.has(symbol)) return null;
     for (const name of room.markets.keys()) if (listed.size < PREVIEW_SYMBOLS) listed.add(name);
   }
   const availableSymbols = [...listed].sort();

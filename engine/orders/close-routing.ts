@@ -8,6 +8,7 @@ import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from ".
 import { closingSide, type PositionSide, type Side } from "../domain/order.js";
 import { isRoutableVenue, ROUTABLE_VENUES, type RoutableVenue } from "../domain/venue.js";
 import type { Market } from "../market/market.js";
+import type { RoomStatus, RoutingHealth } from "../ports.js";
 import { decideRoute, decisionErrorCode } from "../routing/decide.js";
 import {
   buildRoutingReport,
@@ -161,9 +162,9 @@ export class CloseRouting {
     const candidate = this.#input.addCandidate(venue, market);
     const room = this.#rooms.get(venue);
     if (room === undefined) return candidate;
-    const status = room.status();
-    candidate.healthy = status.breaker !== "open";
-    candidate.budgetAvailable = status.laneTokens.exit > 0;
+    const health = room.routingHealth ?? healthOf(room.status());
+    candidate.healthy = health.breaker !== "open";
+    candidate.budgetAvailable = health.exitTokens > 0;
     candidate.latencyMsP90 = room.ackLatency.p90();
     candidate.takerDelayMs = this.#settings.takerDelayMs[venue] ?? 0;
     const ratePpm = market === null ? undefined : this.#settings.quoteRatePpm.get(market.instrument.quoteAsset);
@@ -213,6 +214,10 @@ export class CloseRouting {
     }
     return { candidates: report.candidates };
   }
+}
+
+function healthOf(status: RoomStatus): RoutingHealth {
+  return { breaker: status.breaker, exitTokens: status.laneTokens.exit };
 }
 
 function setSize(

@@ -9,11 +9,13 @@
 import { isPlainDecimal } from "../domain/decimal.js";
 import { ServiceError } from "../domain/errors.js";
 import type { OrderCommand, PlaceOutcome, VenueOrder } from "../domain/order.js";
+import type { AccountSession } from "../ports.js";
+import type { KeyedHash } from "../storage/keyed-hash.js";
 import { MAX_BATCH_ROWS, storeUnavailable, type StateBatch } from "../storage/state-store.js";
+import { problemOf } from "./background.js";
+import type { OpenAccount } from "./close-accounts.js";
 import {
-  DEFAULT_VALIDITY_MARGIN_MS,
   MAX_SEND_TIMEOUT_MS,
-  MIN_ORDER_VALIDITY_MS,
   MIN_SEND_TIMEOUT_MS,
   STORE_TIMEOUT_MS,
   type CloseFlight,
@@ -46,11 +48,11 @@ export async function sendAttempt(
   const account = flight.accounts.get(plan.venue);
   if (account === null || flight.accounts.isTaken(plan.venue))
     throw new ServiceError("INTERNAL", { problem: "a plan without a session" });
-  const attempt = mintAttempt(parts, flight, run, plan);
+  const attempt = mintAttempt(parts, flight, run, plan, account);
   run.attempts.push(attempt);
   if (!run.positionsBefore.some((before) => before.venue === plan.venue)) run.positionsBefore.push({ ...plan.before });
 
-  const durable = await makeDurable(parts, flight, run, attempt, intentOf(run, attempt, account.accountHash, flight));
+  const durable = await makeDurable(parts, flight, run, attempt, intentOf(parts, run, attempt, account, flight));
   if (durable.kind !== "durable") {
     attempt.outcome = "NOT_SENT";
     attempt.reason = "STORE_UNAVAILABLE";
@@ -81,7 +83,7 @@ export async function sendAttempt(
     parts.logger.error("place_threw", {
       venue: plan.venue,
       routeId: run.routeId,
-      problem: error instanceof Error ? error.name : "not an Error",
+      problem: problemOf(error),
     });
     outcome = { outcome: "unknown", cause: "INTERNAL", notPlacedAfterMs: attempt.notPlacedAfterMs };
   }
@@ -89,7 +91,15 @@ export async function sendAttempt(
   const ackMs = outcome.outcome === "accepted" ? Math.min(outcome.ackMs, tookMs) : tookMs;
   run.timingMs.venue += roundMs(ackMs);
   run.timingMs.sign += roundMs(tookMs - ackMs);
-  return applyOutcome(parts, flight, run, plan, attempt, outcome);
+  try {
+    return applyOutcome(parts, flight, run, plan, attempt, outcome);
+  } catch (error) {
+    // An answer that we stumble over is an answer all the same: the order is read from the venue instead.
+    parts.logger.error("outcome_not_applied", { venue: plan.venue, routeId: run.routeId, problem: problemOf(error) });
+    attempt.outcome = "UNKNOWN";
+    attempt.order = null;
+    return startResolving(parts, flight, run, plan, attempt, Number.MAX_SAFE_INTEGER);
+  }
 }
 
 /** Marks the end of an attempt in the intent log, beside the reply. */
@@ -124,7 +134,13 @@ export function applyResolution(parts: CloseParts, attempt: Attempt, resolution:
   return true;
 }
 
-function mintAttempt(parts: CloseParts, flight: CloseFlight, run: CloseRun, plan: SendPlan): Attempt {
+function mintAttempt(
+  parts: CloseParts,
+  flight: CloseFlight,
+  run: CloseRun,
+  plan: SendPlan,
+  account: OpenAccount,
+): Attempt {
   const attemptNumber = run.attempts.length + 1;
   const clientIdHex = parts.clientIds.mint(flight.ticket?.scope ?? null, 0, attemptNumber);
   const nowMs = parts.clock.wallMs();
@@ -135,7 +151,7 @@ function mintAttempt(parts: CloseParts, flight: CloseFlight, run: CloseRun, plan
     nativeSymbol: plan.instrument.nativeSymbol,
     clientIdHex,
     intentAtMs: nowMs,
-    venueClientOrderId: parts.rooms.get(plan.venue)?.orders.venueClientOrderId(clientIdHex) ?? clientIdHex,
+    venueClientOrderId: account.room.orders.venueClientOrderId(clientIdHex),
     side: run.side,
     positionSide: plan.positionSide,
     timeInForce: run.orderType === "LIMIT" ? "GTC" : "IOC",
@@ -147,7 +163,7 @@ function mintAttempt(parts: CloseParts, flight: CloseFlight, run: CloseRun, plan
     quoteAsset: plan.instrument.quoteAsset,
     takerFeeMilliBps: plan.takerFeeMilliBps,
     makerFeeMilliBps: plan.makerFeeMilliBps,
-    notPlacedAfterMs: notPlacedBoundMs(parts, flight, plan, nowMs),
+    notPlacedAfterMs: notPlacedBoundMs(flight, account, nowMs),
     outcome: "PENDING",
     reason: null,
     venueText: null,
@@ -173,9 +189,12 @@ async function makeDurable(
       ? { writes: intentWrites }
       : { conditions: running.batch.conditions ?? [], writes: [...intentWrites, ...running.batch.writes] };
   if (batch.writes.length > MAX_BATCH_ROWS) throw new ServiceError("INTERNAL", { problem: "intent batch" });
+  const startNs = parts.clock.monoNs();
   try {
     const committed = await within(parts.clock, parts.store.commit(batch), STORE_TIMEOUT_MS);
-    if (!committed.done) throw storeUnavailable("TIMEOUT");
+    // The clock has the last word: after a stall of this process the write may win against its timer, and the
+    // intent's bound would not hold for an order sent then.
+    if (!committed.done || (parts.clock.monoNs() - startNs) / 1e6 > STORE_TIMEOUT_MS) throw storeUnavailable("TIMEOUT");
     if (!committed.value) return { kind: "keyTaken" };
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== "STORE_UNAVAILABLE") throw error;
@@ -192,10 +211,16 @@ async function makeDurable(
   return { kind: "durable" };
 }
 
-function intentOf(run: CloseRun, attempt: Attempt, accountHash: string, flight: CloseFlight): OrderIntent {
+function intentOf(
+  parts: CloseParts,
+  run: CloseRun,
+  attempt: Attempt,
+  account: OpenAccount,
+  flight: CloseFlight,
+): OrderIntent {
   return {
     clientIdHex: attempt.clientIdHex,
-    accountHash,
+    accountHash: intentAccountHash(parts.hash, account.session),
     venue: attempt.venue,
     symbol: run.symbol,
     nativeSymbol: attempt.nativeSymbol,
@@ -212,6 +237,8 @@ function intentOf(run: CloseRun, attempt: Attempt, accountHash: string, flight: 
     leg: attempt.leg,
     attempt: attempt.attempt,
     createdAtMs: attempt.intentAtMs,
+    // With a key the record in the same batch has it.
+    run: flight.ticket === null ? run : null,
   };
 }
 
@@ -292,31 +319,35 @@ function confirm(parts: CloseParts, attempt: Attempt, order: VenueOrder): void {
   const averagePrice = order.averagePrice !== null && isPlainDecimal(order.averagePrice) ? order.averagePrice : null;
   if (filledLots !== order.filledLots || averagePrice !== order.averagePrice)
     parts.logger.error("venue_order_implausible", { venue: attempt.venue, clientId: attempt.clientIdHex });
-  attempt.outcome = "CONFIRMED";
+  // First the copy, which reads every field: should one fail, the attempt is as it was.
   attempt.order = { ...order, filledLots, averagePrice };
+  attempt.outcome = "CONFIRMED";
   attempt.reason = null;
   attempt.venueText = null;
 }
 
 function sendTimeoutMs(flight: CloseFlight): number {
-  return Math.min(MAX_SEND_TIMEOUT_MS, Math.max(MIN_SEND_TIMEOUT_MS, flight.deadline.leftMs()));
+  return boundedTimeoutMs(flight.deadline.leftMs());
+}
+
+function boundedTimeoutMs(leftMs: number): number {
+  return Math.min(MAX_SEND_TIMEOUT_MS, Math.max(MIN_SEND_TIMEOUT_MS, leftMs));
 }
 
 /**
- * When the order can no longer be accepted, at the latest, as far as can be said before it is sent: after the durable
- * wait it may queue in the room for its timeout, is then signed for as long again, and the venue's clock may differ.
- * The proof of absence after a crash rests on it; while the process lives the room's own, tighter bound is used.
+ * When the order can no longer be accepted, at the latest: the proof of absence after a crash rests on it. The durable
+ * wait before the send takes at most STORE_TIMEOUT_MS, and what it takes the send has less of. So, as a room's bound
+ * grows no faster than its timeout, the longest wait is the worst case. While the process lives the room's own bound,
+ * known after signing, replaces it.
  */
-function notPlacedBoundMs(parts: CloseParts, flight: CloseFlight, plan: SendPlan, nowMs: number): number {
-  const timeoutMs = sendTimeoutMs(flight);
-  const validityMs = Math.max(timeoutMs, MIN_ORDER_VALIDITY_MS);
-  return (
-    nowMs +
-    STORE_TIMEOUT_MS +
-    timeoutMs +
-    validityMs +
-    (parts.validityMarginMs[plan.venue] ?? DEFAULT_VALIDITY_MARGIN_MS)
-  );
+function notPlacedBoundMs(flight: CloseFlight, account: OpenAccount, nowMs: number): number {
+  const timeoutMs = boundedTimeoutMs(flight.deadline.leftMs() - STORE_TIMEOUT_MS);
+  return nowMs + STORE_TIMEOUT_MS + account.room.orders.placeBoundMs(account.session, timeoutMs);
+}
+
+/** Whose order an intent is, finer than the account's hash: the same key may act for several accounts of a venue. */
+export function intentAccountHash(hash: KeyedHash, session: AccountSession): string {
+  return hash.hmacHex("intent-account", [session.venue, session.accountId, session.accountScope ?? ""]);
 }
 
 /** Whole tenths: finer is noise. */

@@ -12,26 +12,26 @@
 import type { Clock } from "../domain/clock.js";
 import type { ErrorCode } from "../domain/errors.js";
 import type { Logger } from "../domain/logger.js";
-import type { RoutableVenue } from "../domain/venue.js";
 import type { RoutingReport } from "../routing/report.js";
 import type { KeyedHash, RandomIds } from "../storage/keyed-hash.js";
 import type { StateStore } from "../storage/state-store.js";
 import { Background } from "./background.js";
 import { createClientIdSource } from "./client-id.js";
 import type { Rooms } from "./close-accounts.js";
+import { ExecutionAsks } from "./close-ask.js";
 import { CloseConclusion, type ResolvedListener } from "./close-conclude.js";
 import type { CloseParts } from "./close-context.js";
 import { quoteOf } from "./close-quote.js";
-import { buildCloseData } from "./close-reply.js";
 import { CloseRequests, unlistedSymbol } from "./close-request.js";
 import { CloseRouting, DEFAULT_ROUTING_SETTINGS, type QuoteRequest, type RoutingSettings } from "./close-routing.js";
-import type { CloseContext, CloseData, CloseRequest, CloseResult, Quote } from "./close-types.js";
+import type { CloseRun } from "./close-run.js";
+import type { CloseContext, CloseData, CloseRequest, CloseResult, ExecutionAnswer, Quote } from "./close-types.js";
 import { Deadline, within } from "./deadline.js";
 import type { DecisionSink } from "./decision-event.js";
 import { ExecutionRegistry, type UnknownExecution } from "./execution-registry.js";
 import { FeeCache } from "./fee-cache.js";
 import { IdempotencyRecords } from "./idempotency.js";
-import { IntentLog } from "./intent-log.js";
+import { IntentLog, type OrderIntent } from "./intent-log.js";
 import { Resolver, type ResolverCounts } from "./resolver.js";
 import { mintRouteId } from "./route-ids.js";
 
@@ -46,8 +46,6 @@ export interface CloseServiceOptions {
   readonly randomIds: RandomIds;
   readonly onDecision?: DecisionSink;
   readonly routing?: RoutingSettings;
-  /** What a venue's room adds to the validity of its orders; see DEFAULT_VALIDITY_MARGIN_MS. */
-  readonly validityMarginMs?: Readonly<Partial<Record<RoutableVenue, number>>>;
   readonly maxInFlight?: number;
   readonly maxUnresolved?: number;
   /** For a store that several services share: is the service of that boot still at work? */
@@ -70,6 +68,7 @@ export class CloseService {
   readonly #parts: CloseParts;
   readonly #conclusion: CloseConclusion;
   readonly #requests: CloseRequests;
+  readonly #asks: ExecutionAsks;
   readonly #randomIds: RandomIds;
   readonly #maxInFlight: number;
   readonly #flights = new Set<Promise<CloseResult>>();
@@ -91,18 +90,18 @@ export class CloseService {
       registry: new ExecutionRegistry(store, clock),
       resolver: new Resolver(clock, logger, options.maxUnresolved),
       feeCache: new FeeCache(clock),
-      validityMarginMs: options.validityMarginMs ?? {},
       background: new Background(clock, logger),
     };
     this.#conclusion = new CloseConclusion(this.#parts, options.onDecision ?? (() => {}));
     this.#requests = new CloseRequests(this.#parts, this.#conclusion, randomIds);
+    this.#asks = new ExecutionAsks(this.#parts, this.#conclusion);
     this.#randomIds = randomIds;
     this.#maxInFlight = options.maxInFlight ?? MAX_IN_FLIGHT;
   }
 
   /** Before the first close: lists orders that an earlier start may have left, and begins the sweeps. */
   async start(): Promise<void> {
-    const { intents, registry, idempotency, clock, rooms, background } = this.#parts;
+    const { intents, registry, idempotency, rooms, background } = this.#parts;
     for (const intent of await intents.listOpen()) {
       registry.markUnknown({
         routeId: intent.routeId,
@@ -113,8 +112,8 @@ export class CloseService {
         sinceMs: intent.createdAtMs,
         fromEarlierStart: true,
       });
-      const run = intent.idempotencyRecord === null ? null : await idempotency.readRun(intent.idempotencyRecord);
-      if (run !== null && run.routeId === intent.routeId) registry.remember(buildCloseData(run, clock.wallMs()));
+      const run = await this.#runOf(intent);
+      if (run !== null) registry.remember(this.#conclusion.dataOf(run), run);
     }
     background.startSweeps([idempotency, intents, registry]);
   }
@@ -149,6 +148,12 @@ export class CloseService {
     return this.#parts.registry.get(routeId);
   }
 
+  /** As `execution`, but an order of unknown outcome is looked up first where the credentials are its account's. */
+  async askExecution(routeId: string, credentials: CloseRequest["credentials"]): Promise<ExecutionAnswer> {
+    if (this.#draining) return { ok: true, data: await this.execution(routeId) };
+    return this.#asks.ask(routeId, credentials);
+  }
+
   status(): CloseServiceStatus {
     const { registry, resolver } = this.#parts;
     return {
@@ -176,5 +181,16 @@ export class CloseService {
     while (background.size > 0 && deadline.leftMs() > 0) {
       await within(clock, background.settled(), deadline.leftMs());
     }
+  }
+
+  /** The latest state of the close that an open intent belongs to; null: the registry has it, or nobody. */
+  async #runOf(intent: OrderIntent): Promise<CloseRun | null> {
+    const { idempotency, registry } = this.#parts;
+    if (intent.idempotencyRecord === null) {
+      // A reply that was given is newer than the intent.
+      return (await registry.get(intent.routeId)) === null ? intent.run : null;
+    }
+    const run = await idempotency.readRun(intent.idempotencyRecord);
+    return run !== null && run.routeId === intent.routeId ? run : null;
   }
 }

@@ -116,7 +116,11 @@ export interface PositionAfter {
   size: string;
   entryPrice: string | null;
   asOf: number;
-  /** `computed`: the position read for this close minus what it filled. */
+  /**
+   * `computed`: the position read for this close minus what it filled. After an accepted order it is always that: what
+   * the venue's stream shows cannot be had without a read that may become a venue call, and rooms distrust a stream for
+   * a while after each send, as it may be older than the fill.
+   */
   source: "stream" | "venue" | "computed";
 }
 
@@ -140,6 +144,13 @@ export interface CloseData {
   /** Dry run only. */
   quote?: Quote;
 }
+
+/** What became of a close, when asked for by its routeId. */
+export type ExecutionAnswer =
+  /** Null: not known (any more). */
+  | { readonly ok: true; readonly data: CloseData | null }
+  /** The credentials given for the order's venue are none. `problem` names the field, never its value. */
+  | { readonly ok: false; readonly venue: RoutableVenue; readonly problem: string };
 
 export type CloseResult =
   | { readonly ok: true; readonly success: boolean; readonly data: CloseData; readonly replayed: boolean }

@@ -10,6 +10,7 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../domain/clock.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import { decodeJson, encodeJson, type StateStore } from "../storage/state-store.js";
+import { unsettledAttempt, type CloseRun } from "./close-run.js";
 import type { CloseData } from "./close-types.js";
 import { expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
 
@@ -31,6 +32,8 @@ export interface UnknownExecution {
 
 interface Entry {
   readonly data: CloseData;
+  /** While an order of it can still be ended by reading the venue: what that needs. Null after. */
+  readonly run: CloseRun | null;
   readonly expiresAtMs: number;
 }
 
@@ -48,32 +51,29 @@ export class ExecutionRegistry {
   }
 
   /** Remembers the current state in memory, at once. */
-  remember(data: CloseData): void {
-    const known = this.#recent.peek(data.routing.routeId);
-    this.#recent.set(data.routing.routeId, {
-      data,
-      expiresAtMs: known?.expiresAtMs ?? this.#clock.wallMs() + RETENTION_MS,
-    });
+  remember(data: CloseData, run: CloseRun): Entry {
+    const { routeId } = data.routing;
+    const expiresAtMs = this.#recent.peek(routeId)?.expiresAtMs ?? this.#clock.wallMs() + RETENTION_MS;
+    const entry: Entry = { data, run: unsettledAttempt(run) === null ? null : run, expiresAtMs };
+    this.#recent.set(routeId, entry);
+    return entry;
   }
 
   /** Remembers it durably as well. Off the reply's path. */
-  async persist(data: CloseData): Promise<void> {
-    this.remember(data);
-    const expiresAtMs = this.#recent.peek(data.routing.routeId)?.expiresAtMs ?? this.#clock.wallMs() + RETENTION_MS;
-    const entry: Entry = { data, expiresAtMs };
+  async persist(data: CloseData, run: CloseRun): Promise<void> {
+    const entry = this.remember(data, run);
     await this.#store.commit({
-      writes: expiringWrites(NAMESPACE, data.routing.routeId, encodeJson(entry), expiresAtMs),
+      writes: expiringWrites(NAMESPACE, data.routing.routeId, encodeJson(entry), entry.expiresAtMs),
     });
   }
 
   async get(routeId: string): Promise<CloseData | null> {
-    const recent = this.#recent.get(routeId);
-    if (recent !== undefined) return recent.data;
-    const row = await this.#store.get(NAMESPACE, routeId);
-    if (row === null) return null;
-    const entry = decodeJson(row) as Entry;
-    this.#recent.set(routeId, entry);
-    return entry.data;
+    return (await this.#entry(routeId))?.data ?? null;
+  }
+
+  /** Null: not known, or nothing of it is left to be looked up. */
+  async unsettledRun(routeId: string): Promise<CloseRun | null> {
+    return (await this.#entry(routeId))?.run ?? null;
   }
 
   markUnknown(unknown: UnknownExecution): void {
@@ -100,6 +100,19 @@ export class ExecutionRegistry {
 
   get unknownCount(): number {
     return this.#unknown.size + this.#unlistedCount;
+  }
+
+  async #entry(routeId: string): Promise<Entry | null> {
+    const recent = this.#recent.get(routeId);
+    if (recent !== undefined) return recent;
+    const row = await this.#store.get(NAMESPACE, routeId);
+    if (row === null) return null;
+    const entry = decodeJson(row) as Entry;
+    // Two readers of one row must share one run: what one finds out the other must see.
+    const meanwhile = this.#recent.get(routeId);
+    if (meanwhile !== undefined) return meanwhile;
+    this.#recent.set(routeId, entry);
+    return entry;
   }
 
   /** One bounded round; true when there may be more to do. */

@@ -72,6 +72,8 @@ export class IdempotencyRecords {
   readonly #bootId: string;
   readonly #isBootAlive: (bootId: string) => boolean;
   readonly #running = new Map<string, IdempotencyTicket>();
+  /** Records whose order is being looked up beside any request. */
+  readonly #held = new Set<string>();
 
   constructor(options: IdempotencyOptions) {
     this.#store = options.store;
@@ -92,6 +94,7 @@ export class IdempotencyRecords {
       if (done === null) return { kind: "refused", code: "IDEMPOTENCY_IN_PROGRESS" };
       return { kind: "replay", ticket: null, result: done.result, run: done.run };
     }
+    if (this.#held.has(recordKey)) return { kind: "refused", code: "IDEMPOTENCY_IN_PROGRESS" };
     // Taken before the first await: the guard against a second request that arrives during the read below.
     const ticket = new IdempotencyTicket(scope, recordKey, fingerprint);
     this.#running.set(recordKey, ticket);
@@ -178,14 +181,25 @@ export class IdempotencyRecords {
     }
   }
 
-  /** Brings a stored reply of unknown outcome up to date after its order was resolved. */
+  /** Keeps requests with this key out until the returned function is called; null: one is at work. */
+  hold(recordKey: string): (() => void) | null {
+    if (this.#running.has(recordKey) || this.#held.has(recordKey)) return null;
+    this.#held.add(recordKey);
+    return () => this.#held.delete(recordKey);
+  }
+
+  /**
+   * Brings a stored reply of unknown outcome up to date after its order was resolved. A record that knows of more
+   * orders than `run` is newer, and stays.
+   */
   async update(recordKey: string, run: CloseRun, result: CloseResult): Promise<void> {
     // The first reply's own write may still be on its way: then the comparison fails once, behind it.
     for (let tries = 0; tries < MAX_UPDATE_TRIES; tries++) {
       const row = await this.#store.get(NAMESPACE, recordKey);
       if (row === null) return;
       const record = decodeRecord(row);
-      if (decodeRun(record.run).routeId !== run.routeId) return;
+      const known = decodeRun(record.run);
+      if (known.routeId !== run.routeId || known.attempts.length > run.attempts.length) return;
       const next: StoredRecord = { ...record, state: "DONE", run: encodeRun(run), result };
       if (await this.#store.compareAndSet(NAMESPACE, recordKey, row, encodeJson(next))) return;
     }

@@ -20,6 +20,7 @@ import {
   type StateStore,
   type StateWrite,
 } from "../storage/state-store.js";
+import type { CloseRun } from "./close-run.js";
 import { expiringWrites, SWEEP_MAX_ROWS, sweepExpired, timeText } from "./expiring-rows.js";
 
 const OPEN = "intent-open";
@@ -48,6 +49,8 @@ export interface OrderIntent {
   readonly leg: number;
   readonly attempt: number;
   readonly createdAtMs: number;
+  /** The close it belongs to, so that a crash leaves something to answer with; null where the idempotency record has it. */
+  readonly run: CloseRun | null;
 }
 
 /** Names an intent. */
@@ -76,7 +79,7 @@ export class IntentLog {
     const row = await this.#store.get(OPEN, openKey(ref));
     if (row === null) return;
     const nowMs = this.#clock.wallMs();
-    const settled = encodeJson({ ...(decodeJson(row) as OrderIntent), outcome, settledAtMs: nowMs });
+    const settled = encodeJson({ ...(decodeJson(row) as OrderIntent), run: null, outcome, settledAtMs: nowMs });
     await this.#store.commit({
       writes: [
         ...this.dropWrites(ref),
@@ -88,6 +91,14 @@ export class IntentLog {
   /** The writes that take back an intent whose order was never sent. */
   dropWrites(ref: IntentRef): StateWrite[] {
     return [{ namespace: OPEN, key: openKey(ref), value: null }];
+  }
+
+  /** The intent, settled or not; null when it is gone. */
+  async find(ref: IntentRef): Promise<OrderIntent | null> {
+    const open = await this.#store.get(OPEN, openKey(ref));
+    const row = open ?? (await this.#store.get(SETTLED, ref.clientIdHex));
+    const value = row === null ? null : decodeJson(row);
+    return isIntent(value) ? value : null;
   }
 
   /** Intents without outcome, oldest first: these orders may exist. */

@@ -5,6 +5,7 @@ import { VirtualClock } from "../domain/virtual-clock.js";
 import { createKeyedHash, cryptoRandomIds } from "../storage/server-secret.js";
 import { createMemoryStore } from "../storage/test/memory-store.js";
 import { createClientIdSource } from "./client-id.js";
+import type { Attempt, CloseRun } from "./close-run.js";
 import type { CloseData } from "./close-types.js";
 import { Deadline, within } from "./deadline.js";
 import { ExecutionRegistry, MAX_UNKNOWN_LISTED, type UnknownExecution } from "./execution-registry.js";
@@ -127,6 +128,7 @@ describe("rows with an end", () => {
 
 describe("the execution registry", () => {
   const data = (routeId: string): CloseData => ({ routing: { routeId } }) as unknown as CloseData;
+  const run = { attempts: [] as readonly Attempt[] } as CloseRun;
   const unknown = (routeId: string): UnknownExecution => ({
     routeId,
     venue: "venueone",
@@ -139,8 +141,8 @@ describe("the execution registry", () => {
   it("forgets the oldest beyond its bound, and finds persisted ones in the store", async () => {
     const store = createMemoryStore();
     const registry = new ExecutionRegistry(store, new VirtualClock(), 2);
-    await registry.persist(data("kept"));
-    for (const routeId of ["a", "b", "c"]) registry.remember(data(routeId));
+    await registry.persist(data("kept"), run);
+    for (const routeId of ["a", "b", "c"]) registry.remember(data(routeId), run);
     expect(await registry.get("a")).toBeNull();
     expect(await registry.get("c")).toEqual(data("c"));
     expect(await registry.get("kept")).toEqual(data("kept"));

@@ -22,6 +22,8 @@ export const FIRST_POLL_DELAY_MS = 250;
 /** How long a venue may answer "no such order" about one that it has accepted (seen: up to 1.1 s; doubled). */
 export const INDEXING_LAG_MS = 2_000;
 const POLL_TIMEOUT_MS = 3_000;
+/** Stands in until the first poll has begun, in the same turn. */
+const NOT_STARTED: Promise<Resolution> = new Promise(() => {});
 
 export interface UnknownOrder {
   readonly routeId: string;
@@ -53,12 +55,19 @@ export interface ResolverCounts {
   readonly refused: number;
 }
 
+interface Entry {
+  running: Promise<Resolution>;
+  /** Found by somebody else meanwhile; ends the entry. */
+  offered: Resolution | null;
+  /** Ends the pause it is in; null while it reads. */
+  wake: (() => void) | null;
+}
+
 export class Resolver {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #maxUnresolved: number;
-  readonly #active = new Map<string, Promise<Resolution>>();
-  readonly #sleepers = new Set<() => void>();
+  readonly #active = new Map<string, Entry>();
   #stopping = false;
   readonly #counts = { started: 0, found: 0, notPlaced: 0, leftUnknown: 0, refused: 0 };
 
@@ -77,7 +86,8 @@ export class Resolver {
       return Promise.resolve({ kind: "unknown", reason: this.#stopping ? "SHUT_DOWN" : "TOO_MANY", order: null });
     }
     this.#counts.started += 1;
-    const running = this.#poll(order, session)
+    const entry: Entry = { running: NOT_STARTED, offered: null, wake: null };
+    entry.running = this.#poll(entry, order, session)
       .catch((error: unknown): Resolution => {
         // A room never throws for what a venue does, so this is a bug of ours; the order is still unknown.
         this.#logger.error("resolver_failed", {
@@ -92,8 +102,21 @@ export class Resolver {
         this.#count(resolution);
         return resolution;
       });
-    this.#active.set(order.clientIdHex, running);
-    return running;
+    this.#active.set(order.clientIdHex, entry);
+    return entry.running;
+  }
+
+  /**
+   * Hands an end over that was found by other credentials of the same account, and wakes the entry. Resolves when the
+   * entry has ended, after those who waited for it before; false: there is no such entry.
+   */
+  async offer(clientIdHex: string, found: Resolution): Promise<boolean> {
+    const entry = this.#active.get(clientIdHex);
+    if (entry === undefined) return false;
+    entry.offered ??= found;
+    entry.wake?.();
+    await entry.running;
+    return true;
   }
 
   isActive(clientIdHex: string): boolean {
@@ -107,30 +130,32 @@ export class Resolver {
   /** Gives every entry one last look now and ends it; what is not known by then stays UNKNOWN. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    for (const wake of this.#sleepers) wake();
-    await Promise.all(this.#active.values());
+    const entries = [...this.#active.values()];
+    for (const entry of entries) entry.wake?.();
+    await Promise.all(entries.map((entry) => entry.running));
   }
 
-  /** A pause that `stop` ends early. */
-  #sleep(delayMs: number): Promise<void> {
+  /** A pause that `stop` and `offer` end early. */
+  #sleep(entry: Entry, delayMs: number): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
         this.#clock.clearTimer(timer);
-        this.#sleepers.delete(wake);
+        entry.wake = null;
         resolve();
       };
       const timer = this.#clock.setTimer(wake, delayMs);
-      this.#sleepers.add(wake);
+      entry.wake = wake;
     });
   }
 
-  async #poll(order: UnknownOrder, session: AccountSession): Promise<Resolution> {
+  async #poll(entry: Entry, order: UnknownOrder, session: AccountSession): Promise<Resolution> {
     const startNs = this.#clock.monoNs();
     let seen: VenueOrder | null = null;
     for (let delayMs = FIRST_POLL_DELAY_MS; ; delayMs *= 2) {
       const leftMs = RESOLVE_MAX_MS - (this.#clock.monoNs() - startNs) / 1e6;
       if (leftMs <= 0) return { kind: "unknown", reason: "TIMED_OUT", order: seen };
-      if (!this.#stopping) await this.#sleep(Math.min(delayMs, leftMs));
+      if (!this.#stopping && entry.offered === null) await this.#sleep(entry, Math.min(delayMs, leftMs));
+      if (entry.offered !== null) return entry.offered;
       const look = await lookUpOrder(this.#clock, order, session);
       if (look.kind === "found" || look.kind === "notPlaced") return look;
       seen = look.order ?? seen;

@@ -2,18 +2,16 @@
  * The `routing` object of replies (routing design, section 3): the types, and the builder that turns a
  * decision into decimal strings. Allocates; runs after the decision, off the hot path.
  */
-import { formatScaled } from "../domain/decimal.js";
+import { formatScaled, multiplySafe, pow10 } from "../domain/decimal.js";
 import {
   addRatio,
   compareRatio,
   divideRatio,
   formatRatio,
-  magnitude,
   multiplyRatio,
   type Ratio,
   ratio,
   ratioFromScaled,
-  subtractRatio,
 } from "../domain/decimal-ratio.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../domain/instrument.js";
 import type { RoutableVenue, Venue } from "../domain/venue.js";
@@ -22,6 +20,26 @@ import { depthWithinCap } from "../market/depth-walk.js";
 import { NEVER_PROVEN_MS } from "../market/freshness.js";
 import { isContender } from "./decide.js";
 import { isDeepUsable, isHolder } from "./eligibility.js";
+import {
+  exactAllInText,
+  exactCostText,
+  exactExpectedText,
+  exactMidText,
+  exactSavingsPercentText,
+  exactSavingsText,
+  exactSlippageText,
+  exactVwapText,
+} from "./figures-exact.js";
+import {
+  nearAllInText,
+  nearCostText,
+  nearExpectedText,
+  nearMidText,
+  nearSavingsPercentText,
+  nearSavingsText,
+  nearSlippageText,
+  nearVwapText,
+} from "./figures-near.js";
 import {
   type Candidate,
   type CandidateResult,
@@ -34,16 +52,10 @@ import {
   type ReasonCode,
   type RouteInput,
 } from "./route-types.js";
-import { exactAllIn, exactReferenceMid } from "./scoring.js";
+import { exactReferenceMid } from "./scoring.js";
 
 /** The reference mid and all-in prices are in this; single venues quote in what counts as it. */
 const COMMON_QUOTE = "USD";
-/** Derived prices show at least this many significant figures, and one decimal more than the venue's tick. */
-const PRICE_FIGURES = 7;
-const BPS_PLACES = 1;
-const SAVINGS_PLACES = 2;
-const SAVINGS_FIGURES = 3;
-const PERCENT_PLACES = 4;
 
 export interface RoutingCandidate {
   exchange: Venue;
@@ -122,13 +134,14 @@ export interface ReportStamp {
 /** Builds the report of the decision just taken on `input` (both still as the decision left them). */
 export function buildRoutingReport(input: RouteInput, decision: Decision, stamp: ReportStamp): RoutingReport {
   const selected = decision.selected;
-  const mid = exactReferenceMid(input, decision);
-  const saving = selected < 0 || decision.runnerUp < 0 ? null : savingPerUnit(input, decision);
+  const chosen = selected < 0 ? null : instrumentOf(input, selected);
+  const other = decision.runnerUp < 0 ? null : instrumentOf(input, decision.runnerUp);
+  const compared = chosen !== null && other !== null;
   const alternatives: RoutingReport["alternatives"] = {};
   const candidates: RoutingCandidate[] = [];
   for (let index = 0; index < input.candidateCount; index++) {
     const candidate = candidateAt(input, index);
-    candidates.push(candidateReport(input, decision, index, mid));
+    candidates.push(candidateReport(input, decision, index));
     if (index === selected) continue;
     alternatives[candidate.venue] = {
       price: priceText(input, decision, index),
@@ -141,19 +154,16 @@ export function buildRoutingReport(input: RouteInput, decision: Decision, stamp:
     decidedAt: stamp.decidedAtMs,
     forced: input.preferred !== "",
     split: false,
-    recommended: selected < 0 ? null : (instrumentOf(input, selected)?.venue ?? null),
+    recommended: chosen === null ? null : chosen.venue,
     reason: selected < 0 ? null : decision.reason,
     price: selected < 0 ? null : priceText(input, decision, selected),
-    savings: saving === null ? "0" : formatSaving(multiplyRatio(saving, orderSize(input, decision, selected))),
-    savingsPercent:
-      saving === null
-        ? "0"
-        : formatRatio(
-            multiplyRatio(divideRatio(saving, exactAllIn(input, decision, decision.runnerUp)), ratio(100n)),
-            PERCENT_PLACES,
-            "halfUp",
-          ),
-    reference: referenceReport(input, decision, mid),
+    savings: compared
+      ? (nearSavingsText(input, decision, chosen, other) ?? exactSavingsText(input, decision, chosen))
+      : "0",
+    savingsPercent: compared
+      ? (nearSavingsPercentText(input, decision, chosen, other) ?? exactSavingsPercentText(input, decision))
+      : "0",
+    reference: referenceReport(input, decision),
     limits: {
       maxSlippageBps: input.maxSlippageBps,
       maxQuoteAgeMs: input.maxQuoteAgeMs,
@@ -208,12 +218,11 @@ export function orderAdjustments(input: RouteInput, decision: Decision): Adjustm
   if (instrument === null) return [];
   const result = resultAt(decision, decision.selected);
   const adjustments: Adjustment[] = [];
-  const wished = wishedPrice(input, decision);
-  const sent = ratioFromScaled(result.priceTicks, canonicalPriceDecimals(instrument));
-  if (wished !== null && compareRatio(wished, sent) !== 0) {
+  const from = wishedPriceText(input, decision, instrument);
+  if (from !== null) {
     adjustments.push({
       field: "price",
-      from: formatRatio(wished, Math.max(0, canonicalPriceDecimals(instrument)) + 9, "halfUp"),
+      from,
       to: worstPriceText(input, decision) as string,
       rule: result.bandClamped ? "PRICE_BAND" : "TICK_SIZE",
     });
@@ -222,6 +231,33 @@ export function orderAdjustments(input: RouteInput, decision: Decision): Adjustm
   const ordered = formatScaled(result.orderLots, canonicalQtyDecimals(instrument));
   if (asked !== ordered) adjustments.push({ field: "size", from: asked, to: ordered, rule: "LOT_SIZE" });
   return adjustments;
+}
+
+/** The unrounded bound as text; null where it is what is sent, or where there is none. */
+function wishedPriceText(input: RouteInput, decision: Decision, instrument: Instrument): string | null {
+  const priceDecimals = canonicalPriceDecimals(instrument);
+  const places = Math.max(0, priceDecimals) + 9;
+  const { priceTicks } = resultAt(decision, decision.selected);
+  const bound = wishedSafely(input, decision);
+  const sentScale = bound === null ? Number.NaN : multiplySafe(priceTicks, pow10(bound.decimals - priceDecimals));
+  if (bound !== null && bound.decimals <= places && !Number.isNaN(sentScale))
+    return sentScale === bound.value ? null : formatScaled(bound.value, bound.decimals);
+  const wished = wishedPrice(input, decision);
+  if (wished === null || compareRatio(wished, ratioFromScaled(priceTicks, priceDecimals)) === 0) return null;
+  return formatRatio(wished, places, "halfUp");
+}
+
+/** The usual case of `wishedPrice` in safe integers: no quote rates between the venues. Null where that is not exact. */
+function wishedSafely(input: RouteInput, decision: Decision): { value: number; decimals: number } | null {
+  const reference = decision.reference;
+  const instrument = reference < 0 ? null : instrumentOf(input, reference);
+  if (instrument === null || input.kind === "CLOSE_LIMIT") return null;
+  if (candidateAt(input, reference).quoteRatePpm !== candidateAt(input, decision.selected).quoteRatePpm) return null;
+  const slippage = Math.round(input.maxSlippageBps * 1000);
+  const share = ONE_MILLI_BPS + (input.side === "SELL" ? -slippage : slippage);
+  // Half of the doubled mid is five tenths of it: one decimal more, and 7 of ONE_MILLI_BPS.
+  const value = multiplySafe(multiplySafe(resultAt(decision, reference).doubleMidTicks, share), 5);
+  return Number.isNaN(value) ? null : { value, decimals: canonicalPriceDecimals(instrument) + 8 };
 }
 
 /** The unrounded bound: the caller's limit, or reference mid × (1 ∓ slippage) in the venue's quote. */
@@ -237,7 +273,7 @@ function wishedPrice(input: RouteInput, decision: Decision): Ratio | null {
 
 // ---------------------------------------------------------------- parts
 
-function candidateReport(input: RouteInput, decision: Decision, index: number, mid: Ratio | null): RoutingCandidate {
+function candidateReport(input: RouteInput, decision: Decision, index: number): RoutingCandidate {
   const candidate = candidateAt(input, index);
   const result = resultAt(decision, index);
   const instrument = instrumentOf(input, index);
@@ -252,7 +288,7 @@ function candidateReport(input: RouteInput, decision: Decision, index: number, m
   if (result.eligible) report.rank = result.rank;
   report.routedSize =
     index === decision.selected ? formatScaled(result.orderLots, canonicalQtyDecimals(instrument)) : "0";
-  if (result.priced) addFigures(report, input, decision, index, instrument, mid);
+  if (result.priced) addFigures(report, input, decision, index, instrument);
   report.book = bookReport(candidate, result);
   return report;
 }
@@ -263,7 +299,6 @@ function addFigures(
   decision: Decision,
   index: number,
   instrument: Instrument,
-  mid: Ratio | null,
 ): void {
   const candidate = candidateAt(input, index);
   const result = resultAt(decision, index);
@@ -272,7 +307,7 @@ function addFigures(
   const walk = result.walk;
   const limit = input.kind === "CLOSE_LIMIT";
   report.topOfBook = result.topTicks > 0 ? formatScaled(result.topTicks, priceDecimals) : null;
-  report.vwap = walk.filledLots > 0 ? formatPrice(vwap(result, instrument), priceDecimals) : null;
+  report.vwap = walk.filledLots > 0 ? (nearVwapText(result, instrument) ?? exactVwapText(result, instrument)) : null;
   report.worstLevel = walk.filledLots > 0 ? formatScaled(walk.worstTicks, priceDecimals) : null;
   report.levelsUsed = walk.levelsUsed;
   report.depthWithinCap = formatScaled(depthAtWorstPrice(input, candidate, result), qtyDecimals);
@@ -282,11 +317,16 @@ function addFigures(
   report.feeSource = candidate.feeSource;
   report.latencyMsP90 = candidate.latencyMsP90;
   report.latencyPenaltyBps = formatScaled(result.latencyPenaltyMilliBps, 3);
-  const allIn = exactAllIn(input, decision, index);
-  report.allInPrice = formatPrice(allIn, priceDecimals);
+  report.allInPrice =
+    nearAllInText(input, decision, index, instrument) ?? exactAllInText(input, decision, index, instrument);
   report.slippageBps =
-    mid === null ? null : bpsAway(input, mid, inCommonQuote(candidate, expectedPrice(input, result, instrument)));
-  report.costBps = mid === null ? null : bpsAway(input, mid, allIn);
+    decision.reference < 0
+      ? null
+      : (nearSlippageText(input, decision, index, instrument) ?? exactSlippageText(input, decision, index, instrument));
+  report.costBps =
+    decision.reference < 0
+      ? null
+      : (nearCostText(input, decision, index, instrument) ?? exactCostText(input, decision, index));
   report.quoteAsset = instrument.quoteAsset;
   report.quoteRate = formatScaled(candidate.quoteRatePpm, 6);
   report.quoteRateSource = candidate.quoteRateSource;
@@ -316,11 +356,11 @@ export const BOOK_STATE_NAMES: Readonly<Record<BookState, RoutingBook["state"]>>
   [BOOK_INVALID]: "INVALID",
 };
 
-function referenceReport(input: RouteInput, decision: Decision, mid: Ratio | null): RoutingReport["reference"] {
+function referenceReport(input: RouteInput, decision: Decision): RoutingReport["reference"] {
   const instrument = decision.reference < 0 ? null : instrumentOf(input, decision.reference);
-  if (mid === null || instrument === null) return null;
+  if (instrument === null) return null;
   return {
-    mid: formatPrice(mid, canonicalPriceDecimals(instrument)),
+    mid: nearMidText(decision, instrument) ?? exactMidText(input, decision, instrument),
     exchange: instrument.venue,
     quoteAsset: COMMON_QUOTE,
   };
@@ -331,52 +371,7 @@ function priceText(input: RouteInput, decision: Decision, index: number): string
   const result = resultAt(decision, index);
   const instrument = instrumentOf(input, index);
   if (instrument === null || !result.priced) return null;
-  return formatPrice(expectedPrice(input, result, instrument), canonicalPriceDecimals(instrument));
-}
-
-/** MARKET: VWAP. LIMIT: VWAP of the marketable part and the limit for the rest, by size. Venue's quote, canonical. */
-function expectedPrice(input: RouteInput, result: CandidateResult, instrument: Instrument): Ratio {
-  if (input.kind !== "CLOSE_LIMIT") return vwap(result, instrument);
-  const resting = BigInt(result.orderLots) - BigInt(result.walk.filledLots);
-  const ticks = ratio(result.walk.notionalBig() + BigInt(result.priceTicks) * resting, BigInt(result.orderLots));
-  return multiplyRatio(ticks, ratioFromScaled(1, canonicalPriceDecimals(instrument)));
-}
-
-function vwap(result: CandidateResult, instrument: Instrument): Ratio {
-  const ticks = ratio(result.walk.notionalBig(), BigInt(result.walk.filledLots));
-  return multiplyRatio(ticks, ratioFromScaled(1, canonicalPriceDecimals(instrument)));
-}
-
-function inCommonQuote(candidate: Candidate, price: Ratio): Ratio {
-  return multiplyRatio(price, ratio(BigInt(candidate.quoteRatePpm), BigInt(QUOTE_RATE_ONE_PPM)));
-}
-
-/** How much worse than the mid, in bps of it; negative when better. */
-function bpsAway(input: RouteInput, mid: Ratio, price: Ratio): string {
-  const worse = input.side === "SELL" ? subtractRatio(mid, price) : subtractRatio(price, mid);
-  return formatRatio(multiplyRatio(divideRatio(worse, mid), ratio(10_000n)), BPS_PLACES, "halfUp");
-}
-
-/** All-in advantage of the selected venue over the runner-up per base unit. */
-function savingPerUnit(input: RouteInput, decision: Decision): Ratio {
-  const chosen = exactAllIn(input, decision, decision.selected);
-  const other = exactAllIn(input, decision, decision.runnerUp);
-  return input.side === "SELL" ? subtractRatio(chosen, other) : subtractRatio(other, chosen);
-}
-
-function orderSize(input: RouteInput, decision: Decision, index: number): Ratio {
-  const instrument = instrumentOf(input, index);
-  return instrument === null
-    ? ratio(0n)
-    : ratioFromScaled(resultAt(decision, index).orderLots, canonicalQtyDecimals(instrument));
-}
-
-function formatSaving(saving: Ratio): string {
-  return formatRatio(saving, Math.max(SAVINGS_PLACES, SAVINGS_FIGURES - 1 - magnitude(saving)), "halfUp");
-}
-
-function formatPrice(price: Ratio, tickDecimals: number): string {
-  return formatRatio(price, Math.max(tickDecimals + 1, PRICE_FIGURES - 1 - magnitude(price), 0), "halfUp");
+  return nearExpectedText(input, result, instrument) ?? exactExpectedText(input, result, instrument);
 }
 
 function candidateAt(input: RouteInput, index: number): Candidate {

@@ -17,7 +17,7 @@ export interface BreakerSettings {
   /** Failures in a row that open it. */
   readonly failureThreshold: number;
   readonly backoff: BackoffPolicy;
-  /** Wait after a 429 that names no time. */
+  /** First wait after a 429 that names no time; each further one in a row doubles it, four times at most. */
   readonly limitedDefaultMs: number;
   /** Wait after a 418 that names no time; a ban is minutes long. */
   readonly bannedDefaultMs: number;
@@ -31,7 +31,7 @@ export interface BreakerOptions extends BreakerSettings {
 export const DEFAULT_BREAKER: BreakerSettings = {
   failureThreshold: 8,
   backoff: { baseMs: 500, capMs: 15_000 },
-  limitedDefaultMs: 5_000,
+  limitedDefaultMs: 1_500,
   bannedDefaultMs: 120_000,
 };
 

@@ -23,6 +23,17 @@ describe("ClockOffset", () => {
     expect(Math.abs(offset.offsetMs - 250)).toBeLessThan(60);
   });
 
+  it("follows a clock that stepped back once it was told to forget: old events no longer hold it up", () => {
+    const offset = new ClockOffset(new VirtualClock(1_000_000));
+    offset.addEvent(1_000_000, 1_000_020);
+    offset.addRoundTrip(1_000_000, 1_000_010, 1_000_005, 1);
+    offset.forget();
+    expect(Math.abs(offset.offsetMs)).toBeLessThan(20);
+    offset.addRoundTrip(1_000_100, 1_000_110, 980_105, 1);
+    offset.addEvent(980_110, 1_000_130);
+    expect(Math.abs(offset.offsetMs + 20_000)).toBeLessThan(20);
+  });
+
   it("proves only as much age as the evidence holds", () => {
     const offset = new ClockOffset(new VirtualClock(1_000_000));
     expect(offset.provenAgeMs(0, 1_000_000)).toBe(0);

@@ -69,6 +69,13 @@ export class ClockOffset {
     }
   }
 
+  /** A clock was found to have stepped: all evidence is from before. The estimate stays until there is new one. */
+  forget(): void {
+    this.#roundTrips.length = 0;
+    this.#lowerNowMs = Number.NEGATIVE_INFINITY;
+    this.#lowerBeforeMs = Number.NEGATIVE_INFINITY;
+  }
+
   /** Age of a venue stamp at our wall time `nowMs`; never negative. */
   ageMs(venueMs: number, nowMs: number): number {
     return Math.max(0, nowMs + this.#estimateMs - venueMs);

@@ -118,6 +118,14 @@ export class HttpPool implements VenueHttp {
     this.#breaker = new Breaker({ clock, random, ...DEFAULT_BREAKER, ...options.breaker });
   }
 
+  get breaker(): BreakerState {
+    return this.#breaker.state;
+  }
+
+  get exitTokens(): number {
+    return Math.max(0, this.#budget.available("exit", monoMs(this.#options.clock)));
+  }
+
   stats(): HttpPoolStats {
     const nowMs = monoMs(this.#options.clock);
     const tokens = { exit: 0, trade: 0, reconcile: 0, read: 0, background: 0 };

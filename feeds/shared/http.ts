@@ -34,7 +34,11 @@ export type HttpResult =
       readonly receivedAtMs: number;
     }
   /** Nothing left this machine. */
-  | { readonly kind: "notSent"; readonly reason: "BREAKER_OPEN" | "RATE_BUDGET" | "QUEUE_FULL" | "CLOSED" | "CONNECT_FAILED"; readonly retryAfterMs: number | null }
+  | {
+      readonly kind: "notSent";
+      readonly reason: "BREAKER_OPEN" | "RATE_BUDGET" | "QUEUE_FULL" | "CLOSED" | "CONNECT_FAILED";
+      readonly retryAfterMs: number | null;
+    }
   /** The request may have reached the venue; what it did is not known. */
   | { readonly kind: "noResponse"; readonly reason: "TIMEOUT" | "CONNECTION_LOST" | "BODY_TOO_LARGE" };
 

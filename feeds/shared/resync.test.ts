@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
-import { type ApplyVerdict, Resync } from "./resync.js";
+import { type ApplyVerdict, LoadRefused, Resync } from "./resync.js";
 
 function setup(options: { maxBufferedFrames?: number } = {}) {
   const clock = new VirtualClock();
-  const loads: ((snapshot: number | null) => void)[] = [];
+  const loads: ((snapshot: number | LoadRefused | null) => void)[] = [];
   const applied: { snapshot: number; frames: number[] }[] = [];
   const escalations: number[] = [];
   let verdict: ApplyVerdict = "synced";
@@ -22,7 +22,7 @@ function setup(options: { maxBufferedFrames?: number } = {}) {
     },
     onEscalate: (attemptCount) => escalations.push(attemptCount),
   });
-  const answer = async (snapshot: number | null): Promise<void> => {
+  const answer = async (snapshot: number | LoadRefused | null): Promise<void> => {
     loads.shift()?.(snapshot);
     await clock.advanceAsync(0);
   };
@@ -59,6 +59,21 @@ describe("Resync", () => {
     await answer(10);
     expect(applied[0]?.frames).toEqual([3, 4, 5]);
     expect(resync.overflowCount).toBe(2);
+  });
+
+  it("takes a refused load for no try at all: goes again as soon as the way is open, never escalates", async () => {
+    const { clock, resync, loads, escalations, answer } = setup();
+    resync.start();
+    for (let round = 0; round < 5; round++) {
+      await answer(new LoadRefused(2_000));
+      await clock.advanceAsync(1_999);
+      expect(loads).toHaveLength(0);
+      await clock.advanceAsync(251);
+      expect(loads).toHaveLength(1);
+    }
+    expect(escalations).toEqual([]);
+    await answer(1);
+    expect(resync.isRunning).toBe(false);
   });
 
   it("tries again within the jittered backoff and escalates after so many tries", async () => {

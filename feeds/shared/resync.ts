@@ -16,6 +16,18 @@ import { type BackoffPolicy, fullJitterMs } from "./backoff.js";
 
 export type ApplyVerdict = "synced" | "retry";
 
+/** A load that did not go out: the way to the venue is shut (breaker, budget) for so long. */
+export class LoadRefused {
+  readonly retryAfterMs: number;
+
+  constructor(retryAfterMs: number) {
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** A refused load says nothing about the venue, so it is tried again as soon as the way is open, all symbols spread over this. */
+const REFUSED_SPREAD: BackoffPolicy = { baseMs: 250, capMs: 250 };
+
 export interface ResyncOptions<Frame, Snapshot> {
   readonly clock: Clock;
   readonly random: Random;
@@ -24,7 +36,7 @@ export interface ResyncOptions<Frame, Snapshot> {
   /** Failed tries after which `onEscalate` is called, and again after as many more. */
   readonly escalateAfter: number;
   /** Reads a snapshot; null when that failed. Bounded by its own timeout. */
-  readonly load: () => Promise<Snapshot | null>;
+  readonly load: () => Promise<Snapshot | LoadRefused | null>;
   /** Builds the book from the snapshot and the frames received since the start, oldest first. */
   readonly apply: (snapshot: Snapshot, frames: readonly Frame[]) => ApplyVerdict;
   readonly onEscalate: (attemptCount: number) => void;
@@ -102,8 +114,12 @@ export class Resync<Frame, Snapshot> {
     );
   }
 
-  #loaded(runId: number, snapshot: Snapshot | null): void {
+  #loaded(runId: number, snapshot: Snapshot | LoadRefused | null): void {
     if (runId !== this.#runId) return;
+    if (snapshot instanceof LoadRefused) {
+      this.#retryIn(runId, snapshot.retryAfterMs + fullJitterMs(REFUSED_SPREAD, 0, this.#options.random));
+      return;
+    }
     if (snapshot !== null && this.#options.apply(snapshot, this.#frames) === "synced") {
       this.#isRunning = false;
       this.#frames = [];
@@ -111,16 +127,17 @@ export class Resync<Frame, Snapshot> {
     }
     // `apply` may have cancelled or restarted.
     if (runId !== this.#runId) return;
-    const { clock, random, backoff, escalateAfter, onEscalate } = this.#options;
+    const { random, backoff, escalateAfter, onEscalate } = this.#options;
     this.#attemptCount++;
     if (this.#attemptCount % escalateAfter === 0) onEscalate(this.#attemptCount);
     if (runId !== this.#runId) return;
-    this.#timer = clock.setTimer(
-      () => {
-        this.#timer = null;
-        this.#attempt(runId);
-      },
-      fullJitterMs(backoff, this.#attemptCount - 1, random),
-    );
+    this.#retryIn(runId, fullJitterMs(backoff, this.#attemptCount - 1, random));
+  }
+
+  #retryIn(runId: number, delayMs: number): void {
+    this.#timer = this.#options.clock.setTimer(() => {
+      this.#timer = null;
+      this.#attempt(runId);
+    }, delayMs);
   }
 }

@@ -36,12 +36,18 @@ export class AccountResolver {
 
   /** The address to read and to charge. An AUTH failure says why this key acts for nobody. */
   async resolve(session: VenueoneSession, options: CallOptions): Promise<Read<string>> {
+    const known = this.resolveKnown(session);
+    if (known !== null) return known;
+    const role = await this.#roleOf(addressOf(session), options);
+    return role.ok ? accountRead(session, role.value, role.asOfMs) : role;
+  }
+
+  /** As `resolve` while the role is remembered; null where the venue has to be asked. */
+  resolveKnown(session: VenueoneSession): Read<string> | null {
     if (!session.isOpen) return failedRead("AUTH", "session is closed");
-    const role = await this.#roleOf(session.vaultAddress ?? session.signerAddress, options);
-    if (!role.ok) return role;
-    const account =
-      session.vaultAddress === null ? accountOfKey(session, role.value) : accountOfVault(session, role.value);
-    return account.ok ? { ...role, value: account.value } : failedRead("AUTH", account.problem);
+    const nowMs = this.#clock.wallMs();
+    const cached = this.#roles.get(addressOf(session));
+    return cached !== undefined && cached.expiresAtMs > nowMs ? accountRead(session, cached.role, nowMs) : null;
   }
 
   /** The account if it is known without asking; for budgets, where the key's own address will do until then. */
@@ -57,11 +63,6 @@ export class AccountResolver {
   }
 
   async #roleOf(address: string, options: CallOptions): Promise<Read<VenueoneWireRole>> {
-    const nowMs = this.#clock.wallMs();
-    const cached = this.#roles.get(address);
-    if (cached !== undefined && cached.expiresAtMs > nowMs) {
-      return { ok: true, value: cached.role, asOfMs: nowMs, source: "venue" };
-    }
     const key = `${options.lane} ${address}`;
     let pending = this.#pending.get(key);
     if (pending === undefined) {
@@ -79,6 +80,18 @@ export class AccountResolver {
     }
     return answer;
   }
+}
+
+/** Whose role decides. */
+function addressOf(session: VenueoneSession): string {
+  return session.vaultAddress ?? session.signerAddress;
+}
+
+function accountRead(session: VenueoneSession, role: VenueoneWireRole, asOfMs: number): Read<string> {
+  const account = session.vaultAddress === null ? accountOfKey(session, role) : accountOfVault(session, role);
+  return account.ok
+    ? { ok: true, value: account.value, asOfMs, source: "venue" }
+    : failedRead("AUTH", account.problem);
 }
 
 type Resolved = { readonly ok: true; readonly value: string } | { readonly ok: false; readonly problem: string };

@@ -331,6 +331,30 @@ describe("placing on venueone", () => {
     expect(outcome).toMatchObject({ outcome: "unknown", notPlacedAfterMs: harness.clock.wallMs() + 4_000 + 5_000 });
   });
 
+  it.each([1, 2_999.5, 3_000, 4_000.25, 59_999.9, 90_000])(
+    "knows that moment's bound before the send, for a timeout of %s ms and any clock offset",
+    async (timeoutMs) => {
+      for (const offsetMs of [-1_200.7, 0, 0.5, 333.3]) {
+        const harness = createHarness();
+        harness.offsetMs = offsetMs;
+        harness.http.step({ kind: "noResponse", reason: "TIMEOUT" });
+        const session = harness.open();
+        const boundMs = harness.clock.wallMs() + harness.trading.orders.placeBoundMs(session, timeoutMs);
+        const outcome = await harness.trading.orders.place(session, CLOSE_LONG, { ...OPTIONS, timeoutMs });
+        if (outcome.outcome !== "unknown") throw new Error(outcome.outcome);
+        expect(outcome.notPlacedAfterMs).toBeLessThanOrEqual(boundMs);
+        expect(boundMs - outcome.notPlacedAfterMs).toBeLessThanOrEqual(5);
+      }
+    },
+  );
+
+  it("tells sessions of one key apart that act for different accounts", () => {
+    const harness = createHarness();
+    const vaultAddress = `0x${"12".repeat(20)}`;
+    expect(harness.open().accountScope).toBe("");
+    expect(harness.open({ vaultAddress }).accountScope).toBe(vaultAddress);
+  });
+
   it("never sends an unknown order again", async () => {
     const harness = createHarness();
     harness.http.reply(500, "null");

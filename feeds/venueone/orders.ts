@@ -50,6 +50,9 @@ const MAX_EXPIRY_MS = 60_000;
  */
 const EXPIRY_MARGIN_MS = 5_000;
 
+/** The venue's now is rounded, and so is the end in our time. */
+const ROUNDING_MS = 2;
+
 const TIF: Readonly<Record<Exclude<TimeInForce, "FOK">, WireTif>> = { IOC: "Ioc", GTC: "Gtc", POST_ONLY: "Alo" };
 
 export interface VenueoneOrdersDeps {
@@ -94,6 +97,10 @@ export class VenueoneOrders implements OrderSender {
     return `0x${clientIdHex}`;
   }
 
+  placeBoundMs(_session: AccountSession, timeoutMs: number): number {
+    return expiryMs(timeoutMs) + EXPIRY_MARGIN_MS + ROUNDING_MS;
+  }
+
   async place(session: AccountSession, command: OrderCommand, options: CallOptions): Promise<PlaceOutcome> {
     const problem = commandProblem(command);
     if (problem !== null) return problem;
@@ -109,8 +116,8 @@ export class VenueoneOrders implements OrderSender {
       tif: TIF[timeInForce],
       cloid: this.venueClientOrderId(command.clientIdHex),
     };
-    const venueNowMs = this.#venueNowMs();
-    const expiresAfterMs = venueNowMs + Math.min(Math.max(Math.ceil(options.timeoutMs), MIN_EXPIRY_MS), MAX_EXPIRY_MS);
+    // Fixed here, before anything is waited for: placeBoundMs rests on it.
+    const expiresAfterMs = this.#venueNowMs() + expiryMs(options.timeoutMs);
     const exchanged = await this.#send(
       session,
       {
@@ -230,6 +237,10 @@ export class VenueoneOrders implements OrderSender {
     if (isSignerProblem(error)) this.#deps.accounts.forget(session);
     return rejected(refusal(error, text, null));
   }
+}
+
+function expiryMs(timeoutMs: number): number {
+  return Math.min(Math.max(Math.ceil(timeoutMs), MIN_EXPIRY_MS), MAX_EXPIRY_MS);
 }
 
 const NONCE_TOO_LOW = "Invalid nonce: nonce too low";

@@ -20,6 +20,7 @@ import type {
   OrderSender,
   Read,
   RoomStatus,
+  RoutingHealth,
   VenueRoom,
 } from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
@@ -206,6 +207,10 @@ class VenueoneRoom implements VenueRoom {
     await this.#http.close(STOP_GRACE_MS);
   }
 
+  get routingHealth(): RoutingHealth {
+    return this.#http;
+  }
+
   status(): RoomStatus {
     const http = this.#http.stats();
     const market = this.#market.stats();
@@ -292,8 +297,23 @@ class VenueoneRoom implements VenueRoom {
         instrument === null ? positions : positions.filter((held) => held.nativeSymbol === instrument.nativeSymbol);
       return { ok: true, value, asOfMs, source: "stream" };
     };
+    const heldPositions = (
+      session: AccountSession,
+      instrument: Instrument,
+    ): Read<readonly VenuePosition[]> | null => {
+      const account = this.#trading.knownAccount(session);
+      if (account === null || !account.ok) return account;
+      this.#accountOf.set(session, account.value);
+      const live = this.streams.livePositions(account.value, MAX_STREAMED_POSITIONS_AGE_MS);
+      // Nothing in hand: readPositions notes the use.
+      if (live === null) return null;
+      this.streams.noteUse(account.value);
+      const value = live.positions.filter((held) => held.nativeSymbol === instrument.nativeSymbol);
+      return { ok: true, value, asOfMs: live.asOfMs, source: "stream" };
+    };
     return {
       readPositions,
+      heldPositions,
       readOrder: (session, instrument, ref, call) => inner.readOrder(session, instrument, ref, call),
       readOpenOrders: (session, instrument, call) => inner.readOpenOrders(session, instrument, call),
       readBalances: (session, call) => inner.readBalances(session, call),
@@ -314,6 +334,7 @@ class VenueoneRoom implements VenueRoom {
         }
       },
       cancel: (session, instrument, ref, call) => inner.cancel(session, instrument, ref, call),
+      placeBoundMs: (session, timeoutMs) => inner.placeBoundMs(session, timeoutMs),
       venueClientOrderId: (clientIdHex) => inner.venueClientOrderId(clientIdHex),
     };
   }

@@ -7,7 +7,6 @@
  */
 import type { AccountSession, OpenSession } from "../../engine/ports.js";
 import { fromHex, isAddress } from "../shared/eip712.js";
-import { secp256k1 } from "../shared/secp256k1.js";
 import { isFields } from "../shared/wire-fields.js";
 import { AddressCache } from "./address-cache.js";
 
@@ -29,6 +28,11 @@ export class VenueoneSession implements AccountSession {
 
   get signerAddress(): string {
     return this.accountId;
+  }
+
+  /** One key acts for its own account and for vaults and sub-accounts it names. */
+  get accountScope(): string {
+    return this.vaultAddress ?? "";
   }
 
   get isOpen(): boolean {
@@ -66,8 +70,9 @@ export function openVenueoneSession(raw: unknown, addresses: AddressCache = new 
   if (vault === undefined) return problem("venueone.vaultAddress must be an address");
   if (wallet === undefined) return problem("venueone.walletAddress must be an address");
   const privateKey = fromHex(keyText);
-  if (!secp256k1.isPrivateKey(privateKey)) return problem("venueone.privateKey is not a key of the curve");
-  return { ok: true, session: new VenueoneSession(privateKey, addresses.addressOf(privateKey), vault, wallet) };
+  const address = addresses.addressOf(privateKey);
+  if (address === null) return problem("venueone.privateKey is not a key of the curve");
+  return { ok: true, session: new VenueoneSession(privateKey, address, vault, wallet) };
 }
 
 /** Null if absent, undefined if wrong. */

@@ -46,6 +46,8 @@ export interface VenueoneTrading {
   openSession(rawCredentials: unknown): OpenSession;
   /** The account behind a session, for account streams, which name a user: never subscribe the key's own address. */
   resolveAccount(session: AccountSession, options: CallOptions): Promise<Read<string>>;
+  /** The same where it needs no question to the venue, else null. */
+  knownAccount(session: AccountSession): Read<string> | null;
 }
 
 export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTrading {
@@ -75,5 +77,9 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
       if (!(session instanceof VenueoneSession)) return failedRead("AUTH", "session of another venue");
       return accounts.resolve(session, options);
     },
+    knownAccount: (session) =>
+      session instanceof VenueoneSession
+        ? accounts.resolveKnown(session)
+        : failedRead("AUTH", "session of another venue"),
   };
 }

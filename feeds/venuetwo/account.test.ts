@@ -154,7 +154,7 @@ describe("positions on venuetwo", () => {
     harness.http.reply(400, { code: -1021, msg: "x" }).reply(400, { code: -1021, msg: "x" });
     expect(await harness.trading.reader.readPositions(harness.open(), BTC, OPTIONS)).toMatchObject({
       ok: false,
-      code: "AUTH",
+      code: "VENUE_ERROR",
     });
   });
 });

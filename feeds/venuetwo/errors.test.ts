@@ -3,9 +3,9 @@ import { bannedUntilMs, classifyError, isClockError, isListedCode, isOutcomeUnkn
 
 /** Every code of the venue sheet, section 10, with its class there; ranges written out. */
 const BY_CLASS: Record<string, readonly number[]> = {
-  R: [-1000, -1001, -1003, -1008, -1015, -5028],
+  R: [-1000, -1001, -1003, -1008, -1015, -1021, -4225, -5028],
   U: [-1006, -1007],
-  A: [-1002, -1011, -1021, -1022, -2014, -2015, -4056, -4057, -4225],
+  A: [-1002, -1011, -1022, -2014, -2015, -4056, -4057],
   P: [
     -1004, -1005, -1013, -1014, -1020, -1023, -1100, -1101, -1102, -1103, -1104, -1105, -1106, -1108, -1109, -1110,
     -1111, -1113, -1114, -1115, -1116, -1117, -1118, -1119, -1120, -1121, -1127, -1128, -1130, -1136, -2021, -2026,
@@ -29,11 +29,11 @@ const REASONS: readonly (readonly [number, string, string])[] = [
   [-1003, "Too many requests; current limit is 2400 requests per minute.", "RATE_LIMITED"],
   [-1008, "Server is currently overloaded", "RATE_LIMITED"],
   [-1015, "Too many new orders; current limit is 300 orders per TEN_SECONDS.", "RATE_LIMITED"],
-  [-1021, "Timestamp for this request is outside of the recvWindow.", "AUTH"],
+  [-1021, "Timestamp for this request is outside of the recvWindow.", "VENUE_STATE"],
   [-1022, "Signature for this request is not valid.", "AUTH"],
   [-2014, "API-key format invalid.", "AUTH"],
   [-2015, "Invalid API-key, IP, or permissions for action", "AUTH"],
-  [-4225, "Nonce Expired", "AUTH"],
+  [-4225, "Nonce Expired", "VENUE_STATE"],
   [-1111, "Precision is over the maximum defined for this asset.", "SIZE"],
   [-1111, "Price precision is over the maximum defined.", "PRICE"],
   [-1121, "Invalid symbol.", "NOT_FOUND"],

@@ -9,7 +9,7 @@ import { NonceSequencer } from "../shared/nonce-sequencer.js";
 /** After a crash nonces run ahead of the clock by one block: well inside the narrowest window. */
 const BLOCK_MS = 2_500;
 /** Inside the narrowest window ever documented (5 s), with room for the error of our clock offset. */
-const MAX_AHEAD_MS = 4_000;
+export const MAX_AHEAD_MS = 4_000;
 /** The widest window documented: until then a signed request may still be taken. */
 export const NONCE_WINDOW_MS = 60_000;
 

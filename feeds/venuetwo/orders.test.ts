@@ -428,7 +428,7 @@ describe("placing on venuetwo with a V1 key", () => {
     harness.http.reply(400, { code: -1021, msg: "x" }).reply(400, { code: -1021, msg: "x" });
     expect(await harness.trading.orders.place(harness.open(), CLOSE_LONG, OPTIONS)).toMatchObject({
       outcome: "rejected",
-      reason: "AUTH",
+      reason: "VENUE_STATE",
       venueCode: "-1021",
       sent: true,
     });
@@ -552,6 +552,41 @@ describe("placing on venuetwo with a V3 agent", () => {
     expect(Math.abs(Number(params["nonce"]) / 1_000 - harness.clock.wallMs())).toBeLessThan(10);
     expect(await isValidV3(request, chainId)).toBe(true);
     expect(await isValidV3(request, 1)).toBe(false);
+  });
+
+  it.each([
+    ["V1", V1, 3_000],
+    ["V3", V3, 70_000],
+  ])("knows that moment's bound before the send, %s, also over a second try", async (_, credentials, slackMs) => {
+    for (const timeoutMs of [300, 2_999.5, 4_000.25, 10_000]) {
+      for (const refusedFirst of [false, true]) {
+        const harness = createHarness();
+        harness.offsetMs = 333.3;
+        harness.onClockError = () => harness.clock.advanceAsync(timeoutMs - 10).then(() => undefined);
+        if (refusedFirst) harness.http.reply(400, { code: -1021, msg: "Timestamp for this request is outside" });
+        harness.http.step({ kind: "noResponse", reason: "TIMEOUT" });
+        const session = harness.open(credentials);
+        const boundMs = harness.clock.wallMs() + harness.trading.orders.placeBoundMs(session, timeoutMs);
+        const outcome = await harness.trading.orders.place(session, CLOSE_LONG, { ...OPTIONS, timeoutMs });
+        if (outcome.outcome !== "unknown") throw new Error(JSON.stringify(outcome));
+        expect(outcome.notPlacedAfterMs).toBeLessThanOrEqual(boundMs);
+        expect(boundMs - outcome.notPlacedAfterMs).toBeLessThanOrEqual(slackMs + timeoutMs);
+      }
+    }
+  });
+
+  it("sends nothing once a nonce reservation has taken all the time: its bound would not hold", async () => {
+    const harness = createHarness();
+    const reserve = harness.reservations.reserve.bind(harness.reservations);
+    harness.reservations.reserve = async (...range) => {
+      await harness.clock.advanceAsync(OPTIONS.timeoutMs);
+      return reserve(...range);
+    };
+    expect(await harness.trading.orders.place(harness.open(V3), CLOSE_LONG, OPTIONS)).toMatchObject({
+      outcome: "rejected",
+      sent: false,
+    });
+    expect(harness.http.requests).toHaveLength(0);
   });
 
   it("keeps an unknown order open for the whole nonce window", async () => {

@@ -27,7 +27,7 @@ import { normalizeOrder } from "./account-normalize.js";
 import { decodeOrder, readError, type VenuetwoWireError } from "./account-wire.js";
 import { cancelOrderCall, newOrderCall, orderKey } from "./calls.js";
 import { classifyError, isClockError, isOutcomeUnknown } from "./errors.js";
-import { limitRetryAfterMs, type Sent, type VenuetwoCall, type VenuetwoRest } from "./rest.js";
+import { limitRetryAfterMs, validityBoundMs, type Sent, type VenuetwoCall, type VenuetwoRest } from "./rest.js";
 import { VenuetwoSession } from "./session.js";
 import type { FormParams } from "./sign.js";
 
@@ -59,6 +59,10 @@ export class VenuetwoOrders implements OrderSender {
   /** The venue takes ^[\.A-Z\:/a-z0-9_-]{1,36}$: the 32 digits fit as they are. */
   venueClientOrderId(clientIdHex: string): string {
     return clientIdHex;
+  }
+
+  placeBoundMs(session: AccountSession, timeoutMs: number): number {
+    return validityBoundMs(session, timeoutMs) + VALIDITY_MARGIN_MS;
   }
 
   async place(session: AccountSession, command: OrderCommand, options: CallOptions): Promise<PlaceOutcome> {

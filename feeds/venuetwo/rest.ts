@@ -5,7 +5,7 @@
  * the query of GET and DELETE and into the body of POST and PUT, never both; the text signed is the text sent.
  */
 import type { Clock } from "../../engine/domain/clock.js";
-import type { CallOptions, Read } from "../../engine/ports.js";
+import type { AccountSession, CallOptions, Read } from "../../engine/ports.js";
 import {
   failedRead,
   isRateLimitStatus,
@@ -21,14 +21,17 @@ import type { NonceSequencer } from "../shared/nonce-sequencer.js";
 import { decodeJson } from "../shared/wire-fields.js";
 import { readError, type VenuetwoWireError } from "./account-wire.js";
 import { bannedUntilMs, classifyError, isClockError } from "./errors.js";
-import { NONCE_WINDOW_MS } from "./nonces.js";
-import type { VenuetwoIdentity, VenuetwoSession } from "./session.js";
+import { MAX_AHEAD_MS, NONCE_WINDOW_MS } from "./nonces.js";
+import { type VenuetwoIdentity, VenuetwoSession } from "./session.js";
 import { encodeForm, signHmac, type FormParams, type MessageSigner } from "./sign.js";
 
 /** The venue takes at most this. */
 const MAX_RECV_WINDOW_MS = 60_000;
 /** Below this, the error of our clock offset alone could get a request refused. */
 const MIN_RECV_WINDOW_MS = 3_000;
+
+/** The venue's now is rounded, and so is the end in our time. */
+const ROUNDING_MS = 2;
 
 const FORM_TYPE = "application/x-www-form-urlencoded";
 
@@ -156,7 +159,11 @@ export class VenuetwoRest {
     call: VenuetwoCall,
     options: CallOptions,
   ): Promise<Sent> {
+    const startNs = this.#deps.clock.monoNs();
     const next = await this.#deps.nonces.next(identity.signer.toLowerCase());
+    // A reservation that took all the time: a request signed now would be valid past validityBoundMs.
+    if ((this.#deps.clock.monoNs() - startNs) / 1e6 >= options.timeoutMs)
+      return { kind: "local", code: "NONCE_STORE", retryAfterMs: null };
     if (!next.ok) return { kind: "local", code: `NONCE_${next.problem}`, retryAfterMs: next.retryAfterMs };
     const text = encodeForm([
       ...call.params,
@@ -192,6 +199,16 @@ export class VenuetwoRest {
       accountWeight: call.accountWeight,
     });
   }
+}
+
+/**
+ * How long after the start of a call that may sign twice within `timeoutMs` the venue can still take its request. A
+ * nonce may run ahead of the clock and is good for the widest window; a timestamp says its own window.
+ */
+export function validityBoundMs(session: AccountSession, timeoutMs: number): number {
+  const isV1 = session instanceof VenuetwoSession && session.identity.kind === "v1";
+  // Beyond recvWindow's cap the sum is merely longer than needed.
+  return Math.ceil(timeoutMs) + ROUNDING_MS + (isV1 ? MIN_RECV_WINDOW_MS : MAX_AHEAD_MS + NONCE_WINDOW_MS);
 }
 
 /** A venue error as the failure of a read. */

@@ -14,7 +14,7 @@ import { BOOK_LIVE } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
 import { createMarket, type FeedState, type Market } from "../../engine/market/market.js";
-import type { NonceReservations, OpenSession, RoomStatus, VenueRoom } from "../../engine/ports.js";
+import type { NonceReservations, OpenSession, RoomStatus, RoutingHealth, VenueRoom } from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
 import { ClockOffset } from "../shared/clock-offset.js";
 import { ConnectionBudget } from "../shared/connection-budget.js";
@@ -152,7 +152,7 @@ class VenuetwoRoom implements VenueRoom {
       clockOffsetMs,
       ackLatency: this.ackLatency,
       isMainnet: options.isMainnet,
-      onClockError: () => this.#rest.measureClock(this.#clockOffset, "exit"),
+      onClockError: () => this.#measureAnew(),
     });
     const index = new InstrumentIndex(() => this.#instruments);
     this.streams = new VenuetwoAccountStreams({
@@ -202,6 +202,10 @@ class VenuetwoRoom implements VenueRoom {
     this.#market.stop();
     this.streams.stop();
     await this.#http.close(STOP_GRACE_MS);
+  }
+
+  get routingHealth(): RoutingHealth {
+    return this.#http;
   }
 
   status(): RoomStatus {
@@ -296,6 +300,12 @@ class VenuetwoRoom implements VenueRoom {
       const premium = premiumBySymbol.get(nativeSymbol);
       if (premium !== undefined && slot?.hasMarkPrice !== true) applyPremiumIndex(market.ticker, premium, nowNs);
     }
+  }
+
+  /** The venue refused a time stamp of ours: what was measured until now would hold the estimate where it is. */
+  #measureAnew(): Promise<void> {
+    this.#clockOffset.forget();
+    return this.#rest.measureClock(this.#clockOffset, "exit");
   }
 
   async #measureClock(count: number): Promise<void> {

@@ -28,6 +28,7 @@ const rest: AccountReader = {
 function setUp(positions: readonly VenuePosition[] | null) {
   const clock = new VirtualClock();
   const sender: OrderSender = {
+    placeBoundMs: () => 60_000,
     place: () => Promise.resolve(OUTCOME),
     cancel: () => Promise.resolve({ outcome: "accepted" }),
     venueClientOrderId: (clientIdHex) => clientIdHex,

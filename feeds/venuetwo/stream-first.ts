@@ -43,6 +43,7 @@ export function withOrderMarks(orders: OrderSender, clock: Clock): OrderMarks {
         return outcome;
       },
       cancel: (session, instrument, ref, options) => orders.cancel(session, instrument, ref, options),
+      placeBoundMs: (session, timeoutMs) => orders.placeBoundMs(session, timeoutMs),
       venueClientOrderId: (clientIdHex) => orders.venueClientOrderId(clientIdHex),
     },
     isSettling(session) {
@@ -75,13 +76,11 @@ export class StreamFirstReader implements AccountReader {
     instrument: Instrument | null,
     options: CallOptions,
   ): Promise<Read<readonly VenuePosition[]>> {
-    const streamed = this.#marks.isSettling(session) ? null : this.#streams.positionsOf(session);
-    if (streamed === null) return this.#rest.readPositions(session, instrument, options);
-    if (instrument === null) return streamed;
-    return {
-      ...streamed,
-      value: streamed.value.filter((position) => position.nativeSymbol === instrument.nativeSymbol),
-    };
+    return this.#streamed(session, instrument) ?? this.#rest.readPositions(session, instrument, options);
+  }
+
+  heldPositions(session: AccountSession, instrument: Instrument): Read<readonly VenuePosition[]> | null {
+    return this.#streamed(session, instrument);
   }
 
   readOrder(
@@ -107,5 +106,12 @@ export class StreamFirstReader implements AccountReader {
 
   readFeeRates(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<FeeRates>> {
     return this.#rest.readFeeRates(session, instrument, options);
+  }
+
+  #streamed(session: AccountSession, instrument: Instrument | null): Read<readonly VenuePosition[]> | null {
+    const streamed = this.#marks.isSettling(session) ? null : this.#streams.positionsOf(session);
+    if (streamed === null || instrument === null) return streamed;
+    const value = streamed.value.filter((position) => position.nativeSymbol === instrument.nativeSymbol);
+    return { ...streamed, value };
   }
 }

@@ -16,7 +16,7 @@ import { type ConnectionBudget, MessagePacer } from "../shared/connection-budget
 import type { Connector } from "../shared/connector.js";
 import type { VenueHttp } from "../shared/http.js";
 import type { SubscribeProtocol } from "../shared/link.js";
-import { Resync } from "../shared/resync.js";
+import { LoadRefused, Resync } from "../shared/resync.js";
 import { PersistentSocket } from "../shared/socket.js";
 import { BookSync } from "./book-sync.js";
 import { VenuetwoDecoder } from "./decode.js";
@@ -368,7 +368,7 @@ export class MarketStream {
     resync.start();
   }
 
-  async #loadSnapshot(slot: MarketSlot): Promise<Buffer | null> {
+  async #loadSnapshot(slot: MarketSlot): Promise<Buffer | LoadRefused | null> {
     const { clock, http } = this.#options;
     // One waits for a diff to cover it: give it the time, then confirm.
     if (slot.sync.isWaiting) await delay(clock, CONFIRM_AFTER_MS);
@@ -385,6 +385,7 @@ export class MarketStream {
       account: null,
       accountWeight: 0,
     });
+    if (result.kind === "notSent" && result.retryAfterMs !== null) return new LoadRefused(result.retryAfterMs);
     return result.kind === "response" && result.status === 200 ? Buffer.from(result.body, "utf8") : null;
   }
 

@@ -65,6 +65,11 @@ function countMembers(value: unknown): number {
     return count;
   }
   let count = 0;
-  for (const item of Object.values(value)) count += 1 + countMembers(item);
+  const members = value as Readonly<Record<string, unknown>>;
+  for (const key in members) {
+    if (!Object.hasOwn(members, key)) continue;
+    const item = members[key];
+    count += typeof item === "object" ? 1 + countMembers(item) : 1;
+  }
   return count;
 }

@@ -25,7 +25,8 @@ export function decodeComponent(raw: string, path: string): string {
 
 /** Known names only; unknown ones are ignored, as unknown body fields are. A name given twice is refused. */
 export function parseQuery(raw: string | undefined, names: readonly string[]): Record<string, string> {
-  const values: Record<string, string> = Object.create(null) as Record<string, string>;
+  // Only names of the route become properties, so nothing of the caller's can meet a prototype.
+  const values: Record<string, string> = {};
   if (raw === undefined || raw === "") return values;
   const pairs = raw.split("&", MAX_QUERY_PAIRS + 1);
   if (pairs.length > MAX_QUERY_PAIRS)
@@ -34,7 +35,7 @@ export function parseQuery(raw: string | undefined, names: readonly string[]): R
     const equals = pair.indexOf("=");
     const name = decodeComponent((equals < 0 ? pair : pair.slice(0, equals)).replaceAll("+", " "), "query");
     if (!names.includes(name)) continue;
-    if (name in values) throw invalidParameters({ path: name, problem: "is given more than once" });
+    if (Object.hasOwn(values, name)) throw invalidParameters({ path: name, problem: "is given more than once" });
     values[name] = equals < 0 ? "" : decodeComponent(pair.slice(equals + 1).replaceAll("+", " "), name);
   }
   return values;

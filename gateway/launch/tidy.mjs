@@ -37,7 +37,8 @@ const RULES = [
   {
     name: "escape from the type system",
     applies: () => true,
-    finds: (line) => (/\bas any\b|: any\b/.test(line) && !isComment(line)) || /@ts-(ignore|expect-error|nocheck)/.test(line) ,
+    finds: (line) =>
+      (/\bas any\b|: any\b/.test(line) && !isComment(line)) || /@ts-(ignore|expect-error|nocheck)/.test(line),
   },
   {
     name: "focused or silently skipped test; use skipIf with a reason",

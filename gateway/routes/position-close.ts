@@ -24,7 +24,7 @@ export function positionCloseRoute(context: RouteContext): Route {
   const { edge, clock, bodies, limits, inFlight, metrics } = context;
   const validate = compileValidator(closeRequestSchema);
   const validateKey = compileValidator(idempotencyKeySchema);
-  const serialise = compileSerialiser(closeReplySchema);
+  const serialise = compileSerialiser(closeReplySchema, ["data.routing", "data.quote"]);
 
   /** `idempotencyKey`: null when the header is absent. */
   function start(body: Buffer, idempotencyKey: string | null, receivedAtMs: number, reply: PendingReply): void {
@@ -77,13 +77,23 @@ export function positionCloseRoute(context: RouteContext): Route {
     }
   }
 
+  /** By now an order may be out: a serialiser that fails must not turn what became of it into a 500. */
+  function textOf(envelope: Parameters<typeof serialise>[0]): string {
+    try {
+      return serialise(envelope);
+    } catch (error) {
+      edge.logger.error("http.reply_off_schema", { errorName: error instanceof Error ? error.name : "unknown" });
+      return JSON.stringify(envelope);
+    }
+  }
+
   function answer(result: CloseResult, ignored: string, reply: PendingReply): void {
     const headers = result.replayed ? `${ignored}\r\nIdempotent-Replayed: true` : ignored;
     if (!result.ok) {
       reply.fail(new ServiceError(result.code, result.details), headers);
       return;
     }
-    const body = serialise({ success: result.success, data: result.data, timestamp: clock.wallMs() });
+    const body = textOf({ success: result.success, data: result.data, timestamp: clock.wallMs() });
     // Only a venue's own words could carry what we did not write.
     const foreign = result.data.execution.legs.some((leg) => leg.venueText !== null);
     reply.json(foreign ? scrub(body) : body, headers);

@@ -14,7 +14,7 @@ const INTEGER_NAMES = ["maxSlippageBps", "maxQuoteAgeMs"];
 
 export function routingDryRunRoute({ edge, clock, view, desk, closeDefaults }: RouteContext): Route {
   const validate = compileValidator(routingQuerySchema);
-  const serialise = compileSerialiser(routingReplySchema);
+  const serialise = compileSerialiser(routingReplySchema, ["data.routing", "data.quote"]);
   return {
     operation: OPERATIONS.routingDryRun,
     handle(response, request) {
@@ -41,11 +41,13 @@ export function routingDryRunRoute({ edge, clock, view, desk, closeDefaults }: R
 }
 
 /** A query holds texts only; where the schema wants an integer, digits are one. Anything else stays text and is refused. */
-function withIntegers(query: Readonly<Record<string, string>>): Record<string, unknown> {
-  const values: Record<string, unknown> = { ...query };
+function withIntegers(query: Readonly<Record<string, string>>): Readonly<Record<string, unknown>> {
+  let values: Record<string, unknown> | null = null;
   for (const name of INTEGER_NAMES) {
     const text = query[name];
-    if (text !== undefined && /^[0-9]{1,9}$/.test(text)) values[name] = Number(text);
+    if (text === undefined || !/^[0-9]{1,9}$/.test(text)) continue;
+    values ??= { ...query };
+    values[name] = Number(text);
   }
-  return values;
+  return values ?? query;
 }

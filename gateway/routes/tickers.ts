@@ -77,10 +77,15 @@ class TickerTexts {
   }
 }
 
+/** Interface spec 5.5: for want of configured keys. */
+function isRefused(context: RouteContext, venue: AggregatePart["venue"]): boolean {
+  return venue === "venuetwo" && context.venuetwoTickerRefused;
+}
+
 function venueRoute(context: RouteContext, texts: TickerTexts, operation: Route["operation"]): Route {
   const { edge, view } = context;
   const venue = texts.venue;
-  const refused = venue === "venuetwo" && context.venuetwoTickerRefused;
+  const refused = isRefused(context, venue);
   return {
     operation,
     handle(response, request) {
@@ -116,16 +121,25 @@ function aggregatedRoute(context: RouteContext, texts: Readonly<Record<TickerVen
     const known = bySymbol.get(symbol);
     if (known !== undefined && known.parts[0]?.ticker === one && known.parts[1]?.ticker === two) return known.text;
     const parts: AggregatePart[] = [
-      { venue: "venueone", ticker: one, failure: failure(failureOf("venueone", symbol, one)) },
-      { venue: "venuetwo", ticker: two, failure: failure(failureOf("venuetwo", symbol, two)) },
-      { venue: "venuethree", ticker: null, failure: failure(failureOf("venuethree", symbol, null)) },
+      part("venueone", symbol, one),
+      part("venuetwo", symbol, two),
+      part("venuethree", symbol, null),
     ];
     const text = new AggregateText(parts, clock, best);
     bySymbol.set(symbol, { parts, text });
     return text;
   }
 
+  function part(venue: AggregatePart["venue"], symbol: string, ticker: TickerText | null): AggregatePart {
+    const withheld = isRefused(context, venue);
+    return { venue, ticker, withheld, failure: failure(failureOf(venue, symbol, ticker)) };
+  }
+
   function failureOf(venue: AggregatePart["venue"], symbol: string, ticker: TickerText | null): TickerFailure {
+    if (isRefused(context, venue)) {
+      const { message: error } = new ServiceError("MISSING_CREDENTIALS", { exchange: venue });
+      return { error, code: "MISSING_CREDENTIALS", availableSymbols: [] };
+    }
     if (view.room(venue) === null)
       return { error: `${venue} is not configured`, code: "NOT_CONFIGURED", availableSymbols: [] };
     if (ticker !== null)

@@ -3,7 +3,7 @@
  * sender that answer as told. Hand-written, so that a route test decides every outcome.
  */
 import type { Instrument } from "../../engine/domain/instrument.js";
-import type { PlaceOutcome, VenueOrder } from "../../engine/domain/order.js";
+import type { OrderCommand, PlaceOutcome, VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import { Book } from "../../engine/market/book.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
@@ -79,6 +79,8 @@ export interface FakeRoom extends VenueRoom {
   /** What the next place does; "fill" fills at the limit price. */
   placeMode: "fill" | "reject" | "unknown" | "hang" | "throw";
   readonly placed: { readonly qtyLots: number; readonly side: string; readonly reduceOnly: boolean }[];
+  /** What a read of any order sent here shows; null: the read fails. */
+  orderShown: Pick<VenueOrder, "filledLots" | "averagePrice"> | null;
   statusOverrides: Partial<RoomStatus>;
   readonly sessionsOpen: () => number;
   /** Lets every hanging place go on. */
@@ -89,6 +91,7 @@ export function createFakeRoom(venue: FakeVenue, markets: readonly Market[], now
   const bySymbol = new Map(markets.map((market) => [market.instrument.symbol, market]));
   const held = new Map<string, number>();
   const placed: FakeRoom["placed"][number][] = [];
+  const sent: OrderCommand[] = [];
   const hanging: (() => void)[] = [];
   let openSessions = 0;
 
@@ -97,6 +100,7 @@ export function createFakeRoom(venue: FakeVenue, markets: readonly Market[], now
     async place(_session, command): Promise<PlaceOutcome> {
       if (room.placeMode === "hang") await new Promise<void>((resolve) => hanging.push(resolve));
       if (room.placeMode === "throw") throw new Error(`a bug with a secret 0x${"ab".repeat(32)}`);
+      sent.push(command);
       placed.push({ qtyLots: command.qtyLots, side: command.side, reduceOnly: command.reduceOnly });
       if (room.placeMode === "unknown")
         return { outcome: "unknown", cause: "TIMEOUT", notPlacedAfterMs: nowMs() + 60_000 };
@@ -131,6 +135,7 @@ export function createFakeRoom(venue: FakeVenue, markets: readonly Market[], now
       return { outcome: "accepted", order, ackMs: 5 };
     },
     cancel: async () => ({ outcome: "unknown", cause: "not scripted" }),
+    placeBoundMs: () => 60_000,
     venueClientOrderId: (clientIdHex) => `0x${clientIdHex}`,
   };
 
@@ -139,6 +144,7 @@ export function createFakeRoom(venue: FakeVenue, markets: readonly Market[], now
     held,
     placed,
     placeMode: "fill",
+    orderShown: null,
     statusOverrides: {},
     sessionsOpen: () => openSessions,
     release() {
@@ -174,7 +180,28 @@ export function createFakeRoom(venue: FakeVenue, markets: readonly Market[], now
         }
         return { ok: true, value, asOfMs: nowMs(), source: "venue" };
       },
-      readOrder: async () => readFailed,
+      async readOrder(_session, instrument, ref) {
+        const command = sent.find((one) => "clientIdHex" in ref && one.clientIdHex === ref.clientIdHex);
+        if (room.orderShown === null || command === undefined) return readFailed;
+        const value: VenueOrder = {
+          venue,
+          nativeSymbol: instrument.nativeSymbol,
+          venueOrderId: "77",
+          venueClientOrderId: orders.venueClientOrderId(command.clientIdHex),
+          side: command.side,
+          type: command.type,
+          status: "FILLED",
+          venueStatus: "filled",
+          priceTicks: command.priceTicks,
+          qtyLots: command.qtyLots,
+          reduceOnly: true,
+          triggerPrice: null,
+          tsVenueMs: nowMs(),
+          fee: null,
+          ...room.orderShown,
+        };
+        return { ok: true, value, asOfMs: nowMs(), source: "venue" };
+      },
       readOpenOrders: async () => readFailed,
       readBalances: async () => readFailed,
       readFeeRates: async () => readFailed,

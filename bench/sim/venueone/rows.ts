@@ -3,7 +3,6 @@ import type { SimCandle, SimExchange, SimFill, SimInstrument, SimLevel, SimOrder
 import { replyTextScaled, wireText } from "./decimals.js";
 import { E12_PER_USD, hash64, tagOf, usdText, type Venue } from "./venue.js";
 
-
 export interface LevelRow {
   readonly px: string;
   readonly sz: string;

@@ -66,7 +66,12 @@ export class BookChecker {
 
   watchMarket(venue: PairVenue, exchange: SimExchange, symbol: string, market: Market): void {
     const judge = (depth: number) => truthOf(venue, exchange, symbol, market, depth);
-    this.watchBook(`${venue} ${symbol} book`, venue, market.book, judge(venue === "venueone" ? FAST_LEVELS : Number.MAX_SAFE_INTEGER));
+    this.watchBook(
+      `${venue} ${symbol} book`,
+      venue,
+      market.book,
+      judge(venue === "venueone" ? FAST_LEVELS : Number.MAX_SAFE_INTEGER),
+    );
     if (market.deep !== null) this.watchBook(`${venue} ${symbol} deep`, venue, market.deep, judge(DEEP_LEVELS));
     this.#touches.push(() => this.#checkTouch(`${venue} ${symbol} touch`, venue, exchange, symbol, market));
   }
@@ -117,7 +122,9 @@ export class BookChecker {
 
   /** Smallest share of samples a book was LIVE in, after its first. */
   liveShareMin(): number {
-    return Math.min(...this.books.map(({ sampleCount, liveCount }) => (sampleCount === 0 ? 0 : liveCount / sampleCount)));
+    return Math.min(
+      ...this.books.map(({ sampleCount, liveCount }) => (sampleCount === 0 ? 0 : liveCount / sampleCount)),
+    );
   }
 
   counts(): CheckCounts {
@@ -182,13 +189,21 @@ function truthOf(venue: PairVenue, exchange: SimExchange, symbol: string, market
   const { priceDecimals, qtyDecimals } = market.instrument;
   return (book: Book): SimBookSnapshot | null => {
     const snapshot =
-      venue === "venueone" ? exchange.trueBookAtTime(native, book.tsVenueMs, depth) : exchange.trueBook(native, book.seq, depth);
+      venue === "venueone"
+        ? exchange.trueBookAtTime(native, book.tsVenueMs, depth)
+        : exchange.trueBook(native, book.seq, depth);
     return snapshot === null ? null : inScaleOf(snapshot, exchange, native, priceDecimals, qtyDecimals);
   };
 }
 
 /** The venue's integers in the instrument's decimals. */
-function inScaleOf(snapshot: SimBookSnapshot, exchange: SimExchange, native: string, priceDecimals: number, qtyDecimals: number): SimBookSnapshot {
+function inScaleOf(
+  snapshot: SimBookSnapshot,
+  exchange: SimExchange,
+  native: string,
+  priceDecimals: number,
+  qtyDecimals: number,
+): SimBookSnapshot {
   const own = exchange.instruments.get(native) as SimInstrument;
   if (own.priceDecimals === priceDecimals && own.qtyDecimals === qtyDecimals) return snapshot;
   const priceFactor = 10 ** (priceDecimals - own.priceDecimals);

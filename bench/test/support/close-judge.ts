@@ -7,7 +7,15 @@
  */
 import type { Json, Reply, TestClient } from "../../../gateway/test/client.js";
 import type { SimOrder, SimRequestRecord } from "../../sim/core/types.js";
-import { accountOf, credentialsOf, type LocalPair, nativeOf, PAIR_VENUES, type PairVenue, type Trader } from "./local-pair.js";
+import {
+  accountOf,
+  credentialsOf,
+  type LocalPair,
+  nativeOf,
+  PAIR_VENUES,
+  type PairVenue,
+  type Trader,
+} from "./local-pair.js";
 import { pause } from "./system.js";
 
 export interface CloseTrial {
@@ -32,7 +40,13 @@ export interface Answer {
 /** What the judge reads of `data` (interface spec 3). */
 export interface CloseDataView {
   readonly executedOn: string | null;
-  readonly order: { readonly status: string; readonly side: string; readonly reduceOnly: boolean; readonly averagePrice: string | null; readonly filledQuantity: string } | null;
+  readonly order: {
+    readonly status: string;
+    readonly side: string;
+    readonly reduceOnly: boolean;
+    readonly averagePrice: string | null;
+    readonly filledQuantity: string;
+  } | null;
   readonly execution: {
     readonly state: string;
     readonly final: boolean;
@@ -91,13 +105,20 @@ function isNetworkError(error: unknown): boolean {
 }
 
 /** Retries until the reply is final; the last answer. Rejects when `deadlineMs` is over. */
-export async function closeUntilFinal(pair: LocalPair, client: TestClient, trial: CloseTrial, deadlineMs: number): Promise<Answer> {
+export async function closeUntilFinal(
+  pair: LocalPair,
+  client: TestClient,
+  trial: CloseTrial,
+  deadlineMs: number,
+  retryEveryMs = RETRY_EVERY_MS,
+): Promise<Answer> {
   const untilMs = performance.now() + deadlineMs;
   for (;;) {
     const answer = await sendClose(pair, client, trial);
     if (answer.data?.execution.final === true) return answer;
-    if (performance.now() > untilMs) throw new Error(`${trial.key} is not final after ${deadlineMs} ms: ${outcomeOf(answer)}`);
-    await pause(RETRY_EVERY_MS);
+    if (performance.now() > untilMs)
+      throw new Error(`${trial.key} is not final after ${deadlineMs} ms: ${outcomeOf(answer)}`);
+    await pause(retryEveryMs);
   }
 }
 
@@ -120,7 +141,11 @@ export interface Judgement {
 }
 
 /** `initialLots` by venue and symbol: what each trader held on each venue at the start. */
-export function judgeCloses(pair: LocalPair, trials: readonly CloseTrial[], initialLots: (venue: PairVenue, trader: Trader, symbol: string) => number): Judgement {
+export function judgeCloses(
+  pair: LocalPair,
+  trials: readonly CloseTrial[],
+  initialLots: (venue: PairVenue, trader: Trader, symbol: string) => number,
+): Judgement {
   const found: string[] = [];
   let orderCount = 0;
   let recordCount = 0;
@@ -142,16 +167,26 @@ export function judgeCloses(pair: LocalPair, trials: readonly CloseTrial[], init
       const executed = new Map<string, SimRequestRecord>();
       for (const record of records) {
         const at = `${venue} ${trader.label} record ${record.index}`;
-        found.push(...instructionProblems(pair, venue, record, trials.filter((trial) => trial.trader === trader), at));
+        found.push(
+          ...instructionProblems(
+            pair,
+            venue,
+            record,
+            trials.filter((trial) => trial.trader === trader),
+            at,
+          ),
+        );
         if (record.clientId === null) continue;
         if (record.orderId !== null) {
           orderCount++;
           if (executed.has(record.clientId)) found.push(`${at}: a second order with client id ${record.clientId}`);
           executed.set(record.clientId, record);
-        } else if (executed.has(record.clientId)) found.push(`${at}: ${record.clientId} sent again after it was executed`);
+        } else if (executed.has(record.clientId))
+          found.push(`${at}: ${record.clientId} sent again after it was executed`);
         const claim = claims.get(`${venue} ${record.clientId}`);
         if (claim === undefined) {
-          if (record.orderId !== null) found.push(`${at}: order ${record.clientId} of ${record.filledQty ?? "?"} is claimed by no reply`);
+          if (record.orderId !== null)
+            found.push(`${at}: order ${record.clientId} of ${record.filledQty ?? "?"} is claimed by no reply`);
           continue;
         }
         const kept = recordsByTrial.get(claim.trial) ?? [];
@@ -172,32 +207,52 @@ function lastData(trial: CloseTrial): CloseDataView | null {
 }
 
 /** Invariant 1, and the position part of 2. */
-function instructionProblems(pair: LocalPair, venue: PairVenue, record: SimRequestRecord, trials: readonly CloseTrial[], at: string): string[] {
+function instructionProblems(
+  pair: LocalPair,
+  venue: PairVenue,
+  record: SimRequestRecord,
+  trials: readonly CloseTrial[],
+  at: string,
+): string[] {
   const found: string[] = [];
   const trial = trials.find(({ symbol }) => nativeOf(venue, symbol) === record.symbol);
   if (trial === undefined) return [`${at}: an order in ${record.symbol ?? "nothing"}, which nobody asked for`];
   const side = trial.direction === "LONG" ? "SELL" : "BUY";
   if (record.side !== side) found.push(`${at}: side ${record.side ?? "none"} does not close a ${trial.direction}`);
   const isHedge = record.positionSide === "LONG" || record.positionSide === "SHORT";
-  if (isHedge ? record.positionSide !== trial.direction : record.reduceOnly !== true) found.push(`${at}: neither reduce-only nor of the position side`);
+  if (isHedge ? record.positionSide !== trial.direction : record.reduceOnly !== true)
+    found.push(`${at}: neither reduce-only nor of the position side`);
   const order = record.orderId === null ? null : pair[venue].exchange.order(record.orderId);
   if (order !== null) {
     const first = order.fills[0];
-    if (first !== undefined && order.requestedLots > Math.abs(first.positionBeforeLots)) found.push(`${at}: ${order.requestedLots} lots of a position of ${first.positionBeforeLots}`);
+    if (first !== undefined && order.requestedLots > Math.abs(first.positionBeforeLots))
+      found.push(`${at}: ${order.requestedLots} lots of a position of ${first.positionBeforeLots}`);
     if (order.filledLots > order.requestedLots) found.push(`${at}: filled more than ordered`);
   }
   return found;
 }
 
-function positionProblems(pair: LocalPair, venue: PairVenue, trader: Trader, symbol: string, initialLots: number): string[] {
+function positionProblems(
+  pair: LocalPair,
+  venue: PairVenue,
+  trader: Trader,
+  symbol: string,
+  initialLots: number,
+): string[] {
   const { exchange } = pair[venue];
   const native = nativeOf(venue, symbol);
-  const filled = ordersOf(pair, venue, trader, native).reduce((sum, order) => sum + (order.side === "BUY" ? order.filledLots : -order.filledLots), 0);
-  const side = exchange.account(accountOf(venue, trader))?.hedgeMode === true ? (initialLots > 0 ? "LONG" : "SHORT") : "BOTH";
+  const filled = ordersOf(pair, venue, trader, native).reduce(
+    (sum, order) => sum + (order.side === "BUY" ? order.filledLots : -order.filledLots),
+    0,
+  );
+  const side =
+    exchange.account(accountOf(venue, trader))?.hedgeMode === true ? (initialLots > 0 ? "LONG" : "SHORT") : "BOTH";
   const now = pair.positionLots(venue, trader, symbol, side);
   const found: string[] = [];
-  if (now !== initialLots + filled) found.push(`${venue} ${trader.label} ${symbol}: ${now} lots, but ${initialLots} and fills of ${filled}`);
-  if (Math.sign(now) * Math.sign(initialLots) < 0) found.push(`${venue} ${trader.label} ${symbol}: the position was turned over`);
+  if (now !== initialLots + filled)
+    found.push(`${venue} ${trader.label} ${symbol}: ${now} lots, but ${initialLots} and fills of ${filled}`);
+  if (Math.sign(now) * Math.sign(initialLots) < 0)
+    found.push(`${venue} ${trader.label} ${symbol}: the position was turned over`);
   return found;
 }
 
@@ -206,7 +261,11 @@ function ordersOf(pair: LocalPair, venue: PairVenue, trader: Trader, native: str
 }
 
 /** Invariants 2 to 4: what the replies of one key said, against what its orders did. */
-function replyProblems(pair: LocalPair, trial: CloseTrial, own: readonly { readonly venue: PairVenue; readonly record: SimRequestRecord }[]): string[] {
+function replyProblems(
+  pair: LocalPair,
+  trial: CloseTrial,
+  own: readonly { readonly venue: PairVenue; readonly record: SimRequestRecord }[],
+): string[] {
   const found: string[] = [];
   const at = trial.key;
   const executed = own.filter(({ record }) => record.orderId !== null);
@@ -215,46 +274,77 @@ function replyProblems(pair: LocalPair, trial: CloseTrial, own: readonly { reado
   for (const [index, answer] of trial.answers.entries()) {
     const which = `${at} answer ${index + 1} (${outcomeOf(answer)})`;
     if (answer.status >= 500 && answer.status !== 503) found.push(`${which}: a fault of our own`);
-    const doneBefore = executed.filter(({ venue, record }) => record.index < answer.logLengths[venue] && Number(record.filledQty ?? 0) > 0);
+    const doneBefore = executed.filter(
+      ({ venue, record }) => record.index < answer.logLengths[venue] && Number(record.filledQty ?? 0) > 0,
+    );
     if (answer.data === null) {
-      if (!NEUTRAL.has(answer.code ?? "") && doneBefore.length > 0) found.push(`${which}: refused, but ${doneBefore.length} orders had been executed`);
+      if (!NEUTRAL.has(answer.code ?? "") && doneBefore.length > 0)
+        found.push(`${which}: refused, but ${doneBefore.length} orders had been executed`);
       continue;
     }
     const { execution } = answer.data;
-    const [requested, submitted, reported] = [execution.requestedSize, execution.submittedSize, execution.filledSize].map(scaled) as [bigint, bigint, bigint];
-    if (reported > submitted || submitted > requested) found.push(`${which}: filled ${execution.filledSize}, submitted ${execution.submittedSize}, requested ${execution.requestedSize}`);
-    if (!answer.success && doneBefore.length > 0) found.push(`${which}: success false, but ${doneBefore.length} orders had been executed`);
+    const [requested, submitted, reported] = [
+      execution.requestedSize,
+      execution.submittedSize,
+      execution.filledSize,
+    ].map(scaled) as [bigint, bigint, bigint];
+    if (reported > submitted || submitted > requested)
+      found.push(
+        `${which}: filled ${execution.filledSize}, submitted ${execution.submittedSize}, requested ${execution.requestedSize}`,
+      );
+    if (!answer.success && doneBefore.length > 0)
+      found.push(`${which}: success false, but ${doneBefore.length} orders had been executed`);
     const hasUnknown = execution.legs.some((leg) => leg.outcome === "UNKNOWN");
     if (hasUnknown !== (execution.state === "UNKNOWN")) found.push(`${which}: legs and state disagree about UNKNOWN`);
-    if (execution.state === "UNKNOWN" && (execution.final || !answer.success)) found.push(`${which}: unknown reported as final or failed`);
-    if (execution.state === "UNKNOWN" && execution.legs.at(-1)?.outcome !== "UNKNOWN") found.push(`${which}: an order was sent after one of unknown outcome`);
+    if (execution.state === "UNKNOWN" && (execution.final || !answer.success))
+      found.push(`${which}: unknown reported as final or failed`);
+    if (execution.state === "UNKNOWN" && execution.legs.at(-1)?.outcome !== "UNKNOWN")
+      found.push(`${which}: an order was sent after one of unknown outcome`);
     if (!execution.final) continue;
-    if (reported !== filled) found.push(`${which}: final fill ${execution.filledSize}, the venues' logs say ${text(filled)}`);
+    if (reported !== filled)
+      found.push(`${which}: final fill ${execution.filledSize}, the venues' logs say ${text(filled)}`);
     found.push(...legProblems(pair, answer.data, executed).map((problem) => `${which}: ${problem}`));
-    const same = JSON.stringify([execution.state, execution.filledSize, execution.averagePrice, execution.legs.map((leg) => leg.orderId)]);
-    if (finalText !== null && finalText !== same) found.push(`${which}: a final answer changed from ${finalText} to ${same}`);
+    const same = JSON.stringify([
+      execution.state,
+      execution.filledSize,
+      execution.averagePrice,
+      execution.legs.map((leg) => leg.orderId),
+    ]);
+    if (finalText !== null && finalText !== same)
+      found.push(`${which}: a final answer changed from ${finalText} to ${same}`);
     finalText = same;
   }
   return found;
 }
 
 /** Both venues print an average with at least the decimals of the instrument's prices, and may cut it there. */
-function legProblems(pair: LocalPair, data: CloseDataView, executed: readonly { readonly venue: PairVenue; readonly record: SimRequestRecord }[]): string[] {
+function legProblems(
+  pair: LocalPair,
+  data: CloseDataView,
+  executed: readonly { readonly venue: PairVenue; readonly record: SimRequestRecord }[],
+): string[] {
   const found: string[] = [];
   for (const leg of data.execution.legs) {
-    const match = executed.find(({ venue, record }) => venue === leg.exchange && record.clientId === leg.venueClientOrderId);
+    const match = executed.find(
+      ({ venue, record }) => venue === leg.exchange && record.clientId === leg.venueClientOrderId,
+    );
     if (match === undefined) {
-      if (leg.outcome === "CONFIRMED") found.push(`leg ${leg.venueClientOrderId} confirmed, but the venue has no such order`);
+      if (leg.outcome === "CONFIRMED")
+        found.push(`leg ${leg.venueClientOrderId} confirmed, but the venue has no such order`);
       continue;
     }
     const { record } = match;
-    if (leg.outcome === "REJECTED" || leg.outcome === "NOT_SENT") found.push(`leg ${leg.venueClientOrderId} is ${leg.outcome}, but the venue executed it`);
-    if (leg.orderId !== null && leg.orderId !== String(record.orderId)) found.push(`leg names order ${leg.orderId}, the venue's is ${record.orderId ?? "none"}`);
-    if (scaled(leg.filledSize) !== scaled(record.filledQty ?? "0")) found.push(`leg filled ${leg.filledSize}, the venue says ${record.filledQty ?? "0"}`);
+    if (leg.outcome === "REJECTED" || leg.outcome === "NOT_SENT")
+      found.push(`leg ${leg.venueClientOrderId} is ${leg.outcome}, but the venue executed it`);
+    if (leg.orderId !== null && leg.orderId !== String(record.orderId))
+      found.push(`leg names order ${leg.orderId}, the venue's is ${record.orderId ?? "none"}`);
+    if (scaled(leg.filledSize) !== scaled(record.filledQty ?? "0"))
+      found.push(`leg filled ${leg.filledSize}, the venue says ${record.filledQty ?? "0"}`);
     if (record.averagePrice !== null && leg.averagePrice !== null) {
       const [ours, theirs] = [Number(leg.averagePrice), Number(record.averagePrice)];
       const priceDecimals = pair[leg.exchange].exchange.instruments.get(record.symbol ?? "")?.priceDecimals ?? 0;
-      if (Math.abs(ours - theirs) > 10 ** -priceDecimals) found.push(`leg at ${leg.averagePrice}, the venue says ${record.averagePrice}`);
+      if (Math.abs(ours - theirs) > 10 ** -priceDecimals)
+        found.push(`leg at ${leg.averagePrice}, the venue says ${record.averagePrice}`);
     }
   }
   return found;

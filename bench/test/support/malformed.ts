@@ -13,8 +13,28 @@ type Fields = Record<string, unknown>;
 
 const WRONG_TYPES: readonly unknown[] = [true, 7, -1, 1e308, [], ["BTC"], {}, { a: {} }];
 const BAD_NUMBERS: readonly string[] = [
-  "", " ", "NaN", "Infinity", "-0.01", "0", "0.0", "1e5", "0x10", "+1", ".5", "5.", "01", "1,5", "1 000", "٣",
-  "0.0000000000000000001", "9".repeat(41), "1234567890123456789", "all", "\u0000", "null",
+  "",
+  " ",
+  "NaN",
+  "Infinity",
+  "-0.01",
+  "0",
+  "0.0",
+  "1e5",
+  "0x10",
+  "+1",
+  ".5",
+  "5.",
+  "01",
+  "1,5",
+  "1 000",
+  "٣",
+  "0.0000000000000000001",
+  "9".repeat(41),
+  "1234567890123456789",
+  "all",
+  "\u0000",
+  "null",
 ];
 /** More than any position of the fuzzing trader. */
 const TOO_MUCH: readonly string[] = ["2.00001", "4.1", "1000", "999999999"];
@@ -41,7 +61,14 @@ const BAD_OPTIONS: Readonly<Record<string, readonly unknown[]>> = {
   deadlineMs: [0, 249, 30_001, 1.5, "500", true, {}],
   allowSplit: [true, "false", 1, {}],
   maxLegs: [0, 4, 1.5, "1", {}],
-  excludeExchanges: ["venueone", ["venuenine"], [1], {}, ["venueone", "venuetwo"], Array.from({ length: 6 }, () => "venueone")],
+  excludeExchanges: [
+    "venueone",
+    ["venuenine"],
+    [1],
+    {},
+    ["venueone", "venuetwo"],
+    Array.from({ length: 6 }, () => "venueone"),
+  ],
   waitFor: ["", "ack", true, {}],
 };
 
@@ -94,7 +121,19 @@ export function mutateClose(random: Random, credentials: unknown): MalformedClos
     case "credentials":
       return json("credentials", { ...good, credentials: pick(BAD_CREDENTIALS) });
     case "shape":
-      return json("shape", pick([[], [good], null, 7, "text", true, { ...good, size: "0.01", sizePercent: "10" }, { ...good, size: null, sizePercent: pick(["0", "100.1", "-1", "NaN", "1e1", 50, ""]) }]));
+      return json(
+        "shape",
+        pick([
+          [],
+          [good],
+          null,
+          7,
+          "text",
+          true,
+          { ...good, size: "0.01", sizePercent: "10" },
+          { ...good, size: null, sizePercent: pick(["0", "100.1", "-1", "NaN", "1e1", 50, ""]) },
+        ]),
+      );
     default:
       return { kind: "bytes", body: damage(random, Buffer.from(JSON.stringify({ ...good, credentials: {} }))) };
   }
@@ -103,7 +142,8 @@ export function mutateClose(random: Random, credentials: unknown): MalformedClos
 /** Bytes changed so that no JSON document of an object with known credentials is left; the credentials are none anyway. */
 function damage(random: Random, bytes: Buffer): Buffer {
   let damaged: Buffer = Buffer.from(bytes);
-  for (let count = 1 + Math.floor(random.next() * 4); count > 0 && damaged.length > 1; count--) damaged = mutateBytes(random, damaged);
+  for (let count = 1 + Math.floor(random.next() * 4); count > 0 && damaged.length > 1; count--)
+    damaged = mutateBytes(random, damaged);
   return damaged;
 }
 
@@ -127,13 +167,50 @@ function mutateBytes(random: Random, bytes: Buffer): Buffer {
 }
 
 const ODD_VALUES: readonly string[] = [
-  "null", "true", "-1", "0", "1e999", "1e-7", "9007199254740993", '""', '"NaN"', '"-5"', '"1e5"', '"0.00000000001"',
-  `"${"9".repeat(30)}"`, '"\\u0000"', "[]", "{}", "[[]]", '[["1"]]', '[["1","2","3"]]', '"12.5\\n"',
+  "null",
+  "true",
+  "-1",
+  "0",
+  "1e999",
+  "1e-7",
+  "9007199254740993",
+  '""',
+  '"NaN"',
+  '"-5"',
+  '"1e5"',
+  '"0.00000000001"',
+  `"${"9".repeat(30)}"`,
+  '"\\u0000"',
+  "[]",
+  "{}",
+  "[[]]",
+  '[["1"]]',
+  '[["1","2","3"]]',
+  '"12.5\\n"',
 ];
 const WHOLE: readonly string[] = [
-  "", " ", "null", "[]", "{}", "7", '"text"', "{", "[[[[[[[[", '{"channel":null}', '{"channel":"l2Book"}', '{"channel":"l2Book","data":null}',
-  '{"channel":"l2Book","data":{"coin":"BTC","time":1,"levels":[]}}', '{"channel":"pong"', '{"stream":"btcusdt@depth@100ms","data":{}}',
-  '{"stream":7,"data":[]}', '{"e":"depthUpdate"}', '{"result":null,"id":-1}', '{"result":{},"id":"x"}', '{"channel":"error","data":{}}', "\u0000\u0001", "\ufeff{}",
+  "",
+  " ",
+  "null",
+  "[]",
+  "{}",
+  "7",
+  '"text"',
+  "{",
+  "[[[[[[[[",
+  '{"channel":null}',
+  '{"channel":"l2Book"}',
+  '{"channel":"l2Book","data":null}',
+  '{"channel":"l2Book","data":{"coin":"BTC","time":1,"levels":[]}}',
+  '{"channel":"pong"',
+  '{"stream":"btcusdt@depth@100ms","data":{}}',
+  '{"stream":7,"data":[]}',
+  '{"e":"depthUpdate"}',
+  '{"result":null,"id":-1}',
+  '{"result":{},"id":"x"}',
+  '{"channel":"error","data":{}}',
+  "\u0000\u0001",
+  "\ufeff{}",
 ];
 
 export interface MalformedFrame {
@@ -155,7 +232,18 @@ export class FrameMutator {
   next(): MalformedFrame {
     const venueIndex = this.#int(this.#corpora.length);
     const frame = this.#frame(venueIndex);
-    const kind = this.#pick(["bytes", "bytes", "value", "value", "cut", "splice", "foreign", "whole", "nested", "stale"]);
+    const kind = this.#pick([
+      "bytes",
+      "bytes",
+      "value",
+      "value",
+      "cut",
+      "splice",
+      "foreign",
+      "whole",
+      "nested",
+      "stale",
+    ]);
     return { venueIndex, kind, data: this.#damage(kind, frame, venueIndex) };
   }
 
@@ -170,7 +258,10 @@ export class FrameMutator {
         if (chosen === undefined) return Buffer.from("{}");
         const text = frame.toString("latin1");
         const start = chosen.index + 1;
-        return Buffer.from(text.slice(0, start) + this.#pick(ODD_VALUES) + text.slice(start + (chosen[1] ?? "").length), "latin1");
+        return Buffer.from(
+          text.slice(0, start) + this.#pick(ODD_VALUES) + text.slice(start + (chosen[1] ?? "").length),
+          "latin1",
+        );
       }
       case "cut":
         return frame.subarray(0, this.#int(frame.length));

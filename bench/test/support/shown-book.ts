@@ -43,25 +43,43 @@ export class ShownBookJudge {
         : exchange.trueBook(native, Number(shown.venueSeq));
     const at = `${venue} ${symbol} seq ${shown.venueSeq ?? "none"} time ${shown.venueTimestamp ?? "none"}`;
     if (truth === null) return `${at}: the venue knows no such book`;
-    const problem = this.#sideProblem(venue, instrument, "BUY", shown.bids, truth.bids) ?? this.#sideProblem(venue, instrument, "SELL", shown.asks, truth.asks);
+    const problem =
+      this.#sideProblem(venue, instrument, "BUY", shown.bids, truth.bids) ??
+      this.#sideProblem(venue, instrument, "SELL", shown.asks, truth.asks);
     return problem === null ? null : `${at}: ${problem}`;
   }
 
-  #sideProblem(venue: PairVenue, instrument: SimInstrument, side: SimSide, shown: ShownBook["bids"], truth: readonly SimLevel[]): string | null {
+  #sideProblem(
+    venue: PairVenue,
+    instrument: SimInstrument,
+    side: SimSide,
+    shown: ShownBook["bids"],
+    truth: readonly SimLevel[],
+  ): string | null {
     const texts = truth.map((level) => levelText(instrument, level));
     const [best, ...rest] = shown.map(([price, size]) => `${Number(price)} x ${Number(size)}`);
     if (best === undefined) return null;
     // Either the depth as it was, or a touch that was true at some moment, over what the depth holds beyond it.
-    const beyond = best === texts[0] ? texts.slice(1) : truth.filter((level) => isWorse(instrument, side, level, Number(shown[0]?.[0]))).map((level) => levelText(instrument, level));
-    if (best !== texts[0] && this.#touches.get(`${venue} ${instrument.symbol} ${side}`)?.has(best) !== true) return `best ${side} ${best} was never true; the depth begins with ${texts[0] ?? "nothing"}`;
-    for (const [index, level] of rest.entries()) if (level !== beyond[index]) return `${side} level ${index + 1} is ${level}, truth ${beyond[index] ?? "nothing"}`;
+    const beyond =
+      best === texts[0]
+        ? texts.slice(1)
+        : truth
+            .filter((level) => isWorse(instrument, side, level, Number(shown[0]?.[0])))
+            .map((level) => levelText(instrument, level));
+    if (best !== texts[0] && this.#touches.get(`${venue} ${instrument.symbol} ${side}`)?.has(best) !== true)
+      return `best ${side} ${best} was never true; the depth begins with ${texts[0] ?? "nothing"}`;
+    for (const [index, level] of rest.entries())
+      if (level !== beyond[index]) return `${side} level ${index + 1} is ${level}, truth ${beyond[index] ?? "nothing"}`;
     return null;
   }
 
   #remember(venue: PairVenue, native: string): void {
     const { exchange } = this.#pair[venue];
     const instrument = exchange.instruments.get(native) as SimInstrument;
-    for (const [side, level] of [["BUY", exchange.bestBid(native)], ["SELL", exchange.bestAsk(native)]] as const) {
+    for (const [side, level] of [
+      ["BUY", exchange.bestBid(native)],
+      ["SELL", exchange.bestAsk(native)],
+    ] as const) {
       if (level === null) continue;
       const key = `${venue} ${native} ${side}`;
       const touches = this.#touches.get(key) ?? new Set<string>();

@@ -27,7 +27,11 @@ export interface SystemOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-export function configFor(pair: LocalPair, dataDir: string, environment: Readonly<Record<string, string>> = {}): Config {
+export function configFor(
+  pair: LocalPair,
+  dataDir: string,
+  environment: Readonly<Record<string, string>> = {},
+): Config {
   const result = readConfig(environmentFor(pair, dataDir, environment), () => null);
   if (!result.ok) throw new Error(result.problems.join("; "));
   return result.config;

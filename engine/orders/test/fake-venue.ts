@@ -159,6 +159,7 @@ export class FakeVenue {
           return outcome;
         },
         cancel: async () => ({ outcome: "unknown", cause: "not part of this fake" }),
+        placeBoundMs: () => ORDER_VALIDITY_MS,
         venueClientOrderId: (hex) => `c-${hex}`,
       },
       streams: null,
@@ -178,10 +179,10 @@ export class FakeVenue {
 
   #openSession(raw: unknown): OpenSession {
     if (typeof raw !== "object" || raw === null) return { ok: false, problem: "must be an object" };
-    const { account, secret } = raw as Record<string, unknown>;
+    const { account, secret, scope } = raw as Record<string, unknown>;
     if (typeof account !== "string") return { ok: false, problem: "account is missing" };
     if (typeof secret !== "string") return { ok: false, problem: "secret is missing" };
-    const session = new FakeSession(this.venue, account);
+    const session = new FakeSession(this.venue, account, typeof scope === "string" ? scope : "");
     this.sessions.push(session);
     return { ok: true, session };
   }
@@ -403,11 +404,13 @@ export class FakeVenue {
 export class FakeSession implements AccountSession {
   readonly venue: RoutableVenue;
   readonly accountId: string;
+  readonly accountScope: string;
   closed = false;
 
-  constructor(venue: RoutableVenue, accountId: string) {
+  constructor(venue: RoutableVenue, accountId: string, accountScope = "") {
     this.venue = venue;
     this.accountId = accountId;
+    this.accountScope = accountScope;
   }
 
   close(): void {

@@ -12,7 +12,7 @@ import { createKeyedHash } from "../../storage/server-secret.js";
 import type { StateStore } from "../../storage/state-store.js";
 import { createMemoryStore, type MemoryStore } from "../../storage/test/memory-store.js";
 import { Life } from "./life.js";
-import { FakeVenue, ORDER_VALIDITY_MS, type FakeVenueOptions } from "./fake-venue.js";
+import { FakeVenue, type FakeVenueOptions } from "./fake-venue.js";
 
 export const SECRET_ONE = "canary-secret-one-f00dfeedc0ffee";
 export const SECRET_TWO = "canary-secret-two-deadbeefcafe";
@@ -114,7 +114,6 @@ export function createService(parts: ServiceParts): CloseService {
     hash: testHash,
     randomIds: parts.ids,
     onDecision: (event) => parts.events.push(event),
-    validityMarginMs: { venueone: ORDER_VALIDITY_MS, venuetwo: ORDER_VALIDITY_MS },
     ...parts.overrides,
   });
 }

@@ -5,6 +5,8 @@
 import { describe, expect, it } from "vitest";
 import type { VenueRoom } from "../../ports.js";
 import type { StateStore } from "../../storage/state-store.js";
+import { STORE_TIMEOUT_MS } from "../close-context.js";
+import { INDEXING_LAG_MS } from "../resolver.js";
 import { runSimulation, type SimulationOptions } from "./simulation.js";
 
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 20_260_901);
@@ -34,7 +36,7 @@ describe("the close path in a storm", () => {
     );
     if (RUNS < 20) return;
     // The storm must have reached every state, or it proves little.
-    for (const state of ["COMPLETED", "PARTIAL", "UNKNOWN", "REJECTED", "NOOP", "SUBMITTED"])
+    for (const state of ["COMPLETED", "PARTIAL", "UNKNOWN", "REJECTED", "NOOP", "SUBMITTED", "ASKED"])
       expect([state, (seen.get(state) ?? 0) > 0]).toEqual([state, true]);
     expect(crashes).toBeGreaterThan(RUNS);
   }, 300_000);
@@ -97,6 +99,17 @@ describe("the checker", () => {
     expect(texts).toMatch(/a client id was sent twice|lots executed of|exceed what was left|unknown/);
   }, 60_000);
 
+  it("catches a room that understates how long its orders may be taken", async () => {
+    const hopeful = (room: VenueRoom): VenueRoom => ({
+      ...room,
+      orders: { ...room.orders, placeBoundMs: () => -STORE_TIMEOUT_MS - INDEXING_LAG_MS },
+    });
+    // Only a crash between the send and its answer leaves nothing but that bound.
+    expect(await violationTexts({ mutateRoom: hopeful }, 12)).toContain(
+      "sent while the outcome of an earlier one was unknown",
+    );
+  }, 60_000);
+
   it("catches a reader that says an order does not exist before that is certain", async () => {
     const hasty = (room: VenueRoom): VenueRoom => ({
       ...room,
@@ -123,9 +136,9 @@ describe("the checker", () => {
   }, 60_000);
 });
 
-async function violationTexts(options: Partial<SimulationOptions>): Promise<string> {
+async function violationTexts(options: Partial<SimulationOptions>, runs = 3): Promise<string> {
   const texts: string[] = [];
-  for (let run = 0; run < 3; run++)
+  for (let run = 0; run < runs; run++)
     texts.push(...(await runSimulation({ seed: FIRST_SEED + run, closeCount: 40, ...options })).violations);
   return texts.join("\n");
 }

@@ -41,7 +41,8 @@ export interface SimulationReport {
 
 const STORM_MS = 60_000;
 const CALM_MS = 240_000;
-const MAX_ASKS = 12;
+const MAX_ASKS = 24;
+const LOOKS_MAX = 8;
 
 interface Caller {
   readonly close: SimulatedClose;
@@ -72,6 +73,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
   let crashCount = 0;
   const deadSessions = new Set<FakeSession>();
   const callers: Caller[] = [];
+  const seen = new Map<string, number>();
 
   const startService = async (): Promise<void> => {
     life = new Life(storm.on && random.next() < 0.8 ? 20 + Math.floor(random.next() * 300) : Number.POSITIVE_INFINITY);
@@ -102,6 +104,27 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     clock.setTimer(supervise, 50);
   };
 
+  /** Asks what became of it with credentials, now and then those of somebody else, until that is known. */
+  const lookLater = (caller: Caller, routeId: string, looksLeft: number): void => {
+    if (looksLeft === 0) return;
+    clock.setTimer(() => void look(caller, routeId, looksLeft - 1), random.next() * 20_000);
+  };
+  const look = async (caller: Caller, routeId: string, looksLeft: number): Promise<void> => {
+    const mine = life;
+    const isStranger = random.next() < 0.3;
+    const stranger = pick(random, callers);
+    const answer = await service?.askExecution(
+      routeId,
+      isStranger ? stranger.request.credentials : caller.request.credentials,
+    );
+    if (mine.dead || answer?.ok !== true || answer.data === null) return lookLater(caller, routeId, looksLeft);
+    const { data } = answer;
+    const success = data.execution.state !== "REJECTED";
+    caller.close.replies.push({ result: { ok: true, success, data, replayed: true }, atMs: clock.wallMs() });
+    if (data.execution.state === "UNKNOWN") lookLater(caller, routeId, looksLeft);
+    else seen.set("ASKED", (seen.get("ASKED") ?? 0) + 1);
+  };
+
   const ask = async (caller: Caller): Promise<void> => {
     if (caller.settled || caller.asks >= MAX_ASKS) return;
     const current = service;
@@ -129,7 +152,11 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     if (reply !== null) caller.close.replies.push({ result: reply, atMs: clock.wallMs() });
     const refusedForGood = reply !== null && !reply.ok && reply.code === "SIZE_EXCEEDS_POSITION";
     caller.settled = key === null || refusedForGood || (reply?.ok === true && reply.data.execution.final);
-    if (!caller.settled) clock.setTimer(() => void ask(caller), 500 + random.next() * 15_000);
+    if (reply?.ok === true && reply.data.execution.state === "UNKNOWN")
+      lookLater(caller, reply.data.routing.routeId, LOOKS_MAX);
+    // Some retry at once, some take their time: a hasty retry meets what a crash has left at its freshest.
+    const pauseMs = random.next() < 0.3 ? random.next() * 800 : 500 + random.next() * 15_000;
+    if (!caller.settled) clock.setTimer(() => void ask(caller), pauseMs);
   };
 
   for (let index = 0; index < options.closeCount; index++) {
@@ -144,7 +171,6 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
   await clock.advanceAsync(CALM_MS);
 
   const found: string[] = [];
-  const seen = new Map<string, number>();
   const count = (what: string): void => void seen.set(what, (seen.get(what) ?? 0) + 1);
   for (const { close, settled } of callers) {
     for (const { result } of close.replies) count(result.ok ? result.data.execution.state : result.code);
