@@ -89,9 +89,7 @@ function addressOf(session: VenueoneSession): string {
 
 function accountRead(session: VenueoneSession, role: VenueoneWireRole, asOfMs: number): Read<string> {
   const account = session.vaultAddress === null ? accountOfKey(session, role) : accountOfVault(session, role);
-  return account.ok
-    ? { ok: true, value: account.value, asOfMs, source: "venue" }
-    : failedRead("AUTH", account.problem);
+  return account.ok ? { ok: true, value: account.value, asOfMs, source: "venue" } : failedRead("AUTH", account.problem);
 }
 
 type Resolved = { readonly ok: true; readonly value: string } | { readonly ok: false; readonly problem: string };
