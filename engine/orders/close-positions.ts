@@ -37,21 +37,21 @@ export async function readAccounts(
 ): Promise<Map<RoutableVenue, AccountReading>> {
   const startNs = clock.monoNs();
   const readings = new Map<RoutableVenue, AccountReading>();
-  let feeReads: Promise<void>[] | null = null;
-  let reads: Promise<AccountReading>[] | null = null;
+  const feeReads: Promise<void>[] = [];
+  const reads: Promise<AccountReading>[] = [];
   for (const account of accounts) {
     const instrument = account.room.markets.get(symbol)?.instrument;
     if (instrument === undefined) continue;
     const feeRead = startFeeRead(account, instrument, feeCache, deadlineMs);
-    if (feeRead !== null) (feeReads ??= []).push(feeRead);
+    if (feeRead !== null) feeReads.push(feeRead);
     const held = account.room.reader.heldPositions?.(account.session, instrument) ?? null;
     // A streamed account is read without a wait, and so without a timer.
     if (held !== null) readings.set(account.venue, readingOf(account, instrument, held));
-    else (reads ??= []).push(readPositions(clock, account, instrument, deadlineMs));
+    else reads.push(readPositions(clock, account, instrument, deadlineMs));
   }
-  if (reads !== null) for (const reading of await Promise.all(reads)) readings.set(reading.account.venue, reading);
+  if (reads.length > 0) for (const reading of await Promise.all(reads)) readings.set(reading.account.venue, reading);
   // Fees decide between venues; with one holder there is nothing to decide, and they are not waited for.
-  if (feeReads !== null && countHolders(readings, direction) > 1) {
+  if (feeReads.length > 0 && countHolders(readings, direction) > 1) {
     const leftMs = deadlineMs - (clock.monoNs() - startNs) / 1e6;
     if (leftMs > 0) await within(clock, Promise.all(feeReads), leftMs);
   }
@@ -90,7 +90,7 @@ function readingOf(
   instrument: Instrument,
   read: Read<readonly VenuePosition[]> | null,
 ): AccountReading {
-  const answered = read !== null && read.ok;
+  const answered = read?.ok === true;
   return {
     account,
     instrument,

@@ -30,7 +30,8 @@ export interface BreakerOptions extends BreakerSettings {
 
 export const DEFAULT_BREAKER: BreakerSettings = {
   failureThreshold: 8,
-  backoff: { baseMs: 500, capMs: 15_000 },
+  // A venue that is well again is found out within seconds.
+  backoff: { baseMs: 500, capMs: 4_000 },
   limitedDefaultMs: 1_500,
   bannedDefaultMs: 120_000,
 };

@@ -13,24 +13,29 @@ export interface ConnectionLimits {
 const MINUTE_MS = 60_000;
 /**
  * The minute's connects are not all spent at once: a venue that ends every connection for a while would otherwise find
- * us without any just when it is well again. So many connects in each stretch of this length, evenly over the minute.
+ * us without any just when it is well again. So many at once, for all sockets of a room to come back together; the
+ * others of the minute evenly after that, one every few seconds, which is how long we then come late.
  */
-const STRETCH_MS = 10_000;
-/** Enough for all sockets of a room to come back together once. */
-const MIN_PER_STRETCH = 5;
+const BURST = 5;
 
 export class ConnectionBudget {
   readonly #clock: Clock;
   readonly #limits: ConnectionLimits;
   readonly #minute = new WeightWindow(MINUTE_MS);
-  readonly #stretch = new WeightWindow(STRETCH_MS);
-  readonly #perStretch: number;
+  readonly #burst: number;
+  /** Between two connects once the burst is spent: burst and refill together stay within the minute's limit. */
+  readonly #refillMs: number;
+  #tokens: number;
+  #refilledMs: number;
   #openCount = 0;
 
   constructor(clock: Clock, limits: ConnectionLimits) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#perStretch = Math.max(MIN_PER_STRETCH, Math.ceil((limits.connectsPerMinute * STRETCH_MS) / MINUTE_MS));
+    this.#burst = Math.max(1, Math.min(BURST, limits.connectsPerMinute - 1));
+    this.#refillMs = MINUTE_MS / Math.max(1, limits.connectsPerMinute - this.#burst);
+    this.#tokens = this.#burst;
+    this.#refilledMs = monoMs(clock);
   }
 
   get openCount(): number {
@@ -41,13 +46,15 @@ export class ConnectionBudget {
   tryOpen(): number {
     const nowMs = monoMs(this.#clock);
     if (this.#openCount >= this.#limits.maxConnections) return 1_000;
+    this.#tokens = Math.min(this.#burst, this.#tokens + (nowMs - this.#refilledMs) / this.#refillMs);
+    this.#refilledMs = nowMs;
     const waitMs = Math.max(
       this.#minute.msUntilAtMost(nowMs, this.#limits.connectsPerMinute - 1),
-      this.#stretch.msUntilAtMost(nowMs, this.#perStretch - 1),
+      this.#tokens >= 1 ? 0 : Math.ceil((1 - this.#tokens) * this.#refillMs),
     );
     if (waitMs > 0) return waitMs;
     this.#minute.add(nowMs, 1);
-    this.#stretch.add(nowMs, 1);
+    this.#tokens -= 1;
     this.#openCount++;
     return 0;
   }
