@@ -32,7 +32,7 @@ export class ConnectionBudget {
   constructor(clock: Clock, limits: ConnectionLimits) {
     this.#clock = clock;
     this.#limits = limits;
-    this.#burst = Math.max(1, Math.min(BURST, limits.connectsPerMinute - 1));
+    this.#burst = Math.max(1, Math.min(BURST, Math.floor(limits.connectsPerMinute / 2)));
     this.#refillMs = MINUTE_MS / Math.max(1, limits.connectsPerMinute - this.#burst);
     this.#tokens = this.#burst;
     this.#refilledMs = monoMs(clock);
