@@ -31,7 +31,12 @@ module.exports = {
       from: { path: "^feeds/", pathNot: TEST },
       to: { path: "^(gateway|bench|client)/" },
     },
-    { name: "feeds-take-no-schemas", severity: "error", from: { path: "^feeds/", pathNot: "^feeds/venuefive/" }, to: { path: "^schemas/" } },
+    {
+      name: "feeds-take-no-schemas",
+      severity: "error",
+      from: { path: "^feeds/", pathNot: "^feeds/venuefive/" },
+      to: { path: "^schemas/" },
+    },
     {
       name: "rooms-are-apart",
       severity: "error",
@@ -44,8 +49,18 @@ module.exports = {
       from: { path: "^feeds/shared/" },
       to: { path: "^feeds/venue[a-z]+/" },
     },
-    { name: "schemas-import-nothing", severity: "error", from: { path: "^schemas/", pathNot: TEST }, to: { path: "^(engine|feeds|gateway|bench|client)/" } },
-    { name: "client-takes-schemas-only", severity: "error", from: { path: "^client/" }, to: { path: "^(engine|feeds|gateway|bench)/" } },
+    {
+      name: "schemas-import-nothing",
+      severity: "error",
+      from: { path: "^schemas/", pathNot: TEST },
+      to: { path: "^(engine|feeds|gateway|bench|client)/" },
+    },
+    {
+      name: "client-takes-schemas-only",
+      severity: "error",
+      from: { path: "^client/" },
+      to: { path: "^(engine|feeds|gateway|bench)/" },
+    },
     {
       name: "nothing-imports-bench",
       comment: "Only the demo entry point starts local venues; tests may.",
@@ -58,7 +73,10 @@ module.exports = {
       comment: "A local venue that checked orders with the code under test would prove nothing.",
       severity: "error",
       from: { path: "^bench/sim/", pathNot: TEST },
-      to: { path: "^(engine|feeds|gateway|schemas|client)/", pathNot: "^engine/domain/(decimal|random|clock|virtual-clock)\\.ts$" },
+      to: {
+        path: "^(engine|feeds|gateway|schemas|client)/",
+        pathNot: "^engine/domain/(decimal|random|clock|virtual-clock)\\.ts$",
+      },
     },
   ],
   options: {
@@ -66,6 +84,9 @@ module.exports = {
     exclude: { path: "^dist/" },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: "tsconfig.json" },
-    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "require", "node", "default", "types"] },
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["import", "require", "node", "default", "types"],
+    },
   },
 };

@@ -161,6 +161,8 @@ describe("malformed frames", () => {
         connector: (taps[0] as FrameTap).connector,
       }),
       createVenuetwoRoom({
+        // Each garbled frame costs a resync: what is judged is that books come back, not the venue's budget.
+        limits: { weightPerMinute: 1_000_000 },
         ...common,
         restUrl: pair.venuetwo.restUrl,
         wsUrl: pair.venuetwo.wsUrl,

@@ -255,7 +255,8 @@ async function playWithGaps(
     await waitUntil("a LIVE book again", RECOVERY_MS, () => sync.isLive);
   } finally {
     socket.terminate();
-    await loading;
+    // Assigned in a callback, which the compiler does not follow.
+    await Promise.resolve(loading);
     await pair.stop();
   }
   return { checker, sync };

@@ -34,6 +34,17 @@ describe("ClockOffset", () => {
     expect(Math.abs(offset.offsetMs + 20_000)).toBeLessThan(20);
   });
 
+  it("is not moved by one event with a broken stamp, measured before or not", () => {
+    const unmeasured = new ClockOffset(new VirtualClock(1_000_000));
+    unmeasured.addEvent(9_999_999_999_999, 1_000_000);
+    unmeasured.addEvent(Number.NaN, 1_000_000);
+    expect(unmeasured.offsetMs).toBe(0);
+    const measured = new ClockOffset(new VirtualClock(1_000_000));
+    measured.addRoundTrip(1_000_000, 1_000_010, 1_000_105, 1);
+    for (const stamp of [1_004_000, 1_070_000, 9_999_999_999_999]) measured.addEvent(stamp, 1_000_020);
+    expect(Math.abs(measured.offsetMs - 100)).toBeLessThan(10);
+  });
+
   it("proves only as much age as the evidence holds", () => {
     const offset = new ClockOffset(new VirtualClock(1_000_000));
     expect(offset.provenAgeMs(0, 1_000_000)).toBe(0);

@@ -19,6 +19,10 @@ interface Bounds {
 /** Clocks drift: evidence older than this is dropped. */
 const WINDOW_MS = 10 * 60_000;
 const MAX_ROUND_TRIPS = 32;
+/** An event that claims more than round trips allow, by more than this, carries a broken stamp: one garbled frame must not move the clock. */
+const EVENT_TOLERANCE_MS = 2_000;
+/** Without a round trip to compare with, no clock is believed to be further ahead than this. */
+const MAX_UNMEASURED_MS = 60_000;
 
 export class ClockOffset {
   readonly #clock: Clock;
@@ -26,6 +30,8 @@ export class ClockOffset {
   /** Lower bounds of the present and the previous half window, so that an old one expires. */
   #lowerNowMs = Number.NEGATIVE_INFINITY;
   #lowerBeforeMs = Number.NEGATIVE_INFINITY;
+  /** By round trips the offset is at most this. */
+  #upperMs = Number.POSITIVE_INFINITY;
   #halfWindowIndex = 0;
   #estimateMs = 0;
   /** The offset is provably at least this. */
@@ -56,6 +62,7 @@ export class ClockOffset {
   /** One stream event. Cheap enough for every frame; recomputes only when it says something new. */
   addEvent(venueMs: number, receivedAtMs: number): void {
     const lowerMs = venueMs - receivedAtMs;
+    if (!(lowerMs <= Math.min(this.#upperMs + EVENT_TOLERANCE_MS, this.#ceilingMs()))) return;
     const halfWindowIndex = Math.floor(receivedAtMs / (WINDOW_MS / 2));
     if (halfWindowIndex !== this.#halfWindowIndex) {
       const isNext = halfWindowIndex === this.#halfWindowIndex + 1;
@@ -74,6 +81,11 @@ export class ClockOffset {
     this.#roundTrips.length = 0;
     this.#lowerNowMs = Number.NEGATIVE_INFINITY;
     this.#lowerBeforeMs = Number.NEGATIVE_INFINITY;
+    this.#upperMs = Number.POSITIVE_INFINITY;
+  }
+
+  #ceilingMs(): number {
+    return this.#upperMs === Number.POSITIVE_INFINITY ? MAX_UNMEASURED_MS : Number.POSITIVE_INFINITY;
   }
 
   /** Age of a venue stamp at our wall time `nowMs`; never negative. */
@@ -100,6 +112,7 @@ export class ClockOffset {
       lowerMs = nextLowerMs;
       upperMs = nextUpperMs;
     }
+    this.#upperMs = upperMs;
     this.#floorMs = Math.max(lowerMs, eventMs);
     if (upperMs < Number.POSITIVE_INFINITY) {
       this.#estimateMs = this.#floorMs > upperMs ? this.#floorMs : (this.#floorMs + upperMs) / 2;

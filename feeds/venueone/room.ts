@@ -297,10 +297,7 @@ class VenueoneRoom implements VenueRoom {
         instrument === null ? positions : positions.filter((held) => held.nativeSymbol === instrument.nativeSymbol);
       return { ok: true, value, asOfMs, source: "stream" };
     };
-    const heldPositions = (
-      session: AccountSession,
-      instrument: Instrument,
-    ): Read<readonly VenuePosition[]> | null => {
+    const heldPositions = (session: AccountSession, instrument: Instrument): Read<readonly VenuePosition[]> | null => {
       const account = this.#trading.knownAccount(session);
       if (account === null || !account.ok) return account;
       this.#accountOf.set(session, account.value);
