@@ -42,7 +42,7 @@ export const close: Scenario = {
 async function measure(context: ScenarioContext, system: BenchSystem): Promise<ScenarioResult> {
   const rows: BenchRow[] = [];
   // Until the account is streamed each close would also read its position from the venue.
-  await load(system, "gateway", 4, context.smoke ? 100 : 400, 0);
+  await load(system, "gateway", 4, context.smoke ? 100 : 1_500, 0);
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   for (const callerCount of context.smoke ? [1, 50] : [1, 50, 500]) {
     rows.push(...(await compare(context, system, callerCount)));
