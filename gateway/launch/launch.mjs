@@ -50,6 +50,13 @@ function runMain(entry) {
   });
   // A terminal sends the signal to the whole group already; a supervisor sends it to this process alone.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  // npm does not pass a signal on that was sent to it alone: when it is gone, so are we asked to be.
+  if (process.env.npm_lifecycle_event !== undefined) {
+    const parent = process.ppid;
+    setInterval(() => {
+      if (process.ppid !== parent) child.kill("SIGTERM");
+    }, 1000).unref();
+  }
   child.on("exit", (code, signal) => process.exit(signal === null ? (code ?? 1) : 128 + signalNumber(signal)));
 }
 

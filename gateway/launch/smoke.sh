@@ -14,7 +14,12 @@ check() { # check NAME CONDITION-STATUS
 }
 field() { node -e 'let t="";process.stdin.on("data",d=>t+=d).on("end",()=>{let v;try{v=JSON.parse(t)}catch{v={}};for(const k of process.argv[1].split("."))v=v?.[k];process.stdout.write(String(v))})' "$1"; }
 finish() {
-  [ -n "$server" ] && kill -TERM "$server" 2>/dev/null && wait "$server" 2>/dev/null
+  if [ -n "$server" ]; then
+    kill -TERM "$server" 2>/dev/null
+    wait "$server" 2>/dev/null
+    for _ in $(seq 1 100); do kill -0 -- "-$server" 2>/dev/null || break; sleep 0.2; done
+    kill -0 -- "-$server" 2>/dev/null && { echo "FAIL processes were left running"; failed=$((failed + 1)); kill -KILL -- "-$server"; }
+  fi
   rm -rf "$folder"
   echo "$passed passed, $failed failed"
   [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
@@ -22,7 +27,7 @@ finish() {
 }
 trap finish EXIT
 
-PORT=0 DATA_DIR="$folder/data" LOG_LEVEL=warn npm run --silent start >"$log" 2>&1 &
+PORT=0 DATA_DIR="$folder/data" LOG_LEVEL=warn setsid npm run --silent start >"$log" 2>&1 &
 server=$!
 for _ in $(seq 1 600); do
   grep -q '^ready ' "$log" && break
