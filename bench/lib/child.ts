@@ -18,8 +18,9 @@ export function startChild(
   env: Record<string, string> = {},
   args: string[] = [],
   timeoutMs = 30_000,
+  nodeOptions: string[] = [],
 ): Promise<BenchChild> {
-  const child = spawn(process.execPath, ["--enable-source-maps", join(benchFolder, script), ...args], {
+  const child = spawn(process.execPath, ["--enable-source-maps", ...nodeOptions, join(benchFolder, script), ...args], {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BenchChild, startChild } from "./child.js";
+import { topOfFolder } from "./profile.js";
 
 interface VenueUrls {
   readonly restUrl: string;
@@ -16,7 +17,7 @@ export interface BenchSystem {
 }
 
 /** Venues without request budgets and the gateway on a fresh store, each in its own process. */
-export async function startSystem(btcSize = "5000"): Promise<BenchSystem> {
+export async function startSystem(btcSize = "5000", profileFolder: string | null = null): Promise<BenchSystem> {
   const venuesChild = await startChild("sim/venues.child.js", {
     SIM_SEED: "11",
     SIM_UNLIMITED: "1",
@@ -26,7 +27,7 @@ export async function startSystem(btcSize = "5000"): Promise<BenchSystem> {
   const dataDir = mkdtempSync(join(tmpdir(), "unwind-bench-"));
   let gateway: BenchChild;
   try {
-    gateway = await startChild("../gateway/main.js", {
+    const environment = {
       PORT: "0",
       DATA_DIR: dataDir,
       LOG_LEVEL: "error",
@@ -40,7 +41,9 @@ export async function startSystem(btcSize = "5000"): Promise<BenchSystem> {
       VENUEONE_WS_URL: venues.venueone.wsUrl,
       VENUETWO_REST_URL: venues.venuetwo.restUrl,
       VENUETWO_WS_URL: venues.venuetwo.wsUrl,
-    });
+    };
+    const profiling = profileFolder === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`];
+    gateway = await startChild("../gateway/main.js", environment, [], 30_000, profiling);
   } catch (error) {
     await venuesChild.stop();
     throw error;
@@ -54,4 +57,18 @@ export async function startSystem(btcSize = "5000"): Promise<BenchSystem> {
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Top costs of the gateway under a load, in a run of its own: the profiler would spoil the figures. */
+export async function profileGateway(btcSize: string, load: (system: BenchSystem) => Promise<void>): Promise<string[]> {
+  const folder = mkdtempSync(join(tmpdir(), "unwind-profile-"));
+  const system = await startSystem(btcSize, folder);
+  try {
+    await load(system);
+  } finally {
+    await system.stop();
+  }
+  const top = topOfFolder(folder);
+  rmSync(folder, { recursive: true, force: true });
+  return top;
 }

@@ -4,10 +4,12 @@
  */
 import { startChild } from "../lib/child.js";
 import { latencyText, median, percentile } from "../lib/stats.js";
-import { type BenchSystem, startSystem } from "../lib/system.js";
-import type { BenchRow, Scenario, ScenarioContext, ScenarioResult } from "../lib/types.js";
+import { type BenchSystem, profileGateway, startSystem } from "../lib/system.js";
+import { type BenchRow, type Scenario, type ScenarioContext, type ScenarioResult, verdict } from "../lib/types.js";
 
 const VENUE_DELAY_MS = 5;
+/** More than all runs close. */
+const BTC_SIZE = "50000";
 
 /** Offered over all callers; well below what two cores carry for the load, the gateway and both venues together. */
 const OFFERED_PER_SECOND: ReadonlyMap<number, number> = new Map([
@@ -26,18 +28,29 @@ export const close: Scenario = {
   name: "close",
   title: "Close end to end, local venue answers after 5 ms",
   async run(context) {
-    const system = await startSystem("50000");
+    const system = await startSystem(BTC_SIZE);
+    let result: ScenarioResult;
     try {
-      await fetch(`${system.venues.venueone.restUrl}/_sim/faults`, {
-        method: "POST",
-        body: JSON.stringify({ kind: "fixedDelay", delayMs: VENUE_DELAY_MS, match: "POST /exchange" }),
-      });
-      return await measure(context, system);
+      await delayVenue(system);
+      result = await measure(context, system);
     } finally {
       await system.stop();
     }
+    if (context.smoke || result.rows.every((row) => verdict(row) !== "missed")) return result;
+    const profile = await profileGateway(BTC_SIZE, async (profiled) => {
+      await delayVenue(profiled);
+      await load(profiled, "gateway", 50, 2_000, 0);
+    });
+    return { ...result, profile };
   },
 };
+
+async function delayVenue(system: BenchSystem): Promise<void> {
+  await fetch(`${system.venues.venueone.restUrl}/_sim/faults`, {
+    method: "POST",
+    body: JSON.stringify({ kind: "fixedDelay", delayMs: VENUE_DELAY_MS, match: "POST /exchange" }),
+  });
+}
 
 async function measure(context: ScenarioContext, system: BenchSystem): Promise<ScenarioResult> {
   const rows: BenchRow[] = [];

@@ -6,12 +6,21 @@ import autocannon from "autocannon";
 import { credentialsOf, DEMO_TRADER } from "../sim/demo-accounts.js";
 import { startChild } from "../lib/child.js";
 import { median } from "../lib/stats.js";
-import { startSystem } from "../lib/system.js";
-import type { BenchRow, Scenario, ScenarioContext, ScenarioResult } from "../lib/types.js";
+import { profileGateway, startSystem } from "../lib/system.js";
+import { type BenchRow, type Scenario, type ScenarioContext, type ScenarioResult, verdict } from "../lib/types.js";
 import { hasWrk, runWrk, type WrkLoad } from "../lib/wrk.js";
 
 const CONNECTIONS = 64;
 const FIXED_RATE = 5_000;
+
+const DRY_RUN_BODY = JSON.stringify({
+  symbol: "BTC",
+  direction: "LONG",
+  size: "0.25",
+  dryRun: true,
+  preferredExchange: "venueone",
+  credentials: { venueone: credentialsOf(DEMO_TRADER).venueone },
+});
 
 export const http: Scenario = {
   name: "http",
@@ -19,23 +28,23 @@ export const http: Scenario = {
   async run(context) {
     if (!hasWrk()) throw new Error("wrk is not installed; it is a Debian package of that name");
     const system = await startSystem();
+    let result: ScenarioResult;
     try {
-      return await measure(context, system.url);
+      result = await measure(context, system.url);
     } finally {
       await system.stop();
     }
+    if (context.smoke || result.rows.every((row) => verdict(row) !== "missed")) return result;
+    const profile = await profileGateway("5000", async ({ url }) => {
+      await heatAccount(url);
+      runWrk({ url: `${url}/api/trade/position/close`, connections: CONNECTIONS, seconds: 5, body: DRY_RUN_BODY });
+    });
+    return { ...result, profile };
   },
 };
 
 async function measure(context: ScenarioContext, url: string): Promise<ScenarioResult> {
-  const closeBody = JSON.stringify({
-    symbol: "BTC",
-    direction: "LONG",
-    size: "0.25",
-    dryRun: true,
-    preferredExchange: "venueone",
-    credentials: { venueone: credentialsOf(DEMO_TRADER).venueone },
-  });
+  const closeBody = DRY_RUN_BODY;
   await heatAccount(url);
   const ticker = await answerOf(`${url}/api/trading/venuetwo/ticker/BTC`);
   const routingPath = "/api/trade/routing/BTC?side=SELL&size=0.25";
