@@ -69,7 +69,8 @@ export function openLmdbStore(options: LmdbStoreOptions): StateStore {
   const directory = resolve(options.directory);
   let database: RootDatabase<Buffer, Buffer>;
   try {
-    mkdirSync(directory, { recursive: true });
+    // SECURITY.md: the installation's secret lies here. A folder that exists keeps the mode its owner gave it.
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
     database = open<Buffer, Buffer>({ path: directory, noSubdir: false, ...LMDB_OPTIONS });
   } catch (cause) {
