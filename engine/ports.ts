@@ -142,11 +142,9 @@ export interface RoutingHealth {
   readonly exitTokens: number;
 }
 
-export interface VenueRoom {
+/** The market side of a room: what every venue has. */
+export interface MarketRoom {
   readonly venue: RoutableVenue;
-  readonly reader: AccountReader;
-  readonly orders: OrderSender;
-  readonly streams: AccountStreams | null;
   /** Loads instruments, connects, subscribes. Resolves when instruments are known; books become LIVE later. Rejects only if the first instrument load fails `startTimeoutMs` long. */
   start(): Promise<void>;
   /** Closes sockets and pools; bounded. */
@@ -155,10 +153,21 @@ export interface VenueRoom {
   readonly markets: ReadonlyMap<string, Market>;
   /** Send-to-acknowledgement times of orders, for the latency penalty and the tie rule. */
   readonly ackLatency: LatencyWindow;
-  openSession(rawCredentials: unknown): OpenSession;
   status(): RoomStatus;
   /** Read through, never a copy; where it is absent `status()` is asked. */
   readonly routingHealth?: RoutingHealth;
+}
+
+/** A room that also trades. */
+export interface VenueRoom extends MarketRoom {
+  readonly reader: AccountReader;
+  readonly orders: OrderSender;
+  readonly streams: AccountStreams | null;
+  openSession(rawCredentials: unknown): OpenSession;
+}
+
+export function isTradingRoom(room: MarketRoom): room is VenueRoom {
+  return "orders" in room;
 }
 
 /**

@@ -8,7 +8,7 @@ import { ROUTABLE_VENUES, type RoutableVenue } from "../engine/domain/venue.js";
 import { BOOK_INVALID, BOOK_LIVE, type BookState, INVALID_DISCONNECTED } from "../engine/market/book.js";
 import { ageMs } from "../engine/market/freshness.js";
 import type { FeedState, Market } from "../engine/market/market.js";
-import type { VenueRoom } from "../engine/ports.js";
+import type { MarketRoom } from "../engine/ports.js";
 
 /** Symbols shown to a caller who asked for an unknown one. */
 export const PREVIEW_SYMBOLS = 20;
@@ -16,15 +16,15 @@ export const PREVIEW_SYMBOLS = 20;
 const MAJORS = ["BTC", "ETH", "SOL"];
 
 export class MarketView {
-  readonly rooms: readonly VenueRoom[];
-  readonly #byVenue: ReadonlyMap<RoutableVenue, VenueRoom>;
+  readonly rooms: readonly MarketRoom[];
+  readonly #byVenue: ReadonlyMap<RoutableVenue, MarketRoom>;
 
-  constructor(rooms: readonly VenueRoom[]) {
+  constructor(rooms: readonly MarketRoom[]) {
     this.rooms = rooms;
     this.#byVenue = new Map(rooms.map((room) => [room.venue, room]));
   }
 
-  room(venue: RoutableVenue): VenueRoom | null {
+  room(venue: RoutableVenue): MarketRoom | null {
     return this.#byVenue.get(venue) ?? null;
   }
 
@@ -79,7 +79,7 @@ export class MarketView {
   }
 
   /** The room, or why it cannot answer. */
-  requireRoom(venue: RoutableVenue): VenueRoom {
+  requireRoom(venue: RoutableVenue): MarketRoom {
     const room = this.#byVenue.get(venue);
     if (room === undefined) throw venueUnavailable(venue, "NOT_CONFIGURED");
     return room;

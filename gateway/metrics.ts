@@ -5,7 +5,7 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import { BOOK_LIVE } from "../engine/market/book.js";
-import type { RoomStatus, VenueRoom } from "../engine/ports.js";
+import type { RoomStatus, MarketRoom } from "../engine/ports.js";
 import type { RouteCounts } from "./http/reply-state.js";
 
 /** Resolution of the event-loop delay sampler. */
@@ -18,7 +18,7 @@ const NS_PER_MS = 1e6;
 /** Everything that is counted elsewhere. */
 export interface MetricSources {
   readonly routes: readonly RouteCounts[];
-  readonly rooms: readonly VenueRoom[];
+  readonly rooms: readonly MarketRoom[];
   readonly inFlight: { readonly closes: number };
   callerCount(): number;
   openBodyCount(): number;
@@ -106,7 +106,7 @@ export class Metrics {
         },
       });
     }
-    const venueGauges: readonly (readonly [string, string, (status: RoomStatus, room: VenueRoom) => number])[] = [
+    const venueGauges: readonly (readonly [string, string, (status: RoomStatus, room: MarketRoom) => number])[] = [
       ["unwind_venue_up", "1 while the venue's feed is LIVE.", (status) => (status.state === "LIVE" ? 1 : 0)],
       [
         "unwind_venue_breaker_open",
@@ -201,7 +201,7 @@ class CountingHistogram {
   }
 }
 
-function countLive(room: VenueRoom): number {
+function countLive(room: MarketRoom): number {
   let count = 0;
   for (const market of room.markets.values()) if (market.book.state === BOOK_LIVE) count++;
   return count;

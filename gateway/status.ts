@@ -1,12 +1,12 @@
 /** Rooms → status rows and readiness. */
 import { BOOK_LIVE } from "../engine/market/book.js";
 import { ageMs } from "../engine/market/freshness.js";
-import type { VenueRoom } from "../engine/ports.js";
+import type { MarketRoom } from "../engine/ports.js";
 import type { ReadyPart, VenueStatus } from "../schemas/service.js";
 import type { MarketView } from "./market-view.js";
 import type { CloseDesk } from "./ports.js";
 
-export function venueStatus(room: VenueRoom, nowNs: number): VenueStatus {
+export function venueStatus(room: MarketRoom, nowNs: number): VenueStatus {
   const status = room.status();
   let liveBooks = 0;
   let oldest = -1;

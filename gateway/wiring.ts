@@ -9,7 +9,7 @@ import { type Random, systemRandom } from "../engine/domain/random.js";
 import { BOOK_LIVE } from "../engine/market/book.js";
 import { CloseService } from "../engine/orders/close-service.js";
 import { createNonceReservations } from "../engine/orders/nonce-reservations.js";
-import type { NonceReservations, VenueRoom } from "../engine/ports.js";
+import { isTradingRoom, type MarketRoom, type NonceReservations } from "../engine/ports.js";
 import { openLmdbStore } from "../engine/storage/lmdb-store.js";
 import { createKeyedHash, cryptoRandomIds, loadServerSecret } from "../engine/storage/server-secret.js";
 import type { StateStore } from "../engine/storage/state-store.js";
@@ -36,7 +36,7 @@ export interface ServiceOverrides {
   readonly random?: Random;
   readonly logger?: ServiceLogger;
   /** Instead of the configured venues. */
-  readonly rooms?: readonly VenueRoom[];
+  readonly rooms?: readonly MarketRoom[];
   readonly version?: string;
   /** A commit failed: the process is to be restarted. */
   readonly onStoreFailure?: () => void;
@@ -45,7 +45,7 @@ export interface ServiceOverrides {
 export interface Service {
   readonly url: string;
   readonly port: number;
-  readonly rooms: readonly VenueRoom[];
+  readonly rooms: readonly MarketRoom[];
   readonly closeService: CloseService;
   readonly store: StateStore;
   readonly logger: ServiceLogger;
@@ -79,7 +79,8 @@ export async function createService(config: Config, overrides: ServiceOverrides 
     });
     await starter.start();
     const closeService = new CloseService({
-      rooms: new Map(rooms.map((room) => [room.venue, room])),
+      rooms: new Map(rooms.filter(isTradingRoom).map((room) => [room.venue, room])),
+      marketRooms: new Map(rooms.map((room) => [room.venue, room])),
       store,
       clock,
       logger,
@@ -119,7 +120,7 @@ export async function createService(config: Config, overrides: ServiceOverrides 
 
 function service(
   server: Server,
-  rooms: readonly VenueRoom[],
+  rooms: readonly MarketRoom[],
   closeService: CloseService,
   store: StateStore,
   logger: ServiceLogger,
@@ -134,7 +135,7 @@ function createRooms(
   random: Random,
   logger: ServiceLogger,
   nonces: NonceReservations,
-): VenueRoom[] {
+): MarketRoom[] {
   const common = {
     clock,
     random,
@@ -148,7 +149,7 @@ function createRooms(
     isMainnet,
     ...(fees === null ? {} : { fees }),
   });
-  const rooms: VenueRoom[] = [];
+  const rooms: MarketRoom[] = [];
   if (config.venueone.enabled) {
     const { restWeightPerMinute, httpConnections } = config.venueone;
     rooms.push(
@@ -176,13 +177,13 @@ function createRooms(
 
 /** Starts rooms side by side. One venue out of reach does not stop the others; it is tried again until it answers. */
 class RoomStarter {
-  readonly #rooms: readonly VenueRoom[];
+  readonly #rooms: readonly MarketRoom[];
   readonly #clock: Clock;
   readonly #logger: ServiceLogger;
   readonly #timers = new Set<TimerHandle>();
   #stopped = false;
 
-  constructor(rooms: readonly VenueRoom[], clock: Clock, logger: ServiceLogger) {
+  constructor(rooms: readonly MarketRoom[], clock: Clock, logger: ServiceLogger) {
     this.#rooms = rooms;
     this.#clock = clock;
     this.#logger = logger;
@@ -202,7 +203,7 @@ class RoomStarter {
     this.#timers.clear();
   }
 
-  async #startRoom(room: VenueRoom): Promise<boolean> {
+  async #startRoom(room: MarketRoom): Promise<boolean> {
     try {
       await room.start();
       return true;
@@ -215,7 +216,7 @@ class RoomStarter {
     }
   }
 
-  #retryLater(room: VenueRoom): void {
+  #retryLater(room: MarketRoom): void {
     if (this.#stopped) return;
     const timer = this.#clock.setTimer(() => {
       this.#timers.delete(timer);
@@ -227,13 +228,13 @@ class RoomStarter {
   }
 }
 
-async function waitForBooks(rooms: readonly VenueRoom[], clock: Clock): Promise<void> {
+async function waitForBooks(rooms: readonly MarketRoom[], clock: Clock): Promise<void> {
   const untilNs = clock.monoNs() + FIRST_BOOK_WAIT_MS * 1e6;
   while (!rooms.every(hasLiveBook) && clock.monoNs() < untilNs) await delay(clock, FIRST_BOOK_POLL_MS);
 }
 
 /** A room without markets has nothing to wait for. */
-function hasLiveBook(room: VenueRoom): boolean {
+function hasLiveBook(room: MarketRoom): boolean {
   if (room.markets.size === 0) return true;
   for (const market of room.markets.values()) if (market.book.state === BOOK_LIVE) return true;
   return false;

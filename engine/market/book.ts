@@ -9,6 +9,7 @@
  * States: EMPTY → SYNCING → LIVE → INVALID. A room invalidates first and repairs after; readers ask
  * `state === BOOK_LIVE`. After each `commit` the touched part is checked (order, sign, crossing).
  */
+import { type Changed, UNHEARD } from "./changed.js";
 import { LadderSide } from "./ladder-side.js";
 
 export const BOOK_EMPTY = 0;
@@ -77,6 +78,8 @@ export class Book implements BookApi {
   /** For the tight loops of engine/market; other readers use the level accessors. */
   readonly bids: LadderSide;
   readonly asks: LadderSide;
+  /** Told after each commit and whenever the book leaves LIVE. */
+  heard: Changed = UNHEARD;
   #state: BookState = BOOK_EMPTY;
   #invalidReason = "";
   /** Takes changes: LIVE, or inside a snapshot. */
@@ -144,10 +147,12 @@ export class Book implements BookApi {
   }
 
   beginSync(): void {
+    const wasLive = this.#state === BOOK_LIVE;
     this.#state = BOOK_SYNCING;
     this.#invalidReason = "";
     this.#open = false;
     this.#broken = "";
+    if (wasLive) this.heard.changed();
   }
 
   beginSnapshot(): void {
@@ -190,6 +195,7 @@ export class Book implements BookApi {
     if (tsRecvNs > this.#tsProvenNs) this.#tsProvenNs = tsRecvNs;
     this.#state = BOOK_LIVE;
     this.#invalidReason = "";
+    this.heard.changed();
     return true;
   }
 
@@ -203,6 +209,7 @@ export class Book implements BookApi {
     this.#invalidReason = reason;
     this.#open = false;
     this.#broken = "";
+    this.heard.changed();
   }
 
   clear(): void {
@@ -216,6 +223,7 @@ export class Book implements BookApi {
     this.#tsVenueMs = 0;
     this.#tsRecvNs = 0;
     this.#tsProvenNs = NEVER_PROVEN_NS;
+    this.heard.changed();
   }
 }
 

@@ -1,8 +1,10 @@
+// hot path (the signal)
 /**
  * Everything the core knows of one contract on one venue, owned and written by the venue's room,
  * read by router, gateway and recorder. No reader uses a book whose state is not LIVE.
  */
 import type { Instrument } from "../domain/instrument.js";
+import type { Side } from "../domain/order.js";
 import { Book } from "./book.js";
 import { PriceStats } from "./price-stats.js";
 import { Ticker } from "./ticker.js";
@@ -24,6 +26,8 @@ export interface Market {
   /** Age limits per tier in ms (routing design 1.5), before the caller's maxQuoteAgeMs tightens them. */
   readonly maxBookAgeMs: number;
   readonly maxDeepAgeMs: number;
+  /** Where readers hear of changes; books, touch and ticker signal by themselves. */
+  readonly signal: MarketSignal;
 }
 
 export interface MarketOptions {
@@ -34,9 +38,100 @@ export interface MarketOptions {
   readonly maxDeepAgeMs: number;
 }
 
+export const MAX_MARKET_LISTENERS = 8;
+
+/**
+ * Told in the same turn in which a market changed: the stream marks keys dirty, the recorder copies a row. A listener
+ * copies or marks and returns; it neither throws nor changes the market.
+ */
+export interface MarketListener {
+  /** The main book after a commit, or after it left LIVE (SYNCING, INVALID, EMPTY). */
+  bookChanged(market: Market): void;
+  /** As bookChanged, for the deeper tier. */
+  deepChanged(market: Market): void;
+  /** The touch was set or cleared. */
+  touchChanged(market: Market): void;
+  /** The ticker was stamped. */
+  tickerChanged(market: Market): void;
+  /** A public trade, once per trade id; `side` is the aggressor's. An id that JSON cannot hold exactly is a string. */
+  traded(
+    market: Market,
+    side: Side,
+    priceTicks: number,
+    qtyLots: number,
+    tradeId: string | number,
+    tsVenueMs: number,
+    tsRecvNs: number,
+  ): void;
+}
+
+/** Hears nothing; a listener that wants some of it starts from this one. */
+export const DEAF_LISTENER: MarketListener = {
+  bookChanged() {},
+  deepChanged() {},
+  touchChanged() {},
+  tickerChanged() {},
+  traded() {},
+};
+
+/**
+ * A room signals by applying; it needs no code of its own, except for trades, which no state holds. With no listener
+ * a signal costs one loop over an empty array. At most MAX_MARKET_LISTENERS a market.
+ */
+export class MarketSignal {
+  readonly #listeners: MarketListener[] = [];
+
+  /** Returns the function that ends the subscription. */
+  listen(listener: MarketListener): () => void {
+    if (this.#listeners.length >= MAX_MARKET_LISTENERS) throw new RangeError("too many listeners of one market");
+    this.#listeners.push(listener);
+    return () => {
+      const index = this.#listeners.indexOf(listener);
+      if (index >= 0) this.#listeners.splice(index, 1);
+    };
+  }
+
+  bookChanged(market: Market): void {
+    const listeners = this.#listeners;
+    for (let index = 0; index < listeners.length; index++) listeners[index]?.bookChanged(market);
+  }
+
+  deepChanged(market: Market): void {
+    const listeners = this.#listeners;
+    for (let index = 0; index < listeners.length; index++) listeners[index]?.deepChanged(market);
+  }
+
+  touchChanged(market: Market): void {
+    const listeners = this.#listeners;
+    for (let index = 0; index < listeners.length; index++) listeners[index]?.touchChanged(market);
+  }
+
+  tickerChanged(market: Market): void {
+    const listeners = this.#listeners;
+    for (let index = 0; index < listeners.length; index++) listeners[index]?.tickerChanged(market);
+  }
+
+  /** Called by the room for each new public trade. */
+  traded(
+    market: Market,
+    side: Side,
+    priceTicks: number,
+    qtyLots: number,
+    tradeId: string | number,
+    tsVenueMs: number,
+    tsRecvNs: number,
+  ): void {
+    const listeners = this.#listeners;
+    for (let index = 0; index < listeners.length; index++) {
+      listeners[index]?.traded(market, side, priceTicks, qtyLots, tradeId, tsVenueMs, tsRecvNs);
+    }
+  }
+}
+
 /** A market with everything empty, ready for its room to fill. */
 export function createMarket(instrument: Instrument, options: MarketOptions): Market {
-  return {
+  const signal = new MarketSignal();
+  const market: Market = {
     instrument,
     book: new Book(instrument.priceStepTicks),
     deep: options.deepTier ? new Book(instrument.priceStepTicks) : null,
@@ -45,5 +140,11 @@ export function createMarket(instrument: Instrument, options: MarketOptions): Ma
     stats: new PriceStats(),
     maxBookAgeMs: options.maxBookAgeMs,
     maxDeepAgeMs: options.maxDeepAgeMs,
+    signal,
   };
+  market.book.heard = { changed: () => signal.bookChanged(market) };
+  if (market.deep !== null) market.deep.heard = { changed: () => signal.deepChanged(market) };
+  market.touch.heard = { changed: () => signal.touchChanged(market) };
+  market.ticker.heard = { changed: () => signal.tickerChanged(market) };
+  return market;
 }

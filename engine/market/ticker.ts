@@ -1,4 +1,6 @@
 // hot path
+import { type Changed, UNHEARD } from "./changed.js";
+
 /**
  * Ticker of one contract: the union of the fields of interface spec 2.8. Venue decimals are kept as
  * the venue printed them (native quoting, multiplier not applied), `""` while unknown; times are
@@ -31,11 +33,14 @@ export class Ticker {
   tsVenueMs = 0;
   /** Monotonic ns of the newest field; 0 before the first. */
   tsRecvNs = 0;
+  /** Told after each stamp. */
+  heard: Changed = UNHEARD;
 
-  /** Stamps an update. */
+  /** Stamps an update; its fields are assigned before. */
   stamp(tsVenueMs: number, tsRecvNs: number): void {
     if (tsVenueMs > this.tsVenueMs) this.tsVenueMs = tsVenueMs;
     this.tsRecvNs = tsRecvNs;
+    this.heard.changed();
   }
 
   get known(): boolean {

@@ -5,6 +5,8 @@
  * has one (venuetwo), else 0 and venue times decide.
  */
 
+import { type Changed, UNHEARD } from "./changed.js";
+
 /** Just the stamps of a book that the comparison needs. */
 export interface BookStamp {
   readonly seq: number;
@@ -23,6 +25,8 @@ export class Touch {
   tsRecvNs = 0;
   /** Has a frame been taken since the last clear? */
   present = false;
+  /** Told after each set and clear. */
+  heard: Changed = UNHEARD;
 
   /**
    * Takes one frame; lots 0 mean an empty side. Input that is not a safe integer, negative, or crossed
@@ -53,6 +57,7 @@ export class Touch {
     this.tsVenueMs = tsVenueMs;
     this.tsRecvNs = tsRecvNs;
     this.present = true;
+    this.heard.changed();
     return true;
   }
 
@@ -65,6 +70,7 @@ export class Touch {
     this.tsVenueMs = 0;
     this.tsRecvNs = 0;
     this.present = false;
+    this.heard.changed();
   }
 }
 

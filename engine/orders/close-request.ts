@@ -16,7 +16,7 @@ import { readAccounts, type AccountReading } from "./close-positions.js";
 import { quoteOf, simulatedData } from "./close-quote.js";
 import { recoverRun } from "./close-recover.js";
 import { filledAnything, remainingSize, toCloseResult } from "./close-reply.js";
-import type { RouteAnswer, Routed, SendPlan } from "./close-routing.js";
+import type { MarketRooms, RouteAnswer, Routed, SendPlan } from "./close-routing.js";
 import { unsettledAttempt, type CloseRun } from "./close-run.js";
 import { roundMs } from "./close-send.js";
 import type { CloseContext, CloseRequest, CloseResult } from "./close-types.js";
@@ -252,7 +252,7 @@ function refuseEarly(rooms: Rooms, request: CloseRequest): Refused | null {
 }
 
 /** Details of an UNKNOWN_SYMBOL; null when some venue lists it. */
-export function unlistedSymbol(rooms: Rooms, symbol: string): Record<string, unknown> | null {
+export function unlistedSymbol(rooms: MarketRooms, symbol: string): Record<string, unknown> | null {
   for (const room of rooms.values()) if (room.markets.has(symbol)) return null;
   const listed = new Set<string>();
   for (const room of rooms.values()) {

@@ -8,7 +8,7 @@ import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from ".
 import { closingSide, type PositionSide, type Side } from "../domain/order.js";
 import { isRoutableVenue, ROUTABLE_VENUES, type RoutableVenue } from "../domain/venue.js";
 import type { Market } from "../market/market.js";
-import type { RoomStatus, RoutingHealth } from "../ports.js";
+import type { MarketRoom, RoomStatus, RoutingHealth } from "../ports.js";
 import { decideRoute, decisionErrorCode } from "../routing/decide.js";
 import {
   buildRoutingReport,
@@ -83,15 +83,20 @@ export interface QuoteRequest {
   readonly excludeExchanges: readonly RoutableVenue[];
 }
 
+export type MarketRooms = ReadonlyMap<RoutableVenue, MarketRoom>;
+
 export class CloseRouting {
   readonly #rooms: Rooms;
+  /** Also those that cannot trade: a quote needs books only. */
+  readonly #marketRooms: MarketRooms;
   readonly #clock: Clock;
   readonly #settings: RoutingSettings;
   readonly #input = new RouteInput();
   readonly #decision = new Decision();
 
-  constructor(rooms: Rooms, clock: Clock, settings: RoutingSettings) {
+  constructor(rooms: Rooms, marketRooms: MarketRooms, clock: Clock, settings: RoutingSettings) {
     this.#rooms = rooms;
+    this.#marketRooms = marketRooms;
     this.#clock = clock;
     this.#settings = settings;
   }
@@ -120,8 +125,9 @@ export class CloseRouting {
       return invalid("limitPrice", "must be a positive decimal text");
     // Venues without a room are listed too: a reply says of every venue why it was not chosen.
     for (const venue of ROUTABLE_VENUES) {
-      const market = this.#rooms.get(venue)?.markets.get(request.symbol) ?? null;
-      const candidate = this.#addCandidate(venue, market);
+      const room = this.#rooms.get(venue);
+      const market = room?.markets.get(request.symbol) ?? null;
+      const candidate = this.#addCandidate(venue, room, market);
       candidate.excluded = tried.has(venue) || request.excludeExchanges.includes(venue);
       const reading = readings.get(venue);
       // A venue that does not list the symbol was not read; with credentials it must say so, not NO_CREDENTIALS.
@@ -152,15 +158,15 @@ export class CloseRouting {
     input.preferred = request.preferredExchange ?? "";
     if (!setSizeText(input, request.size)) return invalid("size", "must be a positive decimal text");
     for (const venue of ROUTABLE_VENUES) {
-      this.#addCandidate(venue, this.#rooms.get(venue)?.markets.get(request.symbol) ?? null).excluded =
-        request.excludeExchanges.includes(venue);
+      const room = this.#marketRooms.get(venue);
+      const candidate = this.#addCandidate(venue, room, room?.markets.get(request.symbol) ?? null);
+      candidate.excluded = request.excludeExchanges.includes(venue);
     }
     return this.#decide(routeId, () => null);
   }
 
-  #addCandidate(venue: RoutableVenue, market: Market | null): Candidate {
+  #addCandidate(venue: RoutableVenue, room: MarketRoom | undefined, market: Market | null): Candidate {
     const candidate = this.#input.addCandidate(venue, market);
-    const room = this.#rooms.get(venue);
     if (room === undefined) return candidate;
     const health = room.routingHealth ?? healthOf(room.status());
     candidate.healthy = health.breaker !== "open";

@@ -23,7 +23,7 @@ import { CloseConclusion, type ResolvedListener } from "./close-conclude.js";
 import type { CloseParts } from "./close-context.js";
 import { quoteOf } from "./close-quote.js";
 import { CloseRequests, unlistedSymbol } from "./close-request.js";
-import { CloseRouting, DEFAULT_ROUTING_SETTINGS, type QuoteRequest, type RoutingSettings } from "./close-routing.js";
+import { CloseRouting, DEFAULT_ROUTING_SETTINGS, type MarketRooms, type QuoteRequest, type RoutingSettings } from "./close-routing.js";
 import type { CloseRun } from "./close-run.js";
 import type { CloseContext, CloseData, CloseRequest, CloseResult, ExecutionAnswer, Quote } from "./close-types.js";
 import { Deadline, within } from "./deadline.js";
@@ -39,6 +39,8 @@ export const MAX_IN_FLIGHT = 2_000;
 
 export interface CloseServiceOptions {
   readonly rooms: Rooms;
+  /** For quotes; the rooms above where absent. */
+  readonly marketRooms?: MarketRooms;
   readonly store: StateStore;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -70,12 +72,14 @@ export class CloseService {
   readonly #requests: CloseRequests;
   readonly #asks: ExecutionAsks;
   readonly #randomIds: RandomIds;
+  readonly #marketRooms: MarketRooms;
   readonly #maxInFlight: number;
   readonly #flights = new Set<Promise<CloseResult>>();
   #draining = false;
 
   constructor(options: CloseServiceOptions) {
     const { clock, store, hash, logger, rooms, randomIds } = options;
+    this.#marketRooms = options.marketRooms ?? rooms;
     const isBootAlive = options.isBootAlive ?? (() => false);
     this.#parts = {
       clock,
@@ -83,7 +87,7 @@ export class CloseService {
       rooms,
       store,
       hash,
-      routing: new CloseRouting(rooms, clock, options.routing ?? DEFAULT_ROUTING_SETTINGS),
+      routing: new CloseRouting(rooms, this.#marketRooms, clock, options.routing ?? DEFAULT_ROUTING_SETTINGS),
       clientIds: createClientIdSource(hash, randomIds),
       intents: new IntentLog(store, clock, logger),
       idempotency: new IdempotencyRecords({ store, hash, clock, bootId: randomIds.randomHex128(), isBootAlive }),
@@ -133,8 +137,8 @@ export class CloseService {
 
   /** Public dry run: books only. */
   quote(request: QuoteRequest): QuoteResult {
-    const { clock, routing, rooms } = this.#parts;
-    const unlisted = unlistedSymbol(rooms, request.symbol);
+    const { clock, routing } = this.#parts;
+    const unlisted = unlistedSymbol(this.#marketRooms, request.symbol);
     if (unlisted !== null) return { ok: false, code: "UNKNOWN_SYMBOL", details: unlisted };
     const nowMs = clock.wallMs();
     const answer = routing.routeQuote(request, mintRouteId("rt", nowMs, this.#randomIds));

@@ -46,7 +46,6 @@ import {
   rowWeight,
 } from "./limits.js";
 import { VenueoneMarkets } from "./markets.js";
-import type { Trade } from "./normalize.js";
 import { VenueoneRest } from "./rest.js";
 import { MarketStream, STREAMS_PER_COIN } from "./stream.js";
 import { DEFAULT_FEES } from "./symbols.js";
@@ -88,7 +87,6 @@ export interface VenueoneRoomOptions {
   readonly fees?: FeeRates;
   readonly limits?: Partial<VenueoneLimits>;
   readonly connector?: Connector;
-  readonly onTrade?: (trade: Trade) => void;
   /** How long `start` tries to load the instruments. */
   readonly startTimeoutMs?: number;
 }
@@ -139,7 +137,7 @@ class VenueoneRoom implements VenueRoom {
     const budget = new ConnectionBudget(clock, this.#limits);
     const messages = new MessagePacer(clock, this.#limits.messagesPerMinute, 60_000);
     const shared = { wsUrl, clock, random, logger, connector, budget, messages, clockOffset: this.#clockOffset };
-    this.#market = new MarketStream({ ...shared, onTrade: options.onTrade ?? (() => {}) });
+    this.#market = new MarketStream(shared);
     const maxCoins = Math.floor(
       (this.#limits.maxSubscriptions - this.#limits.maxStreamedUsers * ACCOUNT_STREAMS.length) / STREAMS_PER_COIN,
     );

@@ -5,12 +5,11 @@ import { createSeededRandom } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { BOOK_INVALID, BOOK_LIVE, BOOK_SYNCING } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
-import { createMarket, type Market } from "../../engine/market/market.js";
+import { createMarket, DEAF_LISTENER, type Market } from "../../engine/market/market.js";
 import { ClockOffset } from "../shared/clock-offset.js";
 import { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import { type FakeConnection, FakeNetwork } from "../shared/test/fake-connector.js";
 import { frameFixture, frameFixtures } from "./fixtures/market/load.js";
-import type { Trade } from "./normalize.js";
 import { MarketStream } from "./stream.js";
 import { buildInstruments, DEFAULT_FEES } from "./symbols.js";
 import type { VenueoneWireAsset } from "./wire.js";
@@ -33,7 +32,7 @@ const ASSETS = [
 function setup(coins: readonly string[] = ["BTC", "ETH"], startMs = 1_790_000_000_000) {
   const clock = new VirtualClock(startMs);
   const network = new FakeNetwork();
-  const trades: Trade[] = [];
+  const trades: { side: string; priceTicks: number; qtyLots: number; tradeId: string | number; tsVenueMs: number }[] = [];
   const stream = new MarketStream({
     wsUrl: "ws://venue",
     clock,
@@ -43,7 +42,6 @@ function setup(coins: readonly string[] = ["BTC", "ETH"], startMs = 1_790_000_00
     clockOffset: new ClockOffset(clock),
     budget: new ConnectionBudget(clock, { maxConnections: 10, connectsPerMinute: 30 }),
     messages: new MessagePacer(clock, 2_000, 60_000),
-    onTrade: (trade) => trades.push(trade),
   });
   const { byCoin } = buildInstruments({ universe: ASSETS, collateralToken: 0 }, DEFAULT_FEES);
   const markets = new Map<string, Market>();
@@ -51,6 +49,11 @@ function setup(coins: readonly string[] = ["BTC", "ETH"], startMs = 1_790_000_00
     const instrument = byCoin.get(coin);
     if (instrument === undefined) throw new Error(`no ${coin}`);
     const market = createMarket(instrument, { deepTier: true, maxBookAgeMs: 2_000, maxDeepAgeMs: 7_000 });
+    market.signal.listen({
+      ...DEAF_LISTENER,
+      traded: (_market, side, priceTicks, qtyLots, tradeId, tsVenueMs) =>
+        trades.push({ side, priceTicks, qtyLots, tradeId, tsVenueMs }),
+    });
     markets.set(coin, market);
     stream.add(market);
   }

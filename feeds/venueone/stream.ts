@@ -26,7 +26,7 @@ import { decodeFrame, type VenueoneFrame } from "./decode.js";
 import { DepthScanner, SCAN_BBO, SCAN_BOOK, type ScanKind } from "./depth-scan.js";
 import { MESSAGES_PER_SECOND, PING_EVERY_MS, PING_TEXT, QUIET_SOCKET_IDLE_MS, SOCKET_IDLE_MS } from "./limits.js";
 import { type Applied, DRIFT, REFUSED, TIER_DEEP, TIER_FAST, type Tier } from "./market-apply.js";
-import { applyContext, applyLastTrade, normalizeTrade, type Trade } from "./normalize.js";
+import { applyContext, applyLastTrade, normalizeTrade } from "./normalize.js";
 import type { VenueoneWireContext, VenueoneWireTrade } from "./wire.js";
 
 /** Streams per coin over all sockets. */
@@ -55,7 +55,6 @@ export interface MarketStreamOptions {
   readonly budget: ConnectionBudget;
   /** Messages per minute of the IP. */
   readonly messages: MessagePacer;
-  readonly onTrade: (trade: Trade) => void;
 }
 
 export interface MarketStreamStats {
@@ -316,7 +315,15 @@ export class MarketStream {
       return;
     }
     applyLastTrade(market.ticker, wire, entry.hasMid, tsRecvNs);
-    this.#options.onTrade(trade);
+    market.signal.traded(
+      market,
+      trade.side,
+      trade.priceTicks,
+      trade.qtyLots,
+      trade.tradeId,
+      trade.tsVenueMs,
+      trade.tsRecvNs,
+    );
   }
 
   #context(coin: string, wire: VenueoneWireContext, tsRecvNs: number, linkId: number): void {

@@ -63,7 +63,6 @@ export interface VenuetwoRoomOptions {
   readonly connector?: Connector;
   /** How long `start` keeps trying to load the instruments. */
   readonly startTimeoutMs?: number;
-  readonly onTrade?: NonNullable<MarketStreamOptions["onTrade"]>;
 }
 
 const DEFAULT_START_TIMEOUT_MS = 30_000;
@@ -137,7 +136,6 @@ class VenuetwoRoom implements VenueRoom {
       http: this.#http,
       clockOffset: this.#clockOffset,
       budget,
-      ...(options.onTrade === undefined ? {} : { onTrade: options.onTrade }),
     };
     this.#market = new MarketStream(streamOptions, []);
 

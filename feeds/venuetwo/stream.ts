@@ -46,16 +46,6 @@ export interface MarketStreamOptions {
   readonly http: VenueHttp;
   readonly clockOffset: ClockOffset;
   readonly budget: ConnectionBudget;
-  /** Each public trade; a hot call: plain stores only. */
-  readonly onTrade?: (
-    market: Market,
-    priceTicks: number,
-    qtyLots: number,
-    isBuyerMaker: boolean,
-    tradeId: number,
-    tsVenueMs: number,
-    tsRecvNs: number,
-  ) => void;
 }
 
 /** A snapshot that no diff covers is confirmed by a second one after this. */
@@ -271,11 +261,12 @@ export class MarketStream {
     } else if (kind === FRAME_TRADE) {
       slot.trade?.alive(tsRecvNs, linkId);
       this.tradeCount++;
-      this.#options.onTrade?.(
+      // The buyer made the price: the seller took it.
+      slot.market.signal.traded(
         slot.market,
+        frame.isBuyerMaker ? "SELL" : "BUY",
         frame.tradeTicks,
         frame.tradeLots,
-        frame.isBuyerMaker,
         frame.tradeId,
         frame.tsTransactionMs,
         tsRecvNs,

@@ -5,12 +5,9 @@
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { OrderCommand, PlaceOutcome, VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
-import { Book } from "../../engine/market/book.js";
+import type { Book } from "../../engine/market/book.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
-import type { Market } from "../../engine/market/market.js";
-import { PriceStats } from "../../engine/market/price-stats.js";
-import { Ticker } from "../../engine/market/ticker.js";
-import { Touch } from "../../engine/market/touch.js";
+import { createMarket, type Market } from "../../engine/market/market.js";
 import type { AccountSession, OrderSender, Read, RoomStatus, VenueRoom } from "../../engine/ports.js";
 
 type FakeVenue = "venueone" | "venuetwo";
@@ -43,16 +40,7 @@ export function fakeInstrument(venue: FakeVenue, symbol: string, overrides: Part
 }
 
 export function fakeMarket(instrument: Instrument): Market {
-  return {
-    instrument,
-    book: new Book(),
-    deep: null,
-    touch: new Touch(),
-    ticker: new Ticker(),
-    stats: new PriceStats(),
-    maxBookAgeMs: 2000,
-    maxDeepAgeMs: 7000,
-  };
+  return createMarket(instrument, { deepTier: false, maxBookAgeMs: 2000, maxDeepAgeMs: 7000 });
 }
 
 /** `[ticks, lots]`, best first. */

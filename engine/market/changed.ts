@@ -1,0 +1,7 @@
+/** What a Book, Touch or Ticker calls after it changed; `createMarket` sets it once. */
+export interface Changed {
+  changed(): void;
+}
+
+/** For parts that stand alone (tests, replay). */
+export const UNHEARD: Changed = { changed() {} };

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import { VENUETWO_BTC } from "../../bench/lib/instruments.js";
+import { INVALID_GAP } from "./book.js";
+import { createMarket, MAX_MARKET_LISTENERS, type Market, type MarketListener } from "./market.js";
+
+function heardBy(market: Market): string[] {
+  const heard: string[] = [];
+  const listener: MarketListener = {
+    bookChanged: (changed) => heard.push(`book ${changed.book.bidCount}`),
+    deepChanged: () => heard.push("deep"),
+    touchChanged: (changed) => heard.push(`touch ${changed.touch.present}`),
+    tickerChanged: (changed) => heard.push(`ticker ${changed.ticker.markPrice}`),
+    traded: (_market, side, priceTicks, qtyLots, tradeId) => heard.push(`${side} ${qtyLots}@${priceTicks} ${tradeId}`),
+  };
+  market.signal.listen(listener);
+  return heard;
+}
+
+function deepMarket(): Market {
+  return createMarket(VENUETWO_BTC, { deepTier: true, maxBookAgeMs: 2_000, maxDeepAgeMs: 7_000 });
+}
+
+describe("the signal of a market", () => {
+  it("comes after each commit and once the book leaves LIVE", () => {
+    const market = deepMarket();
+    const heard = heardBy(market);
+    market.book.beginSync();
+    market.book.beginSnapshot();
+    market.book.applyBid(10, 1);
+    expect(heard).toEqual([]);
+    market.book.commit(1, 1, 1);
+    market.book.prove(2);
+    market.book.invalidate(INVALID_GAP);
+    market.book.beginSync();
+    market.book.clear();
+    expect(heard).toEqual(["book 1", "book 0", "book 0"]);
+  });
+
+  it("names the part that changed", () => {
+    const market = deepMarket();
+    const heard = heardBy(market);
+    market.deep?.invalidate(INVALID_GAP);
+    market.touch.set(1, 1, 2, 1, 0, 1, 1);
+    market.touch.set(2, 1, 2, 1, 0, 1, 1);
+    market.ticker.markPrice = "5";
+    market.ticker.stamp(1, 1);
+    market.signal.traded(market, "SELL", 7, 3, "9007199254740993", 1, 1);
+    expect(heard).toEqual(["deep", "touch true", "touch false", "ticker 5", "SELL 3@7 9007199254740993"]);
+  });
+
+  it("ends with the subscription, and has a bound", () => {
+    const market = deepMarket();
+    const ends = Array.from({ length: MAX_MARKET_LISTENERS }, () => {
+      const heard: string[] = [];
+      const end = market.signal.listen({
+        bookChanged: () => heard.push("book"),
+        deepChanged() {},
+        touchChanged() {},
+        tickerChanged() {},
+        traded() {},
+      });
+      return { heard, end };
+    });
+    expect(() => heardBy(market)).toThrow(RangeError);
+    ends[0]?.end();
+    ends[0]?.end();
+    market.book.invalidate(INVALID_GAP);
+    expect(ends.map(({ heard }) => heard.length)).toEqual([0, ...Array(MAX_MARKET_LISTENERS - 1).fill(1)]);
+  });
+});
