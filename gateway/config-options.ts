@@ -7,6 +7,8 @@ export type OptionKind =
   | { readonly kind: "text"; readonly default: string }
   | { readonly kind: "secret"; readonly default: "" }
   | { readonly kind: "url"; readonly default: string }
+  /** As url; empty where there is none. */
+  | { readonly kind: "optional-url"; readonly default: "" }
   | { readonly kind: "word"; readonly words: readonly string[]; readonly default: string }
   | { readonly kind: "integer"; readonly min: number; readonly max: number; readonly default: number }
   | { readonly kind: "number"; readonly min: number; readonly max: number; readonly default: number }
@@ -143,6 +145,96 @@ export const OPTIONS = {
     words: ["optional", "required"],
     default: "optional",
     doc: "`required`: without the two above the venuetwo ticker answers 401, and its place in the aggregate holds that error. The ticker is public at the venue, so `optional` needs nothing.",
+  }),
+  VENUETHREE_ENABLED: option({ kind: "boolean", default: true, doc: "Run the venuethree room." }),
+  VENUETHREE_REST_URL: option({
+    kind: "url",
+    default: "https://mainnet.zklighter.elliot.ai",
+    doc: "Base URL of its REST API.",
+  }),
+  VENUETHREE_WS_URL: option({
+    kind: "url",
+    default: "wss://mainnet.zklighter.elliot.ai/stream",
+    doc: "URL of its WebSocket.",
+  }),
+  VENUETHREE_TAKER_FEE_BPS: option({
+    kind: "bps",
+    default: "",
+    doc: "Taker rate where the account's own is not known; empty: the venue's published base rate. Set together with the maker rate.",
+  }),
+  VENUETHREE_MAKER_FEE_BPS: option({ kind: "bps", default: "", doc: "Maker rate, likewise; negative for a rebate." }),
+  VENUETHREE_REST_WEIGHT_PER_MINUTE: option({
+    kind: "integer",
+    min: 1,
+    max: 1_000_000_000,
+    default: 60,
+    doc: "Requests per minute that the venue grants this address: 60 on a standard account, more in higher tiers.",
+  }),
+  VENUETHREE_HTTP_CONNECTIONS: option({
+    kind: "integer",
+    min: 1,
+    max: 1024,
+    default: 64,
+    doc: "REST connections at most, opened as needed.",
+  }),
+  VENUEFOUR_ENABLED: option({ kind: "boolean", default: true, doc: "Run the venuefour room." }),
+  VENUEFOUR_REST_URL: option({
+    kind: "url",
+    default: "https://api.pacifica.fi/api/v1",
+    doc: "Base URL of its REST API.",
+  }),
+  VENUEFOUR_WS_URL: option({ kind: "url", default: "wss://ws.pacifica.fi/ws", doc: "URL of its WebSocket." }),
+  VENUEFOUR_TAKER_FEE_BPS: option({
+    kind: "bps",
+    default: "",
+    doc: "Taker rate where the account's own is not known; empty: the venue's published base rate. Set together with the maker rate.",
+  }),
+  VENUEFOUR_MAKER_FEE_BPS: option({ kind: "bps", default: "", doc: "Maker rate, likewise; negative for a rebate." }),
+  VENUEFOUR_REST_WEIGHT_PER_MINUTE: option({
+    kind: "integer",
+    min: 1,
+    max: 1_000_000_000,
+    default: 100,
+    doc: "Request credits per minute that the venue grants this address; 100 without a config key.",
+  }),
+  VENUEFOUR_HTTP_CONNECTIONS: option({
+    kind: "integer",
+    min: 1,
+    max: 1024,
+    default: 64,
+    doc: "REST connections at most, opened as needed.",
+  }),
+
+  RECORDING: option({
+    kind: "boolean",
+    default: true,
+    doc: "Record ticks, trades, books, fills, decisions and latency. Without a server of your own (CLICKHOUSE_URL) this needs the optional package chdb; where that is absent the service says that recording is off.",
+  }),
+  CLICKHOUSE_URL: option({
+    kind: "optional-url",
+    default: "",
+    doc: "A ClickHouse server (24 or newer) to record into; empty: the embedded store, a process of its own with its files under DATA_DIR.",
+  }),
+  CLICKHOUSE_USER: option({ kind: "text", default: "default", doc: "User on that server." }),
+  CLICKHOUSE_PASSWORD: option({ kind: "secret", default: "", doc: "Its password." }),
+  CLICKHOUSE_DATABASE: option({
+    kind: "text",
+    default: "unwind",
+    doc: "Database of the tables; made when it does not exist. A letter or underscore, then at most 62 letters, digits or underscores.",
+  }),
+  RECORD_SPOOL_BYTES_MAX: option({
+    kind: "integer",
+    min: 1_048_576,
+    max: 1_099_511_627_776,
+    default: 1_073_741_824,
+    doc: "Disk that batches may take while the store is away; beyond it the oldest market data is dropped and counted. Fills and decisions are never dropped.",
+  }),
+  RECORD_MEMORY_BYTES_MAX: option({
+    kind: "integer",
+    min: 268_435_456,
+    max: 1_099_511_627_776,
+    default: 1_073_741_824,
+    doc: "Memory cap of the embedded store's own process.",
   }),
 
   MAX_SLIPPAGE_BPS: option({

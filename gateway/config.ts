@@ -23,6 +23,15 @@ export interface VenueConfig {
   readonly httpConnections: number;
 }
 
+export interface RecordingConfig {
+  readonly enabled: boolean;
+  /** Null: the embedded store. */
+  readonly server: { readonly url: string; readonly user: string; readonly password: string } | null;
+  readonly database: string;
+  readonly spoolBytesMax: number;
+  readonly embeddedMemoryBytesMax: number;
+}
+
 export interface Config {
   readonly profile: Profile;
   readonly host: string;
@@ -33,9 +42,12 @@ export interface Config {
   readonly symbols: readonly string[];
   readonly venueone: VenueConfig;
   readonly venuetwo: VenueConfig;
+  readonly venuethree: Omit<VenueConfig, "isMainnet">;
+  readonly venuefour: Omit<VenueConfig, "isMainnet">;
   readonly venuetwoOrderLimits: { readonly perMinute: number; readonly per10Seconds: number };
   readonly venuetwoStreamLayout: "single" | "split";
   readonly venuetwoTickerRefused: boolean;
+  readonly recording: RecordingConfig;
   readonly closeDefaults: {
     readonly maxSlippageBps: number;
     readonly maxQuoteAgeMs: number;
@@ -168,6 +180,7 @@ function parseOption(name: OptionName, option: Option, text: string, problems: s
     case "bps":
       return text === "" || !Number.isNaN(milliBps(text)) ? text : refuse();
     case "url":
+    case "optional-url":
       return isUrl(text, name) ? text.replace(/\/+$/, "") : refuse();
     case "word":
       return option.words.includes(text) ? text : refuse();
@@ -200,6 +213,7 @@ function kindWords(option: Option): string {
     case "secret":
       return "text";
     case "url":
+    case "optional-url":
       return "a URL (http or https; ws or wss for *_WS_URL) without user or password";
     case "bps":
       return "basis points from -100 to 100 with at most three decimals, or empty";
@@ -228,8 +242,12 @@ function assemble(values: OptionValues, profile: Profile, problems: string[]): C
       "HOST must be a loopback address (127.0.0.1, ::1 or localhost) while AUTH_MODE is public: anyone who reaches the port could trade",
     );
   }
-  if (!values.VENUEONE_ENABLED && !values.VENUETWO_ENABLED)
-    problems.push("at least one of VENUEONE_ENABLED and VENUETWO_ENABLED must be true");
+  if (!values.VENUEONE_ENABLED && !values.VENUETWO_ENABLED && !values.VENUETHREE_ENABLED && !values.VENUEFOUR_ENABLED)
+    problems.push(
+      "at least one of VENUEONE_ENABLED, VENUETWO_ENABLED, VENUETHREE_ENABLED, VENUEFOUR_ENABLED must be true",
+    );
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(values.CLICKHOUSE_DATABASE))
+    problems.push("CLICKHOUSE_DATABASE must be a letter or underscore, then at most 62 letters, digits or underscores");
   if ((values.VENUETWO_API_KEY === "") !== (values.VENUETWO_API_SECRET === "")) {
     problems.push("VENUETWO_API_KEY and VENUETWO_API_SECRET must be set together");
   }
@@ -264,6 +282,32 @@ function assemble(values: OptionValues, profile: Profile, problems: string[]): C
       fees: readFees("VENUETWO", values.VENUETWO_TAKER_FEE_BPS, values.VENUETWO_MAKER_FEE_BPS, problems),
       restWeightPerMinute: values.VENUETWO_REST_WEIGHT_PER_MINUTE,
       httpConnections: values.VENUETWO_HTTP_CONNECTIONS,
+    },
+    venuethree: {
+      enabled: values.VENUETHREE_ENABLED,
+      restUrl: values.VENUETHREE_REST_URL,
+      wsUrl: values.VENUETHREE_WS_URL,
+      fees: readFees("VENUETHREE", values.VENUETHREE_TAKER_FEE_BPS, values.VENUETHREE_MAKER_FEE_BPS, problems),
+      restWeightPerMinute: values.VENUETHREE_REST_WEIGHT_PER_MINUTE,
+      httpConnections: values.VENUETHREE_HTTP_CONNECTIONS,
+    },
+    venuefour: {
+      enabled: values.VENUEFOUR_ENABLED,
+      restUrl: values.VENUEFOUR_REST_URL,
+      wsUrl: values.VENUEFOUR_WS_URL,
+      fees: readFees("VENUEFOUR", values.VENUEFOUR_TAKER_FEE_BPS, values.VENUEFOUR_MAKER_FEE_BPS, problems),
+      restWeightPerMinute: values.VENUEFOUR_REST_WEIGHT_PER_MINUTE,
+      httpConnections: values.VENUEFOUR_HTTP_CONNECTIONS,
+    },
+    recording: {
+      enabled: values.RECORDING,
+      server:
+        values.CLICKHOUSE_URL === ""
+          ? null
+          : { url: values.CLICKHOUSE_URL, user: values.CLICKHOUSE_USER, password: values.CLICKHOUSE_PASSWORD },
+      database: values.CLICKHOUSE_DATABASE,
+      spoolBytesMax: values.RECORD_SPOOL_BYTES_MAX,
+      embeddedMemoryBytesMax: values.RECORD_MEMORY_BYTES_MAX,
     },
     venuetwoOrderLimits: {
       perMinute: values.VENUETWO_ORDERS_PER_MINUTE,

@@ -11,7 +11,7 @@ import {
   pow10Big,
 } from "../engine/domain/decimal.js";
 import type { FeedState, Market } from "../engine/market/market.js";
-import type { VenueoneTicker, VenuetwoTicker } from "../schemas/ticker.js";
+import type { VenuefourTicker, VenueoneTicker, VenuethreeTicker, VenuetwoTicker } from "../schemas/ticker.js";
 
 /** Decimals of a derived percentage. */
 const PERCENT_PLACES = 4;
@@ -104,6 +104,43 @@ export function venuetwoPayload(market: Market, state: FeedState, ageMs: number)
     fundingRate: scaleText(ticker.fundingRate, 0),
     nextFundingTime: ticker.nextFundingTime > 0 ? ticker.nextFundingTime : null,
     volumeBase: scaleText(ticker.volumeBase, exponent),
+    ...additions(market, state, ageMs),
+  };
+}
+
+const VENUETHREE_NOTE = "markPrice is the last trade price; the venue's own mark is venueMarkPrice.";
+
+/** Interface spec 2.8: on venuethree the mark price is the last trade price. */
+export function venuethreePayload(market: Market, state: FeedState, ageMs: number): VenuethreeTicker {
+  const { ticker, instrument } = market;
+  const exponent = instrument.multiplierExp10;
+  const common = commonPart(market);
+  return {
+    ...common,
+    markPrice: common.lastPrice,
+    marketId: instrument.nativeId,
+    indexPrice: scaleText(ticker.indexPrice, -exponent),
+    high24h: scaleText(ticker.high24h, -exponent),
+    low24h: scaleText(ticker.low24h, -exponent),
+    note: VENUETHREE_NOTE,
+    venueMarkPrice: scaleText(ticker.markPrice, -exponent),
+    fundingRate: scaleText(ticker.fundingRate, 0),
+    nextFundingTime: ticker.nextFundingTime > 0 ? ticker.nextFundingTime : null,
+    // A value in the quote asset: the multiplier cancels out.
+    openInterest: scaleText(ticker.openInterest, 0),
+    ...additions(market, state, ageMs),
+  };
+}
+
+export function venuefourPayload(market: Market, state: FeedState, ageMs: number): VenuefourTicker {
+  const { ticker, instrument } = market;
+  const exponent = instrument.multiplierExp10;
+  return {
+    ...commonPart(market),
+    indexPrice: scaleText(ticker.indexPrice, -exponent),
+    fundingRate: scaleText(ticker.fundingRate, 0),
+    nextFundingTime: ticker.nextFundingTime > 0 ? ticker.nextFundingTime : null,
+    openInterest: scaleText(ticker.openInterest, 0),
     ...additions(market, state, ageMs),
   };
 }

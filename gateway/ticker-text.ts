@@ -11,6 +11,7 @@
 import type { Clock } from "../engine/domain/clock.js";
 import { compareDecimals, formatScaled } from "../engine/domain/decimal.js";
 import { canonicalPriceDecimals } from "../engine/domain/instrument.js";
+import type { RoutableVenue } from "../engine/domain/venue.js";
 import type { BookState } from "../engine/market/book.js";
 import { bestTicks } from "../engine/market/depth-walk.js";
 import { ageMs } from "../engine/market/freshness.js";
@@ -92,7 +93,7 @@ export class TickerText {
 
 /** One venue's place in the aggregate: its ticker, or the JSON of its failure. */
 export interface AggregatePart {
-  readonly venue: "venueone" | "venuetwo" | "venuethree";
+  readonly venue: RoutableVenue;
   readonly ticker: TickerText | null;
   /** Sent while there is no ticker, it is not known yet, or it is withheld. */
   readonly failure: string;

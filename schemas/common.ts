@@ -91,7 +91,6 @@ export const timeMs = Type.Integer({ minimum: 0, description: "Unix epoch, ms." 
 
 export const VENUE_WORDS = ["venueone", "venuetwo", "venuethree", "venuefour", "venuefive"] as const;
 export const ROUTABLE_VENUE_WORDS = ["venueone", "venuetwo", "venuethree", "venuefour"] as const;
-export const TICKER_VENUE_WORDS = ["venueone", "venuetwo", "venuethree"] as const;
 
 export const routableVenue = words(ROUTABLE_VENUE_WORDS, { description: "Neutral venue name." });
 export const side = words(["BUY", "SELL"]);

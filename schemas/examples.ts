@@ -196,6 +196,47 @@ const VENUETWO_TICKER = {
   fundingIntervalHours: 8,
 };
 
+const VENUETHREE_TICKER = {
+  symbol: "BTC",
+  markPrice: "97419.4",
+  lastPrice: "97419.4",
+  prevDayPrice: "96004.1",
+  change24h: "1.4742",
+  change24hAbs: "1415.3",
+  volume24h: "456789012.3",
+  timestamp: 1_790_000_000_402,
+  marketId: 1,
+  indexPrice: "97424.9",
+  high24h: "98190.2",
+  low24h: "95080.7",
+  note: "markPrice is the last trade price; the venue's own mark is venueMarkPrice.",
+  venueMarkPrice: "97420.3",
+  fundingRate: "0.000012",
+  nextFundingTime: 1_790_002_800_000,
+  openInterest: "310456789.1",
+  state: "LIVE",
+  ageMs: 20,
+  fundingIntervalHours: 1,
+};
+
+const VENUEFOUR_TICKER = {
+  symbol: "BTC",
+  markPrice: "97421",
+  lastPrice: "97420",
+  prevDayPrice: "96002",
+  change24h: "1.4771",
+  change24hAbs: "1418",
+  volume24h: "123456789.4",
+  timestamp: 1_790_000_000_398,
+  indexPrice: "97425",
+  fundingRate: "0.0000125",
+  nextFundingTime: 1_790_002_800_000,
+  openInterest: "812.44",
+  state: "LIVE",
+  ageMs: 24,
+  fundingIntervalHours: 1,
+};
+
 const TIMESTAMP = 1_790_000_000_422;
 
 export const REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
@@ -217,13 +258,16 @@ export const REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
     data: {
       venueone: VENUEONE_TICKER,
       venuetwo: VENUETWO_TICKER,
-      venuethree: { error: "venuethree is not configured", code: "NOT_CONFIGURED", availableSymbols: [] },
+      venuethree: VENUETHREE_TICKER,
+      venuefour: { error: "venuefour is not configured", code: "NOT_CONFIGURED", availableSymbols: [] },
       best: { bid: "97421", ask: "97421.8", venueBid: "venueone", venueAsk: "venuetwo" },
     },
     timestamp: TIMESTAMP,
   },
   venueoneTicker: { success: true, data: VENUEONE_TICKER, timestamp: TIMESTAMP },
   venuetwoTicker: { success: true, data: VENUETWO_TICKER, timestamp: TIMESTAMP },
+  venuethreeTicker: { success: true, data: VENUETHREE_TICKER, timestamp: TIMESTAMP },
+  venuefourTicker: { success: true, data: VENUEFOUR_TICKER, timestamp: TIMESTAMP },
   venueBook: {
     success: true,
     data: {

@@ -6,7 +6,13 @@ import type { TSchema } from "@sinclair/typebox";
 import { errorReplySchema } from "./errors.js";
 import { ERROR_EXAMPLE, REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.js";
 import { COMMON_ERRORS, type Operation, OPERATIONS } from "./operations.js";
-import { tickerFailureSchema, venueoneTickerSchema, venuethreeTickerSchema, venuetwoTickerSchema } from "./ticker.js";
+import {
+  tickerFailureSchema,
+  venuefourTickerSchema,
+  venueoneTickerSchema,
+  venuethreeTickerSchema,
+  venuetwoTickerSchema,
+} from "./ticker.js";
 
 /** Interface spec section 9. */
 export const INTERFACE_VERSION = "1.0.0";
@@ -33,6 +39,7 @@ export function buildOpenApi(): OpenApiDocument {
     venueoneTickerSchema,
     venuetwoTickerSchema,
     venuethreeTickerSchema,
+    venuefourTickerSchema,
     tickerFailureSchema,
   ]) {
     component(schema, schemas);

@@ -20,6 +20,7 @@ import {
 import {
   aggregatedTickerReplySchema,
   venueoneTickerReplySchema,
+  venuefourTickerReplySchema,
   venuethreeTickerReplySchema,
   venuetwoTickerReplySchema,
 } from "./ticker.js";
@@ -202,6 +203,7 @@ export const OPERATIONS = {
     },
   },
   venuethreeTicker: venueTicker("venuethree", venuethreeTickerReplySchema),
+  venuefourTicker: venueTicker("venuefour", venuefourTickerReplySchema),
   venueBook: {
     id: "venueBook",
     method: "GET",

@@ -10,7 +10,13 @@ import { buildOpenApi } from "./openapi.js";
 import { COMMON_ERRORS, type Operation, OPERATIONS } from "./operations.js";
 import { decimalProblem } from "./problems.js";
 import { compileSerialiser } from "./serialise.js";
-import { tickerFailureSchema, venueoneTickerSchema, venuethreeTickerSchema, venuetwoTickerSchema } from "./ticker.js";
+import {
+  tickerFailureSchema,
+  venuefourTickerSchema,
+  venueoneTickerSchema,
+  venuethreeTickerSchema,
+  venuetwoTickerSchema,
+} from "./ticker.js";
 import { compileValidator, createAjv, MAX_UNKNOWN_FIELDS, unknownFields } from "./validate.js";
 
 const operations = Object.values<Operation>(OPERATIONS);
@@ -21,7 +27,13 @@ const jsonReplies = operations.flatMap((operation) =>
 /** An ajv that knows the schemas named by reference. */
 function replyAjv() {
   const ajv = createAjv();
-  for (const schema of [venueoneTickerSchema, venuetwoTickerSchema, venuethreeTickerSchema, tickerFailureSchema])
+  for (const schema of [
+    venueoneTickerSchema,
+    venuetwoTickerSchema,
+    venuethreeTickerSchema,
+    venuefourTickerSchema,
+    tickerFailureSchema,
+  ])
     ajv.addSchema(schema);
   return ajv;
 }

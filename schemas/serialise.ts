@@ -4,7 +4,13 @@
  */
 import fastJsonStringify, { type Schema } from "fast-json-stringify";
 import type { Static, TSchema } from "@sinclair/typebox";
-import { tickerFailureSchema, venueoneTickerSchema, venuethreeTickerSchema, venuetwoTickerSchema } from "./ticker.js";
+import {
+  tickerFailureSchema,
+  venuefourTickerSchema,
+  venueoneTickerSchema,
+  venuethreeTickerSchema,
+  venuetwoTickerSchema,
+} from "./ticker.js";
 
 export type Serialiser<T> = (value: T) => string;
 
@@ -13,6 +19,7 @@ const SHARED: Readonly<Record<string, TSchema>> = {
   VenueoneTicker: venueoneTickerSchema,
   VenuetwoTicker: venuetwoTickerSchema,
   VenuethreeTicker: venuethreeTickerSchema,
+  VenuefourTicker: venuefourTickerSchema,
   TickerFailure: tickerFailureSchema,
 };
 

@@ -1,10 +1,10 @@
 /**
  * Tickers (interface spec 2.8 and 4.11): one payload per venue, and the aggregate keyed by venue. Spec fields
- * keep their names (`asterSymbol` carries a brand there); `state`, `ageMs`, `fundingIntervalHours` are additions.
- * A price the venue has not sent yet is null.
+ * keep their names (`asterSymbol` carries a brand there). Additions: `state`, `ageMs`, `fundingIntervalHours`, what
+ * venuethree publishes beyond the spec's list, and venuefour as a whole. A price the venue has not sent yet is null.
  */
 import { type Static, Type } from "@sinclair/typebox";
-import { decimal, feedState, nullable, reply, TICKER_VENUE_WORDS, timeMs, words } from "./common.js";
+import { decimal, feedState, nullable, ROUTABLE_VENUE_WORDS, reply, timeMs, words } from "./common.js";
 
 const price = nullable(decimal());
 
@@ -63,10 +63,28 @@ export const venuethreeTickerSchema = reply(
     high24h: price,
     low24h: price,
     note: Type.String({ description: "Says that the mark price is the last trade price." }),
+    venueMarkPrice: nullable(decimal("The venue's own mark price, which margin and liquidation go by.")),
+    fundingRate: nullable(decimal("Per funding interval.")),
+    nextFundingTime: nullable(timeMs),
+    openInterest: nullable(decimal("In the quote asset.")),
     ...additions,
   },
   { $id: "VenuethreeTicker" },
 );
+export type VenuethreeTicker = Static<typeof venuethreeTickerSchema>;
+
+export const venuefourTickerSchema = reply(
+  {
+    ...commonFields,
+    indexPrice: price,
+    fundingRate: nullable(decimal("Per funding interval.")),
+    nextFundingTime: nullable(timeMs),
+    openInterest: nullable(decimal("As the venue prints it; its documents do not agree on the unit.")),
+    ...additions,
+  },
+  { $id: "VenuefourTicker" },
+);
+export type VenuefourTicker = Static<typeof venuefourTickerSchema>;
 
 /** One venue's failure inside the aggregate; the others still answer. */
 export const tickerFailureSchema = reply(
@@ -82,8 +100,8 @@ export type TickerFailure = Static<typeof tickerFailureSchema>;
 export const bestTouchSchema = reply({
   bid: price,
   ask: price,
-  venueBid: nullable(words(TICKER_VENUE_WORDS)),
-  venueAsk: nullable(words(TICKER_VENUE_WORDS)),
+  venueBid: nullable(words(ROUTABLE_VENUE_WORDS)),
+  venueAsk: nullable(words(ROUTABLE_VENUE_WORDS)),
 });
 export type BestTouch = Static<typeof bestTouchSchema>;
 
@@ -97,9 +115,8 @@ export const aggregatedTickerReplySchema = reply(
     data: reply({
       venueone: Type.Unsafe<VenueoneTicker | TickerFailure>(payloadOrFailure("VenueoneTicker")),
       venuetwo: Type.Unsafe<VenuetwoTicker | TickerFailure>(payloadOrFailure("VenuetwoTicker")),
-      venuethree: Type.Unsafe<Static<typeof venuethreeTickerSchema> | TickerFailure>(
-        payloadOrFailure("VenuethreeTicker"),
-      ),
+      venuethree: Type.Unsafe<VenuethreeTicker | TickerFailure>(payloadOrFailure("VenuethreeTicker")),
+      venuefour: Type.Unsafe<VenuefourTicker | TickerFailure>(payloadOrFailure("VenuefourTicker")),
       best: bestTouchSchema,
     }),
     timestamp: timeMs,
@@ -116,7 +133,8 @@ function venueTickerReply<T>(payload: string, $id: string) {
 
 export const venueoneTickerReplySchema = venueTickerReply<VenueoneTicker>("VenueoneTicker", "VenueoneTickerReply");
 export const venuetwoTickerReplySchema = venueTickerReply<VenuetwoTicker>("VenuetwoTicker", "VenuetwoTickerReply");
-export const venuethreeTickerReplySchema = venueTickerReply<Static<typeof venuethreeTickerSchema>>(
+export const venuethreeTickerReplySchema = venueTickerReply<VenuethreeTicker>(
   "VenuethreeTicker",
   "VenuethreeTickerReply",
 );
+export const venuefourTickerReplySchema = venueTickerReply<VenuefourTicker>("VenuefourTicker", "VenuefourTickerReply");

@@ -6,6 +6,7 @@
  */
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import { ServiceError } from "../../engine/domain/errors.js";
+import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
 import type { FeedState, Market } from "../../engine/market/market.js";
 import { OPERATIONS } from "../../schemas/operations.js";
 import { compileSerialiser } from "../../schemas/serialise.js";
@@ -13,50 +14,48 @@ import {
   bestTouchSchema,
   type TickerFailure,
   tickerFailureSchema,
+  venuefourTickerSchema,
   venueoneTickerSchema,
+  venuethreeTickerSchema,
   venuetwoTickerSchema,
 } from "../../schemas/ticker.js";
 import { decodeComponent } from "../http/query.js";
 import { venueUnavailable } from "../market-view.js";
-import { venueonePayload, venuetwoPayload } from "../ticker-payload.js";
+import { venuefourPayload, venueonePayload, venuethreePayload, venuetwoPayload } from "../ticker-payload.js";
 import { type AggregatePart, AggregateText, type PayloadSerialiser, TickerText } from "../ticker-text.js";
 import type { Route, RouteContext } from "./context.js";
 import { checkSymbolText } from "./symbol-parameter.js";
 
-type TickerVenue = "venueone" | "venuetwo";
+type Texts = Readonly<Record<RoutableVenue, TickerTexts>>;
 
 export function tickerRoutes(context: RouteContext): Route[] {
   const one = compileSerialiser(venueoneTickerSchema);
   const two = compileSerialiser(venuetwoTickerSchema);
-  const serialisers: Readonly<Record<TickerVenue, PayloadSerialiser>> = {
-    venueone: (market, state) => one(venueonePayload(market, state, 0)),
-    venuetwo: (market, state) => two(venuetwoPayload(market, state, 0)),
-  };
-  const books: Readonly<Record<TickerVenue, TickerTexts>> = {
-    venueone: new TickerTexts(context, "venueone", serialisers.venueone),
-    venuetwo: new TickerTexts(context, "venuetwo", serialisers.venuetwo),
+  const three = compileSerialiser(venuethreeTickerSchema);
+  const four = compileSerialiser(venuefourTickerSchema);
+  const texts: Texts = {
+    venueone: new TickerTexts(context, "venueone", (market, state) => one(venueonePayload(market, state, 0))),
+    venuetwo: new TickerTexts(context, "venuetwo", (market, state) => two(venuetwoPayload(market, state, 0))),
+    venuethree: new TickerTexts(context, "venuethree", (market, state) => three(venuethreePayload(market, state, 0))),
+    venuefour: new TickerTexts(context, "venuefour", (market, state) => four(venuefourPayload(market, state, 0))),
   };
   return [
-    aggregatedRoute(context, books),
-    venueRoute(context, books.venueone, OPERATIONS.venueoneTicker),
-    venueRoute(context, books.venuetwo, OPERATIONS.venuetwoTicker),
-    {
-      operation: OPERATIONS.venuethreeTicker,
-      handle: () => {
-        throw venueUnavailable("venuethree", "NOT_CONFIGURED");
-      },
-    },
+    aggregatedRoute(context, texts),
+    venueRoute(context, texts.venueone, OPERATIONS.venueoneTicker),
+    venueRoute(context, texts.venuetwo, OPERATIONS.venuetwoTicker),
+    venueRoute(context, texts.venuethree, OPERATIONS.venuethreeTicker),
+    venueRoute(context, texts.venuefour, OPERATIONS.venuefourTicker),
   ];
 }
 
 /** The texts of one venue by canonical symbol. */
 class TickerTexts {
-  readonly venue: TickerVenue;
+  readonly venue: RoutableVenue;
   readonly #context: RouteContext;
   readonly #serialise: (market: Market, state: FeedState) => string;
   readonly #bySymbol = new Map<string, TickerText>();
 
-  constructor(context: RouteContext, venue: TickerVenue, serialise: PayloadSerialiser) {
+  constructor(context: RouteContext, venue: RoutableVenue, serialise: PayloadSerialiser) {
     this.venue = venue;
     this.#context = context;
     this.#serialise = serialise;
@@ -107,7 +106,7 @@ function venueRoute(context: RouteContext, texts: TickerTexts, operation: Route[
   }
 }
 
-function aggregatedRoute(context: RouteContext, texts: Readonly<Record<TickerVenue, TickerTexts>>): Route {
+function aggregatedRoute(context: RouteContext, texts: Texts): Route {
   const { edge, view, clock } = context;
   const failure = compileSerialiser(tickerFailureSchema);
   const best = compileSerialiser(bestTouchSchema);
@@ -115,19 +114,18 @@ function aggregatedRoute(context: RouteContext, texts: Readonly<Record<TickerVen
 
   /** Undefined when no venue lists the canonical symbol. Rebuilt when a market behind it was replaced. */
   function get(symbol: string): AggregateText | undefined {
-    const one = texts.venueone.get(symbol) ?? null;
-    const two = texts.venuetwo.get(symbol) ?? null;
-    if (one === null && two === null) return undefined;
     const known = bySymbol.get(symbol);
-    if (known !== undefined && known.parts[0]?.ticker === one && known.parts[1]?.ticker === two) return known.text;
-    const parts: AggregatePart[] = [
-      part("venueone", symbol, one),
-      part("venuetwo", symbol, two),
-      part("venuethree", symbol, null),
-    ];
+    if (known !== undefined && isCurrent(known.parts, symbol)) return known.text;
+    const parts = ROUTABLE_VENUES.map((venue) => part(venue, symbol, texts[venue].get(symbol) ?? null));
+    if (parts.every((each) => each.ticker === null)) return undefined;
     const text = new AggregateText(parts, clock, best);
     bySymbol.set(symbol, { parts, text });
     return text;
+  }
+
+  function isCurrent(parts: readonly AggregatePart[], symbol: string): boolean {
+    for (const { venue, ticker } of parts) if ((texts[venue].get(symbol) ?? null) !== ticker) return false;
+    return true;
   }
 
   function part(venue: AggregatePart["venue"], symbol: string, ticker: TickerText | null): AggregatePart {
