@@ -41,6 +41,9 @@ export async function startSystem(btcSize = "5000", profileFolder: string | null
       VENUEONE_WS_URL: venues.venueone.wsUrl,
       VENUETWO_REST_URL: venues.venuetwo.restUrl,
       VENUETWO_WS_URL: venues.venuetwo.wsUrl,
+      VENUETHREE_ENABLED: "false",
+      VENUEFOUR_ENABLED: "false",
+      RECORDING: "false",
     };
     const profiling = profileFolder === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`];
     gateway = await startChild("../gateway/main.js", environment, [], 30_000, profiling);

@@ -4,5 +4,6 @@ import { close } from "./close.js";
 import { decision } from "./decision.js";
 import { http } from "./http.js";
 import { ingest } from "./ingest.js";
+import { memory } from "./memory.js";
 
-export const SCENARIOS: readonly Scenario[] = [ingest, decision, http, close];
+export const SCENARIOS: readonly Scenario[] = [ingest, decision, http, close, memory];

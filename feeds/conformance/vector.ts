@@ -76,16 +76,20 @@ export class Vector {
     if (Object.keys(this.fields).length === 0) throw new VectorMismatch("nothing is expected");
   }
 
-  /** Compares where the vector states the value. */
+  /** Compares where the vector states the value; files write hex with or without `0x`. */
   expectHex(name: string, actual: Uint8Array | string): void {
     if (!this.has(name)) return;
     const actualHex = typeof actual === "string" ? actual : toHex(actual);
-    expectEqual(name, actualHex.toLowerCase(), this.text(name).toLowerCase());
+    expectEqual(name, bareHex(actualHex), bareHex(this.text(name)));
   }
 
   expectText(name: string, actual: string): void {
     if (this.has(name)) expectEqual(name, actual, this.text(name));
   }
+}
+
+function bareHex(text: string): string {
+  return text.toLowerCase().replace(/^0x/, "");
 }
 
 export function expectEqual(name: string, actual: string, expected: string): void {

@@ -52,6 +52,9 @@ export function environmentFor(
     VENUEONE_WS_URL: pair.venueone.wsUrl,
     VENUETWO_REST_URL: pair.venuetwo.restUrl,
     VENUETWO_WS_URL: pair.venuetwo.wsUrl,
+    VENUETHREE_ENABLED: "false",
+    VENUEFOUR_ENABLED: "false",
+    RECORDING: "false",
     ...environment,
   };
 }
