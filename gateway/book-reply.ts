@@ -3,21 +3,13 @@
  * consolidated depth of all venues whose book is live and fresh. Decimal text in canonical quoting, exact.
  */
 import { formatScaled, formatScaledBig } from "../engine/domain/decimal.js";
-import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../engine/domain/instrument.js";
+import { canonicalPriceDecimals, canonicalQtyDecimals } from "../engine/domain/instrument.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../engine/domain/venue.js";
-import { type Book, BOOK_LIVE } from "../engine/market/book.js";
 import { ageMs } from "../engine/market/freshness.js";
 import type { Market } from "../engine/market/market.js";
-import { isTouchNewer } from "../engine/market/touch.js";
 import type { ConsolidatedBookReply, VenueBookReply } from "../schemas/book.js";
+import { needsDeep, readLevels, type SideName } from "./book-levels.js";
 import { bookStateWord, isBookFresh, type MarketView } from "./market-view.js";
-
-type SideName = "bids" | "asks";
-
-interface Level {
-  readonly ticks: number;
-  readonly lots: number;
-}
 
 const QUOTE_NOTE = "Prices in different quote assets (USDC, USDT) are compared one to one.";
 
@@ -35,8 +27,8 @@ export function venueBook(
     symbol: instrument.symbol,
     nativeSymbol: instrument.nativeSymbol,
     state: bookStateWord(book.state),
-    bids: levelsOf(market, "bids", depth, useDeep).map((level) => levelText(instrument, level)),
-    asks: levelsOf(market, "asks", depth, useDeep).map((level) => levelText(instrument, level)),
+    bids: levelTexts(market, "bids", depth, useDeep),
+    asks: levelTexts(market, "asks", depth, useDeep),
     bidLevels: shown.bidCount,
     askLevels: shown.askCount,
     tier: useDeep ? "deep" : "main",
@@ -47,48 +39,19 @@ export function venueBook(
   };
 }
 
-/** The main tier is the fresher one; the deep tier is read only beyond it, and only while fresh itself. */
-function needsDeep(market: Market, depth: number, nowNs: number): boolean {
-  const { book, deep } = market;
-  if (deep === null || deep.state !== BOOK_LIVE || book.state !== BOOK_LIVE) return false;
-  if (ageMs(deep.tsProvenNs, nowNs) > market.maxDeepAgeMs) return false;
-  return depth > Math.min(book.bidCount, book.askCount);
-}
-
-/** Best first. Nothing unless the main book is LIVE. */
-function levelsOf(market: Market, side: SideName, depth: number, useDeep: boolean): Level[] {
-  const { book, deep } = market;
-  if (book.state !== BOOK_LIVE) return [];
-  const levels: Level[] = [];
-  if (isTouchNewer(market.touch, book)) {
-    const { touch } = market;
-    const lots = side === "bids" ? touch.bidLots : touch.askLots;
-    // An empty side of the newer touch: nobody quotes there any more.
-    if (lots === 0) return [];
-    levels.push({ ticks: side === "bids" ? touch.bidTicks : touch.askTicks, lots });
+/** `[price, size]` texts, best first. */
+function levelTexts(market: Market, side: SideName, depth: number, useDeep: boolean): [string, string][] {
+  const levels = readLevels(market, side, depth, useDeep);
+  const priceDecimals = canonicalPriceDecimals(market.instrument);
+  const qtyDecimals = canonicalQtyDecimals(market.instrument);
+  const texts: [string, string][] = [];
+  for (let index = 0; index < levels.length; index += 2) {
+    texts.push([
+      formatScaled(levels[index] as number, priceDecimals),
+      formatScaled(levels[index + 1] as number, qtyDecimals),
+    ]);
   }
-  appendBeyond(levels, book, side, depth);
-  if (useDeep && deep !== null) appendBeyond(levels, deep, side, depth);
-  return levels;
-}
-
-/** Levels worse than the last one taken. */
-function appendBeyond(levels: Level[], book: Book, side: SideName, depth: number): void {
-  const count = side === "bids" ? book.bidCount : book.askCount;
-  const last = levels.at(-1);
-  const edge = last === undefined ? null : last.ticks;
-  for (let index = 0; index < count && levels.length < depth; index++) {
-    const ticks = side === "bids" ? book.bidTicks(index) : book.askTicks(index);
-    if (edge !== null && (side === "bids" ? ticks >= edge : ticks <= edge)) continue;
-    levels.push({ ticks, lots: side === "bids" ? book.bidLots(index) : book.askLots(index) });
-  }
-}
-
-function levelText(instrument: Instrument, level: Level): [string, string] {
-  return [
-    formatScaled(level.ticks, canonicalPriceDecimals(instrument)),
-    formatScaled(level.lots, canonicalQtyDecimals(instrument)),
-  ];
+  return texts;
 }
 
 interface Included {
@@ -151,9 +114,10 @@ function mergeSide(
   for (const { exchange, market, useDeep } of included) {
     const priceShift = 10n ** BigInt(priceDecimals - canonicalPriceDecimals(market.instrument));
     const qtyShift = 10n ** BigInt(qtyDecimals - canonicalQtyDecimals(market.instrument));
-    for (const level of levelsOf(market, side, depth, useDeep)) {
-      const price = BigInt(level.ticks) * priceShift;
-      const entry = { exchange, qty: BigInt(level.lots) * qtyShift };
+    const levels = readLevels(market, side, depth, useDeep);
+    for (let index = 0; index < levels.length; index += 2) {
+      const price = BigInt(levels[index] as number) * priceShift;
+      const entry = { exchange, qty: BigInt(levels[index + 1] as number) * qtyShift };
       const known = merged.get(price);
       if (known === undefined) merged.set(price, [entry]);
       else known.push(entry);

@@ -157,6 +157,23 @@ export const OPTIONS = {
     default: "wss://mainnet.zklighter.elliot.ai/stream",
     doc: "URL of its WebSocket.",
   }),
+  VENUETHREE_TIER: option({
+    kind: "word",
+    words: [
+      "standard",
+      "plus",
+      "premium",
+      "premium1k",
+      "premium3k",
+      "premium10k",
+      "premium30k",
+      "premium100k",
+      "premium300k",
+      "premium500k",
+    ],
+    default: "standard",
+    doc: "Account tier of this address: default fees, taker delay, and how reads are counted.",
+  }),
   VENUETHREE_TAKER_FEE_BPS: option({
     kind: "bps",
     default: "",
@@ -165,10 +182,10 @@ export const OPTIONS = {
   VENUETHREE_MAKER_FEE_BPS: option({ kind: "bps", default: "", doc: "Maker rate, likewise; negative for a rebate." }),
   VENUETHREE_REST_WEIGHT_PER_MINUTE: option({
     kind: "integer",
-    min: 1,
+    min: 0,
     max: 1_000_000_000,
-    default: 60,
-    doc: "Requests per minute that the venue grants this address: 60 on a standard account, more in higher tiers.",
+    default: 0,
+    doc: "Requests (standard tier) or request weight per minute that the venue grants this address; 0: as the tier has it.",
   }),
   VENUETHREE_HTTP_CONNECTIONS: option({
     kind: "integer",
@@ -221,6 +238,16 @@ export const OPTIONS = {
     kind: "text",
     default: "unwind",
     doc: "Database of the tables; made when it does not exist. A letter or underscore, then at most 62 letters, digits or underscores.",
+  }),
+  CLICKHOUSE_CLUSTER: option({
+    kind: "text",
+    default: "",
+    doc: "Name of the server's cluster: tables become replicated and distributed. Empty: one server.",
+  }),
+  CLICKHOUSE_KEEPER_PATH: option({
+    kind: "text",
+    default: "/clickhouse/tables",
+    doc: "Path of the replicas' metadata in the cluster's keeper.",
   }),
   RECORD_SPOOL_BYTES_MAX: option({
     kind: "integer",

@@ -73,7 +73,10 @@ describe("readConfig", () => {
   it.each([
     [{ AUTH_MODE: "signed" }, "AUTH_MODE=signed needs API-key authentication"],
     [{ HOST: "0.0.0.0" }, "HOST must be a loopback address"],
-    [{ VENUEONE_ENABLED: "false", VENUETWO_ENABLED: "0", VENUETHREE_ENABLED: "0", VENUEFOUR_ENABLED: "0" }, "at least one of"],
+    [
+      { VENUEONE_ENABLED: "false", VENUETWO_ENABLED: "0", VENUETHREE_ENABLED: "0", VENUEFOUR_ENABLED: "0" },
+      "at least one of",
+    ],
     [{ VENUETWO_API_KEY: "k" }, "must be set together"],
     [{ VENUEONE_TAKER_FEE_BPS: "4.5" }, "must be set together"],
     [{ VENUEONE_TAKER_FEE_BPS: "4.5555", VENUEONE_MAKER_FEE_BPS: "1" }, "VENUEONE_TAKER_FEE_BPS must be basis points"],

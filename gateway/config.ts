@@ -5,6 +5,7 @@
  */
 import { isPlainDecimal, parseScaled } from "../engine/domain/decimal.js";
 import type { FeeRates } from "../engine/domain/position.js";
+import type { TierName } from "../feeds/venuethree/limits.js";
 import { type Option, type OptionName, OPTIONS, type OptionValues } from "./config-options.js";
 import type { BucketRules } from "./http/limiter.js";
 import type { LogLevel } from "./log.js";
@@ -28,6 +29,8 @@ export interface RecordingConfig {
   /** Null: the embedded store. */
   readonly server: { readonly url: string; readonly user: string; readonly password: string } | null;
   readonly database: string;
+  /** Null: one server. */
+  readonly cluster: { readonly name: string; readonly keeperPath: string } | null;
   readonly spoolBytesMax: number;
   readonly embeddedMemoryBytesMax: number;
 }
@@ -43,6 +46,7 @@ export interface Config {
   readonly venueone: VenueConfig;
   readonly venuetwo: VenueConfig;
   readonly venuethree: Omit<VenueConfig, "isMainnet">;
+  readonly venuethreeTier: TierName;
   readonly venuefour: Omit<VenueConfig, "isMainnet">;
   readonly venuetwoOrderLimits: { readonly perMinute: number; readonly per10Seconds: number };
   readonly venuetwoStreamLayout: "single" | "split";
@@ -248,6 +252,12 @@ function assemble(values: OptionValues, profile: Profile, problems: string[]): C
     );
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(values.CLICKHOUSE_DATABASE))
     problems.push("CLICKHOUSE_DATABASE must be a letter or underscore, then at most 62 letters, digits or underscores");
+  if (values.CLICKHOUSE_CLUSTER !== "" && !/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(values.CLICKHOUSE_CLUSTER))
+    problems.push("CLICKHOUSE_CLUSTER must be a letter or underscore, then at most 62 letters, digits or underscores");
+  if (values.CLICKHOUSE_CLUSTER !== "" && values.CLICKHOUSE_URL === "")
+    problems.push("CLICKHOUSE_CLUSTER needs CLICKHOUSE_URL: the embedded store is one server");
+  if (!/^(\/[A-Za-z0-9_-]{1,63}){1,8}$/.test(values.CLICKHOUSE_KEEPER_PATH))
+    problems.push("CLICKHOUSE_KEEPER_PATH must be a path such as /clickhouse/tables");
   if ((values.VENUETWO_API_KEY === "") !== (values.VENUETWO_API_SECRET === "")) {
     problems.push("VENUETWO_API_KEY and VENUETWO_API_SECRET must be set together");
   }
@@ -291,6 +301,7 @@ function assemble(values: OptionValues, profile: Profile, problems: string[]): C
       restWeightPerMinute: values.VENUETHREE_REST_WEIGHT_PER_MINUTE,
       httpConnections: values.VENUETHREE_HTTP_CONNECTIONS,
     },
+    venuethreeTier: values.VENUETHREE_TIER as TierName,
     venuefour: {
       enabled: values.VENUEFOUR_ENABLED,
       restUrl: values.VENUEFOUR_REST_URL,
@@ -306,6 +317,10 @@ function assemble(values: OptionValues, profile: Profile, problems: string[]): C
           ? null
           : { url: values.CLICKHOUSE_URL, user: values.CLICKHOUSE_USER, password: values.CLICKHOUSE_PASSWORD },
       database: values.CLICKHOUSE_DATABASE,
+      cluster:
+        values.CLICKHOUSE_CLUSTER === ""
+          ? null
+          : { name: values.CLICKHOUSE_CLUSTER, keeperPath: values.CLICKHOUSE_KEEPER_PATH },
       spoolBytesMax: values.RECORD_SPOOL_BYTES_MAX,
       embeddedMemoryBytesMax: values.RECORD_MEMORY_BYTES_MAX,
     },

@@ -5,7 +5,13 @@
 import { ServiceError } from "../engine/domain/errors.js";
 import { resolveSymbol } from "../engine/domain/symbol.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../engine/domain/venue.js";
-import { BOOK_INVALID, BOOK_LIVE, type BookState, INVALID_DISCONNECTED } from "../engine/market/book.js";
+import {
+  BOOK_INVALID,
+  BOOK_LIVE,
+  type BookState,
+  INVALID_DISCONNECTED,
+  INVALID_REFUSED,
+} from "../engine/market/book.js";
 import { ageMs } from "../engine/market/freshness.js";
 import type { FeedState, Market } from "../engine/market/market.js";
 import type { MarketRoom } from "../engine/ports.js";
@@ -107,7 +113,8 @@ export function isBookFresh(market: Market, nowNs: number): boolean {
  */
 export function feedStateOf(market: Market, shownAgeMs: number, ageLimitMs: number): FeedState {
   const book = market.book;
-  if (book.state === BOOK_INVALID && book.invalidReason === INVALID_DISCONNECTED) return "DOWN";
+  const isGone = book.invalidReason === INVALID_DISCONNECTED || book.invalidReason === INVALID_REFUSED;
+  if (book.state === BOOK_INVALID && isGone) return "DOWN";
   if (book.state !== BOOK_LIVE) return "SYNCING";
   return shownAgeMs > ageLimitMs ? "STALE" : "LIVE";
 }

@@ -6,7 +6,9 @@ import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import { BOOK_LIVE } from "../engine/market/book.js";
 import type { RoomStatus, MarketRoom } from "../engine/ports.js";
+import type { RecordingStatus } from "../schemas/service.js";
 import type { RouteCounts } from "./http/reply-state.js";
+import type { StreamCounts } from "./stream/stream-counts.js";
 
 /** Resolution of the event-loop delay sampler. */
 const LOOP_RESOLUTION_MS = 10;
@@ -24,6 +26,8 @@ export interface MetricSources {
   openBodyCount(): number;
   unknownOrderCount(): number;
   redactedLogFieldCount(): number;
+  readonly stream: StreamCounts;
+  recording(): RecordingStatus;
 }
 
 export class Metrics {
@@ -90,6 +94,19 @@ export class Metrics {
         "Log fields dropped or scrubbed because they are not allowed.",
         () => sources.redactedLogFieldCount(),
       ],
+      ["unwind_stream_connections", "Open stream connections.", () => sources.stream.connections],
+      ["unwind_stream_subscriptions", "Subscriptions of all connections.", () => sources.stream.subscriptions],
+      ["unwind_stream_keys", "Different subscription keys.", () => sources.stream.keys],
+      ["unwind_stream_lagging", "Connections that lag now.", () => sources.stream.lagging],
+      ["unwind_stream_frames_sent", "Frames sent since start, once per receiver.", () => sources.stream.framesOut],
+      ["unwind_stream_bytes_sent", "Characters of those frames.", () => sources.stream.bytesOut],
+      [
+        "unwind_recording_on",
+        "1 while the record's store answers.",
+        () => (sources.recording().state === "on" ? 1 : 0),
+      ],
+      ["unwind_record_spool_bytes", "Batches on disk.", () => sources.recording().spool.bytes],
+      ["unwind_record_outbox_rows", "Durable rows not stored yet.", () => sources.recording().outbox.rows],
       [
         "unwind_event_loop_delay_p99_ms",
         "Event-loop delay since start, 99th percentile.",
@@ -141,6 +158,25 @@ export class Metrics {
         },
       });
     }
+    new Gauge({
+      name: "unwind_stream_closed",
+      help: "Stream connections ended since start, by close code; 0: by the client.",
+      labelNames: ["code"],
+      registers,
+      collect() {
+        for (const [code, count] of sources.stream.closedByCode) this.set({ code: String(code) }, count);
+      },
+    });
+    new Gauge({
+      name: "unwind_record_rows",
+      help: "Rows since start by table and fate: accepted + recovered = stored + dropped + pending.",
+      labelNames: ["table", "fate"],
+      registers,
+      collect() {
+        for (const { table, ...fates } of sources.recording().tables)
+          for (const [fate, count] of Object.entries(fates)) this.set({ table, fate }, count);
+      },
+    });
     new Gauge({
       name: "unwind_venue_lane_tokens",
       help: "Outbound budget left per lane.",

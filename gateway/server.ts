@@ -8,6 +8,9 @@ import { randomBytes } from "node:crypto";
 import { isIP } from "node:net";
 import uws, { type us_listen_socket } from "uWebSockets.js";
 import { type Clock, delay } from "../engine/domain/clock.js";
+import type { KeyedHash } from "../engine/storage/keyed-hash.js";
+import type { Recorder } from "../engine/storage/recorder/recorder.js";
+import type { RecordsStore } from "../engine/storage/records/records-store.js";
 import type { CloseDefaults } from "./close-request.js";
 import { BodyReader } from "./http/body.js";
 import { Edge } from "./http/edge.js";
@@ -19,14 +22,21 @@ import type { Metrics } from "./metrics.js";
 import type { CloseDesk } from "./ports.js";
 import { bookRoutes } from "./routes/books.js";
 import type { RouteContext, RouteLimits } from "./routes/context.js";
+import { mountDashboard } from "./routes/dashboard.js";
 import { executionRoute } from "./routes/execution.js";
+import { historyRoutes } from "./routes/history.js";
 import { instrumentsRoute } from "./routes/instruments.js";
 import { positionCloseRoute } from "./routes/position-close.js";
 import { routingDryRunRoute } from "./routes/routing-dry-run.js";
 import { serviceRoutes } from "./routes/service-info.js";
 import { tickerRoutes } from "./routes/tickers.js";
+import { recordingStatus } from "./status.js";
 import { isLoopback } from "./server-address.js";
 import { StartError } from "./start-error.js";
+import { mountStream } from "./stream/endpoint.js";
+import { StreamHub } from "./stream/hub.js";
+import { DEFAULT_STREAM_LIMITS, type StreamLimits } from "./stream/limits.js";
+import type { StreamCounts } from "./stream/stream-counts.js";
 
 export interface ServerOptions extends RouteLimits {
   readonly host: string;
@@ -39,6 +49,10 @@ export interface ServerOptions extends RouteLimits {
   readonly closeDefaults: CloseDefaults;
   readonly venuetwoTickerRefused: boolean;
   readonly version: string;
+  /** What differs from the stream's defaults. */
+  readonly stream?: Partial<StreamLimits>;
+  /** The built client; default: where the build puts it. */
+  readonly dashboardFolder?: string;
 }
 
 export interface ServerParts {
@@ -47,12 +61,18 @@ export interface ServerParts {
   readonly view: MarketView;
   readonly desk: CloseDesk;
   readonly metrics: Metrics;
+  readonly records: RecordsStore;
+  /** Null: nothing is recorded, by choice. */
+  readonly recorder: Recorder | null;
+  /** The server's key: signs cursors. */
+  readonly hash: KeyedHash;
 }
 
 export interface Server {
   readonly port: number;
   readonly url: string;
-  /** Stops listening, refuses new closes, waits for those under way at most `graceMs`, closes all connections. Idempotent. */
+  readonly streamCounts: StreamCounts;
+  /** Stops listening, ends the stream, refuses new closes, waits for those under way at most `graceMs`, closes all connections. Idempotent. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -65,6 +85,8 @@ interface NativeListener {
 
 /** How often a stopping server looks whether the last close has ended. */
 const DRAIN_POLL_MS = 5;
+/** Two starts of the service with the same stream epoch: one in 2^48. */
+const EPOCH_BYTES = 6;
 /** Leaves the server's own name out of the reply headers. */
 const SILENT = "999999990007";
 
@@ -83,6 +105,19 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
   });
   const bodies = new BodyReader(clock, options);
   const inFlight = { closes: 0 };
+  const app = uws.App();
+  const stream = new StreamHub(
+    { ...DEFAULT_STREAM_LIMITS, ...options.stream },
+    {
+      clock,
+      logger,
+      view: parts.view,
+      publish: (channel, text) => void app.publish(channel, text, false, false),
+      defer: (run) => void setImmediate(run),
+      epoch: randomBytes(EPOCH_BYTES).toString("hex"),
+      venuetwoTickerRefused: options.venuetwoTickerRefused,
+    },
+  );
   const context: RouteContext = {
     edge,
     clock,
@@ -90,6 +125,9 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
     desk: parts.desk,
     bodies,
     metrics,
+    records: parts.records,
+    recorder: parts.recorder,
+    stream: stream.counts,
     limits: options,
     closeDefaults: options.closeDefaults,
     venuetwoTickerRefused: options.venuetwoTickerRefused,
@@ -105,8 +143,11 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
     openBodyCount: () => bodies.openCount,
     unknownOrderCount: () => parts.desk.unknownOrders(0).count,
     redactedLogFieldCount: () => logger.redactedCount,
+    stream: stream.counts,
+    recording: () => recordingStatus(parts.records, parts.recorder),
   });
-  const app = uws.App();
+  mountStream(app, edge, stream);
+  mountDashboard(app, edge, options.dashboardFolder ?? null);
   mountRoutes(
     app,
     edge,
@@ -117,6 +158,12 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
       ...tickerRoutes(context),
       ...bookRoutes(context),
       instrumentsRoute(context),
+      ...historyRoutes(context, parts.records, {
+        hash: parts.hash,
+        loopbackOnly: isLoopback(options.host),
+        // No option opens them yet: without API keys the service listens on loopback alone.
+        open: false,
+      }),
       ...serviceRoutes(context),
     ],
     options.corsAllowOrigin,
@@ -127,11 +174,13 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
   return {
     port,
     url: `http://${isIP(options.host) === 6 ? `[${options.host}]` : options.host}:${port}`,
+    streamCounts: stream.counts,
     async stop(graceMs) {
       if (socket === null) return;
       edge.closing = true;
       uws.us_listen_socket_close(socket);
       socket = null;
+      stream.stop();
       const untilNs = clock.monoNs() + graceMs * 1e6;
       while ((inFlight.closes > 0 || bodies.openCount > 0) && clock.monoNs() < untilNs)
         await delay(clock, DRAIN_POLL_MS);

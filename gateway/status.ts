@@ -2,7 +2,9 @@
 import { BOOK_LIVE } from "../engine/market/book.js";
 import { ageMs } from "../engine/market/freshness.js";
 import type { MarketRoom } from "../engine/ports.js";
-import type { ReadyPart, VenueStatus } from "../schemas/service.js";
+import type { Recorder } from "../engine/storage/recorder/recorder.js";
+import type { RecordsStore } from "../engine/storage/records/records-store.js";
+import type { ReadyPart, RecordingStatus, VenueStatus } from "../schemas/service.js";
 import type { MarketView } from "./market-view.js";
 import type { CloseDesk } from "./ports.js";
 
@@ -43,11 +45,49 @@ export function venueStatus(room: MarketRoom, nowNs: number): VenueStatus {
   };
 }
 
-/** Ready to close positions: the store takes writes and every configured venue has a live feed. */
-export function readyParts(view: MarketView, desk: CloseDesk, closing: boolean): ReadyPart[] {
+export function recordingStatus(records: RecordsStore, recorder: Recorder | null): RecordingStatus {
+  const { state, reason, version } = records.state();
+  const status = recorder?.status() ?? null;
+  return {
+    state,
+    reason,
+    storeVersion: version,
+    tables: Object.entries(status?.tables ?? {}).map(
+      ([table, { accepted, recovered, stored, droppedTotal, pending }]) => ({
+        table,
+        accepted,
+        recovered,
+        stored,
+        dropped: droppedTotal,
+        pending,
+      }),
+    ),
+    spool: { files: status?.spool.files ?? 0, bytes: status?.spool.bytes ?? 0 },
+    outbox: status?.outbox ?? { rows: 0, bytes: 0, backlogged: false },
+  };
+}
+
+/**
+ * Ready to close positions: the store takes writes and every configured venue has a live feed. A record that is off or
+ * away is no reason to send callers elsewhere; one whose fills and decisions pile up is.
+ */
+export function readyParts(
+  view: MarketView,
+  desk: CloseDesk,
+  recording: RecordingStatus,
+  closing: boolean,
+): ReadyPart[] {
   const parts: ReadyPart[] = [{ name: "process", ready: !closing, detail: closing ? "shutting down" : "running" }];
   const store = desk.storeReady();
   parts.push({ name: "store", ready: store.ready, detail: store.detail });
+  const waiting = `${recording.outbox.rows} fills, orders and decisions waiting`;
+  parts.push({
+    name: "recording",
+    ready: !recording.outbox.backlogged,
+    detail: recording.outbox.backlogged
+      ? `RECORDS_BACKLOG: ${waiting}`
+      : `${recording.state}${recording.reason === "" ? "" : `, ${recording.reason}`}, ${waiting}`,
+  });
   for (const room of view.rooms) {
     let live = 0;
     for (const market of room.markets.values()) if (market.book.state === BOOK_LIVE) live++;

@@ -13,16 +13,22 @@ import { isTradingRoom, type MarketRoom, type NonceReservations } from "../engin
 import { openLmdbStore } from "../engine/storage/lmdb-store.js";
 import { createKeyedHash, cryptoRandomIds, loadServerSecret } from "../engine/storage/server-secret.js";
 import type { StateStore } from "../engine/storage/state-store.js";
+import { createVenuefourRoom } from "../feeds/venuefour/room.js";
 import { createVenueoneRoom } from "../feeds/venueone/room.js";
+import { TIERS } from "../feeds/venuethree/limits.js";
+import { createVenuethreeRoom } from "../feeds/venuethree/room.js";
 import { createVenuetwoRoom } from "../feeds/venuetwo/room.js";
 import { createCloseDesk } from "./close-desk.js";
 import type { Config, VenueConfig } from "./config.js";
 import { createLogger, type ServiceLogger } from "./log.js";
 import { MarketView } from "./market-view.js";
 import { Metrics } from "./metrics.js";
-import { type Server, startServer } from "./server.js";
+import { createRecording, type Recording } from "./recording.js";
+import { startServer } from "./server.js";
 import { StartError } from "./start-error.js";
 
+/** The speed bump that venuefour puts before market, GTC and IOC orders (its order-types page, since 2025-11-12). */
+const VENUEFOUR_TAKER_DELAY_MS = 200;
 /** How long `createService` waits for a first live book of every venue before it listens anyway. */
 export const FIRST_BOOK_WAIT_MS = 5_000;
 const FIRST_BOOK_POLL_MS = 20;
@@ -38,6 +44,8 @@ export interface ServiceOverrides {
   /** Instead of the configured venues. */
   readonly rooms?: readonly MarketRoom[];
   readonly version?: string;
+  /** The built client; default: where the build puts it. */
+  readonly dashboardFolder?: string;
   /** A commit failed: the process is to be restarted. */
   readonly onStoreFailure?: () => void;
 }
@@ -48,6 +56,7 @@ export interface Service {
   readonly rooms: readonly MarketRoom[];
   readonly closeService: CloseService;
   readonly store: StateStore;
+  readonly recording: Recording;
   readonly logger: ServiceLogger;
   /** Graceful and idempotent: listening, closes under way, rooms, store. */
   stop(): Promise<void>;
@@ -69,15 +78,27 @@ export async function createService(config: Config, overrides: ServiceOverrides 
   const undo: (() => Promise<void>)[] = [() => store.close()];
   try {
     const hash = createKeyedHash(await loadServerSecret(store, config.serverSecret));
-    const rooms =
-      overrides.rooms ??
-      createRooms(config, clock, overrides.random ?? systemRandom, logger, createNonceReservations(store));
+    const random = overrides.random ?? systemRandom;
+    const recording = createRecording({
+      config: config.recording,
+      dataDir: config.dataDir,
+      stateStore: store,
+      hash,
+      randomIds: cryptoRandomIds,
+      clock,
+      random,
+      logger,
+    });
+    undo.push(() => recording.stop());
+    await recording.start();
+    const rooms = overrides.rooms ?? createRooms(config, clock, random, logger, createNonceReservations(store));
     const starter = new RoomStarter(rooms, clock, logger);
     undo.push(async () => {
       starter.stop();
       await Promise.allSettled(rooms.map((room) => room.stop()));
     });
     await starter.start();
+    recording.watch(rooms);
     const closeService = new CloseService({
       rooms: new Map(rooms.filter(isTradingRoom).map((room) => [room.venue, room])),
       marketRooms: new Map(rooms.map((room) => [room.venue, room])),
@@ -87,46 +108,45 @@ export async function createService(config: Config, overrides: ServiceOverrides 
       hash,
       randomIds: cryptoRandomIds,
       maxInFlight: config.closesInFlightMax,
-      routing: { latencyFactor: config.latencyFactor, quoteRatePpm: config.quoteRatePpm, takerDelayMs: {} },
+      records: recording.closes,
+      routing: {
+        latencyFactor: config.latencyFactor,
+        quoteRatePpm: config.quoteRatePpm,
+        takerDelayMs: {
+          venuethree: TIERS[config.venuethreeTier].takerDelayMs,
+          venuefour: VENUEFOUR_TAKER_DELAY_MS,
+        },
+      },
     });
     undo.push(() => closeService.drain(DRAIN_EXTRA_MS));
     await closeService.start();
     await waitForBooks(rooms, clock);
     const server = await startServer(
-      { ...config, version },
+      {
+        ...config,
+        version,
+        ...(overrides.dashboardFolder === undefined ? {} : { dashboardFolder: overrides.dashboardFolder }),
+      },
       {
         clock,
         logger,
         view: new MarketView(rooms),
         desk: createCloseDesk(closeService, store),
         metrics: new Metrics(),
+        records: recording.store,
+        recorder: recording.recorder,
+        hash,
       },
     );
     undo.push(() => server.stop(config.shutdownGraceMs));
     logger.info("service.listening", { host: config.host, port: server.port, version, profile: config.profile });
-    return service(
-      server,
-      rooms,
-      closeService,
-      store,
-      logger,
-      once(() => unwind(undo, logger)),
-    );
+    const { url, port } = server;
+    const stop = once(() => unwind(undo, logger));
+    return { url, port, rooms, closeService, store, recording, logger, stop };
   } catch (error) {
     await unwind(undo, logger);
     throw error;
   }
-}
-
-function service(
-  server: Server,
-  rooms: readonly MarketRoom[],
-  closeService: CloseService,
-  store: StateStore,
-  logger: ServiceLogger,
-  stop: () => Promise<void>,
-): Service {
-  return { url: server.url, port: server.port, rooms, closeService, store, logger, stop };
 }
 
 function createRooms(
@@ -143,10 +163,9 @@ function createRooms(
     nonces,
     symbols: config.symbols.length === 0 ? ("all" as const) : config.symbols,
   };
-  const connection = ({ restUrl, wsUrl, isMainnet, fees }: VenueConfig) => ({
+  const connection = ({ restUrl, wsUrl, fees }: Omit<VenueConfig, "isMainnet">) => ({
     restUrl,
     wsUrl,
-    isMainnet,
     ...(fees === null ? {} : { fees }),
   });
   const rooms: MarketRoom[] = [];
@@ -156,6 +175,7 @@ function createRooms(
       createVenueoneRoom({
         ...common,
         ...connection(config.venueone),
+        isMainnet: config.venueone.isMainnet,
         limits: { restWeightPerMinute, httpConnections },
       }),
     );
@@ -167,8 +187,30 @@ function createRooms(
       createVenuetwoRoom({
         ...common,
         ...connection(config.venuetwo),
+        isMainnet: config.venuetwo.isMainnet,
         streamHostLayout: config.venuetwoStreamLayout,
         limits: { weightPerMinute, ordersPerMinute, ordersPer10Seconds, httpConnections },
+      }),
+    );
+  }
+  if (config.venuethree.enabled) {
+    const { restWeightPerMinute: restPerMinute, httpConnections } = config.venuethree;
+    rooms.push(
+      createVenuethreeRoom({
+        ...common,
+        ...connection(config.venuethree),
+        tier: config.venuethreeTier,
+        limits: { httpConnections, ...(restPerMinute === 0 ? {} : { restPerMinute }) },
+      }),
+    );
+  }
+  if (config.venuefour.enabled) {
+    const { restWeightPerMinute: creditsPerMinute, httpConnections } = config.venuefour;
+    rooms.push(
+      createVenuefourRoom({
+        ...common,
+        ...connection(config.venuefour),
+        limits: { creditsPerMinute, httpConnections },
       }),
     );
   }

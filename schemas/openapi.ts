@@ -61,7 +61,7 @@ export function buildOpenApi(): OpenApiDocument {
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
-    tags: [{ name: "trade" }, { name: "market data" }, { name: "service" }],
+    tags: [{ name: "trade" }, { name: "market data" }, { name: "history" }, { name: "service" }],
     paths,
     components: { schemas, headers: HEADERS },
   };
@@ -76,6 +76,10 @@ const HEADERS: Json = {
   },
   "Retry-After": { description: "Whole seconds.", schema: { type: "string", pattern: "^[0-9]+$" } },
   "X-Ignored-Fields": { description: "Body fields that were not known, comma-separated.", schema: { type: "string" } },
+  "X-Next-Cursor": {
+    description: "Of an export that is not the end of its range: the `cursor` of the next one.",
+    schema: { type: "string" },
+  },
   "Idempotent-Replayed": {
     description: "true: the stored reply of an earlier request.",
     schema: { type: "string", enum: ["true"] },
@@ -136,9 +140,13 @@ function parameters(operation: Operation): Json[] {
   ];
 }
 
+const EXPORT_NOTE =
+  "The same fields as the rows of the JSON form, one row per line. CSV: RFC 4180 with a header; an absent value is an empty field; text that a spreadsheet could take for a formula, or that begins with an apostrophe, has an apostrophe before it. A connection that ends without the last chunk means that rows are missing.";
+
 function okResponse(operation: Operation, schemas: Record<string, unknown>): Json {
   const headers = ["X-Request-Id", "RateLimit-Policy", "RateLimit"];
   if (operation.body !== null) headers.push("X-Ignored-Fields", "Idempotent-Replayed");
+  if (operation.exports !== undefined) headers.push("X-Next-Cursor");
   const example = REPLY_EXAMPLES[operation.id];
   const content =
     operation.reply === "text/plain"
@@ -148,6 +156,9 @@ function okResponse(operation: Operation, schemas: Record<string, unknown>): Jso
             schema: operation.reply === "application/json" ? { type: "object" } : component(operation.reply, schemas),
             ...(example === undefined ? {} : { example }),
           },
+          ...Object.fromEntries(
+            (operation.exports ?? []).map((type) => [type, { schema: { type: "string", description: EXPORT_NOTE } }]),
+          ),
         };
   return { description: operation.summary, headers: headerRefs(headers), content };
 }
@@ -173,7 +184,7 @@ function headerRefs(names: readonly string[]): Json {
 }
 
 /** Registers a named schema as a component and returns the reference; unnamed ones are printed in place. */
-function component(schema: TSchema, schemas: Record<string, unknown>): Json {
+export function component(schema: TSchema, schemas: Record<string, unknown>): Json {
   const name = schema.$id;
   if (name === undefined) return plain(schema);
   schemas[name] ??= plain(schema);

@@ -7,6 +7,20 @@ import { bookQuerySchema, consolidatedBookReplySchema, venueBookReplySchema } fr
 import { closeReplySchema, closeRequestSchema } from "./close.js";
 import { ROUTABLE_VENUE_WORDS, symbolText, words } from "./common.js";
 import { executionQuerySchema, executionReplySchema, venueCredentialsText } from "./executions.js";
+import {
+  candlesQuerySchema,
+  candlesReplySchema,
+  executionQualityQuerySchema,
+  executionQualityReplySchema,
+  fillsQuerySchema,
+  fillsReplySchema,
+  routingHistoryQuerySchema,
+  routingHistoryReplySchema,
+  ticksQuerySchema,
+  ticksReplySchema,
+  tradesQuerySchema,
+  tradesReplySchema,
+} from "./history.js";
 import { instrumentsQuerySchema, instrumentsReplySchema } from "./instruments.js";
 import { routingQuerySchema, routingReplySchema } from "./routing.js";
 import {
@@ -37,7 +51,7 @@ export interface Operation {
   /** OpenAPI form: `{name}` for parameters. */
   readonly path: string;
   readonly summary: string;
-  readonly tag: "trade" | "market data" | "service";
+  readonly tag: "trade" | "market data" | "history" | "service";
   /** Buckets charged, in the order in which they are asked; the first with a token pays. */
   readonly buckets: readonly BucketName[];
   readonly weight: number;
@@ -47,6 +61,8 @@ export interface Operation {
   readonly body: TSchema | null;
   /** Reply of status 200; text for those that do not answer JSON envelopes. */
   readonly reply: TSchema | "text/plain" | "application/json";
+  /** Media types of status 200 beside JSON, one row per line, chosen by the Accept header. */
+  readonly exports?: readonly string[];
   /** Error statuses beside those that any route may answer (COMMON_ERRORS). */
   readonly errors: Readonly<Record<number, string>>;
 }
@@ -57,7 +73,7 @@ export const COMMON_ERRORS: Readonly<Record<number, string>> = {
   414: "The request target is too long (URI_TOO_LONG).",
   429: "Our own rate limit (RATE_LIMITED); Retry-After says when to come back.",
   500: "A fault of ours (INTERNAL).",
-  503: "The service is overloaded or shutting down (OVERLOADED, SHUTTING_DOWN), or a venue or the store is unavailable.",
+  503: "The service is overloaded or shutting down (OVERLOADED, SHUTTING_DOWN), or a venue, the store or the record (RECORDS_UNAVAILABLE) is unavailable.",
 };
 
 export const idempotencyKeySchema = Type.String({
@@ -110,6 +126,36 @@ function serviceRead(id: string, path: string, summary: string, reply: Operation
     reply,
     errors: {},
   };
+}
+
+/** A read of the record costs many times what a read of memory does. */
+const HISTORY_WEIGHT = 10;
+
+function historyRead(id: string, name: string, summary: string, query: TSchema, reply: TSchema): Operation {
+  return {
+    id,
+    method: "GET",
+    path: `/api/history/${name}`,
+    summary,
+    tag: "history",
+    buckets: ["read"],
+    weight: HISTORY_WEIGHT,
+    pathParameters: {},
+    query,
+    headers: [],
+    body: null,
+    reply,
+    exports: ["text/csv", "application/x-ndjson"],
+    errors: { ...UNKNOWN_SYMBOL, 406: "No accepted media type is available (NOT_ACCEPTABLE); `available` lists them." },
+  };
+}
+
+/** Fills, decisions and what follows from them. */
+function operatorRead(...parameters: Parameters<typeof historyRead>): Operation {
+  const operation = historyRead(...parameters);
+  const refusal =
+    "Served to the operator only (OPERATOR_DATA): on a loopback address, or where configuration opens it.";
+  return { ...operation, errors: { ...operation.errors, 403: refusal } };
 }
 
 export const OPERATIONS = {
@@ -249,6 +295,42 @@ export const OPERATIONS = {
     reply: instrumentsReplySchema,
     errors: UNKNOWN_SYMBOL,
   },
+  historyTicks: historyRead(
+    "historyTicks",
+    "ticks",
+    "Best bid and ask at each change",
+    ticksQuerySchema,
+    ticksReplySchema,
+  ),
+  historyTrades: historyRead("historyTrades", "trades", "Public trades", tradesQuerySchema, tradesReplySchema),
+  historyCandles: historyRead(
+    "historyCandles",
+    "candles",
+    "Candles of public trades",
+    candlesQuerySchema,
+    candlesReplySchema,
+  ),
+  historyRouting: operatorRead(
+    "historyRouting",
+    "routing",
+    "Routing decisions: one row per close decided, refused, replayed or resolved",
+    routingHistoryQuerySchema,
+    routingHistoryReplySchema,
+  ),
+  historyFills: operatorRead(
+    "historyFills",
+    "fills",
+    "Orders of this service that filled",
+    fillsQuerySchema,
+    fillsReplySchema,
+  ),
+  historyExecutionQuality: operatorRead(
+    "historyExecutionQuality",
+    "execution-quality",
+    "What was filled against what was quoted, in total, per venue and per symbol",
+    executionQualityQuerySchema,
+    executionQualityReplySchema,
+  ),
   status: serviceRead("status", "/api/status", "State of every venue, orders of unknown outcome", statusReplySchema),
   time: serviceRead("time", "/api/time", "Server time", timeReplySchema),
   limits: serviceRead("limits", "/api/limits", "Rate limits and their current use by this caller", limitsReplySchema),
@@ -256,4 +338,5 @@ export const OPERATIONS = {
   ready: serviceRead("ready", "/ready", "Are feeds live and the store reachable", readyReplySchema),
   metrics: serviceRead("metrics", "/metrics", "Prometheus metrics", "text/plain"),
   openapi: serviceRead("openapi", "/openapi.json", "This document", "application/json"),
+  asyncapi: serviceRead("asyncapi", "/asyncapi.json", "The stream: AsyncAPI document", "application/json"),
 } as const satisfies Record<string, Operation>;

@@ -46,6 +46,33 @@ const unknownOrderSchema = reply({
   }),
 });
 
+const count = Type.Integer({ minimum: 0 });
+
+const recordingSchema = reply({
+  state: words(["on", "off", "away"], {
+    description: "off: by choice, or for good until a restart; away: tried again.",
+  }),
+  reason: Type.String({ description: "Empty while on." }),
+  storeVersion: nullable(Type.String()),
+  tables: Type.Array(
+    reply({
+      table: Type.String(),
+      accepted: Type.Integer({ minimum: 0, description: "accepted + recovered = stored + dropped + pending." }),
+      recovered: Type.Integer({ minimum: 0, description: "Rows that an earlier start had left on disk." }),
+      stored: count,
+      dropped: count,
+      pending: count,
+    }),
+  ),
+  spool: reply({ files: count, bytes: count }),
+  outbox: reply({
+    rows: count,
+    bytes: count,
+    backlogged: Type.Boolean({ description: "Fills and decisions wait for the store beyond the bound: not ready." }),
+  }),
+});
+export type RecordingStatus = Static<typeof recordingSchema>;
+
 export const statusReplySchema = reply(
   {
     success: Type.Literal(true),
@@ -61,6 +88,8 @@ export const statusReplySchema = reply(
         orders: Type.Array(unknownOrderSchema, { maxItems: 100, description: "Oldest first, at most 100." }),
       }),
       closesInFlight: Type.Integer({ minimum: 0 }),
+      recording: recordingSchema,
+      stream: reply({ connections: count, subscriptions: count, keys: count, lagging: count }),
       eventLoopDelayMs: reply({ p50: Type.Number(), p99: Type.Number(), max: Type.Number() }),
     }),
     timestamp: timeMs,

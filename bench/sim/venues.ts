@@ -1,9 +1,14 @@
-/** Both local venues on one price model, with the demo trader holding a long of BTC and a short of ETH on each. */
+/**
+ * The local venues on one price model. On the first two the demo trader holds a long of BTC and a short of ETH; the
+ * others show their markets only.
+ */
 import { createSystemClock } from "../../engine/domain/clock.js";
 import { createFactorModel } from "./core/factor-model.js";
 import type { FlowOptions } from "./core/types.js";
 import { DEMO_TRADER } from "./demo-accounts.js";
+import { startVenuefourSim, type VenuefourSim } from "./venuefour/sim.js";
 import { startVenueoneSim, type VenueoneSim } from "./venueone/sim.js";
+import { startVenuethreeSim, type VenuethreeSim } from "./venuethree/sim.js";
 import { startVenuetwoSim, type VenuetwoSim } from "./venuetwo/sim.js";
 
 export const DEMO_SYMBOLS = ["BTC", "ETH", "SOL"];
@@ -11,6 +16,8 @@ export const DEMO_SYMBOLS = ["BTC", "ETH", "SOL"];
 export interface LocalVenues {
   readonly venueone: VenueoneSim;
   readonly venuetwo: VenuetwoSim;
+  readonly venuethree: VenuethreeSim;
+  readonly venuefour: VenuefourSim;
   stop(): Promise<void>;
 }
 
@@ -18,6 +25,8 @@ export interface LocalVenuesOptions {
   readonly seed: number;
   readonly venueonePort?: number;
   readonly venuetwoPort?: number;
+  readonly venuethreePort?: number;
+  readonly venuefourPort?: number;
   /** Open size of the demo positions in BTC, decimal text. */
   readonly btcSize?: string;
   /** Lifts request budgets, for load. */
@@ -26,6 +35,13 @@ export interface LocalVenuesOptions {
 }
 
 const NO_LIMIT = 1_000_000_000;
+const VENUETHREE_UNLIMITED = {
+  readsPerMinute: NO_LIMIT,
+  weightPerMinute: NO_LIMIT,
+  connections: NO_LIMIT,
+  newConnectionsPerMinute: NO_LIMIT,
+  messagesPerMinute: NO_LIMIT,
+};
 
 export async function startLocalVenues(options: LocalVenuesOptions): Promise<LocalVenues> {
   const clock = createSystemClock();
@@ -77,11 +93,33 @@ export async function startLocalVenues(options: LocalVenuesOptions): Promise<Loc
       ? { limits: { weightPerMinute: NO_LIMIT, ordersPerMinute: NO_LIMIT, ordersPer10s: NO_LIMIT } }
       : {}),
   });
+  const venuethree = await startVenuethreeSim({
+    seed: options.seed + 2,
+    clock,
+    priceSource,
+    symbols: DEMO_SYMBOLS,
+    port: options.venuethreePort ?? 0,
+    ...flow,
+    ...(options.unlimited === true ? { limits: VENUETHREE_UNLIMITED } : {}),
+  });
+  const venuefour = await startVenuefourSim({
+    seed: options.seed + 3,
+    clock,
+    priceSource,
+    symbols: DEMO_SYMBOLS,
+    port: options.venuefourPort ?? 0,
+    ...flow,
+    ...(options.unlimited === true
+      ? { limits: { creditsPerMinute: NO_LIMIT, keyCreditsPerMinute: NO_LIMIT, connections: NO_LIMIT } }
+      : {}),
+  });
   return {
     venueone,
     venuetwo,
+    venuethree,
+    venuefour,
     async stop() {
-      await Promise.all([venueone.stop(), venuetwo.stop()]);
+      await Promise.all([venueone.stop(), venuetwo.stop(), venuethree.stop(), venuefour.stop()]);
     },
   };
 }

@@ -7,14 +7,18 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSystemClock } from "../../engine/domain/clock.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
+import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
 import { BOOK_LIVE } from "../../engine/market/book.js";
-import type { NonceReservations, VenueRoom } from "../../engine/ports.js";
+import type { MarketRoom, NonceReservations } from "../../engine/ports.js";
 import { type Connector, connectWs } from "../../feeds/shared/connector.js";
+import { createVenuefourRoom } from "../../feeds/venuefour/room.js";
 import { createVenueoneRoom } from "../../feeds/venueone/room.js";
+import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";
 import { createVenuetwoRoom } from "../../feeds/venuetwo/room.js";
 import { createLogger } from "../../gateway/log.js";
 import { BookChecker } from "./support/book-checker.js";
 import { FrameMutator, mutateClose } from "./support/malformed.js";
+import { type LocalMarkets, startLocalMarkets } from "./support/local-markets.js";
 import { credentialsOf, type LocalPair, PAIR_VENUES, startLocalPair, type Trader } from "./support/local-pair.js";
 import { startSystem, type System, waitUntil } from "./support/system.js";
 
@@ -137,13 +141,13 @@ class FrameTap {
 }
 
 describe("malformed frames", () => {
-  let pair: LocalPair;
-  let rooms: readonly VenueRoom[];
-  const taps = [new FrameTap(), new FrameTap()];
+  let markets: LocalMarkets;
+  let rooms: readonly MarketRoom[];
+  const taps = ROUTABLE_VENUES.map(() => new FrameTap());
   const logLines: string[] = [];
 
   beforeAll(async () => {
-    pair = await startLocalPair({ seed: SEED, symbols: ["BTC", "ETH"], flow: { levelCount: 60 } });
+    markets = await startLocalMarkets({ seed: SEED, symbols: ["BTC", "ETH"], flow: { levelCount: 60 } });
     const logger = createLogger("warn", { write: (line: string) => void logLines.push(line) });
     const common = {
       clock: createSystemClock(),
@@ -156,17 +160,29 @@ describe("malformed frames", () => {
     rooms = [
       createVenueoneRoom({
         ...common,
-        restUrl: pair.venueone.restUrl,
-        wsUrl: pair.venueone.wsUrl,
+        restUrl: markets.venueone.restUrl,
+        wsUrl: markets.venueone.wsUrl,
         connector: (taps[0] as FrameTap).connector,
       }),
       createVenuetwoRoom({
         // Each garbled frame costs a resync: what is judged is that books come back, not the venue's budget.
         limits: { weightPerMinute: 1_000_000 },
         ...common,
-        restUrl: pair.venuetwo.restUrl,
-        wsUrl: pair.venuetwo.wsUrl,
+        restUrl: markets.venuetwo.restUrl,
+        wsUrl: markets.venuetwo.wsUrl,
         connector: (taps[1] as FrameTap).connector,
+      }),
+      createVenuethreeRoom({
+        ...common,
+        restUrl: markets.venuethree.restUrl,
+        wsUrl: markets.venuethree.wsUrl,
+        connector: (taps[2] as FrameTap).connector,
+      }),
+      createVenuefourRoom({
+        ...common,
+        restUrl: markets.venuefour.restUrl,
+        wsUrl: markets.venuefour.wsUrl,
+        connector: (taps[3] as FrameTap).connector,
       }),
     ];
     await Promise.all(rooms.map((room) => room.start()));
@@ -176,7 +192,7 @@ describe("malformed frames", () => {
   });
   afterAll(async () => {
     await Promise.all(rooms.map((room) => room.stop()));
-    await pair.stop();
+    await markets.stop();
   });
 
   it(
@@ -218,8 +234,8 @@ describe("malformed frames", () => {
       // Some mutants were well-formed lies, which no client can see through. A fresh connection must end every one of them.
       const checker = new BookChecker();
       const cutNs = createSystemClock().monoNs();
-      for (const venue of PAIR_VENUES) for (const socket of [...pair[venue].shell.sockets]) socket.terminate();
-      checker.watch(pair, rooms, ["BTC", "ETH"]);
+      for (const venue of ROUTABLE_VENUES) for (const socket of [...markets[venue].shell.sockets]) socket.terminate();
+      checker.watch(markets, rooms, ["BTC", "ETH"]);
       const recoveryMs = await waitUntil("every book LIVE and renewed", 20_000, () =>
         checker.isRenewedSince(cutNs),
       ).catch((error: unknown) => {
@@ -241,7 +257,7 @@ describe("malformed frames", () => {
 });
 
 /** What a reader of a LIVE book must never see, whatever the frames said. */
-function brokenBooks(rooms: readonly VenueRoom[]): string[] {
+function brokenBooks(rooms: readonly MarketRoom[]): string[] {
   const found: string[] = [];
   for (const room of rooms) {
     for (const [symbol, { book, deep }] of room.markets) {

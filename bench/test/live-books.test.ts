@@ -6,18 +6,21 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Clock, createSystemClock } from "../../engine/domain/clock.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
-import type { NonceReservations, VenueRoom } from "../../engine/ports.js";
+import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
+import type { MarketRoom, NonceReservations } from "../../engine/ports.js";
 import { createLogger } from "../../gateway/log.js";
+import { createVenuefourRoom } from "../../feeds/venuefour/room.js";
 import { createVenueoneRoom } from "../../feeds/venueone/room.js";
 import { Book, BOOK_LIVE } from "../../engine/market/book.js";
 import { BookSync } from "../../feeds/venuetwo/book-sync.js";
 import { VenuetwoDecoder } from "../../feeds/venuetwo/decode.js";
 import { FRAME_DEPTH, type VenuetwoFrame } from "../../feeds/venuetwo/frame.js";
+import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";
 import { createVenuetwoRoom } from "../../feeds/venuetwo/room.js";
 import { WebSocket } from "ws";
 import type { FaultSpec } from "../sim/core/types.js";
 import { BookChecker } from "./support/book-checker.js";
-import { type LocalPair, PAIR_VENUES, type PairVenue, startLocalPair } from "./support/local-pair.js";
+import { type LocalMarkets, startLocalMarkets } from "./support/local-markets.js";
 import { pause, waitUntil } from "./support/system.js";
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
@@ -31,8 +34,8 @@ const LIVE_SHARE_MIN = 0.99;
 const FLOW = { levelCount: 120 };
 
 interface Watch {
-  readonly pair: LocalPair;
-  readonly rooms: readonly VenueRoom[];
+  readonly markets: LocalMarkets;
+  readonly rooms: readonly MarketRoom[];
   readonly clock: Clock;
   readonly checker: BookChecker;
   readonly logLines: string[];
@@ -44,7 +47,7 @@ const NO_NONCES: NonceReservations = { reserve: () => Promise.reject(new Error("
 
 async function startWatch(seed: number): Promise<Watch> {
   const clock = createSystemClock();
-  const pair = await startLocalPair({ seed, symbols: SYMBOLS, clock, flow: FLOW });
+  const markets = await startLocalMarkets({ seed, symbols: SYMBOLS, clock, flow: FLOW });
   const logLines: string[] = [];
   const logger = createLogger("debug", { write: (line: string) => void logLines.push(line) });
   const common = {
@@ -56,17 +59,19 @@ async function startWatch(seed: number): Promise<Watch> {
     isMainnet: true,
   };
   const rooms = [
-    createVenueoneRoom({ ...common, restUrl: pair.venueone.restUrl, wsUrl: pair.venueone.wsUrl }),
-    createVenuetwoRoom({ ...common, restUrl: pair.venuetwo.restUrl, wsUrl: pair.venuetwo.wsUrl }),
+    createVenueoneRoom({ ...common, restUrl: markets.venueone.restUrl, wsUrl: markets.venueone.wsUrl }),
+    createVenuetwoRoom({ ...common, restUrl: markets.venuetwo.restUrl, wsUrl: markets.venuetwo.wsUrl }),
+    createVenuethreeRoom({ ...common, restUrl: markets.venuethree.restUrl, wsUrl: markets.venuethree.wsUrl }),
+    createVenuefourRoom({ ...common, restUrl: markets.venuefour.restUrl, wsUrl: markets.venuefour.wsUrl }),
   ];
   await Promise.all(rooms.map((room) => room.start()));
   const checker = new BookChecker();
-  checker.watch(pair, rooms, SYMBOLS);
+  checker.watch(markets, rooms, SYMBOLS);
   const reader = setInterval(() => checker.sample(), READ_EVERY_MS);
   const stop = async (): Promise<void> => {
     clearInterval(reader);
     await Promise.all(rooms.map((room) => room.stop()));
-    await pair.stop();
+    await markets.stop();
   };
   try {
     await waitUntil("every book LIVE", FIRST_SYNC_DEADLINE_MS, () => checker.allLive);
@@ -74,20 +79,20 @@ async function startWatch(seed: number): Promise<Watch> {
     await stop();
     throw error;
   }
-  return { pair, rooms, clock, checker, logLines, stop };
+  return { markets, rooms, clock, checker, logLines, stop };
 }
 
 interface Knob {
   readonly name: string;
-  /** On both venues; for the length of the knob. */
+  /** On all venues; for the length of the knob. */
   readonly faults: readonly FaultSpec[];
   readonly faultMs?: number;
   /** Cuts every connection while the faults hold, so that a new one must be made under them. */
   readonly cut?: boolean;
   /** Moves each venue's market instead. */
   readonly skewBps?: number;
-  /** Where the faults must have hit something, else the test shows nothing; default both. venueone needs no REST for its books. */
-  readonly hits?: readonly PairVenue[];
+  /** Where the faults must have hit something, else the test shows nothing; default all. Only venuetwo needs REST for its books. */
+  readonly hits?: readonly RoutableVenue[];
 }
 
 const MARKET = ["market"] as const;
@@ -132,15 +137,15 @@ afterAll(() => {
 
 async function watchKnob(knob: Knob, seed: number): Promise<void> {
   const watch = await startWatch(seed);
-  const { pair, checker, clock } = watch;
+  const { markets, checker, clock } = watch;
   try {
     const commitsBefore = checker.counts().commitCount;
-    const endFaults = pair.fault(PAIR_VENUES, ...knob.faults);
+    const endFaults = markets.fault(ROUTABLE_VENUES, ...knob.faults);
     if (knob.cut === true)
-      for (const venue of PAIR_VENUES) for (const socket of [...pair[venue].shell.sockets]) socket.terminate();
+      for (const venue of ROUTABLE_VENUES) for (const socket of [...markets[venue].shell.sockets]) socket.terminate();
     if (knob.skewBps !== undefined) {
-      pair.venueone.exchange.setPriceSkew(knob.skewBps, 500);
-      pair.venuetwo.exchange.setPriceSkew(-knob.skewBps, 0);
+      for (const [index, venue] of ROUTABLE_VENUES.entries())
+        markets[venue].exchange.setPriceSkew(index % 2 === 0 ? knob.skewBps : -knob.skewBps, index % 2 === 0 ? 500 : 0);
     }
     await pause(knob.faultMs ?? FAULT_MS);
     endFaults();
@@ -171,8 +176,8 @@ async function watchKnob(knob: Knob, seed: number): Promise<void> {
     expect(counts.differenceCount).toBe(0);
     expect(counts.unjudgedCount).toBe(0);
     expect(counts.commitCount).toBeGreaterThan(commitsBefore);
-    for (const venue of knob.hits ?? PAIR_VENUES)
-      expect(Math.max(...Object.values(pair[venue].faults.hits())), venue).toBeGreaterThan(0);
+    for (const venue of knob.hits ?? ROUTABLE_VENUES)
+      expect(Math.max(...Object.values(markets[venue].faults.hits())), venue).toBeGreaterThan(0);
   } finally {
     await watch.stop();
   }
@@ -213,8 +218,8 @@ async function playWithGaps(
   seed: number,
   tamper: (frame: VenuetwoFrame, sync: BookSync) => void,
 ): Promise<{ checker: BookChecker; sync: BookSync }> {
-  const pair = await startLocalPair({ seed, symbols: SYMBOLS, flow: FLOW });
-  const { venuetwo } = pair;
+  const markets = await startLocalMarkets({ seed, symbols: SYMBOLS, flow: FLOW });
+  const { venuetwo } = markets;
   const instrument = venuetwo.exchange.instruments.get("BTCUSDT");
   if (instrument === undefined) throw new Error("no BTCUSDT");
   const decoder = new VenuetwoDecoder();
@@ -245,7 +250,7 @@ async function playWithGaps(
   });
   try {
     await waitUntil("a LIVE book", FIRST_SYNC_DEADLINE_MS, () => sync.isLive);
-    pair.fault(["venuetwo"], { kind: "gap", scope: MARKET, count: 5, probability: 0.3 });
+    markets.fault(["venuetwo"], { kind: "gap", scope: MARKET, count: 5, probability: 0.3 });
     const appliedBefore = sync.appliedCount;
     await waitUntil(
       "five gaps and diffs after them",
@@ -257,7 +262,7 @@ async function playWithGaps(
     socket.terminate();
     // Assigned in a callback, which the compiler does not follow.
     await Promise.resolve(loading);
-    await pair.stop();
+    await markets.stop();
   }
   return { checker, sync };
 }

@@ -61,6 +61,8 @@ export const INVALID_GAP = "SEQUENCE_GAP";
 export const INVALID_DISCONNECTED = "DISCONNECTED";
 export const INVALID_DECODE = "DECODE_ERROR";
 export const INVALID_PROBE_MISMATCH = "PROBE_MISMATCH";
+/** The venue does not serve this market's stream, while it serves others. */
+export const INVALID_REFUSED = "SUBSCRIPTION_REFUSED";
 export const INVALID_CROSSED = "CROSSED";
 export const INVALID_BAD_LEVEL = "BAD_LEVEL";
 export const INVALID_TOO_MANY_LEVELS = "TOO_MANY_LEVELS";

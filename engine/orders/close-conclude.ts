@@ -1,21 +1,40 @@
 /**
- * The end of a close: the reply, and everything that remembers it (registry, idempotency record, list of unknown
- * orders, decision events). An order that was with the resolver at the reply brings them up to date when it ends.
+ * The end of a close: the reply, and everything that remembers it (registry, idempotency record, intents, list of
+ * unknown orders, the record, decision events). An order that was with the resolver at the reply brings them up to date
+ * when it ends.
+ *
+ * Invariant: what is durable of a conclusion becomes so in one batch, beside the reply: a crash leaves all of it (the
+ * rows of the record among it, once) or an open intent, from which the order is looked up again.
  */
+import { delay } from "../domain/clock.js";
 import { ServiceError } from "../domain/errors.js";
+import type { StateCondition, StateWrite } from "../storage/state-store.js";
 import { problemOf } from "./background.js";
 import type { CloseFlight, CloseParts } from "./close-context.js";
 import { doubtOrders, faultData } from "./close-fault.js";
 import type { LateOrder } from "./close-execute.js";
 import { buildCloseData, toCloseResult } from "./close-reply.js";
 import { unknownAttempt, type Attempt, type CloseRun } from "./close-run.js";
-import { applyResolution, roundMs } from "./close-send.js";
+import { applyResolution, intentOutcome, roundMs } from "./close-send.js";
 import type { CloseContext, CloseData, CloseRequest, CloseResult } from "./close-types.js";
 import { Deadline } from "./deadline.js";
 import type { CloseDecisionEvent, DecisionSink } from "./decision-event.js";
-import type { IdempotencyTicket } from "./idempotency.js";
+import type { IdempotencyTicket, RecordUpdate } from "./idempotency.js";
+import { takeOrderEvents, type OrderEvent } from "./order-events.js";
+import type { ConcludedClose } from "./record-sink.js";
 
 const MAX_RESOLVED_LISTENERS = 16;
+/** A store that refuses for a moment is asked again, after 1, 2 and 4 s, before a conclusion is given up. */
+const COMMIT_TRIES = 4;
+const FIRST_RETRY_MS = 1_000;
+
+/** Readings of an idempotency record that changes under its update. */
+const MAX_UPDATE_TRIES = 5;
+
+interface RecordToUpdate {
+  readonly recordKey: string;
+  readonly result: CloseResult;
+}
 
 /** An order of unknown outcome found its end after the reply. */
 export type ResolvedListener = (data: CloseData) => void;
@@ -31,6 +50,8 @@ export class CloseConclusion {
   readonly #parts: CloseParts;
   readonly #onDecision: DecisionSink;
   readonly #listeners = new Set<ResolvedListener>();
+  /** The last conclusion of a run that is being stored: the next one waits for it. */
+  readonly #storing = new WeakMap<CloseRun, Promise<void>>();
 
   constructor(parts: CloseParts, onDecision: DecisionSink) {
     this.#parts = parts;
@@ -52,14 +73,32 @@ export class CloseConclusion {
     const reply = this.#reply(flight, context, run);
     const unknown = unknownAttempt(run);
     if (unknown === null && registry.isUnknown(run.routeId)) registry.markKnown(run.routeId);
-    if (flight.ticket !== null || unknown !== null || late !== null) {
-      this.#parts.background.run("execution_persist", registry.persist(reply.data, run));
-    }
-    if (flight.ticket !== null) {
-      this.#parts.background.run("idempotency_complete", this.#complete(flight.ticket, run, reply));
-    }
+    const { ticket } = flight;
+    const elapsedMs = roundMs(flight.deadline.elapsedMs());
+    const listed = ticket !== null || unknown !== null || late !== null;
+    const store = (ownWrites: () => StateWrite[]): Promise<void> =>
+      this.#store(run, COMMIT_TRIES, (events) => [
+        ...(listed ? registry.persistWrites(reply.data, run) : []),
+        ...ownWrites(),
+        ...this.#decisionRows("replied", run, reply.data, events, elapsedMs),
+      ]);
+    this.#parts.background.run("conclusion", ticket === null ? store(() => []) : this.#complete(ticket, run, reply, store));
     if (late !== null) this.#parts.background.run("late_resolution", this.#resolveLate(flight, context, run, late));
     return reply;
+  }
+
+  /** The end of a run none of whose orders left this machine: a retry with the key runs anew. */
+  discard(flight: CloseFlight, run: CloseRun): void {
+    const { background, idempotency, records } = this.#parts;
+    const { ticket } = flight;
+    const store = (ownWrites: () => StateWrite[]): Promise<void> =>
+      this.#store(run, COMMIT_TRIES, (events) => [...ownWrites(), ...records.eventWrites(run, events)]);
+    background.run("close_discard", ticket === null ? store(() => []) : idempotency.discard(ticket, store));
+  }
+
+  /** Orders found never to have been placed, before the close goes on: it may end in a refusal, which concludes nothing. */
+  settleIntents(run: CloseRun): void {
+    this.#parts.background.run("intent_settle", this.#settleOnly(run));
   }
 
   /** The reply of a run that stays open: its record stays RUNNING, and the next request with the key looks again. */
@@ -69,7 +108,7 @@ export class CloseConclusion {
 
   /** Tells everybody who remembers the run what became of its last unknown order. */
   async publishResolved(run: CloseRun, recordKey: string | null): Promise<CloseData> {
-    const { registry, idempotency, logger } = this.#parts;
+    const { registry, logger } = this.#parts;
     const data = this.dataOf(run);
     const unknown = unknownAttempt(run);
     // Still unknown: only when it could not be printed, see dataOf.
@@ -83,8 +122,11 @@ export class CloseConclusion {
         logger.error("resolved_listener_threw", { problem: problemOf(error) });
       }
     }
-    await registry.persist(data, run);
-    if (recordKey !== null) await idempotency.update(recordKey, run, toCloseResult(data, false));
+    const rowsOf = (events: readonly OrderEvent[]): StateWrite[] => [
+      ...registry.persistWrites(data, run),
+      ...this.#decisionRows("resolved", run, data, events, null),
+    ];
+    await this.#store(run, 1, rowsOf, recordKey === null ? null : { recordKey, result: toCloseResult(data, false) });
     return data;
   }
 
@@ -117,23 +159,38 @@ export class CloseConclusion {
     deadline: Deadline,
     what: Partial<Pick<CloseDecisionEvent, "code" | "routing" | "data">>,
   ): void {
+    const event: CloseDecisionEvent = {
+      kind,
+      tsMs: this.#parts.clock.wallMs(),
+      requestId: context.requestId,
+      symbol: request.symbol,
+      direction: request.direction,
+      dryRun: request.dryRun,
+      code: what.code ?? null,
+      routing: what.routing ?? null,
+      data: what.data ?? null,
+      elapsedMs: roundMs(deadline.elapsedMs()),
+    };
     try {
-      this.#onDecision({
-        kind,
-        tsMs: this.#parts.clock.wallMs(),
-        requestId: context.requestId,
-        symbol: request.symbol,
-        direction: request.direction,
-        dryRun: request.dryRun,
-        code: what.code ?? null,
-        routing: what.routing ?? null,
-        data: what.data ?? null,
-        elapsedMs: roundMs(deadline.elapsedMs()),
-      });
+      this.#onDecision(event);
+      if (event.dryRun || (event.kind === "refused" && event.routing === null)) this.#parts.records.note(event);
     } catch (error) {
       // A recorder that fails must not fail a close.
       this.#parts.logger.error("decision_sink_threw", { problem: problemOf(error) });
     }
+    if (event.kind === "refused" && event.routing !== null && !event.dryRun) {
+      this.#parts.background.run("refusal_record", this.#storeRefusal(event, event.routing));
+    }
+  }
+
+  /** A close that was routed and then refused: a decision like others, only that no order followed. */
+  async #storeRefusal(event: CloseDecisionEvent, routing: ConcludedClose["routing"]): Promise<void> {
+    const { tsMs, requestId, symbol, direction, code, elapsedMs } = event;
+    const refused = { kind: "refused", tsMs, requestId, symbol, direction, code, routing, elapsedMs } as const;
+    const writes = this.#parts.records.decisionWrites({ ...refused, data: null, run: null, events: [] });
+    if (writes.length === 0) return;
+    await this.#parts.store.commit({ writes });
+    this.#parts.records.committed(writes);
   }
 
   #reply(flight: CloseFlight, context: CloseContext, run: CloseRun): Concluded {
@@ -147,9 +204,126 @@ export class CloseConclusion {
     return { ok: true, success: data.execution.state !== "REJECTED", data, replayed: false };
   }
 
-  async #complete(ticket: IdempotencyTicket, run: CloseRun, result: CloseResult): Promise<void> {
-    const stored = await this.#parts.idempotency.complete(ticket, run, result);
+  async #complete(
+    ticket: IdempotencyTicket,
+    run: CloseRun,
+    result: CloseResult,
+    store: (ownWrites: () => StateWrite[]) => Promise<void>,
+  ): Promise<void> {
+    const stored = await this.#parts.idempotency.complete(ticket, run, result, store);
     if (!stored) this.#parts.logger.warn("idempotency_not_stored", { routeId: run.routeId });
+  }
+
+  /**
+   * One batch: the ended intents of the run, what `writesOf` adds, built at the last moment, and the update of an
+   * idempotency record. Conclusions of one run are stored one after the other. The store saying no is tried again
+   * `tries` times in all.
+   */
+  async #store(
+    run: CloseRun,
+    tries: number,
+    writesOf: (events: readonly OrderEvent[]) => StateWrite[],
+    update: RecordToUpdate | null = null,
+  ): Promise<void> {
+    const before = this.#storing.get(run);
+    const storing = (async (): Promise<void> => {
+      // What became of the one before is its own caller's to see.
+      if (before !== undefined) await before.catch(() => {});
+      for (let tried = 1; ; tried++) {
+        try {
+          return await this.#commitSettled(run, writesOf, update);
+        } catch (error) {
+          if (tried >= tries || !this.#isWorthRetrying(error)) throw error;
+          await delay(this.#parts.clock, FIRST_RETRY_MS * 2 ** (tried - 1));
+        }
+      }
+    })();
+    this.#storing.set(run, storing);
+    await storing;
+  }
+
+  /** The record may change between its reading and the commit: the reply's own write may still be on its way. */
+  async #commitSettled(
+    run: CloseRun,
+    writesOf: (events: readonly OrderEvent[]) => StateWrite[],
+    update: RecordToUpdate | null,
+  ): Promise<void> {
+    for (let tries = 0; tries < MAX_UPDATE_TRIES; tries++) {
+      const read = update === null ? null : await this.#parts.idempotency.readForUpdate(update.recordKey, run);
+      // Whoever wrote the newer record tells of all its orders.
+      if (read?.kind === "newer") return;
+      if (await this.#commit(run, writesOf, update, read)) return;
+    }
+    this.#parts.logger.error("conclusion_not_stored", { routeId: run.routeId });
+  }
+
+  async #settleOnly(run: CloseRun): Promise<void> {
+    const writes = await this.#settleWrites(run, true);
+    if (writes.length > 0) await this.#parts.store.commit({ writes });
+  }
+
+  /** `absentOnly`: of orders that are nowhere; what others did is settled with the rows that tell of it. */
+  async #settleWrites(run: CloseRun, absentOnly: boolean): Promise<StateWrite[]> {
+    const writes: StateWrite[] = [];
+    for (const attempt of run.attempts) {
+      const outcome = intentOutcome(attempt);
+      if (outcome === null || (absentOnly && outcome !== "NOT_PLACED")) continue;
+      const ref = { clientIdHex: attempt.clientIdHex, createdAtMs: attempt.intentAtMs };
+      writes.push(...(await this.#parts.intents.settleWrites(ref, outcome)));
+    }
+    return writes;
+  }
+
+  /** false: the record changed meanwhile. */
+  async #commit(
+    run: CloseRun,
+    writesOf: (events: readonly OrderEvent[]) => StateWrite[],
+    update: RecordToUpdate | null,
+    read: RecordUpdate | null,
+  ): Promise<boolean> {
+    const { clock, records, store } = this.#parts;
+    const settled = await this.#settleWrites(run, false);
+    const taken = takeOrderEvents(run, clock.wallMs());
+    let committed = false;
+    try {
+      const writes = [...settled, ...writesOf(taken.events)];
+      const conditions: StateCondition[] = [];
+      if (update !== null && read?.kind === "update") {
+        conditions.push(read.condition);
+        writes.push(read.write(update.result));
+      }
+      committed = writes.length === 0 || (await store.commit({ conditions, writes }));
+      if (committed) records.committed(writes);
+      return committed;
+    } finally {
+      if (!committed) taken.giveBack();
+    }
+  }
+
+  /** After a failed commit, or closed, the store refuses until the next start. */
+  #isWorthRetrying(error: unknown): boolean {
+    if (!(error instanceof ServiceError) || error.code !== "STORE_UNAVAILABLE") return false;
+    const { problem } = this.#parts.store.status();
+    return problem !== "COMMIT_FAILED" && problem !== "CLOSED";
+  }
+
+  #decisionRows(
+    kind: "replied" | "resolved",
+    run: CloseRun,
+    data: CloseData,
+    events: readonly OrderEvent[],
+    elapsedMs: number | null,
+  ): readonly StateWrite[] {
+    const { clock, logger, records } = this.#parts;
+    try {
+      const { requestId, symbol, direction } = run;
+      const close = { kind, tsMs: clock.wallMs(), requestId, symbol, direction, code: null, elapsedMs } as const;
+      return records.decisionWrites({ ...close, routing: data.routing, data, run, events });
+    } catch (error) {
+      // A row that cannot be written must not keep the conclusion from being stored.
+      logger.error("record_rows_failed", { routeId: run.routeId, problem: problemOf(error) });
+      return [];
+    }
   }
 
   async #resolveLate(flight: CloseFlight, context: CloseContext, run: CloseRun, late: LateOrder): Promise<void> {

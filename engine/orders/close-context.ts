@@ -13,6 +13,7 @@ import type { ExecutionRegistry } from "./execution-registry.js";
 import type { FeeCache } from "./fee-cache.js";
 import type { IdempotencyRecords, IdempotencyTicket } from "./idempotency.js";
 import type { IntentLog } from "./intent-log.js";
+import type { RecordSink } from "./record-sink.js";
 import type { Resolver } from "./resolver.js";
 
 /** Live positions are waited for no longer than this (routing design, 1.1). */
@@ -42,6 +43,7 @@ export interface CloseParts {
   readonly resolver: Resolver;
   readonly feeCache: FeeCache;
   readonly background: Background;
+  readonly records: RecordSink;
 }
 
 /** One request on its way. */

@@ -229,7 +229,8 @@ function costBps(run: CloseRun, benchmark: string | null, average: Ratio | null)
   return formatRatio(multiplyRatio(divideRatio(difference, mark), BPS), BPS_PLACES, "halfUp");
 }
 
-function feeOf(attempt: Attempt): ExecutionReport["fees"] {
+/** None, or one. */
+export function feeOf(attempt: Attempt): ExecutionReport["fees"] {
   if (filledLots(attempt) === 0) return [];
   const reported = attempt.order?.fee ?? null;
   if (reported !== null) return [{ amount: reported.amount, asset: reported.asset, source: "venue" }];
@@ -273,8 +274,8 @@ function orderId(attempt: Attempt): string | null {
   return id === "" ? null : id;
 }
 
-/** Canonical quoting. */
-function averagePrice(attempt: Attempt): Ratio | null {
+/** Canonical quoting; null while nothing filled. */
+export function averagePrice(attempt: Attempt): Ratio | null {
   const native = attempt.order?.averagePrice ?? null;
   if (native === null || filledLots(attempt) === 0) return null;
   return multiplyRatio(ratioFromText(native), ratioFromScaled(1, attempt.multiplierExp10));

@@ -134,9 +134,7 @@ export class CloseRequests {
     }
     const unsent = refusedLocally(run);
     if (unsent !== null) {
-      if (flight.ticket !== null) {
-        this.#parts.background.run("idempotency_discard", this.#parts.idempotency.discard(flight.ticket));
-      }
+      this.#conclusion.discard(flight, run);
       return unsent;
     }
     return this.#conclusion.finish(flight, context, run, end.late);
@@ -218,7 +216,10 @@ export class CloseRequests {
   /** A crash left the record RUNNING: its order first. */
   async #recover(flight: CloseFlight, context: CloseContext, run: CloseRun): Promise<Concluded | Refused> {
     const end = await recoverRun(this.#parts, flight, run, true);
-    if (end === "NOT_PLACED") return this.#closeAnew(flight, context, run);
+    if (end === "NOT_PLACED") {
+      this.#conclusion.settleIntents(run);
+      return this.#closeAnew(flight, context, run);
+    }
     return end === "FOUND"
       ? this.#conclusion.finish(flight, context, run, null)
       : this.#conclusion.leaveOpen(flight, context, run);

@@ -44,6 +44,15 @@ export interface Attempt {
   order: VenueOrder | null;
   sentAtMs: number | null;
   ackAtMs: number | null;
+  /** What the record was told of it; absent: nothing yet. */
+  recorded?: AttemptRecord;
+}
+
+/** See order-events.ts. */
+export interface AttemptRecord {
+  readonly ver: number;
+  readonly state: string;
+  readonly filled: boolean;
 }
 
 /** The position that the close was sized by. */

@@ -24,7 +24,7 @@ import {
 import type { SendPlan } from "./close-routing.js";
 import { isSettled, type Attempt, type CloseRun } from "./close-run.js";
 import { within } from "./deadline.js";
-import type { OrderIntent } from "./intent-log.js";
+import type { IntentOutcome, OrderIntent } from "./intent-log.js";
 import { redactVenueText } from "./redact.js";
 import type { Resolution } from "./resolver.js";
 
@@ -102,18 +102,18 @@ export async function sendAttempt(
   }
 }
 
-/** Marks the end of an attempt in the intent log, beside the reply. */
-export function settleIntent(parts: CloseParts, attempt: Attempt): void {
-  const outcome =
-    attempt.outcome === "CONFIRMED" || attempt.outcome === "NOT_SENT"
-      ? attempt.outcome
-      : attempt.reason === "NOT_PLACED"
-        ? "NOT_PLACED"
-        : "REJECTED";
-  parts.background.run(
-    "intent_settle",
-    parts.intents.settle({ clientIdHex: attempt.clientIdHex, createdAtMs: attempt.intentAtMs }, outcome),
-  );
+/** How the intent log remembers the attempt's end; null: it has none yet. */
+export function intentOutcome(attempt: Attempt): IntentOutcome | null {
+  switch (attempt.outcome) {
+    case "CONFIRMED":
+      return attempt.order !== null && isSettled(attempt.order, attempt.timeInForce === "GTC") ? "CONFIRMED" : null;
+    case "NOT_SENT":
+      return "NOT_SENT";
+    case "REJECTED":
+      return attempt.reason === "NOT_PLACED" ? "NOT_PLACED" : "REJECTED";
+    default:
+      return null;
+  }
 }
 
 /** Writes what the resolver found into the attempt; false: still unknown. */
@@ -130,7 +130,6 @@ export function applyResolution(parts: CloseParts, attempt: Attempt, resolution:
     if (attempt.outcome === "CONFIRMED" && resolution.order !== null) attempt.order = resolution.order;
     return false;
   }
-  settleIntent(parts, attempt);
   return true;
 }
 
@@ -255,10 +254,7 @@ function applyOutcome(
     case "accepted":
       confirm(parts, attempt, outcome.order);
       attempt.ackAtMs = parts.clock.wallMs();
-      if (isSettled(outcome.order, mayRest)) {
-        settleIntent(parts, attempt);
-        return { kind: "settled" };
-      }
+      if (isSettled(outcome.order, mayRest)) return { kind: "settled" };
       // Acknowledged, so it exists: no proof of absence applies to it.
       return startResolving(parts, flight, run, plan, attempt, Number.MAX_SAFE_INTEGER);
     case "rejected":
@@ -272,7 +268,6 @@ function applyOutcome(
       attempt.venueText = redactVenueText(outcome.venueText, flight.secrets);
       if (outcome.sent) attempt.ackAtMs = parts.clock.wallMs();
       else attempt.sentAtMs = null;
-      settleIntent(parts, attempt);
       return { kind: "settled" };
     case "unknown":
       attempt.outcome = "UNKNOWN";

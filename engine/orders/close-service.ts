@@ -32,6 +32,7 @@ import { ExecutionRegistry, type UnknownExecution } from "./execution-registry.j
 import { FeeCache } from "./fee-cache.js";
 import { IdempotencyRecords } from "./idempotency.js";
 import { IntentLog, type OrderIntent } from "./intent-log.js";
+import { NO_RECORDS, type RecordSink } from "./record-sink.js";
 import { Resolver, type ResolverCounts } from "./resolver.js";
 import { mintRouteId } from "./route-ids.js";
 
@@ -47,6 +48,8 @@ export interface CloseServiceOptions {
   readonly hash: KeyedHash;
   readonly randomIds: RandomIds;
   readonly onDecision?: DecisionSink;
+  /** Where rows of orders and decisions go; none are kept where absent. */
+  readonly records?: RecordSink;
   readonly routing?: RoutingSettings;
   readonly maxInFlight?: number;
   readonly maxUnresolved?: number;
@@ -95,6 +98,7 @@ export class CloseService {
       resolver: new Resolver(clock, logger, options.maxUnresolved),
       feeCache: new FeeCache(clock),
       background: new Background(clock, logger),
+      records: options.records ?? NO_RECORDS,
     };
     this.#conclusion = new CloseConclusion(this.#parts, options.onDecision ?? (() => {}));
     this.#requests = new CloseRequests(this.#parts, this.#conclusion, randomIds);

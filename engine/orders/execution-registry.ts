@@ -9,7 +9,7 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../domain/clock.js";
 import type { RoutableVenue } from "../domain/venue.js";
-import { decodeJson, encodeJson, type StateStore } from "../storage/state-store.js";
+import { decodeJson, encodeJson, type StateStore, type StateWrite } from "../storage/state-store.js";
 import { unsettledAttempt, type CloseRun } from "./close-run.js";
 import type { CloseData } from "./close-types.js";
 import { expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
@@ -59,12 +59,10 @@ export class ExecutionRegistry {
     return entry;
   }
 
-  /** Remembers it durably as well. Off the reply's path. */
-  async persist(data: CloseData, run: CloseRun): Promise<void> {
+  /** Remembers it in memory, and returns the writes that make it durable. Off the reply's path. */
+  persistWrites(data: CloseData, run: CloseRun): StateWrite[] {
     const entry = this.remember(data, run);
-    await this.#store.commit({
-      writes: expiringWrites(NAMESPACE, data.routing.routeId, encodeJson(entry), entry.expiresAtMs),
-    });
+    return expiringWrites(NAMESPACE, data.routing.routeId, encodeJson(entry), entry.expiresAtMs);
   }
 
   async get(routeId: string): Promise<CloseData | null> {

@@ -12,14 +12,13 @@
 import type { Clock } from "../domain/clock.js";
 import { ServiceError } from "../domain/errors.js";
 import type { KeyedHash } from "../storage/keyed-hash.js";
-import { decodeJson, encodeJson, type StateBatch, type StateStore, type StateWrite } from "../storage/state-store.js";
+import { decodeJson, encodeJson, type StateBatch, type StateCondition, type StateStore, type StateWrite } from "../storage/state-store.js";
 import type { CloseResult } from "./close-types.js";
 import { decodeRun, encodeRun, type CloseRun } from "./close-run.js";
 import { expiringRemovals, expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
 
 const NAMESPACE = "idempotency";
 export const RETENTION_MS = 24 * 3_600_000;
-const MAX_UPDATE_TRIES = 5;
 
 export interface IdempotencyScope {
   /** Distinguishes callers: "key:<API key id>" or "accounts:<keyed hash>". */
@@ -157,21 +156,34 @@ export class IdempotencyRecords {
 
   /**
    * The reply is known: stores it and frees the key. Until it is durable a same request is answered from memory.
-   * A failed write leaves the RUNNING record, from which the next request recovers. Never rejects; false: not stored.
+   * A failed write leaves the RUNNING record, from which the next request recovers. Never rejects for what the store
+   * does; false: not stored. `commit` makes the writes durable, with others of the same conclusion, in one batch; it
+   * builds them at the last moment, so that they hold the run as it is by then.
    */
-  async complete(ticket: IdempotencyTicket, run: CloseRun, result: CloseResult): Promise<boolean> {
+  async complete(
+    ticket: IdempotencyTicket,
+    run: CloseRun,
+    result: CloseResult,
+    commit: (doneWrites: () => StateWrite[]) => Promise<unknown>,
+  ): Promise<boolean> {
     ticket.isEnding = true;
     const stored = ticket.stored;
     // No order of it was sent, so a retry may run anew.
     if (stored === null) {
       this.release(ticket);
+      await commit(() => []);
       return true;
     }
     ticket.finished = { run, result };
-    const row = this.#encode("DONE", ticket, run, result, stored.createdAtMs, stored.expiresAtMs);
     try {
       // Unconditional: the key is ours, and a write of ours that timed out before may still be ahead in the queue.
-      await this.#store.put(NAMESPACE, ticket.recordKey, row);
+      await commit(() => [
+        {
+          namespace: NAMESPACE,
+          key: ticket.recordKey,
+          value: this.#encode("DONE", ticket, run, result, stored.createdAtMs, stored.expiresAtMs),
+        },
+      ]);
       return true;
     } catch (error) {
       if (error instanceof ServiceError && error.code === "STORE_UNAVAILABLE") return false;
@@ -189,20 +201,24 @@ export class IdempotencyRecords {
   }
 
   /**
-   * Brings a stored reply of unknown outcome up to date after its order was resolved. A record that knows of more
+   * What brings a stored reply of unknown outcome up to date after its order was resolved: the condition that it is
+   * still as read here, and the write, for one batch with what else tells of the end. A record that knows of more
    * orders than `run` is newer, and stays.
    */
-  async update(recordKey: string, run: CloseRun, result: CloseResult): Promise<void> {
-    // The first reply's own write may still be on its way: then the comparison fails once, behind it.
-    for (let tries = 0; tries < MAX_UPDATE_TRIES; tries++) {
-      const row = await this.#store.get(NAMESPACE, recordKey);
-      if (row === null) return;
-      const record = decodeRecord(row);
-      const known = decodeRun(record.run);
-      if (known.routeId !== run.routeId || known.attempts.length > run.attempts.length) return;
-      const next: StoredRecord = { ...record, state: "DONE", run: encodeRun(run), result };
-      if (await this.#store.compareAndSet(NAMESPACE, recordKey, row, encodeJson(next))) return;
-    }
+  async readForUpdate(recordKey: string, run: CloseRun): Promise<RecordUpdate> {
+    const row = await this.#store.get(NAMESPACE, recordKey);
+    if (row === null) return { kind: "gone" };
+    const record = decodeRecord(row);
+    const known = decodeRun(record.run);
+    if (known.routeId !== run.routeId || known.attempts.length > run.attempts.length) return { kind: "newer" };
+    return {
+      kind: "update",
+      condition: { namespace: NAMESPACE, key: recordKey, expected: row },
+      write: (result) => {
+        const next: StoredRecord = { ...record, state: "DONE", run: encodeRun(run), result };
+        return { namespace: NAMESPACE, key: recordKey, value: encodeJson(next) };
+      },
+    };
   }
 
   /**
@@ -219,11 +235,13 @@ export class IdempotencyRecords {
     }
   }
 
-  /** The record is durable, but none of its orders ever left this machine: a retry runs anew. */
-  async discard(ticket: IdempotencyTicket): Promise<void> {
+  /** The record is durable, but none of its orders ever left this machine: a retry runs anew. `commit` as in `complete`. */
+  async discard(ticket: IdempotencyTicket, commit: (writes: () => StateWrite[]) => Promise<unknown>): Promise<void> {
     ticket.isEnding = true;
     try {
-      if (ticket.mayBeStored) await this.#store.remove(NAMESPACE, ticket.recordKey);
+      await commit(() =>
+        ticket.mayBeStored ? [{ namespace: NAMESPACE, key: ticket.recordKey, value: null }] : [],
+      );
     } finally {
       this.release(ticket);
     }
@@ -269,6 +287,16 @@ export class IdempotencyRecords {
     return encodeJson(record);
   }
 }
+
+export type RecordUpdate =
+  | { readonly kind: "gone" }
+  | { readonly kind: "newer" }
+  /** `write` encodes the run as it is when called. */
+  | {
+      readonly kind: "update";
+      readonly condition: StateCondition;
+      readonly write: (result: CloseResult) => StateWrite;
+    };
 
 export interface StoredTicketRow {
   readonly row: Uint8Array;

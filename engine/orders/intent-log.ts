@@ -74,18 +74,19 @@ export class IntentLog {
     return [{ namespace: OPEN, key: openKey(intent), value: encodeJson(intent) }];
   }
 
-  /** After the send, off the reply's path. A lost settlement leaves an open intent, which is safe: it is looked up again. */
-  async settle(ref: IntentRef, outcome: IntentOutcome): Promise<void> {
+  /**
+   * The writes that settle the intent, for the batch that remembers its end; none when it is settled or gone. A lost
+   * settlement leaves an open intent, which is safe: it is looked up again.
+   */
+  async settleWrites(ref: IntentRef, outcome: IntentOutcome): Promise<StateWrite[]> {
     const row = await this.#store.get(OPEN, openKey(ref));
-    if (row === null) return;
+    if (row === null) return [];
     const nowMs = this.#clock.wallMs();
     const settled = encodeJson({ ...(decodeJson(row) as OrderIntent), run: null, outcome, settledAtMs: nowMs });
-    await this.#store.commit({
-      writes: [
-        ...this.dropWrites(ref),
-        ...expiringWrites(SETTLED, ref.clientIdHex, settled, nowMs + SETTLED_RETENTION_MS),
-      ],
-    });
+    return [
+      ...this.dropWrites(ref),
+      ...expiringWrites(SETTLED, ref.clientIdHex, settled, nowMs + SETTLED_RETENTION_MS),
+    ];
   }
 
   /** The writes that take back an intent whose order was never sent. */

@@ -141,7 +141,7 @@ describe("the execution registry", () => {
   it("forgets the oldest beyond its bound, and finds persisted ones in the store", async () => {
     const store = createMemoryStore();
     const registry = new ExecutionRegistry(store, new VirtualClock(), 2);
-    await registry.persist(data("kept"), run);
+    await store.commit({ writes: registry.persistWrites(data("kept"), run) });
     for (const routeId of ["a", "b", "c"]) registry.remember(data(routeId), run);
     expect(await registry.get("a")).toBeNull();
     expect(await registry.get("c")).toEqual(data("c"));

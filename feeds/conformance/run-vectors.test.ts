@@ -16,7 +16,9 @@ function spoil(value: unknown): unknown {
   return text.slice(0, -1) + (last === "1" ? "2" : "1");
 }
 
-const rooms = ["venueone", "venuetwo"];
+const rooms = ["venueone", "venuetwo", "venuefour"];
+/** Text for people, which no check can hold anything against. */
+const NOT_CHECKED: ReadonlySet<string> = new Set(["venueResponse", "why"]);
 
 describe("vector runner", () => {
   it.each(rooms)("passes the vectors that %s keeps", (room) => {
@@ -32,7 +34,7 @@ describe("vector runner", () => {
     rooms.flatMap((room) =>
       roomVectors(room).flatMap((vector) =>
         Object.keys(vector["expected"] as object)
-          .filter((name) => name !== "venueResponse")
+          .filter((name) => !NOT_CHECKED.has(name))
           .map((name) => [`${room} ${String(vector["id"])} ${name}`, vector, name] as const),
       ),
     ),

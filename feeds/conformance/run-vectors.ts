@@ -2,6 +2,16 @@
  * Runs a vector file through the project's own pure functions. Total is the number of entries in the file; an entry
  * of a kind that no check knows fails, so a new kind cannot pass unnoticed.
  */
+import {
+  checkCanonicalMessage,
+  checkExpiry,
+  checkInvalidKeyPair,
+  checkKeyPair,
+  checkSignedFrame,
+  checkSignedRequest,
+  checkVerify,
+  checkWalletAddress,
+} from "./venuefour-vectors.js";
 import { checkHash, checkL1, checkUser, checkWire } from "./venueone-vectors.js";
 import {
   checkDepositCalldata,
@@ -53,6 +63,14 @@ const CHECKS: ReadonlyMap<string, (vector: Vector) => void> = new Map([
   ["eip712-withdraw", checkWithdraw],
   ["personal-sign-api-key", checkPersonalSign],
   ["deposit-calldata", checkDepositCalldata],
+  ["signed-request", checkSignedRequest],
+  ["signed-ws-frame", checkSignedFrame],
+  ["canonical-message", checkCanonicalMessage],
+  ["verify", checkVerify],
+  ["expiry", checkExpiry],
+  ["key-pair", checkKeyPair],
+  ["key-pair-invalid", checkInvalidKeyPair],
+  ["wallet-address", checkWalletAddress],
   ["goldilocks-field", checkBaseField],
   ["quintic-field", checkQuinticField],
   ["scalar-field", checkScalarField],

@@ -1,23 +1,20 @@
-/**
- * Plays the collectors' CSV files. Those of venuetwo and venueone become frames of their venue and go
- * through its decoder; those of venuethree, whose room does not exist yet, fill a touch directly.
- */
-import { parseScaled } from "../../engine/domain/decimal.js";
-import { Book } from "../../engine/market/book.js";
-import { Touch } from "../../engine/market/touch.js";
+/** Plays the collectors' CSV files: each row becomes a frame of its venue and goes through that venue's decoder. */
 import {
   bboToBookTicker,
+  bboToTicker,
   book10ToSnapshot,
   book20ToL2Book,
   type CsvFormat,
   figure,
   isoMs,
   tradeToAggTrade,
+  tradeToPrint,
   tradeToTrades,
 } from "./csv-rows.js";
-import { DecimalScan, type PlayOutcome, type Player, reportBook } from "./player.js";
-import { emptyCounts, type ReplayCounts, type SymbolReport } from "./report.js";
+import type { PlayOutcome, Player } from "./player.js";
+import type { ReplayCounts } from "./report.js";
 import { VenueonePlayer } from "./venueone-player.js";
+import { VenuethreePlayer } from "./venuethree-player.js";
 import { VenuetwoPlayer } from "./venuetwo-player.js";
 
 export function createCsvPlayer(format: CsvFormat, symbol: string): Player {
@@ -32,7 +29,7 @@ export function createCsvPlayer(format: CsvFormat, symbol: string): Player {
       return new VenueoneCsvPlayer(format, symbol);
     case "csv-bbo-venuethree":
     case "csv-trades-venuethree":
-      return new TouchCsvPlayer(format, symbol);
+      return new VenuethreeCsvPlayer(format, symbol);
   }
 }
 
@@ -167,76 +164,49 @@ class VenueoneCsvPlayer implements Player {
   }
 }
 
-/** Best bid and offer, and trades, of a venue without a room: exact figures, no decoder to exercise. */
-class TouchCsvPlayer implements Player {
+class VenuethreeCsvPlayer implements Player {
   readonly format: CsvFormat;
-  readonly counts = emptyCounts();
+  readonly venue: VenuethreePlayer;
   readonly #symbol: string;
-  readonly #scan = new DecimalScan();
-  readonly #touch = new Touch();
-  #frameCount = 0;
+  #rowCount = 0;
 
   constructor(format: CsvFormat, symbol: string) {
     this.format = format;
     this.#symbol = symbol;
+    this.venue = new VenuethreePlayer(symbol);
+  }
+
+  get counts(): ReplayCounts {
+    return this.venue.counts;
   }
 
   scan(bytes: Buffer, start: number, end: number): void {
-    const cells = cellsOf(bytes, start, end);
-    if (cells === null) return;
-    for (const [price, qty] of this.#figures(cells)) {
-      if (price !== null && qty !== null) this.#scan.note(this.#symbol, price, qty);
-    }
+    const frame = this.#frame(bytes, start, end, 0);
+    if (frame !== null) this.venue.scan(frame, 0, frame.length);
   }
 
-  prepare(): void {}
+  prepare(): void {
+    this.venue.prepare();
+  }
 
   timeMs(bytes: Buffer, start: number, end: number): number {
     return isoMs(cellsOf(bytes, start, end)?.[0] ?? "");
   }
 
   play(bytes: Buffer, start: number, end: number): void {
-    const cells = cellsOf(bytes, start, end);
-    if (cells === null) {
-      if (!isHeader(bytes, start)) this.counts.malformed++;
-      return;
-    }
-    const figures = this.#figures(cells);
-    const timeMs = isoMs(cells[0] ?? "");
-    if (Number.isNaN(timeMs) || figures.some(([price, qty]) => price === null || qty === null)) {
-      this.counts.malformed++;
-      return;
-    }
-    this.#frameCount++;
-    if (this.format === "csv-trades-venuethree") {
-      this.counts.trades++;
-      return;
-    }
-    this.counts.touches++;
-    const priceDecimals = this.#scan.price(this.#symbol);
-    const qtyDecimals = this.#scan.qty(this.#symbol);
-    const [bid, ask] = figures;
-    this.#touch.set(
-      parseScaled(bid?.[0] ?? "", priceDecimals),
-      parseScaled(bid?.[1] ?? "", qtyDecimals),
-      parseScaled(ask?.[0] ?? "", priceDecimals),
-      parseScaled(ask?.[1] ?? "", qtyDecimals),
-      0,
-      timeMs,
-      timeMs * 1e6,
-    );
+    const frame = this.#frame(bytes, start, end, ++this.#rowCount);
+    if (frame !== null) this.venue.play(frame, 0, frame.length, this.timeMs(bytes, start, end) * 1e6);
+    else if (!isHeader(bytes, start)) this.counts.malformed++;
   }
 
   outcome(): PlayOutcome {
-    const empty: SymbolReport = reportBook(new Book(), 0, 0);
-    return { frames: this.#frameCount, levelUpdates: 0, gaps: 0, crossings: 0, symbols: { [this.#symbol]: empty } };
+    return this.venue.outcome();
   }
 
-  #figures(cells: readonly string[]): readonly (readonly [string | null, string | null])[] {
-    if (this.format === "csv-trades-venuethree") return [[figure(cells[1]), figure(cells[2])]];
-    return [
-      [figure(cells[1]), figure(cells[2])],
-      [figure(cells[3]), figure(cells[4])],
-    ];
+  #frame(bytes: Buffer, start: number, end: number, rowId: number): Buffer | null {
+    const cells = cellsOf(bytes, start, end);
+    if (cells === null) return null;
+    const text = this.format === "csv-bbo-venuethree" ? bboToTicker(cells, this.#symbol, rowId) : tradeToPrint(cells);
+    return text === null ? null : Buffer.from(text, "utf8");
   }
 }

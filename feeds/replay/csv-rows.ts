@@ -122,3 +122,34 @@ export function tradeToTrades(row: readonly string[], coin: string): string | nu
     data: [{ coin, side: row[3] === "buy" ? "B" : "A", px, sz, time, hash: "0x", tid }],
   });
 }
+
+/** Number of the one market of a venuethree file: not every row, nor every file, says it. */
+const ONLY_MARKET_ID = 0;
+
+/** csv-bbo-venuethree row → ticker; `rowId` stands for the nonce, so that rows order as they lie. */
+export function bboToTicker(row: readonly string[], symbol: string, rowId: number): string | null {
+  const timestamp = isoMs(row[0] ?? "");
+  const [bid, bidSize, ask, askSize] = [figure(row[1]), figure(row[2]), figure(row[3]), figure(row[4])];
+  if (bid === null || bidSize === null || ask === null || askSize === null) return null;
+  if (Number.isNaN(timestamp)) return null;
+  const ticker = { s: symbol, a: { price: ask, size: askSize }, b: { price: bid, size: bidSize } };
+  const channel = `ticker:${ONLY_MARKET_ID}`;
+  return JSON.stringify({ channel, nonce: rowId, ticker, timestamp, type: "update/ticker" });
+}
+
+/** csv-trades-venuethree row → trade of one. */
+export function tradeToPrint(row: readonly string[]): string | null {
+  const timestamp = isoMs(row[0] ?? "");
+  const price = figure(row[1]);
+  const size = figure(row[2]);
+  const tradeId = row[4] ?? "";
+  if (Number.isNaN(timestamp) || price === null || size === null || !/^\d{1,20}$/.test(tradeId)) return null;
+  if (row[3] !== "buy" && row[3] !== "sell") return null;
+  const print = { trade_id_str: tradeId, type: "trade", size, price, is_maker_ask: row[3] === "buy", timestamp };
+  return JSON.stringify({
+    channel: `trade:${ONLY_MARKET_ID}`,
+    liquidation_trades: [],
+    trades: [print],
+    type: "update/trade",
+  });
+}

@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
-import { replayFile, UnplayableFile } from "./replay.js";
+import { replayFile } from "./replay.js";
 
 const DATA = join(fileURLToPath(new URL("../../", import.meta.url)), "..", "shared", "data");
 
@@ -79,7 +80,47 @@ describe.skipIf(!existsSync(DATA))("replay of the recorded data (needs ../shared
     },
   );
 
-  it("refuses the frames of a venue without a room", async () => {
-    await expect(play("lighter_crv_frames_20260729.jsonl.gz")).rejects.toThrow(UnplayableFile);
+  it("venuethree's frames end with the book of their chain", async () => {
+    const { report, counts, format } = await play("lighter_crv_frames_20260729.jsonl.gz");
+    const entry = FILES.find(({ file }) => file === "lighter_crv_frames_20260729.jsonl.gz");
+    expect(format).toBe("jsonl-frames (venuethree)");
+    expect(report).toMatchObject({ frames: entry?.rows, levelUpdates: entry?.level_changes, gaps: 0, crossings: 0 });
+    expect(counts).toMatchObject({ books: 7, touches: 1, trades: 1, others: 7, malformed: 0, drifts: 0, ignored: 0 });
+    expect(report.symbols["CRV"]).toEqual(naiveBook("lighter_crv_frames_20260729.jsonl.gz"));
+    expect(report.symbols["BTC"]?.bestBid).toBeNull();
   });
 });
+
+interface WireLevel {
+  readonly price: string;
+  readonly size: string;
+}
+
+/** The same frames through JSON.parse and two maps. */
+function naiveBook(file: string): unknown {
+  const sides = { bids: new Map<string, string>(), asks: new Map<string, string>() };
+  let lastU = 0;
+  for (const line of gunzipSync(readFileSync(join(DATA, file)))
+    .toString("utf8")
+    .split("\n")) {
+    if (!line.includes('"order_book:36"')) continue;
+    const { order_book: book } = JSON.parse(line) as {
+      order_book: { bids: WireLevel[]; asks: WireLevel[]; nonce: number };
+    };
+    for (const side of ["bids", "asks"] as const) {
+      for (const { price, size } of book[side]) {
+        if (Number(size) === 0) sides[side].delete(price);
+        else sides[side].set(price, size);
+      }
+    }
+    lastU = book.nonce;
+  }
+  const byPrice = (left: [string, string], right: [string, string]): number => Number(left[0]) - Number(right[0]);
+  return {
+    bestBid: [...sides.bids].sort(byPrice).at(-1),
+    bestAsk: [...sides.asks].sort(byPrice)[0],
+    bidLevels: sides.bids.size,
+    askLevels: sides.asks.size,
+    lastU,
+  };
+}

@@ -325,12 +325,6 @@ describe("formats", () => {
   });
 
   it.each([
-    [
-      "frames of venuethree",
-      "three.jsonl",
-      '{"channel":"order_book:36","offset":1,"order_book":{"code":0}}',
-      /venuethree/,
-    ],
     ["anything else", "any.txt", "hello\nworld", /not one of the recorded formats/],
     ["an empty file", "empty.raw", "", /not one of the recorded formats/],
   ])("refuses %s with a clear message", async (_name, name, content, message) => {

@@ -13,6 +13,7 @@ import { frameStart, RawPlayer } from "./raw-player.js";
 import type { ReplayResult } from "./report.js";
 import { readTape } from "./tape.js";
 import { VenueoneRawPlayer } from "./venueone-player.js";
+import { VenuethreeLinesPlayer } from "./venuethree-player.js";
 
 export interface ReplayOptions {
   readonly clock: Clock;
@@ -110,14 +111,16 @@ async function createPlayer(path: string, notes: string[]): Promise<Player> {
     if (!isFields(parsed)) continue;
     if (at < 0) {
       if (typeof parsed["channel"] === "string" || "order_book" in parsed || typeof parsed["type"] === "string") {
-        throw new UnplayableFile(`${name}: frames of venuethree (jsonl-frames); no room speaks that venue yet`);
+        return new VenuethreeLinesPlayer(symbolFromName(name));
       }
       continue;
     }
     if (typeof parsed["channel"] === "string") return new VenueoneRawPlayer();
     return new RawPlayer();
   }
-  throw new UnplayableFile(`${name}: not one of the recorded formats (raw-ws-lines, cryptofeed-ws-lines, csv-*)`);
+  throw new UnplayableFile(
+    `${name}: not one of the recorded formats (raw-ws-lines, cryptofeed-ws-lines, jsonl-frames, csv-*)`,
+  );
 }
 
 /** First lines of the file. */

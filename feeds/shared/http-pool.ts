@@ -27,6 +27,12 @@ export interface LimitVerdict {
   readonly isBan: boolean;
 }
 
+/** A venue that counts in fixed windows also says when it counts anew. */
+export interface UsedWeight {
+  readonly weight: number;
+  readonly resetMs: number;
+}
+
 export interface HttpPoolOptions {
   /** Neutral venue name, for logs. */
   readonly name: string;
@@ -46,7 +52,7 @@ export interface HttpPoolOptions {
   readonly connectTimeoutMs?: number;
   readonly breaker?: Partial<BreakerSettings>;
   /** The venue's own count of used weight, read from a reply; null where it gives none. */
-  readonly usedWeight?: (headers: Readonly<Record<string, string>>) => number | null;
+  readonly usedWeight?: (headers: Readonly<Record<string, string>>) => number | UsedWeight | null;
   /** Weight that only the reply reveals (rows). */
   readonly extraWeight?: (request: HttpRequest, response: HttpResponse) => number;
   /** Overrides the reading of limit replies; default: 429 and 418 limit the IP for `Retry-After`. */
@@ -205,7 +211,8 @@ export class HttpPool implements VenueHttp {
     const { clock, logger, name, usedWeight, extraWeight, judgeLimit } = this.#options;
     const nowMs = monoMs(clock);
     const used = usedWeight?.(response.headers) ?? null;
-    if (used !== null) this.#budget.reportUsed(used, nowMs);
+    if (typeof used === "number") this.#budget.reportUsed(used, nowMs);
+    else if (used !== null) this.#budget.reportUsed(used.weight, nowMs, used.resetMs);
     const extra = extraWeight?.(request, response) ?? 0;
     if (extra > 0) this.#budget.charge(request.lane, extra, nowMs);
 

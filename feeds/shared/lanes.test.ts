@@ -50,6 +50,14 @@ describe("LaneBudget", () => {
     expect(budget.available("exit", MINUTE_MS + 2_000)).toBe(2_400);
   });
 
+  it("forgets a count of the venue when the venue does, where it says when", () => {
+    const budget = new LaneBudget({ budget: 100, windowMs: MINUTE_MS });
+    budget.tryTake("exit", 10, 0);
+    budget.reportUsed(100, 0, 5_000);
+    expect(budget.available("exit", 4_999)).toBe(0);
+    expect(budget.available("exit", 6_000)).toBe(90);
+  });
+
   it("refuses everything while the venue counts more than the budget", () => {
     const budget = new LaneBudget({ budget: 100, windowMs: MINUTE_MS });
     budget.reportUsed(140, 0);

@@ -91,10 +91,10 @@ export class LaneBudget {
     this.#total.add(nowMs, weight);
   }
 
-  /** The venue's own count over its current window. */
-  reportUsed(usedByVenue: number, nowMs: number): void {
+  /** The venue's own count over its current window, which ends after `resetMs` where it says so. */
+  reportUsed(usedByVenue: number, nowMs: number, resetMs: number = this.#windowMs): void {
     const unknown = usedByVenue - this.#total.used(nowMs);
-    if (Number.isFinite(unknown) && unknown > 0) this.#total.add(nowMs, unknown);
+    if (Number.isFinite(unknown) && unknown > 0) this.#total.addFor(nowMs, unknown, resetMs);
   }
 
   /** Earliest time at which some weight returns; a lower bound for the wait of a refused taker. */

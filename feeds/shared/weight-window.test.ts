@@ -26,6 +26,26 @@ describe("WeightWindow", () => {
     expect(window.msUntilAtMost(600, -1)).toBe(Number.POSITIVE_INFINITY);
   });
 
+  it("forgets weight of a stated life when that is over, and one bucket at most later, from the first moment on", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 5_000 }),
+        fc.integer({ min: 0, max: 1_000 }),
+        fc.nat(900),
+        (nowMs, leftMs, beforeMs) => {
+          const window = new WeightWindow(1_000, 10);
+          window.add(Math.max(0, nowMs - beforeMs), 3);
+          window.addFor(nowMs, 5, leftMs);
+          expect(window.used(nowMs)).toBe(8);
+          const waitMs = window.msUntilAtMost(nowMs, 3);
+          expect(waitMs).toBeLessThanOrEqual(leftMs + 100);
+          if (leftMs > 0) expect(window.used(nowMs + leftMs - 1)).toBeGreaterThanOrEqual(5);
+          expect(window.used(nowMs + leftMs + 100)).toBeLessThanOrEqual(3);
+        },
+      ),
+    );
+  });
+
   it("never forgets weight younger than the window, whatever the times", () => {
     const steps = fc.array(
       fc.record({ gapMs: fc.integer({ min: 0, max: 700 }), weight: fc.integer({ min: 1, max: 9 }) }),

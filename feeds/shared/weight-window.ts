@@ -30,6 +30,18 @@ export class WeightWindow {
     this.#used += weight;
   }
 
+  /** As `add`, for weight that somebody else counts and forgets after `leftMs`, at most a window. */
+  addFor(nowMs: number, weight: number, leftMs: number): void {
+    this.#advance(nowMs);
+    const length = this.#sums.length;
+    // The bucket that leaves the ring when the time is over; it may lie before the first one.
+    const bucketIndex = Math.ceil((nowMs + Math.max(0, leftMs)) / this.#bucketMs) - length;
+    const first = this.#headBucketIndex - length + 1;
+    const slot = slotOf(Math.min(this.#headBucketIndex, Math.max(first, bucketIndex)), length);
+    this.#sums[slot] = (this.#sums[slot] ?? 0) + weight;
+    this.#used += weight;
+  }
+
   /** Time until `used ≤ target` if nothing more is added; Infinity if that never happens. */
   msUntilAtMost(nowMs: number, target: number): number {
     this.#advance(nowMs);
@@ -38,8 +50,7 @@ export class WeightWindow {
     const length = this.#sums.length;
     let left = this.#used;
     for (let bucketIndex = this.#headBucketIndex - length + 1; bucketIndex <= this.#headBucketIndex; bucketIndex++) {
-      if (bucketIndex < 0) continue;
-      left -= this.#sums[bucketIndex % length] ?? 0;
+      left -= this.#sums[slotOf(bucketIndex, length)] ?? 0;
       if (left <= target) return (bucketIndex + length) * this.#bucketMs - nowMs;
     }
     return Number.POSITIVE_INFINITY;
@@ -56,6 +67,10 @@ export class WeightWindow {
     }
     if (steps > 0) this.#headBucketIndex = bucketIndex;
   }
+}
+
+function slotOf(bucketIndex: number, length: number): number {
+  return ((bucketIndex % length) + length) % length;
 }
 
 /** Monotonic milliseconds of a clock, the time base of every window. */

@@ -1,15 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { ScannedSide } from "../shared/json-bytes.js";
 import { decodeFrame } from "./decode.js";
-import {
-  DepthScanner,
-  MAX_SCANNED_LEVELS,
-  SCAN_BBO,
-  SCAN_BOOK,
-  SCAN_OTHER,
-  type ScannedSide,
-  type ScanKind,
-} from "./depth-scan.js";
+import { DepthScanner, MAX_SCANNED_LEVELS, SCAN_BBO, SCAN_BOOK, SCAN_OTHER, type ScanKind } from "./depth-scan.js";
 import type { VenueoneWireLevel } from "./wire.js";
 
 interface Scan {

@@ -10,7 +10,8 @@
 import { parseScaled, pow10 } from "../../engine/domain/decimal.js";
 import { BOOK_LIVE, type Book, INVALID_DECODE } from "../../engine/market/book.js";
 import type { Market } from "../../engine/market/market.js";
-import type { DepthScanner, ScannedSide } from "./depth-scan.js";
+import type { ScannedSide } from "../shared/json-bytes.js";
+import type { DepthScanner } from "./depth-scan.js";
 import type { VenueoneWireBbo, VenueoneWireBook, VenueoneWireLevel } from "./wire.js";
 
 /** What became of a frame. */

@@ -18,10 +18,10 @@ import type { ClockOffset } from "../shared/clock-offset.js";
 import { type ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import type { Connector } from "../shared/connector.js";
 import type { SubscribeProtocol } from "../shared/link.js";
+import { NameTable } from "../shared/name-table.js";
 import { PersistentSocket } from "../shared/socket.js";
 import type { SocketStats } from "../shared/socket-options.js";
 import { CoinEntry, contextSpec, depthSpec, readName, touchSpec, tradesSpec } from "./coin-entry.js";
-import { CoinTable } from "./coin-table.js";
 import { decodeFrame, type VenueoneFrame } from "./decode.js";
 import { DepthScanner, SCAN_BBO, SCAN_BOOK, type ScanKind } from "./depth-scan.js";
 import { MESSAGES_PER_SECOND, PING_EVERY_MS, PING_TEXT, QUIET_SOCKET_IDLE_MS, SOCKET_IDLE_MS } from "./limits.js";
@@ -84,7 +84,7 @@ class Shard {
 
 export class MarketStream {
   readonly #options: MarketStreamOptions;
-  readonly #coins = new CoinTable<CoinEntry>();
+  readonly #coins = new NameTable<CoinEntry>();
   readonly #scanner = new DepthScanner();
   readonly #shards: Shard[] = [];
   #deep: Shard | null = null;

@@ -4,6 +4,7 @@
  * test holds them together), and it is the one that says what a frame is that the fast half refused.
  * Never throws.
  */
+import { SCAN_DRIFT, SCAN_MALFORMED, scanDecimal } from "../shared/scan-decimal.js";
 import {
   FRAME_BOOK_TICKER,
   FRAME_DEPTH,
@@ -15,7 +16,6 @@ import {
   type FrameKind,
   type VenuetwoFrame,
 } from "./frame.js";
-import { SCAN_DRIFT, SCAN_MALFORMED, scanDecimal } from "./scan.js";
 import type { SymbolTable } from "./symbol-table.js";
 
 type Fields = Readonly<Record<string, unknown>>;

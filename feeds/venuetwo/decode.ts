@@ -16,6 +16,8 @@
  * digits stop there, and a frame counts only when the scan ends exactly at its end. The casts
  * `as number` on indexed reads rest on that.
  */
+import { skipField, skipScalar, UNEXPECTED } from "../shared/json-skip.js";
+import { SCAN_DRIFT, SCAN_MALFORMED, scanDecimal } from "../shared/scan-decimal.js";
 import { decodeCarefully, decodeSnapshotCarefully } from "./decode-careful.js";
 import {
   FRAME_BOOK_TICKER,
@@ -27,8 +29,7 @@ import {
   type FrameKind,
   VenuetwoFrame,
 } from "./frame.js";
-import { ENVELOPE_BYTES, eventKind, skipEnvelope, skipField, skipScalar, UNEXPECTED } from "./frame-scan.js";
-import { SCAN_DRIFT, SCAN_MALFORMED, scanDecimal } from "./scan.js";
+import { ENVELOPE_BYTES, eventKind, skipEnvelope } from "./frame-scan.js";
 import { SymbolTable } from "./symbol-table.js";
 
 const QUOTE = 0x22;

@@ -20,6 +20,8 @@ interface VenueUrls {
 interface LocalVenueUrls {
   readonly venueone: VenueUrls;
   readonly venuetwo: VenueUrls;
+  readonly venuethree: VenueUrls;
+  readonly venuefour: VenueUrls;
 }
 
 // Wrong settings are refused before anything is started.
@@ -39,6 +41,10 @@ const config = loadConfigOrExit({
   VENUEONE_WS_URL: urls.venueone.wsUrl,
   VENUETWO_REST_URL: urls.venuetwo.restUrl,
   VENUETWO_WS_URL: urls.venuetwo.wsUrl,
+  VENUETHREE_REST_URL: urls.venuethree.restUrl,
+  VENUETHREE_WS_URL: urls.venuethree.wsUrl,
+  VENUEFOUR_REST_URL: urls.venuefour.restUrl,
+  VENUEFOUR_WS_URL: urls.venuefour.wsUrl,
 });
 const service = await runService(config, {}, async () => {
   venuesChild.disconnect();
@@ -76,15 +82,20 @@ function guide(url: string, venues: LocalVenueUrls): string {
     credentials: credentialsOf(DEMO_TRADER),
   });
   const rows: [name: string, address: string][] = [
+    ["dashboard", `${url}/`],
     ["best exit, public", `${url}/api/trade/routing/BTC?side=SELL&size=0.25`],
     ["tickers", `${url}/api/trading/ticker/BTC`],
     ["all books in one", `${url}/api/book/BTC?depth=10`],
     ["instruments", `${url}/api/instruments`],
     ["feeds and orders", `${url}/api/status`],
-    ["API description", `${url}/openapi.json`],
+    ["stream", `${url.replace("http", "ws")}/ws`],
+    ["recorded decisions", `${url}/api/history/routing?symbol=BTC`],
+    ["API description", `${url}/openapi.json, ${url}/asyncapi.json`],
     ["metrics", `${url}/metrics`],
     ["local venueone", `${venues.venueone.restUrl}  (its own order log: /_sim/orders)`],
     ["local venuetwo", `${venues.venuetwo.restUrl}  (move its price: POST /_sim/skew {"bps":-60})`],
+    ["local venuethree", `${venues.venuethree.restUrl}  (market data)`],
+    ["local venuefour", `${venues.venuefour.restUrl}  (market data)`],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   return [

@@ -31,7 +31,8 @@ export interface EdgeOptions {
   readonly targetBytesMax: number;
 }
 
-const EXPOSED_HEADERS = "X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Fields, Idempotent-Replayed";
+const EXPOSED_HEADERS =
+  "X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Fields, Idempotent-Replayed, X-Next-Cursor";
 const LOOPBACK = "127.0.0.1";
 const NO_ADMISSION: Admission = {
   counts: { route: "none", okCount: 0, otherCounts: new Map(), abortedCount: 0 },
@@ -118,6 +119,25 @@ export class Edge implements ReplyWriter {
     this.write(response, this.#current, 200, body, "", false, "");
   }
 
+  /** A file from memory, within the handler: `headers` begins with the content type; null as body: 304. */
+  file(response: HttpResponse, headers: Uint8Array, body: Uint8Array | null): void {
+    const { admission, requestId } = this.#current;
+    const { counts, headOnly } = admission;
+    const status = body === null ? 304 : 200;
+    if (status === 200) counts.okCount++;
+    else {
+      counts.otherCounts.set(status, (counts.otherCounts.get(status) ?? 0) + 1);
+      response.writeStatus(STATUS_LINES.get(status) ?? String(status));
+    }
+    response.writeHeader("Content-Type", headers);
+    response.writeHeader("X-Request-Id", requestId);
+    if (body === null) response.endWithoutBody();
+    else if (headOnly) {
+      response.writeHeader("Content-Length", String(body.byteLength));
+      response.endWithoutBody();
+    } else response.end(body, this.closing);
+  }
+
   /** 204, within the handler. */
   noContent(response: HttpResponse, extraHeaders: string): void {
     this.write(response, this.#current, 204, "", extraHeaders, false, "");
@@ -162,6 +182,13 @@ export class Edge implements ReplyWriter {
       response.writeHeader("Content-Length", String(Buffer.byteLength(body)));
       response.endWithoutBody();
     } else response.end(body, closeConnection || this.closing);
+  }
+
+  writeHead(response: HttpResponse, state: ReplyState, extraHeaders: string, contentType: string): void {
+    const { counts, buckets } = state.admission;
+    counts.okCount++;
+    response.writeHeader("Content-Type", this.#sameHeaders(contentType, buckets));
+    response.writeHeader("X-Request-Id", state.requestId + state.rateHeader + extraHeaders);
   }
 
   writeError(

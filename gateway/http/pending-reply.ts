@@ -3,8 +3,10 @@
  * has gone, always corked.
  */
 import type { HttpResponse } from "uWebSockets.js";
+import type { Clock } from "../../engine/domain/clock.js";
 import type { ServiceError } from "../../engine/domain/errors.js";
 import type { ReplyState, ReplyWriter } from "./reply-state.js";
+import { StreamReply } from "./stream-reply.js";
 
 export class PendingReply {
   readonly #writer: ReplyWriter;
@@ -12,6 +14,7 @@ export class PendingReply {
   readonly #state: ReplyState;
   #over = false;
   #onAborted: (() => void) | null = null;
+  #stream: StreamReply | null = null;
 
   /** Must be made within the handler: it installs the abort handler that the server insists on. */
   constructor(writer: ReplyWriter, response: HttpResponse, state: ReplyState) {
@@ -19,9 +22,10 @@ export class PendingReply {
     this.#response = response;
     this.#state = state;
     response.onAborted(() => {
-      if (this.#over) return;
+      if (this.#over && (this.#stream?.over ?? true)) return;
       this.#over = true;
       state.admission.counts.abortedCount++;
+      this.#stream?.gone();
       this.#onAborted?.();
     });
   }
@@ -45,6 +49,16 @@ export class PendingReply {
 
   text(contentType: string, body: string): void {
     this.#once(() => this.#writer.write(this.#response, this.#state, 200, body, "", false, contentType));
+  }
+
+  /** Status 200 and headers now, the body in pieces. Null: the client has gone, or asked for the headers only. */
+  stream(contentType: string, extraHeaders: string, clock: Clock, stallMs: number): StreamReply | null {
+    this.#once(() => {
+      this.#writer.writeHead(this.#response, this.#state, extraHeaders, contentType);
+      if (this.#state.admission.headOnly) this.#response.endWithoutBody();
+      else this.#stream = new StreamReply(this.#response, clock, stallMs);
+    });
+    return this.#stream;
   }
 
   /** `closeConnection`: the rest of the request is not going to be read. */

@@ -43,6 +43,8 @@ export interface ReplyWriter {
     /** "" for JSON. */
     contentType: string,
   ): void;
+  /** Status 200 and headers of a body that follows in pieces. */
+  writeHead(response: HttpResponse, state: ReplyState, extraHeaders: string, contentType: string): void;
   writeError(
     response: HttpResponse,
     state: ReplyState,

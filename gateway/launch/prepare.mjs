@@ -4,7 +4,7 @@
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -29,13 +29,28 @@ export function ensureBuilt() {
   say("building");
   // Stale output of a deleted source must not be importable.
   rmSync(join(repoRoot, "dist"), { recursive: true, force: true });
-  run(process.execPath, [
-    join(repoRoot, "node_modules", "typescript", "bin", "tsc"),
-    "-p",
-    join(repoRoot, "tsconfig.json"),
-  ]);
+  for (const project of ["tsconfig.json", "client/tsconfig.json"]) {
+    run(process.execPath, [
+      join(repoRoot, "node_modules", "typescript", "bin", "tsc"),
+      "-p",
+      join(repoRoot, project),
+    ]);
+  }
+  copyPageFiles();
   mkdirSync(join(repoRoot, "dist"), { recursive: true });
   writeFileSync(buildStamp, wanted);
+}
+
+/** What the compiler does not carry over: the page itself beside its compiled modules. */
+function copyPageFiles() {
+  for (const path of pageFiles()) {
+    mkdirSync(dirname(join(repoRoot, "dist", path)), { recursive: true });
+    copyFileSync(join(repoRoot, path), join(repoRoot, "dist", path));
+  }
+}
+
+function pageFiles() {
+  return listSources([".html", ".css", ".svg"]).filter((path) => path.startsWith(join("client", "dashboard")));
 }
 
 /** All first-party sources, repo-relative, sorted. */
@@ -64,7 +79,7 @@ export function run(command, args) {
 
 function sourceStamp() {
   const hash = createHash("sha256");
-  for (const path of [...listSources(), "tsconfig.json"]) {
+  for (const path of [...listSources(), ...pageFiles(), "tsconfig.json", join("client", "tsconfig.json")]) {
     const stat = statSync(join(repoRoot, path));
     hash.update(`${path}\n${stat.size}\n${stat.mtimeMs}\n`);
   }

@@ -1,6 +1,8 @@
 /** What every route is built from. */
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import type { Clock } from "../../engine/domain/clock.js";
+import type { Recorder } from "../../engine/storage/recorder/recorder.js";
+import type { RecordsStore } from "../../engine/storage/records/records-store.js";
 import type { Operation } from "../../schemas/operations.js";
 import type { CloseDefaults } from "../close-request.js";
 import type { BodyReader } from "../http/body.js";
@@ -8,6 +10,7 @@ import type { Edge } from "../http/edge.js";
 import type { MarketView } from "../market-view.js";
 import type { Metrics } from "../metrics.js";
 import type { CloseDesk } from "../ports.js";
+import type { StreamCounts } from "../stream/stream-counts.js";
 
 export interface RouteLimits {
   readonly bodyBytesMax: number;
@@ -23,6 +26,10 @@ export interface RouteContext {
   readonly desk: CloseDesk;
   readonly bodies: BodyReader;
   readonly metrics: Metrics;
+  readonly records: RecordsStore;
+  /** Null: nothing is recorded, by choice. */
+  readonly recorder: Recorder | null;
+  readonly stream: StreamCounts;
   readonly limits: RouteLimits;
   readonly closeDefaults: CloseDefaults;
   /** 401 on the venuetwo ticker while its keys are missing (interface spec 5.5). */

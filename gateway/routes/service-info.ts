@@ -1,5 +1,6 @@
-/** The service's own endpoints: time, limits, health, readiness, status, metrics, the OpenAPI document. */
+/** The service's own endpoints: time, limits, health, readiness, status, metrics, the OpenAPI and AsyncAPI documents. */
 import { ServiceError } from "../../engine/domain/errors.js";
+import { buildAsyncApi } from "../../schemas/asyncapi.js";
 import { buildOpenApi, INTERFACE_VERSION } from "../../schemas/openapi.js";
 import { type Operation, OPERATIONS } from "../../schemas/operations.js";
 import { compileSerialiser } from "../../schemas/serialise.js";
@@ -12,7 +13,7 @@ import {
   timeReplySchema,
 } from "../../schemas/service.js";
 import { asServiceError } from "../http/error-reply.js";
-import { readyParts, venueStatus } from "../status.js";
+import { readyParts, recordingStatus, venueStatus } from "../status.js";
 import type { Route, RouteContext } from "./context.js";
 
 /** Orders of unknown outcome listed by the status; the count is exact beyond it. */
@@ -26,7 +27,8 @@ export function serviceRoutes(context: RouteContext): Route[] {
     readyRoute(context),
     statusRoute(context),
     metricsRoute(context),
-    openapiRoute(context),
+    documentRoute(context, OPERATIONS.openapi, buildOpenApi()),
+    documentRoute(context, OPERATIONS.asyncapi, buildAsyncApi()),
   ];
 }
 
@@ -93,12 +95,12 @@ function healthRoute({ edge, clock, startedAtMs, version }: RouteContext): Route
   };
 }
 
-function readyRoute({ edge, clock, view, desk }: RouteContext): Route {
+function readyRoute({ edge, clock, view, desk, records, recorder }: RouteContext): Route {
   const serialise = compileSerialiser(readyReplySchema);
   return {
     operation: OPERATIONS.ready,
     handle(response) {
-      const parts = readyParts(view, desk, edge.closing);
+      const parts = readyParts(view, desk, recordingStatus(records, recorder), edge.closing);
       const missing = parts.filter((part) => !part.ready).map((part) => part.name);
       if (missing.length > 0)
         throw new ServiceError("NOT_READY", { parts: missing.join(", "), ready: false, components: parts });
@@ -107,7 +109,8 @@ function readyRoute({ edge, clock, view, desk }: RouteContext): Route {
   };
 }
 
-function statusRoute({ edge, clock, view, desk, inFlight, metrics, startedAtMs, version }: RouteContext): Route {
+function statusRoute(context: RouteContext): Route {
+  const { edge, clock, view, desk, inFlight, metrics, stream, startedAtMs, version } = context;
   const serialise = compileSerialiser(statusReplySchema);
   return {
     operation: OPERATIONS.status,
@@ -123,6 +126,13 @@ function statusRoute({ edge, clock, view, desk, inFlight, metrics, startedAtMs, 
         unconfigured: view.unconfigured(),
         unknownOrders: { count: unknown.count, orders: [...unknown.orders] },
         closesInFlight: inFlight.closes,
+        recording: recordingStatus(context.records, context.recorder),
+        stream: {
+          connections: stream.connections,
+          subscriptions: stream.subscriptions,
+          keys: stream.keys,
+          lagging: stream.lagging,
+        },
         eventLoopDelayMs: metrics.eventLoopDelayMs(),
       };
       edge.ok(response, serialise({ success: true, data, timestamp: nowMs }));
@@ -143,12 +153,12 @@ function metricsRoute({ edge, metrics }: RouteContext): Route {
   };
 }
 
-function openapiRoute({ edge }: RouteContext): Route {
-  const document = JSON.stringify(buildOpenApi());
+function documentRoute({ edge }: RouteContext, operation: Operation, document: object): Route {
+  const text = JSON.stringify(document);
   return {
-    operation: OPERATIONS.openapi,
+    operation,
     handle(response) {
-      edge.ok(response, document);
+      edge.ok(response, text);
     },
   };
 }

@@ -5,12 +5,13 @@
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { OrderCommand, PlaceOutcome, VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
+import type { RoutableVenue } from "../../engine/domain/venue.js";
 import type { Book } from "../../engine/market/book.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
 import { createMarket, type Market } from "../../engine/market/market.js";
 import type { AccountSession, OrderSender, Read, RoomStatus, VenueRoom } from "../../engine/ports.js";
 
-type FakeVenue = "venueone" | "venuetwo";
+type FakeVenue = RoutableVenue;
 
 export function fakeInstrument(venue: FakeVenue, symbol: string, overrides: Partial<Instrument> = {}): Instrument {
   return {
@@ -39,8 +40,8 @@ export function fakeInstrument(venue: FakeVenue, symbol: string, overrides: Part
   };
 }
 
-export function fakeMarket(instrument: Instrument): Market {
-  return createMarket(instrument, { deepTier: false, maxBookAgeMs: 2000, maxDeepAgeMs: 7000 });
+export function fakeMarket(instrument: Instrument, options: { readonly deepTier?: boolean } = {}): Market {
+  return createMarket(instrument, { deepTier: options.deepTier ?? false, maxBookAgeMs: 2000, maxDeepAgeMs: 7000 });
 }
 
 /** `[ticks, lots]`, best first. */

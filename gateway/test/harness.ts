@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { type Clock, createSystemClock } from "../../engine/domain/clock.js";
 import type { Market } from "../../engine/market/market.js";
 import { CloseService } from "../../engine/orders/close-service.js";
+import { createOffStore, type RecordsStore } from "../../engine/storage/records/records-store.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import { createKeyedHash, cryptoRandomIds } from "../../engine/storage/server-secret.js";
 import { createCloseDesk } from "../close-desk.js";
@@ -58,8 +59,11 @@ export interface Harness {
 }
 
 export interface HarnessOptions {
+  /** Instead of the two of the harness. */
+  readonly rooms?: readonly FakeRoom[];
   readonly server?: Partial<ServerOptions>;
   readonly wrapDesk?: (desk: CloseDesk) => CloseDesk;
+  readonly records?: RecordsStore;
 }
 
 export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
@@ -86,20 +90,30 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
 
   const logLines: string[] = [];
   const logger = createLogger("debug", { write: (line: string) => void logLines.push(line) });
-  const rooms = [one, two];
+  const rooms = options.rooms ?? [one, two];
+  const hash = createKeyedHash(Buffer.alloc(32, 7));
   const service = new CloseService({
     rooms: new Map(rooms.map((room) => [room.venue, room])),
     store,
     clock,
     logger,
-    hash: createKeyedHash(Buffer.alloc(32, 7)),
+    hash,
     randomIds: cryptoRandomIds,
   });
   await service.start();
   const desk = createCloseDesk(service, store);
   const server = await startServer(
     { ...DEFAULT_SERVER_OPTIONS, ...options.server },
-    { clock, logger, view: new MarketView(rooms), desk: options.wrapDesk?.(desk) ?? desk, metrics: new Metrics() },
+    {
+      clock,
+      logger,
+      view: new MarketView(rooms),
+      desk: options.wrapDesk?.(desk) ?? desk,
+      metrics: new Metrics(),
+      records: options.records ?? createOffStore("no record in this test"),
+      recorder: null,
+      hash,
+    },
   );
   const client = new TestClient(server.url);
 

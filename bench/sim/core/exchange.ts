@@ -171,6 +171,10 @@ class Exchange implements SimExchange {
     return this.#state(symbol).book.snapshot(depth);
   }
 
+  restingOrders(symbol: string, side: "BUY" | "SELL", count: number): ReturnType<SimExchange["restingOrders"]> {
+    return this.#state(symbol).book.resting(side, count);
+  }
+
   bestBid(symbol: string): ReturnType<SimExchange["bestBid"]> {
     return this.#state(symbol).book.best("BUY");
   }

@@ -26,6 +26,7 @@ describe("fault injector", () => {
       holdBack: false,
       silent: false,
       disconnect: false,
+      half: false,
       delayMs: 0,
     });
     expect(faults.onHandshake("/ws")).toBe(0);
@@ -54,6 +55,14 @@ describe("fault injector", () => {
     expect(injector({ kind: "duplicate" }).faults.onFrame("user", "k", false).copies).toBe(2);
     expect(injector({ kind: "reorder" }).faults.onFrame("user", "k", false).holdBack).toBe(true);
     expect(injector({ kind: "disconnect" }).faults.onFrame("market", "k", false).disconnect).toBe(true);
+    expect(injector({ kind: "halfFrame" }).faults.onFrame("market", "k", false).half).toBe(true);
+    const deaf = injector({ kind: "ignoreSubscribe", match: "book", count: 1 }).faults;
+    expect([deaf.onSubscribe("trade:1"), deaf.onSubscribe("book:1"), deaf.onSubscribe("book:1")]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect(injector({ kind: "ignoreSubscribe" }).faults.onFrame("market", "k", true).drop).toBe(false);
     const silent = injector({ kind: "silent", scope: ["user"] }).faults;
     expect(silent.onFrame("user", "k", false).silent).toBe(true);
     expect(silent.isSilent("market")).toBe(false);

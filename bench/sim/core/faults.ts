@@ -30,6 +30,8 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   "replyLost",
   "clockSkew",
   "refuseHandshake",
+  "halfFrame",
+  "ignoreSubscribe",
 ];
 const SCOPES: readonly FaultScope[] = ["rest", "market", "user"];
 const REST_ONLY: ReadonlySet<FaultKind> = new Set([
@@ -40,7 +42,16 @@ const REST_ONLY: ReadonlySet<FaultKind> = new Set([
   "errorAfter",
   "replyLost",
 ]);
-const SOCKET_ONLY: ReadonlySet<FaultKind> = new Set(["duplicate", "reorder", "gap", "silent", "disconnect"]);
+const SOCKET_ONLY: ReadonlySet<FaultKind> = new Set([
+  "duplicate",
+  "reorder",
+  "gap",
+  "silent",
+  "disconnect",
+  "halfFrame",
+]);
+/** Asked for on their own occasion, neither by a request nor by a frame. */
+const APART: ReadonlySet<FaultKind> = new Set(["clockSkew", "refuseHandshake", "ignoreSubscribe"]);
 /** Active at a time; one more is refused. */
 const ACTIVE_MAX = 256;
 
@@ -94,6 +105,7 @@ class Injector implements FaultInjector {
     holdBack: false,
     silent: false,
     disconnect: false,
+    half: false,
     delayMs: 0,
   };
   #nextId = 1;
@@ -145,7 +157,7 @@ class Injector implements FaultInjector {
     verdict.delayMs = 0;
     for (const running of this.#running.values()) {
       const { spec } = running;
-      if (SOCKET_ONLY.has(spec.kind) || spec.kind === "clockSkew" || spec.kind === "refuseHandshake") continue;
+      if (SOCKET_ONLY.has(spec.kind) || APART.has(spec.kind)) continue;
       if (!this.#applies(running, "rest", route)) continue;
       this.#hit(running);
       if (spec.kind === "latency") verdict.delayMs += (spec.delayMs ?? 0) + (spec.jitterMs ?? 0) * this.#random.next();
@@ -171,11 +183,12 @@ class Injector implements FaultInjector {
     verdict.holdBack = false;
     verdict.silent = false;
     verdict.disconnect = false;
+    verdict.half = false;
     verdict.delayMs = 0;
     if (this.#running.size === 0) return verdict;
     for (const running of this.#running.values()) {
       const { spec } = running;
-      if (REST_ONLY.has(spec.kind) || spec.kind === "clockSkew" || spec.kind === "refuseHandshake") continue;
+      if (REST_ONLY.has(spec.kind) || APART.has(spec.kind)) continue;
       if (spec.kind === "gap" && !sequenced) continue;
       if (!this.#applies(running, scope, stream)) continue;
       this.#hit(running);
@@ -185,8 +198,18 @@ class Injector implements FaultInjector {
       else if (spec.kind === "reorder") verdict.holdBack = true;
       else if (spec.kind === "silent") verdict.silent = true;
       else if (spec.kind === "disconnect") verdict.disconnect = true;
+      else if (spec.kind === "halfFrame") verdict.half = true;
     }
     return verdict;
+  }
+
+  onSubscribe(stream: string): boolean {
+    for (const running of this.#running.values()) {
+      if (running.spec.kind !== "ignoreSubscribe" || !this.#applies(running, null, stream)) continue;
+      this.#hit(running);
+      return true;
+    }
+    return false;
   }
 
   onHandshake(path: string): number {

@@ -149,6 +149,15 @@ export class OrderBook {
     return (this.#side(side).levels.get(priceTicks)?.orders ?? []).filter((resting) => resting.owner === null);
   }
 
+  /** The first `count` orders of a side, best price first, in queue order. */
+  resting(side: SimSide, count: number): Resting[] {
+    const { prices, levels } = this.#side(side);
+    const found: Resting[] = [];
+    for (let index = prices.length - 1; index >= 0 && found.length < count; index--)
+      found.push(...(levels.get(prices[index] ?? 0)?.orders ?? []));
+    return found.slice(0, count);
+  }
+
   snapshot(depth: number): SimBookSnapshot {
     return {
       symbol: this.symbol,

@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { SimControl } from "./control.js";
-import { SocketEnd } from "./socket-end.js";
+import { BACKLOG_BYTES_MAX, SocketEnd } from "./socket-end.js";
 import type { FaultInjector, SimHttpReply, SimHttpRequest, SimProtocol, SimShell, SimSocket } from "./types.js";
 
 export interface ShellOptions {
@@ -19,6 +19,8 @@ export interface ShellOptions {
   readonly faults: FaultInjector;
   readonly protocol: SimProtocol;
   readonly control: SimControl;
+  /** Bytes waiting for a reader before it is cut; default 32 MiB. */
+  readonly backlogBytesMax?: number;
 }
 
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -176,14 +178,15 @@ class Shell implements SimShell {
   }
 
   #accept(webSocket: WebSocket, origin: { path: string; query: string; remoteAddress: string }): void {
-    const { protocol, clock, faults } = this.#options;
-    const end = new SocketEnd(webSocket, this.#nextSocketId++, origin, clock, faults, this.stats);
+    const { protocol, clock, faults, backlogBytesMax = BACKLOG_BYTES_MAX } = this.#options;
+    const end = new SocketEnd(webSocket, this.#nextSocketId++, origin, clock, faults, this.stats, backlogBytesMax);
     this.#sockets.add(end);
     this.stats.socketCount = this.#sockets.size;
     webSocket.on("message", (data: Buffer, isBinary) => {
       if (!isBinary) protocol.onSocketMessage(end, data.toString("utf8"));
     });
     webSocket.on("pong", () => protocol.onSocketPong?.(end));
+    webSocket.on("ping", () => protocol.onSocketPing?.(end));
     // The close event follows and does the work.
     webSocket.on("error", () => undefined);
     webSocket.on("close", () => {

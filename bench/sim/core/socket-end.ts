@@ -6,8 +6,8 @@ import { WebSocket } from "ws";
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { FaultInjector, SimShell, SimSocket } from "./types.js";
 
-/** A reader this far behind is cut, as real venues do. */
-const BACKLOG_BYTES_MAX = 32 * 1024 * 1024;
+/** A reader this far behind is cut, as real venues do, unless the room says otherwise. */
+export const BACKLOG_BYTES_MAX = 32 * 1024 * 1024;
 /** Frames waiting under a latency fault before the connection is given up. */
 const DELAYED_FRAMES_MAX = 50_000;
 
@@ -22,6 +22,7 @@ export class SocketEnd implements SimSocket {
   readonly #clock: Clock;
   readonly #faults: FaultInjector;
   readonly #stats: SimShell["stats"];
+  readonly #backlogBytesMax: number;
   /** Held back by `reorder`; goes out after the next frame. */
   #held: string | null = null;
   /** Frames under latency. Each timer sends the head, so that order holds whatever the timers do. */
@@ -36,6 +37,7 @@ export class SocketEnd implements SimSocket {
     clock: Clock,
     faults: FaultInjector,
     stats: SimShell["stats"],
+    backlogBytesMax: number,
   ) {
     this.#webSocket = webSocket;
     this.id = id;
@@ -46,6 +48,7 @@ export class SocketEnd implements SimSocket {
     this.#clock = clock;
     this.#faults = faults;
     this.#stats = stats;
+    this.#backlogBytesMax = backlogBytesMax;
     // The server is created with autoPong off: a silent socket must not answer pings.
     webSocket.on("ping", (data: Buffer) => {
       if (!this.#faults.isSilent(this.#scope)) webSocket.pong(data);
@@ -56,16 +59,17 @@ export class SocketEnd implements SimSocket {
     this.#scope = scope;
     const verdict = this.#faults.onFrame(scope, stream, sequenced);
     const { copies, holdBack, delayMs } = verdict;
+    const sent = verdict.half ? text.slice(0, text.length >>> 1) : text;
     if (verdict.disconnect) {
       this.terminate();
       return;
     }
     if (verdict.drop || verdict.silent) return;
     if (holdBack && this.#held === null) {
-      this.#held = text;
+      this.#held = sent;
       return;
     }
-    for (let copy = 0; copy < copies; copy++) this.#schedule(text, delayMs);
+    for (let copy = 0; copy < copies; copy++) this.#schedule(sent, delayMs);
     if (this.#held !== null) {
       const held = this.#held;
       this.#held = null;
@@ -113,6 +117,6 @@ export class SocketEnd implements SimSocket {
     this.#webSocket.send(text);
     this.#stats.frameCount++;
     this.#stats.frameBytes += text.length;
-    if (this.#webSocket.bufferedAmount > BACKLOG_BYTES_MAX) this.terminate();
+    if (this.#webSocket.bufferedAmount > this.#backlogBytesMax) this.terminate();
   }
 }

@@ -282,6 +282,14 @@ export interface SimLevel {
   readonly orderCount: number;
 }
 
+/** One resting order as the book holds it; the object stays the same while the order rests, so it can carry an identity. */
+export interface SimResting {
+  readonly priceTicks: number;
+  readonly lots: number;
+  /** Null: the house. */
+  readonly owner: SimOrder | null;
+}
+
 /** A full or top-N picture of one book. Best first. */
 export interface SimBookSnapshot {
   readonly symbol: string;
@@ -437,6 +445,8 @@ export interface SimExchange {
   // Market
   /** Current top `depth` levels per side (all when omitted). */
   book(symbol: string, depth?: number): SimBookSnapshot;
+  /** The first `count` resting orders of one side, best price first, in queue order. */
+  restingOrders(symbol: string, side: SimSide, count: number): readonly SimResting[];
   bestBid(symbol: string): SimLevel | null;
   bestAsk(symbol: string): SimLevel | null;
   /** Update id of the last change of this book, and the newest id of the whole engine. */
@@ -596,6 +606,8 @@ export type FaultScope = "rest" | "market" | "user";
  * disconnect: socket cut. rate429/ban418: refused with the venue's body, `retryAfterS` ≥ 0 adds the header.
  * errorBefore/errorAfter: 5xx (`status`, default 503) before or after execution. replyLost: executed, connection cut.
  * clockSkew: venue clock off by `delayMs` (may be negative). refuseHandshake: WebSocket upgrade answered with `status`.
+ * halfFrame: only the first half of the frame's text is sent. ignoreSubscribe: a subscription is dropped without a word
+ * (`match` looks at the stream's name); venues whose acknowledgement can be lost in this way ask for it.
  */
 export type FaultKind =
   | "latency"
@@ -612,7 +624,9 @@ export type FaultKind =
   | "errorAfter"
   | "replyLost"
   | "clockSkew"
-  | "refuseHandshake";
+  | "refuseHandshake"
+  | "halfFrame"
+  | "ignoreSubscribe";
 
 export interface FaultSpec {
   readonly kind: FaultKind;
@@ -659,6 +673,8 @@ export interface FrameVerdict {
   holdBack: boolean;
   silent: boolean;
   disconnect: boolean;
+  /** Send the first half of the text only. */
+  half: boolean;
   delayMs: number;
 }
 
@@ -673,6 +689,8 @@ export interface FaultInjector {
   onRequest(route: string): RestVerdict;
   /** `stream`: name of the stream; `sequenced`: frame carries a book sequence. Reused object as well. */
   onFrame(scope: "market" | "user", stream: string, sequenced: boolean): FrameVerdict;
+  /** True when a client's subscription to this stream is to be ignored. */
+  onSubscribe(stream: string): boolean;
   /** Status to refuse a WebSocket upgrade with, or 0. */
   onHandshake(path: string): number;
   /** True while `silent` applies to pongs and pings of this scope. */
@@ -733,6 +751,8 @@ export interface SimProtocol {
   onSocketMessage(socket: SimSocket, text: string): void;
   /** A pong frame arrived. */
   onSocketPong?(socket: SimSocket): void;
+  /** A ping frame arrived; the shell answers it. */
+  onSocketPing?(socket: SimSocket): void;
   onSocketClose(socket: SimSocket): void;
 }
 

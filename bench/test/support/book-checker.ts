@@ -2,20 +2,35 @@
  * Compares the books a room shows with the venue's true book: at every commit of every tier, and again whenever
  * a reader looks. Nothing of the room's own counters is believed.
  *
- * The truth of a commit: on venuetwo the book after the update id the commit names; on venueone, which has no ids,
- * the book at the push time the frame names, as deep as the tier is (5 or 20 levels).
+ * The truth of a commit: on venuetwo and venuethree the book after the update id or nonce the commit names; on
+ * venueone and venuefour, which have no such number, the book at the time the frame names, as deep as the tier is.
  *
  * Invariant: a book that was LIVE and different from the truth, even for one commit, is counted for good.
  */
 import { type Book, BOOK_LIVE } from "../../../engine/market/book.js";
 import type { Market } from "../../../engine/market/market.js";
-import type { VenueRoom } from "../../../engine/ports.js";
+import type { RoutableVenue } from "../../../engine/domain/venue.js";
+import type { MarketRoom } from "../../../engine/ports.js";
 import type { SimBookSnapshot, SimExchange, SimInstrument, SimLevel } from "../../sim/core/types.js";
-import { type LocalPair, nativeOf, type PairVenue } from "./local-pair.js";
+import { nativeSymbol } from "./local-markets.js";
 
-/** Levels of venueone's two tiers. */
-const FAST_LEVELS = 5;
+/** Levels of each venue's main tier, and of venueone's deep one. */
+const MAIN_LEVELS: Readonly<Record<RoutableVenue, number>> = {
+  venueone: 5,
+  venuetwo: Number.MAX_SAFE_INTEGER,
+  venuethree: Number.MAX_SAFE_INTEGER,
+  venuefour: 10,
+};
 const DEEP_LEVELS = 20;
+
+/** The judge's side of one venue. */
+export interface TrueVenue {
+  readonly exchange: SimExchange;
+  /** Change id of the venue's engine behind the number on the wire, where they can differ. */
+  seqOfNonce?(nonce: number): number;
+}
+
+export type TrueVenues = Readonly<Partial<Record<RoutableVenue, TrueVenue>>>;
 const DIFFERENCES_KEPT_MAX = 20;
 
 export interface CheckCounts {
@@ -31,7 +46,7 @@ export interface CheckCounts {
 /** One book under watch. */
 export interface WatchedBook {
   readonly name: string;
-  readonly venue: PairVenue;
+  readonly venue: RoutableVenue;
   readonly book: Book;
   /** Readers' samples since the first time LIVE, and how many of them found it LIVE. */
   sampleCount: number;
@@ -53,31 +68,29 @@ export class BookChecker {
   readonly #touches: (() => void)[] = [];
 
   /** Watches every market of the rooms from now on. */
-  watch(pair: LocalPair, rooms: readonly VenueRoom[], symbols: readonly string[]): void {
+  watch(venues: TrueVenues, rooms: readonly MarketRoom[], symbols: readonly string[]): void {
     for (const room of rooms) {
-      const venue = room.venue as PairVenue;
+      const { venue } = room;
+      const truth = venues[venue];
+      if (truth === undefined) throw new Error(`no judge of ${venue}`);
       for (const symbol of symbols) {
         const market = room.markets.get(symbol);
         if (market === undefined) throw new Error(`${venue} lists no ${symbol}`);
-        this.watchMarket(venue, pair[venue].exchange, symbol, market);
+        this.watchMarket(venue, truth, symbol, market);
       }
     }
   }
 
-  watchMarket(venue: PairVenue, exchange: SimExchange, symbol: string, market: Market): void {
-    const judge = (depth: number) => truthOf(venue, exchange, symbol, market, depth);
-    this.watchBook(
-      `${venue} ${symbol} book`,
-      venue,
-      market.book,
-      judge(venue === "venueone" ? FAST_LEVELS : Number.MAX_SAFE_INTEGER),
-    );
+  watchMarket(venue: RoutableVenue, truth: TrueVenue, symbol: string, market: Market): void {
+    const judge = (depth: number) => (book: Book) =>
+      truthOf(venue, truth, symbol, market, book.seq, book.tsVenueMs, depth);
+    this.watchBook(`${venue} ${symbol} book`, venue, market.book, judge(MAIN_LEVELS[venue]));
     if (market.deep !== null) this.watchBook(`${venue} ${symbol} deep`, venue, market.deep, judge(DEEP_LEVELS));
-    this.#touches.push(() => this.#checkTouch(`${venue} ${symbol} touch`, venue, exchange, symbol, market));
+    this.#touches.push(() => this.#checkTouch(`${venue} ${symbol} touch`, venue, truth, symbol, market));
   }
 
   /** `truth` gives the true levels for what the book stands at; null when the venue cannot say. */
-  watchBook(name: string, venue: PairVenue, book: Book, truth: (book: Book) => SimBookSnapshot | null): void {
+  watchBook(name: string, venue: RoutableVenue, book: Book, truth: (book: Book) => SimBookSnapshot | null): void {
     const watched: WatchedBook = { name, venue, book, sampleCount: 0, liveCount: 0, commitCount: 0, lastCommitNs: -1 };
     this.books.push(watched);
     this.#truths.set(watched, truth);
@@ -151,21 +164,16 @@ export class BookChecker {
   }
 
   /** The touch streams override the book: they are held to the same truth. */
-  #checkTouch(name: string, venue: PairVenue, exchange: SimExchange, symbol: string, market: Market): void {
-    const { touch, instrument } = market;
+  #checkTouch(name: string, venue: RoutableVenue, truth: TrueVenue, symbol: string, market: Market): void {
+    const { touch } = market;
     if (!touch.present) return;
-    const native = nativeOf(venue, symbol);
-    const expected =
-      venue === "venueone"
-        ? exchange.trueBookAtTime(native, touch.tsVenueMs, 1)
-        : exchange.trueBook(native, touch.seq, 1);
+    const expected = truthOf(venue, truth, symbol, market, touch.seq, touch.tsVenueMs, 1);
     if (expected === null) {
       this.#unjudgedCount++;
       return;
     }
     this.#touchCount++;
-    const scaled = inScaleOf(expected, exchange, native, instrument.priceDecimals, instrument.qtyDecimals);
-    const [bid, ask] = [scaled.bids[0], scaled.asks[0]];
+    const [bid, ask] = [expected.bids[0], expected.asks[0]];
     const isSame =
       touch.bidTicks === (bid?.priceTicks ?? 0) &&
       touch.bidLots === (bid?.qtyLots ?? 0) &&
@@ -184,16 +192,24 @@ export class BookChecker {
   }
 }
 
-function truthOf(venue: PairVenue, exchange: SimExchange, symbol: string, market: Market, depth: number) {
-  const native = nativeOf(venue, symbol);
+/** venuefour's touch carries the time of the change, its book the time of the push: both are times of its engine. */
+function truthOf(
+  venue: RoutableVenue,
+  truth: TrueVenue,
+  symbol: string,
+  market: Market,
+  seq: number,
+  tsVenueMs: number,
+  depth: number,
+): SimBookSnapshot | null {
+  const { exchange } = truth;
+  const native = nativeSymbol(venue, symbol);
   const { priceDecimals, qtyDecimals } = market.instrument;
-  return (book: Book): SimBookSnapshot | null => {
-    const snapshot =
-      venue === "venueone"
-        ? exchange.trueBookAtTime(native, book.tsVenueMs, depth)
-        : exchange.trueBook(native, book.seq, depth);
-    return snapshot === null ? null : inScaleOf(snapshot, exchange, native, priceDecimals, qtyDecimals);
-  };
+  const snapshot =
+    venue === "venueone" || venue === "venuefour"
+      ? exchange.trueBookAtTime(native, tsVenueMs, depth)
+      : exchange.trueBook(native, truth.seqOfNonce?.(seq) ?? seq, depth);
+  return snapshot === null ? null : inScaleOf(snapshot, exchange, native, priceDecimals, qtyDecimals);
 }
 
 /** The venue's integers in the instrument's decimals. */

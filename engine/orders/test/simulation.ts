@@ -37,6 +37,9 @@ export interface SimulationReport {
   readonly seen: ReadonlyMap<string, number>;
   readonly secretLeaks: string[];
   readonly openSessionCount: number;
+  /** What the last process left. */
+  readonly disk: StateStore;
+  readonly venues: readonly FakeVenue[];
 }
 
 const STORM_MS = 60_000;
@@ -201,6 +204,8 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     seen,
     secretLeaks: outputs.filter((text) => text.includes("canary")).map((text) => text.slice(0, 200)),
     openSessionCount: open.length,
+    disk,
+    venues,
   };
 }
 

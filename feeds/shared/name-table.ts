@@ -1,7 +1,7 @@
 // hot path
 /**
- * Coin name, as bytes of a frame, → its entry, without building a string. Open hashing over the names
- * of all streamed coins; rebuilt on insertion, which is rare.
+ * A contract's name, as bytes of a frame, → its entry, without building a string. Open hashing over the names
+ * of all streamed contracts; rebuilt on insertion, which is rare.
  *
  *   buckets[hash & mask] → small arrays of { name, entry }; FNV-1a over the bytes
  */
@@ -15,33 +15,33 @@ const FNV_PRIME = 0x01000193;
 /** Buckets per name, so that nearly every bucket holds one. */
 const SPREAD = 4;
 
-export class CoinTable<Entry> {
+export class NameTable<Entry> {
   #buckets: Named<Entry>[][] = [[]];
   #mask = 0;
-  readonly #byCoin = new Map<string, Entry>();
+  readonly #byName = new Map<string, Entry>();
 
   get size(): number {
-    return this.#byCoin.size;
+    return this.#byName.size;
   }
 
-  get(coin: string): Entry | undefined {
-    return this.#byCoin.get(coin);
+  get(name: string): Entry | undefined {
+    return this.#byName.get(name);
   }
 
   values(): IterableIterator<Entry> {
-    return this.#byCoin.values();
+    return this.#byName.values();
   }
 
-  set(coin: string, entry: Entry): void {
-    this.#byCoin.set(coin, entry);
+  set(name: string, entry: Entry): void {
+    this.#byName.set(name, entry);
     this.#rebuild();
   }
 
-  delete(coin: string): void {
-    if (this.#byCoin.delete(coin)) this.#rebuild();
+  delete(name: string): void {
+    if (this.#byName.delete(name)) this.#rebuild();
   }
 
-  /** The entry of the coin whose name is bytes[start … end-1]. */
+  /** The entry whose name is bytes[start … end-1]. */
   find(bytes: Uint8Array, start: number, end: number): Entry | undefined {
     const bucket = this.#buckets[hashBytes(bytes, start, end) & this.#mask] as Named<Entry>[];
     for (let index = 0; index < bucket.length; index++) {
@@ -53,11 +53,11 @@ export class CoinTable<Entry> {
 
   #rebuild(): void {
     let size = 1;
-    while (size < this.#byCoin.size * SPREAD) size *= 2;
+    while (size < this.#byName.size * SPREAD) size *= 2;
     this.#mask = size - 1;
     this.#buckets = Array.from({ length: size }, () => []);
-    for (const [coin, entry] of this.#byCoin) {
-      const name = Buffer.from(coin, "utf8");
+    for (const [text, entry] of this.#byName) {
+      const name = Buffer.from(text, "utf8");
       this.#buckets[hashBytes(name, 0, name.length) & this.#mask]?.push({ name, entry });
     }
   }

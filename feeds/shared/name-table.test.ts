@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { CoinTable } from "./coin-table.js";
+import { NameTable } from "./name-table.js";
 
-describe("CoinTable", () => {
+describe("NameTable", () => {
   it("finds by bytes what a Map finds by text, after any insertions and removals", () => {
     const name = fc.oneof(
       fc.constantFrom("BTC", "ETH", "kPEPE", "xyz:TSLA", "A", "B", "AB", "BA"),
@@ -11,7 +11,7 @@ describe("CoinTable", () => {
     const step = fc.record({ name, remove: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), fc.array(name, { maxLength: 20 }), (steps, probes) => {
-        const table = new CoinTable<number>();
+        const table = new NameTable<number>();
         const map = new Map<string, number>();
         for (const [index, { name: coin, remove }] of steps.entries()) {
           if (remove) {
@@ -34,7 +34,7 @@ describe("CoinTable", () => {
   });
 
   it("finds nothing in an empty table or in an empty range", () => {
-    const table = new CoinTable<number>();
+    const table = new NameTable<number>();
     expect(table.find(Buffer.from("BTC"), 0, 3)).toBeUndefined();
     table.set("BTC", 1);
     expect(table.find(Buffer.from("BTC"), 0, 0)).toBeUndefined();

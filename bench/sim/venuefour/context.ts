@@ -1,0 +1,16 @@
+/** What the routes and streams of the local venue share. */
+import type { Random } from "../../../engine/domain/random.js";
+import type { SimExchange } from "../core/types.js";
+import type { Listing } from "./listing.js";
+import type { VenuefourCadences, VenuefourLimits, VenuefourQuirks } from "./options.js";
+import type { Publisher } from "./publisher.js";
+
+export interface VenuefourContext {
+  readonly exchange: SimExchange;
+  readonly listing: Listing;
+  readonly publisher: Publisher;
+  readonly cadences: VenuefourCadences;
+  readonly random: Random;
+  limits: VenuefourLimits;
+  quirks: VenuefourQuirks;
+}

@@ -1,0 +1,91 @@
+/** Options of the local venue, with every limit, cadence and oddity it obeys. */
+import type { Clock } from "../../../engine/domain/clock.js";
+import type { FaultSpec, FlowOptions, PriceSource } from "../core/types.js";
+
+/** Fact sheet sections 7 and 10. Credits count over a rolling minute. */
+export interface VenuefourLimits {
+  /** Per IP without a config key. */
+  readonly creditsPerMinute: number;
+  /** Per config key. */
+  readonly keyCreditsPerMinute: number;
+  readonly connections: number;
+  readonly subscriptionsPerChannel: number;
+}
+
+export const VENUE_LIMITS: VenuefourLimits = {
+  creditsPerMinute: 100,
+  keyCreditsPerMinute: 300,
+  connections: 300,
+  subscriptionsPerChannel: 20,
+};
+
+export interface VenuefourCadences {
+  /** Pulse everything is counted in, and the interval of bbo and trades. */
+  readonly pulseMs: number;
+  readonly bookMs: number;
+  readonly pricesMs: number;
+  readonly candleMs: number;
+  /** A client that sends no message for this long is closed. */
+  readonly clientSilenceMs: number;
+  readonly socketLifeMs: number;
+}
+
+/** 250 ms, 60 s and 24 h are documented; the rates of prices and candles are not known and chosen. */
+export const VENUE_CADENCES: VenuefourCadences = {
+  pulseMs: 10,
+  bookMs: 250,
+  pricesMs: 500,
+  candleMs: 500,
+  clientSilenceMs: 60_000,
+  socketLifeMs: 24 * 3_600_000,
+};
+
+/** Oddities that can be switched while the venue runs (`POST /_sim/quirks`). */
+export interface VenuefourQuirks {
+  /** Share of new book states whose `li` is the id of an old order, so that it jumps back while `t` rises. */
+  readonly oldBookIdShare: number;
+  /** Share of book pushes that are followed by the picture before, with its older `t`. */
+  readonly staleBookShare: number;
+  /** Whether WebSocket pings count as a sign of life; the sources do not say. */
+  readonly pingFramesCount: boolean;
+  /** Which table the business codes are of. */
+  readonly errorTable: "2025" | "2026";
+}
+
+export const DEFAULT_QUIRKS: VenuefourQuirks = {
+  oldBookIdShare: 0.4,
+  staleBookShare: 0,
+  pingFramesCount: false,
+  errorTable: "2026",
+};
+
+export interface VenuefourSimOptions {
+  readonly seed: number;
+  readonly clock?: Clock;
+  /** Of the captured listing, in its spelling; default three majors. Spot markets are always listed and never trade. */
+  readonly symbols?: readonly string[];
+  /** Default 0: a free port. */
+  readonly port?: number;
+  readonly faults?: readonly FaultSpec[];
+  /** Share one over several venues to correlate their prices. */
+  readonly priceSource?: PriceSource;
+  /** Null: no synthetic liquidity. */
+  readonly flow?: Partial<FlowOptions> | null;
+  readonly limits?: Partial<VenuefourLimits>;
+  readonly cadences?: Partial<VenuefourCadences>;
+  /** Bytes waiting for a reader before it is cut. */
+  readonly backlogBytesMax?: number;
+  readonly quirks?: Partial<VenuefourQuirks>;
+}
+
+/** Reads changes of quirks that came in from outside; throws RangeError on what is none. */
+export function changeQuirks(quirks: VenuefourQuirks, changes: Readonly<Record<string, unknown>>): VenuefourQuirks {
+  for (const [name, value] of Object.entries(changes)) {
+    if (!Object.hasOwn(quirks, name)) throw new RangeError(`no quirk ${name}`);
+    if (typeof value !== typeof quirks[name as keyof VenuefourQuirks]) throw new RangeError(`${name}: wrong type`);
+    if (typeof value === "number" && !(value >= 0 && value <= 1)) throw new RangeError(`${name} must be from 0 to 1`);
+    if (name === "errorTable" && value !== "2025" && value !== "2026")
+      throw new RangeError("errorTable must be 2025 or 2026");
+  }
+  return { ...quirks, ...changes };
+}

@@ -1,0 +1,120 @@
+/**
+ * Client messages of one connection, fact sheet section 7. The echo is the only sign of a subscription's success: a
+ * symbol that the venue does not know gets no answer at all.
+ */
+import type { FaultInjector, SimSocket } from "../core/types.js";
+import type { VenuefourContext } from "./context.js";
+import type { MarketStreams } from "./market-streams.js";
+import { readSubscription } from "./subscriptions.js";
+
+interface SocketState {
+  lastClientMs: number;
+  readonly openedMs: number;
+}
+
+export interface SessionDeps {
+  readonly context: VenuefourContext;
+  readonly streams: MarketStreams;
+  readonly faults: FaultInjector;
+  /** The machine's time: a skewed venue clock must not end connections. */
+  nowMs(): number;
+}
+
+const TRY_AGAIN_LATER = 1013;
+const INVALID_REQUEST = 400;
+
+export class Sessions {
+  readonly #deps: SessionDeps;
+  readonly #sockets = new Map<SimSocket, SocketState>();
+
+  constructor(deps: SessionDeps) {
+    this.#deps = deps;
+  }
+
+  open(socket: SimSocket): void {
+    const { remoteAddress } = socket;
+    const openCount = [...this.#sockets.keys()].filter((other) => other.remoteAddress === remoteAddress).length;
+    if (openCount >= this.#deps.context.limits.connections) {
+      socket.close(TRY_AGAIN_LATER, "");
+      return;
+    }
+    this.#sockets.set(socket, { lastClientMs: this.#deps.nowMs(), openedMs: this.#deps.nowMs() });
+  }
+
+  onPing(socket: SimSocket): void {
+    const state = this.#sockets.get(socket);
+    if (state !== undefined && this.#deps.context.quirks.pingFramesCount) state.lastClientMs = this.#deps.nowMs();
+  }
+
+  message(socket: SimSocket, text: string): void {
+    const state = this.#sockets.get(socket);
+    if (state === undefined) return;
+    state.lastClientMs = this.#deps.nowMs();
+    let message: unknown;
+    try {
+      message = JSON.parse(text);
+    } catch {
+      this.#refuse(socket, "Invalid JSON", undefined);
+      return;
+    }
+    const { method, params, id } = (typeof message === "object" && message !== null ? message : {}) as Record<
+      string,
+      unknown
+    >;
+    if (method === "ping") socket.reply('{"channel":"pong"}');
+    else if (method === "subscribe") this.#subscribe(socket, params);
+    else if (method === "unsubscribe") this.#unsubscribe(socket, params);
+    // Orders over the socket are not served here yet: they are invalid requests like any other.
+    else this.#refuse(socket, "Invalid request", id);
+  }
+
+  close(socket: SimSocket): void {
+    this.#deps.streams.drop(socket);
+    this.#sockets.delete(socket);
+  }
+
+  /** Closes what was silent too long or has lived its day. */
+  sweep(): void {
+    const nowMs = this.#deps.nowMs();
+    const { clientSilenceMs, socketLifeMs } = this.#deps.context.cadences;
+    for (const [socket, state] of [...this.#sockets]) {
+      if (nowMs - state.lastClientMs >= clientSilenceMs || nowMs - state.openedMs >= socketLifeMs)
+        socket.close(1000, "");
+    }
+  }
+
+  #subscribe(socket: SimSocket, params: unknown): void {
+    const { context, streams, faults } = this.#deps;
+    const reading = readSubscription(params, context);
+    if (reading === "unanswered") return;
+    if (reading === "invalid") {
+      this.#refuse(socket, "Invalid subscription", undefined);
+      return;
+    }
+    const { topic, source } = reading;
+    const ofChannel = [...streams.board.of(socket)].filter((other) => other.split(":")[0] === source);
+    // What the venue says to one subscription too many is not known; nothing is the worst case for a client.
+    if (!ofChannel.includes(topic) && ofChannel.length >= context.limits.subscriptionsPerChannel) return;
+    if (faults.onSubscribe(topic)) return;
+    if (!streams.board.has(socket, topic)) streams.add(socket, reading);
+    socket.reply(JSON.stringify({ channel: "subscribe", data: params }));
+    streams.sendFirst(socket, reading);
+  }
+
+  #unsubscribe(socket: SimSocket, params: unknown): void {
+    const reading = readSubscription(params, this.#deps.context);
+    if (reading === "unanswered") return;
+    if (reading === "invalid") {
+      this.#refuse(socket, "Invalid subscription", undefined);
+      return;
+    }
+    this.#deps.streams.remove(socket, reading.topic);
+    socket.reply(JSON.stringify({ channel: "unsubscribe", data: params }));
+  }
+
+  /** `id` is missing when the request had none that could be read. */
+  #refuse(socket: SimSocket, err: string, id: unknown): void {
+    const t = this.#deps.context.exchange.nowMs();
+    socket.reply(JSON.stringify({ code: INVALID_REQUEST, err, ...(typeof id === "string" ? { id } : {}), t }));
+  }
+}

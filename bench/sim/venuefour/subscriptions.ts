@@ -1,0 +1,43 @@
+/** Subscriptions of clients: `{source, …}` to the topic of the local venue. */
+import type { SimInstrument } from "../core/types.js";
+import type { VenuefourContext } from "./context.js";
+import { INTERVALS } from "./market-view.js";
+import { AGG_LEVELS } from "./publisher.js";
+
+export type Subscription =
+  | { readonly source: "prices"; readonly topic: string }
+  | { readonly source: "book"; readonly topic: string; readonly instrument: SimInstrument; readonly aggLevel: number }
+  | { readonly source: "bbo" | "trades"; readonly topic: string; readonly instrument: SimInstrument }
+  | {
+      readonly source: "candle" | "mark_price_candle";
+      readonly topic: string;
+      readonly instrument: SimInstrument;
+      readonly interval: string;
+      readonly intervalMs: number;
+    };
+
+/**
+ * `invalid`: answered with an error frame. `unanswered`: the venue says nothing at all, as it does to a symbol it does
+ * not know; other values that it cannot serve are treated alike here.
+ */
+export type SubscriptionReading = Subscription | "invalid" | "unanswered";
+
+export function readSubscription(params: unknown, context: VenuefourContext): SubscriptionReading {
+  if (typeof params !== "object" || params === null || Array.isArray(params)) return "invalid";
+  const { source, symbol, agg_level: aggLevel = 1, interval } = params as Record<string, unknown>;
+  if (source === "prices") return { source, topic: "prices" };
+  const isPerSymbol = source === "book" || source === "bbo" || source === "trades";
+  const isCandle = source === "candle" || source === "mark_price_candle";
+  if (!isPerSymbol && !isCandle) return "invalid";
+  const instrument = typeof symbol === "string" ? context.exchange.instruments.get(symbol) : undefined;
+  if (instrument === undefined) return "unanswered";
+  if (isCandle) {
+    const intervalMs = typeof interval === "string" ? INTERVALS.get(interval) : undefined;
+    if (intervalMs === undefined) return "unanswered";
+    const name = String(interval);
+    return { source, topic: `${source}:${instrument.symbol}:${name}`, instrument, interval: name, intervalMs };
+  }
+  if (source !== "book") return { source, topic: `${source}:${instrument.symbol}`, instrument };
+  if (typeof aggLevel !== "number" || !AGG_LEVELS.includes(aggLevel)) return "unanswered";
+  return { source, topic: `book:${instrument.symbol}:${aggLevel}`, instrument, aggLevel };
+}

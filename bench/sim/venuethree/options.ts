@@ -1,0 +1,105 @@
+/** Options of the local venue, with every limit, cadence and oddity it obeys. */
+import type { Clock } from "../../../engine/domain/clock.js";
+import type { FaultSpec, FlowOptions, PriceSource } from "../core/types.js";
+
+/** Fact sheet section 10. Reads and connections count per IP over a rolling minute. */
+export interface VenuethreeLimits {
+  /** Standard accounts spend `readsPerMinute` unweighted, premium ones `weightPerMinute` by the weight of the call. */
+  readonly tier: "standard" | "premium";
+  readonly readsPerMinute: number;
+  readonly weightPerMinute: number;
+  readonly connections: number;
+  readonly newConnectionsPerMinute: number;
+  readonly subscriptionsPerConnection: number;
+  readonly messagesPerMinute: number;
+}
+
+export const VENUE_LIMITS: VenuethreeLimits = {
+  tier: "standard",
+  readsPerMinute: 60,
+  weightPerMinute: 24_000,
+  connections: 200,
+  newConnectionsPerMinute: 80,
+  subscriptionsPerConnection: 500,
+  messagesPerMinute: 200,
+};
+
+export interface VenuethreeCadences {
+  /** Pulse everything is counted in, and the interval of the tickers. */
+  readonly pulseMs: number;
+  /** Batches of book changes and trades. */
+  readonly bookMs: number;
+  readonly statsMs: number;
+  readonly candleMs: number;
+  readonly heightMs: number;
+  /** A client that sends nothing for this long is closed. */
+  readonly clientSilenceMs: number;
+}
+
+/** 50 ms is documented, 500 ms was seen for candles; the intervals of statistics and height are chosen. */
+export const VENUE_CADENCES: VenuethreeCadences = {
+  pulseMs: 10,
+  bookMs: 50,
+  statsMs: 500,
+  candleMs: 500,
+  heightMs: 150,
+  clientSilenceMs: 120_000,
+};
+
+/** Oddities that can be switched while the venue runs (`POST /_sim/quirks`). */
+export interface VenuethreeQuirks {
+  /** False: book frames as of 2025, without `begin_nonce`. */
+  readonly beginNonce: boolean;
+  /** Share of book updates whose `begin_nonce` is not the nonce before, although nothing is missing. */
+  readonly brokenBeginNonceShare: number;
+  /** Each new connection finds an engine that counts from a lower nonce than every one before. */
+  readonly resetNonceOnConnect: boolean;
+  /** Interval of `{"type":"ping"}` from the server, as older ones send; 0: none. */
+  readonly serverPingMs: number;
+  /** Inactive and spot markets answer a book or ticker subscription with an empty snapshot instead of nothing. */
+  readonly emptySnapshots: boolean;
+  /** How `recentTrades` shows that there are none. */
+  readonly noTrades: "null" | "missing" | "empty";
+}
+
+export const DEFAULT_QUIRKS: VenuethreeQuirks = {
+  beginNonce: true,
+  brokenBeginNonceShare: 0,
+  resetNonceOnConnect: false,
+  serverPingMs: 0,
+  emptySnapshots: false,
+  noTrades: "null",
+};
+
+export interface VenuethreeSimOptions {
+  readonly seed: number;
+  readonly clock?: Clock;
+  /** Markets that trade; the others of the listing are inactive. Default: three majors. */
+  readonly symbols?: readonly string[];
+  /** Default 0: a free port. */
+  readonly port?: number;
+  readonly faults?: readonly FaultSpec[];
+  /** Share one over several venues to correlate their prices. */
+  readonly priceSource?: PriceSource;
+  /** Null: no synthetic liquidity. */
+  readonly flow?: Partial<FlowOptions> | null;
+  readonly limits?: Partial<VenuethreeLimits>;
+  readonly cadences?: Partial<VenuethreeCadences>;
+  /** Bytes waiting for a reader before it is cut. */
+  readonly backlogBytesMax?: number;
+  readonly quirks?: Partial<VenuethreeQuirks>;
+  /** API servers behind the one address; connections go round them. */
+  readonly apiServerCount?: number;
+}
+
+/** Reads changes of quirks that came in from outside; throws RangeError on what is none. */
+export function changeQuirks(quirks: VenuethreeQuirks, changes: Readonly<Record<string, unknown>>): VenuethreeQuirks {
+  for (const [name, value] of Object.entries(changes)) {
+    if (!Object.hasOwn(quirks, name)) throw new RangeError(`no quirk ${name}`);
+    if (typeof value !== typeof quirks[name as keyof VenuethreeQuirks]) throw new RangeError(`${name}: wrong type`);
+    if (typeof value === "number" && !(value >= 0)) throw new RangeError(`${name} must be at least 0`);
+    if (name === "noTrades" && value !== "null" && value !== "missing" && value !== "empty")
+      throw new RangeError("noTrades must be null, missing or empty");
+  }
+  return { ...quirks, ...changes };
+}

@@ -1,0 +1,119 @@
+/** The table of venues: state, prices, funding on one hour, change, volume, age of the data. */
+import { badgeState, BADGE_TITLES, VENUES, type VenueName } from "../view/venues.js";
+import { ageText, compactText, fixedText, fundingTexts, groupDigits, signOf, UNKNOWN_TEXT } from "../view/format.js";
+import type { FeedHealth } from "../stream/frames.js";
+import { decimalField, numberField } from "../stream/topics.js";
+import { type Board, isConnected } from "./board.js";
+import { part, parts, setAttribute, setData, setText } from "./dom.js";
+
+interface Cell {
+  readonly value: HTMLElement;
+  readonly note: HTMLElement | null;
+}
+
+interface Row {
+  readonly venue: VenueName;
+  readonly row: HTMLElement;
+  readonly badge: HTMLElement;
+  readonly cells: Readonly<Record<"mark" | "last" | "change" | "funding" | "volume" | "age", Cell>>;
+}
+
+export class TickerTable {
+  readonly #board: Board;
+  readonly #nowMs: () => number;
+  readonly #rows: readonly Row[];
+
+  constructor(board: Board, nowMs: () => number) {
+    this.#board = board;
+    this.#nowMs = nowMs;
+    nameRoles();
+    this.#rows = VENUES.map((venue) => {
+      const row = part(`tr[data-venue="${venue}"]`, HTMLElement);
+      const cell = (name: string): Cell => ({
+        value: part(`[data-cell="${name}"] .value`, HTMLElement, row),
+        note: row.querySelector<HTMLElement>(`[data-cell="${name}"] .note`),
+      });
+      return {
+        venue,
+        row,
+        badge: part(".badge", HTMLElement, row),
+        cells: {
+          mark: cell("mark"),
+          last: cell("last"),
+          change: cell("change"),
+          funding: cell("funding"),
+          volume: cell("volume"),
+          age: cell("age"),
+        },
+      };
+    });
+  }
+
+  draw(): void {
+    for (const row of this.#rows) this.#drawRow(row);
+  }
+
+  #drawRow({ venue, row, badge, cells }: Row): void {
+    const board = this.#board;
+    const ticker = board.ticker?.venues.get(venue);
+    const feed = feedOf(board, venue);
+    const state = badgeState(isConnected(board), feed, ticker?.state ?? null);
+    setText(badge, state);
+    setData(badge, "state", state);
+    badge.title = BADGE_TITLES[state];
+    // A symbol that the venue does not list has no figures; everything else shows what was last known, dimmed if old.
+    setData(row, "fresh", board.tickerIsCurrent && (state === "LIVE" || state === "SYNCING") ? "yes" : "no");
+
+    const change = decimalField(ticker, "change24h");
+    const funding = fundingTexts(decimalField(ticker, "fundingRate"), numberField(ticker, "fundingIntervalHours"));
+    setText(cells.mark.value, groupDigits(decimalField(ticker, "markPrice")));
+    setText(cells.last.value, groupDigits(decimalField(ticker, "lastPrice")));
+    setText(cells.change.value, change === null ? UNKNOWN_TEXT : `${fixedText(change, 2, true)} %`);
+    setData(cells.change.value, "sign", String(signOf(change)));
+    noteText(cells.change, groupedSigned(decimalField(ticker, "change24hAbs")));
+    setText(cells.funding.value, funding.perHour);
+    noteText(cells.funding, funding.interval === "" ? "" : `${funding.apr} APR · every ${funding.interval}`);
+    setText(cells.volume.value, compactText(decimalField(ticker, "volume24h")));
+    setText(cells.age.value, ticker?.heardMs == null ? UNKNOWN_TEXT : ageText(this.#nowMs() - ticker.heardMs));
+    noteText(cells.age, this.#ageNote(venue, ticker !== undefined));
+  }
+
+  #ageNote(venue: VenueName, listed: boolean): string {
+    const { feeds } = this.#board.client.status;
+    if (this.#board.ticker !== null && !listed)
+      return feedOf(this.#board, venue) !== undefined ? "not listed here" : "not configured";
+    // As the last heartbeat told it; before the first, as the status topic did.
+    const age = (feeds.get(venue) ?? this.#board.status?.feeds.get(venue))?.ageMs ?? null;
+    return age === null ? "" : `feed ${ageText(age)}`;
+  }
+}
+
+/** On a narrow screen the rows are laid out as cards, and a browser may then forget that they are a table: said once more. */
+function nameRoles(): void {
+  const table = part(".tickers", HTMLTableElement);
+  setAttribute(table, "role", "table");
+  const roles = {
+    "thead, tbody": "rowgroup",
+    tr: "row",
+    "thead th": "columnheader",
+    "tbody th": "rowheader",
+    td: "cell",
+  };
+  for (const [selector, role] of Object.entries(roles))
+    for (const node of parts(selector, HTMLElement, table)) setAttribute(node, "role", role);
+}
+
+/** A change of state comes with the status topic at once; every heartbeat repeats it. */
+function feedOf(board: Board, venue: VenueName): FeedHealth | undefined {
+  return board.status?.feeds.get(venue) ?? board.client.status.feeds.get(venue);
+}
+
+/** Rows have room for a note: neither its coming nor its going moves anything. */
+function noteText(cell: Cell, text: string): void {
+  if (cell.note !== null) setText(cell.note, text);
+}
+
+function groupedSigned(text: string | null): string {
+  if (text === null) return "";
+  return `${signOf(text) > 0 ? "+" : ""}${groupDigits(text)}`;
+}

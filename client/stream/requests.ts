@@ -1,0 +1,264 @@
+/**
+ * Which subscriptions are wanted, and what is to be sent for them. There is no queue of outgoing messages: each message follows from
+ * the state, so what waits is bounded by the subscriptions, and a lost connection leaves nothing old to send.
+ *
+ * Invariants: at most OPS_PER_SECOND operations a second; one recovery in flight per subscription.
+ */
+import {
+  ANSWER_MS,
+  type Effect,
+  MAX_RECOVERIES,
+  MAX_SUBSCRIPTIONS,
+  markStale,
+  OPS_PER_SECOND,
+  type PendingOp,
+  RESUME_BATCH,
+  type Request,
+  type StreamState,
+  type Subscription,
+  type SubscribeParams,
+} from "./state.js";
+
+export type WantResult =
+  | { readonly ok: true; readonly request: Request }
+  | { readonly ok: false; readonly code: "TOO_MANY_SUBSCRIPTIONS" };
+
+/** Adds a holder of these parameters. */
+export function want(state: StreamState, params: SubscribeParams, nowMs: number): WantResult {
+  const canonical = canonicalOf(params);
+  for (const request of state.requests.values()) {
+    if (request.canonical !== canonical) continue;
+    request.holders++;
+    return { ok: true, request };
+  }
+  let wanted = params.symbols?.length ?? 1;
+  for (const request of state.requests.values()) wanted += request.params.symbols?.length ?? 1;
+  if (wanted > MAX_SUBSCRIPTIONS) return { ok: false, code: "TOO_MANY_SUBSCRIPTIONS" };
+  const request: Request = {
+    id: state.nextRequestId++,
+    params,
+    canonical,
+    holders: 1,
+    phase: "wanted",
+    notBeforeMs: nowMs,
+    keys: [],
+    refusal: null,
+  };
+  state.requests.set(request.id, request);
+  return { ok: true, request };
+}
+
+/** Takes a holder away; the last one ends the request and every subscription that no other request holds. */
+export function unwant(state: StreamState, requestId: number): void {
+  const request = state.requests.get(requestId);
+  if (request === undefined || --request.holders > 0) return;
+  state.requests.delete(requestId);
+  for (const key of request.keys) letGo(state, key, requestId);
+}
+
+function letGo(state: StreamState, key: string, requestId: number): void {
+  const sub = state.subs.get(key);
+  if (sub === undefined) return;
+  sub.requestIds.delete(requestId);
+  if (sub.requestIds.size > 0) return;
+  state.subs.delete(key);
+  state.dropped.add(key);
+}
+
+/** The server named the keys of a request. */
+export function hold(state: StreamState, request: Request, keys: readonly string[], nowMs: number): void {
+  for (const key of request.keys) if (!keys.includes(key)) letGo(state, key, request.id);
+  request.phase = "held";
+  request.refusal = null;
+  request.keys = [...keys];
+  for (const key of keys) {
+    state.dropped.delete(key);
+    const known = state.subs.get(key);
+    if (known !== undefined) {
+      known.requestIds.add(request.id);
+      // Its snapshot is on the way, as below.
+      if (known.data === null) Object.assign(known, { recovery: "anew", askedAtMs: nowMs });
+      continue;
+    }
+    state.subs.set(key, {
+      key,
+      requestIds: new Set([request.id]),
+      topic: request.params.topic,
+      symbol: "",
+      epoch: "",
+      seq: 0,
+      data: null,
+      stale: "waiting",
+      // Its snapshot is on the way: ask only if it does not come.
+      recovery: "anew",
+      askedAtMs: nowMs,
+      recoveryCount: 0,
+      heardMs: nowMs,
+      tsMs: 0,
+    });
+  }
+}
+
+/** A new connection knows nothing of us: what was held is resumed, the rest asked for. */
+export function restoreAll(state: StreamState): void {
+  state.pending.clear();
+  state.dropped.clear();
+  for (const request of state.requests.values()) {
+    const seen = request.keys.every((key) => state.subs.get(key)?.data != null);
+    if (request.phase === "held" && seen && request.keys.length > 0) continue;
+    // A refusal may not hold any more (another server, a new listing).
+    request.phase = "wanted";
+    request.notBeforeMs = 0;
+  }
+  for (const sub of state.subs.values()) {
+    sub.recovery = sub.data === null ? "none" : "resume";
+    sub.askedAtMs = null;
+    sub.recoveryCount = 0;
+  }
+}
+
+/** Asks for a subscription's missing updates, or for all of it anew, unless that has been asked for already. */
+export function recover(sub: Subscription, how: "resume" | "anew"): void {
+  if (sub.recovery !== "none" && !(sub.recovery === "resume" && how === "anew")) return;
+  sub.recovery = how;
+  sub.askedAtMs = null;
+}
+
+export function recovered(sub: Subscription): void {
+  sub.recovery = "none";
+  sub.askedAtMs = null;
+  sub.recoveryCount = 0;
+}
+
+/** The server refused an operation: its subscriptions are asked for in the plain way. */
+export function refuseOp(state: StreamState, op: PendingOp): void {
+  for (const key of op.keys) {
+    const sub = state.subs.get(key);
+    if (sub === undefined) continue;
+    sub.recovery = "anew";
+    sub.askedAtMs = null;
+  }
+}
+
+/** Looks for answers that did not come. True: the connection is to be given up. */
+export function expire(state: StreamState, nowMs: number): boolean {
+  for (const [id, op] of state.pending) {
+    if (nowMs - op.sentAtMs < ANSWER_MS) continue;
+    state.pending.delete(id);
+    const request = state.requests.get(op.requestId);
+    if (op.kind === "subscribe" && request?.phase === "asked") request.phase = "wanted";
+  }
+  for (const sub of state.subs.values()) {
+    if (sub.recovery === "none" || sub.askedAtMs === null || nowMs - sub.askedAtMs < ANSWER_MS) continue;
+    if (++sub.recoveryCount >= MAX_RECOVERIES) return true;
+    sub.askedAtMs = null;
+    sub.recovery = "anew";
+  }
+  return false;
+}
+
+/** Sends what the state calls for, as far as the budget goes. Only while the link is open. */
+export function pump(state: StreamState, nowMs: number, effects: Effect[]): void {
+  const { link } = state;
+  if (link.phase !== "open") return;
+  const earned = ((nowMs - link.opBudgetAtMs) * OPS_PER_SECOND) / 1000;
+  link.opBudget = Math.min(OPS_PER_SECOND, link.opBudget + Math.max(0, earned));
+  link.opBudgetAtMs = nowMs;
+
+  if (state.dropped.size > 0 && takeOps(state, 1)) {
+    const keys = [...state.dropped].slice(0, RESUME_BATCH);
+    for (const key of keys) state.dropped.delete(key);
+    send(state, "unsubscribe", { subs: keys }, 0, keys, nowMs, effects);
+  }
+  for (const request of state.requests.values()) {
+    if (request.phase !== "wanted" || request.notBeforeMs > nowMs) continue;
+    if (!takeOps(state, 1)) return;
+    request.phase = "asked";
+    send(state, "subscribe", subscribeBody(request.params), request.id, [], nowMs, effects);
+  }
+  sendResumes(state, nowMs, effects);
+  for (const sub of state.subs.values()) {
+    if (sub.recovery !== "anew" || sub.askedAtMs !== null) continue;
+    const params = paramsOf(state, sub);
+    if (params === null) continue;
+    if (!takeOps(state, 2)) return;
+    sub.askedAtMs = nowMs;
+    send(state, "unsubscribe", { subs: [sub.key] }, 0, [], nowMs, effects);
+    send(state, "subscribe", subscribeBody(params), 0, [], nowMs, effects);
+  }
+}
+
+function sendResumes(state: StreamState, nowMs: number, effects: Effect[]): void {
+  const due = [...state.subs.values()].filter((sub) => sub.recovery === "resume" && sub.askedAtMs === null);
+  for (let from = 0; from < due.length; from += RESUME_BATCH) {
+    if (!takeOps(state, 1)) return;
+    const batch = due.slice(from, from + RESUME_BATCH);
+    for (const sub of batch) sub.askedAtMs = nowMs;
+    const subs = batch.map(({ key, epoch, seq }) => ({ sub: key, epoch, seq }));
+    send(
+      state,
+      "resume",
+      { subs },
+      0,
+      batch.map((sub) => sub.key),
+      nowMs,
+      effects,
+    );
+  }
+}
+
+/** The parameters that give just this subscription. */
+function paramsOf(state: StreamState, sub: Subscription): SubscribeParams | null {
+  for (const id of sub.requestIds) {
+    const params = state.requests.get(id)?.params;
+    if (params === undefined) continue;
+    // The key's own symbol once a snapshot has named it: the others of the request stay as they are.
+    return sub.symbol === "" || params.symbols === undefined ? params : { ...params, symbols: [sub.symbol] };
+  }
+  return null;
+}
+
+function subscribeBody(params: SubscribeParams): Record<string, unknown> {
+  const body: Record<string, unknown> = { topic: params.topic };
+  for (const name of ["symbols", "exchanges", "intervalMs", "depth"] as const)
+    if (params[name] !== undefined) body[name] = params[name];
+  return body;
+}
+
+function takeOps(state: StreamState, count: number): boolean {
+  if (state.link.opBudget < count) return false;
+  state.link.opBudget -= count;
+  return true;
+}
+
+function send(
+  state: StreamState,
+  kind: PendingOp["kind"],
+  body: Readonly<Record<string, unknown>>,
+  requestId: number,
+  keys: readonly string[],
+  nowMs: number,
+  effects: Effect[],
+): void {
+  const id = String(state.link.nextOpId++);
+  // An unanswered unsubscribe harms nobody.
+  if (kind !== "unsubscribe") state.pending.set(id, { kind, requestId, keys, sentAtMs: nowMs });
+  effects.push({ kind: "send", text: JSON.stringify({ op: kind, id, ...body }) });
+}
+
+/** Same subscriptions, same text: order and repetition of symbols and exchanges do not matter. */
+function canonicalOf(params: SubscribeParams): string {
+  const sorted = (names: readonly string[] | undefined) => (names === undefined ? null : [...new Set(names)].sort());
+  return JSON.stringify([
+    params.topic,
+    sorted(params.symbols),
+    sorted(params.exchanges),
+    params.intervalMs ?? null,
+    params.depth ?? null,
+  ]);
+}
+
+/** Everything held is out of date at once: the connection is gone. */
+export function markAllStale(state: StreamState, effects: Effect[]): void {
+  for (const sub of state.subs.values()) markStale(sub, "disconnected", effects);
+}

@@ -1,0 +1,178 @@
+/**
+ * What the stream client knows, as plain data, and the bounds of all of it. Decisions live in requests.ts, link.ts and
+ * reducer.ts as functions of (state, event, time, dice) → effects; the shell performs the effects.
+ */
+import type { Static } from "@sinclair/typebox";
+import type { subscribeBookSchema } from "../../schemas/stream.js";
+import type { FeedHealth } from "./frames.js";
+import type { Topic, TopicData } from "./topics.js";
+
+/** Subscriptions the server grants a connection; one more is refused here. */
+export const MAX_SUBSCRIPTIONS = 200;
+/** The server allows 20 frames a second; we stay at half. */
+export const OPS_PER_SECOND = 10;
+/** Keys in one resume: well inside the server's 64 KiB frame. */
+export const RESUME_BATCH = 100;
+/** An operation the server did not answer is asked again after this. */
+export const ANSWER_MS = 5_000;
+/** Recoveries of one subscription in a row that may fail before the connection is given up. */
+export const MAX_RECOVERIES = 3;
+/** The server beats every 5 s; silence this long is a dead connection (realtime design, client rule). */
+export const SILENCE_MS = 12_000;
+/** A socket that does not open. */
+export const CONNECT_MS = 10_000;
+/** Full jitter: uniform between the floor and a ceiling that doubles up to the last one. */
+export const RECONNECT_FLOOR_MS = 500;
+export const RECONNECT_FIRST_CEILING_MS = 1_000;
+export const RECONNECT_CEILING_MS = 30_000;
+
+type SubscribeBook = Static<typeof subscribeBookSchema>;
+
+export interface SubscribeParams {
+  readonly topic: Topic;
+  /** Canonical symbols; absent for topics without one. */
+  readonly symbols?: readonly string[];
+  /** Default: every venue that lists the symbol. */
+  readonly exchanges?: NonNullable<SubscribeBook["exchanges"]>;
+  readonly intervalMs?: NonNullable<SubscribeBook["intervalMs"]>;
+  /** Books only. */
+  readonly depth?: NonNullable<SubscribeBook["depth"]>;
+}
+
+/** One distinct set of parameters; callers who ask for the same share it. */
+export interface Request {
+  readonly id: number;
+  readonly params: SubscribeParams;
+  readonly canonical: string;
+  holders: number;
+  phase: "wanted" | "asked" | "held" | "refused";
+  notBeforeMs: number;
+  keys: string[];
+  refusal: { readonly code: string; readonly error: string } | null;
+}
+
+export type StaleReason = "waiting" | "disconnected" | "gap" | "epoch" | "stalled" | "checksum" | "malformed";
+
+export interface Subscription {
+  readonly key: string;
+  readonly requestIds: Set<number>;
+  readonly topic: Topic;
+  /** For subscribing it anew; "" until the first snapshot names it, or for a topic without one. */
+  symbol: string;
+  epoch: string;
+  seq: number;
+  data: TopicData | null;
+  /** Null: what we hold is current. */
+  stale: StaleReason | null;
+  /** What to ask the server for: missing updates, or everything from the start. */
+  recovery: "none" | "resume" | "anew";
+  /** When the recovery was asked for; null while it is only wanted. One in flight. */
+  askedAtMs: number | null;
+  recoveryCount: number;
+  /** Monotonic ms of the last frame of this subscription. */
+  heardMs: number;
+  /** The server's time in it. */
+  tsMs: number;
+}
+
+export type LinkPhase = "idle" | "connecting" | "open" | "waiting" | "refused";
+
+export interface Link {
+  phase: LinkPhase;
+  sinceMs: number;
+  /** Waiting only. */
+  retryAtMs: number;
+  /** Failed or lost connections since the last good one. */
+  attempt: number;
+  /** Close code or cause of the last loss; null before the first. */
+  reason: string | null;
+  /** From the server's farewell; used once. */
+  retryAfterMs: number | null;
+  heardMs: number;
+  /** Until then the server merges our updates: it told that we read too slowly. Shown, not acted on. */
+  laggingUntilMs: number;
+  opBudget: number;
+  opBudgetAtMs: number;
+  nextOpId: number;
+}
+
+/** An operation the server has yet to answer. */
+export interface PendingOp {
+  readonly kind: "subscribe" | "resume" | "unsubscribe";
+  readonly requestId: number;
+  readonly keys: readonly string[];
+  readonly sentAtMs: number;
+}
+
+export interface Counts {
+  frames: number;
+  undecodable: number;
+  /** Frames of keys we do not hold; repeated or old updates. */
+  ignored: number;
+  gaps: number;
+  checksumMismatches: number;
+  stalls: number;
+  connects: number;
+}
+
+export interface StreamState {
+  readonly requests: Map<number, Request>;
+  readonly subs: Map<string, Subscription>;
+  /** Keys nobody holds any more, to be told to the server. */
+  readonly dropped: Set<string>;
+  readonly pending: Map<string, PendingOp>;
+  readonly link: Link;
+  feeds: ReadonlyMap<string, FeedHealth>;
+  feedsHeardMs: number;
+  readonly counts: Counts;
+  nextRequestId: number;
+}
+
+export type Effect =
+  | { readonly kind: "open" }
+  | { readonly kind: "close"; readonly code: number; readonly reason: string }
+  | { readonly kind: "send"; readonly text: string }
+  /** The subscription's data, freshness or existence changed. */
+  | { readonly kind: "changed"; readonly key: string }
+  /** A request was refused. */
+  | { readonly kind: "refused"; readonly requestId: number }
+  /** Link phase or feed health changed. */
+  | { readonly kind: "status" };
+
+export function createStreamState(): StreamState {
+  return {
+    requests: new Map(),
+    subs: new Map(),
+    dropped: new Set(),
+    pending: new Map(),
+    link: {
+      phase: "idle",
+      sinceMs: 0,
+      retryAtMs: 0,
+      attempt: 0,
+      reason: null,
+      retryAfterMs: null,
+      heardMs: 0,
+      laggingUntilMs: 0,
+      opBudget: OPS_PER_SECOND,
+      opBudgetAtMs: 0,
+      nextOpId: 1,
+    },
+    feeds: new Map(),
+    feedsHeardMs: 0,
+    counts: { frames: 0, undecodable: 0, ignored: 0, gaps: 0, checksumMismatches: 0, stalls: 0, connects: 0 },
+    nextRequestId: 1,
+  };
+}
+
+export function setPhase(state: StreamState, phase: LinkPhase, nowMs: number): void {
+  state.link.phase = phase;
+  state.link.sinceMs = nowMs;
+}
+
+/** What we hold is not to be trusted from now on; the last data stays readable, marked so. */
+export function markStale(sub: Subscription, reason: StaleReason, effects: Effect[]): void {
+  if (sub.stale === reason) return;
+  sub.stale = reason;
+  effects.push({ kind: "changed", key: sub.key });
+}

@@ -1,0 +1,41 @@
+/** Status changes as they happened: what a look at feeds and link adds to the strip. Bounded; the oldest fall off. */
+import type { FeedHealth } from "../stream/frames.js";
+
+export const MAX_EVENTS = 60;
+
+export interface StatusEvent {
+  readonly id: number;
+  readonly atMs: number;
+  /** A venue, or the connection to the service. */
+  readonly subject: string;
+  readonly from: string | null;
+  readonly to: string;
+}
+
+export interface EventLog {
+  readonly events: readonly StatusEvent[];
+  readonly known: ReadonlyMap<string, string>;
+  readonly nextId: number;
+}
+
+export const EMPTY_LOG: EventLog = { events: [], known: new Map(), nextId: 1 };
+/** The subject of link events. */
+export const SERVICE = "service";
+
+/** Newest first. The first state of a subject is an event too: the strip says what it began with. */
+export function noteState(log: EventLog, subject: string, to: string, atMs: number): EventLog {
+  const from = log.known.get(subject) ?? null;
+  if (from === to) return log;
+  const event: StatusEvent = { id: log.nextId, atMs, subject, from, to };
+  return {
+    events: [event, ...log.events].slice(0, MAX_EVENTS),
+    known: new Map(log.known).set(subject, to),
+    nextId: log.nextId + 1,
+  };
+}
+
+export function noteFeeds(log: EventLog, feeds: ReadonlyMap<string, FeedHealth>, atMs: number): EventLog {
+  let next = log;
+  for (const [venue, { state }] of feeds) next = noteState(next, venue, state, atMs);
+  return next;
+}

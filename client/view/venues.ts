@@ -1,0 +1,33 @@
+/** The venues the page has a place and a colour for, and how a feed's state is shown. Neutral names only. */
+import type { FeedHealth, FeedState } from "../stream/frames.js";
+
+export const VENUES = ["venueone", "venuetwo", "venuethree", "venuefour"] as const;
+export type VenueName = (typeof VENUES)[number];
+
+/** What a badge says: a feed's state, or that we cannot know it. */
+export type BadgeState = FeedState | "UNKNOWN" | "OFF";
+
+export const BADGE_TITLES: Readonly<Record<BadgeState, string>> = {
+  LIVE: "Feed is live",
+  SYNCING: "Feed is being synchronised",
+  STALE: "Feed is connected but has sent nothing current for too long",
+  DOWN: "Feed is down",
+  UNKNOWN: "No connection to the service: state unknown",
+  OFF: "Venue is not configured",
+};
+
+const SEVERITY: Readonly<Record<FeedState, number>> = { LIVE: 0, SYNCING: 1, STALE: 2, DOWN: 3 };
+
+/** The worse of what is known of a venue: a market may be stale on a feed that is live. */
+export function worseState(a: FeedState, b: FeedState | null): FeedState {
+  return b !== null && SEVERITY[b] > SEVERITY[a] ? b : a;
+}
+
+export function badgeState(
+  isConnected: boolean,
+  feed: FeedHealth | undefined,
+  marketState: FeedState | null,
+): BadgeState {
+  if (!isConnected) return "UNKNOWN";
+  return feed === undefined ? "OFF" : worseState(feed.state, marketState);
+}

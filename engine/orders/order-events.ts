@@ -1,0 +1,86 @@
+/**
+ * The states of a close's orders as events, each told once. What was told stands on the attempt itself and is stored
+ * with the run, in the same batch as the events: after a crash the two agree.
+ */
+import type { OrderStatus } from "../domain/order.js";
+import { isSettled, type Attempt, type AttemptRecord, type CloseRun } from "./close-run.js";
+
+export interface OrderEvent {
+  readonly attempt: Attempt;
+  /** 1 INTENT, 2 SENT, then one more for each state the order was seen in. */
+  readonly ver: number;
+  readonly status: OrderStatus | "INTENT" | "SENT" | "NOT_SENT";
+  readonly atMs: number;
+  /** The order has ended (or rests) with something filled: told with one event of it only. */
+  readonly filled: boolean;
+}
+
+const INTENT_VER = 1;
+const SENT_VER = 2;
+const NOTHING_TOLD: AttemptRecord = { ver: 0, state: "", filled: false };
+
+export interface TakenEvents {
+  readonly events: readonly OrderEvent[];
+  /** They did not become durable: they are told again next time. */
+  giveBack(): void;
+}
+
+/** What is new since the last call, and marks it as told. */
+export function takeOrderEvents(run: CloseRun, nowMs: number): TakenEvents {
+  const events: OrderEvent[] = [];
+  const before = run.attempts.map((attempt) => attempt.recorded);
+  for (const attempt of run.attempts) takeAttempt(attempt, nowMs, events);
+  return {
+    events,
+    giveBack() {
+      for (const [index, recorded] of before.entries()) {
+        const attempt = run.attempts[index];
+        if (attempt !== undefined) attempt.recorded = recorded ?? NOTHING_TOLD;
+      }
+    },
+  };
+}
+
+function takeAttempt(attempt: Attempt, nowMs: number, events: OrderEvent[]): void {
+  const told = attempt.recorded ?? NOTHING_TOLD;
+  let { ver } = told;
+  if (ver < INTENT_VER) {
+    ver = INTENT_VER;
+    events.push({ attempt, ver, status: "INTENT", atMs: attempt.intentAtMs, filled: false });
+  }
+  if (ver < SENT_VER && attempt.sentAtMs !== null) {
+    ver = SENT_VER;
+    events.push({ attempt, ver, status: "SENT", atMs: attempt.sentAtMs, filled: false });
+  }
+  const status = statusOf(attempt);
+  const state = `${status} ${attempt.order?.filledLots ?? 0}`;
+  const filled = hasFinalFill(attempt) && !told.filled;
+  if (state !== told.state || filled) {
+    ver = Math.max(ver, SENT_VER) + 1;
+    const atMs = status === "UNKNOWN" ? nowMs : (attempt.ackAtMs ?? nowMs);
+    events.push({ attempt, ver, status, atMs, filled });
+  }
+  attempt.recorded = { ver, state, filled: told.filled || filled };
+}
+
+function statusOf(attempt: Attempt): OrderEvent["status"] {
+  switch (attempt.outcome) {
+    case "CONFIRMED":
+      return attempt.order?.status ?? "UNKNOWN";
+    case "NOT_SENT":
+    case "REJECTED":
+      return attempt.outcome;
+    default:
+      return "UNKNOWN";
+  }
+}
+
+function hasFinalFill(attempt: Attempt): boolean {
+  const { order } = attempt;
+  return (
+    attempt.outcome === "CONFIRMED" &&
+    order !== null &&
+    order.filledLots > 0 &&
+    isSettled(order, attempt.timeInForce === "GTC")
+  );
+}

@@ -1,0 +1,55 @@
+/**
+ * What the record is told of closes. Rows that must not be lost are state-store writes which the conclusion of a close
+ * commits in one batch with everything else that remembers it: they are there exactly if it is. The core knows no more
+ * of the record than this port.
+ */
+import type { ErrorCode } from "../domain/errors.js";
+import type { Direction } from "../domain/order.js";
+import type { RoutingReport } from "../routing/report.js";
+import type { StateWrite } from "../storage/state-store.js";
+import type { CloseRun } from "./close-run.js";
+import type { CloseData } from "./close-types.js";
+import type { CloseDecisionEvent } from "./decision-event.js";
+import type { OrderEvent } from "./order-events.js";
+
+/** Writes a sink may add to one conclusion; with the conclusion's own they stay within one batch of the store. */
+export const MAX_RECORD_WRITES = 128;
+
+/** A decision that stands, with what its orders did since they were last told. */
+export interface ConcludedClose {
+  readonly kind: "replied" | "resolved" | "refused";
+  readonly tsMs: number;
+  readonly requestId: string;
+  readonly symbol: string;
+  readonly direction: Direction;
+  /** Refused only. */
+  readonly code: ErrorCode | null;
+  readonly routing: RoutingReport;
+  readonly data: CloseData | null;
+  /** Null: refused before any order. */
+  readonly run: CloseRun | null;
+  readonly events: readonly OrderEvent[];
+  /** Null where it ended beside any request. */
+  readonly elapsedMs: number | null;
+}
+
+export interface RecordSink {
+  /** At most MAX_RECORD_WRITES. Deterministic keys: the same conclusion twice is the same rows. */
+  decisionWrites(concluded: ConcludedClose): readonly StateWrite[];
+  /** Orders that came to nothing with their close: events without a decision. */
+  eventWrites(run: CloseRun, events: readonly OrderEvent[]): readonly StateWrite[];
+  /** The writes are durable. */
+  committed(writes: readonly StateWrite[]): void;
+  /**
+   * A dry run, or a refusal before any decision: worth a row, not a wait for the disk, so it may be lost in a crash.
+   * Must not throw.
+   */
+  note(event: CloseDecisionEvent): void;
+}
+
+export const NO_RECORDS: RecordSink = {
+  decisionWrites: () => [],
+  eventWrites: () => [],
+  committed() {},
+  note() {},
+};

@@ -1,0 +1,100 @@
+/**
+ * A record sink that keeps what it is told as JSON rows in the state store, each under a key of its own: a row told
+ * twice is there twice. And the judge of such rows, by the venues' logs.
+ */
+import type { StateStore, StateWrite } from "../../storage/state-store.js";
+import type { CloseDecisionEvent } from "../decision-event.js";
+import type { CloseRun } from "../close-run.js";
+import type { OrderEvent } from "../order-events.js";
+import type { RecordSink } from "../record-sink.js";
+import type { FakeVenue } from "./fake-venue.js";
+
+const NAMESPACE = "test-rows";
+
+export type ToldRow =
+  | { readonly table: "decision"; readonly kind: string; readonly routeId: string; readonly state: string | null }
+  | {
+      readonly table: "event";
+      readonly routeId: string;
+      readonly order: string;
+      readonly ver: number;
+      readonly status: string;
+    }
+  | { readonly table: "fill"; readonly routeId: string; readonly order: string; readonly lots: number };
+
+export interface RowSink extends RecordSink {
+  readonly notes: CloseDecisionEvent[];
+  committedCount: number;
+}
+
+export function createRowSink(): RowSink {
+  let next = 0;
+  const write = (row: ToldRow): StateWrite => ({
+    namespace: NAMESPACE,
+    key: String(next++).padStart(8, "0"),
+    value: Buffer.from(JSON.stringify(row)),
+  });
+  const eventWrites = (run: CloseRun, events: readonly OrderEvent[]): StateWrite[] =>
+    events.flatMap(({ attempt, ver, status, filled }) => {
+      const { routeId } = run;
+      const order = attempt.clientIdHex;
+      const rows = [write({ table: "event", routeId, order, ver, status })];
+      if (filled) rows.push(write({ table: "fill", routeId, order, lots: attempt.order?.filledLots ?? 0 }));
+      return rows;
+    });
+  const sink: RowSink = {
+    notes: [],
+    committedCount: 0,
+    decisionWrites({ kind, routing, data, run, events }) {
+      const state = data?.execution.state ?? null;
+      const decision = write({ table: "decision", kind, routeId: routing.routeId, state });
+      return run === null ? [decision] : [decision, ...eventWrites(run, events)];
+    },
+    eventWrites,
+    committed(writes) {
+      sink.committedCount += writes.filter(({ namespace }) => namespace === NAMESPACE).length;
+    },
+    note: (event) => void sink.notes.push(event),
+  };
+  return sink;
+}
+
+export async function toldRows(store: StateStore): Promise<ToldRow[]> {
+  const rows: ToldRow[] = [];
+  for (let after = ""; ; ) {
+    const page = await store.scan(NAMESPACE, { prefix: "", limit: 1000, ...(after === "" ? {} : { after }) });
+    rows.push(...page.map(({ value }) => JSON.parse(Buffer.from(value).toString("utf8")) as ToldRow));
+    after = page.at(-1)?.key ?? "";
+    if (page.length < 1000) return rows;
+  }
+}
+
+/** One text per fault; empty when every order is told once, or will be. */
+export async function rowFaults(store: StateStore, venues: readonly FakeVenue[]): Promise<string[]> {
+  const rows = await toldRows(store);
+  const open = new Set<string>();
+  for (const { key } of await store.scan("intent-open", { prefix: "", limit: 1000 })) open.add(key.split("|")[1] ?? "");
+  const faults: string[] = [];
+  const counts = new Map<string, number>();
+  for (const row of rows) {
+    const name =
+      row.table === "decision"
+        ? `${row.kind === "replied" ? "replied" : `${row.kind} ${row.state}`} ${row.routeId}`
+        : row.table === "fill"
+          ? `fill ${row.order}`
+          : `event ${row.order} ${row.ver}`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  for (const [name, count] of counts) if (count > 1 && !name.startsWith("refused")) faults.push(`told ${count} times: ${name}`);
+  const decided = new Set(rows.flatMap((row) => (row.table === "decision" ? [row.routeId] : [])));
+  for (const { command, filledLots } of venues.flatMap((venue) => venue.log)) {
+    const fill = rows.find((row) => row.table === "fill" && row.order === command.clientIdHex);
+    if (fill !== undefined && open.has(command.clientIdHex)) faults.push(`told and open: ${command.clientIdHex}`);
+    if (fill !== undefined && fill.table === "fill") {
+      if (fill.lots !== filledLots) faults.push(`${fill.lots} lots told of ${filledLots}: ${command.clientIdHex}`);
+      if (!decided.has(fill.routeId)) faults.push(`a fill without its decision: ${fill.routeId}`);
+    }
+    if (fill === undefined && filledLots > 0 && !open.has(command.clientIdHex)) faults.push(`lost: ${command.clientIdHex}`);
+  }
+  return faults;
+}

@@ -1,0 +1,73 @@
+/**
+ * A record store in memory with the server's rule of tokens (the same token again stores nothing), and knobs for what
+ * goes wrong on the way: refusals, outages, inserts that were stored although nobody heard of it.
+ */
+import type { InsertOutcome, RecordsBatch, RecordsState, RecordsStore } from "../../records/records-store.js";
+import { recordTable, type RecordTableName } from "../../records/schema.js";
+
+export type InsertFate =
+  | "store"
+  /** Never arrives. */
+  | "lose"
+  /** Stored; the answer is lost. */
+  | "storeUnheard"
+  | "refuse"
+  | "throw";
+
+export class FakeStore implements RecordsStore {
+  /** Rows by table, each batch once. */
+  readonly batches = new Map<string, RecordsBatch>();
+  readonly sentBytes = new Map<string, string>();
+  /** A token that came with other bytes: a fault of ours. */
+  tokenClashes = 0;
+  insertCount = 0;
+  inFlight = 0;
+  maxInFlight = 0;
+  status: RecordsState = { state: "on", reason: "", version: "26.7" };
+  fate: (batch: RecordsBatch) => InsertFate = () => "store";
+  /** Awaited before the fate is drawn. */
+  latency: () => Promise<void> = async () => {};
+
+  async start(): Promise<RecordsState> {
+    return this.status;
+  }
+
+  async insert(batch: RecordsBatch): Promise<InsertOutcome> {
+    this.insertCount += 1;
+    this.inFlight += 1;
+    this.maxInFlight = Math.max(this.maxInFlight, this.inFlight);
+    try {
+      await this.latency();
+      if (this.status.state !== "on") return { outcome: "away", reason: this.status.state };
+      const fate = this.fate(batch);
+      if (fate === "throw") throw new TypeError("a store that breaks its contract");
+      if (fate === "lose") return { outcome: "away", reason: "timeout" };
+      if (fate === "refuse") return { outcome: "refused", code: 33, name: "CANNOT_READ_ALL_DATA", text: "" };
+      this.#store(batch);
+      return fate === "store" ? { outcome: "stored" } : { outcome: "away", reason: "timeout" };
+    } finally {
+      this.inFlight -= 1;
+    }
+  }
+
+  rowCount(table: RecordTableName): number {
+    let rows = 0;
+    for (const batch of this.batches.values()) if (batch.table === table) rows += batch.rowCount;
+    return rows;
+  }
+
+  query = async () => ({ ok: false, reason: "away", code: 0, text: "" }) as const;
+  queryStream = async () => ({ ok: false, reason: "away", code: 0, text: "", bytes: 0 }) as const;
+  state = (): RecordsState => this.status;
+  close = async (): Promise<void> => {};
+
+  #store(batch: RecordsBatch): void {
+    const columns = batch.columns ?? recordTable(batch.table).columns.map(({ name }) => name);
+    const bytes = `${batch.table} ${columns.join()} ${Buffer.from(batch.bytes).toString("base64")}`;
+    const known = this.sentBytes.get(batch.token);
+    if (known !== undefined && known !== bytes) this.tokenClashes += 1;
+    this.sentBytes.set(batch.token, bytes);
+    // A copy: whoever writes into the buffer afterwards is found out by the next send.
+    if (!this.batches.has(batch.token)) this.batches.set(batch.token, { ...batch, bytes: Uint8Array.from(batch.bytes) });
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * The store and servers it cannot use: too old, not ClickHouse at all, gone, silent, stopping. On loopback, with
+ * hand-written answers; the real engine stands in the sidecar's tests.
+ */
+import { once } from "node:events";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { createSystemClock } from "../../domain/clock.js";
+import { VirtualClock } from "../../domain/virtual-clock.js";
+import { createClickHouseStore } from "./clickhouse-store.js";
+import { createOffStore, type RecordsBatch, type RecordsStore } from "./records-store.js";
+
+const PASSWORD = "canary-7f3a";
+const BOUNDS = { timeoutMs: 5_000, rowsMax: 10, bytesMax: 10_000 };
+const BATCH: RecordsBatch = { table: "ticks", bytes: new Uint8Array([1]), rowCount: 1, token: "t:1" };
+
+const servers: Server[] = [];
+const stores: RecordsStore[] = [];
+
+afterEach(async () => {
+  await Promise.all(stores.splice(0).map((store) => store.close()));
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+async function serve(listener: RequestListener): Promise<{ url: string; server: Server; asked: string[] }> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    let body = "";
+    request.setEncoding("utf8");
+    request.on("data", (chunk: string) => {
+      body += chunk;
+    });
+    request.on("end", () => {
+      asked.push(body);
+      listener(request, response);
+    });
+  });
+  servers.push(server);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server, asked };
+}
+
+function open(url: string, clock = createSystemClock()): RecordsStore {
+  const store = createClickHouseStore({
+    endpoint: () => ({ url, username: "u", password: PASSWORD }),
+    target: { database: "unwind", cluster: null },
+    clock,
+  });
+  stores.push(store);
+  return store;
+}
+
+describe("the ClickHouse store", () => {
+  it("refuses a server that is too old, by name, and writes nothing to it", async () => {
+    const { url, asked } = await serve((_request, response) => response.end("18.16.1\n"));
+    const store = open(url);
+    const off = {
+      state: "off",
+      reason: "ClickHouse 18.16.1 is too old: the record needs 24 or newer",
+      version: "18.16.1",
+    };
+    expect(await store.start()).toEqual(off);
+    expect(await store.insert(BATCH)).toEqual({ outcome: "away", reason: off.reason });
+    expect(await store.query("SELECT 1", {}, BOUNDS)).toMatchObject({ ok: false, reason: "away", text: off.reason });
+    expect(store.state()).toEqual(off);
+    expect(asked).toEqual(["SELECT version()"]);
+  });
+
+  it.each([
+    ["23.8.1.2992", "off"],
+    ["9.9", "off"],
+    ["24.1.1.2048", "away"],
+    ["26.7.2.1", "away"],
+  ])("takes version %s as %s", async (version, state) => {
+    let count = 0;
+    const { url } = await serve((_request, response) => {
+      if (count++ === 0) response.end(`${version}\n`);
+      else {
+        response.writeHead(500);
+        response.end("Code: 242. DB::Exception: Table is in readonly mode. (TABLE_IS_READ_ONLY)\n");
+      }
+    });
+    expect(await open(url).start()).toMatchObject({ state, version });
+  });
+
+  it.each([
+    ["a page", 200, "<html>hello</html>"],
+    ["nothing", 200, ""],
+    ["not found", 404, "<html>not found</html>"],
+    ["a login", 401, "who are you"],
+  ])("refuses a server that is not ClickHouse: %s", async (_name, status, body) => {
+    const { url } = await serve((_request, response) => {
+      response.writeHead(status);
+      response.end(body);
+    });
+    expect(await open(url).start()).toEqual({
+      state: "off",
+      reason: "the server at the record's address is not ClickHouse",
+      version: null,
+    });
+  });
+
+  it("takes a refused login as passing, and shows no credential", async () => {
+    const { url } = await serve((_request, response) => {
+      response.writeHead(403);
+      response.end(
+        "Code: 516. DB::Exception: u: Authentication failed: password is incorrect. (AUTHENTICATION_FAILED)",
+      );
+    });
+    const store = open(url);
+    const state = await store.start();
+    expect(state).toMatchObject({ state: "away", reason: expect.stringContaining("AUTHENTICATION_FAILED") });
+    expect(JSON.stringify([state, await store.insert(BATCH), await store.query("SELECT 1", {}, BOUNDS)])).not.toContain(
+      PASSWORD,
+    );
+  });
+
+  it("is away while a proxy answers for a server that starts, and while nobody listens, and asks again at each call", async () => {
+    const { url, server, asked } = await serve((_request, response) => {
+      response.writeHead(503);
+      response.end("<html>busy</html>");
+    });
+    const store = open(url);
+    expect(await store.start()).toMatchObject({ state: "away", reason: "answered with status 503" });
+    expect(await store.insert(BATCH)).toMatchObject({ outcome: "away" });
+    expect(asked.length).toBe(2);
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+    expect(await store.insert(BATCH)).toEqual({ outcome: "away", reason: "no answer: ECONNREFUSED" });
+    expect(store.state().state).toBe("away");
+  });
+
+  it("gives up on a server that accepts and stays silent, at its time limit", async () => {
+    const clock = new VirtualClock();
+    let heard = () => {};
+    const arrived = new Promise<void>((resolve) => {
+      heard = resolve;
+    });
+    const { url } = await serve(() => heard());
+    const store = open(url, clock);
+    const started = store.start();
+    await arrived;
+    clock.advance(9_999);
+    expect(store.state().reason).toBe("not started");
+    clock.advance(1);
+    expect(await started).toMatchObject({ state: "away", reason: "no answer within 10000 ms" });
+  });
+
+  it("is away when the answer breaks off, never stored", async () => {
+    const { url } = await serve((_request, response) => {
+      response.writeHead(200, { "Content-Length": 100 });
+      response.write("26.7");
+      setImmediate(() => response.destroy());
+    });
+    expect(await open(url).start()).toMatchObject({ state: "away" });
+  });
+
+  it("says off once closed, and closes twice", async () => {
+    const { url } = await serve((_request, response) => response.end("18.16.1\n"));
+    const store = open(url);
+    await store.close();
+    await store.close();
+    expect(store.state()).toMatchObject({ state: "off", reason: "the record store was closed" });
+    expect(await store.insert(BATCH)).toMatchObject({ outcome: "away" });
+  });
+
+  it("refuses names that are no identifiers before it asks anybody", () => {
+    const endpoint = () => ({ url: "http://127.0.0.1:1", username: "", password: "" });
+    for (const database of ["a b", "", "x;--", "1a"])
+      expect(() =>
+        createClickHouseStore({ endpoint, target: { database, cluster: null }, clock: createSystemClock() }),
+      ).toThrow(RangeError);
+  });
+});
+
+describe("the off store", () => {
+  it("answers everything with its reason", async () => {
+    const store = createOffStore("switched off");
+    expect(await store.start()).toEqual({ state: "off", reason: "switched off", version: null });
+    expect(await store.insert(BATCH)).toEqual({ outcome: "away", reason: "off" });
+    expect(await store.query("SELECT 1", {}, BOUNDS)).toMatchObject({ ok: false, text: "switched off" });
+    const stream = await store.queryStream("SELECT 1", {}, { ...BOUNDS, format: "JSONEachRow" }, () => {});
+    expect(stream).toMatchObject({ ok: false, bytes: 0 });
+    await store.close();
+  });
+});

@@ -1,0 +1,158 @@
+/**
+ * The statements that create the record's tables, from the one schema, in two forms: `embedded` for one server
+ * (MergeTree and its kin) and `cluster` (a Replicated local table per shard under a Distributed one, ON CLUSTER).
+ *
+ * The embedded form runs on the embedded engine in the tests. The cluster form is generated and checked as text
+ * only: no cluster is at hand to run it, so try it on yours before you rely on it. There, writes go to the local
+ * table of the shard that the URL names (`insertTarget`), as a token means nothing to a Distributed table, which
+ * splits a batch; reads go to the Distributed one.
+ */
+import {
+  DERIVED_TABLES,
+  type DerivedTable,
+  MIGRATIONS_TABLE,
+  RECORD_TABLES,
+  type RecordTable,
+  type RecordTableName,
+} from "./schema.js";
+
+export interface DdlTarget {
+  readonly database: string;
+  /** Null: the embedded form. */
+  readonly cluster: ClusterTarget | null;
+  /** false keeps rows of any age: for replays of old recordings, which a TTL would drop as they are inserted. */
+  readonly expires?: boolean;
+}
+
+export interface ClusterTarget {
+  readonly name: string;
+  /** Path prefix of the replicas' metadata in the keeper. */
+  readonly keeperPath: string;
+}
+
+/** Blocks whose tokens a table remembers: at 10 000 rows a batch, an hour of 2 700 ticks a second. */
+const DEDUPLICATION_WINDOW = 1_000;
+
+const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
+const KEEPER_PATH = /^(\/[A-Za-z0-9_.-]{1,64}){1,8}$/;
+
+/** Throws on names that are no plain identifiers: they come from the configuration and become SQL. */
+export function assertDdlTarget(target: DdlTarget): void {
+  if (!NAME.test(target.database)) throw new RangeError("database: letters, digits and underscores, at most 63");
+  if (target.cluster === null) return;
+  if (!NAME.test(target.cluster.name))
+    throw new RangeError("cluster name: letters, digits and underscores, at most 63");
+  if (!KEEPER_PATH.test(target.cluster.keeperPath)) throw new RangeError("keeper path: /word/word …");
+}
+
+export function createDatabase(target: DdlTarget): string {
+  return `CREATE DATABASE IF NOT EXISTS ${target.database}${onCluster(target)}`;
+}
+
+/** Every table and view, in an order in which each finds what it needs. Idempotent. */
+export function createTables(target: DdlTarget): string[] {
+  return [
+    ...RECORD_TABLES.flatMap((table) => createTable(target, table)),
+    ...DERIVED_TABLES.flatMap((table) => [...createTable(target, table), createView(target, table)]),
+  ];
+}
+
+/** Which migrations were done. Not spread over shards: each replica of each shard needs to know. */
+export function createMigrationsTable(target: DdlTarget): string {
+  const name = `${target.database}.${MIGRATIONS_TABLE}`;
+  return [
+    `CREATE TABLE IF NOT EXISTS ${name}${onCluster(target)}`,
+    "(",
+    "  version UInt32,",
+    "  name String,",
+    "  applied_at DateTime64(3, 'UTC') DEFAULT now64(3)",
+    ")",
+    `ENGINE = ${engineText(target, "ReplacingMergeTree", MIGRATIONS_TABLE, [])}`,
+    "ORDER BY version",
+    "SETTINGS fsync_after_insert = 1, fsync_part_directory = 1",
+  ].join("\n");
+}
+
+/** The form of `ALTER TABLE … ADD COLUMN` for both targets; views are made anew by the migration that needs it. */
+export function addColumn(target: DdlTarget, table: string, column: string, type: string, codec = ""): string[] {
+  const definition = `${column} ${type}${codec === "" ? "" : ` CODEC(${codec})`}`;
+  const tables = target.cluster === null ? [table] : [localName(target, table), table];
+  return tables.map(
+    (name) =>
+      `ALTER TABLE ${target.database}.${name}${onCluster(target)} ADD COLUMN IF NOT EXISTS ${name === table && target.cluster !== null ? `${column} ${type}` : definition}`,
+  );
+}
+
+/** The table that batches are inserted into. */
+export function insertTarget(target: DdlTarget, table: RecordTableName): string {
+  return `${target.database}.${localName(target, table)}`;
+}
+
+// ---------------------------------------------------------------- parts
+
+function createTable(target: DdlTarget, table: RecordTable | DerivedTable): string[] {
+  const local = [
+    `CREATE TABLE IF NOT EXISTS ${target.database}.${localName(target, table.name)}${onCluster(target)}`,
+    "(",
+    columnLines(table),
+    ")",
+    `ENGINE = ${engineText(target, table.engine.kind, table.name, "version" in table.engine ? [table.engine.version] : [])}`,
+    ...(table.partitionBy === "" ? [] : [`PARTITION BY ${table.partitionBy}`]),
+    `ORDER BY ${table.orderBy.length === 1 ? table.orderBy[0] : `(${table.orderBy.join(", ")})`}`,
+    ...ttlLines(target, table),
+    `SETTINGS ${settingsText(target, table)}`,
+  ].join("\n");
+  if (target.cluster === null) return [local];
+  const distributed = [
+    `CREATE TABLE IF NOT EXISTS ${target.database}.${table.name}${onCluster(target)}`,
+    `AS ${target.database}.${localName(target, table.name)}`,
+    `ENGINE = Distributed(${target.cluster.name}, ${target.database}, ${localName(target, table.name)}, ${table.shardingKey})`,
+  ].join("\n");
+  return [local, distributed];
+}
+
+function createView(target: DdlTarget, table: DerivedTable): string {
+  const { view } = table;
+  return [
+    `CREATE MATERIALIZED VIEW IF NOT EXISTS ${target.database}.${view.name}${onCluster(target)}`,
+    `TO ${target.database}.${localName(target, table.name)}`,
+    `AS SELECT ${view.select.join(", ")}`,
+    `FROM ${target.database}.${localName(target, view.source)}`,
+    ...(view.groupBy.length === 0 ? [] : [`GROUP BY ${view.groupBy.join(", ")}`]),
+  ].join("\n");
+}
+
+function columnLines(table: RecordTable | DerivedTable): string {
+  return table.columns
+    .map((column) => `  ${column.name} ${column.type}${column.codec === undefined ? "" : ` CODEC(${column.codec})`}`)
+    .join(",\n");
+}
+
+function ttlLines(target: DdlTarget, table: RecordTable | DerivedTable): string[] {
+  if (table.ttl === null || target.expires === false) return [];
+  return [`TTL toDateTime(${table.ttl.column}) + INTERVAL ${table.ttl.days} DAY`];
+}
+
+function settingsText(target: DdlTarget, table: RecordTable | DerivedTable): string {
+  // Views' targets need a window of their own: without it each retry is counted again.
+  const window = target.cluster === null ? "non_replicated_deduplication_window" : "replicated_deduplication_window";
+  const settings = [`${window} = ${DEDUPLICATION_WINDOW}`];
+  if (table.ttl !== null && target.expires !== false) settings.push("ttl_only_drop_parts = 1");
+  if (table.fsync) settings.push("fsync_after_insert = 1", "fsync_part_directory = 1");
+  return settings.join(", ");
+}
+
+function engineText(target: DdlTarget, kind: string, table: string, args: readonly string[]): string {
+  if (target.cluster === null) return args.length === 0 ? kind : `${kind}(${args.join(", ")})`;
+  // One shard's replicas share a path; migrations are the same on all shards, but each shard keeps its own.
+  const path = `'${target.cluster.keeperPath}/{shard}/${target.database}/${table}'`;
+  return `Replicated${kind}(${[path, "'{replica}'", ...args].join(", ")})`;
+}
+
+function localName(target: DdlTarget, table: string): string {
+  return target.cluster === null ? table : `${table}_local`;
+}
+
+function onCluster(target: DdlTarget): string {
+  return target.cluster === null ? "" : ` ON CLUSTER ${target.cluster.name}`;
+}

@@ -1,0 +1,80 @@
+/**
+ * Brings a server's tables to the schema of this code, step by numbered step, each recorded in the database itself.
+ *
+ * Invariants: every statement is idempotent (IF NOT EXISTS), so two gateways that start at once do the same work
+ * twice and end alike, and a step that was cut short is done again; a database newer than the code is refused
+ * untouched; data is never dropped by a step. Step 1 creates the tables of the present schema; later steps bring
+ * older databases up to it and find nothing to do on a new one.
+ */
+import { createDatabase, createMigrationsTable, createTables, type DdlTarget } from "./ddl.js";
+import { DERIVED_TABLES, MIGRATIONS_TABLE, RECORD_TABLES } from "./schema.js";
+
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly statements: (target: DdlTarget) => readonly string[];
+}
+
+/** Versions count from 1 without gaps. A released step is never changed. */
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: "tables of the record", statements: createTables },
+];
+
+/** What a migration needs of a server. A rejected promise ends the migration where it stands. */
+export interface MigrationServer {
+  command(sql: string): Promise<void>;
+  /** Rows of JSONEachRow. */
+  rows(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+}
+
+export type MigrationResult =
+  | { readonly ok: true; readonly from: number; readonly to: number }
+  /** The tables are not what this code writes and reads; nothing was changed that data depends on. */
+  | { readonly ok: false; readonly text: string };
+
+export async function migrate(
+  server: MigrationServer,
+  target: DdlTarget,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<MigrationResult> {
+  const newest = migrations.at(-1)?.version ?? 0;
+  await server.command(createDatabase(target));
+  await server.command(createMigrationsTable(target));
+  const found = await versionOf(server, target);
+  if (found > newest)
+    return {
+      ok: false,
+      text: `database ${target.database} is of schema version ${found}, this program knows up to ${newest}: use a newer program or another database`,
+    };
+  for (const migration of migrations) {
+    if (migration.version <= found) continue;
+    for (const sql of migration.statements(target)) await server.command(sql);
+    await server.command(recordOf(target, migration));
+  }
+  const missing = await missingColumns(server, target);
+  if (missing.length > 0)
+    return { ok: false, text: `database ${target.database} lacks what the schema has: ${missing.join(", ")}` };
+  return { ok: true, from: found, to: newest };
+}
+
+async function versionOf(server: MigrationServer, target: DdlTarget): Promise<number> {
+  const rows = await server.rows(`SELECT max(version) AS version FROM ${target.database}.${MIGRATIONS_TABLE}`);
+  return Number(rows[0]?.version ?? 0);
+}
+
+function recordOf(target: DdlTarget, migration: Migration): string {
+  const name = migration.name.replaceAll("\\", "\\\\").replaceAll("'", "\\'");
+  return `INSERT INTO ${target.database}.${MIGRATIONS_TABLE} (version, name) SELECT ${migration.version}, '${name}'`;
+}
+
+const SHOWN_MAX = 5;
+
+/** A table that somebody else made, or a schema changed without a step: better found now than in a lost batch. */
+async function missingColumns(server: MigrationServer, target: DdlTarget): Promise<string[]> {
+  const rows = await server.rows(`SELECT table, name FROM system.columns WHERE database = '${target.database}'`);
+  const present = new Set(rows.map((row) => `${String(row.table)}.${String(row.name)}`));
+  const wanted = [...RECORD_TABLES, ...DERIVED_TABLES].flatMap((table) =>
+    table.columns.map((column) => `${table.name}.${column.name}`),
+  );
+  return wanted.filter((column) => !present.has(column)).slice(0, SHOWN_MAX);
+}

@@ -1,0 +1,109 @@
+/**
+ * venuefour's public REST reads, with wire types: `/info`, `/info/prices`, `/book`, `/trades`. Answers are envelopes
+ * `{success, data, error, code}`, refusals sometimes plain text. Credits are those of limits.ts; no call retries.
+ */
+import type { CallOptions, Read, ReadFailure } from "../../engine/ports.js";
+import { failedRead, readFailureOf, venueText } from "../shared/call-results.js";
+import type { VenueHttp } from "../shared/http.js";
+import type { HttpResponse, LimitVerdict, UsedWeight } from "../shared/http-pool.js";
+import { parseRetryAfterMs } from "../shared/retry-after.js";
+import { asFields, decodeJson } from "../shared/wire-fields.js";
+import { decodeBook, decodeMarkets, decodePrices, decodeRestTrades, type VenuefourMarketList } from "./decode.js";
+import { classifyError, readError, type VenueError } from "./errors.js";
+import { CREDIT_WINDOW_MS, HEADER_UNITS_PER_CREDIT, READ_CREDITS } from "./limits.js";
+import type { VenuefourWireBook, VenuefourWirePrice, VenuefourWireRestTrade } from "./wire.js";
+
+const NO_HEADERS: Readonly<Record<string, string>> = {};
+
+export class VenuefourRest {
+  readonly #http: VenueHttp;
+  /** Path of the API's root on its host, no trailing slash. */
+  readonly #root: string;
+
+  constructor(http: VenueHttp, root: string) {
+    this.#http = http;
+    this.#root = root;
+  }
+
+  markets(options: CallOptions): Promise<Read<VenuefourMarketList>> {
+    return this.#get("/info", decodeMarkets, options);
+  }
+
+  prices(options: CallOptions): Promise<Read<readonly VenuefourWirePrice[]>> {
+    return this.#get("/info/prices", decodePrices, options);
+  }
+
+  book(symbol: string, options: CallOptions): Promise<Read<VenuefourWireBook>> {
+    return this.#get(`/book?symbol=${encodeURIComponent(symbol)}&agg_level=1`, decodeBook, options);
+  }
+
+  trades(symbol: string, options: CallOptions): Promise<Read<readonly VenuefourWireRestTrade[]>> {
+    return this.#get(`/trades?symbol=${encodeURIComponent(symbol)}`, decodeRestTrades, options);
+  }
+
+  async #get<T>(path: string, decode: (data: unknown) => T, options: CallOptions): Promise<Read<T>> {
+    const result = await this.#http.request({
+      method: "GET",
+      path: this.#root + path,
+      headers: NO_HEADERS,
+      body: null,
+      lane: options.lane,
+      weight: READ_CREDITS,
+      timeoutMs: options.timeoutMs,
+      account: null,
+      accountWeight: 0,
+    });
+    if (result.kind !== "response") return readFailureOf(result) ?? failedRead("VENUE_ERROR", "no response");
+    const error = readError(result.status, result.body);
+    if (error !== null) {
+      const known = classifyError(result.status, error);
+      const message = `${path}: HTTP ${result.status} ${known.code} ${venueText(error.text)}`.trim();
+      const retryAfterMs = known.reason === "RATE_LIMITED" ? retryAfterOf(result, result.receivedAtMs) : null;
+      return failedRead(failureCode(known), message, retryAfterMs);
+    }
+    const decoded = decodeJson(result.body, (value) => decode(asFields(value, "envelope")["data"]));
+    if (!decoded.ok) return failedRead("BAD_RESPONSE", `${path}: ${decoded.problem}`);
+    return { ok: true, value: decoded.value, asOfMs: result.receivedAtMs, source: "venue" };
+  }
+}
+
+function failureCode(error: VenueError): ReadFailure {
+  if (error.reason === "RATE_LIMITED") return "RATE_LIMITED";
+  return error.errorClass === "A" ? "AUTH" : "VENUE_ERROR";
+}
+
+/** `"credits";r=970;t=23` → what is left and when it is refilled; null where the header is absent or another. */
+function readLimitHeader(
+  header: string | undefined,
+): { readonly leftCredits: number; readonly resetMs: number } | null {
+  if (header === undefined || !header.includes("credits")) return null;
+  const left = /(?:^|;)\s*r=(\d{1,9})\b/.exec(header);
+  const reset = /(?:^|;)\s*t=(\d{1,6})\b/.exec(header);
+  if (left === null) return null;
+  return {
+    leftCredits: Number(left[1]) / HEADER_UNITS_PER_CREDIT,
+    resetMs: reset === null ? CREDIT_WINDOW_MS : Number(reset[1]) * 1_000,
+  };
+}
+
+/**
+ * The venue's own count as use of our budget: what it says is left is all there is until the reset, however many it
+ * grants. With a larger grant than our budget nothing is charged.
+ */
+export function usedCredits(headers: Readonly<Record<string, string>>, budget: number): UsedWeight | null {
+  const limit = readLimitHeader(headers["ratelimit"]);
+  return limit === null ? null : { weight: Math.max(0, budget - limit.leftCredits), resetMs: limit.resetMs };
+}
+
+/** Credits are counted per IP. `Retry-After` is not documented; the limit header says when they return. */
+export function judgeLimit(response: HttpResponse, nowWallMs: number): LimitVerdict | null {
+  if (response.status !== 429) return null;
+  return { scope: "ip", retryAfterMs: retryAfterOf(response, nowWallMs), isBan: false };
+}
+
+function retryAfterOf(response: HttpResponse, nowWallMs: number): number | null {
+  const fromHeader = parseRetryAfterMs(response.headers["retry-after"], nowWallMs);
+  if (fromHeader !== null) return fromHeader;
+  const limit = readLimitHeader(response.headers["ratelimit"]);
+  return limit === null ? null : limit.resetMs;
+}

@@ -1,0 +1,107 @@
+/**
+ * Rate limits, fees and timings of venuethree, each with its source. "Sheet" is the venue's own documentation as
+ * stored in April to September 2026; see README.md. Where two copies of a page differ the smaller number stands here.
+ */
+
+/** Account tiers of the fee page; stake steps of premium by staked tokens. */
+export type TierName =
+  | "standard"
+  | "plus"
+  | "premium"
+  | "premium1k"
+  | "premium3k"
+  | "premium10k"
+  | "premium30k"
+  | "premium100k"
+  | "premium300k"
+  | "premium500k";
+
+export interface Tier {
+  readonly makerFeeMilliBps: number;
+  readonly takerFeeMilliBps: number;
+  /** Added by the venue before it matches a taker order. */
+  readonly takerDelayMs: number;
+  /** Of a rolling minute and IP, in requests (standard) or in weight. */
+  readonly restPerMinute: number;
+  /** Standard counts requests, the others weight. */
+  readonly isWeighted: boolean;
+}
+
+/** Fees and delays of the account-types page, limits of the rate-limits page. */
+export const TIERS: Readonly<Record<TierName, Tier>> = {
+  standard: tier(0, 0, 300, 60, false),
+  plus: tier(500, 500, 300, 120_000, true),
+  premium: tier(400, 2_800, 200, 24_000, true),
+  premium1k: tier(390, 2_730, 195, 24_000, true),
+  premium3k: tier(380, 2_660, 190, 24_000, true),
+  premium10k: tier(360, 2_520, 180, 24_000, true),
+  premium30k: tier(340, 2_380, 170, 24_000, true),
+  premium100k: tier(320, 2_240, 160, 24_000, true),
+  premium300k: tier(300, 2_100, 150, 24_000, true),
+  premium500k: tier(280, 1_960, 140, 24_000, true),
+};
+
+function tier(
+  makerFeeMilliBps: number,
+  takerFeeMilliBps: number,
+  takerDelayMs: number,
+  restPerMinute: number,
+  isWeighted: boolean,
+): Tier {
+  return { makerFeeMilliBps, takerFeeMilliBps, takerDelayMs, restPerMinute, isWeighted };
+}
+
+/** Share of a limit that we use ourselves: the venue counts on its own clock, and other programs share the address. */
+export const USED_SHARE = 0.8;
+/** Weight of every public read this room makes, where reads have weight (sheet: "everything else"). */
+const READ_WEIGHT = 300;
+
+export function readWeight(name: TierName): number {
+  return TIERS[name].isWeighted ? READ_WEIGHT : 1;
+}
+
+export const REST_WINDOW_MS = 60_000;
+export const READ_TIMEOUT_MS = 5_000;
+/** orderBookDetails of all markets is some 300 kB. */
+export const LOAD_TIMEOUT_MS = 10_000;
+
+/** Subscriptions per connection (sheet: 500), a few left for what comes later. */
+export const MAX_SUBSCRIPTIONS_PER_SOCKET = 480;
+/** Connections of one address (sheet: 200, elsewhere 255), and new ones a minute (80, elsewhere 255). */
+export const MAX_CONNECTIONS = 32;
+export const CONNECTS_PER_MINUTE = 60;
+/** Client messages per minute and address (sheet: 200); keepalives go outside this pace. */
+export const MESSAGES_PER_MINUTE = 170;
+/** Unanswered client messages (sheet: 50): at this pace only a venue that needs two seconds to answer meets them. */
+export const MESSAGES_PER_SECOND = 20;
+
+/** The client must send something at least every 2 minutes; a WebSocket ping counts. */
+export const KEEPALIVE_EVERY_MS = 25_000;
+/** Pings of ours are answered, so this long without anything is a dead connection. */
+export const IDLE_SOCKET_MS = 30_000;
+
+/** A subscription that was written and brought no snapshot by then was refused without a word, or lost. */
+export const SUBSCRIBE_DEADLINE_MS = 6_000;
+/** As long is waited for the acknowledgement of an unsubscribe. */
+export const UNSUBSCRIBE_DEADLINE_MS = 3_000;
+/** Failed attempts in a row after which a market is given up for a while. */
+export const ATTEMPTS_BEFORE_REFUSED = 4;
+export const REFUSED_RETRY_MS = 5 * 60_000;
+
+/** Book updates are sent in batches of this (sheet): what happened after may still be in the next one. */
+export const BATCH_MS = 50;
+/** Without a proof from the data for this long the connection is asked with a ping. */
+export const PROOF_EVERY_MS = 700;
+/** A book that contradicts a newer ticker for this long has lost an update: far more than two batches. */
+export const OVERDUE_MS = 1_000;
+/** REST audits of quiet books a minute, of 60 reads that a standard address has for everything. */
+export const AUDITS_PER_MINUTE = 6;
+/** A book silent for this long is audited when its turn comes. */
+export const AUDIT_AFTER_MS = 60_000;
+/** Orders a side asked for in an audit: one row per order (sheet: 1 to 250). */
+export const AUDIT_ORDERS = 50;
+
+/** Age limit of a book for routing (routing design, section 1.5). */
+export const MAX_BOOK_AGE_MS = 2_000;
+/** Trade ids remembered per market; a subscription repeats the last 50. */
+export const MAX_REMEMBERED_TRADES = 256;

@@ -1,0 +1,124 @@
+/**
+ * The listed contracts of the venue and their markets: built from the venue's list, kept up with it, and handed to the
+ * market stream, most traded first.
+ *
+ * Invariant: a market is only ever replaced, never changed under its readers; the book of one that was halted or listed
+ * anew under other terms leaves LIVE before its successor appears.
+ */
+import type { Clock } from "../../engine/domain/clock.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import type { FeeRates } from "../../engine/domain/position.js";
+import { createMarket, type Market } from "../../engine/market/market.js";
+import type { ClockOffset } from "../shared/clock-offset.js";
+import type { DetailsAnswer } from "./decode-slow.js";
+import { MAX_BOOK_AGE_MS } from "./limits.js";
+import { applyStats } from "./normalize.js";
+import type { MarketStream } from "./stream.js";
+import { buildInstruments } from "./symbols.js";
+import type { VenuethreeWireStats } from "./wire.js";
+
+export interface VenuethreeMarketsOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly clockOffset: ClockOffset;
+  readonly stream: MarketStream;
+  /** Canonical symbols, or all that are listed. */
+  readonly symbols: "all" | readonly string[];
+  readonly fees: FeeRates;
+}
+
+const MAX_LOGGED_NAMES = 20;
+
+export class VenuethreeMarkets {
+  readonly #options: VenuethreeMarketsOptions;
+  readonly #bySymbol = new Map<string, Market>();
+  #driftCount = 0;
+
+  constructor(options: VenuethreeMarketsOptions) {
+    this.#options = options;
+  }
+
+  /** One map for the life of the room; it grows and its entries are replaced. */
+  get bySymbol(): ReadonlyMap<string, Market> {
+    return this.#bySymbol;
+  }
+
+  /** Contracts that changed their scale or number under the same name. */
+  get driftCount(): number {
+    return this.#driftCount;
+  }
+
+  /** A freshly read list: all of it, or (when it could not be read) not called at all. */
+  adopt(details: DetailsAnswer): void {
+    const { logger, fees, stream } = this.#options;
+    const { bySymbol, skipped } = buildInstruments(details.markets, fees);
+    const names = [...details.broken, ...skipped.map(({ nativeSymbol }) => nativeSymbol)];
+    if (names.length > 0) {
+      logger.warn("venuethree.instruments.skipped", {
+        count: names.length,
+        names: names.slice(0, MAX_LOGGED_NAMES).join(" ").slice(0, 400),
+      });
+    }
+    for (const instrument of bySymbol.values()) if (this.#isWanted(instrument)) this.#list(instrument);
+    for (const market of this.#bySymbol.values()) {
+      if (!bySymbol.has(market.instrument.symbol)) this.#list({ ...market.instrument, status: "HALTED" });
+    }
+    const statsById = new Map(details.markets.map(({ stats }) => [stats.market_id, stats]));
+    this.#fillTickers(statsById);
+    // A float is good enough to rank by; it reaches no order.
+    const volume = ({ instrument }: Market): number =>
+      Number(statsById.get(instrument.nativeId)?.daily_quote_token_volume ?? 0);
+    const trading = [...this.#bySymbol.values()].filter(({ instrument }) => instrument.status === "TRADING");
+    stream.add(trading.sort((left, right) => volume(right) - volume(left)));
+  }
+
+  #isWanted(instrument: Instrument): boolean {
+    const { symbols } = this.#options;
+    return symbols === "all" || symbols.includes(instrument.symbol);
+  }
+
+  #list(instrument: Instrument): void {
+    const known = this.#bySymbol.get(instrument.symbol);
+    if (known !== undefined && isSameTerms(known.instrument, instrument)) return;
+    if (known !== undefined) {
+      const { logger, stream } = this.#options;
+      if (!isSameScale(known.instrument, instrument)) this.#driftCount++;
+      logger.warn("venuethree.instrument.changed", { symbol: instrument.symbol, status: instrument.status });
+      // Halted markets accept subscriptions and stay silent (sheet): theirs are given back.
+      stream.remove(known);
+    }
+    this.#bySymbol.set(
+      instrument.symbol,
+      createMarket(instrument, { deepTier: false, maxBookAgeMs: MAX_BOOK_AGE_MS, maxDeepAgeMs: 0 }),
+    );
+  }
+
+  /** The figures of the day come from here; prices and funding only while the stream has not spoken. */
+  #fillTickers(statsById: ReadonlyMap<number, VenuethreeWireStats>): void {
+    const { clock, clockOffset, stream } = this.#options;
+    const nowMs = Math.round(clock.wallMs() + clockOffset.offsetMs);
+    for (const market of this.#bySymbol.values()) {
+      const { nativeId, priceDecimals } = market.instrument;
+      const stats = statsById.get(nativeId);
+      if (stats === undefined) continue;
+      const row = stream.hasStats(market)
+        ? { ...stats, mark_price: null, index_price: null, last_trade_price: null }
+        : stats;
+      applyStats(market.ticker, row, priceDecimals, nowMs, clock.monoNs());
+    }
+  }
+}
+
+function isSameScale(left: Instrument, right: Instrument): boolean {
+  return (
+    left.nativeSymbol === right.nativeSymbol &&
+    left.nativeId === right.nativeId &&
+    left.priceDecimals === right.priceDecimals &&
+    left.qtyDecimals === right.qtyDecimals
+  );
+}
+
+function isSameTerms(left: Instrument, right: Instrument): boolean {
+  return isSameScale(left, right) && left.status === right.status && left.maxLeverage === right.maxLeverage;
+}

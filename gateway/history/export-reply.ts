@@ -1,0 +1,77 @@
+/**
+ * Passes lines of the store on to a caller at the caller's pace.
+ *
+ * Invariants: the status line goes out with the first piece, so a query that fails before has its own status; a failure
+ * after it cuts the connection, so that what has arrived never looks complete; nothing is kept but the piece in hand.
+ */
+import type { Clock } from "../../engine/domain/clock.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import { asServiceError } from "../http/error-reply.js";
+import type { PendingReply } from "../http/pending-reply.js";
+import type { StreamReply } from "../http/stream-reply.js";
+import type { ReplyForm } from "./accept.js";
+import { REPLY_TYPES } from "./accept.js";
+import type { Sql } from "./query-builder.js";
+import type { RecordsReader } from "./records-reader.js";
+
+export type ExportForm = Exclude<ReplyForm, "json">;
+
+/** Most bytes handed to the server at once: what a slow reader can make wait in its memory. */
+export const PIECE_BYTES = 64 << 10;
+
+const CONTENT_TYPES: Readonly<Record<ExportForm, string>> = {
+  csv: `${REPLY_TYPES.csv}; charset=utf-8; header=present`,
+  ndjson: REPLY_TYPES.ndjson,
+};
+
+export interface ExportParts {
+  readonly reader: RecordsReader;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Resolves when the reply is over; a failure before the first piece is thrown, a later one ends the connection. */
+export async function replyWithExport(
+  { reader, clock, logger }: ExportParts,
+  reply: PendingReply,
+  form: ExportForm,
+  headers: string,
+  query: Sql,
+  abort: AbortController,
+): Promise<void> {
+  let stream: StreamReply | null = null;
+  const begin = (): StreamReply | null => {
+    const begun = reply.stream(CONTENT_TYPES[form], headers, clock, reader.limits.stallMs);
+    begun?.whenGone(() => abort.abort());
+    return begun;
+  };
+  try {
+    await reader.lines(query, form, abort.signal, async (lines) => {
+      stream ??= begin();
+      for (let at = 0; at < lines.byteLength; at += PIECE_BYTES) {
+        const more = await stream?.write(lines.subarray(at, at + PIECE_BYTES));
+        if (more !== true) {
+          abort.abort();
+          return;
+        }
+      }
+    });
+    stream ??= begin();
+    stream?.end();
+  } catch (error) {
+    if (stream === null) throw error;
+    const { context } = asServiceError(error);
+    logger.warn("history.export_cut", { requestId: reply.requestId, reason: String(context.reason ?? "FAULT") });
+    (stream as StreamReply).cut();
+  }
+}
+
+/** The headers of an export alone: for HEAD. */
+export function replyWithExportHead(
+  { reader, clock }: ExportParts,
+  reply: PendingReply,
+  form: ExportForm,
+  headers: string,
+): void {
+  reply.stream(CONTENT_TYPES[form], headers, clock, reader.limits.stallMs)?.end();
+}

@@ -1,0 +1,116 @@
+/**
+ * Reads of the record on behalf of callers: how many at once, how long, how much, and what a failure is called.
+ *
+ * Invariants: at most `inFlightMax` reads run, one more is refused at once (a queue would only make all of them late);
+ * every read has a time limit and a byte limit, and ends when its caller has gone. Nothing of the server's error texts
+ * reaches a caller: they may quote the query.
+ */
+import { ServiceError } from "../../engine/domain/errors.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import type { QueryFailure, RecordRow, RecordsStore } from "../../engine/storage/records/records-store.js";
+import type { Sql } from "./query-builder.js";
+
+export interface ReadLimits {
+  readonly inFlightMax: number;
+  /** Of a page, of the end of an export's page, of a report. */
+  readonly timeoutMs: number;
+  /** Of one export, its reader's pace included. */
+  readonly exportTimeoutMs: number;
+  readonly pageBytesMax: number;
+  readonly exportBytesMax: number;
+  /** A reader that takes nothing for this long is disconnected. */
+  readonly stallMs: number;
+}
+
+export const DEFAULT_READ_LIMITS: ReadLimits = {
+  inFlightMax: 8,
+  timeoutMs: 10_000,
+  exportTimeoutMs: 120_000,
+  pageBytesMax: 32 << 20,
+  exportBytesMax: 256 << 20,
+  stallMs: 20_000,
+};
+
+/** When to ask again while the store is away: it is tried again by itself. */
+const RETRY_AWAY_MS = 2000;
+
+export class RecordsReader {
+  readonly limits: ReadLimits;
+  readonly #store: RecordsStore;
+  readonly #logger: Logger;
+  #inFlight = 0;
+
+  constructor(store: RecordsStore, limits: ReadLimits, logger: Logger) {
+    this.#store = store;
+    this.limits = limits;
+    this.#logger = logger;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Throws RECORDS_UNAVAILABLE where recording is off: no read could answer until a restart. */
+  requireOn(): void {
+    const { state, reason } = this.#store.state();
+    if (state === "off") throw unavailable("OFF", { hint: reason });
+  }
+
+  /** Runs one read of a caller, which may be several queries. Throws OVERLOADED. */
+  async admit<T>(read: () => Promise<T>): Promise<T> {
+    if (this.#inFlight >= this.limits.inFlightMax)
+      throw new ServiceError("OVERLOADED", { limit: this.limits.inFlightMax });
+    this.#inFlight++;
+    try {
+      return await read();
+    } finally {
+      this.#inFlight--;
+    }
+  }
+
+  /** Throws RECORDS_UNAVAILABLE. */
+  async rows({ sql, params }: Sql, rowsMax: number, signal: AbortSignal): Promise<readonly RecordRow[]> {
+    const { timeoutMs, pageBytesMax } = this.limits;
+    const result = await this.#store.query(sql, params, { timeoutMs, rowsMax, bytesMax: pageBytesMax, signal });
+    if (result.ok) return result.rows;
+    throw this.#failed(result);
+  }
+
+  /**
+   * `onChunk` is handed whole lines and decides the pace. Throws RECORDS_UNAVAILABLE, also after chunks were handed out.
+   */
+  async lines(
+    { sql, params }: Sql,
+    form: "csv" | "ndjson",
+    signal: AbortSignal,
+    onChunk: (lines: Uint8Array) => Promise<void>,
+  ): Promise<void> {
+    const format = form === "csv" ? "CSVWithNames" : "JSONEachRow";
+    const { exportTimeoutMs: timeoutMs, exportBytesMax: bytesMax } = this.limits;
+    const result = await this.#store.queryStream(sql, params, { format, timeoutMs, bytesMax, signal }, onChunk);
+    if (!result.ok) throw this.#failed(result);
+  }
+
+  #failed(failure: QueryFailure): ServiceError {
+    switch (failure.reason) {
+      case "away":
+        return this.#store.state().state === "off"
+          ? unavailable("OFF", { hint: this.#store.state().reason })
+          : unavailable("AWAY", { retryAfterMs: RETRY_AWAY_MS });
+      case "timeout":
+        return unavailable("TIMEOUT", { hint: "ask for a shorter range" });
+      case "too-large":
+        return unavailable("TOO_LARGE", { hint: "ask for fewer rows or a shorter range" });
+      case "aborted":
+        return unavailable("ABORTED", {});
+      case "refused":
+        // A query of ours that the server does not take is ours to repair; its text stays in the store's own log.
+        this.#logger.error("history.query_refused", { code: String(failure.code) });
+        return unavailable("REFUSED", {});
+    }
+  }
+}
+
+function unavailable(reason: string, details: Readonly<Record<string, unknown>>): ServiceError {
+  return new ServiceError("RECORDS_UNAVAILABLE", { reason, ...details });
+}

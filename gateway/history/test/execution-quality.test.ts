@@ -1,0 +1,355 @@
+/** The report over the real engine against a plain computation over the same rows. */
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { FEE_ASSETS_AT_PAR } from "../../../schemas/history.js";
+import { CHDB_MISSING, NEEDS_CHDB } from "../../children/test/sidecar.js";
+import { type CsvRecord, readCsv } from "./csv-reader.js";
+import { BASE_MS, HistoryBench, type HistoryFixture } from "./history-bench.js";
+
+type Figures = Readonly<Record<string, string | number | null>>;
+
+interface Fill {
+  readonly venue: string;
+  readonly symbol: string;
+  readonly side: "BUY" | "SELL";
+  readonly px: number;
+  readonly qty: number;
+  readonly quoted: number | null;
+  readonly mid: number | null;
+  readonly worst: number | null;
+  readonly fee: number | null;
+  readonly feeAsset: string;
+}
+
+interface Close {
+  readonly venue: string;
+  readonly symbol: string;
+  readonly state: string;
+  /** What became of it later; null for no later row. */
+  readonly resolved: string | null;
+  readonly submitted: number;
+  readonly filled: number;
+  readonly mid: number | null;
+  readonly expected: number | null;
+  readonly totalUs: number | null;
+  readonly dryRun: boolean;
+}
+
+const SENT = ["COMPLETED", "PARTIAL", "RESTING", "SUBMITTED", "UNKNOWN", "REJECTED"];
+const venue = fc.constantFrom("venueone", "venuetwo", "venuethree");
+const symbol = fc.constantFrom("BTC", "ETH");
+const price = fc.integer({ min: 9000, max: 11_000 }).map((cents) => cents / 100);
+const size = fc.integer({ min: 1, max: 5000 }).map((milli) => milli / 1000);
+const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null, freq: 4 });
+
+const fillArbitrary: fc.Arbitrary<Fill> = fc.record({
+  venue,
+  symbol,
+  side: fc.constantFrom("BUY", "SELL"),
+  px: price,
+  qty: size,
+  quoted: maybe(price),
+  mid: maybe(price),
+  worst: maybe(price),
+  fee: maybe(fc.integer({ min: -300, max: 900 }).map((value) => value / 10_000)),
+  feeAsset: fc.constantFrom("USDC", "USDT", "ASTER", ""),
+});
+
+const closeArbitrary: fc.Arbitrary<Close> = fc.record({
+  venue,
+  symbol,
+  state: fc.constantFrom(...SENT, "UNKNOWN", "NOOP", "SIMULATED"),
+  resolved: fc.constantFrom(null, null, "COMPLETED", "UNKNOWN", "REJECTED"),
+  submitted: size,
+  filled: size,
+  mid: maybe(price),
+  expected: maybe(price),
+  totalUs: maybe(fc.integer({ min: 1, max: 5_000_000 })),
+  dryRun: fc.boolean(),
+});
+
+/** Linear between neighbours, as the schema says. */
+function percentile(values: readonly number[], at: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const place = (sorted.length - 1) * at;
+  const low = sorted[Math.floor(place)] as number;
+  const high = sorted[Math.ceil(place)] as number;
+  return low + (high - low) * (place - Math.floor(place));
+}
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+
+function naive(fills: readonly Fill[], closes: readonly Close[]): Record<string, number | null> {
+  const against = (name: string, yardstick: (fill: Fill) => number | null) => {
+    const priced = fills.flatMap((fill) => {
+      const at = yardstick(fill);
+      const sign = fill.side === "BUY" ? 1 : -1;
+      return at === null ? [] : [{ lost: sign * (fill.px - at), at, qty: fill.qty }];
+    });
+    const each = priced.map(({ lost, at }) => (lost / at) * 10_000);
+    const has = priced.length > 0;
+    return {
+      [`${name}Fills`]: priced.length,
+      [`${name}MeanBps`]: has
+        ? (sum(priced.map(({ lost, qty }) => lost * qty)) / sum(priced.map(({ at, qty }) => at * qty))) * 10_000
+        : null,
+      [`${name}P50Bps`]: has ? percentile(each, 0.5) : null,
+      [`${name}P95Bps`]: has ? percentile(each, 0.95) : null,
+      [`${name}MaxBps`]: has ? Math.max(...each) : null,
+    };
+  };
+  const feed = fills.filter(
+    (fill) => fill.fee !== null && (FEE_ASSETS_AT_PAR as readonly string[]).includes(fill.feeAsset),
+  );
+  const sent = closes.filter((close) => SENT.includes(close.state) && !close.dryRun);
+  const last = (close: Close) => close.resolved ?? close.state;
+  const known = sent.filter((close) => last(close) !== "UNKNOWN");
+  const reference = (close: Close) => close.mid ?? close.expected ?? 0;
+  const submitted = sum(known.map((close) => close.submitted * reference(close)));
+  const times = sent.flatMap((close) => (close.totalUs === null ? [] : [close.totalUs / 1000]));
+  const unknown = sent.filter((close) => close.state === "UNKNOWN").length;
+  const {
+    quotedMaxBps: _q,
+    arrivalMaxBps: _a,
+    guardP50Bps: _g,
+    guardP95Bps: _h,
+    ...figures
+  } = {
+    ...against("quoted", (fill) => fill.quoted),
+    ...against("arrival", (fill) => fill.mid),
+    ...against("guard", (fill) => fill.worst),
+  };
+  return {
+    fills: fills.length,
+    notional: sum(fills.map((fill) => fill.px * fill.qty)),
+    ...figures,
+    feeFills: feed.length,
+    feeBps:
+      feed.length === 0
+        ? null
+        : (sum(feed.map((fill) => fill.fee as number)) / sum(feed.map((fill) => fill.px * fill.qty))) * 10_000,
+    closes: sent.length,
+    fillRatio: submitted === 0 ? null : sum(known.map((close) => close.filled * reference(close))) / submitted,
+    unknownCloses: unknown,
+    unresolvedCloses: sent.filter((close) => last(close) === "UNKNOWN").length,
+    unknownRate: sent.length === 0 ? null : unknown / sent.length,
+    totalMsP50: times.length === 0 ? null : percentile(times, 0.5),
+    totalMsP95: times.length === 0 ? null : percentile(times, 0.95),
+    venueMsP50: null,
+    venueMsP95: null,
+  };
+}
+
+/** Equal within the places that are printed. */
+function expectFigures(got: Figures, expected: Record<string, number | null>, what: string): void {
+  for (const [name, value] of Object.entries(expected)) {
+    const text = got[name];
+    if (value === null) expect(text, `${what} ${name}`).toBeNull();
+    else {
+      expect(text, `${what} ${name}`).not.toBeNull();
+      const tolerance = name === "unknownRate" ? 1e-6 : name.startsWith("totalMs") ? 0.0011 : 1.1e-4;
+      expect(Math.abs(Number(text) - value), `${what} ${name}: ${String(text)} for ${value}`).toBeLessThan(tolerance);
+    }
+  }
+}
+
+describe.skipIf(CHDB_MISSING)(`execution quality over the real engine ${NEEDS_CHDB}`, () => {
+  const bench = new HistoryBench();
+  let fixture: HistoryFixture;
+  let days = 0;
+  beforeAll(async () => {
+    fixture = await bench.fresh();
+  }, 60_000);
+  afterAll(() => bench.dispose());
+
+  async function record(fills: readonly Fill[], closes: readonly Close[]): Promise<number> {
+    const dayMs = BASE_MS + 86_400_000 * 3 * ++days;
+    const text = (value: number | null) => (value === null ? null : String(value));
+    await fixture.insert(
+      "fills",
+      fills.map((fill, index) => ({
+        rx: 1n,
+        at: dayMs + index,
+        venue: fill.venue,
+        symbol: fill.symbol,
+        fill_id: `${days}-${index}`,
+        ver: 1n,
+        direction: fill.side === "SELL" ? "LONG" : "SHORT",
+        side: fill.side,
+        px: String(fill.px),
+        qty: String(fill.qty),
+        quoted_px: text(fill.quoted),
+        worst_px: text(fill.worst),
+        ref_mid: text(fill.mid),
+        fee: text(fill.fee),
+        fee_asset: fill.feeAsset,
+      })),
+    );
+    const rows = closes.flatMap((close, index) => {
+      const row = {
+        symbol: close.symbol,
+        route_id: `rt-${days}-${index}`,
+        direction: "LONG",
+        dry_run: close.dryRun ? 1 : 0,
+        recommended: close.venue,
+        submitted_sz: String(close.submitted),
+        filled_sz: String(close.filled),
+        ref_mid: text(close.mid),
+        expected_px: text(close.expected),
+      };
+      // A close that the venue rejected names no venue that executed it.
+      const replied = {
+        ...row,
+        at: dayMs + index,
+        kind: "replied",
+        decision_id: `a${index}`,
+        state: close.state,
+        total_us: close.totalUs,
+        executed_on: close.state === "REJECTED" ? "" : close.venue,
+      };
+      const replayed = { ...replied, kind: "replayed", decision_id: `b${index}`, at: dayMs + index + 1 };
+      // What became of it is written much later than the range.
+      const resolved = {
+        ...row,
+        at: dayMs + 50_000_000,
+        kind: "resolved",
+        decision_id: `c${index}`,
+        state: close.resolved,
+        executed_on: close.venue,
+      };
+      return close.resolved === null ? [replied, replayed] : [replied, replayed, resolved];
+    });
+    await fixture.insert("routing_decisions", rows);
+    return dayMs;
+  }
+
+  async function report(
+    dayMs: number,
+    query = "",
+  ): Promise<{ total: Figures; byExchange: Figures[]; bySymbol: Figures[] }> {
+    const reply = await fixture.server.client.get(
+      `/api/history/execution-quality?from=${dayMs}&to=${dayMs + 10_000}${query}`,
+    );
+    expect(reply.status, reply.text).toBe(200);
+    return (reply.body as unknown as { data: { total: Figures; byExchange: Figures[]; bySymbol: Figures[] } }).data;
+  }
+
+  it("equals a plain computation, in total, per venue and per symbol, for any fills and closes", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fillArbitrary, { maxLength: 25 }),
+        fc.array(closeArbitrary, { maxLength: 25 }),
+        async (fills, closes) => {
+          const dayMs = await record(fills, closes);
+          const { total, byExchange, bySymbol } = await report(dayMs);
+          expectFigures(total, naive(fills, closes), "total");
+          const sent = closes.filter((close) => SENT.includes(close.state) && !close.dryRun);
+          for (const [rows, name, key] of [
+            [byExchange, "exchange", "venue"],
+            [bySymbol, "symbol", "symbol"],
+          ] as const) {
+            const names = [...new Set([...fills, ...sent].map((row) => row[key]))].sort();
+            expect(rows.map((row) => row[name])).toEqual(names);
+            for (const row of rows) {
+              const of = (one: Fill | Close) => one[key] === row[name];
+              expectFigures(row, naive(fills.filter(of), closes.filter(of)), String(row[name]));
+            }
+          }
+          const filtered = await report(dayMs, "&symbol=BTC&exchanges=venueone,venuetwo");
+          const kept = (one: Fill | Close) => one.symbol === "BTC" && one.venue !== "venuethree";
+          expectFigures(filtered.total, naive(fills.filter(kept), closes.filter(kept)), "filtered");
+        },
+      ),
+      { numRuns: 15 },
+    );
+  }, 60_000);
+
+  it("counts what is worse than the quote as positive, for a sale below it and a purchase above it", async () => {
+    const fill = {
+      venue: "venueone",
+      symbol: "BTC",
+      qty: 2,
+      quoted: 100,
+      mid: 100,
+      worst: 99,
+      fee: 0.05,
+      feeAsset: "USDC",
+    };
+    const sale = await report(await record([{ ...fill, side: "SELL", px: 99.5 }], []));
+    expect(sale.total).toMatchObject({
+      fills: 1,
+      notional: "199",
+      quotedMeanBps: "50",
+      quotedP50Bps: "50",
+      quotedP95Bps: "50",
+      arrivalMeanBps: "50",
+      guardMeanBps: "-50.5051",
+      guardMaxBps: "-50.5051",
+      feeBps: "2.5126",
+    });
+    const purchase = await report(await record([{ ...fill, side: "BUY", px: 100.5, worst: 101 }], []));
+    expect(purchase.total).toMatchObject({ quotedMeanBps: "50", guardMeanBps: "-49.505" });
+    const better = await report(await record([{ ...fill, side: "BUY", px: 99 }], []));
+    expect(better.total).toMatchObject({ quotedMeanBps: "-100" });
+  });
+
+  it("adds money exactly", async () => {
+    const dayMs = BASE_MS + 86_400_000 * 3 * ++days;
+    const fill = { at: dayMs, venue: "venueone", symbol: "BTC", ver: 1n, side: "BUY" };
+    await fixture.insert("fills", [
+      { ...fill, fill_id: "a", px: "97421.500000000000000001", qty: "0.1" },
+      { ...fill, fill_id: "b", px: "0.000000000000000001", qty: "0.000000000000000001" },
+    ]);
+    expect((await report(dayMs)).total.notional).toBe("9742.150000000000000000100000000000000001");
+  });
+
+  it("of an empty range has a total of nothing", async () => {
+    const { total, byExchange, bySymbol } = await report(BASE_MS - 86_400_000);
+    expect(total).toMatchObject({
+      fills: 0,
+      notional: "0",
+      quotedMeanBps: null,
+      closes: 0,
+      unknownRate: null,
+      totalMsP50: null,
+    });
+    expect([byExchange, bySymbol]).toEqual([[], []]);
+  });
+
+  it("gives the same figures as CSV and JSON lines, a row per scope", async () => {
+    const fill: Fill = {
+      venue: "venueone",
+      symbol: "BTC",
+      side: "SELL",
+      px: 99.5,
+      qty: 2,
+      quoted: 100,
+      mid: null,
+      worst: null,
+      fee: null,
+      feeAsset: "",
+    };
+    const dayMs = await record([fill, { ...fill, venue: "venuetwo" }], []);
+    const path = `/api/history/execution-quality?from=${dayMs}&to=${dayMs + 10_000}`;
+    const { total } = await report(dayMs);
+    const lines = (await fixture.server.client.send(path, { headers: { accept: "application/x-ndjson" } })).text;
+    const rows = lines
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Figures);
+    expect(rows.map(({ scope, exchange, symbol: name }) => [scope, exchange, name])).toEqual([
+      ["total", null, null],
+      ["exchange", "venueone", null],
+      ["exchange", "venuetwo", null],
+      ["symbol", null, "BTC"],
+    ]);
+    const { scope: _, exchange: __, symbol: ___, ...figures } = rows[0] as Figures;
+    expect(figures).toEqual(total);
+    const [header, ...records] = readCsv(
+      (await fixture.server.client.send(path, { headers: { accept: "text/csv" } })).text,
+    ) as [CsvRecord, ...CsvRecord[]];
+    expect(header).toEqual(Object.keys(rows[0] as Figures));
+    expect(records[0]?.[header.indexOf("quotedMeanBps")]).toBe("50");
+    expect(records[0]?.[header.indexOf("arrivalMeanBps")]).toBeNull();
+  });
+});

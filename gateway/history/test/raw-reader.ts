@@ -1,0 +1,27 @@
+/** A reader on a socket of its own, which takes bytes only when told to. */
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+
+/** The request is sent; nothing is read yet. */
+export async function rawGet(port: number, path: string, accept: string): Promise<Socket> {
+  const socket = connect({ port, host: "127.0.0.1" });
+  socket.on("error", () => {});
+  socket.pause();
+  await once(socket, "connect");
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept: ${accept}\r\n\r\n`);
+  return socket;
+}
+
+/** Everything until the connection ends or the chunked body does. */
+export async function readAll(socket: Socket): Promise<{ readonly text: string; readonly complete: boolean }> {
+  const pieces: Buffer[] = [];
+  let complete = false;
+  for await (const piece of socket as AsyncIterable<Buffer>) {
+    pieces.push(piece);
+    if (piece.subarray(-5).toString("latin1") === "0\r\n\r\n") {
+      complete = true;
+      break;
+    }
+  }
+  return { text: Buffer.concat(pieces).toString("latin1"), complete };
+}

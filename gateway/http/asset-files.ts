@@ -1,0 +1,75 @@
+/**
+ * The files of the dashboard, read once at the start and kept as they are sent. The list is made here and nothing is
+ * looked up by what a caller writes, so no path can lead anywhere else.
+ *
+ * Invariant: every module that the page imports is in the list; a page with a hole in it is not served at all.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export interface AssetFile {
+  /** Where it is served. */
+  readonly path: string;
+  readonly contentType: string;
+  readonly body: Buffer;
+  /** Strong: the quoted hash of the bytes. */
+  readonly etag: string;
+}
+
+export interface AssetFiles {
+  /** The page itself comes first. */
+  readonly files: readonly AssetFile[];
+  /** Paths of all modules: a browser that is told them at once need not discover them one import after the other. */
+  readonly modulePaths: readonly string[];
+}
+
+const PREFIX = "/assets/";
+const ENTRY = "dashboard/main.js";
+const STATIC = [
+  { path: "/", file: "dashboard/index.html", contentType: "text/html; charset=utf-8" },
+  { path: "/favicon.svg", file: "dashboard/favicon.svg", contentType: "image/svg+xml" },
+] as const;
+/** A page of more modules than this was not built by us. */
+const MODULES_MAX = 200;
+const IMPORT = /^(?:import|export)\b[^"';]*?["'](\.{1,2}\/[^"']+\.js)["']/gm;
+const STYLE_SHEET = /<link rel="stylesheet" href="\/assets\/(dashboard\/[a-z-]+\.css)"/g;
+const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/m;
+
+/** The built client: beside the compiled gateway, or in `dist` when the gateway runs from its sources. Null: not built. */
+export function builtClientFolder(): string | null {
+  const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+  for (const folder of [join(root, "client"), join(root, "dist", "client")])
+    if (existsSync(join(folder, ENTRY)) && existsSync(join(folder, STATIC[0].file))) return folder;
+  return null;
+}
+
+/** Throws when a file is missing. */
+export function readAssetFiles(folder: string): AssetFiles {
+  const files: AssetFile[] = STATIC.map(({ path, file, contentType }) =>
+    assetFile(path, contentType, readFileSync(join(folder, file))),
+  );
+  for (const [, file = ""] of (files[0]?.body.toString() ?? "").matchAll(STYLE_SHEET))
+    files.push(assetFile(PREFIX + file, "text/css; charset=utf-8", readFileSync(join(folder, file))));
+  const modules = new Map<string, string>();
+  const open = [ENTRY];
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (modules.has(file)) continue;
+    if (modules.size >= MODULES_MAX) throw new Error("the page has too many modules");
+    if (file.startsWith("..")) throw new Error(`the page imports from outside the client: ${file}`);
+    const text = readFileSync(join(folder, file), "utf8");
+    modules.set(file, text);
+    for (const [, target = ""] of text.matchAll(IMPORT)) open.push(posix.join(posix.dirname(file), target));
+  }
+  for (const [file, text] of modules) {
+    // The maps stay where they were built.
+    const body = Buffer.from(text.replace(SOURCE_MAP, "").trimEnd());
+    files.push(assetFile(PREFIX + file, "text/javascript; charset=utf-8", body));
+  }
+  return { files, modulePaths: [...modules.keys()].map((file) => PREFIX + file) };
+}
+
+function assetFile(path: string, contentType: string, body: Buffer): AssetFile {
+  return { path, contentType, body, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"` };
+}

@@ -1,0 +1,335 @@
+/**
+ * One client's connection: its subscriptions, and what happens when it reads too slowly.
+ *
+ * In step, it is a member of the shared channel of each of its keys and a frame is serialised once for all. When
+ * more than the soft limit waits for it, or a ping stays unanswered (kernel buffers hold what `bufferedBytes` cannot
+ * see), it leaves the channels and is told so once. From then it gets frames of its own, each leading from what it
+ * was last sent to the present, and only when all that was sent before has left and the ping behind it is answered:
+ * so at most `softBufferBytes` are under way to it, and they are fresh. One round that brings every subscription up
+ * to date puts it back in step.
+ *
+ * Invariants: every subscription begins with a snapshot; on one connection each update's `prevSeq` is the `seq` sent
+ * before it. After `isOpen` turned false the socket is not touched.
+ */
+import type { Image } from "./feed.js";
+import { CLOSE_SLOW_CONSUMER, type StreamLimits } from "./limits.js";
+import type { StreamCounts } from "./stream-counts.js";
+import type { StreamKey } from "./stream-key.js";
+
+/** The native socket; frames leave in the order of the calls, shared ones included. */
+export interface StreamSocket {
+  send(text: string): void;
+  ping(payload: string): void;
+  /** Accepted by `send` and the channels, not yet taken by the kernel. */
+  bufferedBytes(): number;
+  join(channel: string): void;
+  leave(channel: string): void;
+  end(code: number, reason: string): void;
+  /** Frames sent within go out together. */
+  cork(run: () => void): void;
+}
+
+interface Subscription {
+  readonly key: StreamKey;
+  /** In the key's shared channel. */
+  isInStep: boolean;
+  /** Out of step: what this connection was sent last. `image` null: its snapshot waits. */
+  sentSeq: number;
+  image: Image | null;
+  /** Of a snapshot that waits. */
+  reason: string;
+}
+
+/** What a connection asks of its hub. */
+export interface ConnectionHost {
+  readonly limits: StreamLimits;
+  readonly counts: StreamCounts;
+  wallMs(): number;
+  monoNs(): number;
+  /** The last subscription of this connection to the key has ended. */
+  release(key: StreamKey): void;
+  /** The connection has ended, on whatever side. */
+  forget(connection: Connection): void;
+}
+
+const NS_PER_MS = 1e6;
+const UNSET_NS = -1;
+/** Longest number of a ping. */
+const PING_TEXT = /^[0-9]{1,15}$/;
+
+export class Connection {
+  readonly address: string;
+  /** Spreads the work of many connections over the pulses. */
+  readonly slot: number;
+  readonly #socket: StreamSocket;
+  readonly #host: ConnectionHost;
+  readonly #subscriptions = new Map<string, Subscription>();
+  isOpen = true;
+  isLagging = false;
+  #heartbeatCount = 0;
+  #nextHeartbeatNs: number;
+  #nextPingNs: number;
+  #sentPing = 0;
+  #answeredPing = 0;
+  #pingSentNs = 0;
+  #missedPongs = 0;
+  #hardSinceNs = UNSET_NS;
+  /** While lagging: the last look at the buffer, and when something last left it. */
+  #lastBuffered = 0;
+  #progressNs = 0;
+  /** Where the next round of own frames begins, so that the first subscriptions do not starve the last. */
+  #roundStart = 0;
+
+  constructor(socket: StreamSocket, host: ConnectionHost, address: string, slot: number) {
+    this.#socket = socket;
+    this.#host = host;
+    this.address = address;
+    this.slot = slot;
+    const nowNs = host.monoNs();
+    this.#nextHeartbeatNs = nowNs + host.limits.heartbeatMs * NS_PER_MS;
+    this.#nextPingNs = nowNs + host.limits.pingMs * NS_PER_MS;
+  }
+
+  get subscriptionCount(): number {
+    return this.#subscriptions.size;
+  }
+
+  holds(keyText: string): boolean {
+    return this.#subscriptions.has(keyText);
+  }
+
+  /** The last sequence number sent on this connection; 0 before the snapshot. */
+  headOf(key: StreamKey): number {
+    const subscription = this.#subscriptions.get(key.text);
+    if (subscription === undefined || subscription.isInStep) return key.seq;
+    return subscription.image === null ? 0 : subscription.sentSeq;
+  }
+
+  send(text: string): void {
+    if (!this.isOpen) return;
+    const { counts } = this.#host;
+    counts.framesOut++;
+    counts.bytesOut += text.length;
+    this.#socket.send(text);
+  }
+
+  /** A new subscription: its snapshot, then the shared frames. */
+  add(key: StreamKey): void {
+    this.#snapshot(this.#take(key, 0, null), "");
+  }
+
+  /** A snapshot again, or a new subscription whose snapshot says why it comes. */
+  restart(key: StreamKey, reason: string): void {
+    this.#snapshot(this.#subscriptions.get(key.text) ?? this.#take(key, 0, null), reason);
+  }
+
+  /** Takes a subscription of a key whose subscriber says to have its present state: no snapshot. */
+  addCurrent(key: StreamKey): void {
+    const subscription = this.#take(key, key.seq, key.image(this.#host.monoNs()));
+    if (!this.isLagging) this.#join(subscription);
+  }
+
+  remove(keyText: string): boolean {
+    const subscription = this.#subscriptions.get(keyText);
+    if (subscription === undefined) return false;
+    this.#subscriptions.delete(keyText);
+    this.#host.counts.subscriptions--;
+    this.#leave(subscription);
+    subscription.key.memberCount--;
+    this.#host.release(subscription.key);
+    return true;
+  }
+
+  /** Called every few pulses. `feeds` is the text of all feed states. */
+  look(nowNs: number, feeds: () => string): void {
+    if (!this.isOpen) return;
+    const { limits } = this.#host;
+    const buffered = this.#socket.bufferedBytes();
+    if (this.#isTooSlow(buffered, nowNs)) {
+      this.end(CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER");
+      return;
+    }
+    if (!this.isLagging) {
+      const unansweredNs = this.#sentPing > this.#answeredPing ? nowNs - this.#pingSentNs : 0;
+      if (buffered > limits.softBufferBytes || unansweredNs > limits.ackLagMs * NS_PER_MS) this.#enterLag(nowNs);
+    } else this.catchUp();
+    if (nowNs >= this.#nextPingNs) this.#livenessPing(nowNs);
+    if (nowNs >= this.#nextHeartbeatNs) this.#heartbeat(nowNs, feeds());
+  }
+
+  /** The client answered a ping; false when it answers none of ours. */
+  pong(payload: string): boolean {
+    const number = PING_TEXT.test(payload) ? Number(payload) : 0;
+    if (number <= this.#answeredPing || number > this.#sentPing) return false;
+    this.#answeredPing = number;
+    this.#missedPongs = 0;
+    this.#progressNs = this.#host.monoNs();
+    if (this.isLagging) this.catchUp();
+    return true;
+  }
+
+  /** While lagging: own frames, when nothing is under way to this client. Called whenever that may be so. */
+  catchUp(): void {
+    if (!this.isOpen || !this.isLagging || this.#answeredPing < this.#sentPing) return;
+    if (this.#socket.bufferedBytes() > 0) return;
+    this.#socket.cork(() => this.#round());
+  }
+
+  end(code: number, reason: string): void {
+    if (!this.isOpen) return;
+    this.#leaveHub(code);
+    this.#socket.end(code, reason);
+  }
+
+  /** The client has gone. */
+  gone(): void {
+    if (this.isOpen) this.#leaveHub(0);
+  }
+
+  #leaveHub(code: number): void {
+    this.isOpen = false;
+    for (const keyText of [...this.#subscriptions.keys()]) this.remove(keyText);
+    const { counts } = this.#host;
+    if (this.isLagging) counts.lagging--;
+    counts.closedByCode.set(code, (counts.closedByCode.get(code) ?? 0) + 1);
+    this.#host.forget(this);
+  }
+
+  #take(key: StreamKey, sentSeq: number, image: Image | null): Subscription {
+    const subscription: Subscription = { key, isInStep: false, sentSeq, image, reason: "" };
+    this.#subscriptions.set(key.text, subscription);
+    key.memberCount++;
+    this.#host.counts.subscriptions++;
+    return subscription;
+  }
+
+  #join(subscription: Subscription): void {
+    const { key } = subscription;
+    subscription.isInStep = true;
+    subscription.image = null;
+    key.inStepCount++;
+    this.#socket.join(key.channel);
+  }
+
+  #leave(subscription: Subscription): void {
+    if (!subscription.isInStep) return;
+    const { key } = subscription;
+    subscription.isInStep = false;
+    key.inStepCount--;
+    // The server ends all memberships of a closed socket itself.
+    if (this.isOpen) this.#socket.leave(key.channel);
+  }
+
+  #snapshot(subscription: Subscription, reason: string): void {
+    if (this.#mustWait()) {
+      subscription.image = null;
+      subscription.reason = reason;
+      return;
+    }
+    this.send(subscription.key.snapshotFrame(this.#host.wallMs(), this.#host.monoNs(), reason));
+    if (this.isOpen && !subscription.isInStep) this.#join(subscription);
+  }
+
+  /** Many snapshots at once can fill the buffer by themselves: those that do not fit wait their turn. */
+  #mustWait(): boolean {
+    if (!this.isLagging && this.#socket.bufferedBytes() > this.#host.limits.softBufferBytes)
+      this.#enterLag(this.#host.monoNs());
+    return this.isLagging;
+  }
+
+  #enterLag(nowNs: number): void {
+    const { counts } = this.#host;
+    this.isLagging = true;
+    counts.lagging++;
+    counts.laggedTotal++;
+    for (const subscription of this.#subscriptions.values()) {
+      // One that came this instant has been sent nothing: its snapshot waits.
+      if (!subscription.isInStep) continue;
+      subscription.sentSeq = subscription.key.seq;
+      subscription.image = subscription.key.image(nowNs);
+      this.#leave(subscription);
+    }
+    this.#lastBuffered = this.#socket.bufferedBytes();
+    this.#progressNs = nowNs;
+    this.send(`{"type":"lagging","ts":${this.#host.wallMs()}}`);
+    this.#ping(nowNs);
+  }
+
+  #round(): void {
+    const { limits } = this.#host;
+    const nowMs = this.#host.wallMs();
+    const nowNs = this.#host.monoNs();
+    const all = [...this.#subscriptions.values()];
+    let bytes = 0;
+    for (let step = 0; step < all.length; step++) {
+      const index = (this.#roundStart + step) % all.length;
+      const subscription = all[index] as Subscription;
+      const { key } = subscription;
+      if (subscription.image !== null && subscription.sentSeq === key.seq) continue;
+      if (bytes >= limits.softBufferBytes) {
+        this.#roundStart = index;
+        this.#ping(nowNs);
+        return;
+      }
+      const frame =
+        subscription.image === null
+          ? key.snapshotFrame(nowMs, nowNs, subscription.reason)
+          : key.updateFrame(subscription.sentSeq, subscription.image, nowMs, nowNs);
+      subscription.image = key.image(nowNs);
+      subscription.sentSeq = key.seq;
+      bytes += frame.length;
+      this.send(frame);
+      if (!this.isOpen) return;
+    }
+    this.#roundStart = 0;
+    this.#rejoin(all);
+  }
+
+  #rejoin(all: readonly Subscription[]): void {
+    this.isLagging = false;
+    this.#host.counts.lagging--;
+    for (const subscription of all) this.#join(subscription);
+  }
+
+  #isTooSlow(buffered: number, nowNs: number): boolean {
+    const { limits } = this.#host;
+    if (buffered > limits.fatalBufferBytes) return true;
+    if (buffered <= limits.hardBufferBytes) this.#hardSinceNs = UNSET_NS;
+    else if (this.#hardSinceNs === UNSET_NS) this.#hardSinceNs = nowNs;
+    else if (nowNs - this.#hardSinceNs >= limits.hardBufferMs * NS_PER_MS) return true;
+    if (!this.isLagging) return false;
+    if (buffered === 0 || buffered < this.#lastBuffered) this.#progressNs = nowNs;
+    this.#lastBuffered = buffered;
+    return nowNs - this.#progressNs >= limits.stalledMs * NS_PER_MS;
+  }
+
+  #livenessPing(nowNs: number): void {
+    const { limits } = this.#host;
+    this.#nextPingNs = nowNs + limits.pingMs * NS_PER_MS;
+    if (this.#sentPing > this.#answeredPing && ++this.#missedPongs >= limits.missedPongsMax)
+      this.end(CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER");
+    else this.#ping(nowNs);
+  }
+
+  #ping(nowNs: number): void {
+    if (!this.isOpen) return;
+    // The clock of the oldest unanswered one runs.
+    if (this.#sentPing === this.#answeredPing) this.#pingSentNs = nowNs;
+    this.#sentPing++;
+    this.#socket.ping(String(this.#sentPing));
+  }
+
+  #heartbeat(nowNs: number, feeds: string): void {
+    if (!this.isOpen) return;
+    this.#nextHeartbeatNs = nowNs + this.#host.limits.heartbeatMs * NS_PER_MS;
+    this.#heartbeatCount++;
+    let heads = "";
+    for (const { key } of this.#subscriptions.values()) {
+      const head = this.headOf(key);
+      if (head > 0) heads += `${heads === "" ? "" : ","}${key.quotedText}:${head}`;
+    }
+    this.send(
+      `{"type":"heartbeat","ts":${this.#host.wallMs()},"n":${this.#heartbeatCount},"heads":{${heads}},"feeds":${feeds}}`,
+    );
+  }
+}

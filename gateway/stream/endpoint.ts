@@ -1,0 +1,143 @@
+/**
+ * The stream on the service's uWebSockets.js app: upgrade, the socket behind the hub's port, close.
+ *
+ * Invariants: nothing is thrown into native code; a socket is not touched after its end, whoever ended it. Oversize
+ * frames up to OVERSIZE_BYTES_MAX are read to be refused with 4400; beyond, the native code drops the connection.
+ */
+import uws, { type HttpRequest, type HttpResponse, type TemplatedApp, type WebSocket } from "uWebSockets.js";
+import { ServiceError } from "../../engine/domain/errors.js";
+import { STREAM_PATH } from "../../schemas/asyncapi.js";
+import type { Edge } from "../http/edge.js";
+import { callerKey } from "../http/limiter.js";
+import type { BucketName } from "../../schemas/service.js";
+import type { Connection, StreamSocket } from "./connection.js";
+import type { StreamHub } from "./hub.js";
+import { CLOSE_SLOW_CONSUMER } from "./limits.js";
+
+/** Bounds what one connection can make us hold while a frame arrives. */
+const OVERSIZE_BYTES_MAX = 256 * 1024;
+
+const ANON: readonly BucketName[] = ["anon"];
+
+interface SocketData {
+  readonly address: string;
+  /** Null until the socket is open. */
+  connection: Connection | null;
+}
+
+class NativeSocket implements StreamSocket {
+  readonly #socket: WebSocket<SocketData>;
+
+  constructor(socket: WebSocket<SocketData>) {
+    this.#socket = socket;
+  }
+
+  send(text: string): void {
+    this.#socket.send(text, false, false);
+  }
+
+  ping(payload: string): void {
+    this.#socket.ping(payload);
+  }
+
+  bufferedBytes(): number {
+    return this.#socket.getBufferedAmount();
+  }
+
+  join(channel: string): void {
+    this.#socket.subscribe(channel);
+  }
+
+  leave(channel: string): void {
+    this.#socket.unsubscribe(channel);
+  }
+
+  end(code: number, reason: string): void {
+    this.#socket.end(code, reason);
+  }
+
+  cork(run: () => void): void {
+    this.#socket.cork(run);
+  }
+}
+
+/** Mounts the stream; the hub publishes through the same app. */
+export function mountStream(app: TemplatedApp, edge: Edge, hub: StreamHub): void {
+  const { logger } = edge;
+  const admission = edge.admissionFor(edge.countsFor(STREAM_PATH), ANON, 0, false);
+
+  function guarded<A extends readonly unknown[]>(run: (...args: A) => void): (...args: A) => void {
+    return (...args) => {
+      try {
+        run(...args);
+      } catch (error) {
+        logger.error("stream.handler_failed", { errorName: error instanceof Error ? error.name : "unknown" });
+      }
+    };
+  }
+
+  app.ws<SocketData>(STREAM_PATH, {
+    compression: uws.DISABLED,
+    maxPayloadLength: OVERSIZE_BYTES_MAX,
+    // One frame beyond this is dropped natively, and `dropped` ends the connection.
+    maxBackpressure: hub.limits.fatalBufferBytes,
+    // Pings, their answers and deadlines are the connection's.
+    idleTimeout: 0,
+    sendPingsAutomatically: false,
+    upgrade: guarded((response: HttpResponse, request: HttpRequest, context) => {
+      if (!edge.admit(response, admission)) return;
+      if (edge.closing) {
+        edge.fail(response, new ServiceError("SHUTTING_DOWN"));
+        return;
+      }
+      const data: SocketData = { address: callerKey(response.getRemoteAddress()), connection: null };
+      response.upgrade(
+        data,
+        request.getHeader("sec-websocket-key"),
+        // No subprotocol is spoken.
+        "",
+        request.getHeader("sec-websocket-extensions"),
+        context,
+      );
+    }),
+    open: guarded((socket) => {
+      const data = socket.getUserData();
+      data.connection = hub.connect(new NativeSocket(socket), data.address);
+    }),
+    message: guarded((socket, message: ArrayBuffer, isBinary: boolean) => {
+      const { connection } = socket.getUserData();
+      // A view, not a copy: the frame is read within this call.
+      if (connection !== null) hub.receive(connection, Buffer.from(message), isBinary);
+    }),
+    drain: guarded((socket) => {
+      socket.getUserData().connection?.catchUp();
+    }),
+    pong: guarded((socket, message: ArrayBuffer) => {
+      const { connection } = socket.getUserData();
+      if (connection !== null && !connection.pong(Buffer.from(message).toString("latin1"))) hub.control(connection);
+    }),
+    ping: guarded((socket) => {
+      const { connection } = socket.getUserData();
+      if (connection !== null) hub.control(connection);
+    }),
+    dropped: (socket) => {
+      try {
+        // A frame is missing from now on: this client cannot be kept.
+        socket.getUserData().connection?.end(CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER");
+      } catch {
+        // Shared frames dropped while `end` flushes them: the socket is closed already, and its user data with it.
+      }
+    },
+    close: guarded((socket) => {
+      socket.getUserData().connection?.gone();
+    }),
+  });
+  const refused = edge.admissionFor(edge.countsFor(`${STREAM_PATH} without upgrade`), ANON, 1, false);
+  app.any(
+    STREAM_PATH,
+    guarded((response: HttpResponse) => {
+      if (edge.admit(response, refused))
+        edge.fail(response, new ServiceError("UPGRADE_REQUIRED"), "\r\nUpgrade: websocket");
+    }),
+  );
+}

@@ -1,0 +1,328 @@
+// hot path (marks and flushes)
+/**
+ * The stream's core: keys, connections and one timer. Knows no topic and no socket library.
+ *
+ * A mark puts a key on the list of its interval; the pulse goes through the lists that are due and publishes what
+ * changed, once per key for all subscribers in step. Interval 0, and whatever is urgent, goes out in the same turn of
+ * the event loop. All intervals hang on the one pulse, so thousands of keys cost one timer.
+ *
+ * Bounds: connections, connections per address, keys (limits.ts). A key lives while it has subscribers; the pulse
+ * runs while there are connections.
+ */
+import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
+import { ServiceError } from "../../engine/domain/errors.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import { INTERVALS_MS } from "../../schemas/stream-data.js";
+import type { NoticeReason } from "../../schemas/stream.js";
+import { TokenBucket } from "../http/limiter.js";
+import type { MarketView } from "../market-view.js";
+import { PUBLIC_AUTH, type StreamAuth } from "./auth.js";
+import { Connection, type ConnectionHost, type StreamSocket } from "./connection.js";
+import { FeedBoard } from "./feed-board.js";
+import type { KeySpec } from "./feed.js";
+import {
+  CLOSE_RATE_LIMITED,
+  CLOSE_RESTART,
+  CLOSE_TRY_LATER,
+  CONNECTION_LOOK_PULSES,
+  DRIFT_LOOK_PULSES,
+  PULSE_MS,
+  ROOM_LOOK_PULSES,
+  type StreamLimits,
+} from "./limits.js";
+import { MarketTaps } from "./market-tap.js";
+import { Protocol, type ProtocolHost } from "./protocol.js";
+import { createStreamCounts, type StreamCounts } from "./stream-counts.js";
+import { StreamKey } from "./stream-key.js";
+import { Topics } from "./topics.js";
+
+export interface HubParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly view: MarketView;
+  /** To all members of a channel. */
+  readonly publish: (channel: string, text: string) => void;
+  /** Runs at the end of this turn of the event loop. */
+  readonly defer: (run: () => void) => void;
+  /** Of this start: six characters or so that no other start has. Lower-case letters and digits. */
+  readonly epoch: string;
+  readonly venuetwoTickerRefused: boolean;
+  readonly auth?: StreamAuth;
+}
+
+/** A connection and what limits its client. */
+interface Client {
+  readonly connection: Connection;
+  readonly inbound: TokenBucket;
+}
+
+export class StreamHub implements ConnectionHost, ProtocolHost {
+  readonly limits: StreamLimits;
+  readonly counts: StreamCounts = createStreamCounts();
+  readonly topics: Topics;
+  readonly auth: StreamAuth;
+  readonly logger: Logger;
+  readonly taps = new MarketTaps();
+  readonly #parts: HubParts;
+  readonly #clock: Clock;
+  readonly #board: FeedBoard;
+  readonly #protocol: Protocol;
+  readonly #keys = new Map<string, StreamKey>();
+  readonly #clients = new Map<Connection, Client>();
+  readonly #perAddress = new Map<string, number>();
+  /** Keys marked since the last flush, by interval. */
+  readonly #queues = new Map<number, StreamKey[]>(INTERVALS_MS.map((intervalMs) => [intervalMs, []]));
+  #urgent: StreamKey[] = [];
+  #isFlushDeferred = false;
+  #keysOpened = 0;
+  #connectionsOpened = 0;
+  #pulseCount = 0;
+  #nextPulseNs = 0;
+  #timer: TimerHandle | null = null;
+  #isStopped = false;
+
+  constructor(limits: StreamLimits, parts: HubParts) {
+    this.limits = limits;
+    this.#parts = parts;
+    this.#clock = parts.clock;
+    this.logger = parts.logger;
+    this.auth = parts.auth ?? PUBLIC_AUTH;
+    this.#board = new FeedBoard(parts.view);
+    this.topics = new Topics({
+      view: parts.view,
+      taps: this.taps,
+      board: this.#board,
+      venuetwoTickerRefused: parts.venuetwoTickerRefused,
+    });
+    this.#protocol = new Protocol(this);
+  }
+
+  get frameBytesMax(): number {
+    return this.limits.frameBytesMax;
+  }
+
+  wallMs(): number {
+    return this.#clock.wallMs();
+  }
+
+  monoNs(): number {
+    return this.#clock.monoNs();
+  }
+
+  countError(): void {
+    this.counts.errorsOut++;
+  }
+
+  // ---------------------------------------------------------------- connections
+
+  /** A new socket; one too many is told so and closed. */
+  connect(socket: StreamSocket, address: string): Connection {
+    const connection = new Connection(socket, this, address, this.#connectionsOpened++);
+    const inbound = new TokenBucket(
+      "anon",
+      { perSecond: this.limits.framesPerSecond, burst: this.limits.framesPerSecond },
+      this.monoNs(),
+    );
+    const sameAddress = (this.#perAddress.get(address) ?? 0) + 1;
+    this.#perAddress.set(address, sameAddress);
+    this.#clients.set(connection, { connection, inbound });
+    this.counts.connections++;
+    if (this.#isStopped) this.#turnAway(connection, "RESTART", CLOSE_RESTART);
+    else if (this.#clients.size > this.limits.connectionsMax || sameAddress > this.limits.connectionsPerAddressMax)
+      this.#turnAway(connection, "TOO_MANY_CONNECTIONS", CLOSE_TRY_LATER);
+    else this.#startPulse();
+    return connection;
+  }
+
+  receive(connection: Connection, bytes: Buffer, isBinary: boolean): void {
+    if (this.#charge(connection)) this.#protocol.handle(connection, bytes, isBinary);
+  }
+
+  /** A ping of the client, or a pong that answers none of ours: work all the same. */
+  control(connection: Connection): void {
+    this.#charge(connection);
+  }
+
+  forget(connection: Connection): void {
+    if (!this.#clients.delete(connection)) return;
+    this.counts.connections--;
+    const left = (this.#perAddress.get(connection.address) ?? 1) - 1;
+    if (left > 0) this.#perAddress.set(connection.address, left);
+    else this.#perAddress.delete(connection.address);
+    if (this.#clients.size === 0) this.#stopPulse();
+  }
+
+  /** Tells every client and closes all with 1012. */
+  stop(): void {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    this.#board.stopping();
+    const status = this.#keys.get("status");
+    if (status !== undefined) this.#advance(status);
+    for (const connection of [...this.#clients.keys()]) this.#turnAway(connection, "RESTART", CLOSE_RESTART);
+    this.#stopPulse();
+  }
+
+  #turnAway(connection: Connection, reason: NoticeReason, code: number): void {
+    const { retryAfterMs } = this.limits;
+    connection.send(JSON.stringify({ type: "status", ts: this.wallMs(), reason, retryAfterMs }));
+    connection.end(code, reason);
+  }
+
+  #charge(connection: Connection): boolean {
+    const client = this.#clients.get(connection);
+    if (client === undefined || !connection.isOpen) return false;
+    this.counts.framesIn++;
+    const nowNs = this.monoNs();
+    if (client.inbound.take(1, nowNs)) return true;
+    const { framesPerSecond: limit } = this.limits;
+    const retryAfterMs = client.inbound.waitMs(1, nowNs);
+    const details = { policy: "ws", limit, windowSeconds: 1, retryAfterMs };
+    this.#protocol.error(connection, new ServiceError("RATE_LIMITED", details), {});
+    connection.end(CLOSE_RATE_LIMITED, "RATE_LIMITED");
+    return false;
+  }
+
+  // ---------------------------------------------------------------- keys
+
+  open(connection: Connection, specs: readonly KeySpec[]): StreamKey[] {
+    let added = 0;
+    let opened = 0;
+    for (const { text } of specs) {
+      if (!connection.holds(text)) added++;
+      if (!this.#keys.has(text)) opened++;
+    }
+    const { subscriptionsMax, keysMax, retryAfterMs } = this.limits;
+    if (connection.subscriptionCount + added > subscriptionsMax)
+      throw new ServiceError("SUBSCRIPTION_LIMIT", { limit: subscriptionsMax, held: connection.subscriptionCount });
+    if (this.#keys.size + opened > keysMax) throw new ServiceError("OVERLOADED", { limit: keysMax, retryAfterMs });
+    const keys: StreamKey[] = [];
+    try {
+      for (const spec of specs) keys.push(this.#keys.get(spec.text) ?? this.#openKey(spec));
+    } catch (error) {
+      this.settle(keys);
+      throw error;
+    }
+    return keys;
+  }
+
+  settle(keys: readonly StreamKey[]): void {
+    for (const key of keys) this.release(key);
+  }
+
+  release(key: StreamKey): void {
+    if (key.memberCount > 0 || key.isClosed) return;
+    this.#keys.delete(key.text);
+    this.counts.keys--;
+    key.close();
+  }
+
+  #openKey(spec: KeySpec): StreamKey {
+    const number = (this.#keysOpened++).toString(36);
+    const key: StreamKey = new StreamKey(spec, this.#parts.epoch + number, number, (urgent) => this.#mark(key, urgent));
+    this.#keys.set(spec.text, key);
+    this.counts.keys++;
+    return key;
+  }
+
+  #mark(key: StreamKey, urgent: boolean): void {
+    if (urgent || key.intervalMs === 0) {
+      if (key.isUrgent) return;
+      key.isUrgent = true;
+      this.#urgent.push(key);
+      this.#deferFlush();
+      return;
+    }
+    if (key.isQueued) return;
+    key.isQueued = true;
+    this.#queues.get(key.intervalMs)?.push(key);
+  }
+
+  #deferFlush(): void {
+    if (this.#isFlushDeferred) return;
+    this.#isFlushDeferred = true;
+    this.#parts.defer(() => {
+      this.#isFlushDeferred = false;
+      const keys = this.#urgent;
+      this.#urgent = [];
+      for (const key of keys) {
+        key.isUrgent = false;
+        this.#advance(key);
+      }
+    });
+  }
+
+  #advance(key: StreamKey): void {
+    if (key.isClosed) return;
+    let frame: string;
+    try {
+      frame = key.advance(this.wallMs(), this.monoNs());
+    } catch (error) {
+      // A bug in one topic must not end the others' frames.
+      this.logger.error("stream.key_failed", { errorName: error instanceof Error ? error.name : "unknown" });
+      return;
+    }
+    if (frame === "" || key.inStepCount === 0) return;
+    this.counts.framesOut += key.inStepCount;
+    this.counts.bytesOut += frame.length * key.inStepCount;
+    this.#parts.publish(key.channel, frame);
+  }
+
+  // ---------------------------------------------------------------- the pulse
+
+  #startPulse(): void {
+    if (this.#timer !== null || this.#isStopped) return;
+    this.#board.refresh(this.monoNs());
+    this.#nextPulseNs = this.monoNs() + PULSE_MS * 1e6;
+    this.#timer = this.#clock.setTimer(() => this.#pulse(), PULSE_MS);
+  }
+
+  #stopPulse(): void {
+    if (this.#timer !== null) this.#clock.clearTimer(this.#timer);
+    this.#timer = null;
+  }
+
+  #pulse(): void {
+    const nowNs = this.monoNs();
+    this.#pulseCount++;
+    // A loop that was held up skips the pulses it missed: what they would have sent is merged.
+    this.#nextPulseNs = Math.max(this.#nextPulseNs + PULSE_MS * 1e6, nowNs);
+    this.#timer = this.#clock.setTimer(() => this.#pulse(), (this.#nextPulseNs - nowNs) / 1e6);
+    try {
+      this.#lookAtConnections(nowNs);
+      if (this.#pulseCount % ROOM_LOOK_PULSES === 0) this.#board.refresh(nowNs);
+      if (this.#pulseCount % DRIFT_LOOK_PULSES === 0) this.#lookForDrift(nowNs);
+      for (const [intervalMs, queue] of this.#queues) {
+        if (intervalMs > 0 && queue.length > 0 && this.#pulseCount % (intervalMs / PULSE_MS) === 0)
+          this.#flush(intervalMs, queue);
+      }
+    } catch (error) {
+      this.logger.error("stream.pulse_failed", { errorName: error instanceof Error ? error.name : "unknown" });
+    }
+  }
+
+  #flush(intervalMs: number, queue: readonly StreamKey[]): void {
+    this.#queues.set(intervalMs, []);
+    for (const key of queue) {
+      key.isQueued = false;
+      this.#advance(key);
+    }
+  }
+
+  #lookAtConnections(nowNs: number): void {
+    // Made once for all heartbeats of this pulse, and only when one is due.
+    let text = "";
+    const feeds = () => {
+      if (text === "") text = this.#board.feedsText(this.#board.states, nowNs);
+      return text;
+    };
+    for (const connection of this.#clients.keys()) {
+      if ((connection.slot + this.#pulseCount) % CONNECTION_LOOK_PULSES === 0) connection.look(nowNs, feeds);
+    }
+  }
+
+  /** What time alone changed goes out now: a state that is no longer true is urgent. */
+  #lookForDrift(nowNs: number): void {
+    for (const key of this.#keys.values()) if (key.drifted(nowNs)) this.#mark(key, true);
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Every bound of the stream in one place: limits of the realtime design as defaults, and what happens beyond each.
+ */
+import { SUBSCRIPTIONS_MAX } from "../../schemas/stream.js";
+
+export interface StreamLimits {
+  /** Open connections; one more is told TOO_MANY_CONNECTIONS and closed with 1013. */
+  readonly connectionsMax: number;
+  /** The same for one caller address. */
+  readonly connectionsPerAddressMax: number;
+  /** Different keys over all connections; a subscribe beyond is refused with OVERLOADED, the connection stays. */
+  readonly keysMax: number;
+  /** Subscriptions of a connection; a subscribe beyond is refused with SUBSCRIPTION_LIMIT. */
+  readonly subscriptionsMax: number;
+  /** Bytes of a client's frame; beyond: 4400. */
+  readonly frameBytesMax: number;
+  /** Frames a client may send, per second and at once; beyond: 4429. */
+  readonly framesPerSecond: number;
+  /** Bytes waiting to be sent from which on a connection is lagging. */
+  readonly softBufferBytes: number;
+  /** Bytes waiting for `hardBufferMs`: 4408. */
+  readonly hardBufferBytes: number;
+  readonly hardBufferMs: number;
+  /** Bytes waiting at any moment: 4408. */
+  readonly fatalBufferBytes: number;
+  /** A lagging connection of whose waiting bytes none leaves in this time: 4408. */
+  readonly stalledMs: number;
+  /** A ping unanswered so long: what was sent lies in buffers beyond our sight, the connection is lagging. */
+  readonly ackLagMs: number;
+  readonly heartbeatMs: number;
+  readonly pingMs: number;
+  /** Pings in a row without an answer: 4408. */
+  readonly missedPongsMax: number;
+  /** Said to those who are turned away. */
+  readonly retryAfterMs: number;
+}
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+export const DEFAULT_STREAM_LIMITS: StreamLimits = {
+  connectionsMax: 20_000,
+  // Public mode listens on this machine alone, so an address says nothing about a caller there.
+  connectionsPerAddressMax: 20_000,
+  keysMax: 5_000,
+  subscriptionsMax: SUBSCRIPTIONS_MAX,
+  frameBytesMax: 64 * KIB,
+  framesPerSecond: 20,
+  softBufferBytes: 256 * KIB,
+  hardBufferBytes: MIB,
+  hardBufferMs: 3_000,
+  fatalBufferBytes: 4 * MIB,
+  stalledMs: 10_000,
+  ackLagMs: 3_000,
+  heartbeatMs: 5_000,
+  pingMs: 15_000,
+  missedPongsMax: 2,
+  retryAfterMs: 1_000,
+};
+
+/** The one timer of the stream; every interval of a key is a multiple of it. */
+export const PULSE_MS = 50;
+/** A connection is looked at (buffer, ping, heartbeat) every so many pulses. */
+export const CONNECTION_LOOK_PULSES = 2;
+/** How often what no market signals is looked for: an age past its limit, a market replaced by its room. */
+export const DRIFT_LOOK_PULSES = 5;
+/** How often rooms are asked for their state. */
+export const ROOM_LOOK_PULSES = 20;
+
+export const CLOSE_BAD_FRAME = 4400;
+export const CLOSE_AUTH_FAILED = 4401;
+export const CLOSE_SLOW_CONSUMER = 4408;
+export const CLOSE_RATE_LIMITED = 4429;
+export const CLOSE_RESTART = 1012;
+export const CLOSE_TRY_LATER = 1013;

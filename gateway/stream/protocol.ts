@@ -1,0 +1,222 @@
+/**
+ * Client frames → what is done and answered. Every frame that is understood has exactly one answer, an error
+ * included; a frame that is none (binary, too long, no JSON object) ends the connection with 4400 after its error.
+ *
+ * Nothing thrown leaves `handle`, and nothing a client sent is logged.
+ */
+import { ServiceError } from "../../engine/domain/errors.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import {
+  authenticatedSchema,
+  authSchema,
+  MAX_ID_CHARS,
+  OP_WORDS,
+  pingSchema,
+  pongSchema,
+  resumedSchema,
+  resumeSchema,
+  subscribedSchema,
+  unsubscribedSchema,
+  unsubscribeSchema,
+} from "../../schemas/stream.js";
+import { compileSerialiser } from "../../schemas/serialise.js";
+import { compileValidator } from "../../schemas/validate.js";
+import { asServiceError, publicDetails } from "../http/error-reply.js";
+import { parseJsonBody } from "../http/json-body.js";
+import { invalidParameters } from "../http/query.js";
+import { scrub } from "../http/scrub.js";
+import type { StreamAuth } from "./auth.js";
+import type { Connection } from "./connection.js";
+import type { KeySpec } from "./feed.js";
+import { CLOSE_AUTH_FAILED, CLOSE_BAD_FRAME } from "./limits.js";
+import type { StreamKey } from "./stream-key.js";
+import { checked, type Topics } from "./topics.js";
+
+/** What the protocol asks of the hub. */
+export interface ProtocolHost {
+  readonly frameBytesMax: number;
+  readonly topics: Topics;
+  readonly auth: StreamAuth;
+  readonly logger: Logger;
+  wallMs(): number;
+  countError(): void;
+  /** The keys of the specs, opened where nobody has them yet; throws when a bound is reached, nothing is opened then. */
+  open(connection: Connection, specs: readonly KeySpec[]): StreamKey[];
+  /** Forgets those of the keys that nobody subscribed to after all. */
+  settle(keys: readonly StreamKey[]): void;
+}
+
+/** The `id` of the frame in hand, to be repeated. */
+type IdPart = { readonly id?: string };
+
+type Frame = Readonly<Record<string, unknown>>;
+
+/** Where a client says it was. */
+interface ResumeWish {
+  readonly sub: string;
+  readonly epoch: string;
+  readonly seq: number;
+}
+
+export class Protocol {
+  readonly #host: ProtocolHost;
+  readonly #auth = compileValidator(authSchema);
+  readonly #unsubscribe = compileValidator(unsubscribeSchema);
+  readonly #resume = compileValidator(resumeSchema);
+  readonly #ping = compileValidator(pingSchema);
+  readonly #subscribedText = compileSerialiser(subscribedSchema);
+  readonly #resumedText = compileSerialiser(resumedSchema);
+  readonly #unsubscribedText = compileSerialiser(unsubscribedSchema);
+  readonly #pongText = compileSerialiser(pongSchema);
+  readonly #authenticatedText = compileSerialiser(authenticatedSchema);
+
+  constructor(host: ProtocolHost) {
+    this.#host = host;
+  }
+
+  handle(connection: Connection, bytes: Buffer, isBinary: boolean): void {
+    const read = this.#read(bytes, isBinary);
+    if (typeof read === "string") {
+      this.error(connection, new ServiceError("BAD_FRAME", { problem: read }), {});
+      connection.end(CLOSE_BAD_FRAME, "BAD_FRAME");
+      return;
+    }
+    const id = idOf(read);
+    try {
+      this.#operate(connection, read, id);
+    } catch (error) {
+      this.error(connection, error, id);
+    }
+  }
+
+  /** An error frame; the connection stays. */
+  error(connection: Connection, thrown: unknown, id: IdPart): void {
+    const error = asServiceError(thrown);
+    const isFault = error.code === "INTERNAL";
+    if (isFault)
+      this.#host.logger.error("stream.fault", {
+        errorName: error.cause instanceof Error ? error.cause.name : "unknown",
+      });
+    this.#host.countError();
+    // The context of an INTERNAL may speak of our insides.
+    const details = isFault ? {} : publicDetails(error.context);
+    connection.send(scrub(JSON.stringify({ type: "error", ...id, code: error.code, error: error.message, details })));
+  }
+
+  /** The frame, or why it is none. */
+  #read(bytes: Buffer, isBinary: boolean): Frame | string {
+    const limit = this.#host.frameBytesMax;
+    if (isBinary) return "binary frames are not spoken here";
+    if (bytes.length > limit) return `longer than ${limit} bytes`;
+    const parsed = parseJsonBody(bytes);
+    if (!parsed.ok) {
+      const { problem } = parsed.details;
+      return typeof problem === "string" ? problem.replace("the body", "the frame") : "not valid JSON";
+    }
+    const { value } = parsed;
+    if (value === null || typeof value !== "object" || Array.isArray(value)) return "not a JSON object";
+    return value as Frame;
+  }
+
+  #operate(connection: Connection, frame: Frame, id: IdPart): void {
+    switch (frame["op"]) {
+      case "subscribe":
+        this.#subscribe(connection, frame, id);
+        break;
+      case "unsubscribe":
+        this.#end(connection, checked(this.#unsubscribe, frame).subs, id);
+        break;
+      case "resume":
+        this.#takeUp(connection, checked(this.#resume, frame).subs, id);
+        break;
+      case "ping":
+        checked(this.#ping, frame);
+        connection.send(this.#pongText({ type: "pong", ...id, ts: this.#host.wallMs() }));
+        break;
+      case "auth":
+        this.#authenticate(connection, frame, id);
+        break;
+      case undefined:
+        throw new ServiceError("MISSING_PARAMETERS", { fields: [{ path: "op", problem: "is required" }] });
+      default:
+        throw invalidParameters({ path: "op", problem: `must be one of ${OP_WORDS.join(", ")}` });
+    }
+  }
+
+  #subscribe(connection: Connection, frame: Frame, id: IdPart): void {
+    const keys = this.#host.open(connection, this.#host.topics.subscribed(frame));
+    try {
+      this.#answerSubscribe(connection, keys, id);
+    } finally {
+      this.#host.settle(keys);
+    }
+  }
+
+  #answerSubscribe(connection: Connection, keys: readonly StreamKey[], id: IdPart): void {
+    const subs = keys.map((key) => ({ sub: key.text, epoch: key.epoch, seq: connection.headOf(key) }));
+    connection.send(this.#subscribedText({ type: "subscribed", ...id, subs }));
+    for (const key of keys) {
+      if (!connection.isOpen) return;
+      if (!connection.holds(key.text)) connection.add(key);
+    }
+  }
+
+  #takeUp(connection: Connection, wishes: readonly ResumeWish[], id: IdPart): void {
+    const bySub = new Map(wishes.map((wish) => [wish.sub, wish]));
+    const specs = [...bySub.keys()].map((sub) => this.#host.topics.resumed(sub));
+    const keys = this.#host.open(connection, specs);
+    try {
+      this.#answerResume(connection, keys, bySub, id);
+    } finally {
+      this.#host.settle(keys);
+    }
+  }
+
+  #answerResume(
+    connection: Connection,
+    keys: readonly StreamKey[],
+    bySub: ReadonlyMap<string, ResumeWish>,
+    id: IdPart,
+  ): void {
+    const rows = keys.map((key) => {
+      const wish = bySub.get(key.text);
+      // A key that was opened just now is at 0: whatever the caller had is of another epoch.
+      const seq = wish !== undefined && wish.epoch === key.epoch && key.seq > 0 ? wish.seq : -1;
+      return { key, seq, missed: connection.headOf(key) !== seq };
+    });
+    const subs = rows.map(({ key, missed }) => ({
+      sub: key.text,
+      epoch: key.epoch,
+      seq: connection.headOf(key),
+      missed,
+    }));
+    connection.send(this.#resumedText({ type: "resumed", ...id, subs }));
+    for (const { key, missed } of rows) {
+      if (!connection.isOpen) return;
+      if (missed) connection.restart(key, "RESUME_MISS");
+      else if (!connection.holds(key.text)) connection.addCurrent(key);
+    }
+  }
+
+  #end(connection: Connection, subs: readonly string[], id: IdPart): void {
+    const ended = subs.filter((sub) => connection.remove(sub));
+    if (ended.length === 0) throw new ServiceError("UNKNOWN_SUBSCRIPTION", { sub: subs[0] });
+    connection.send(this.#unsubscribedText({ type: "unsubscribed", ...id, subs: ended }));
+  }
+
+  #authenticate(connection: Connection, frame: Frame, id: IdPart): void {
+    const result = this.#host.auth.authenticate(checked(this.#auth, frame), this.#host.wallMs());
+    if (result.ok) {
+      connection.send(this.#authenticatedText({ type: "authenticated", ...id, scopes: [...result.scopes] }));
+      return;
+    }
+    this.error(connection, new ServiceError(result.code, result.details), id);
+    connection.end(CLOSE_AUTH_FAILED, "AUTH_FAILED");
+  }
+}
+
+/** Repeated only when it is a text of legal length; anything else is refused with the frame. */
+function idOf(frame: Frame): IdPart {
+  const id = frame["id"];
+  return typeof id === "string" && id.length <= MAX_ID_CHARS ? { id } : {};
+}

@@ -1,0 +1,152 @@
+/**
+ * Judges every frame of the stream by the AsyncAPI document: a frame that the document does not describe, or
+ * describes otherwise, fails the test that received it. Also folds frames as a client would.
+ */
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { crc32 } from "node:zlib";
+import { buildAsyncApi } from "../../../schemas/asyncapi.js";
+
+export interface Frame {
+  readonly type: string;
+  readonly id?: string;
+  readonly sub: string;
+  readonly epoch: string;
+  readonly seq: number;
+  readonly prevSeq: number;
+  readonly ts: number;
+  readonly reason?: string;
+  readonly code: string;
+  readonly error: string;
+  readonly details: Record<string, unknown>;
+  readonly data: Record<string, Record<string, unknown>>;
+  readonly subs: readonly SubRow[];
+  readonly heads: Record<string, number>;
+  readonly feeds: Record<string, { state: string; ageMs: number | null }>;
+  readonly n: number;
+  readonly retryAfterMs: number;
+}
+
+export interface SubRow {
+  readonly sub: string;
+  readonly epoch: string;
+  readonly seq: number;
+  readonly missed?: boolean;
+}
+
+const MESSAGE_OF: Readonly<Record<string, string>> = {
+  subscribed: "Subscribed",
+  resumed: "Resumed",
+  unsubscribed: "Unsubscribed",
+  pong: "Pong",
+  authenticated: "Authenticated",
+  lagging: "Lagging",
+  heartbeat: "Heartbeat",
+  error: "StreamError",
+  status: "Notice",
+};
+
+const TOPIC_MESSAGE: Readonly<Record<string, string>> = { ticker: "Ticker", book: "Book", status: "Status" };
+
+export class FrameJudge {
+  /** Names of the messages seen. */
+  readonly seen = new Set<string>();
+  readonly #ajv: Ajv2020;
+  readonly #validators = new Map<string, ValidateFunction>();
+
+  constructor() {
+    this.#ajv = new Ajv2020({ strict: false, allErrors: true });
+    this.#ajv.addSchema(buildAsyncApi(), "asyncapi");
+  }
+
+  /** The frame as an object; throws when it is not what the document says. */
+  check(text: string): Frame {
+    const frame = JSON.parse(text) as Frame;
+    const name = nameOf(frame);
+    const validate = this.#validator(name);
+    if (!validate(frame)) throw new Error(`off the document: ${name} ${JSON.stringify(validate.errors)} in ${text}`);
+    this.seen.add(name);
+    return frame;
+  }
+
+  #validator(name: string): ValidateFunction {
+    const known = this.#validators.get(name);
+    if (known !== undefined) return known;
+    const validate = this.#ajv.compile({ $ref: `asyncapi#/components/schemas/${name}` });
+    this.#validators.set(name, validate);
+    return validate;
+  }
+}
+
+function nameOf(frame: Frame): string {
+  const fixed = MESSAGE_OF[frame.type];
+  if (fixed !== undefined) return fixed;
+  const topic = TOPIC_MESSAGE[frame.sub.split(":", 1)[0] ?? ""];
+  if (topic === undefined || (frame.type !== "snapshot" && frame.type !== "update"))
+    throw new Error(`a frame of no kind: ${JSON.stringify(frame)}`);
+  return topic + (frame.type === "snapshot" ? "Snapshot" : "Update");
+}
+
+type Sides = { bids: Map<string, string>; asks: Map<string, string> };
+
+/** What a client knows of one subscription, folded from its frames by the published rules alone. */
+export class Fold {
+  readonly sub: string;
+  epoch = "";
+  seq = 0;
+  frameCount = 0;
+  crcCount = 0;
+  /** Merged fields by venue (`ticker`), or the whole data (`status`). */
+  readonly fields: Record<string, Record<string, unknown>> = {};
+  readonly books: Record<string, Sides> = {};
+
+  constructor(sub: string) {
+    this.sub = sub;
+  }
+
+  /** Throws on a gap, a wrong epoch or a checksum that does not hold. */
+  take(frame: Frame): void {
+    this.frameCount++;
+    if (frame.type === "snapshot") {
+      this.epoch = frame.epoch;
+      for (const name of Object.keys(this.fields)) delete this.fields[name];
+      for (const name of Object.keys(this.books)) delete this.books[name];
+    } else {
+      if (frame.epoch !== this.epoch) throw new Error(`${this.sub}: epoch ${frame.epoch} after ${this.epoch}`);
+      if (frame.prevSeq !== this.seq) throw new Error(`${this.sub}: prevSeq ${frame.prevSeq} after ${this.seq}`);
+      if (frame.seq <= frame.prevSeq) throw new Error(`${this.sub}: seq ${frame.seq} after ${frame.prevSeq}`);
+    }
+    this.seq = frame.seq;
+    for (const [name, member] of Object.entries(frame.data)) {
+      if (typeof member !== "object") continue;
+      if (this.sub.startsWith("book:")) this.#takeBook(name, member);
+      else this.fields[name] = { ...this.fields[name], ...member };
+    }
+  }
+
+  /** `[price, size]`, best first. */
+  levels(venue: string, side: "bids" | "asks"): [string, string][] {
+    const sign = side === "bids" ? -1 : 1;
+    return [...(this.books[venue]?.[side] ?? [])].sort((a, b) => sign * (Number(a[0]) - Number(b[0])));
+  }
+
+  #takeBook(venue: string, member: Record<string, unknown>): void {
+    const sides = this.books[venue] ?? { bids: new Map(), asks: new Map() };
+    this.books[venue] = sides;
+    for (const side of ["bids", "asks"] as const) {
+      for (const [price, size] of member[side] as [string, string][]) {
+        if (size === "0") sides[side].delete(price);
+        else sides[side].set(price, size);
+      }
+    }
+    const { state } = member;
+    this.fields[venue] = { ...this.fields[venue], ...(state === undefined ? {} : { state }) };
+    if (member["crc"] === undefined) return;
+    this.crcCount++;
+    const top = (side: "bids" | "asks") =>
+      this.levels(venue, side)
+        .slice(0, 10)
+        .map((level) => level.join(":"));
+    const crc = crc32([...top("bids"), ...top("asks")].join("|"));
+    if (crc !== member["crc"]) throw new Error(`${this.sub}: crc ${String(member["crc"])} of ${venue}, folded ${crc}`);
+  }
+}

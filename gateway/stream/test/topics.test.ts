@@ -1,0 +1,199 @@
+/** Ticker, book, status and heartbeats through the real server and real sockets. */
+import { describe, expect, it } from "vitest";
+import { INVALID_DISCONNECTED, INVALID_GAP } from "../../../engine/market/book.js";
+import { streamSuite } from "./stream-suite.js";
+
+const suite = streamSuite();
+const TICKER = "ticker:BTC:venueone,venuetwo:100";
+const BOOK = "book:BTC:venuetwo:20:0";
+
+describe("ticker", () => {
+  it("begins with a snapshot that equals the REST payloads, then merges changed fields", async () => {
+    const client = await suite.open();
+    const answer = await client.subscribe({ topic: "ticker", symbols: ["BTC"] });
+    expect(answer).toMatchObject({ type: "subscribed", subs: [{ sub: TICKER, seq: 0 }] });
+    const snapshot = await client.next((frame) => frame.type === "snapshot");
+    expect(snapshot).toMatchObject({ sub: TICKER, epoch: answer.subs[0]?.epoch, seq: 1 });
+    const rest = (await suite.harness.client.get("/api/trading/ticker/BTC")).body as unknown as {
+      data: Record<string, Record<string, unknown>>;
+    };
+    for (const venue of ["venueone", "venuetwo"]) {
+      const { ageMs, ...fields } = snapshot.data[venue] as Record<string, unknown>;
+      expect(ageMs).toBeTypeOf("number");
+      expect({ ...fields, ageMs: 0 }).toEqual({ ...rest.data[venue], ageMs: 0 });
+    }
+    suite.setMark(suite.harness.markets.btcOne, "97422.0");
+    const update = await client.next((frame) => frame.type === "update");
+    expect(update).toMatchObject({ sub: TICKER, seq: 2, prevSeq: 1 });
+    expect(Object.keys(update.data)).toEqual(["venueone"]);
+    expect(update.data.venueone).toMatchObject({ markPrice: "97422" });
+    expect(Object.keys(update.data.venueone ?? {}).sort()).toEqual(["ageMs", "markPrice", "timestamp"]);
+  });
+
+  it("conflates: the latest value wins, one update for many changes", async () => {
+    const client = await suite.open();
+    await client.subscribe({ topic: "ticker", symbols: ["BTC"], exchanges: ["venueone"], intervalMs: 250 });
+    for (let price = 1; price <= 40; price++) suite.setMark(suite.harness.markets.btcOne, String(90_000 + price));
+    const update = await client.next((frame) => frame.type === "update");
+    expect(update.data.venueone).toMatchObject({ markPrice: "90040" });
+    expect([update.seq, update.prevSeq]).toEqual([2, 1]);
+  });
+
+  it("tells at once that a venue left LIVE, whatever the interval", async () => {
+    const client = await suite.open();
+    await client.subscribe({ topic: "ticker", symbols: ["BTC"], intervalMs: 1000 });
+    const startedNs = suite.harness.clock.monoNs();
+    suite.harness.markets.btcTwo.book.invalidate(INVALID_DISCONNECTED);
+    const update = await client.next((frame) => frame.type === "update");
+    expect(update.data).toMatchObject({ venuetwo: { state: "DOWN" } });
+    expect((suite.harness.clock.monoNs() - startedNs) / 1e6).toBeLessThan(900);
+  });
+
+  it("shows a venue without a ticker as SYNCING, and all of its fields once they are there", async () => {
+    const client = await suite.open();
+    const sub = "ticker:ETH:venueone:0";
+    await client.subscribe({ topic: "ticker", symbols: ["eth-perp"], intervalMs: 0 });
+    expect(client.folds.get(sub)?.fields).toEqual({ venueone: { state: "SYNCING", ageMs: null } });
+    suite.setMark(suite.harness.markets.ethOne, "3100.5");
+    await client.next((frame) => frame.type === "update");
+    expect(client.folds.get(sub)?.fields.venueone).toMatchObject({ symbol: "ETH", markPrice: "3100.5", state: "LIVE" });
+  });
+
+  it("quotes a contract with a multiplier as REST does", async () => {
+    const client = await suite.open();
+    await client.subscribe({ topic: "ticker", symbols: ["1000PEPEUSDT"] });
+    const rest = (await suite.harness.client.get("/api/trading/venuetwo/ticker/PEPE")).body as {
+      data: { markPrice: string };
+    };
+    expect(client.folds.get("ticker:PEPE:venuetwo:100")?.fields.venuetwo).toMatchObject({
+      markPrice: rest.data.markPrice,
+    });
+  });
+});
+
+describe("book", () => {
+  it("begins with the top of the book and follows it by changed levels", async () => {
+    const client = await suite.open();
+    await client.subscribe({ topic: "book", symbols: ["BTC"], exchanges: ["venuetwo"], depth: 20, intervalMs: 0 });
+    const snapshot = await client.next((frame) => frame.type === "snapshot");
+    expect(snapshot).toMatchObject({ sub: BOOK, seq: 1 });
+    expect(snapshot.data.venuetwo).toMatchObject({
+      bids: [
+        ["97410", "5"],
+        ["97400", "9"],
+      ],
+      state: "LIVE",
+      venueSeq: "990817263",
+    });
+    suite.setBid(suite.harness.markets.btcTwo, 974_100, 0);
+    const update = await client.next((frame) => frame.type === "update");
+    expect(update.data).toEqual({ venuetwo: { bids: [["97410", "0"]], asks: [], venueSeq: "990817264" } });
+  });
+
+  it("keeps exactly the depth: what falls out is removed, what comes up is added", async () => {
+    const client = await suite.open();
+    await client.subscribe({ topic: "book", symbols: ["BTC"], exchanges: ["venuetwo"], depth: 2, intervalMs: 0 });
+    suite.setBid(suite.harness.markets.btcTwo, 974_050, 1000);
+    const first = await client.next((frame) => frame.type === "update");
+    expect(first.data.venuetwo?.["bids"]).toEqual([
+      ["97405", "1"],
+      ["97400", "0"],
+    ]);
+    const seen = client.frames.length;
+    suite.setBid(suite.harness.markets.btcTwo, 974_100, 0);
+    const second = await client.next((frame) => frame.type === "update", seen);
+    expect(second.data.venuetwo?.["bids"]).toEqual([
+      ["97410", "0"],
+      ["97400", "9"],
+    ]);
+  });
+
+  it("sends one update for all changes of a turn, and none for what lies beyond the depth", async () => {
+    const client = await suite.open();
+    await client.subscribe({ topic: "book", symbols: ["BTC"], exchanges: ["venuetwo"], depth: 1, intervalMs: 0 });
+    suite.setBid(suite.harness.markets.btcTwo, 900_000, 1);
+    for (let lots = 1; lots <= 30; lots++) suite.setBid(suite.harness.markets.btcTwo, 974_100, lots);
+    const update = await client.next((frame) => frame.type === "update");
+    expect(update.data.venuetwo?.["bids"]).toEqual([["97410", "0.03"]]);
+    suite.setBid(suite.harness.markets.btcTwo, 900_000, 2);
+    await client.ask({ op: "ping" });
+    expect(client.updates("book:BTC:venuetwo:1:0")).toHaveLength(1);
+  });
+
+  it("takes the levels away the moment the book leaves LIVE, and brings them back after", async () => {
+    const client = await suite.open();
+    await client.subscribe({ topic: "book", symbols: ["BTC"], exchanges: ["venuetwo"], intervalMs: 1000 });
+    suite.harness.markets.btcTwo.book.invalidate(INVALID_GAP);
+    const gone = await client.next((frame) => frame.type === "update");
+    expect(gone.data.venuetwo).toMatchObject({ state: "SYNCING" });
+    const fold = await client.fold("book:BTC:venuetwo:20:1000");
+    expect([fold.levels("venuetwo", "bids"), fold.levels("venuetwo", "asks")]).toEqual([[], []]);
+    suite.harness.refreshBooks();
+    await client.until(() => fold.fields.venuetwo?.["state"] === "LIVE");
+    expect(fold.levels("venuetwo", "bids")[0]).toEqual(["97410", "5"]);
+  });
+
+  it("shows several venues in one key, the touch over the book, and a checksum every 50 updates", async () => {
+    const client = await suite.open();
+    await client.subscribe({ topic: "book", symbols: ["BTC"], intervalMs: 0 });
+    const fold = await client.fold("book:BTC:venueone,venuetwo:20:0");
+    const { btcOne } = suite.harness.markets;
+    btcOne.touch.set(974_165, 10, 974_180, 20, 0, suite.harness.clock.wallMs() + 1e9, suite.harness.clock.monoNs());
+    await client.until(() => fold.levels("venueone", "bids")[0]?.[0] === "97416.5");
+    // The book's 97417 is better than the newer touch: nobody stands there any more.
+    expect(fold.levels("venueone", "bids").map(([price]) => price)).toEqual(["97416.5", "97416"]);
+    const crcBefore = fold.crcCount;
+    for (let round = 1; round <= 101; round++) {
+      const seen = fold.seq;
+      suite.setBid(suite.harness.markets.btcTwo, 974_000 + (round % 7), round);
+      await client.until(() => fold.seq > seen);
+    }
+    expect(fold.crcCount - crcBefore).toBe(2);
+  });
+
+  it("agrees with the REST book of the same depth", async () => {
+    const client = await suite.open();
+    await client.subscribe({ topic: "book", symbols: ["PEPE"], depth: 5, intervalMs: 0 });
+    const rest = (await suite.harness.client.get("/api/trading/venuetwo/book/PEPE?depth=5")).body as {
+      data: { bids: [string, string][] };
+    };
+    const fold = await client.fold("book:PEPE:venuetwo:5:0");
+    expect(fold.levels("venuetwo", "bids")).toEqual(rest.data.bids);
+  });
+});
+
+describe("status and heartbeats", () => {
+  it("tells the states of all feeds, and their changes", async () => {
+    await suite.restart({ heartbeatMs: 100 });
+    const client = await suite.open();
+    await client.subscribe({ topic: "status" });
+    const fold = await client.fold("status");
+    expect(fold.fields).toMatchObject({
+      service: { state: "LIVE" },
+      feeds: { venueone: { state: "LIVE" }, venuetwo: { state: "LIVE" } },
+    });
+    suite.harness.two.statusOverrides = { state: "DOWN" };
+    const update = await client.next((frame) => frame.type === "update" && frame.data["feeds"] !== undefined);
+    expect(update.data).toMatchObject({ feeds: { venuetwo: { state: "DOWN" } } });
+    const beat = await client.next((frame) => frame.type === "heartbeat" && frame.n >= 2);
+    expect(beat.heads).toEqual({ status: expect.any(Number) });
+    expect(Object.keys(beat.feeds)).toEqual(["venueone", "venuetwo"]);
+  });
+
+  it("beats without any subscription", async () => {
+    await suite.restart({ heartbeatMs: 50 });
+    const client = await suite.open();
+    await client.next((frame) => frame.type === "heartbeat" && frame.n === 3);
+  });
+
+  it("calls a venue STALE that nothing proves current, without new data", async () => {
+    const client = await suite.open();
+    await client.subscribe({ topic: "status" });
+    await client.subscribe({ topic: "book", symbols: ["BTC"], exchanges: ["venueone"] });
+    // Two seconds (the fake market's limit) pass without a proof; the levels stay, the name changes.
+    const stale = await client.next((frame) => frame.type === "update" && frame.sub.startsWith("book:"));
+    expect(stale.data.venueone).toEqual({ bids: [], asks: [], venueSeq: "1", state: "STALE" });
+    const fold = await client.fold("status");
+    await client.until(() => JSON.stringify(fold.fields["feeds"]?.["venueone"]).includes("STALE"));
+  });
+});

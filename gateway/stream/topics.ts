@@ -1,0 +1,130 @@
+/**
+ * Subscribe and resume frames → keys. Symbols are resolved as REST resolves them; a frame is taken whole or refused
+ * whole, with the same codes as REST.
+ */
+import { ServiceError } from "../../engine/domain/errors.js";
+import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
+import { BOOK_DEPTH_BOUNDS } from "../../schemas/book.js";
+import {
+  subscribeAnySchema,
+  subscribeBookSchema,
+  subscribeStatusSchema,
+  subscribeTickerSchema,
+} from "../../schemas/stream.js";
+import { DEFAULT_INTERVAL_MS, SERVED_TOPIC_WORDS } from "../../schemas/stream-data.js";
+import { compileValidator, type Validator } from "../../schemas/validate.js";
+import { problemsError } from "../close-request.js";
+import { BookFeed } from "./book-feed.js";
+import type { KeySpec } from "./feed.js";
+import { type FeedBoard, StatusFeed } from "./feed-board.js";
+import { keyText, parseKeyText, type PublicKey } from "./key-text.js";
+import { TickerFeed } from "./ticker-feed.js";
+import type { MemberSources } from "./venue-member.js";
+
+export interface TopicSources extends MemberSources {
+  readonly board: FeedBoard;
+  /** The venuetwo ticker is withheld for want of configured keys (interface spec 5.5). */
+  readonly venuetwoTickerRefused: boolean;
+}
+
+export class Topics {
+  readonly #sources: TopicSources;
+  readonly #any = compileValidator(subscribeAnySchema);
+  readonly #ticker = compileValidator(subscribeTickerSchema);
+  readonly #book = compileValidator(subscribeBookSchema);
+  readonly #status = compileValidator(subscribeStatusSchema);
+
+  constructor(sources: TopicSources) {
+    this.#sources = sources;
+  }
+
+  /** The keys a subscribe frame asks for, each once; throws ServiceError. */
+  subscribed(frame: unknown): KeySpec[] {
+    const { topic } = checked(this.#any, frame);
+    const specs = new Map<string, KeySpec>();
+    const take = (key: PublicKey) => {
+      const spec = this.#spec(key);
+      specs.set(spec.text, spec);
+    };
+    if (topic === "ticker") {
+      const { symbols, exchanges, intervalMs = DEFAULT_INTERVAL_MS } = checked(this.#ticker, frame);
+      for (const text of symbols) take({ topic, ...this.#listed(topic, text, exchanges), intervalMs });
+    } else if (topic === "book") {
+      const wish = checked(this.#book, frame);
+      const { depth = BOOK_DEPTH_BOUNDS.default, intervalMs = DEFAULT_INTERVAL_MS } = wish;
+      for (const text of wish.symbols) take({ topic, ...this.#listed(topic, text, wish.exchanges), depth, intervalMs });
+    } else if (topic === "status") {
+      checked(this.#status, frame);
+      take({ topic });
+    } else {
+      const what = `the topic ${topic} is not served yet`;
+      throw new ServiceError("NOT_SUPPORTED", { what, topic, servedTopics: SERVED_TOPIC_WORDS });
+    }
+    return [...specs.values()];
+  }
+
+  /** The key of a text that a client kept; throws UNKNOWN_SUBSCRIPTION. */
+  resumed(text: string): KeySpec {
+    const key = parseKeyText(text);
+    if (key === null || !this.#isListed(key)) throw new ServiceError("UNKNOWN_SUBSCRIPTION", { sub: text });
+    return this.#spec(key);
+  }
+
+  #spec(key: PublicKey): KeySpec {
+    const sources = this.#sources;
+    const text = keyText(key);
+    if (key.topic === "status") return { text, intervalMs: 0, open: () => new StatusFeed(sources.board) };
+    const { symbol, intervalMs } = key;
+    const venues = [...new Set(key.exchanges)].sort();
+    if (key.topic === "ticker")
+      return { text, intervalMs, open: (mark) => new TickerFeed(sources, symbol, venues, mark) };
+    return { text, intervalMs, open: (mark) => new BookFeed(sources, symbol, venues, key.depth, mark) };
+  }
+
+  /** Canonical symbol and the exchanges that show it. */
+  #listed(
+    topic: "ticker" | "book",
+    text: string,
+    exchanges: readonly RoutableVenue[] | undefined,
+  ): { symbol: string; exchanges: RoutableVenue[] } {
+    const { view } = this.#sources;
+    if (exchanges === undefined) {
+      const symbol = view.resolve(text);
+      const listing = ROUTABLE_VENUES.filter(
+        (venue) => view.market(venue, symbol) !== null && !this.#isWithheld(topic, venue),
+      );
+      // Listed only where the ticker is withheld.
+      if (listing.length === 0) throw new ServiceError("MISSING_CREDENTIALS", { exchange: "venuetwo" });
+      return { symbol, exchanges: listing };
+    }
+    let symbol = "";
+    for (const exchange of exchanges) {
+      if (this.#isWithheld(topic, exchange)) throw new ServiceError("MISSING_CREDENTIALS", { exchange });
+      view.requireRoom(exchange);
+      const here = view.resolveOn(exchange, text);
+      // One text that means different assets on two venues cannot be one subscription.
+      if (symbol !== "" && here !== symbol) throw view.unknownSymbol(text, exchange);
+      symbol = here;
+    }
+    return { symbol, exchanges: [...exchanges] };
+  }
+
+  #isListed(key: PublicKey): boolean {
+    if (key.topic === "status") return true;
+    const { view } = this.#sources;
+    return key.exchanges.every(
+      (venue) => view.market(venue, key.symbol) !== null && !this.#isWithheld(key.topic, venue),
+    );
+  }
+
+  #isWithheld(topic: string, venue: RoutableVenue): boolean {
+    return topic === "ticker" && venue === "venuetwo" && this.#sources.venuetwoTickerRefused;
+  }
+}
+
+/** The frame as its schema types it; throws MISSING_PARAMETERS or INVALID_PARAMETERS. */
+export function checked<T>(validate: Validator<T>, frame: unknown): T {
+  const result = validate(frame);
+  if (!result.ok) throw problemsError(result.problems);
+  return result.value;
+}

@@ -1,0 +1,150 @@
+/**
+ * The AsyncAPI 3.0 document of the stream, built from the schemas that validate what clients send and that the
+ * tests judge every frame by; nothing in it is written a second time. `receive` and `send` are the service's view.
+ */
+import type { TSchema } from "@sinclair/typebox";
+import { STREAM_EXAMPLES } from "./asyncapi-examples.js";
+import { component, INTERFACE_VERSION } from "./openapi.js";
+import {
+  authenticatedSchema,
+  authSchema,
+  CLOSE_CODES,
+  laggingSchema,
+  noticeSchema,
+  pingSchema,
+  pongSchema,
+  resumedSchema,
+  resumeSchema,
+  streamErrorSchema,
+  subscribeBookSchema,
+  subscribedSchema,
+  subscribeStatusSchema,
+  subscribeTickerSchema,
+  unsubscribedSchema,
+  unsubscribeSchema,
+} from "./stream.js";
+import {
+  bookSnapshotSchema,
+  bookUpdateSchema,
+  heartbeatSchema,
+  statusSnapshotSchema,
+  statusUpdateSchema,
+  tickerSnapshotSchema,
+  tickerUpdateSchema,
+} from "./stream-data.js";
+import { venuefourTickerSchema, venueoneTickerSchema, venuethreeTickerSchema, venuetwoTickerSchema } from "./ticker.js";
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface AsyncApiDocument extends Json {
+  readonly asyncapi: string;
+  readonly info: Json;
+  readonly channels: Readonly<Record<string, Json>>;
+  readonly operations: Readonly<Record<string, Json>>;
+  readonly components: {
+    readonly messages: Readonly<Record<string, Json>>;
+    readonly schemas: Readonly<Record<string, Json>>;
+  };
+}
+
+/** Where the stream is served. */
+export const STREAM_PATH = "/ws";
+
+interface OperationRow {
+  readonly summary: string;
+  readonly request: readonly TSchema[];
+  /** Direct answers; an error is always one more. */
+  readonly answers: readonly TSchema[];
+}
+
+/** What a client asks. */
+const ASKED: Readonly<Record<string, OperationRow>> = {
+  authenticate: { summary: "Prove an API key", request: [authSchema], answers: [authenticatedSchema] },
+  subscribe: {
+    summary: "One subscription per symbol; asking again for one that runs gives the same answer and no second snapshot",
+    request: [subscribeTickerSchema, subscribeBookSchema, subscribeStatusSchema],
+    answers: [subscribedSchema, tickerSnapshotSchema, bookSnapshotSchema, statusSnapshotSchema],
+  },
+  unsubscribe: { summary: "End subscriptions", request: [unsubscribeSchema], answers: [unsubscribedSchema] },
+  resume: {
+    summary: "Take up subscriptions of an earlier connection, or ask for a fresh snapshot of one that runs",
+    request: [resumeSchema],
+    answers: [resumedSchema, tickerSnapshotSchema, bookSnapshotSchema, statusSnapshotSchema],
+  },
+  ping: { summary: "Ask for a pong", request: [pingSchema], answers: [pongSchema] },
+};
+
+/** What the service says unasked. */
+const SAID: Readonly<Record<string, { readonly summary: string; readonly frames: readonly TSchema[] }>> = {
+  updateTicker: { summary: "Changed ticker fields", frames: [tickerUpdateSchema] },
+  updateBook: { summary: "Changed book levels", frames: [bookUpdateSchema] },
+  updateStatus: { summary: "Changed feed or service states", frames: [statusUpdateSchema] },
+  heartbeat: { summary: "Every 5 s, whatever the traffic", frames: [heartbeatSchema] },
+  lagging: { summary: "This connection reads too slowly", frames: [laggingSchema] },
+  notice: { summary: "Why the service is about to close this connection", frames: [noticeSchema] },
+};
+
+const DESCRIPTION = `Live tickers, books and feed states over one WebSocket at \`${STREAM_PATH}\`: JSON text, no compression.
+
+Each subscription begins with a snapshot; updates follow with \`seq\` and \`prevSeq\` within an \`epoch\`. A gap is
+\`prevSeq\` other than the last \`seq\` seen. No frame for 12 s: reconnect, with full jitter between 0.5 and 30 s.
+
+Close codes: ${Object.entries(CLOSE_CODES)
+  .map(([code, meaning]) => `${code} ${meaning}`)
+  .join(" ")}`;
+
+export function buildAsyncApi(): AsyncApiDocument {
+  const schemas: Record<string, Json> = {};
+  const messages: Record<string, Json> = {};
+  // Named by reference from the ticker frames.
+  for (const schema of [venueoneTickerSchema, venuetwoTickerSchema, venuethreeTickerSchema, venuefourTickerSchema])
+    component(schema, schemas);
+
+  function message(schema: TSchema): Json {
+    const name = schema.$id as string;
+    const examples = STREAM_EXAMPLES[name];
+    messages[name] ??= {
+      name,
+      ...(schema.description === undefined ? {} : { summary: schema.description }),
+      payload: component(schema, schemas),
+      ...(examples === undefined ? {} : { examples: examples.map((payload) => ({ payload })) }),
+    };
+    return { $ref: `#/channels/stream/messages/${name}` };
+  }
+
+  const channel = { $ref: "#/channels/stream" };
+  const operations: Record<string, Json> = {};
+  for (const [name, { summary, request, answers }] of Object.entries(ASKED)) {
+    operations[name] = {
+      action: "receive",
+      summary,
+      channel,
+      messages: request.map(message),
+      reply: { channel, messages: [...answers, streamErrorSchema].map(message) },
+    };
+  }
+  for (const [name, { summary, frames }] of Object.entries(SAID))
+    operations[name] = { action: "send", summary, channel, messages: frames.map(message) };
+
+  return {
+    asyncapi: "3.0.0",
+    info: {
+      title: "unwind stream",
+      version: INTERFACE_VERSION,
+      description: DESCRIPTION,
+      license: { name: "Apache-2.0" },
+    },
+    defaultContentType: "application/json",
+    channels: {
+      stream: {
+        address: STREAM_PATH,
+        messages: Object.fromEntries(
+          Object.keys(messages).map((name) => [name, { $ref: `#/components/messages/${name}` }]),
+        ),
+        bindings: { ws: { method: "GET" } },
+      },
+    },
+    operations,
+    components: { messages, schemas },
+  };
+}

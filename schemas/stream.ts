@@ -1,0 +1,201 @@
+/**
+ * The stream's own protocol: what a client may send and how the service answers, beside the topics' frames
+ * (stream-data.ts). Unknown fields of a client's frame are ignored.
+ */
+import { type TProperties, Type } from "@sinclair/typebox";
+import { BOOK_DEPTH_BOUNDS } from "./book.js";
+import { ROUTABLE_VENUE_WORDS, reply, symbolText, timeMs, words } from "./common.js";
+import { DEFAULT_INTERVAL_MS, INTERVALS_MS, TOPIC_WORDS } from "./stream-data.js";
+
+export const OP_WORDS = ["auth", "subscribe", "unsubscribe", "resume", "ping"] as const;
+export type StreamOp = (typeof OP_WORDS)[number];
+
+/** Subscriptions of one connection; no list in a frame is longer. */
+export const SUBSCRIPTIONS_MAX = 200;
+/** Longest key of a subscription that is read. */
+export const MAX_KEY_CHARS = 200;
+export const MAX_ID_CHARS = 64;
+
+const id = Type.Optional(
+  Type.String({ maxLength: MAX_ID_CHARS, description: "The caller's own; the answer repeats it." }),
+);
+
+function clientFrame<O extends StreamOp, T extends TProperties>(op: O, properties: T, $id: string) {
+  return Type.Object({ op: Type.Literal(op), id, ...properties }, { $id });
+}
+
+const intervalMs = Type.Optional(
+  Type.Unsafe<(typeof INTERVALS_MS)[number]>({
+    type: "integer",
+    enum: [...INTERVALS_MS],
+    default: DEFAULT_INTERVAL_MS,
+    description: "At most one update in this time; 0: one per turn of the service.",
+  }),
+);
+const symbols = Type.Array(symbolText(), { minItems: 1, maxItems: SUBSCRIPTIONS_MAX });
+const exchanges = Type.Optional(
+  Type.Array(words(ROUTABLE_VENUE_WORDS), {
+    minItems: 1,
+    maxItems: ROUTABLE_VENUE_WORDS.length,
+    description: "Without it: every configured venue that lists the symbol.",
+  }),
+);
+
+export const subscribeTickerSchema = clientFrame(
+  "subscribe",
+  { topic: Type.Literal("ticker"), symbols, exchanges, intervalMs },
+  "SubscribeTicker",
+);
+
+export const subscribeBookSchema = clientFrame(
+  "subscribe",
+  {
+    topic: Type.Literal("book"),
+    symbols,
+    exchanges,
+    depth: Type.Optional(
+      Type.Integer({
+        minimum: BOOK_DEPTH_BOUNDS.min,
+        maximum: BOOK_DEPTH_BOUNDS.max,
+        default: BOOK_DEPTH_BOUNDS.default,
+        description: "Levels per side and venue.",
+      }),
+    ),
+    intervalMs,
+  },
+  "SubscribeBook",
+);
+
+export const subscribeStatusSchema = clientFrame("subscribe", { topic: Type.Literal("status") }, "SubscribeStatus");
+
+/** Only what every subscribe has; the topic then decides. */
+export const subscribeAnySchema = clientFrame("subscribe", { topic: words(TOPIC_WORDS) }, "SubscribeAny");
+
+const keyText = Type.String({ minLength: 1, maxLength: MAX_KEY_CHARS });
+
+export const unsubscribeSchema = clientFrame(
+  "unsubscribe",
+  { subs: Type.Array(keyText, { minItems: 1, maxItems: SUBSCRIPTIONS_MAX }) },
+  "Unsubscribe",
+);
+
+export const resumeSchema = clientFrame(
+  "resume",
+  {
+    subs: Type.Array(
+      Type.Object({
+        sub: keyText,
+        epoch: Type.String({ minLength: 1, maxLength: 32 }),
+        seq: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+      }),
+      { minItems: 1, maxItems: SUBSCRIPTIONS_MAX },
+    ),
+  },
+  "Resume",
+);
+
+export const authSchema = clientFrame(
+  "auth",
+  {
+    apiKey: Type.String({ minLength: 1, maxLength: 128 }),
+    timestamp: timeMs,
+    signature: Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: 'HMAC-SHA256 of `timestamp + "GET" + "/ws"`, lower-case hex.',
+    }),
+  },
+  "Auth",
+);
+
+export const pingSchema = clientFrame("ping", {}, "Ping");
+
+// ---------------------------------------------------------------- answers
+
+const epoch = Type.String({ pattern: "^[a-z0-9]{1,32}$" });
+const head = Type.Integer({ minimum: 0, description: "Of the subscription, now; 0 before its first frame." });
+
+export const subscribedSchema = reply(
+  {
+    type: Type.Literal("subscribed"),
+    id,
+    subs: Type.Array(reply({ sub: Type.String(), epoch, seq: head }), { description: "A snapshot of each follows." }),
+  },
+  { $id: "Subscribed" },
+);
+
+export const resumedSchema = reply(
+  {
+    type: Type.Literal("resumed"),
+    id,
+    subs: Type.Array(
+      reply({
+        sub: Type.String(),
+        epoch,
+        seq: head,
+        missed: Type.Boolean({ description: "true: a snapshot follows; false: the stream simply goes on." }),
+      }),
+    ),
+  },
+  { $id: "Resumed" },
+);
+
+export const unsubscribedSchema = reply(
+  { type: Type.Literal("unsubscribed"), id, subs: Type.Array(Type.String(), { description: "Those that ended." }) },
+  { $id: "Unsubscribed" },
+);
+
+export const pongSchema = reply({ type: Type.Literal("pong"), id, ts: timeMs }, { $id: "Pong" });
+
+export const authenticatedSchema = reply(
+  {
+    type: Type.Literal("authenticated"),
+    id,
+    scopes: Type.Array(words(["read", "trade", "transfer", "sign"])),
+  },
+  { $id: "Authenticated" },
+);
+
+export const laggingSchema = reply(
+  { type: Type.Literal("lagging"), ts: timeMs },
+  {
+    $id: "Lagging",
+    description:
+      "This connection reads too slowly: until it has caught up its updates are merged, so `seq` skips and `prevSeq` is the last one it was sent.",
+  },
+);
+
+export const streamErrorSchema = reply(
+  {
+    type: Type.Literal("error"),
+    id,
+    code: Type.String({ pattern: "^[A-Z][A-Z0-9_]+$", description: "For programs; stable." }),
+    error: Type.String({ minLength: 1, description: "For people." }),
+    details: Type.Unsafe<Readonly<Record<string, unknown>>>({ type: "object", additionalProperties: true }),
+  },
+  { $id: "StreamError" },
+);
+
+export const NOTICE_WORDS = ["RESTART", "TOO_MANY_CONNECTIONS"] as const;
+export type NoticeReason = (typeof NOTICE_WORDS)[number];
+
+export const noticeSchema = reply(
+  {
+    type: Type.Literal("status"),
+    ts: timeMs,
+    reason: words(NOTICE_WORDS),
+    retryAfterMs: Type.Integer({ minimum: 0 }),
+  },
+  { $id: "Notice", description: "The last frame before the service closes the connection on its own account." },
+);
+
+/** Close codes beyond those of RFC 6455. */
+export const CLOSE_CODES = {
+  4400: "BAD_FRAME: binary, larger than 64 KiB, or not a JSON object.",
+  4401: "AUTH_FAILED",
+  4403: "FORBIDDEN",
+  4408: "SLOW_CONSUMER: reads too slowly, or does not answer pings.",
+  4429: "RATE_LIMITED: too many frames.",
+  1012: "RESTART: the service stops; come back after the `retryAfterMs` of the last frame.",
+  1013: "TRY_LATER: too many connections; come back after the `retryAfterMs` of the last frame.",
+} as const;
