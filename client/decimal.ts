@@ -90,11 +90,6 @@ export function comparePriceText(a: string, b: string): number {
   return 0;
 }
 
-/** For pixels only, never for a figure that is shown. */
-export function toNumber(text: string): number {
-  return Number(text);
-}
-
 function unitsAt(value: Decimal, places: number): bigint {
   return places === value.places ? value.units : value.units * 10n ** BigInt(places - value.places);
 }

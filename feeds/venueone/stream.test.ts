@@ -32,7 +32,8 @@ const ASSETS = [
 function setup(coins: readonly string[] = ["BTC", "ETH"], startMs = 1_790_000_000_000) {
   const clock = new VirtualClock(startMs);
   const network = new FakeNetwork();
-  const trades: { side: string; priceTicks: number; qtyLots: number; tradeId: string | number; tsVenueMs: number }[] = [];
+  const trades: { side: string; priceTicks: number; qtyLots: number; tradeId: string | number; tsVenueMs: number }[] =
+    [];
   const stream = new MarketStream({
     wsUrl: "ws://venue",
     clock,

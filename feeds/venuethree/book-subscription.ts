@@ -15,7 +15,14 @@
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import type { Random } from "../../engine/domain/random.js";
 import { Resync } from "../shared/resync.js";
-import { ATTEMPTS_BEFORE_REFUSED, REFUSED_RETRY_MS, SUBSCRIBE_DEADLINE_MS, UNSUBSCRIBE_DEADLINE_MS } from "./limits.js";
+import {
+  ATTEMPTS_BEFORE_REFUSED,
+  EARLY_GRACE_MS,
+  REFUSED_RETRY_MS,
+  SUBSCRIBE_DEADLINE_MAX_MS,
+  SUBSCRIBE_DEADLINE_MS,
+  UNSUBSCRIBE_DEADLINE_MS,
+} from "./limits.js";
 
 const BACKOFF = { baseMs: 250, capMs: 5_000 } as const;
 /** A request that was never written: the pace holds messages for a minute at most. */
@@ -43,6 +50,10 @@ export class BookSubscription {
   #settle: ((isDone: boolean) => void) | null = null;
   #timer: TimerHandle | null = null;
   #isRefused = false;
+  /** Of the repair in flight. */
+  #attemptCount = 0;
+  /** The deadline has been cut short by an early update. */
+  #isHurried = false;
 
   constructor(options: BookSubscriptionOptions) {
     this.#options = options;
@@ -78,18 +89,27 @@ export class BookSubscription {
     if (what === "unsubscribe") {
       if (this.#waiting === "leaving") this.#arm(UNSUBSCRIBE_DEADLINE_MS, () => this.#finish(false));
     } else if (this.#waiting === "joining") {
-      this.#arm(SUBSCRIBE_DEADLINE_MS, () => this.#finish(false));
+      const deadlineMs = Math.min(SUBSCRIBE_DEADLINE_MAX_MS, SUBSCRIBE_DEADLINE_MS * 1.5 ** this.#attemptCount);
+      this.#arm(deadlineMs, () => this.#finish(false));
     } else if (!this.isRepairing && !this.#isRefused) {
       // The first subscription of a connection.
-      this.#arm(SUBSCRIBE_DEADLINE_MS, () => {
-        if (!this.#options.isServed()) this.recover();
-      });
+      this.#arm(SUBSCRIBE_DEADLINE_MS, () => this.#unserved());
     }
+  }
+
+  /** An update without a book to apply it to. What is being left may still send some; what is being joined may not. */
+  early(): void {
+    if (this.#isHurried || this.#isRefused || this.#waiting === "leaving") return;
+    if (this.#waiting === "joining") this.#arm(EARLY_GRACE_MS, () => this.#finish(false));
+    else if (!this.isRepairing) this.#arm(EARLY_GRACE_MS, () => this.#unserved());
+    else return;
+    this.#isHurried = true;
   }
 
   /** The book went LIVE. */
   served(): void {
     this.#isRefused = false;
+    this.#isHurried = false;
     if (this.#waiting === "joining") this.#finish(true);
     else if (this.#waiting === "nothing") this.#disarm();
   }
@@ -110,6 +130,7 @@ export class BookSubscription {
     if (this.isRepairing) return;
     this.#disarm();
     this.#isRefused = false;
+    this.#attemptCount = 0;
     this.#repair.start();
   }
 
@@ -117,6 +138,7 @@ export class BookSubscription {
   down(): void {
     this.#repair.cancel();
     this.#isRefused = false;
+    this.#isHurried = false;
     this.#waiting = "nothing";
     this.#settle = null;
     this.#disarm();
@@ -135,16 +157,24 @@ export class BookSubscription {
     onAttempt();
     // Whether acknowledged or not: an unsubscribe of what the venue does not hold is only answered by an error.
     await this.#await("leaving", leave);
-    return (await this.#await("joining", join)) ? true : null;
+    const isServed = await this.#await("joining", join);
+    this.#attemptCount++;
+    return isServed ? true : null;
   }
 
   #await(what: Waiting, act: () => void): Promise<boolean> {
     return new Promise((resolve) => {
       this.#waiting = what;
+      this.#isHurried = false;
       this.#settle = resolve;
       this.#arm(UNWRITTEN_DEADLINE_MS, () => this.#finish(false));
       act();
     });
+  }
+
+  #unserved(): void {
+    this.#isHurried = false;
+    if (!this.#options.isServed()) this.recover();
   }
 
   #finish(isDone: boolean): void {

@@ -80,10 +80,16 @@ export const KEEPALIVE_EVERY_MS = 25_000;
 /** Pings of ours are answered, so this long without anything is a dead connection. */
 export const IDLE_SOCKET_MS = 30_000;
 
-/** A subscription that was written and brought no snapshot by then was refused without a word, or lost. */
-export const SUBSCRIBE_DEADLINE_MS = 6_000;
-/** As long is waited for the acknowledgement of an unsubscribe. */
-export const UNSUBSCRIBE_DEADLINE_MS = 3_000;
+/**
+ * A subscription that was written and brought no snapshot by then was refused without a word, or lost. Each further
+ * attempt waits half as long again, up to the maximum: a venue that is merely slow must not be asked in circles.
+ */
+export const SUBSCRIBE_DEADLINE_MS = 2_000;
+export const SUBSCRIBE_DEADLINE_MAX_MS = 6_000;
+/** Frames come in order, so an update before the snapshot says that the snapshot is lost; this long it is given yet. */
+export const EARLY_GRACE_MS = 300;
+/** Waited for the acknowledgement of an unsubscribe. */
+export const UNSUBSCRIBE_DEADLINE_MS = 1_000;
 /** Failed attempts in a row after which a market is given up for a while. */
 export const ATTEMPTS_BEFORE_REFUSED = 4;
 export const REFUSED_RETRY_MS = 5 * 60_000;

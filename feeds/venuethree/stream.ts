@@ -330,9 +330,8 @@ export class MarketStream {
       return;
     }
     if (result === CHAIN_IGNORED) return;
-    // While a repair runs, updates of the subscription that is being left still arrive.
-    if (result === CHAIN_EARLY && (subscription.isRepairing || subscription.isRefused)) return;
-    this.#recover(entry);
+    if (result === CHAIN_EARLY) subscription.early();
+    else this.#recover(entry);
   }
 
   /** Figures that cannot be read: the book is in doubt, or only the ticker. */

@@ -35,6 +35,11 @@ export function errorBody(error: ServiceError, requestId: string, nowMs: number)
 }
 
 /** `where`, `preview` and `parts` are words of the text, given in a usable form beside them. */
-export function publicDetails({ where: _where, preview: _preview, parts: _parts, ...details }: ErrorContext): ErrorContext {
+export function publicDetails({
+  where: _where,
+  preview: _preview,
+  parts: _parts,
+  ...details
+}: ErrorContext): ErrorContext {
   return details;
 }

@@ -164,6 +164,8 @@ export class Connection {
     this.#answeredPing = number;
     this.#missedPongs = 0;
     this.#progressNs = this.#host.monoNs();
+    // A later one may still be out: its clock runs from here.
+    this.#pingSentNs = this.#progressNs;
     if (this.isLagging) this.catchUp();
     return true;
   }

@@ -77,12 +77,13 @@ export async function rowFaults(store: StateStore, venues: readonly FakeVenue[])
   const faults: string[] = [];
   const counts = new Map<string, number>();
   for (const row of rows) {
+    // A client id that never left may be used again by the next close with its key.
     const name =
       row.table === "decision"
         ? `${row.kind === "replied" ? "replied" : `${row.kind} ${row.state}`} ${row.routeId}`
         : row.table === "fill"
           ? `fill ${row.order}`
-          : `event ${row.order} ${row.ver}`;
+          : `event ${row.routeId} ${row.order} ${row.ver}`;
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   for (const [name, count] of counts) if (count > 1 && !name.startsWith("refused")) faults.push(`told ${count} times: ${name}`);

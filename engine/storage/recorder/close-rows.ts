@@ -118,7 +118,7 @@ function orderEventRow(run: CloseRun, event: OrderEvent): RowValues {
     venue: attempt.venue,
     symbol: run.symbol,
     order_key: attempt.clientIdHex,
-    ver: event.ver,
+    ver: versionOf(event),
     route_id: run.routeId,
     request_id: run.requestId,
     order_id: order?.venueOrderId ?? "",
@@ -150,7 +150,7 @@ function fillRow(run: CloseRun, event: OrderEvent): RowValues {
     venue: attempt.venue,
     symbol: run.symbol,
     fill_id: orderId === "" ? attempt.venueClientOrderId : orderId,
-    ver: event.ver,
+    ver: versionOf(event),
     order_key: attempt.clientIdHex,
     route_id: run.routeId,
     request_id: run.requestId,
@@ -245,6 +245,17 @@ function resultColumns(data: CloseData | null): RowValues {
 }
 
 // ---------------------------------------------------------------- figures
+
+/** Room for this many states of one attempt. */
+const STATES_MAX = 64;
+
+/**
+ * Grows also where a client id comes back: a close that never left this machine frees its key, and the next one with the
+ * key mints the same id.
+ */
+function versionOf({ attempt, ver }: OrderEvent): number {
+  return attempt.intentAtMs * STATES_MAX + Math.min(ver, STATES_MAX - 1);
+}
 
 function averageText(attempt: Attempt): string | null {
   const average = averagePrice(attempt);
