@@ -8,6 +8,8 @@ export default defineConfig({
     // Forks, not threads: native addons (lmdb, uWebSockets.js) are loaded by the code under test.
     pool: "forks",
     maxWorkers: 2,
+    // Concurrent tests of a file share one event loop with their local venues: more of them starve each other.
+    maxConcurrency: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },

@@ -4,13 +4,11 @@
  *
  * The gateway is a process of its own, compiled for this test; the venues live here, so that they outlast it.
  */
-import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../engine/domain/random.js";
-import { compileChild } from "../../engine/storage/test/compile-child.js";
 import { ContractJudge, TestClient } from "../../gateway/test/client.js";
 import {
   closeTrial,
@@ -20,94 +18,31 @@ import {
   outcomeOf,
   sendClose,
 } from "./support/close-judge.js";
+import { AMPLE_BUDGETS, GatewayBench } from "./support/gateway-process.js";
 import { type LocalPair, PAIR_VENUES, startLocalPair } from "./support/local-pair.js";
-import { environmentFor, pause } from "./support/system.js";
+import { pause } from "./support/system.js";
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
 const CLOSES = 200;
 /** One close in so many goes to venueone, the others to venuetwo. */
 const VENUEONE_EVERY = 2;
-/**
- * Judged is that each close happens once, not the pace that a venue's request budget allows: finding 200 orders again
- * takes more requests than a minute of the venues' own limits.
- */
-const AMPLE_BUDGETS = {
-  VENUEONE_REST_WEIGHT_PER_MINUTE: "1000000",
-  VENUETWO_REST_WEIGHT_PER_MINUTE: "1000000",
-  VENUETWO_ORDERS_PER_MINUTE: "1000000",
-  VENUETWO_ORDERS_PER_10_SECONDS: "1000000",
-};
 const CLOSES_ON = { venueone: CLOSES / VENUEONE_EVERY, venuetwo: CLOSES - CLOSES / VENUEONE_EVERY };
 const SIZE = "0.005";
 const SIZE_BTC = 0.005;
-const START_MS = 20_000;
 const FINAL_DEADLINE_MS = 75_000;
 /** Between two retries of one key: what is unknown needs reads of the venue, and those have a budget. */
 const RETRY_EVERY_MS = 1_000;
 /** Callers that retry at the same time. */
 const RETRIERS = 100;
 
-const children = new Set<ChildProcess>();
-let outDirectory: string;
-let mainPath: string;
+let gateways: GatewayBench;
 
 beforeAll(() => {
-  outDirectory = mkdtempSync(join(tmpdir(), "unwind-kill-"));
-  mainPath = compileChild("gateway/main.ts", outDirectory);
+  gateways = new GatewayBench();
 }, 60_000);
 afterAll(() => {
-  // A test that ran out of time has not come to its own end: no gateway may outlive it.
-  for (const child of children) child.kill("SIGKILL");
-  rmSync(outDirectory, { recursive: true, force: true });
+  gateways.dispose();
 });
-
-interface Gateway {
-  readonly url: string;
-  readonly child: ChildProcess;
-  /** Resolves when the process is gone. */
-  readonly gone: Promise<void>;
-}
-
-function startGateway(pair: LocalPair, dataDir: string): Promise<Gateway> {
-  const environment = environmentFor(pair, dataDir, {
-    LOG_LEVEL: "error",
-    SHUTDOWN_GRACE_MS: "0",
-    ...AMPLE_BUDGETS,
-  });
-  const child = spawn(process.execPath, [mainPath], {
-    env: { PATH: process.env["PATH"] ?? "", ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  children.add(child);
-  const gone = new Promise<void>((resolve) =>
-    child.once("exit", () => {
-      children.delete(child);
-      resolve();
-    }),
-  );
-  return new Promise((resolve, reject) => {
-    let out = "";
-    let problems = "";
-    const timer = setTimeout(
-      () => reject(new Error(`the gateway said nothing for ${START_MS} ms: ${problems.slice(-2000)}`)),
-      START_MS,
-    );
-    child.stderr?.on("data", (chunk: Buffer) => {
-      problems = `${problems}${chunk.toString()}`.slice(-20_000);
-    });
-    child.stdout?.on("data", (chunk: Buffer) => {
-      out += chunk.toString();
-      const url = /^ready (\S+)/m.exec(out)?.[1];
-      if (url === undefined) return;
-      clearTimeout(timer);
-      resolve({ url, child, gone });
-    });
-    void gone.then(() => {
-      clearTimeout(timer);
-      reject(new Error(`the gateway ended: ${problems.slice(-2000)}`));
-    });
-  });
-}
 
 async function killAndRetry(seed: number): Promise<string> {
   const random = createSeededRandom(seed);
@@ -118,7 +53,7 @@ async function killAndRetry(seed: number): Promise<string> {
     venueone: pair.positionLots("venueone", trader, "BTC"),
     venuetwo: pair.positionLots("venuetwo", trader, "BTC"),
   };
-  let gateway = await startGateway(pair, dataDir);
+  let gateway = await gateways.start(pair, dataDir, AMPLE_BUDGETS);
   try {
     // Orders are under way for a while, so that the kill finds many between send and answer.
     const endDelay = pair.fault(PAIR_VENUES, { kind: "latency", match: "POST /", delayMs: 5, jitterMs: 20 });
@@ -166,7 +101,7 @@ async function killAndRetry(seed: number): Promise<string> {
     ).length;
     endDelay();
 
-    gateway = await startGateway(pair, dataDir);
+    gateway = await gateways.start(pair, dataDir, AMPLE_BUDGETS);
     const second = new TestClient(gateway.url);
     const queue = [...trials];
     const retrier = async (): Promise<void> => {

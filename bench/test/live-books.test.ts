@@ -27,11 +27,12 @@ const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
 const SYMBOLS = ["BTC", "ETH"];
 const READ_EVERY_MS = 10;
 const FAULT_MS = 2_000;
+const STRIKE_DEADLINE_MS = 10_000;
 const FIRST_SYNC_DEADLINE_MS = 10_000;
 /** Issue 2: LIVE again within 5 s after each fault. */
 const RECOVERY_MS = 5_000;
 const LIVE_SHARE_MIN = 0.99;
-const FLOW = { levelCount: 120 };
+const FLOW = { levelCount: 80 };
 
 interface Watch {
   readonly markets: LocalMarkets;
@@ -148,6 +149,10 @@ async function watchKnob(knob: Knob, seed: number): Promise<void> {
         markets[venue].exchange.setPriceSkew(index % 2 === 0 ? knob.skewBps : -knob.skewBps, index % 2 === 0 ? 500 : 0);
     }
     await pause(knob.faultMs ?? FAULT_MS);
+    // On a busy machine a connection may need longer to meet the fault.
+    const hits = (venue: RoutableVenue): number => Math.max(...Object.values(markets[venue].faults.hits()));
+    const struck = knob.hits ?? ROUTABLE_VENUES;
+    await waitUntil(`${knob.name} struck`, STRIKE_DEADLINE_MS, () => struck.every((venue) => hits(venue) > 0));
     endFaults();
     const clearedNs = clock.monoNs();
     let recovery = "";
@@ -176,8 +181,6 @@ async function watchKnob(knob: Knob, seed: number): Promise<void> {
     expect(counts.differenceCount).toBe(0);
     expect(counts.unjudgedCount).toBe(0);
     expect(counts.commitCount).toBeGreaterThan(commitsBefore);
-    for (const venue of knob.hits ?? ROUTABLE_VENUES)
-      expect(Math.max(...Object.values(markets[venue].faults.hits())), venue).toBeGreaterThan(0);
   } finally {
     await watch.stop();
   }

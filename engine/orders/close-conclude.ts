@@ -82,7 +82,10 @@ export class CloseConclusion {
         ...ownWrites(),
         ...this.#decisionRows("replied", run, reply.data, events, elapsedMs),
       ]);
-    this.#parts.background.run("conclusion", ticket === null ? store(() => []) : this.#complete(ticket, run, reply, store));
+    this.#parts.background.run(
+      "conclusion",
+      ticket === null ? store(() => []) : this.#complete(ticket, run, reply, store),
+    );
     if (late !== null) this.#parts.background.run("late_resolution", this.#resolveLate(flight, context, run, late));
     return reply;
   }

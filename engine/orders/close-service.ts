@@ -23,7 +23,13 @@ import { CloseConclusion, type ResolvedListener } from "./close-conclude.js";
 import type { CloseParts } from "./close-context.js";
 import { quoteOf } from "./close-quote.js";
 import { CloseRequests, unlistedSymbol } from "./close-request.js";
-import { CloseRouting, DEFAULT_ROUTING_SETTINGS, type MarketRooms, type QuoteRequest, type RoutingSettings } from "./close-routing.js";
+import {
+  CloseRouting,
+  DEFAULT_ROUTING_SETTINGS,
+  type MarketRooms,
+  type QuoteRequest,
+  type RoutingSettings,
+} from "./close-routing.js";
 import type { CloseRun } from "./close-run.js";
 import type { CloseContext, CloseData, CloseRequest, CloseResult, ExecutionAnswer, Quote } from "./close-types.js";
 import { Deadline, within } from "./deadline.js";

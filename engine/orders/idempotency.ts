@@ -12,7 +12,14 @@
 import type { Clock } from "../domain/clock.js";
 import { ServiceError } from "../domain/errors.js";
 import type { KeyedHash } from "../storage/keyed-hash.js";
-import { decodeJson, encodeJson, type StateBatch, type StateCondition, type StateStore, type StateWrite } from "../storage/state-store.js";
+import {
+  decodeJson,
+  encodeJson,
+  type StateBatch,
+  type StateCondition,
+  type StateStore,
+  type StateWrite,
+} from "../storage/state-store.js";
 import type { CloseResult } from "./close-types.js";
 import { decodeRun, encodeRun, type CloseRun } from "./close-run.js";
 import { expiringRemovals, expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
@@ -239,9 +246,7 @@ export class IdempotencyRecords {
   async discard(ticket: IdempotencyTicket, commit: (writes: () => StateWrite[]) => Promise<unknown>): Promise<void> {
     ticket.isEnding = true;
     try {
-      await commit(() =>
-        ticket.mayBeStored ? [{ namespace: NAMESPACE, key: ticket.recordKey, value: null }] : [],
-      );
+      await commit(() => (ticket.mayBeStored ? [{ namespace: NAMESPACE, key: ticket.recordKey, value: null }] : []));
     } finally {
       this.release(ticket);
     }

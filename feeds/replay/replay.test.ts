@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -300,6 +300,19 @@ describe("formats", () => {
     const { report, counts } = await play(file("one.raw", lines.join("\n")));
     expect(counts).toMatchObject({ books: 3, ignored: 1 });
     expect(report.symbols["BTC"]).toMatchObject({ bestBid: ["104.5", "1.5"], bestAsk: ["105.0", "2.0"] });
+  });
+
+  it("plays venuethree frames through that room's decoder and chain, and names the market that no frame names", async () => {
+    const tape = readFileSync(new URL("../venuethree/fixtures/tape.jsonl", import.meta.url), "utf8");
+    const { report, counts, format } = await play(file("collector_crv_frames.jsonl", tape));
+    expect(format).toBe("jsonl-frames (venuethree)");
+    expect(counts).toMatchObject({ books: 7, touches: 1, trades: 1, others: 8, malformed: 0, drifts: 0, ignored: 0 });
+    expect(report).toMatchObject({ frames: 17, levelUpdates: 94, gaps: 0, crossings: 0 });
+    expect(report.symbols["CRV"]?.lastU).toBe(18032384785);
+    const lines = tape.trimEnd().split("\n");
+    const gapped = lines.filter((_line, index) => index !== 3);
+    const broken = await play(file("gap_crv_frames.jsonl", [...gapped, "{", "garbage"].join("\n")));
+    expect([broken.report.gaps, broken.report.symbols["CRV"]?.bestBid, broken.counts.malformed]).toEqual([1, null, 2]);
   });
 
   it("plays a cryptofeed file with the snapshots of its companion, ordered by time", async () => {

@@ -202,7 +202,7 @@ describe("continuity", () => {
     expect([one.book.state, one.book.bidTicks(0)]).toEqual([BOOK_LIVE, 1_200]);
   });
 
-  it("repairs an update that comes before the first snapshot", async () => {
+  it("gives the snapshot a moment when an update comes before it, and takes it", async () => {
     stream.add(markets);
     const connection = network.last;
     connection.open();
@@ -210,8 +210,34 @@ describe("continuity", () => {
     connection.receive(venue.move(1, 1_100));
     expect(one.book.state).toBe(BOOK_SYNCING);
     await pass(1_000);
+    expect([one.book.state, one.book.bidTicks(0), stream.status().resyncCount]).toEqual([BOOK_LIVE, 1_100, 0]);
+  });
+
+  it("repairs at once when updates come and the snapshot does not, once for all of them", async () => {
+    stream.add(markets);
+    const connection = network.last;
+    venue.mute.add("order_book/1");
+    connection.open();
+    await pass(350, () => connection.receive(venue.move(1, 1_100)));
+    venue.mute.clear();
+    await pass(1_400, () => connection.receive(venue.move(1, 1_100)));
     expect(one.book.state).toBe(BOOK_LIVE);
     expect(sentTo(connection, '"unsubscribe","channel":"order_book/1"')).toHaveLength(1);
+  });
+
+  it("tries again at once when the snapshot of a repair is lost and updates come", async () => {
+    const connection = await goLive(markets);
+    venue.move(1, 1_100);
+    connection.receive(venue.move(1, 1_200));
+    await clock.advanceAsync(60);
+    venue.serve(connection);
+    // The venue takes the subscribe, and its snapshot is lost on the way.
+    venue.losesSnapshots = true;
+    await pass(200, () => connection.receive(venue.move(1, 1_300)));
+    venue.losesSnapshots = false;
+    await pass(1_000, () => connection.receive(venue.move(1, 1_400)));
+    expect([one.book.state, one.book.bidTicks(0)]).toEqual([BOOK_LIVE, 1_400]);
+    expect(sentTo(connection, '"unsubscribe","channel":"order_book/1"')).toHaveLength(2);
   });
 
   it("unsubscribes first when the venue says that it is subscribed already", async () => {

@@ -77,6 +77,5 @@ Object.assign(globalThis, {
     unnamed,
     pretendLost,
     focused: () => document.activeElement?.textContent ?? "",
-    size: () => ({ width: document.documentElement.scrollWidth, height: document.documentElement.scrollHeight }),
   },
 });

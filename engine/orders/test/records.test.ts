@@ -42,7 +42,13 @@ describe("rows of a close", () => {
       const harness = recorded();
       await harness.closeData({}, { idempotencyKey });
       await harness.clock.advanceAsync(100);
-      expect(texts(await harness.rows()).sort()).toEqual(["1 INTENT", "2 SENT", "3 FILLED", "fill 250", "replied COMPLETED"]);
+      expect(texts(await harness.rows()).sort()).toEqual([
+        "1 INTENT",
+        "2 SENT",
+        "3 FILLED",
+        "fill 250",
+        "replied COMPLETED",
+      ]);
       expect(await harness.faults()).toEqual([]);
       expect(harness.sink.committedCount).toBe(5);
     }
@@ -52,7 +58,8 @@ describe("rows of a close", () => {
     const store = createMemoryStore();
     const namespaces: string[][] = [];
     const harness = recorded({ store });
-    store.gate = async ({ writes }) => void namespaces.push([...new Set(writes.map(({ namespace }) => namespace))].sort());
+    store.gate = async ({ writes }) =>
+      void namespaces.push([...new Set(writes.map(({ namespace }) => namespace))].sort());
     await harness.closeData({}, { idempotencyKey: "k" });
     await harness.clock.advanceAsync(100);
     expect(namespaces).toEqual([
@@ -100,7 +107,11 @@ describe("rows of a close", () => {
     expect(texts(await harness.rows()).sort()).toEqual(["1 INTENT", "2 SENT", "3 UNKNOWN", "replied UNKNOWN"]);
     harness.one.orderReadFailure = () => null;
     await harness.clock.advanceAsync(30_000);
-    expect(texts(await harness.rows()).slice(4).sort()).toEqual(["4 FILLED", "fill 250", "resolved COMPLETED"]);
+    expect(
+      texts(await harness.rows())
+        .slice(4)
+        .sort(),
+    ).toEqual(["4 FILLED", "fill 250", "resolved COMPLETED"]);
     expect(await harness.faults()).toEqual([]);
   });
 

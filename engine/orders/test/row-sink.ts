@@ -86,7 +86,8 @@ export async function rowFaults(store: StateStore, venues: readonly FakeVenue[])
           : `event ${row.routeId} ${row.order} ${row.ver}`;
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  for (const [name, count] of counts) if (count > 1 && !name.startsWith("refused")) faults.push(`told ${count} times: ${name}`);
+  for (const [name, count] of counts)
+    if (count > 1 && !name.startsWith("refused")) faults.push(`told ${count} times: ${name}`);
   const decided = new Set(rows.flatMap((row) => (row.table === "decision" ? [row.routeId] : [])));
   for (const { command, filledLots } of venues.flatMap((venue) => venue.log)) {
     const fill = rows.find((row) => row.table === "fill" && row.order === command.clientIdHex);
@@ -95,7 +96,8 @@ export async function rowFaults(store: StateStore, venues: readonly FakeVenue[])
       if (fill.lots !== filledLots) faults.push(`${fill.lots} lots told of ${filledLots}: ${command.clientIdHex}`);
       if (!decided.has(fill.routeId)) faults.push(`a fill without its decision: ${fill.routeId}`);
     }
-    if (fill === undefined && filledLots > 0 && !open.has(command.clientIdHex)) faults.push(`lost: ${command.clientIdHex}`);
+    if (fill === undefined && filledLots > 0 && !open.has(command.clientIdHex))
+      faults.push(`lost: ${command.clientIdHex}`);
   }
   return faults;
 }

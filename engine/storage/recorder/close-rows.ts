@@ -5,7 +5,13 @@
  * log, and kept in `detail`. Nothing here but what replies hold: no credential, no account label.
  */
 import { formatScaled } from "../../domain/decimal.js";
-import { formatRatio, multiplyRatio, ratioFromScaled, ratioFromText, subtractRatio } from "../../domain/decimal-ratio.js";
+import {
+  formatRatio,
+  multiplyRatio,
+  ratioFromScaled,
+  ratioFromText,
+  subtractRatio,
+} from "../../domain/decimal-ratio.js";
 import type { Logger } from "../../domain/logger.js";
 import { averagePrice, feeOf } from "../../orders/close-reply.js";
 import type { Attempt, CloseRun } from "../../orders/close-run.js";
@@ -300,10 +306,12 @@ function detailOf(data: CloseData | null, candidates: readonly RoutingCandidate[
     adjustments: execution?.adjustments ?? [],
     fees: execution?.fees ?? [],
     legs: execution?.legs ?? [],
-    candidates: candidates.map(({ exchange, rank, topOfBook, worstLevel, levelsUsed, latencyMsP90, feeSource, book }) => ({
-      ...{ exchange, rank, topOfBook, worstLevel, levelsUsed, latencyMsP90, feeSource },
-      source: book?.source,
-    })),
+    candidates: candidates.map(
+      ({ exchange, rank, topOfBook, worstLevel, levelsUsed, latencyMsP90, feeSource, book }) => ({
+        ...{ exchange, rank, topOfBook, worstLevel, levelsUsed, latencyMsP90, feeSource },
+        source: book?.source,
+      }),
+    ),
   });
 }
 

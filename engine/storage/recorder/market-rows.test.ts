@@ -144,7 +144,12 @@ describe("rows of the rings", () => {
   it("snapshots likewise, best levels first", () => {
     const market = marketOf({ priceDecimals: 1, qtyDecimals: 3 });
     market.book.beginSnapshot();
-    for (const [price, qty] of [[1000, 5], [990, 7], [980, 9]] as const) market.book.applyBid(price, qty);
+    for (const [price, qty] of [
+      [1000, 5],
+      [990, 7],
+      [980, 9],
+    ] as const)
+      market.book.applyBid(price, qty);
     market.book.applyAsk(1001, 2);
     market.book.commit(77, START_MS, 1_000_000);
     const ring = new SnapshotRing(2, 2);

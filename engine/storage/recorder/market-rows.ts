@@ -29,6 +29,13 @@ const WHY_PERIODIC = encodedText("periodic");
 const WHY_GAP = encodedText("gap");
 const WHY_PRE_ROUTE = encodedText("pre-route");
 
+/** Mark and last stay for many ticks: parsed once for each text. */
+class PriceTextCache {
+  text = "";
+  /** Not null, and the figure. */
+  readonly encoded = Buffer.alloc(9);
+}
+
 /** What the rows of one market share. */
 export class MarketRowHead {
   /** venue and symbol as RowBinary. */
@@ -36,6 +43,8 @@ export class MarketRowHead {
   readonly priceDecimals: number;
   readonly qtyDecimals: number;
   readonly multiplierExp10: number;
+  readonly mark = new PriceTextCache();
+  readonly last = new PriceTextCache();
 
   constructor(market: Market) {
     const { instrument } = market;
@@ -70,8 +79,8 @@ export function drainTicks(
     writer.decimal128(ring.bidLots[at] as number, head.qtyDecimals, QTY_SCALE);
     writer.decimal64(ring.askTicks[at] as number, head.priceDecimals, PRICE_SCALE);
     writer.decimal128(ring.askLots[at] as number, head.qtyDecimals, QTY_SCALE);
-    writeNullablePrice(writer, ring.mark[at] as string, head);
-    writeNullablePrice(writer, ring.last[at] as string, head);
+    writeNullablePrice(writer, ring.mark[at] as string, head, head.mark);
+    writeNullablePrice(writer, ring.last[at] as string, head, head.last);
     writer.u64(ring.seq[at] as number);
     const source = ring.source[at];
     writer.raw(source === SOURCE_BOOK ? SRC_BOOK : source === SOURCE_TOUCH ? SRC_TOUCH : SRC_TICKER);
@@ -163,18 +172,26 @@ export function drainSnapshots(
 type Writer = ReturnType<Batcher["writerFor"]>;
 
 /** Native text → canonical figure; null while unknown, and for text that is no plain decimal. */
-function writeNullablePrice(writer: Writer, text: string, head: MarketRowHead): void {
+function writeNullablePrice(writer: Writer, text: string, head: MarketRowHead, cache: PriceTextCache): void {
   if (text === "" || writer.bad) {
     writer.u8(1);
+    return;
+  }
+  if (text === cache.text) {
+    writer.raw(cache.encoded);
     return;
   }
   const start = writer.at;
   writer.u8(0);
   writer.decimal64Text(text, PRICE_SCALE, head.multiplierExp10);
-  if (!writer.bad) return;
-  // Everything before it was good: only this figure is given up.
-  writer.rewind(start);
-  writer.u8(1);
+  if (writer.bad) {
+    // Everything before it was good: only this figure is given up.
+    writer.rewind(start);
+    writer.u8(1);
+    return;
+  }
+  cache.text = text;
+  writer.copySince(start, cache.encoded);
 }
 
 function writePrices(writer: Writer, ticks: Float64Array, base: number, count: number, decimals: number): void {

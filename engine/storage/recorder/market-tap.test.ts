@@ -58,14 +58,25 @@ function createWorld(options: { readonly wakeRows?: number; readonly tickRows?: 
   return world;
 }
 
-const BIDS = [[100, 5], [99, 6]] as const;
+const BIDS = [
+  [100, 5],
+  [99, 6],
+] as const;
 const ASKS = [[101, 7]] as const;
 
 describe("ticks", () => {
   it("are written when the best bid or ask changes, and not when only the depth does", () => {
     const { market, rows } = createWorld();
     setBook(market, BIDS, ASKS, { seq: 1, rxNs: 10 });
-    setBook(market, [[100, 5], [98, 1]], ASKS, { seq: 2, rxNs: 20 });
+    setBook(
+      market,
+      [
+        [100, 5],
+        [98, 1],
+      ],
+      ASKS,
+      { seq: 2, rxNs: 20 },
+    );
     setBook(market, [[100, 4]], ASKS, { seq: 3, rxNs: 30 });
     setBook(market, [], ASKS, { seq: 4, rxNs: 40 });
     expect(rows()).toEqual([
@@ -154,7 +165,16 @@ describe("book snapshots", () => {
     expect(rings.snapshots.head).toBe(0);
     market.book.invalidate(INVALID_GAP);
     market.book.beginSync();
-    setBook(market, [[98, 1], [97, 2], [96, 3]], ASKS, { seq: 5, rxNs: 20 });
+    setBook(
+      market,
+      [
+        [98, 1],
+        [97, 2],
+        [96, 3],
+      ],
+      ASKS,
+      { seq: 5, rxNs: 20 },
+    );
     const { snapshots } = rings;
     expect([snapshots.head, snapshots.reason[0], snapshots.seq[0], snapshots.bidCount[0]]).toEqual([1, 1, 5, 2]);
     expect([...snapshots.bidTicks.slice(0, 2)]).toEqual([98, 97]);

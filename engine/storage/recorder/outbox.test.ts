@@ -51,11 +51,18 @@ async function put(stateStore: StateStore, outbox: Outbox, writes: readonly Stat
 /** The names of the rows that the record has, in any order, with repetitions. */
 function stored(store: FakeStore): string[] {
   return [...store.batches.values()]
-    .flatMap(({ bytes }) => [...Buffer.from(bytes).toString().matchAll(/<([^>]*)>/g)].map((match) => match[1] as string))
+    .flatMap(({ bytes }) =>
+      [
+        ...Buffer.from(bytes)
+          .toString()
+          .matchAll(/<([^>]*)>/g),
+      ].map((match) => match[1] as string),
+    )
     .sort();
 }
 
-const names = (count: number, prefix = "r"): string[] => Array.from({ length: count }, (_, index) => `${prefix}${index}`).sort();
+const names = (count: number, prefix = "r"): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index}`).sort();
 
 describe("rows of closes", () => {
   it("are stored soon after their commit, in batches of one table and one month, and leave nothing behind", async () => {
@@ -86,10 +93,16 @@ describe("rows of closes", () => {
     const { outbox } = await start(stateStore, store, clock);
     const columns = recordTable("fills").columns.map(({ name }) => name);
     // Written by a release that knew one column less.
-    const older = { namespace: "record-rows", key: `fills|${columns.length - 1}|202611|old`, value: Buffer.from("<old>") };
+    const older = {
+      namespace: "record-rows",
+      key: `fills|${columns.length - 1}|202611|old`,
+      value: Buffer.from("<old>"),
+    };
     await put(stateStore, outbox, [older, rowOf("fills", "new")]);
     await clock.advanceAsync(300);
-    const columnsByRow = new Map([...store.batches.values()].map((batch) => [Buffer.from(batch.bytes).toString(), batch.columns]));
+    const columnsByRow = new Map(
+      [...store.batches.values()].map((batch) => [Buffer.from(batch.bytes).toString(), batch.columns]),
+    );
     expect(columnsByRow.get("<old>")).toEqual(columns.slice(0, -1));
     expect(columnsByRow.get("<new>")).toEqual(columns);
   });
@@ -130,7 +143,11 @@ describe("rows of closes", () => {
     const store = new FakeStore();
     const { outbox, counts, logLines } = await start(stateStore, store, clock);
     store.fate = ({ bytes }) => (Buffer.from(bytes).includes("<r17>") ? "refuse" : "store");
-    await put(stateStore, outbox, names(60).map((name) => rowOf("fills", name)));
+    await put(
+      stateStore,
+      outbox,
+      names(60).map((name) => rowOf("fills", name)),
+    );
     await clock.advanceAsync(RETRY_MS);
     expect(stored(store)).toEqual(names(60).filter((name) => name !== "r17"));
     expect(counts.fills).toMatchObject({ stored: 59, dropped: { refused: 1 } });
@@ -172,7 +189,10 @@ describe("across crashes", () => {
       let next = 0;
       for (let life = 0; life < 6; life++) {
         const last = life === 5;
-        const mortality = { callsLeft: last ? Number.POSITIVE_INFINITY : 3 + Math.floor(random.next() * 30), dead: false };
+        const mortality = {
+          callsLeft: last ? Number.POSITIVE_INFINITY : 3 + Math.floor(random.next() * 30),
+          dead: false,
+        };
         const stateStore = mortal(disk, mortality, () => random.next() < 0.5);
         store.latency = () => new Promise((resolve) => clock.setTimer(resolve, random.next() * 40));
         store.fate = () => {

@@ -332,7 +332,9 @@ class TableRecorder implements Recorder {
   #indexOf(market: Market): number {
     const { instrument } = market;
     const head = new MarketRowHead(market);
-    const key = [instrument.venue, instrument.symbol, head.priceDecimals, head.qtyDecimals, head.multiplierExp10].join("|");
+    const key = [instrument.venue, instrument.symbol, head.priceDecimals, head.qtyDecimals, head.multiplierExp10].join(
+      "|",
+    );
     const known = this.#headIndex.get(key);
     if (known !== undefined) return known;
     if (this.#heads.length >= MAX_MARKETS) throw new RangeError("too many markets for one recorder");
@@ -427,7 +429,8 @@ class TableRecorder implements Recorder {
 
   #closeBatches(): void {
     this.#oldestOpenNs = -1;
-    for (const batcher of [this.#ticks, this.#trades, this.#snapshots, this.#decisions, this.#samples]) batcher.closeAll();
+    for (const batcher of [this.#ticks, this.#trades, this.#snapshots, this.#decisions, this.#samples])
+      batcher.closeAll();
   }
 
   /** true: there is more. */

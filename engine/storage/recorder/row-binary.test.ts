@@ -27,7 +27,17 @@ function written(write: (writer: RowWriter) => void): number[] | "bad" {
 
 const safeInteger = fc.oneof(
   fc.maxSafeInteger(),
-  fc.constantFrom(0, 1, -1, 2 ** 31, 2 ** 32, -(2 ** 32), 2 ** 32 - 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER),
+  fc.constantFrom(
+    0,
+    1,
+    -1,
+    2 ** 31,
+    2 ** 32,
+    -(2 ** 32),
+    2 ** 32 - 1,
+    Number.MAX_SAFE_INTEGER,
+    Number.MIN_SAFE_INTEGER,
+  ),
 );
 const MAX_128 = 10n ** 38n;
 const MAX_64 = 10n ** 18n;

@@ -23,6 +23,7 @@ const TEN_18_HIGH = 232_830_643;
 const TEN_18_LOW = 2_808_348_672;
 /** 2^64 - 1 has 20 digits. */
 const U64_DIGITS = 20;
+const RAW_LOOP_BYTES = 48;
 const ZERO = 48;
 const MINUS = 45;
 const POINT = 46;
@@ -308,8 +309,19 @@ export class RowWriter {
 
   /** Bytes that are RowBinary already, such as a prepared string. */
   raw(encoded: Uint8Array): void {
-    this.#bytes.set(encoded, this.at);
-    this.at += encoded.length;
+    const bytes = this.#bytes;
+    const { length } = encoded;
+    // Names are short: a loop beats the call that copies.
+    if (length > RAW_LOOP_BYTES) bytes.set(encoded, this.at);
+    else for (let index = 0; index < length; index++) bytes[this.at + index] = encoded[index] as number;
+    this.at += length;
+  }
+
+  /** What was written since `start`, into `target`; returns how many bytes. They must fit. */
+  copySince(start: number, target: Uint8Array): number {
+    const length = this.at - start;
+    for (let index = 0; index < length; index++) target[index] = this.#bytes[start + index] as number;
+    return length;
   }
 
   #limb(value: number): void {

@@ -10,10 +10,13 @@ import ts from "typescript";
 
 const REPO_ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 
-/** `entry` is a path from the repository's root. Returns the path of the compiled entry. */
-export function compileChild(entry: string, outDirectory: string): string {
+/**
+ * `entry` is a path from the repository's root. Returns the path of the compiled entry. `others` are compiled beside
+ * it: programs that it starts by their path, and so does not import.
+ */
+export function compileChild(entry: string, outDirectory: string, others: readonly string[] = []): string {
   const done = new Set<string>();
-  const queue = [join(REPO_ROOT, entry)];
+  const queue = [entry, ...others].map((path) => join(REPO_ROOT, path));
   for (let source = queue.pop(); source !== undefined; source = queue.pop()) {
     if (done.has(source)) continue;
     done.add(source);

@@ -17,6 +17,8 @@ export class TinyVenue implements VenueHttp {
   readonly mute = new Set<string>();
   /** All channels are refused without a word. */
   isMute = false;
+  /** Subscribes are taken, their snapshots do not arrive. */
+  losesSnapshots = false;
   answersPings = true;
   /** Unsubscribes are not acknowledged. */
   isForgetful = false;
@@ -153,7 +155,7 @@ export class TinyVenue implements VenueHttp {
       }
       subscribed.add(channel);
       const marketId = Number(/^order_book\/(\d+)$/.exec(channel)?.[1]);
-      if (!Number.isNaN(marketId)) connection.receive(this.snapshot(marketId));
+      if (!Number.isNaN(marketId) && !this.losesSnapshots) connection.receive(this.snapshot(marketId));
     }
   }
 

@@ -68,6 +68,7 @@ export class FakeStore implements RecordsStore {
     if (known !== undefined && known !== bytes) this.tokenClashes += 1;
     this.sentBytes.set(batch.token, bytes);
     // A copy: whoever writes into the buffer afterwards is found out by the next send.
-    if (!this.batches.has(batch.token)) this.batches.set(batch.token, { ...batch, bytes: Uint8Array.from(batch.bytes) });
+    if (!this.batches.has(batch.token))
+      this.batches.set(batch.token, { ...batch, bytes: Uint8Array.from(batch.bytes) });
   }
 }

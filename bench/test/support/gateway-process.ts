@@ -1,0 +1,109 @@
+/**
+ * The gateway as a process of its own, compiled for the test, so that it can be killed; the venues live in the test's
+ * process and outlast it.
+ *
+ * Invariant: no gateway outlives `dispose`, nor does what it started: a storage sidecar ends with its parent.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { compileChild } from "../../../engine/storage/test/compile-child.js";
+import type { LocalPair } from "./local-pair.js";
+import { environmentFor } from "./system.js";
+
+const SIDECAR_MAIN = "gateway/children/storage.child";
+const START_MS = 45_000;
+const KEPT_LOG_CHARS = 20_000;
+
+/**
+ * For tests that judge what happens to each close, not the pace that a venue's request budget allows: finding hundreds
+ * of orders again takes more requests than a minute of the venues' own limits.
+ */
+export const AMPLE_BUDGETS: Readonly<Record<string, string>> = {
+  VENUEONE_REST_WEIGHT_PER_MINUTE: "1000000",
+  VENUETWO_REST_WEIGHT_PER_MINUTE: "1000000",
+  VENUETWO_ORDERS_PER_MINUTE: "1000000",
+  VENUETWO_ORDERS_PER_10_SECONDS: "1000000",
+};
+
+export interface GatewayProcess {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** Resolves with the exit code when the process is gone; null: a signal ended it. */
+  readonly gone: Promise<number | null>;
+  /** The last of what it wrote to its log. */
+  log(): string;
+}
+
+export class GatewayBench {
+  readonly #directory = mkdtempSync(join(tmpdir(), "unwind-gateway-"));
+  readonly #mainPath: string;
+  readonly #children = new Set<ChildProcess>();
+
+  constructor() {
+    this.#mainPath = compileChild("gateway/main.ts", this.#directory, [`${SIDECAR_MAIN}.ts`]);
+  }
+
+  /** Resolves once it listens. */
+  start(pair: LocalPair, dataDir: string, environment: Readonly<Record<string, string>> = {}): Promise<GatewayProcess> {
+    const child = spawn(process.execPath, [this.#mainPath], {
+      env: {
+        PATH: process.env["PATH"] ?? "",
+        ...environmentFor(pair, dataDir, { LOG_LEVEL: "error", SHUTDOWN_GRACE_MS: "0", ...environment }),
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.#children.add(child);
+    const gone = new Promise<number | null>((resolve) =>
+      child.once("exit", (code) => {
+        this.#children.delete(child);
+        resolve(code);
+      }),
+    );
+    return new Promise((resolve, reject) => {
+      let out = "";
+      let log = "";
+      const fail = (what: string): void => reject(new Error(`the gateway ${what}: ${log.slice(-2000)}`));
+      const timer = setTimeout(() => fail(`said nothing for ${START_MS} ms`), START_MS);
+      child.stderr?.on("data", (chunk: Buffer) => {
+        log = `${log}${chunk.toString()}`.slice(-KEPT_LOG_CHARS);
+      });
+      child.stdout?.on("data", (chunk: Buffer) => {
+        out = `${out}${chunk.toString()}`.slice(-KEPT_LOG_CHARS);
+        const url = /^ready (\S+)/m.exec(out)?.[1];
+        if (url === undefined) return;
+        clearTimeout(timer);
+        resolve({ url, child, gone, log: () => log });
+      });
+      void gone.then(() => {
+        clearTimeout(timer);
+        fail("ended");
+      });
+    });
+  }
+
+  /** A test that ran out of time has not come to its own end. */
+  dispose(): void {
+    for (const child of this.#children) child.kill("SIGKILL");
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}
+
+/** The storage sidecar that this gateway has running now; null: none. */
+export function sidecarPid(gateway: GatewayProcess): number | null {
+  const parent = gateway.child.pid;
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      // pid (name) state ppid …; the name may hold anything, parentheses too.
+      const stat = readFileSync(`/proc/${name}/stat`, "utf8");
+      const [state, ppid] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      if (Number(ppid) !== parent || state === "Z") continue;
+      if (readFileSync(`/proc/${name}/cmdline`, "utf8").includes(SIDECAR_MAIN)) return Number(name);
+    } catch {
+      // It ended while we looked.
+    }
+  }
+  return null;
+}
