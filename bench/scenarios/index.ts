@@ -2,8 +2,9 @@
 import type { Scenario } from "../lib/types.js";
 import { close } from "./close.js";
 import { decision } from "./decision.js";
+import { fanout } from "./fanout.js";
 import { http } from "./http.js";
 import { ingest } from "./ingest.js";
 import { memory } from "./memory.js";
 
-export const SCENARIOS: readonly Scenario[] = [ingest, decision, http, close, memory];
+export const SCENARIOS: readonly Scenario[] = [ingest, decision, http, fanout, close, memory];

@@ -1,20 +1,22 @@
 /**
  * Frames decoded and applied per second, recorded market data, everything in memory: ours against
  * `JSON.parse` of the same frames alone (which builds no book), and against the peers' handlers.
- * Each side ends with the same touch as ours, or the run fails.
+ * Each side ends with the same touch as ours, or the run fails. Here venuetwo, whose diffs need a chain of
+ * snapshots; the other wire formats are in ingest-formats.ts.
  */
 import { Book } from "../../engine/market/book.js";
 import { BookSync } from "../../feeds/venuetwo/book-sync.js";
 import { VenuetwoDecoder } from "../../feeds/venuetwo/decode.js";
 import { FRAME_BOOK_TICKER, FRAME_DEPTH } from "../../feeds/venuetwo/frame.js";
 import { Touch } from "../../engine/market/touch.js";
+import { compareRates } from "../lib/compare.js";
 import { profileTop } from "../lib/profile.js";
 import { loadRecording, type RecordedFrame, USDM_RECORDING } from "../lib/recording.js";
 import { generateRecording } from "../lib/synthetic-recording.js";
-import { median } from "../lib/stats.js";
 import type { BenchRow, Scenario, ScenarioContext, ScenarioResult } from "../lib/types.js";
 import { CcxtBook } from "../peers/ccxt-book.js";
 import { TardisBook } from "../peers/tardis-book.js";
+import { measureFormats, profileFormats } from "./ingest-formats.js";
 
 const SYMBOL = "BTCUSDT";
 const PRICE_DECIMALS = 2;
@@ -27,7 +29,7 @@ interface EndTouch {
 
 export const ingest: Scenario = {
   name: "ingest",
-  title: "Ingest: recorded depth frames decoded and applied",
+  title: "Ingest: depth frames of each venue decoded and applied",
   async run(context) {
     const source = context.dataFolder === null ? null : loadRecording(context.dataFolder, USDM_RECORDING);
     const frames = source ?? generateRecording(20_000);
@@ -44,52 +46,23 @@ async function measure(context: ScenarioContext, frames: RecordedFrame[]): Promi
   const rows: BenchRow[] = [];
   rows.push(...compare("depth frames", depth, runCount, context));
   rows.push(...compare("all frames (depth, best bid and offer, trades)", mixed, runCount, context));
-  const missed = rows.some((row) => row.goal !== null && row.ratio < row.goal.value);
-  const profile = missed && !context.smoke ? await profileTop(() => repeat(5, () => runOurs(depth))) : [];
-  return { rows, profile };
+  const isMissed = (row: BenchRow) => row.goal !== null && row.ratio < row.goal.value;
+  const others = measureFormats(context);
+  if (context.smoke) return { rows: [...rows, ...others], profile: [] };
+  const profile = rows.some(isMissed) ? await profileTop(() => repeat(5, () => runOurs(depth))) : [];
+  return { rows: [...rows, ...others], profile: [...profile, ...(await profileFormats(context, others.filter(isMissed)))] };
 }
 
 function compare(what: string, frames: RecordedFrame[], runCount: number, context: ScenarioContext): BenchRow[] {
   // The slow peers see a bounded prefix of the same frames; rates compare all the same.
   const prefix = frames.slice(0, context.smoke ? 500 : 8_000);
-  const ours: number[] = [];
-  const parse: number[] = [];
-  const ccxt: number[] = [];
-  const tardis: number[] = [];
-  for (let run = -1; run < runCount; run++) {
-    const sides = [
-      rate(frames.length, () => runOurs(frames)),
-      rate(frames.length, () => runParse(frames)),
-      rate(prefix.length, () => runCcxt(prefix)),
-      rate(prefix.length, () => runTardis(prefix)),
-    ] as const;
-    // The first round warms both compilers and is not counted.
-    if (run < 0) continue;
-    ours.push(sides[0]);
-    parse.push(sides[1]);
-    ccxt.push(sides[2]);
-    tardis.push(sides[3]);
-  }
+  const rows = compareRates(`venuetwo: ${what}`, runCount, { frameCount: frames.length, run: () => runOurs(frames) }, [
+    { name: "JSON.parse alone", goal: 2, frameCount: frames.length, run: () => runParse(frames) },
+    { name: "ccxt pro", goal: 40, frameCount: prefix.length, run: () => runCcxt(prefix) },
+    { name: "tardis-dev", goal: 12, frameCount: prefix.length, run: () => runTardis(prefix) },
+  ]);
   assertSameTouch(prefix);
-  const row = (peerName: string, peer: number[], goal: number): BenchRow => ({
-    what,
-    unit: "frames/s",
-    ours: median(ours),
-    peerName,
-    peer: median(peer),
-    ratio: median(ours) / median(peer),
-    goal: { kind: "atLeast", value: goal },
-    runCount,
-    detail: "",
-  });
-  return [row("JSON.parse alone", parse, 2), row("ccxt pro", ccxt, 40), row("tardis-dev", tardis, 12)];
-}
-
-function rate(frameCount: number, work: () => void): number {
-  globalThis.gc?.();
-  const startMs = performance.now();
-  work();
-  return (frameCount * 1000) / (performance.now() - startMs);
+  return rows;
 }
 
 async function repeat(count: number, work: () => void): Promise<void> {

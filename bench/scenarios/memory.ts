@@ -3,11 +3,11 @@
  * around a moving price. Resident memory before and after, in this process; the bound is the design's.
  */
 import { createSeededRandom, type Random } from "../../engine/domain/random.js";
-import { Book } from "../../engine/market/book.js";
+import type { Book } from "../../engine/market/book.js";
+import { fillFullBooks } from "../lib/full-books.js";
 import type { BenchRow, Scenario } from "../lib/types.js";
 
 const BOOK_COUNT = 2_000;
-const LEVELS = 1_000;
 /** Changes to each book after its first fill. */
 const CHANGES = 2_000;
 const GOAL_MIB = 1_536;
@@ -21,7 +21,7 @@ export const memory: Scenario = {
     globalThis.gc?.();
     const beforeBytes = process.memoryUsage().rss;
     const random = createSeededRandom(7);
-    const books = Array.from({ length: bookCount }, () => fill(new Book(1), random));
+    const books = fillFullBooks(bookCount, random);
     globalThis.gc?.();
     const filledBytes = process.memoryUsage().rss;
     for (const book of books) churn(book, random);
@@ -56,23 +56,6 @@ export const memory: Scenario = {
     };
   },
 };
-
-/** Levels thin out with distance, as real books do: half of them lie within 1 000 steps, the last some 20 000 away. */
-function distance(random: Random, index: number): number {
-  return index < LEVELS / 2 ? index * 2 : LEVELS + Math.floor(random.next() * 20 * LEVELS);
-}
-
-function fill(book: Book, random: Random): Book {
-  book.beginSync();
-  book.beginSnapshot();
-  const mid = 1_000_000;
-  for (let index = 0; index < LEVELS; index++) {
-    book.applyBid(mid - 1 - distance(random, index), 1 + index);
-    book.applyAsk(mid + 1 + distance(random, index), 1 + index);
-  }
-  book.commit(1, 1, 1);
-  return book;
-}
 
 function churn(book: Book, random: Random): void {
   for (let change = 0; change < CHANGES; change++) {

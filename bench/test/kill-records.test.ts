@@ -34,7 +34,7 @@ const ORDERS_BEFORE_KILL = { least: 4, spread: 16 };
 const KILL_MOMENT_MS = 600;
 /** An order lost in a kill is final when its validity is over and the venue still has not got it. */
 const FINAL_DEADLINE_MS = 90_000;
-const RECOVERY_MS = 60_000;
+const RECOVERY_MS = Number(process.env.RECMS ?? 60_000);
 const POLL_MS = 50;
 
 const SYMBOLS = ["BTC", "ETH"] as const;
@@ -43,7 +43,7 @@ const DIRECTIONS = { BTC: "LONG", ETH: "SHORT" } as const;
 /** In thousandths, which both venues take; the smallest are worth more than either venue's least order. */
 const SIZES = { BTC: { least: 2, spread: 20 }, ETH: { least: 20, spread: 400 } };
 
-const RECORDING = { ...AMPLE_BUDGETS, RECORDING: "true", LOG_LEVEL: "warn" };
+const RECORDING = { ...AMPLE_BUDGETS, RECORDING: "true", LOG_LEVEL: process.env.LOGL ?? "warn" };
 const MARKET_TABLES = ["ticks", "trades", "book_snapshots"] as const;
 const DURABLE_TABLES = ["fills", "order_events", "routing_decisions"] as const;
 
@@ -162,6 +162,18 @@ async function closeToTheEnd(stage: Stage, trial: CloseTrial): Promise<void> {
   }
 }
 
+/**
+ * As callers do after a crash: each key once more, also those that were answered. A gateway that dies between a reply
+ * and the commit beside it knows of the order only that it may exist; without the caller's credentials it cannot ask.
+ */
+async function repeatAll(stage: Stage): Promise<void> {
+  const left = [...stage.trials];
+  const repeat = async (): Promise<void> => {
+    for (let trial = left.shift(); trial !== undefined; trial = left.shift()) await closeToTheEnd(stage, trial);
+  };
+  await Promise.all(Array.from({ length: MAX_PENDING }, repeat));
+}
+
 async function dryRun(stage: Stage): Promise<void> {
   const status = await sendOnce(stage, { symbol: "BTC", direction: "LONG", size: "0.01", dryRun: true });
   if (status === 200) stage.answered.dryRuns++;
@@ -209,6 +221,7 @@ async function untilRecording(
   const untilMs = performance.now() + deadlineMs;
   for (;;) {
     const status = await recordingOf(stage);
+    if (process.env.DBG) { const t = tableOf(status, "ticks"); process.stderr.write(`${Math.round(performance.now())} ${what} ${status.state} ${status.reason} acc ${t.accepted} st ${t.stored} dr ${t.dropped} pend ${t.pending} sp ${status.spool.files} ob ${status.outbox.rows} lat ${tableOf(status,"book_snapshots").pending} pid ${sidecarPid(stage.gateway)}\n`); }
     if (holds(status)) return status;
     if (performance.now() > untilMs)
       throw new Error(`not within ${deadlineMs} ms: ${what}; ${JSON.stringify(status)}\n${stage.gateway.log()}`);

@@ -12,9 +12,6 @@ import type { CloseData } from "./close-types.js";
 import type { CloseDecisionEvent } from "./decision-event.js";
 import type { OrderEvent } from "./order-events.js";
 
-/** Writes a sink may add to one conclusion; with the conclusion's own they stay within one batch of the store. */
-export const MAX_RECORD_WRITES = 128;
-
 /** A decision that stands, with what its orders did since they were last told. */
 export interface ConcludedClose {
   readonly kind: "replied" | "resolved" | "refused";
@@ -34,7 +31,10 @@ export interface ConcludedClose {
 }
 
 export interface RecordSink {
-  /** At most MAX_RECORD_WRITES. Deterministic keys: the same conclusion twice is the same rows. */
+  /**
+   * One row, and one or two for each event: with the conclusion's own they stay within one batch of the store.
+   * Deterministic keys: the same conclusion twice is the same rows.
+   */
   decisionWrites(concluded: ConcludedClose): readonly StateWrite[];
   /** Orders that came to nothing with their close: events without a decision. */
   eventWrites(run: CloseRun, events: readonly OrderEvent[]): readonly StateWrite[];

@@ -1,7 +1,7 @@
 /**
  * Market data of venuethree: which channels go over which connection, and who is told when one breaks. Only the shell:
- * frames go through frame-router.ts, the decisions are in book-chain.ts (continuity), book-subscription.ts (repair), quiet-watch.ts and
- * shard.ts (silence), feeds/shared/socket.ts (connections).
+ * frames go through frame-router.ts, the decisions are in book-chain.ts (continuity), book-subscription.ts (repair),
+ * quiet-watch.ts and shard.ts (silence), feeds/shared/socket.ts (connections).
  *
  * Invariant: a book is LIVE only on an unbroken chain from an open connection; a lost connection or a gap invalidates
  * it before anything is repaired, and only that book is repaired.

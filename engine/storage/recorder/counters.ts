@@ -36,8 +36,6 @@ export interface TableCounts {
   batchesStored: number;
 }
 
-export type RecordCounts = Readonly<Record<RecordTableName, TableCounts>>;
-
 export function createCounts(): Record<RecordTableName, TableCounts> {
   const none = (): Record<DropReason, number> =>
     Object.fromEntries(DROP_REASONS.map((reason) => [reason, 0])) as Record<DropReason, number>;

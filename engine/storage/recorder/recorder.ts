@@ -25,54 +25,11 @@ import { BufferPool } from "./buffer-pool.js";
 import { CloseRows, monthOf } from "./close-rows.js";
 import { createCounts, droppedRows, type TableCounts } from "./counters.js";
 import { LatencySamples } from "./latency-samples.js";
-import { drainSnapshots, drainTicks, drainTrades, MarketRowHead } from "./market-rows.js";
-import { MarketTap, type TapRings } from "./market-tap.js";
+import { MarketDrain, type MarketTable } from "./market-drain.js";
 import { MAX_ROW_BYTES, Outbox } from "./outbox.js";
+import { DEFAULT_RECORDER_SETTINGS, type RecorderSettings } from "./recorder-settings.js";
 import { Shipper } from "./shipper.js";
-import { SnapshotRing } from "./snapshot-ring.js";
 import { Spool } from "./spool.js";
-import { TickRing } from "./tick-ring.js";
-import { TradeRing } from "./trade-ring.js";
-import { WallAnchor } from "./wall-anchor.js";
-
-export interface RecorderSettings {
-  readonly tickRows: number;
-  readonly tradeRows: number;
-  readonly snapshotRows: number;
-  /** Levels per side of a snapshot. */
-  readonly snapshotDepth: number;
-  /** Each market once in this time. */
-  readonly snapshotMs: number;
-  readonly drainMs: number;
-  readonly batchRows: number;
-  readonly batchBytes: number;
-  /** Trade ids remembered per market. */
-  readonly seenTrades: number;
-  readonly latencyMs: number;
-  readonly spoolBytes: number;
-  readonly spoolMemoryBytes: number;
-  readonly queueBytes: number;
-  readonly backlogRows: number;
-  readonly backlogBytes: number;
-}
-
-export const DEFAULT_RECORDER_SETTINGS: RecorderSettings = {
-  tickRows: 1 << 17,
-  tradeRows: 1 << 15,
-  snapshotRows: 1 << 10,
-  snapshotDepth: 20,
-  snapshotMs: 60_000,
-  drainMs: 250,
-  batchRows: 8_192,
-  batchBytes: 1 << 20,
-  seenTrades: 2_048,
-  latencyMs: 60_000,
-  spoolBytes: 1 << 30,
-  spoolMemoryBytes: 64 << 20,
-  queueBytes: 64 << 20,
-  backlogRows: 1_000_000,
-  backlogBytes: 512 << 20,
-};
 
 export interface RecorderOptions {
   readonly store: RecordsStore;
@@ -124,17 +81,14 @@ export interface Recorder {
   stop(timeoutMs: number): Promise<void>;
 }
 
-/** Ring indices are 16 bits. */
-const MAX_MARKETS = 65_536;
-/** Rows encoded in one go: about 0.2 ms of the event loop. */
-const SLICE_ROWS = 512;
-const SLICE_SNAPSHOTS = 32;
 /** While the store is away batches wait this long for company: fewer files. */
 const AWAY_BATCH_AGE_MS = 5_000;
 const IDLE_BUFFERS = 32;
-const WALL_CHECK_MS = 10_000;
 /** Of one row of any table, to close a batch before it is full. */
 const ROW_BYTES_MAX = 8_192;
+
+/** Tables whose rows are collected in memory; the durable lane makes its own batches. */
+type BatchedTable = MarketTable | "routing_decisions" | "latency_samples";
 
 export function createRecorder(options: RecorderOptions): Recorder {
   return new TableRecorder(options);
@@ -145,28 +99,17 @@ class TableRecorder implements Recorder {
   readonly #options: RecorderOptions;
   readonly #settings: RecorderSettings;
   readonly #counts = createCounts();
-  readonly #rings: TapRings;
-  readonly #heads: MarketRowHead[] = [];
-  readonly #headIndex = new Map<string, number>();
-  readonly #taps = new Map<Market, { readonly tap: MarketTap; readonly end: () => void }>();
-  readonly #wall: WallAnchor;
+  readonly #markets: MarketDrain;
   readonly #spool: Spool;
   readonly #shipper: Shipper;
   readonly #outbox: Outbox;
   readonly #rows: CloseRows;
   readonly #latency: LatencySamples;
-  readonly #ticks: Batcher;
-  readonly #trades: Batcher;
-  readonly #snapshots: Batcher;
-  readonly #decisions: Batcher;
-  readonly #samples: Batcher;
+  readonly #batchers: Readonly<Record<BatchedTable, Batcher>>;
   #timer: TimerHandle | null = null;
   #sliceTimer: TimerHandle | null = null;
   #closeAfterSlice = false;
-  #snapshotCursor: Iterator<{ readonly tap: MarketTap }> | null = null;
-  #snapshotsDue = 0;
   #oldestOpenNs = -1;
-  #wallCheckedNs = 0;
   #latencyDoneNs: number;
   #saidOff = false;
   #noteCount = 0;
@@ -180,17 +123,7 @@ class TableRecorder implements Recorder {
     this.#settings = settings;
     const token = createTokenSource(options.nodeId, options.randomIds);
     this.#noteId = options.randomIds.randomHex128();
-    this.#wall = new WallAnchor(clock);
     this.#latencyDoneNs = clock.monoNs();
-    this.#rings = {
-      ticks: new TickRing(settings.tickRows),
-      trades: new TradeRing(settings.tradeRows),
-      snapshots: new SnapshotRing(settings.snapshotRows, settings.snapshotDepth),
-      wakeRows: Math.min(settings.batchRows, settings.tickRows / 2),
-      seenTrades: settings.seenTrades,
-      repeatedTrades: 0,
-      wake: () => this.#scheduleSlice(),
-    };
     const counts = this.#counts;
     const pool = new BufferPool(settings.batchBytes, IDLE_BUFFERS);
     this.#spool = new Spool({
@@ -219,12 +152,16 @@ class TableRecorder implements Recorder {
         token,
         onBatch: (batch) => this.#shipper.offer(batch),
       });
-    this.#ticks = batcher("ticks");
-    this.#trades = batcher("trades");
-    this.#snapshots = batcher("book_snapshots");
-    this.#decisions = batcher("routing_decisions", MAX_ROW_BYTES);
-    this.#samples = batcher("latency_samples");
-    this.#latency = new LatencySamples(this.#samples, counts.latency_samples);
+    this.#batchers = {
+      ticks: batcher("ticks"),
+      trades: batcher("trades"),
+      book_snapshots: batcher("book_snapshots"),
+      routing_decisions: batcher("routing_decisions", MAX_ROW_BYTES),
+      latency_samples: batcher("latency_samples"),
+    };
+    const batchers = this.#batchers;
+    this.#markets = new MarketDrain({ settings, clock, counts, batchers, wake: () => this.#scheduleSlice() });
+    this.#latency = new LatencySamples(batchers.latency_samples, counts.latency_samples);
     this.closes = {
       decisionWrites: (concluded) => this.#decisionWrites(concluded),
       eventWrites: (run, events) => this.#unlessOff(this.#rows.events(run, events)),
@@ -241,16 +178,7 @@ class TableRecorder implements Recorder {
   }
 
   watch(market: Market): () => void {
-    const known = this.#taps.get(market);
-    if (known !== undefined) return known.end;
-    const tap = new MarketTap(market, this.#indexOf(market), this.#rings);
-    const unlisten = market.signal.listen(tap);
-    const end = (): void => {
-      unlisten();
-      this.#taps.delete(market);
-    };
-    this.#taps.set(market, { tap, end });
-    return end;
+    return this.#markets.watch(market);
   }
 
   watchAll(markets: Iterable<Market>): void {
@@ -258,7 +186,7 @@ class TableRecorder implements Recorder {
   }
 
   beforeRoute(market: Market): void {
-    this.#taps.get(market)?.tap.takePreRoute(this.#options.clock.monoNs());
+    this.#markets.beforeRoute(market);
   }
 
   latency(stage: string, venue: string, us: number): void {
@@ -266,35 +194,26 @@ class TableRecorder implements Recorder {
   }
 
   status(): RecorderStatus {
-    const { ticks, trades, snapshots, repeatedTrades } = this.#rings;
-    const ring = { ticks, trades, book_snapshots: snapshots };
-    const open: Partial<Record<RecordTableName, Batcher>> = {
-      ticks: this.#ticks,
-      trades: this.#trades,
-      book_snapshots: this.#snapshots,
-      routing_decisions: this.#decisions,
-      latency_samples: this.#samples,
-    };
     const tables = Object.fromEntries(
       RECORD_TABLES.map(({ name }) => {
         const counts = this.#counts[name];
-        const own = name === "ticks" || name === "trades" || name === "book_snapshots" ? ring[name] : null;
-        const dropped = { ...counts.dropped, ring: own?.dropped ?? 0 };
+        const ring = isMarketTable(name) ? this.#markets.ringCounts(name) : null;
+        const dropped = { ...counts.dropped, ring: ring?.dropped ?? 0 };
         const pending =
-          (own?.size ?? 0) +
-          (open[name]?.openRows ?? 0) +
+          (ring?.size ?? 0) +
+          (isBatched(name) ? this.#batchers[name].openRows : 0) +
           this.#shipper.pendingRows(name) +
           this.#spool.pendingRows(name) +
           this.#outbox.pendingRows(name);
-        const status = { ...counts, accepted: own?.head ?? counts.accepted, dropped, pending };
+        const status = { ...counts, accepted: ring?.accepted ?? counts.accepted, dropped, pending };
         return [name, { ...status, droppedTotal: droppedRows(status) }];
       }),
     ) as Record<RecordTableName, TableStatus>;
     return {
       store: this.#options.store.state(),
       tables,
-      marketCount: this.#taps.size,
-      repeatedTrades,
+      marketCount: this.#markets.marketCount,
+      repeatedTrades: this.#markets.repeatedTrades,
       spool: { files: this.#spool.fileCount, bytes: this.#spool.byteCount, tornFiles: this.#spool.tornFiles },
       outbox: this.#outbox.backlog(),
     };
@@ -319,7 +238,7 @@ class TableRecorder implements Recorder {
     const { clock } = this.#options;
     if (this.#timer !== null) clock.clearTimer(this.#timer);
     if (this.#sliceTimer !== null) clock.clearTimer(this.#sliceTimer);
-    for (const { end } of [...this.#taps.values()]) end();
+    this.#markets.endAll();
     this.#latency.emit(clock.wallMs(), this.#isOff());
     const deadline = new Deadline(clock, timeoutMs);
     await this.flush(timeoutMs);
@@ -327,20 +246,6 @@ class TableRecorder implements Recorder {
     await within(clock, this.#outbox.stop(), Math.max(0, deadline.leftMs()));
     // The disk has its own time: without it the rows in memory would be lost.
     await within(clock, this.#spool.settled(), Math.max(1_000, deadline.leftMs()));
-  }
-
-  #indexOf(market: Market): number {
-    const { instrument } = market;
-    const head = new MarketRowHead(market);
-    const key = [instrument.venue, instrument.symbol, head.priceDecimals, head.qtyDecimals, head.multiplierExp10].join(
-      "|",
-    );
-    const known = this.#headIndex.get(key);
-    if (known !== undefined) return known;
-    if (this.#heads.length >= MAX_MARKETS) throw new RangeError("too many markets for one recorder");
-    const index = this.#heads.push(head) - 1;
-    this.#headIndex.set(key, index);
-    return index;
   }
 
   // -------------------------------------------------------------- closes
@@ -369,10 +274,11 @@ class TableRecorder implements Recorder {
     }
     this.#noteCount += 1;
     const row = this.#rows.noted(event, `${this.#noteId}:${this.#noteCount}`);
-    const writer = this.#decisions.writerFor(monthOf(event.tsMs));
+    const batcher = this.#batchers.routing_decisions;
+    const writer = batcher.writerFor(monthOf(event.tsMs));
     writer.reserve(row.length);
     writer.raw(row);
-    this.#decisions.added();
+    batcher.added();
   }
 
   // -------------------------------------------------------------- drain
@@ -397,11 +303,8 @@ class TableRecorder implements Recorder {
   #onTime(): void {
     const { clock } = this.#options;
     const nowNs = clock.monoNs();
-    if (nowNs - this.#wallCheckedNs >= WALL_CHECK_MS * 1e6) {
-      this.#wallCheckedNs = nowNs;
-      this.#wall.check();
-    }
-    this.#takeSnapshots(nowNs);
+    this.#markets.checkClock(nowNs);
+    this.#markets.takeSnapshots(nowNs);
     if (nowNs - this.#latencyDoneNs >= this.#settings.latencyMs * 1e6) {
       this.#latencyDoneNs = nowNs;
       this.#latency.emit(clock.wallMs(), this.#isOff());
@@ -429,50 +332,14 @@ class TableRecorder implements Recorder {
 
   #closeBatches(): void {
     this.#oldestOpenNs = -1;
-    for (const batcher of [this.#ticks, this.#trades, this.#snapshots, this.#decisions, this.#samples])
-      batcher.closeAll();
+    for (const batcher of Object.values(this.#batchers)) batcher.closeAll();
   }
 
   /** true: there is more. */
   #drainSlice(): boolean {
-    const { ticks, trades, snapshots } = this.#rings;
-    const counts = this.#counts;
-    if (this.#isOff()) {
-      counts.ticks.dropped.off += ticks.size;
-      ticks.tail = ticks.head;
-      counts.trades.dropped.off += trades.size;
-      trades.tail = trades.head;
-      counts.book_snapshots.dropped.off += snapshots.size;
-      snapshots.tail = snapshots.head;
-      return false;
-    }
-    counts.ticks.dropped.range += drainTicks(ticks, this.#heads, this.#wall, this.#ticks, SLICE_ROWS);
-    counts.trades.dropped.range += drainTrades(trades, this.#heads, this.#wall, this.#trades, SLICE_ROWS);
-    counts.book_snapshots.dropped.range += drainSnapshots(
-      snapshots,
-      this.#heads,
-      this.#wall,
-      this.#snapshots,
-      SLICE_SNAPSHOTS,
-    );
-    return ticks.size > 0 || trades.size > 0 || snapshots.size > 0;
-  }
-
-  /** Markets take turns, so that each has one snapshot per `snapshotMs` and no moment has them all. */
-  #takeSnapshots(nowNs: number): void {
-    const { drainMs, snapshotMs, snapshotRows } = this.#settings;
-    this.#snapshotsDue += (this.#taps.size * drainMs) / snapshotMs;
-    // One pass takes at most half the ring, and after a pause nobody is owed more than one.
-    this.#snapshotsDue = Math.min(this.#snapshotsDue, this.#taps.size, snapshotRows / 2);
-    for (; this.#snapshotsDue >= 1; this.#snapshotsDue -= 1) {
-      this.#snapshotCursor ??= this.#taps.values();
-      const next = this.#snapshotCursor.next();
-      if (next.done === true) {
-        this.#snapshotCursor = null;
-        continue;
-      }
-      next.value.tap.takePeriodic(nowNs);
-    }
+    if (!this.#isOff()) return this.#markets.drainSlice();
+    this.#markets.dropAll();
+    return false;
   }
 
   #isOff(): boolean {
@@ -484,4 +351,12 @@ class TableRecorder implements Recorder {
     }
     return true;
   }
+}
+
+function isMarketTable(table: RecordTableName): table is MarketTable {
+  return table === "ticks" || table === "trades" || table === "book_snapshots";
+}
+
+function isBatched(table: RecordTableName): table is BatchedTable {
+  return isMarketTable(table) || table === "routing_decisions" || table === "latency_samples";
 }

@@ -9,7 +9,8 @@ import type { RandomIds } from "../../keyed-hash.js";
 import { RECORD_TABLES, type RecordTableName } from "../../records/schema.js";
 import type { StateStore } from "../../state-store.js";
 import { createMemoryStore } from "../../test/memory-store.js";
-import { createRecorder, type Recorder, type RecorderSettings } from "../recorder.js";
+import { createRecorder, type Recorder } from "../recorder.js";
+import type { RecorderSettings } from "../recorder-settings.js";
 import { FakeStore } from "./fake-store.js";
 
 /** Small, so that every bound is met. */

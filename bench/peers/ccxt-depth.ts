@@ -1,0 +1,65 @@
+/** Peer: ccxt pro's own handlers of the venues that send whole books or chained updates. Only its socket is replaced. */
+import ccxt from "ccxt";
+
+interface CcxtOrderBook {
+  bids: [number, number][];
+  asks: [number, number][];
+}
+
+/** The part of a pro exchange that its WebSocket client calls. */
+interface CcxtPro {
+  orderbooks: Record<string, CcxtOrderBook>;
+  safeMarketStructure(market: Record<string, unknown>): unknown;
+  setMarkets(markets: unknown[]): void;
+  handleMessage(client: unknown, message: unknown): void;
+}
+
+const CLASSES = {
+  venueone: ccxt.pro.hyperliquid,
+  venuethree: ccxt.pro.lighter,
+  venuefour: ccxt.pro.pacifica,
+} as const;
+
+const SYMBOL = "BTC/USDC:USDC";
+
+export class CcxtDepth {
+  readonly #exchange: CcxtPro;
+  readonly #client = {
+    url: "wss://peer.invalid/ws",
+    subscriptions: {},
+    futures: {},
+    resolve() {},
+    reject(error: unknown) {
+      throw error;
+    },
+  };
+
+  /** `marketId`: what the class itself makes of the venue's name of the contract. */
+  constructor(venue: keyof typeof CLASSES, marketId: string) {
+    this.#exchange = new CLASSES[venue]({}) as unknown as CcxtPro;
+    const market = this.#exchange.safeMarketStructure({
+      id: marketId,
+      symbol: SYMBOL,
+      base: "BTC",
+      quote: "USDC",
+      settle: "USDC",
+      type: "swap",
+      swap: true,
+      spot: false,
+      contract: true,
+      linear: true,
+      active: true,
+    });
+    this.#exchange.setMarkets([market]);
+  }
+
+  applyFrame(text: string): void {
+    this.#exchange.handleMessage(this.#client, JSON.parse(text));
+  }
+
+  get book(): CcxtOrderBook {
+    const book = this.#exchange.orderbooks[SYMBOL];
+    if (book === undefined) throw new Error("the peer made no book of the frames");
+    return book;
+  }
+}
