@@ -10,7 +10,8 @@ export default defineConfig({
     maxWorkers: 2,
     // Concurrent tests of a file share one event loop with their local venues: more of them starve each other.
     maxConcurrency: 3,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Ceilings, not expectations: a shared machine may take most of its cores away for a while.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });

@@ -37,10 +37,7 @@ export function recordedVenuethree(dataFolder: string): Tape {
 export function generatedVenueone(count: number, levelCount: number): Tape {
   const level = (price: number, size: string, orders: number) => ({ px: price.toFixed(1), sz: size, n: orders });
   const frames = walkingBooks(count, levelCount, level).map(({ bids, asks, timeMs }) =>
-    frameOf(
-      "depth",
-      JSON.stringify({ channel: "l2Book", data: { coin: "BTC", time: timeMs, levels: [bids, asks] } }),
-    ),
+    frameOf("depth", JSON.stringify({ channel: "l2Book", data: { coin: "BTC", time: timeMs, levels: [bids, asks] } })),
   );
   return { what: `generated books of ${levelCount} levels`, frames };
 }
@@ -91,7 +88,8 @@ const CHAIN_MID_TICKS = 637_770;
 export function generatedVenuethree(count: number): Tape {
   const random = createSeededRandom(13);
   let nonce = 18_032_383_898;
-  const whole = (sign: 1 | -1) => Array.from({ length: CHAIN_LEVELS }, (_, index) => chainLevel(random, sign, index + 1));
+  const whole = (sign: 1 | -1) =>
+    Array.from({ length: CHAIN_LEVELS }, (_, index) => chainLevel(random, sign, index + 1));
   const frames = [chainFrame("subscribed", whole(1), whole(-1), nonce, nonce, 0)];
   for (let index = 1; index < count; index++) {
     const beginNonce = nonce;

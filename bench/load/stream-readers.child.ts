@@ -69,7 +69,10 @@ class Reader {
     let at = 0;
     if (!this.#isUpgraded) {
       const end = bytes.indexOf(HEAD_END);
-      if (end < 0) return this.#hold(bytes, 0);
+      if (end < 0) {
+        this.#hold(bytes, 0);
+        return;
+      }
       if (!bytes.toString("latin1", 0, 12).endsWith("101")) fail("the upgrade was refused");
       this.#isUpgraded = true;
       at = end + HEAD_END.length;
@@ -79,19 +82,22 @@ class Reader {
     at += this.#skip(bytes.length - at);
     while (at < bytes.length) {
       const headBytes = headLength(bytes, at);
-      if (at + headBytes > bytes.length) return this.#hold(bytes, at);
-      const payloadBytes = payloadLength(bytes, at);
+      const payloadBytes = at + headBytes > bytes.length ? 0 : payloadLength(bytes, at);
       const isPing = ((bytes[at] as number) & 0x0f) === OPCODE_PING;
-      // These few are wanted whole.
-      if ((isPing || wantsSample) && at + headBytes + payloadBytes > bytes.length) return this.#hold(bytes, at);
+      // A header, a ping and the sample are wanted whole.
+      if (at + headBytes + (isPing || wantsSample ? payloadBytes : 0) > bytes.length) {
+        this.#hold(bytes, at);
+        return;
+      }
       at += headBytes;
       if (isPing) this.socket.write(clientFrame(10, bytes.subarray(at, at + payloadBytes)));
       else {
         frameCount++;
         this.#answered();
         if (wantsSample) {
-          wantsSample = false;
           sample = bytes.toString("utf8", at, at + payloadBytes);
+          // Heartbeats come in between.
+          wantsSample = !sample.startsWith('{"type":"update"');
         }
       }
       this.#skipBytes = payloadBytes;

@@ -134,11 +134,7 @@ function rowOf(
 async function profileOf(topic: Topic): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), "unwind-profile-"));
   const options = ["--cpu-prof", `--cpu-prof-dir=${folder}`];
-  const ours = await startPublisher(
-    "load/stream-server.child.js",
-    { SOCKETS: String(SOCKETS), TOPIC: topic },
-    options,
-  );
+  const ours = await startPublisher("load/stream-server.child.js", { SOCKETS: String(SOCKETS), TOPIC: topic }, options);
   try {
     await run(ours, SUBSCRIBE[topic], SOCKETS, 3);
   } finally {

@@ -6,5 +6,6 @@ import { fanout } from "./fanout.js";
 import { http } from "./http.js";
 import { ingest } from "./ingest.js";
 import { memory } from "./memory.js";
+import { recording } from "./recording.js";
 
-export const SCENARIOS: readonly Scenario[] = [ingest, decision, http, fanout, close, memory];
+export const SCENARIOS: readonly Scenario[] = [ingest, decision, http, fanout, recording, close, memory];

@@ -117,7 +117,8 @@ function playParse(frames: readonly RecordedFrame[], frameCount: number): void {
 function playCcxt(format: Format, frameCount: number): CcxtDepth {
   const { frames } = format.tape;
   const peer = new CcxtDepth(format.venue, format.ccxtMarketId);
-  for (let index = 0; index < frameCount; index++) peer.applyFrame((frames[index % frames.length] as RecordedFrame).text);
+  for (let index = 0; index < frameCount; index++)
+    peer.applyFrame((frames[index % frames.length] as RecordedFrame).text);
   return peer;
 }
 
@@ -144,7 +145,13 @@ function assertSameEnd(format: Format, frameCount: number): void {
 
 function formatsOf({ dataFolder, smoke }: ScenarioContext): Format[] {
   const count = smoke ? 1_000 : RUN_FRAMES;
-  const one = { venue: "venueone", ccxtMarketId: "BTC/USDC:USDC", priceDecimals: 1, qtyDecimals: 5, open: openVenueone } as const;
+  const one = {
+    venue: "venueone",
+    ccxtMarketId: "BTC/USDC:USDC",
+    priceDecimals: 1,
+    qtyDecimals: 5,
+    open: openVenueone,
+  } as const;
   const three = { venue: "venuethree", open: openVenuethree } as const;
   return [
     { ...one, tape: dataFolder === null ? generatedVenueone(count, 20) : recordedVenueone(dataFolder) },

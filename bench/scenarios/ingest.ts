@@ -50,7 +50,10 @@ async function measure(context: ScenarioContext, frames: RecordedFrame[]): Promi
   const others = measureFormats(context);
   if (context.smoke) return { rows: [...rows, ...others], profile: [] };
   const profile = rows.some(isMissed) ? await profileTop(() => repeat(5, () => runOurs(depth))) : [];
-  return { rows: [...rows, ...others], profile: [...profile, ...(await profileFormats(context, others.filter(isMissed)))] };
+  return {
+    rows: [...rows, ...others],
+    profile: [...profile, ...(await profileFormats(context, others.filter(isMissed)))],
+  };
 }
 
 function compare(what: string, frames: RecordedFrame[], runCount: number, context: ScenarioContext): BenchRow[] {

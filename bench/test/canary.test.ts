@@ -107,7 +107,7 @@ describe("canary secrets", () => {
     );
     for (const trial of trials) await sendClose(pair, system.client, trial);
     unknown();
-    for (const trial of trials) await closeUntilFinal(pair, system.client, trial, 40_000);
+    for (const trial of trials) await closeUntilFinal(pair, system.client, trial, 80_000);
     for (const { answers } of trials) expect(answers[0]?.data?.execution.state).toBe("UNKNOWN");
     replies.push(JSON.stringify(trials.map(({ answers }) => answers)));
     // Limited by the venues; last, because they are left alone for a while after it.
@@ -132,7 +132,7 @@ describe("canary secrets", () => {
     expect(whole.get("stored at the end")?.length).toBeGreaterThan(1000);
     for (const [name, text] of whole) expect(leaks(text), name).toEqual([]);
     expect(leaks(`…${CANARY_SECRET}…`)).not.toEqual([]);
-  }, 90_000);
+  }, 300_000);
 });
 
 /** Each file of the store, byte for byte. */

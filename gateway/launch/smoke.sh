@@ -74,3 +74,31 @@ check "that venue's own log shows the signed reduce-only order" $?
 status=$(curl -s -o "$folder/bad.json" -w '%{http_code}' "$(sed -n 's/^ready //p' "$log")/api/trade/position/close" -H 'Content-Type: application/json' -d '{"symbol":"BTC"}')
 [ "$status" = 400 ] && [ "$(field success <"$folder/bad.json")" = false ]
 check "a wrong input gets a 400 envelope" $?
+
+url=$(sed -n 's/^ready //p' "$log")
+recorded=1
+for _ in $(seq 1 150); do
+  curl -s "$url/api/history/fills?symbol=BTC" | grep -q "\"orderId\":\"$order\"" && { recorded=0; break; }
+  sleep 0.2
+done
+check "the record has the fill of that order" $recorded
+
+curl -s "$url/" | grep -q '<title>' && curl -s "$url/api/trading/ticker/BTC" | grep -q '"venuefour":{"symbol":"BTC"'
+check "the page is served, and the ticker covers four venues" $?
+
+node --input-type=module - "${url/http/ws}/ws" <<'EOF2'
+import { WebSocket } from "ws";
+const socket = new WebSocket(process.argv[2]);
+const timer = setTimeout(() => process.exit(1), 20_000);
+socket.on("open", () => socket.send('{"op":"subscribe","id":"1","topic":"book","symbols":["BTC"],"exchanges":["venuethree"],"depth":5,"intervalMs":100}'));
+let last = 0;
+socket.on("message", (text) => {
+  const frame = JSON.parse(text);
+  if (frame.type === "snapshot") last = frame.seq;
+  if (frame.type !== "update" || frame.prevSeq !== last) return;
+  console.log("     stream:", String(text).slice(0, 120));
+  clearTimeout(timer);
+  socket.close();
+});
+EOF2
+check "the stream sends a snapshot and what changed after it" $?

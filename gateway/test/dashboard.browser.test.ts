@@ -36,7 +36,7 @@ describe.skipIf(chromium === null && !isRequired)(
       built = buildClient();
       stage = await startStage(built.folder);
       browser = await launchBrowser(chromium);
-    }, 60_000);
+    }, 240_000);
     afterAll(async () => {
       await browser?.close();
       await stage?.stop();

@@ -88,7 +88,7 @@ export class Spool {
       const path = join(this.#directory, fileName);
       // The rename never came: the kill fell between, and its rows were lost with the memory of that process.
       if (fileName.endsWith(".part")) {
-        unlinkSync(path);
+        removeQuietly(path);
         this.tornFiles += 1;
         continue;
       }

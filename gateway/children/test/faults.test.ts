@@ -62,7 +62,7 @@ describe.skipIf(CHDB_MISSING)(`the storage sidecar under faults ${NEEDS_CHDB}`, 
     );
     const n = String(batchCount * ROWS);
     expect(counts).toEqual([{ n, ids: n, candles: n }]);
-  }, 60_000);
+  }, 240_000);
 
   it("keeps a second process out of its directory, by name, and lets it in when it is free", async () => {
     const first = await bench.sidecar("shared");
@@ -81,7 +81,7 @@ describe.skipIf(CHDB_MISSING)(`the storage sidecar under faults ${NEEDS_CHDB}`, 
     await second.settled();
     expect((await store.start()).state).toBe("on");
     await second.stop();
-  }, 60_000);
+  }, 240_000);
 
   it("ends when its parent is killed, so that the directory is free for the next", async () => {
     const folder = join(bench.directory, "orphan");
@@ -106,7 +106,7 @@ describe.skipIf(CHDB_MISSING)(`the storage sidecar under faults ${NEEDS_CHDB}`, 
     await next.settled();
     expect(next.state().state).toBe("ready");
     await next.stop();
-  }, 60_000);
+  }, 240_000);
 
   it("with no room left refuses, says so as passing, loses nothing, and stores the same batch once there is room", async () => {
     const sidecar = await bench.sidecar("full");
@@ -129,7 +129,7 @@ describe.skipIf(CHDB_MISSING)(`the storage sidecar under faults ${NEEDS_CHDB}`, 
       { n: String(2 * ROWS), ids: String(2 * ROWS) },
     ]);
     await sidecar.stop();
-  }, 60_000);
+  }, 240_000);
 
   it("keeps within its memory: a query that wants more fails, the next one works", async () => {
     const sidecar = await bench.sidecar("small", { memoryBytes: 400 * 1024 * 1024 });
@@ -144,7 +144,7 @@ describe.skipIf(CHDB_MISSING)(`the storage sidecar under faults ${NEEDS_CHDB}`, 
     expect(readdirSync("/dev/shm").filter((name) => name.startsWith("unwind-records-") && holdsFiles(name))).toEqual(
       [],
     );
-  }, 60_000);
+  }, 240_000);
 });
 
 describe("the storage sidecar without its engine", () => {

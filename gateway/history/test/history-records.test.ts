@@ -133,10 +133,11 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
     for (const limit of [1, 2, 3, 4, 5]) {
       const counts: number[] = [];
       let path = `/api/history/ticks?symbol=BTC&${RANGE}&order=asc&limit=${limit}`;
-      for (let cursor: string | null = ""; cursor !== null; ) {
+      for (let cursor: string | null = "", turn = 0; cursor !== null; turn++) {
         const got: { rows: Row[]; nextCursor: string | null } = await page(fixture, path);
         counts.push(got.rows.length);
         cursor = got.nextCursor;
+        expect(turn).toBeLessThan(10);
         path = `/api/history/ticks?limit=${limit}&cursor=${cursor}`;
       }
       expect(counts.reduce((sum, count) => sum + count)).toBe(6);
@@ -280,10 +281,11 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
           const expected = naiveCandles(dayMs, trades, interval);
           const seen: Row[] = [];
           let path = `/api/history/candles?symbol=BTC&interval=${interval}&order=${order}&limit=${limit}&from=${dayMs - 86_400_000}&to=${dayMs + 14_400_000}`;
-          for (let cursor: string | null = ""; cursor !== null; ) {
+          for (let cursor: string | null = "", turn = 0; cursor !== null; turn++) {
             const got: { rows: Row[]; nextCursor: string | null } = await page(fixture, path);
             seen.push(...got.rows);
             cursor = got.nextCursor;
+            expect(turn).toBeLessThan(100);
             path = `/api/history/candles?limit=${limit}&cursor=${cursor}`;
           }
           expect(order === "asc" ? seen : seen.reverse()).toEqual(expected);

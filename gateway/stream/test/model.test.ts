@@ -16,7 +16,7 @@ import { type VirtualClient, VirtualStream } from "./virtual-stream.js";
 const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 2] : [Number(process.env.FUZZ_SEED)];
 const MINUTES = 10;
 /** Tens of thousands of frames, each judged and folded, on a machine that may be busy. */
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 400_000;
 const KIB = 1024;
 
 class Run {

@@ -37,6 +37,8 @@ export interface World {
   advance(ms: number): Promise<void>;
   /** Runs on until it holds, however long the disk takes; fails after ten virtual minutes. */
   until(condition: () => boolean): Promise<void>;
+  /** Small steps, so that the disk keeps up with the clock. */
+  run(promise: Promise<unknown>): Promise<void>;
   remove(): void;
 }
 
@@ -80,6 +82,17 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
         if (waitedMs > 600_000) throw new Error("did not come to hold within ten virtual minutes");
         await advance(250);
       }
+    },
+    async run(promise) {
+      let settled = false;
+      const done = promise.finally(() => {
+        settled = true;
+      });
+      while (!settled) {
+        await clock.advanceAsync(2);
+        await diskTurns();
+      }
+      await done;
     },
     remove: () => rmSync(directory, { recursive: true, force: true }),
   };

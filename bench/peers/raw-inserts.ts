@@ -1,0 +1,46 @@
+/** Peer: plain inserts of encoded rows by the official client, as many under way as the recorder has. */
+import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
+import { type ClickHouseClient, createClient } from "@clickhouse/client";
+
+export interface RawBatch {
+  readonly bytes: Buffer;
+  readonly rowCount: number;
+}
+
+const IN_FLIGHT = 2;
+
+export class RawInserter {
+  readonly #client: ClickHouseClient;
+
+  constructor(
+    endpoint: { readonly url: string; readonly username: string; readonly password: string },
+    database: string,
+  ) {
+    this.#client = createClient({ ...endpoint, database, max_open_connections: IN_FLIGHT });
+  }
+
+  async insertAll(batches: readonly RawBatch[]): Promise<void> {
+    let next = 0;
+    const work = async () => {
+      for (let batch = batches[next++]; batch !== undefined; batch = batches[next++]) await this.#insert(batch);
+    };
+    await Promise.all(Array.from({ length: IN_FLIGHT }, work));
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  async #insert({ bytes }: RawBatch): Promise<void> {
+    const { stream } = await this.#client.exec({
+      query: "INSERT INTO ticks FORMAT RowBinary",
+      values: Readable.from([bytes], { objectMode: false }),
+      // Another token each time: the same rows go in once more.
+      clickhouse_settings: { insert_deduplication_token: randomUUID() },
+    });
+    for await (const _chunk of stream) {
+      // An empty reply, read to its end so that the connection is free again.
+    }
+  }
+}
