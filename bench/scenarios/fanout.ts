@@ -149,7 +149,9 @@ async function profileOf(topic: Topic): Promise<string[]> {
 async function weigh(context: ScenarioContext): Promise<BenchRow> {
   const sockets = context.smoke ? 200 : IDLE_SOCKETS;
   const books = context.smoke ? 20 : BOOKS;
-  const server = await startPublisher("load/stream-server.child.js", { SOCKETS: "1", BOOKS: String(books) });
+  const server = await startPublisher("load/stream-server.child.js", { SOCKETS: "1", BOOKS: String(books) }, [
+    "--expose-gc",
+  ]);
   try {
     const beforeMib = residentMib(server.child);
     const readers = await startChild(

@@ -6,7 +6,7 @@
  * service, which are to agree with both. `KILLS` (default 6) and `STORE_AWAY_S` (default 6) make the long run.
  */
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -43,7 +43,7 @@ const DIRECTIONS = { BTC: "LONG", ETH: "SHORT" } as const;
 /** In thousandths, which both venues take; the smallest are worth more than either venue's least order. */
 const SIZES = { BTC: { least: 2, spread: 20 }, ETH: { least: 20, spread: 400 } };
 
-const RECORDING = { ...AMPLE_BUDGETS, RECORDING: "true", LOG_LEVEL: process.env.LOGL ?? "warn" };
+const RECORDING = { ...AMPLE_BUDGETS, RECORDING: "true", LOG_LEVEL: "warn" };
 const MARKET_TABLES = ["ticks", "trades", "book_snapshots"] as const;
 const DURABLE_TABLES = ["fills", "order_events", "routing_decisions"] as const;
 
@@ -221,7 +221,6 @@ async function untilRecording(
   const untilMs = performance.now() + deadlineMs;
   for (;;) {
     const status = await recordingOf(stage);
-    if (process.env.DBG) { const t = tableOf(status, "ticks"); appendFileSync("/tmp/kr.trace", `${Math.round(performance.now())} ${what} ${status.state} ${status.reason} acc ${t.accepted} st ${t.stored} dr ${t.dropped} pend ${t.pending} sp ${status.spool.files} ob ${status.outbox.rows} lat ${tableOf(status,"book_snapshots").pending} pid ${sidecarPid(stage.gateway)}\n`); }
     if (holds(status)) return status;
     if (performance.now() > untilMs)
       throw new Error(`not within ${deadlineMs} ms: ${what}; ${JSON.stringify(status)}\n${stage.gateway.log()}`);
@@ -269,7 +268,6 @@ async function killUnderLoad(stage: Stage, kind: "sidecar" | "gateway", kills: K
   await waitUntil("orders at the venues", RECOVERY_MS, () => stage.orders >= killAt);
   await pause(momentMs);
   kills[kind]++;
-  if (process.env.DBG) appendFileSync("/tmp/kr.trace", `${Math.round(performance.now())} kill ${kind} orders ${stage.orders} keys ${stage.trials.length}\n`);
   if (kind === "sidecar") {
     await waitUntil("a sidecar to kill", RECOVERY_MS, () => sidecarPid(stage.gateway) !== null);
     process.kill(sidecarPid(stage.gateway) as number, "SIGKILL");
@@ -277,12 +275,16 @@ async function killUnderLoad(stage: Stage, kind: "sidecar" | "gateway", kills: K
   }
   stage.gateway.child.kill("SIGKILL");
   await stage.gateway.gone;
-  const dead = stage.client;
-  stage.gateway = await gateways.start(stage.pair, stage.dataDir, RECORDING);
-  stage.client = new TestClient(stage.gateway.url, judge);
-  await dead.stop();
+  await startAgain(stage);
   const status = await recordingOf(stage);
   for (const name of DURABLE_TABLES) kills.recovered += tableOf(status, name).recovered;
+}
+
+async function startAgain(stage: Stage): Promise<void> {
+  const before = stage.client;
+  stage.gateway = await gateways.start(stage.pair, stage.dataDir, RECORDING);
+  stage.client = new TestClient(stage.gateway.url, judge);
+  await before.stop();
 }
 
 async function killsUnderLoad(stage: Stage): Promise<string> {
@@ -292,12 +294,16 @@ async function killsUnderLoad(stage: Stage): Promise<string> {
   const load = startLoad(stage);
   for (let kill = 0; kill < KILLS; kill++) await killUnderLoad(stage, kill % 2 === 0 ? "sidecar" : "gateway", kills);
   await load.end();
+  await repeatAll(stage);
   expect(
     judgeCloses(pair, trials, (venue, _trader, symbol) => before[`${venue} ${symbol}`] as number).violations,
   ).toEqual([]);
-  // What is still to be told is on its way until it is told: the last conclusions are stored beside their replies.
-  const status = await untilRecording(stage, "everything is in the store", RECOVERY_MS, isEmpty);
-  expectBalance(status);
+  expectBalance(await untilRecording(stage, "everything is in the store", RECOVERY_MS, isEmpty));
+  await stopGracefully(stage);
+  // The last conclusions are stored beside their replies, and may have come after that look: a life without closes
+  // takes over whatever is left of them.
+  await startAgain(stage);
+  expectBalance(await untilRecording(stage, "everything left is in the store", RECOVERY_MS, isEmpty));
   await stopGracefully(stage);
 
   const store = await openStore(stage);
@@ -409,7 +415,7 @@ async function storeGone(stage: Stage): Promise<number> {
     const pid = sidecarPid(stage.gateway);
     if (pid !== null) process.kill(pid, "SIGKILL");
     files = now.spool.files;
-    return performance.now() > untilMs && files >= 2 && tableOf(now, "fills").pending > 0;
+    return performance.now() > untilMs && files > 0 && tableOf(now, "fills").pending > 0;
   });
   await untilStoring(stage);
   return files;

@@ -142,6 +142,13 @@ export class Connection {
 
   /** Called every few pulses. `feeds` is the text of all feed states. */
   look(nowNs: number, feeds: () => string): void {
+    this.lookAtBuffer(nowNs);
+    if (this.isOpen && nowNs >= this.#nextPingNs) this.#livenessPing(nowNs);
+    if (this.isOpen && nowNs >= this.#nextHeartbeatNs) this.#heartbeat(nowNs, feeds());
+  }
+
+  /** Called also when much was published since the last look: a burst must not fill the buffer unseen. */
+  lookAtBuffer(nowNs: number): void {
     if (!this.isOpen) return;
     const { limits } = this.#host;
     const buffered = this.#socket.bufferedBytes();
@@ -149,12 +156,12 @@ export class Connection {
       this.end(CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER");
       return;
     }
-    if (!this.isLagging) {
-      const unansweredNs = this.#sentPing > this.#answeredPing ? nowNs - this.#pingSentNs : 0;
-      if (buffered > limits.softBufferBytes || unansweredNs > limits.ackLagMs * NS_PER_MS) this.#enterLag(nowNs);
-    } else this.catchUp();
-    if (nowNs >= this.#nextPingNs) this.#livenessPing(nowNs);
-    if (nowNs >= this.#nextHeartbeatNs) this.#heartbeat(nowNs, feeds());
+    if (this.isLagging) {
+      this.catchUp();
+      return;
+    }
+    const unansweredNs = this.#sentPing > this.#answeredPing ? nowNs - this.#pingSentNs : 0;
+    if (buffered > limits.softBufferBytes || unansweredNs > limits.ackLagMs * NS_PER_MS) this.#enterLag(nowNs);
   }
 
   /** The client answered a ping; false when it answers none of ours. */
@@ -322,7 +329,6 @@ export class Connection {
   }
 
   #heartbeat(nowNs: number, feeds: string): void {
-    if (!this.isOpen) return;
     this.#nextHeartbeatNs = nowNs + this.#host.limits.heartbeatMs * NS_PER_MS;
     this.#heartbeatCount++;
     let heads = "";

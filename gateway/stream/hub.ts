@@ -74,6 +74,8 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   readonly #queues = new Map<number, StreamKey[]>(INTERVALS_MS.map((intervalMs) => [intervalMs, []]));
   #urgent: StreamKey[] = [];
   #isFlushDeferred = false;
+  /** Published since all buffers were looked at. */
+  #unseenBytes = 0;
   #keysOpened = 0;
   #connectionsOpened = 0;
   #pulseCount = 0;
@@ -266,6 +268,20 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     this.counts.framesOut += key.inStepCount;
     this.counts.bytesOut += frame.length * key.inStepCount;
     this.#parts.publish(key.channel, frame);
+    // Not before: a member put out of step counts every number given as sent to it.
+    this.#lookAfter(frame.length);
+  }
+
+  /**
+   * The pulse looks at every buffer ten times a second; a burst is looked at earlier, each time that as much was
+   * published as a socket in step may have waiting.
+   */
+  #lookAfter(bytes: number): void {
+    this.#unseenBytes += bytes;
+    if (this.#unseenBytes < this.limits.softBufferBytes) return;
+    this.#unseenBytes = 0;
+    const nowNs = this.monoNs();
+    for (const connection of this.#clients.keys()) connection.lookAtBuffer(nowNs);
   }
 
   // ---------------------------------------------------------------- the pulse

@@ -6,7 +6,7 @@
  *
  * Invariants: nothing that trades waits for the store; accepted + recovered = stored + dropped + pending for every
  * table at every moment. What a kill -9 costs at most of market data: the rings, the open batches and the batches in
- * memory, which is `drainMs` of data while the store answers and AWAY_BATCH_AGE_MS more while it is away.
+ * memory, which is `drainMs` of data while the store answers and AWAY_BATCH_AGE_MS more while it is away or behind.
  */
 import type { Clock, TimerHandle } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
@@ -81,8 +81,12 @@ export interface Recorder {
   stop(timeoutMs: number): Promise<void>;
 }
 
-/** While the store is away batches wait this long for company: fewer files. */
+/**
+ * While the store is away or behind, batches wait this long for company: fewer files, and inserts that grow with the
+ * wait, so that a slow store catches up instead of being handed small ones faster than it takes them.
+ */
 const AWAY_BATCH_AGE_MS = 5_000;
+const DISK_STOP_MS = 1_000;
 const IDLE_BUFFERS = 32;
 /** Of one row of any table, to close a batch before it is full. */
 const ROW_BYTES_MAX = 8_192;
@@ -245,7 +249,8 @@ class TableRecorder implements Recorder {
     this.#shipper.stop();
     await within(clock, this.#outbox.stop(), Math.max(0, deadline.leftMs()));
     // The disk has its own time: without it the rows in memory would be lost.
-    await within(clock, this.#spool.settled(), Math.max(1_000, deadline.leftMs()));
+    await within(clock, this.#spool.settled(), Math.max(DISK_STOP_MS, deadline.leftMs()));
+    await within(clock, this.#shipper.settled(), Math.max(DISK_STOP_MS, deadline.leftMs()));
   }
 
   // -------------------------------------------------------------- closes
@@ -320,7 +325,7 @@ class TableRecorder implements Recorder {
     }
     if (!this.#closeAfterSlice) return;
     this.#closeAfterSlice = false;
-    if (this.#shipper.away && !this.#isOldEnough()) return;
+    if (this.#shipper.behind && !this.#isOldEnough()) return;
     this.#closeBatches();
   }
 

@@ -66,8 +66,9 @@ export class Shipper {
     this.#replay();
   }
 
-  get away(): boolean {
-    return this.#away;
+  /** Away, or slower than batches come: another small one would only wait behind the others. */
+  get behind(): boolean {
+    return this.#away || this.#queue.length > 0;
   }
 
   /** Rows in memory: waiting or being inserted. Those of the spool are counted there. */
@@ -94,6 +95,11 @@ export class Shipper {
   idle(): Promise<void> {
     if (this.#queue.length === 0 && this.#inFlight.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idleWaiters.add(resolve));
+  }
+
+  /** The file calls of the replay have ended. Only after `stop`; the caller bounds the wait. */
+  async settled(): Promise<void> {
+    await this.#replaying;
   }
 
   /** Nothing is sent any more; what is in memory goes to the spool, inserts under way too: their token makes that safe. */
@@ -161,6 +167,8 @@ export class Shipper {
       }
       const { batch } = spooled;
       const outcome = await insertSafely(store, batch);
+      // The folder may be the next start's by now; it sends the file again, under the same token.
+      if (this.#stopped) return;
       if (outcome.outcome === "away") {
         this.#wentAway(outcome.reason);
         return;

@@ -11,6 +11,9 @@ type Row = Readonly<Record<string, unknown>>;
 const RANGE = `from=${BASE_MS}&to=${BASE_MS + 3_600_000}`;
 const VENUES = ["venueone", "venuetwo", "venuethree"] as const;
 
+/** Each case asks a database: a failure is reported with what was found so far, not hidden behind the test's own limit. */
+const SHRINK_BOUND = { interruptAfterTimeLimit: 45_000, markInterruptAsFailure: true } as const;
+
 describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () => {
   const bench = new HistoryBench();
   let shared: HistoryFixture;
@@ -115,7 +118,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
           if (firstCount >= ticks.length) expect(identities).toEqual(all);
         },
       ),
-      { numRuns: 12 },
+      { numRuns: 12, ...SHRINK_BOUND },
     );
   }, 120_000);
 
@@ -235,7 +238,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
           expect(records.map((record) => record[header.indexOf("price")])).toEqual(ids.map(() => "-1.5"));
         },
       ),
-      { numRuns: 8 },
+      { numRuns: 8, ...SHRINK_BOUND },
     );
   }, 60_000);
 
@@ -291,7 +294,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
           expect(order === "asc" ? seen : seen.reverse()).toEqual(expected);
         },
       ),
-      { numRuns: 10 },
+      { numRuns: 10, ...SHRINK_BOUND },
     );
   }, 60_000);
 

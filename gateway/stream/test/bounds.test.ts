@@ -55,12 +55,15 @@ describe("limits", () => {
 
   it("frames: a flood gets one error and 4429", async () => {
     const client = await suite.open();
-    for (let count = 0; count < 60; count++) client.raw('{"op":"ping"}');
+    for (let count = 0; count < 600; count++) client.raw('{"op":"ping"}');
     expect(await client.closed).toEqual({ code: 4429, reason: "RATE_LIMITED" });
     expect(client.frames.filter((frame) => frame.type === "error").map((frame) => frame.code)).toEqual([
       "RATE_LIMITED",
     ]);
-    expect(client.frames.filter((frame) => frame.type === "pong")).toHaveLength(20);
+    // How many get through exactly is told on virtual time (slow-readers.test.ts): here the bucket refills meanwhile.
+    const pongs = client.frames.filter((frame) => frame.type === "pong").length;
+    expect(pongs).toBeGreaterThanOrEqual(20);
+    expect(pongs).toBeLessThan(600);
   });
 
   it("control frames count as frames", async () => {
@@ -153,7 +156,9 @@ describe("a reader that never reads", () => {
       loadBook(book, levels(974_000, -1, round), levels(974_001, 1, round), suite.harness.clock.monoNs(), round);
       await new Promise((resolve) => setImmediate(resolve));
     };
-    while (suite.harness.server.streamCounts.lagging === 0) await change();
+    while (suite.harness.server.streamCounts.lagging === 0 && suite.harness.server.streamCounts.connections === 1)
+      await change();
+    expect(suite.harness.server.streamCounts.lagging).toBe(1);
     for (let more = 0; more < 50; more++) await change();
     client.read(true);
     await client.until(() => client.folds.get(sub)?.seq === round + 1);

@@ -197,9 +197,31 @@ describe("a reader that never reads", () => {
   });
 });
 
+describe("a burst between two looks of the pulse", () => {
+  it("makes a reader that cannot take it lag; it is not closed for it", () => {
+    const stream = new VirtualStream({
+      softBufferBytes: 20 * KIB,
+      hardBufferBytes: 60 * KIB,
+      fatalBufferBytes: 60 * KIB,
+    });
+    const client = stuck(stream);
+    // Time stands still: no timer fires.
+    for (let round = 0; round < 500; round++) {
+      stream.load(stream.markets.btcTwo, 30, (round % 50) + 1);
+      stream.turn();
+    }
+    expect([client.connection.isOpen, client.connection.isLagging]).toEqual([true, true]);
+    expect(client.bufferedBytes()).toBeLessThan(45 * KIB);
+    client.isReading = true;
+    client.read(Number.POSITIVE_INFINITY);
+    churn(stream, 2);
+    expectUpToDate(stream, client);
+  });
+});
+
 describe("the hard limits", () => {
   it("more than the hard limit for its time closes; shorter does not", () => {
-    const limits = { softBufferBytes: 20 * KIB, hardBufferBytes: 30 * KIB, hardBufferMs: 3_000, stalledMs: 60_000 };
+    const limits = { softBufferBytes: 200 * KIB, hardBufferBytes: 30 * KIB, hardBufferMs: 3_000, stalledMs: 60_000 };
     for (const [readAfterMs, isOpen] of [
       [2_000, true],
       [4_000, false],
@@ -213,7 +235,7 @@ describe("the hard limits", () => {
       }
       expect(client.bufferedBytes()).toBeGreaterThan(30 * KIB);
       stream.advance(readAfterMs);
-      if (isOpen) client.read(20 * KIB);
+      if (isOpen) client.read(60 * KIB);
       stream.advance(2_500);
       expect(client.connection.isOpen).toBe(isOpen);
     }
@@ -227,6 +249,22 @@ describe("the hard limits", () => {
       stream.turn();
     }
     expect(stream.hub.counts.closedByCode.get(4408)).toBe(1);
+  });
+});
+
+describe("the inbound limit", () => {
+  it("lets 20 frames a second through: the 21st of one moment ends the connection, spread out they are fine", () => {
+    const stream = new VirtualStream();
+    const [burst, steady] = [stream.connect(), stream.connect()];
+    for (let count = 0; count < 25; count++) burst.op({ op: "ping" });
+    const kinds = burst.frames.map((frame) => (frame.type === "error" ? frame.code : frame.type));
+    expect(kinds).toEqual([...Array(20).fill("pong"), "RATE_LIMITED"]);
+    expect(burst.end).toEqual({ code: 4429, reason: "RATE_LIMITED" });
+    for (let count = 0; count < 200; count++) {
+      steady.op({ op: "ping" });
+      stream.advance(50);
+    }
+    expect(steady.end).toBeNull();
   });
 });
 

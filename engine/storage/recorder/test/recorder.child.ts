@@ -49,6 +49,8 @@ async function closeForEver(): Promise<void> {
   }
 }
 
+// The clock's timers alone keep no process alive.
+setInterval(() => {}, 60_000);
 await recorder.start();
 recorder.watch(market);
 writeSync(1, "ready\n");

@@ -143,6 +143,22 @@ describe("while the store is away", () => {
     expect(store.rowCount("ticks")).toBe(8_000);
   });
 
+  it("a store that takes two small inserts a second gets larger ones instead of a queue that only grows", async () => {
+    const { recorder, store, clock, advance } = await world({ settings: { batchRows: 1_000 } });
+    const market = testMarket();
+    recorder.watch(market);
+    store.latency = () => new Promise((resolve) => clock.setTimer(resolve, 1_000));
+    for (let second = 0; second < 60; second++) {
+      for (let drain = 0; drain < 4; drain++) {
+        tick(market, clock, 5);
+        await advance(250);
+      }
+      // What came in while the batches before it were on their way, not more with every second.
+      expect(tableStatus(recorder, "ticks").pending).toBeLessThan(200);
+    }
+    expect(tableStatus(recorder, "ticks").spooled).toBe(0);
+  });
+
   it("past the spool's bound the oldest rows go, counted", async () => {
     const { recorder, store, clock, advance, until, directory } = await world({ settings: { spoolBytes: 40_000 } });
     const market = testMarket();
