@@ -23,8 +23,17 @@ const NICENESS = 5;
 const user = "unwind";
 
 const impatience = setTimeout(() => process.exit(SIDECAR_EXIT.fault), START_WAIT_MS);
-// The parent was killed or has dropped us: nobody would stop this process later.
-process.once("disconnect", () => process.exit(SIDECAR_EXIT.stopped));
+/** Removes what lies in memory-backed files. */
+let tidy = (): void => {};
+/**
+ * The parent was killed or has dropped us: nobody would stop this process later, and the next one waits for the
+ * directory. At once, therefore: an orderly exit waits for the engine's own threads, which took minutes where one was
+ * at work; what was acknowledged is in files, and the rest will be sent again.
+ */
+process.once("disconnect", () => {
+  tidy();
+  process.kill(process.pid, "SIGKILL");
+});
 process.once("message", (message) => {
   clearTimeout(impatience);
   if (!isSidecarStart(message)) process.exit(SIDECAR_EXIT.fault);
@@ -41,8 +50,9 @@ async function start(options: SidecarStart): Promise<void> {
     bodyBytesMax: BODY_BYTES_MAX,
     budgetBytes: BODY_BUDGET_BYTES,
   });
-  // However this process ends, short of being killed, it leaves nothing in memory-backed files.
-  process.once("exit", () => spool.close());
+  // However this process ends, short of being killed by others, it leaves nothing in memory-backed files.
+  tidy = () => spool.close();
+  process.once("exit", tidy);
   const listener = await startListener({ engine, spool, user, password: options.password, port: options.port });
   stopOnSignals(listener, async () => {
     await engine.close();

@@ -13,7 +13,8 @@ import type { LocalPair } from "./local-pair.js";
 import { environmentFor } from "./system.js";
 
 const SIDECAR_MAIN = "gateway/children/storage.child";
-const START_MS = 45_000;
+/** A ceiling: a shared machine may take its cores away for a while. */
+const START_MS = 120_000;
 const KEPT_LOG_CHARS = 20_000;
 
 /**

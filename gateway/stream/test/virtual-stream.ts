@@ -28,6 +28,8 @@ function sizeOf(item: Item): number {
 /** Server side of one connection, its path, and the client at its end. */
 export class VirtualClient {
   readonly frames: Frame[] = [];
+  /** A long run judges and folds its frames without keeping them. */
+  keepsFrames = true;
   readonly folds: Map<string, Fold>;
   readonly #stream: VirtualStream;
   readonly #channels = new Set<string>();
@@ -43,6 +45,7 @@ export class VirtualClient {
   isReading = true;
   answersPings = true;
   pingCount = 0;
+  onFrame: (frame: Frame) => void = () => {};
   end: { readonly code: number; readonly reason: string } | null = null;
   #isEnded = false;
 
@@ -159,7 +162,8 @@ export class VirtualClient {
       return;
     }
     const frame = judge.check(item.text);
-    this.frames.push(frame);
+    if (this.keepsFrames) this.frames.push(frame);
+    this.onFrame(frame);
     if (frame.type === "resumed") {
       for (const { sub, missed, epoch, seq } of frame.subs) {
         const fold = this.folds.get(sub);
