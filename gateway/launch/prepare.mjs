@@ -4,7 +4,16 @@
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -30,11 +39,7 @@ export function ensureBuilt() {
   // Stale output of a deleted source must not be importable.
   rmSync(join(repoRoot, "dist"), { recursive: true, force: true });
   for (const project of ["tsconfig.json", "client/tsconfig.json"]) {
-    run(process.execPath, [
-      join(repoRoot, "node_modules", "typescript", "bin", "tsc"),
-      "-p",
-      join(repoRoot, project),
-    ]);
+    run(process.execPath, [join(repoRoot, "node_modules", "typescript", "bin", "tsc"), "-p", join(repoRoot, project)]);
   }
   copyPageFiles();
   mkdirSync(join(repoRoot, "dist"), { recursive: true });

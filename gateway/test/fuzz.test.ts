@@ -15,7 +15,9 @@ const CONCURRENCY = 24;
 /** Growth of resident memory after the first tenth that still counts as flat: allocator noise, not a leak per request. */
 const RSS_GROWTH_MAX_BYTES = 96 << 20;
 /** Statuses this server or its parser may ever send. */
-const STATUSES = new Set([100, 200, 204, 400, 401, 403, 404, 405, 406, 408, 409, 413, 414, 422, 429, 431, 500, 501, 503, 505]);
+const STATUSES = new Set([
+  100, 200, 204, 400, 401, 403, 404, 405, 406, 408, 409, 413, 414, 422, 429, 431, 500, 501, 503, 505,
+]);
 const PATHS = [
   "/api/trade/position/close",
   "/api/trade/routing/BTC?side=SELL&size=0.25",

@@ -289,4 +289,3 @@ export function scalarToBytes(out: Uint8Array, at: number, scalar: bigint): void
 export function pointFromBytes(bytes: Uint8Array): Point | null {
   return decode(fromBytes(bytes));
 }
-
