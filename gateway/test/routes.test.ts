@@ -437,7 +437,7 @@ describe("close", () => {
 describe("everything else", () => {
   it.each([
     ["GET", "/nope"],
-    ["POST", "/"],
+    ["POST", "/nothing"],
     ["GET", "/api/trading/ticker/BTC/extra"],
     ["DELETE", "/api/unknown"],
   ] as const)("%s %s is 404 in the envelope", async (method, path) => {
