@@ -47,11 +47,11 @@ const RULES = [
   },
 ];
 
-/** Default URLs and names that the venue's own protocol hashes or returns. */
+/** Default URLs, names that the venue's own protocol hashes or returns, file names of recordings. */
 function isWireFact(line) {
   return (
     /https?:\/\/|wss?:\/\//.test(line) ||
-    /HyperliquidTransaction|HyperliquidSignTransaction|hyperliquidChain|AsterSignTransaction|asterChain|aster chain|name: "Aster"|\/aster\//.test(
+    /HyperliquidTransaction|HyperliquidSignTransaction|hyperliquidChain|AsterSignTransaction|asterChain|aster chain|name: "Aster"|\/aster\/|Register Lighter Account|_RECORDING = "/.test(
       line,
     ) ||
     /ccxt|tardis/.test(line)
