@@ -132,7 +132,11 @@ describe("the ClickHouse store", () => {
     server.closeAllConnections();
     server.close();
     await once(server, "close");
-    expect(await store.insert(BATCH)).toEqual({ outcome: "away", reason: "no answer: ECONNREFUSED" });
+    // A connection that was kept may be found reset before a new one is refused.
+    expect(await store.insert(BATCH)).toEqual({
+      outcome: "away",
+      reason: expect.stringMatching(/^no answer: (ECONNREFUSED|ECONNRESET|EPIPE|.*socket.*)/),
+    });
     expect(store.state().state).toBe("away");
   });
 

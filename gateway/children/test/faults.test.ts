@@ -1,7 +1,7 @@
 /** The sidecar and what can happen to it: killed, doubled, orphaned, out of disk, out of memory, not installed. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -141,9 +141,6 @@ describe.skipIf(CHDB_MISSING)(`the storage sidecar under faults ${NEEDS_CHDB}`, 
     const { processId } = sidecar.state();
     await sidecar.stop();
     expect(() => process.kill(processId as number, 0)).toThrow();
-    expect(readdirSync("/dev/shm").filter((name) => name.startsWith("unwind-records-") && holdsFiles(name))).toEqual(
-      [],
-    );
   }, 240_000);
 });
 
@@ -181,10 +178,6 @@ function portOf(sidecar: StorageSidecar): string {
 
 function limitFileSize(processId: number, bytes: string): void {
   execFileSync("prlimit", ["--pid", String(processId), `--fsize=${bytes}:unlimited`]);
-}
-
-function holdsFiles(name: string): boolean {
-  return readdirSync(join("/dev/shm", name)).length > 0;
 }
 
 /** Copies by hard path: both trees were compiled from the same sources. */
