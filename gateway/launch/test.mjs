@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { repoRoot } from "./prepare.mjs";
 
 /**
@@ -20,15 +20,17 @@ export function runTests(args) {
           WHOLE_SYSTEMS.map((path) => `--exclude=${path.endsWith("/") ? `${path}**` : path}`),
           [...WHOLE_SYSTEMS, "--maxWorkers=1"],
         ];
-  const total = { passed: 0, failed: 0, skipped: 0, status: 0 };
+  const total = { passed: 0, failed: 0, skipped: 0, status: 0, lost: [] };
   for (const run of runs) {
     const counts = runVitest(run);
     total.passed += counts.passed;
     total.failed += counts.failed;
     total.skipped += counts.skipped;
+    total.lost.push(...counts.lost);
     total.status ||= counts.status;
   }
   const { passed, failed, skipped, status } = total;
+  for (const name of total.lost) process.stdout.write(`FAILED: ${name}\n`);
   process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}\n`);
   return failed > 0 || passed === 0 ? 1 : status;
 }
@@ -45,13 +47,27 @@ function runVitest(args) {
   // No report means that the runner itself broke; that is a failure, whatever its exit code.
   const counts = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : null;
   rmSync(folder, { recursive: true, force: true });
-  const brokenFiles = (counts?.testResults ?? []).filter(
-    (file) => file.status === "failed" && file.assertionResults.length === 0,
+  const files = counts?.testResults ?? [];
+  const brokenFiles = files.filter((file) => file.status === "failed" && file.assertionResults.length === 0);
+  const failedTests = files.flatMap((file) =>
+    file.assertionResults
+      .filter((test) => test.status === "failed")
+      .map((test) => describeLoss(file.name, test.fullName, test.failureMessages[0])),
   );
   return {
     passed: counts?.numPassedTests ?? 0,
     failed: (counts?.numFailedTests ?? 0) + brokenFiles.length + (counts === null ? 1 : 0),
     skipped: counts?.numPendingTests ?? 0,
     status: result.status ?? 1,
+    // Named once more at the end: a log of this length is read from its tail.
+    lost: [...brokenFiles.map((file) => describeLoss(file.name, "could not run", file.message)), ...failedTests],
   };
+}
+
+function describeLoss(file, test, message) {
+  const firstLines = String(message ?? "")
+    .split("\n")
+    .slice(0, 3)
+    .join(" | ");
+  return `${relative(repoRoot, file)} > ${test}: ${firstLines.slice(0, 500)}`;
 }
