@@ -7,8 +7,19 @@
 import type { Market, FeedState } from "./market/market.js";
 import type { LatencyWindow } from "./market/latency-window.js";
 import type { Instrument } from "./domain/instrument.js";
-import type { CancelOutcome, OrderCommand, PlaceOutcome, VenueOrder } from "./domain/order.js";
-import type { FeeRates, VenueBalance, VenuePosition } from "./domain/position.js";
+import type {
+  AmendOutcome,
+  CancelAllOutcome,
+  CancelOutcome,
+  OrderChange,
+  OrderCommand,
+  PlaceOutcome,
+  Refused,
+  Unclear,
+  VenueFill,
+  VenueOrder,
+} from "./domain/order.js";
+import type { AccountSummary, FeeRates, FundingPayment, VenueBalance, VenuePosition } from "./domain/position.js";
 import type { RoutableVenue } from "./domain/venue.js";
 
 /**
@@ -34,7 +45,17 @@ export type OpenSession =
   /** `problem` names the field and what is wrong with it, never its value. */
   | { readonly ok: false; readonly problem: string };
 
-export type ReadFailure = "TIMEOUT" | "RATE_LIMITED" | "AUTH" | "BREAKER_OPEN" | "VENUE_ERROR" | "BAD_RESPONSE";
+export type ReadFailure =
+  | "TIMEOUT"
+  | "RATE_LIMITED"
+  | "AUTH"
+  | "BREAKER_OPEN"
+  | "VENUE_ERROR"
+  | "BAD_RESPONSE"
+  /** A page was asked for with a cursor that no page gave. */
+  | "BAD_CURSOR"
+  /** Needs more than this session carries: a key, where only an address was given. */
+  | "NEEDS_CREDENTIALS";
 
 export type Read<T> =
   | { readonly ok: true; readonly value: T; readonly asOfMs: number; readonly source: "stream" | "venue" }
@@ -74,6 +95,73 @@ export interface AccountReader {
   ): Promise<Read<readonly VenueOrder[]>>;
   readBalances(session: AccountSession, options: CallOptions): Promise<Read<readonly VenueBalance[]>>;
   readFeeRates(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<FeeRates>>;
+  /** An order of unknown symbol, looked for wherever the venue lets one look. Null: in none of these places. */
+  findOrder?(session: AccountSession, ref: OrderRef, options: CallOptions): Promise<Read<VenueOrder | null>>;
+  readAccount?(session: AccountSession, options: CallOptions): Promise<Read<AccountSummary>>;
+}
+
+export interface HistoryQuery {
+  /** Null: all of them. */
+  readonly instrument: Instrument | null;
+  /** Inclusive bounds on the venue's own time. */
+  readonly sinceMs: number | null;
+  readonly untilMs: number | null;
+  /** 1 to 1 000 rows; a page may hold fewer than there are. */
+  readonly limit: number;
+  /** `nextCursor` of the page before, made by this room and opaque to everybody else; null for the first. */
+  readonly cursor: string | null;
+}
+
+/** Newest first. */
+export interface HistoryPage<T> {
+  readonly rows: readonly T[];
+  /** Null: there is nothing older. */
+  readonly nextCursor: string | null;
+}
+
+/** What an account did. Pages neither repeat nor skip a row that existed when the first was read. */
+export interface AccountHistory {
+  /** Orders of any status, open ones included. */
+  readOrders(
+    session: AccountSession,
+    query: HistoryQuery,
+    options: CallOptions,
+  ): Promise<Read<HistoryPage<VenueOrder>>>;
+  readFills(session: AccountSession, query: HistoryQuery, options: CallOptions): Promise<Read<HistoryPage<VenueFill>>>;
+  readFunding(
+    session: AccountSession,
+    query: HistoryQuery,
+    options: CallOptions,
+  ): Promise<Read<HistoryPage<FundingPayment>>>;
+}
+
+/** Leverage and margin mode of one symbol; null where the venue does not say. */
+export interface SymbolSettings {
+  readonly leverage: number | null;
+  readonly marginMode: "cross" | "isolated" | null;
+  /** Largest notional at this leverage, quote units. */
+  readonly maxNotionalValue: string | null;
+  /** Does the account hold both directions apart? Absent: the venue has no such mode, or did not say. */
+  readonly hedgeMode?: boolean;
+}
+
+export type SettingOutcome = { readonly outcome: "accepted"; readonly settings: SymbolSettings } | Refused | Unclear;
+
+export interface AccountSettings {
+  read(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<SymbolSettings>>;
+  /** A whole number from 1 to the instrument's maximum; else rejected, unsent. */
+  setLeverage(
+    session: AccountSession,
+    instrument: Instrument,
+    leverage: number,
+    options: CallOptions,
+  ): Promise<SettingOutcome>;
+  setMarginMode(
+    session: AccountSession,
+    instrument: Instrument,
+    mode: "cross" | "isolated",
+    options: CallOptions,
+  ): Promise<SettingOutcome>;
 }
 
 export type OrderRef = { readonly clientIdHex: string } | { readonly venueOrderId: string };
@@ -88,6 +176,20 @@ export interface OrderSender {
   placeBoundMs(session: AccountSession, timeoutMs: number): number;
   /** The client id as this venue will see it. */
   venueClientOrderId(clientIdHex: string): string;
+  /** The way back: 32 hex digits that the room writes as `text`; null if it could never have written it. */
+  parseClientOrderId?(text: string): string | null;
+  /** `current`: the order as it was just read; its type, side and flags stay. Rejected, unsent, where the venue cannot. */
+  amend?(
+    session: AccountSession,
+    instrument: Instrument,
+    current: VenueOrder,
+    change: OrderChange,
+    options: CallOptions,
+  ): Promise<AmendOutcome>;
+  /** Null: of every symbol. */
+  cancelAll?(session: AccountSession, instrument: Instrument | null, options: CallOptions): Promise<CancelAllOutcome>;
+  /** The venue's own dead-man's switch: all orders are cancelled at `atMs` (wall ms, ours) unless set anew; null ends it. Absent where the venue has none. */
+  scheduleCancel?(session: AccountSession, atMs: number | null, options: CallOptions): Promise<CancelOutcome>;
 }
 
 /** Pushed account state. `onEvent` is called after the state is applied; after each reconnect the room reconciles over REST first. */
@@ -107,6 +209,8 @@ export type AccountEvent =
       readonly price: string;
       readonly fee: { readonly amount: string; readonly asset: string } | null;
       readonly tradeId: string;
+      /** The venue took the position over; absent where it does not say. */
+      readonly isLiquidation?: boolean;
     }
   | { readonly kind: "positions" }
   | { readonly kind: "state"; readonly state: FeedState };
@@ -163,7 +267,11 @@ export interface VenueRoom extends MarketRoom {
   readonly reader: AccountReader;
   readonly orders: OrderSender;
   readonly streams: AccountStreams | null;
+  readonly history?: AccountHistory;
+  readonly settings?: AccountSettings;
   openSession(rawCredentials: unknown): OpenSession;
+  /** A session that reads what is public of an address and can sign nothing. Absent where nothing of an account is public. */
+  openAddress?(walletAddress: string): OpenSession;
 }
 
 export function isTradingRoom(room: MarketRoom): room is VenueRoom {

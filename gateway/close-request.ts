@@ -1,5 +1,5 @@
 /**
- * Body of `POST /api/trade/position/close` → CloseRequest, or the precise refusal. Pure.
+ * Body of `POST /api/trade/position/close` → TradeRequest, or the precise refusal. Pure.
  *
  * Invariant: what leaves here satisfies every rule of the routing design that needs neither a venue nor a
  * position: exactly one size, a limit price exactly with LIMIT, a listed symbol, a venue this service can
@@ -7,8 +7,10 @@
  */
 import { decimalPlaces, parseScaled } from "../engine/domain/decimal.js";
 import { ServiceError } from "../engine/domain/errors.js";
+import type { OrderType } from "../engine/domain/order.js";
 import { isRoutableVenue, type RoutableVenue, ROUTABLE_VENUES } from "../engine/domain/venue.js";
-import type { CloseRequest } from "../engine/orders/close-types.js";
+import { MAX_LEGS } from "../engine/routing/split.js";
+import type { TradeRequest } from "../engine/orders/trade-types.js";
 import type { CloseRequestBody } from "../schemas/close.js";
 import type { FieldProblem } from "../schemas/errors.js";
 import type { Problems } from "../schemas/problems.js";
@@ -27,60 +29,84 @@ export function buildCloseRequest(
   validate: Validator<CloseRequestBody>,
   view: MarketView,
   defaults: CloseDefaults,
-): CloseRequest {
+): TradeRequest {
   if (input === null || typeof input !== "object" || Array.isArray(input)) throw invalid("body", "must be an object");
   const checked = validate(input);
   if (!checked.ok) throw problemsError(checked.problems);
   const body = checked.value;
-  refuseUnsupported(body);
   checkSize(body);
   const orderType = checkOrderType(body);
-  const preferredExchange = checkPreferred(body, view);
-  const options = body.routingOptions ?? {};
-  const symbol = view.resolve(body.symbol);
+  checkSplit(body, orderType);
+  const preferredExchange = checkPreferred(body, view, "closing");
   return {
-    symbol,
+    symbol: view.resolve(body.symbol),
     direction: body.direction,
     size: body.size ?? null,
     sizePercent: body.sizePercent ?? null,
     orderType,
-    limitPrice: body.limitPrice ?? null,
+    triggerPrice: body.triggerPrice ?? null,
     preferredExchange,
+    ...commonTerms(body, defaults),
+    open: null,
+  };
+}
+
+/** What closes and opens take alike, with the defaults of what was left out. */
+export function commonTerms(body: CommonBody, defaults: CloseDefaults): CommonTerms {
+  const options = body.routingOptions ?? {};
+  return {
+    limitPrice: body.limitPrice ?? null,
     credentials: presentCredentials(body.credentials),
     clientOrderId: body.clientOrderId ?? null,
     dryRun: body.dryRun ?? false,
+    quoteId: body.quoteId ?? null,
     maxSlippageBps: options.maxSlippageBps ?? defaults.maxSlippageBps,
     maxQuoteAgeMs: options.maxQuoteAgeMs ?? defaults.maxQuoteAgeMs,
     deadlineMs: options.deadlineMs ?? defaults.deadlineMs,
     excludeExchanges: (options.excludeExchanges ?? []).filter(isRoutableVenue),
+    allowSplit: options.allowSplit ?? false,
+    maxLegs: options.maxLegs ?? MAX_LEGS,
     waitFor: options.waitFor ?? "FILL",
   };
 }
+
+type CommonName =
+  | "limitPrice"
+  | "credentials"
+  | "clientOrderId"
+  | "dryRun"
+  | "quoteId"
+  | "maxSlippageBps"
+  | "maxQuoteAgeMs"
+  | "deadlineMs"
+  | "excludeExchanges"
+  | "allowSplit"
+  | "maxLegs"
+  | "waitFor";
+type CommonTerms = Pick<TradeRequest, CommonName>;
+/** Either body, as far as the two agree. */
+export type CommonBody = Pick<
+  CloseRequestBody,
+  "limitPrice" | "credentials" | "clientOrderId" | "dryRun" | "quoteId" | "routingOptions" | "preferredExchange"
+>;
 
 /** Missing fields name the error; the wrong ones are listed beside them. */
 export function problemsError(problems: Problems): ServiceError {
   return new ServiceError(problems.missing ? "MISSING_PARAMETERS" : "INVALID_PARAMETERS", { fields: problems.fields });
 }
 
-function invalid(path: string, problem: string): ServiceError {
+export function invalid(path: string, problem: string): ServiceError {
   return new ServiceError("INVALID_PARAMETERS", { fields: [{ path, problem }] satisfies FieldProblem[] });
 }
 
-function missing(path: string, problem: string): ServiceError {
+export function missing(path: string, problem: string): ServiceError {
   return new ServiceError("MISSING_PARAMETERS", { fields: [{ path, problem }] satisfies FieldProblem[] });
 }
 
-function notSupported(what: string, path: string): ServiceError {
-  return new ServiceError("NOT_SUPPORTED", {
-    what,
-    fields: [{ path, problem: "is not supported yet" }] satisfies FieldProblem[],
-  });
-}
-
-function refuseUnsupported(body: CloseRequestBody): void {
-  if (body.routingOptions?.allowSplit === true)
-    throw notSupported("splitting a close over venues", "routingOptions.allowSplit");
-  if ((body.quoteId ?? null) !== null) throw notSupported("quotes that bind", "quoteId");
+/** A resting order is not split: it is ranked by where it rests. */
+export function checkSplit(body: CommonBody, orderType: OrderType): void {
+  if (body.routingOptions?.allowSplit === true && orderType !== "MARKET")
+    throw invalid("routingOptions.allowSplit", "is for MARKET orders only");
 }
 
 function checkSize(body: CloseRequestBody): void {
@@ -98,7 +124,7 @@ export function checkExact(text: string, path: string): void {
     throw invalid(path, "must have at most 15 significant digits");
 }
 
-function checkOrderType(body: CloseRequestBody): "MARKET" | "LIMIT" {
+function checkOrderType(body: CloseRequestBody): OrderType {
   const limitPrice = body.limitPrice ?? null;
   const triggerPrice = body.triggerPrice ?? null;
   const orderType = body.orderType ?? (limitPrice === null ? "MARKET" : "LIMIT");
@@ -109,21 +135,25 @@ function checkOrderType(body: CloseRequestBody): "MARKET" | "LIMIT" {
       fields.push({ path: "preferredExchange", problem: "is required for stop orders: a resting stop is not routed" });
     }
     if (fields.length > 0) throw new ServiceError("TRIGGER_REQUIRED", { fields });
-    throw notSupported(`${orderType} orders`, "orderType");
-  }
-  if (triggerPrice !== null) throw invalid("triggerPrice", "is for stop orders only");
-  if (orderType === "MARKET" && limitPrice !== null)
-    throw invalid("limitPrice", "must not be given for a MARKET order");
-  if (orderType === "LIMIT" && limitPrice === null) throw missing("limitPrice", "is required for a LIMIT order");
+    checkExact(triggerPrice as string, "triggerPrice");
+  } else if (triggerPrice !== null) throw invalid("triggerPrice", "is for stop orders only");
+  checkLimit(orderType, limitPrice);
   return orderType;
 }
 
-function checkPreferred(body: CloseRequestBody, view: MarketView): RoutableVenue | null {
+/** A limit price exactly with the types that have one. */
+export function checkLimit(orderType: OrderType, limitPrice: string | null): void {
+  const takesLimit = orderType === "LIMIT" || orderType === "STOP_LIMIT";
+  if (!takesLimit && limitPrice !== null) throw invalid("limitPrice", `must not be given for a ${orderType} order`);
+  if (takesLimit && limitPrice === null) throw missing("limitPrice", `is required for a ${orderType} order`);
+}
+
+export function checkPreferred(body: CommonBody, view: MarketView, doing: "closing" | "opening"): RoutableVenue | null {
   const preferred = body.preferredExchange ?? null;
   if (preferred === null) return null;
   if (!isRoutableVenue(preferred)) {
     throw new ServiceError("NOT_SUPPORTED", {
-      what: `closing on ${preferred}: its transactions are signed by the client`,
+      what: `${doing} on ${preferred}: its transactions are signed by the client`,
       reasonCode: "CLIENT_SIDE_ONLY",
       exchange: preferred,
       fields: [
@@ -144,7 +174,7 @@ function checkPreferred(body: CloseRequestBody, view: MarketView): RoutableVenue
 }
 
 /** Blocks that are there, by reference: nothing of them is copied. */
-export function presentCredentials(credentials: CloseRequestBody["credentials"]): CloseRequest["credentials"] {
+export function presentCredentials(credentials: CloseRequestBody["credentials"]): TradeRequest["credentials"] {
   const present: Partial<Record<RoutableVenue, unknown>> = {};
   for (const venue of ROUTABLE_VENUES) {
     const block = credentials[venue] ?? null;

@@ -15,6 +15,8 @@ export type OptionKind =
   | { readonly kind: "boolean"; readonly default: boolean }
   /** Basis points as decimal text, at most three decimals; "" leaves it to the venue. */
   | { readonly kind: "bps"; readonly default: "" }
+  /** Decimal text above 0 in quote units, at most six decimals; "" is no limit. */
+  | { readonly kind: "amount"; readonly default: "" }
   /** Comma-separated text, or a JSON array in the file. */
   | { readonly kind: "list"; readonly default: readonly string[] };
 
@@ -297,6 +299,33 @@ export const OPTIONS = {
     default: [],
     doc: "Rates of quote assets to the common quote, such as `USDT=0.9998,USDC=1`; an asset not named counts 1, tagged `assumed`.",
   }),
+
+  ORDER_NOTIONAL_MAX: option({
+    kind: "amount",
+    default: "",
+    doc: "Largest order that may open or grow a position, in quote units, whoever sends it. Orders that only reduce are never limited.",
+  }),
+  DAILY_NOTIONAL_MAX: option({
+    kind: "amount",
+    default: "",
+    doc: "Sum of such orders over one UTC day, all callers together.",
+  }),
+  CALLER_ORDER_NOTIONAL_MAX: option({
+    kind: "amount",
+    default: "",
+    doc: "Largest such order of one caller (its account while AUTH_MODE is public).",
+  }),
+  CALLER_DAILY_NOTIONAL_MAX: option({
+    kind: "amount",
+    default: "",
+    doc: "Sum of one caller's such orders over one UTC day.",
+  }),
+  TRADE_SYMBOLS: option({
+    kind: "list",
+    default: [],
+    doc: "Canonical symbols in which positions may be opened; empty: all.",
+  }),
+  TRADE_VENUES: option({ kind: "list", default: [], doc: "Venues on which positions may be opened; empty: all." }),
 
   BODY_BYTES_MAX: option({
     kind: "integer",

@@ -3,10 +3,11 @@
  * before any is reported. A problem names the option and what is wrong; the value is shown only where it cannot be
  * a secret.
  */
-import { isPlainDecimal, parseScaled } from "../engine/domain/decimal.js";
+import type { GuardPolicy } from "../engine/guards/guard-book.js";
 import type { FeeRates } from "../engine/domain/position.js";
 import type { TierName } from "../feeds/venuethree/limits.js";
 import { type Option, type OptionName, OPTIONS, type OptionValues } from "./config-options.js";
+import { isAmount, isCanonicalSymbol, milliBps, readFees, readGuards, readQuoteRates } from "./config-values.js";
 import type { BucketRules } from "./http/limiter.js";
 import type { LogLevel } from "./log.js";
 import { isLoopback } from "./server-address.js";
@@ -57,6 +58,7 @@ export interface Config {
     readonly maxQuoteAgeMs: number;
     readonly deadlineMs: number;
   };
+  readonly guards: GuardPolicy;
   /** Null: minted and kept by the store. */
   readonly serverSecret: Uint8Array | null;
   readonly latencyFactor: number;
@@ -181,6 +183,8 @@ function parseOption(name: OptionName, option: Option, text: string, problems: s
           : text;
     case "secret":
       return text;
+    case "amount":
+      return text === "" || isAmount(text) ? text : refuse();
     case "bps":
       return text === "" || !Number.isNaN(milliBps(text)) ? text : refuse();
     case "url":
@@ -221,6 +225,8 @@ function kindWords(option: Option): string {
       return "a URL (http or https; ws or wss for *_WS_URL) without user or password";
     case "bps":
       return "basis points from -100 to 100 with at most three decimals, or empty";
+    case "amount":
+      return "an amount above 0 with at most six decimals, or empty";
     case "word":
       return `one of ${option.words.join(", ")}`;
     case "boolean":
@@ -264,7 +270,7 @@ function assemble(values: OptionValues, profile: Profile, problems: string[]): C
   if (values.SERVER_SECRET !== "" && !/^[0-9a-fA-F]{64}$/.test(values.SERVER_SECRET))
     problems.push("SERVER_SECRET must be 64 hex digits");
   for (const symbol of values.SYMBOLS) {
-    if (!/^[\p{L}\p{N}]{1,24}$/u.test(symbol) || symbol !== symbol.toUpperCase())
+    if (!isCanonicalSymbol(symbol))
       problems.push(`SYMBOLS: ${JSON.stringify(symbol)} is no canonical symbol such as BTC`);
   }
   return {
@@ -335,6 +341,7 @@ function assemble(values: OptionValues, profile: Profile, problems: string[]): C
       maxQuoteAgeMs: values.MAX_QUOTE_AGE_MS,
       deadlineMs: values.CLOSE_DEADLINE_MS,
     },
+    guards: readGuards(values, problems),
     serverSecret: values.SERVER_SECRET === "" ? null : Buffer.from(values.SERVER_SECRET, "hex"),
     latencyFactor: values.LATENCY_PENALTY_FACTOR,
     quoteRatePpm: readQuoteRates(values.QUOTE_RATES, problems),
@@ -352,39 +359,4 @@ function assemble(values: OptionValues, profile: Profile, problems: string[]): C
     },
     rateLimitCallersMax: values.RATE_CALLERS_MAX,
   };
-}
-
-/** `USDT=0.9998` → 999 800. At most six decimals; within a factor of two of par, so a slipped digit is caught. */
-function readQuoteRates(entries: readonly string[], problems: string[]): ReadonlyMap<string, number> {
-  const rates = new Map<string, number>();
-  for (const entry of entries) {
-    const [asset = "", rate = "", ...rest] = entry.split("=");
-    const ppm = isPlainDecimal(rate) ? parseScaled(rate, 6) : Number.NaN;
-    if (
-      rest.length > 0 ||
-      !/^[A-Z0-9]{2,10}$/.test(asset) ||
-      !(ppm >= 500_000 && ppm <= 2_000_000) ||
-      rates.has(asset)
-    ) {
-      problems.push(
-        "QUOTE_RATES must be entries such as USDT=0.9998: each asset once, from 0.5 to 2, at most six decimals",
-      );
-    } else rates.set(asset, ppm);
-  }
-  return rates;
-}
-
-/** Thousandths of a basis point; NaN when it is no rate. */
-function milliBps(text: string): number {
-  const value = isPlainDecimal(text) ? parseScaled(text, 3) : Number.NaN;
-  return Math.abs(value) <= 100_000 ? value : Number.NaN;
-}
-
-function readFees(venue: string, taker: string, maker: string, problems: string[]): FeeRates | null {
-  if (taker === "" && maker === "") return null;
-  if (taker === "" || maker === "") {
-    problems.push(`${venue}_TAKER_FEE_BPS and ${venue}_MAKER_FEE_BPS must be set together`);
-    return null;
-  }
-  return { takerFeeMilliBps: milliBps(taker), makerFeeMilliBps: milliBps(maker) };
 }

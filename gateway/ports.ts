@@ -1,14 +1,14 @@
 /** What the routes need from the close path; wiring.ts binds it to the close service, tests to a fake. */
 import type { ErrorCode } from "../engine/domain/errors.js";
-import type { QuoteRequest } from "../engine/orders/close-routing.js";
+import type { QuoteRequest } from "../engine/orders/trade-routing.js";
 import type {
-  CloseContext,
-  CloseData,
-  CloseRequest,
-  CloseResult,
+  TradeContext,
+  TradeData,
+  TradeRequest,
+  TradeResult,
   ExecutionAnswer,
   Quote,
-} from "../engine/orders/close-types.js";
+} from "../engine/orders/trade-types.js";
 import type { RoutingReport } from "../engine/routing/report.js";
 import type { UnknownOrderRow } from "../schemas/service.js";
 
@@ -16,15 +16,15 @@ export type QuoteAnswer =
   | { readonly ok: true; readonly routing: RoutingReport; readonly quote: Quote }
   | { readonly ok: false; readonly code: ErrorCode; readonly details: Readonly<Record<string, unknown>> };
 
-export interface CloseDesk {
+export interface TradeDesk {
   /** The public dry run: books only, synchronous, nothing sent. */
   quote(request: QuoteRequest): QuoteAnswer;
   /** Never throws for what a venue or a caller does. */
-  close(request: CloseRequest, context: CloseContext): Promise<CloseResult>;
+  trade(request: TradeRequest, context: TradeContext): Promise<TradeResult>;
   /** Null: no such execution (any more). Rejects with STORE_UNAVAILABLE. */
-  execution(routeId: string): Promise<CloseData | null>;
+  execution(routeId: string): Promise<TradeData | null>;
   /** As `execution`, after an order of unknown outcome was looked up with these credentials. */
-  askExecution(routeId: string, credentials: CloseRequest["credentials"]): Promise<ExecutionAnswer>;
+  askExecution(routeId: string, credentials: TradeRequest["credentials"]): Promise<ExecutionAnswer>;
   /** Orders of unknown outcome, oldest first, at most `limit` of them. */
   unknownOrders(limit: number): { readonly count: number; readonly orders: readonly UnknownOrderRow[] };
   /** Durable state reachable and writable. */

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import type { Clock, TimerHandle } from "../engine/domain/clock.js";
 import type { Random } from "../engine/domain/random.js";
 import { within } from "../engine/orders/deadline.js";
+import { NO_OBSERVER, type RouteObserver } from "../engine/orders/route-observer.js";
 import { NO_RECORDS, type RecordSink } from "../engine/orders/record-sink.js";
 import type { MarketRoom } from "../engine/ports.js";
 import type { KeyedHash, RandomIds } from "../engine/storage/keyed-hash.js";
@@ -44,8 +45,10 @@ export interface Recording {
   readonly store: RecordsStore;
   /** Null: recording is off by choice. */
   readonly recorder: Recorder | null;
-  /** For the close service. */
+  /** For the services that send orders. */
   readonly closes: RecordSink;
+  /** For the trade service: what a decision sees, and how long its stages take. */
+  readonly observer: RouteObserver;
   /** Takes over what an earlier start left. Rejects with StartError. */
   start(): Promise<void>;
   /** Every market the rooms list, now and later. */
@@ -61,6 +64,7 @@ export function createRecording(options: RecordingOptions): Recording {
       store,
       recorder: null,
       closes: NO_RECORDS,
+      observer: NO_OBSERVER,
       start: async () => {},
       watch() {},
       stop: () => store.close(),
@@ -111,6 +115,10 @@ class StoredRecording implements Recording {
 
   get closes(): RecordSink {
     return this.recorder.closes;
+  }
+
+  get observer(): RouteObserver {
+    return this.recorder;
   }
 
   async start(): Promise<void> {

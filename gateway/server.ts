@@ -9,8 +9,10 @@ import { isIP } from "node:net";
 import uws, { type us_listen_socket } from "uWebSockets.js";
 import { type Clock, delay } from "../engine/domain/clock.js";
 import type { KeyedHash } from "../engine/storage/keyed-hash.js";
+import type { Portfolio } from "../engine/portfolio/portfolio.js";
 import type { Recorder } from "../engine/storage/recorder/recorder.js";
 import type { RecordsStore } from "../engine/storage/records/records-store.js";
+import type { TradingDesk } from "./accounts/trading-desk.js";
 import type { CloseDefaults } from "./close-request.js";
 import { BodyReader } from "./http/body.js";
 import { Edge } from "./http/edge.js";
@@ -19,7 +21,7 @@ import { mountRoutes } from "./http/mount.js";
 import type { ServiceLogger } from "./log.js";
 import type { MarketView } from "./market-view.js";
 import type { Metrics } from "./metrics.js";
-import type { CloseDesk } from "./ports.js";
+import type { TradeDesk } from "./ports.js";
 import { bookRoutes } from "./routes/books.js";
 import type { RouteContext, RouteLimits } from "./routes/context.js";
 import { mountDashboard } from "./routes/dashboard.js";
@@ -27,8 +29,10 @@ import { executionRoute } from "./routes/execution.js";
 import { historyRoutes } from "./routes/history.js";
 import { instrumentsRoute } from "./routes/instruments.js";
 import { positionCloseRoute } from "./routes/position-close.js";
+import { positionOpenRoute } from "./routes/position-open.js";
 import { routingDryRunRoute } from "./routes/routing-dry-run.js";
 import { serviceRoutes } from "./routes/service-info.js";
+import { tradingRoutes } from "./routes/trading.js";
 import { tickerRoutes } from "./routes/tickers.js";
 import { recordingStatus } from "./status.js";
 import { isLoopback } from "./server-address.js";
@@ -59,13 +63,17 @@ export interface ServerParts {
   readonly clock: Clock;
   readonly logger: ServiceLogger;
   readonly view: MarketView;
-  readonly desk: CloseDesk;
+  readonly desk: TradeDesk;
   readonly metrics: Metrics;
   readonly records: RecordsStore;
   /** Null: nothing is recorded, by choice. */
   readonly recorder: Recorder | null;
   /** The server's key: signs cursors. */
   readonly hash: KeyedHash;
+  /** Absent: the stream serves no positions and orders. Its owner stops it, after the server. */
+  readonly portfolio?: Portfolio;
+  /** Accounts and single-venue orders; absent: those routes are not served. */
+  readonly trading?: TradingDesk;
 }
 
 export interface Server {
@@ -116,6 +124,7 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
       defer: (run) => void setImmediate(run),
       epoch: randomBytes(EPOCH_BYTES).toString("hex"),
       venuetwoTickerRefused: options.venuetwoTickerRefused,
+      ...(parts.portfolio === undefined ? {} : { accounts: { portfolio: parts.portfolio, hash: parts.hash } }),
     },
   );
   const context: RouteContext = {
@@ -132,6 +141,7 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
     closeDefaults: options.closeDefaults,
     venuetwoTickerRefused: options.venuetwoTickerRefused,
     version: options.version,
+    ...(parts.trading === undefined ? {} : { trading: parts.trading }),
     startedAtMs: clock.wallMs(),
     inFlight,
   };
@@ -153,8 +163,10 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
     edge,
     [
       positionCloseRoute(context),
+      positionOpenRoute(context),
       routingDryRunRoute(context),
       executionRoute(context),
+      ...tradingRoutes(context),
       ...tickerRoutes(context),
       ...bookRoutes(context),
       instrumentsRoute(context),

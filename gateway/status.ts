@@ -6,7 +6,7 @@ import type { Recorder } from "../engine/storage/recorder/recorder.js";
 import type { RecordsStore } from "../engine/storage/records/records-store.js";
 import type { ReadyPart, RecordingStatus, VenueStatus } from "../schemas/service.js";
 import type { MarketView } from "./market-view.js";
-import type { CloseDesk } from "./ports.js";
+import type { TradeDesk } from "./ports.js";
 
 export function venueStatus(room: MarketRoom, nowNs: number): VenueStatus {
   const status = room.status();
@@ -73,7 +73,7 @@ export function recordingStatus(records: RecordsStore, recorder: Recorder | null
  */
 export function readyParts(
   view: MarketView,
-  desk: CloseDesk,
+  desk: TradeDesk,
   recording: RecordingStatus,
   closing: boolean,
 ): ReadyPart[] {

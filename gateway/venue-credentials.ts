@@ -1,9 +1,11 @@
 /**
- * Per-request credentials of GET routes: header `X-Venue-Credentials`, or query parameter `credentials`.
+ * Per-request credentials of routes without a schema of their own for them: header `X-Venue-Credentials`, query parameter
+ * `credentials`, or a JSON body (also of a GET).
  *
  * Invariant: a refusal names the field and what is wrong with it, never a byte of its value; nothing is kept.
  */
-import type { CloseRequest } from "../engine/orders/close-types.js";
+import { ROUTABLE_VENUES } from "../engine/domain/venue.js";
+import type { TradeRequest } from "../engine/orders/trade-types.js";
 import { type CloseRequestBody, credentialsSchema } from "../schemas/close.js";
 import { MAX_VENUE_CREDENTIALS_CHARS } from "../schemas/executions.js";
 import { compileValidator } from "../schemas/validate.js";
@@ -19,7 +21,7 @@ const BASE64URL = /^[A-Za-z0-9_-]+={0,2}$/;
 const validate = compileValidator(credentialsSchema);
 
 /** Either text may be "": not given. Null without both. Throws INVALID_PARAMETERS. */
-export function readVenueCredentials(header: string, query: string): CloseRequest["credentials"] | null {
+export function readVenueCredentials(header: string, query: string): TradeRequest["credentials"] | null {
   if (header === "" && query === "") return null;
   if (header !== "" && query !== "") {
     throw invalidParameters({
@@ -35,6 +37,23 @@ export function readVenueCredentials(header: string, query: string): CloseReques
   return checkBlocks(decodeText(text, path), path);
 }
 
+/**
+ * Credentials in a JSON body: its field `credentials`, or the body itself where it has blocks of venues. Null without
+ * either. Throws INVALID_PARAMETERS.
+ */
+export function readBodyCredentials(body: unknown): TradeRequest["credentials"] | null {
+  if (body === undefined) return null;
+  if (!isObject(body)) throw invalidParameters({ path: "body", problem: "must be a JSON object" });
+  const isWhole =
+    !Object.hasOwn(body, CREDENTIALS_QUERY) && ROUTABLE_VENUES.some((venue) => Object.hasOwn(body, venue));
+  const blocks = isWhole ? body : body[CREDENTIALS_QUERY];
+  return blocks === null || blocks === undefined ? null : checkBlocks(blocks, CREDENTIALS_QUERY);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
 /** The query also takes the JSON itself, as some clients send it. */
 function decodeText(text: string, path: string): unknown {
   const isPlain = path === CREDENTIALS_QUERY && text.startsWith("{");
@@ -44,7 +63,7 @@ function decodeText(text: string, path: string): unknown {
   return parsed.value;
 }
 
-function checkBlocks(value: unknown, path: string): CloseRequest["credentials"] {
+function checkBlocks(value: unknown, path: string): TradeRequest["credentials"] {
   if (value === null || typeof value !== "object" || Array.isArray(value))
     throw invalidParameters({ path, problem: "must be a JSON object with one block per venue" });
   const checked = validate(value);

@@ -1,7 +1,70 @@
 /** Examples of the AsyncAPI document by message name. A test validates each against its schema. */
 const TICKER_SUB = "ticker:BTC:venueone,venuetwo:100";
 const BOOK_SUB = "book:BTC:venuetwo:20:0";
+const WALLET = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
+const POSITIONS_SUB = `positions:${WALLET}#9f2c4e1ab0d37758c6e2f1a09b8d4c33`;
+const ORDERS_SUB = `orders:${WALLET}#51d0c7a2e94b8f06a3c15e7d2b60f984`;
 const EPOCH = "k3v9a1";
+
+const POSITION = {
+  symbol: "BTC",
+  exchange: "venueone",
+  direction: "LONG",
+  size: "0.4",
+  entryPrice: "95110.2",
+  markPrice: "97420.45",
+  liquidationPrice: "78120.1",
+  unrealizedPnl: "924.1",
+  unrealizedPnlPercent: "12.1455",
+  leverage: 5,
+  collateral: "7608.816",
+  margin: "7793.636",
+  timestamp: 1_790_000_000_490,
+  walletAddress: WALLET,
+  nativeSymbol: "BTC",
+  positionSide: "BOTH",
+  marginMode: "cross",
+  notional: "38968.18",
+  quoteAsset: "USDC",
+  markSource: "live",
+  asOf: 1_790_000_000_490,
+  source: "stream",
+  ageMs: 12,
+};
+const COVERAGE = {
+  venueone: { state: "LIVE", mode: "push", asOf: 1_790_000_000_490, source: "stream" },
+  venuetwo: {
+    state: "AUTH_REQUIRED",
+    mode: "request",
+    asOf: null,
+    source: null,
+    error: { code: "MISSING_CREDENTIALS", message: "Missing or invalid credentials for venuetwo" },
+  },
+};
+const ORDER = {
+  orderId: "20987654321",
+  symbol: "BTC",
+  side: "SELL",
+  type: "LIMIT",
+  status: "PARTIALLY_FILLED",
+  price: "97500",
+  quantity: "0.4",
+  filledQuantity: "0.1",
+  averagePrice: null,
+  timestamp: 1_790_000_000_480,
+  exchange: "venueone",
+  clientOrderId: null,
+  venueClientOrderId: null,
+  reduceOnly: true,
+  triggerPrice: null,
+};
+const RECORD = {
+  ...ORDER,
+  nativeSymbol: "BTC",
+  venueStatus: "open",
+  venueTimestamp: 1_790_000_000_480,
+  remainingQuantity: "0.3",
+};
 
 export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
   SubscribeTicker: [
@@ -18,6 +81,66 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
     { op: "subscribe", id: "3", topic: "book", symbols: ["BTC"], exchanges: ["venuetwo"], depth: 20, intervalMs: 0 },
   ],
   SubscribeStatus: [{ op: "subscribe", id: "4", topic: "status" }],
+  SubscribePositions: [
+    {
+      op: "subscribe",
+      id: "8",
+      topic: "positions",
+      walletAddress: WALLET,
+      exchanges: ["venueone", "venuetwo"],
+      credentials: {},
+    },
+  ],
+  SubscribeOrders: [{ op: "subscribe", id: "9", topic: "orders", walletAddress: WALLET, exchanges: ["venueone"] }],
+  PositionsSnapshot: [
+    {
+      type: "snapshot",
+      sub: POSITIONS_SUB,
+      epoch: EPOCH,
+      seq: 1,
+      ts: 1_790_000_000_502,
+      data: { positions: [POSITION], coverage: COVERAGE },
+    },
+  ],
+  PositionsUpdate: [
+    {
+      type: "update",
+      sub: POSITIONS_SUB,
+      epoch: EPOCH,
+      seq: 2,
+      prevSeq: 1,
+      ts: 1_790_000_000_900,
+      data: { events: ["changed"], positions: [{ ...POSITION, size: "0.15" }] },
+    },
+  ],
+  OrdersSnapshot: [
+    {
+      type: "snapshot",
+      sub: ORDERS_SUB,
+      epoch: EPOCH,
+      seq: 1,
+      ts: 1_790_000_000_502,
+      data: { orders: [RECORD], coverage: { venueone: COVERAGE.venueone } },
+    },
+  ],
+  OrdersUpdate: [
+    {
+      type: "update",
+      sub: ORDERS_SUB,
+      epoch: EPOCH,
+      seq: 7,
+      prevSeq: 6,
+      ts: 1_790_000_000_905,
+      data: {
+        event: "execution.resolved",
+        exchange: "venueone",
+        routeId: "rt_01JD3W0M8Q",
+        state: "COMPLETED",
+        order: { ...ORDER, status: "FILLED", filledQuantity: "0.4" },
+      },
+    },
+  ],
+  Resync: [{ type: "resync", sub: ORDERS_SUB, epoch: EPOCH, ts: 1_790_000_000_910, reason: "OVERFLOW" }],
   Unsubscribe: [{ op: "unsubscribe", id: "5", subs: [TICKER_SUB] }],
   Resume: [{ op: "resume", id: "6", subs: [{ sub: BOOK_SUB, epoch: EPOCH, seq: 41 }] }],
   Ping: [{ op: "ping", id: "7" }],

@@ -15,14 +15,23 @@ import {
   pongSchema,
   resumedSchema,
   resumeSchema,
+  resyncSchema,
   streamErrorSchema,
   subscribeBookSchema,
   subscribedSchema,
+  subscribeOrdersSchema,
+  subscribePositionsSchema,
   subscribeStatusSchema,
   subscribeTickerSchema,
   unsubscribedSchema,
   unsubscribeSchema,
 } from "./stream.js";
+import {
+  ordersSnapshotSchema,
+  ordersUpdateSchema,
+  positionsSnapshotSchema,
+  positionsUpdateSchema,
+} from "./stream-accounts.js";
 import {
   bookSnapshotSchema,
   bookUpdateSchema,
@@ -57,19 +66,33 @@ interface OperationRow {
   readonly answers: readonly TSchema[];
 }
 
+const SNAPSHOTS: readonly TSchema[] = [
+  tickerSnapshotSchema,
+  bookSnapshotSchema,
+  statusSnapshotSchema,
+  positionsSnapshotSchema,
+  ordersSnapshotSchema,
+];
+
 /** What a client asks. */
 const ASKED: Readonly<Record<string, OperationRow>> = {
   authenticate: { summary: "Prove an API key", request: [authSchema], answers: [authenticatedSchema] },
   subscribe: {
     summary: "One subscription per symbol; asking again for one that runs gives the same answer and no second snapshot",
-    request: [subscribeTickerSchema, subscribeBookSchema, subscribeStatusSchema],
-    answers: [subscribedSchema, tickerSnapshotSchema, bookSnapshotSchema, statusSnapshotSchema],
+    request: [
+      subscribeTickerSchema,
+      subscribeBookSchema,
+      subscribeStatusSchema,
+      subscribePositionsSchema,
+      subscribeOrdersSchema,
+    ],
+    answers: [subscribedSchema, ...SNAPSHOTS],
   },
   unsubscribe: { summary: "End subscriptions", request: [unsubscribeSchema], answers: [unsubscribedSchema] },
   resume: {
     summary: "Take up subscriptions of an earlier connection, or ask for a fresh snapshot of one that runs",
     request: [resumeSchema],
-    answers: [resumedSchema, tickerSnapshotSchema, bookSnapshotSchema, statusSnapshotSchema],
+    answers: [resumedSchema, ...SNAPSHOTS],
   },
   ping: { summary: "Ask for a pong", request: [pingSchema], answers: [pongSchema] },
 };
@@ -79,12 +102,15 @@ const SAID: Readonly<Record<string, { readonly summary: string; readonly frames:
   updateTicker: { summary: "Changed ticker fields", frames: [tickerUpdateSchema] },
   updateBook: { summary: "Changed book levels", frames: [bookUpdateSchema] },
   updateStatus: { summary: "Changed feed or service states", frames: [statusUpdateSchema] },
+  updatePositions: { summary: "Changed positions of a wallet", frames: [positionsUpdateSchema] },
+  updateOrders: { summary: "One event of a wallet's orders", frames: [ordersUpdateSchema] },
+  resync: { summary: "A snapshot follows instead of updates that are lost", frames: [resyncSchema] },
   heartbeat: { summary: "Every 5 s, whatever the traffic", frames: [heartbeatSchema] },
   lagging: { summary: "This connection reads too slowly", frames: [laggingSchema] },
   notice: { summary: "Why the service is about to close this connection", frames: [noticeSchema] },
 };
 
-const DESCRIPTION = `Live tickers, books and feed states over one WebSocket at \`${STREAM_PATH}\`: JSON text, no compression.
+const DESCRIPTION = `Live tickers, books, feed states, positions and orders over one WebSocket at \`${STREAM_PATH}\`: JSON text, no compression.
 
 Each subscription begins with a snapshot; updates follow with \`seq\` and \`prevSeq\` within an \`epoch\`. A gap is
 \`prevSeq\` other than the last \`seq\` seen. No frame for 12 s: reconnect, with full jitter between 0.5 and 30 s.

@@ -1,5 +1,5 @@
 /**
- * `POST /api/trade/position/close` and `GET /api/trade/executions/{routeId}`: interface spec 2.2, 2.3 and 4.7
+ * `POST /api/trade/position/close`, the reply it shares with `POST /api/trade/position/open`, and `GET /api/trade/executions/{routeId}`: interface spec 2.2, 2.3 and 4.7
  * with the additions of the routing design (sections 2, 3 and 5).
  */
 import { type Static, Type } from "@sinclair/typebox";
@@ -38,19 +38,77 @@ const apiKeyBlock = Type.Object({
 /** Spec 2.3. Read, used and discarded; never stored, logged or echoed. */
 export const credentialsSchema = Type.Object(
   {
-    venueone: optionalField(Type.Object({ privateKey: secretText })),
+    venueone: optionalField(
+      Type.Object({
+        privateKey: secretText,
+        walletAddress: optionalField(secretText, { description: "The account that is meant; checked." }),
+        vaultAddress: optionalField(secretText, { description: "Sub-account or vault that is traded for." }),
+      }),
+    ),
     venuetwo: optionalField(apiKeyBlock),
     venuethree: optionalField(
-      Type.Object({ apiKeyPrivateKey: secretText, accountIndex: Type.Integer({ minimum: 0 }) }),
+      Type.Object({
+        apiKeyPrivateKey: secretText,
+        accountIndex: Type.Integer({ minimum: 0 }),
+        apiKeyIndex: optionalField(Type.Integer({ minimum: 0, maximum: 255 }), {
+          description: "Without it the venue is asked which of the account's keys this is.",
+        }),
+        walletAddress: optionalField(secretText, { description: "The account that is meant; checked." }),
+      }),
     ),
     venuefour: optionalField(apiKeyBlock),
   },
-  { description: "Only venues named here can be closed on. Used for this request only, never stored." },
+  { description: "Only venues named here can be traded on. Used for this request only, never stored." },
 );
+
+export const MAX_QUOTE_ID_CHARS = 64;
+
+/** What a close and an open take alike. */
+export const tradeFields = {
+  limitPrice: optionalField(positiveDecimal()),
+  preferredExchange: optionalField(words(VENUE_WORDS), {
+    description: "Forces the venue. venuefive is refused: its orders are signed by the client.",
+  }),
+  credentials: credentialsSchema,
+  clientOrderId: optionalField(
+    Type.String({
+      minLength: 1,
+      maxLength: MAX_CLIENT_ORDER_ID_CHARS,
+      pattern: "^[\\x21-\\x7e]+$",
+      "x-kind": "visibleAscii",
+    }),
+    { description: "Echoed in the reply; what the venue saw is venueClientOrderId." },
+  ),
+  dryRun: optionalField(Type.Boolean(), { default: false }),
+  quoteId: optionalField(Type.String({ minLength: 1, maxLength: MAX_QUOTE_ID_CHARS }), {
+    description:
+      "Of a dry run: binds its worst price and venues, until it expires (409 QUOTE_EXPIRED). Good for any number of calls until then.",
+  }),
+  routingOptions: optionalField(
+    Type.Object({
+      maxSlippageBps: optionalField(maxSlippageBps),
+      maxQuoteAgeMs: optionalField(maxQuoteAgeMs),
+      deadlineMs: optionalField(Type.Integer({ minimum: DEADLINE_MS_BOUNDS.min, maximum: DEADLINE_MS_BOUNDS.max })),
+      allowSplit: optionalField(Type.Boolean(), {
+        description: "May a MARKET order go to several venues at once, where that costs less or none takes it alone?",
+      }),
+      maxLegs: optionalField(Type.Integer({ minimum: 1, maximum: 3 })),
+      excludeExchanges: optionalField(Type.Array(words(VENUE_WORDS), { maxItems: 5 })),
+      waitFor: optionalField(words(["ACK", "FILL"])),
+    }),
+  ),
+};
+
+export const tradeSymbol = symbolText({
+  description: "BTC, BTC-PERP, BTC-USD, BTCUSDT, BTC/USDT; any case.",
+  examples: ["BTC"],
+});
+
+const { limitPrice, ...otherTradeFields } = tradeFields;
 
 export const closeRequestSchema = Type.Object(
   {
-    symbol: symbolText({ description: "BTC, BTC-PERP, BTC-USD, BTCUSDT, BTC/USDT; any case.", examples: ["BTC"] }),
+    symbol: tradeSymbol,
     direction,
     size: optionalField(sizeText(), {
       description: "Base units, or ALL. Exactly one of size and sizePercent.",
@@ -58,34 +116,11 @@ export const closeRequestSchema = Type.Object(
     }),
     sizePercent: optionalField(percentText(), { description: "Percent of the open size: above 0, at most 100." }),
     orderType: optionalField(orderType, { description: "MARKET, or LIMIT when limitPrice is given." }),
-    limitPrice: optionalField(positiveDecimal()),
-    triggerPrice: optionalField(positiveDecimal(), { description: "Stop types only, which are not supported yet." }),
-    preferredExchange: optionalField(words(VENUE_WORDS), {
-      description: "Forces the venue. venuefive is refused: its closes are signed by the client.",
+    limitPrice,
+    triggerPrice: optionalField(positiveDecimal(), {
+      description: "Required with STOP_MARKET and STOP_LIMIT, as is preferredExchange; not with others.",
     }),
-    credentials: credentialsSchema,
-    clientOrderId: optionalField(
-      Type.String({
-        minLength: 1,
-        maxLength: MAX_CLIENT_ORDER_ID_CHARS,
-        pattern: "^[\\x21-\\x7e]+$",
-        "x-kind": "visibleAscii",
-      }),
-      { description: "Echoed in the reply; what the venue saw is venueClientOrderId." },
-    ),
-    dryRun: optionalField(Type.Boolean(), { default: false }),
-    quoteId: optionalField(Type.String({ minLength: 1, maxLength: 64 }), { description: "Not supported yet." }),
-    routingOptions: optionalField(
-      Type.Object({
-        maxSlippageBps: optionalField(maxSlippageBps),
-        maxQuoteAgeMs: optionalField(maxQuoteAgeMs),
-        deadlineMs: optionalField(Type.Integer({ minimum: DEADLINE_MS_BOUNDS.min, maximum: DEADLINE_MS_BOUNDS.max })),
-        allowSplit: optionalField(Type.Boolean(), { description: "true is not supported yet." }),
-        maxLegs: optionalField(Type.Integer({ minimum: 1, maximum: 3 })),
-        excludeExchanges: optionalField(Type.Array(words(VENUE_WORDS), { maxItems: 5 })),
-        waitFor: optionalField(words(["ACK", "FILL"])),
-      }),
-    ),
+    ...otherTradeFields,
   },
   { $id: "CloseRequest" },
 );
@@ -126,11 +161,28 @@ const executionLegSchema = reply({
   ackAt: nullable(timeMs),
 });
 
+const protectionOrderSchema = reply({
+  kind: words(["TAKE_PROFIT", "STOP_LOSS", "CLOSE"], {
+    description: "CLOSE: the way back where protection failed (closeOnProtectionFailure).",
+  }),
+  exchange: routableVenue,
+  venueClientOrderId: Type.String(),
+  orderId: nullable(Type.String()),
+  triggerPrice: nullable(decimal()),
+  price: decimal(),
+  size: decimal(),
+  filledSize: decimal(),
+  status: orderStatus,
+  outcome: words(["CONFIRMED", "REJECTED", "UNKNOWN", "NOT_SENT"]),
+  reason: nullable(Type.String()),
+  venueText: nullable(Type.String()),
+});
+
 export const executionReportSchema = reply({
   state: words(["COMPLETED", "PARTIAL", "RESTING", "SUBMITTED", "UNKNOWN", "REJECTED", "NOOP", "SIMULATED"]),
   final: Type.Boolean({ description: "false: the outcome may still change; ask GET /api/trade/executions/{routeId}." }),
   mode: words(["LIVE", "DRY_RUN"]),
-  algo: nullable(words(["IOC", "GTC"])),
+  algo: nullable(words(["IOC", "GTC", "STOP"])),
   note: nullable(Type.String()),
   requestedSize: decimal(),
   submittedSize: decimal(),
@@ -142,9 +194,21 @@ export const executionReportSchema = reply({
   realizedSlippageBps: nullable(decimal()),
   vsQuoteBps: nullable(decimal()),
   adjustments: Type.Array(
-    reply({ field: words(["price", "size"]), from: decimal(), to: decimal(), rule: Type.String() }),
+    reply({
+      field: words(["price", "size", "leverage", "marginMode"]),
+      from: Type.String({ description: 'Decimal text; a margin mode; "unknown" where the venue did not say.' }),
+      to: Type.String(),
+      rule: Type.String(),
+    }),
   ),
   legs: Type.Array(executionLegSchema),
+  protection: Type.Optional(
+    nullable(words(["PLACED", "PARTIAL", "FAILED", "UNKNOWN", "NOT_PLACED"]), {
+      description: "Opens only: what became of takeProfit and stopLoss; null where none was asked for.",
+    }),
+  ),
+  protectionReason: Type.Optional(nullable(Type.String())),
+  protectionOrders: Type.Optional(Type.Array(protectionOrderSchema)),
   timingMs: reply({
     total: Type.Number(),
     positions: Type.Number(),

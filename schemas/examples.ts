@@ -1,4 +1,6 @@
 /** Examples of the OpenAPI document. A test validates each against its schema. Keys are operation ids. */
+import { ACCOUNT_REPLY_EXAMPLES, ACCOUNT_REQUEST_EXAMPLES } from "./account-examples.js";
+
 const ORDER = {
   orderId: "20987654321",
   symbol: "BTC",
@@ -146,7 +148,72 @@ const CLOSE_DATA = {
   },
 };
 
+/** The same venues, the other way round: what was paid, what the way out would cost, and what protects it. */
+const OPEN_DATA = {
+  ...CLOSE_DATA,
+  order: {
+    ...CLOSE_DATA.order,
+    side: "BUY",
+    price: "98396",
+    averagePrice: "97437.4",
+    clientOrderId: "open-91c2",
+    reduceOnly: false,
+  },
+  routing: {
+    ...ROUTING,
+    mode: "BEST_ENTRY",
+    price: "97437.1",
+    limits: { ...ROUTING.limits, worstPrice: "98396" },
+    candidates: [
+      {
+        ...ROUTING.candidates[0],
+        topOfBook: "97426",
+        vwap: "97437.1",
+        worstLevel: "97452",
+        allInPrice: "97482.89",
+        slippageBps: "1.6",
+        costBps: "12.7",
+        exitPrice: "97403.1",
+        fundingRateHourly: "0.0000125",
+        nextFundingTime: null,
+      },
+      ...ROUTING.candidates.slice(2).map(({ exchange }) => ({
+        exchange,
+        eligible: false,
+        reasonCode: "NO_CREDENTIALS",
+        positionSize: null,
+      })),
+    ],
+  },
+  execution: {
+    ...CLOSE_DATA.execution,
+    averagePrice: "97437.4",
+    notional: "24359.35",
+    adjustments: [{ field: "leverage", from: "10", to: "5", rule: "REQUESTED" }],
+    protection: "PLACED",
+    protectionReason: null,
+    protectionOrders: [
+      {
+        kind: "STOP_LOSS",
+        exchange: "venueone",
+        venueClientOrderId: "0x51f0c2d9e34b7790aa41c2d5e6f7018c",
+        orderId: "20987654322",
+        triggerPrice: "94000",
+        price: "84600",
+        size: "0.25",
+        filledSize: "0",
+        status: "OPEN",
+        outcome: "CONFIRMED",
+        reason: null,
+        venueText: null,
+      },
+    ],
+  },
+  position: { ...CLOSE_DATA.position, size: "0.65", entryPrice: "96004.97" },
+};
+
 export const REQUEST_EXAMPLES: Readonly<Record<string, unknown>> = {
+  ...ACCOUNT_REQUEST_EXAMPLES,
   positionClose: {
     symbol: "BTC",
     direction: "LONG",
@@ -155,6 +222,19 @@ export const REQUEST_EXAMPLES: Readonly<Record<string, unknown>> = {
     credentials: { venueone: { privateKey: "<venueone_private_key>" } },
     clientOrderId: "close-7f3a",
     routingOptions: { maxSlippageBps: 100, maxQuoteAgeMs: 2000, deadlineMs: 5000, waitFor: "FILL" },
+  },
+  positionOpen: {
+    symbol: "BTC",
+    direction: "LONG",
+    size: "0.25",
+    orderType: "MARKET",
+    leverage: 5,
+    marginMode: "cross",
+    credentials: { venueone: { privateKey: "<venueone_private_key>" } },
+    takeProfit: "105000",
+    stopLoss: "94000",
+    clientOrderId: "open-91c2",
+    routingOptions: { maxSlippageBps: 100, maxQuoteAgeMs: 2000, allowSplit: false },
   },
 };
 
@@ -240,7 +320,9 @@ const VENUEFOUR_TICKER = {
 const TIMESTAMP = 1_790_000_000_422;
 
 export const REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
+  ...ACCOUNT_REPLY_EXAMPLES,
   positionClose: { success: true, data: CLOSE_DATA, timestamp: TIMESTAMP },
+  positionOpen: { success: true, data: OPEN_DATA, timestamp: TIMESTAMP },
   execution: { success: true, data: CLOSE_DATA, timestamp: TIMESTAMP },
   routingDryRun: {
     success: true,

@@ -3,9 +3,11 @@
  * serialise; nothing in it is written a second time.
  */
 import type { TSchema } from "@sinclair/typebox";
+import { VENUE_WORDS } from "./common.js";
 import { errorReplySchema } from "./errors.js";
 import { ERROR_EXAMPLE, REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.js";
-import { COMMON_ERRORS, type Operation, OPERATIONS } from "./operations.js";
+import type { Operation } from "./operation.js";
+import { COMMON_ERRORS, OPERATIONS } from "./operations.js";
 import {
   tickerFailureSchema,
   venuefourTickerSchema,
@@ -52,6 +54,7 @@ export function buildOpenApi(): OpenApiDocument {
       schemas,
     );
   }
+  repeatForVenues(paths, schemas);
   return {
     openapi: "3.1.0",
     info: {
@@ -61,10 +64,35 @@ export function buildOpenApi(): OpenApiDocument {
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
-    tags: [{ name: "trade" }, { name: "market data" }, { name: "history" }, { name: "service" }],
+    tags: [
+      { name: "trade" },
+      { name: "orders" },
+      { name: "account" },
+      { name: "market data" },
+      { name: "history" },
+      { name: "service" },
+    ],
     paths,
     components: { schemas, headers: HEADERS },
   };
+}
+
+/** A path that names its venue hides, for readers of this document, the one for any venue: its methods are repeated there. */
+function repeatForVenues(paths: Record<string, Record<string, Json>>, schemas: Record<string, unknown>): void {
+  for (const operation of Object.values<Operation>(OPERATIONS)) {
+    const { exchange, ...pathParameters } = operation.pathParameters;
+    if (exchange === undefined) continue;
+    for (const venue of VENUE_WORDS) {
+      const path = operation.path.replace("{exchange}", venue);
+      const methods = paths[path];
+      const method = operation.method.toLowerCase();
+      if (methods === undefined || methods[method] !== undefined) continue;
+      methods[method] = operationObject(
+        { ...operation, id: `${operation.id}_${venue}`, path, pathParameters },
+        schemas,
+      );
+    }
+  }
 }
 
 const HEADERS: Json = {
@@ -101,7 +129,7 @@ function operationObject(operation: Operation, schemas: Record<string, unknown>)
       ? {}
       : {
           requestBody: {
-            required: true,
+            required: operation.bodyOptional !== true,
             content: {
               "application/json": {
                 schema: component(operation.body, schemas),
@@ -133,7 +161,7 @@ function parameters(operation: Operation): Json[] {
     ...operation.headers.map((header) => ({
       name: header.name,
       in: "header",
-      required: false,
+      required: header.required ?? false,
       description: header.description,
       schema: plain(header.schema),
     })),

@@ -3,9 +3,11 @@
  * test client judges replies by it. A route or a status code that is not here does not exist.
  */
 import { type TSchema, Type } from "@sinclair/typebox";
+import { ACCOUNT_OPERATIONS } from "./account-operations.js";
 import { bookQuerySchema, consolidatedBookReplySchema, venueBookReplySchema } from "./book.js";
 import { closeReplySchema, closeRequestSchema } from "./close.js";
-import { ROUTABLE_VENUE_WORDS, symbolText, words } from "./common.js";
+import { openReplySchema, openRequestSchema } from "./open.js";
+import { ROUTABLE_VENUE_WORDS, words } from "./common.js";
 import { executionQuerySchema, executionReplySchema, venueCredentialsText } from "./executions.js";
 import {
   candlesQuerySchema,
@@ -22,9 +24,10 @@ import {
   tradesReplySchema,
 } from "./history.js";
 import { instrumentsQuerySchema, instrumentsReplySchema } from "./instruments.js";
+import { idempotencyKeySchema, type Operation, symbolParameter, UNKNOWN_SYMBOL_ERROR } from "./operation.js";
+import { ORDER_OPERATIONS } from "./order-operations.js";
 import { routingQuerySchema, routingReplySchema } from "./routing.js";
 import {
-  type BucketName,
   healthReplySchema,
   limitsReplySchema,
   readyReplySchema,
@@ -39,34 +42,6 @@ import {
   venuetwoTickerReplySchema,
 } from "./ticker.js";
 
-export interface HeaderParameter {
-  readonly name: string;
-  readonly description: string;
-  readonly schema: TSchema;
-}
-
-export interface Operation {
-  readonly id: string;
-  readonly method: "GET" | "POST";
-  /** OpenAPI form: `{name}` for parameters. */
-  readonly path: string;
-  readonly summary: string;
-  readonly tag: "trade" | "market data" | "history" | "service";
-  /** Buckets charged, in the order in which they are asked; the first with a token pays. */
-  readonly buckets: readonly BucketName[];
-  readonly weight: number;
-  readonly pathParameters: Readonly<Record<string, TSchema>>;
-  readonly query: TSchema | null;
-  readonly headers: readonly HeaderParameter[];
-  readonly body: TSchema | null;
-  /** Reply of status 200; text for those that do not answer JSON envelopes. */
-  readonly reply: TSchema | "text/plain" | "application/json";
-  /** Media types of status 200 beside JSON, one row per line, chosen by the Accept header. */
-  readonly exports?: readonly string[];
-  /** Error statuses beside those that any route may answer (COMMON_ERRORS). */
-  readonly errors: Readonly<Record<number, string>>;
-}
-
 /** Any route may answer these. */
 export const COMMON_ERRORS: Readonly<Record<number, string>> = {
   400: "Parameters are missing or wrong (MISSING_PARAMETERS, INVALID_PARAMETERS).",
@@ -76,21 +51,8 @@ export const COMMON_ERRORS: Readonly<Record<number, string>> = {
   503: "The service is overloaded or shutting down (OVERLOADED, SHUTTING_DOWN), or a venue, the store or the record (RECORDS_UNAVAILABLE) is unavailable.",
 };
 
-export const idempotencyKeySchema = Type.String({
-  minLength: 1,
-  maxLength: 255,
-  pattern: "^[\\x21-\\x7e]+$",
-  "x-kind": "visibleAscii",
-});
-
-const symbol = symbolText({
-  description: "Upper-case base asset; BTC-PERP, BTC-USD, BTCUSDT, BTC-USDT and BTC%2FUSDT work too, in any case.",
-  examples: ["BTC"],
-});
-
-const UNKNOWN_SYMBOL = {
-  404: "No venue lists the symbol (UNKNOWN_SYMBOL); the text previews available ones.",
-} as const;
+const symbol = symbolParameter;
+const UNKNOWN_SYMBOL = UNKNOWN_SYMBOL_ERROR;
 
 function venueTicker(exchange: string, reply: TSchema): Operation {
   return {
@@ -183,7 +145,37 @@ export const OPERATIONS = {
       401: "Missing or invalid credentials for the preferred venue (MISSING_CREDENTIALS).",
       ...UNKNOWN_SYMBOL,
       408: "The body did not arrive in time (REQUEST_TIMEOUT).",
-      409: "A request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS).",
+      409: "A request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS), or the quote is over (QUOTE_EXPIRED).",
+      413: "The body is too large (BODY_TOO_LARGE).",
+      422: "The Idempotency-Key was used with another body (IDEMPOTENCY_MISMATCH).",
+    },
+  },
+  positionOpen: {
+    id: "positionOpen",
+    method: "POST",
+    path: "/api/trade/position/open",
+    summary: "Open a position at the best entry, with take-profit and stop-loss",
+    tag: "trade",
+    buckets: ["trade"],
+    weight: 1,
+    pathParameters: {},
+    query: null,
+    headers: [
+      {
+        name: "Idempotency-Key",
+        description:
+          "Same key and same body: the stored reply with Idempotent-Replayed: true, kept 24 h. Same key, other body: 422.",
+        schema: idempotencyKeySchema,
+      },
+    ],
+    body: openRequestSchema,
+    reply: openReplySchema,
+    errors: {
+      401: "Missing or invalid credentials for the preferred venue (MISSING_CREDENTIALS).",
+      403: "The symbol or the venue is not allowed (SYMBOL_NOT_ALLOWED, VENUE_NOT_ALLOWED).",
+      ...UNKNOWN_SYMBOL,
+      408: "The body did not arrive in time (REQUEST_TIMEOUT).",
+      409: "A request with this Idempotency-Key is still running (IDEMPOTENCY_IN_PROGRESS), or the quote is over (QUOTE_EXPIRED).",
       413: "The body is too large (BODY_TOO_LARGE).",
       422: "The Idempotency-Key was used with another body (IDEMPOTENCY_MISMATCH).",
     },
@@ -207,7 +199,8 @@ export const OPERATIONS = {
     id: "execution",
     method: "GET",
     path: "/api/trade/executions/{routeId}",
-    summary: "What became of one close; with its credentials an order of unknown outcome is looked up at the venue",
+    summary:
+      "What became of one close or open; with its credentials an order of unknown outcome is looked up at the venue",
     tag: "trade",
     buckets: ["read"],
     weight: 1,
@@ -225,6 +218,8 @@ export const OPERATIONS = {
     reply: executionReplySchema,
     errors: { 404: "No such execution (EXECUTION_NOT_FOUND)." },
   },
+  ...ORDER_OPERATIONS,
+  ...ACCOUNT_OPERATIONS,
   aggregatedTicker: {
     id: "aggregatedTicker",
     method: "GET",

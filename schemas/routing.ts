@@ -1,5 +1,5 @@
 /**
- * How a close was, or would be, routed: the report of candidates and the public dry run
+ * How a trade was, or would be, routed: the report of candidates and the public dry run
  * (routing design sections 1, 3 and 5).
  */
 import { type Static, Type } from "@sinclair/typebox";
@@ -24,6 +24,9 @@ export const REASON_CODES = [
   "SYMBOL_NOT_LISTED",
   "NO_POSITION",
   "DIRECTION_MISMATCH",
+  "OPPOSITE_POSITION",
+  "LEVERAGE_NOT_SUPPORTED",
+  "LEVERAGE_NOT_SET",
   "SIZE_EXCEEDS_POSITION",
   "VENUE_UNHEALTHY",
   "BOOK_INVALID",
@@ -32,6 +35,7 @@ export const REASON_CODES = [
   "SLIPPAGE_CAP",
   "BELOW_MIN_SIZE",
   "ABOVE_MAX_SIZE",
+  "INSUFFICIENT_MARGIN",
   "PRICE_OUT_OF_RANGE",
   "RATE_BUDGET",
 ] as const;
@@ -42,6 +46,7 @@ export const DECISION_REASONS = [
   "BEST_ALL_IN_PRICE",
   "TIE_LOWEST_LATENCY",
   "TIE_LARGER_POSITION",
+  "BEST_SPLIT",
 ] as const;
 
 const venue = words(VENUE_WORDS);
@@ -81,6 +86,10 @@ export const candidateSchema = reply({
   quoteAsset: Type.Optional(Type.String()),
   quoteRate: Type.Optional(decimal()),
   quoteRateSource: Type.Optional(words(["assumed", "config"])),
+  exitPrice: Type.Optional(decimal("Entries only: VWAP of the way out; with the taker fee it is part of costBps.")),
+  fundingRateHourly: Type.Optional(decimal("Entries only: what a long pays per hour.")),
+  nextFundingTime: Type.Optional(nullable(timeMs)),
+  fundingBps: Type.Optional(decimal("Entries with expectedHoldHours: what a long pays over them; part of costBps.")),
   book: Type.Optional(routingBookSchema),
 });
 

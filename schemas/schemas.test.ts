@@ -7,7 +7,8 @@ import { MAX_DECIMAL_CHARS, MAX_DECIMAL_PLACES, percentText, positiveDecimal, si
 import { errorReplySchema } from "./errors.js";
 import { ERROR_EXAMPLE, REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.js";
 import { buildOpenApi } from "./openapi.js";
-import { COMMON_ERRORS, type Operation, OPERATIONS } from "./operations.js";
+import type { Operation } from "./operation.js";
+import { COMMON_ERRORS, OPERATIONS } from "./operations.js";
 import { decimalProblem } from "./problems.js";
 import { compileSerialiser } from "./serialise.js";
 import {
@@ -46,6 +47,14 @@ describe("examples", () => {
     expect(validate(example), JSON.stringify(validate.errors)).toBe(true);
     expect(JSON.parse(compileSerialiser<TSchema>(reply.schema)(example))).toEqual(example);
   });
+
+  it.each(operations.filter(({ id }) => Object.hasOwn(REQUEST_EXAMPLES, id)))(
+    "request of $id is valid",
+    ({ id, body }) => {
+      if (body === null) throw new Error(`${id} takes no body`);
+      expect(compileValidator(body)(REQUEST_EXAMPLES[id])).toMatchObject({ ok: true });
+    },
+  );
 
   it("request and error are valid", () => {
     expect(compileValidator(closeRequestSchema)(REQUEST_EXAMPLES.positionClose)).toMatchObject({ ok: true });
@@ -190,7 +199,9 @@ describe("the OpenAPI document", () => {
     const ids = Object.values(document.paths).flatMap((methods) =>
       Object.values(methods).map((operation) => operation.operationId),
     );
-    expect(ids.sort()).toEqual(operations.map((operation) => operation.id).sort());
+    // A literal path hides the one for any venue: its methods are repeated there under names of their own.
+    const own = ids.filter((id) => !String(id).includes("_"));
+    expect(own.sort()).toEqual(operations.map((operation) => operation.id).sort());
     expect(new Set(ids).size).toBe(ids.length);
   });
 

@@ -126,7 +126,7 @@ export const limitsReplySchema = reply(
       ),
       weights: Type.Array(
         reply({
-          method: words(["GET", "POST"]),
+          method: words(["GET", "POST", "PATCH", "DELETE"]),
           path: Type.String(),
           policy: words(BUCKET_WORDS),
           weight: Type.Integer({ minimum: 0 }),

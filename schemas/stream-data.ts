@@ -1,6 +1,6 @@
 /**
- * What the stream's topics carry: snapshots and updates of ticker, book and status, one schema per frame. The
- * AsyncAPI document prints them, the tests judge every frame by them.
+ * What the stream's public topics carry: snapshots and updates of ticker, book and status, one schema per frame (those
+ * of accounts: stream-accounts.ts). The AsyncAPI document prints them, the tests judge every frame by them.
  *
  * Folding: an update merges into the snapshot. `ticker`, `status`: fields replace fields. `book`: each
  * `[price, size]` is absolute, size `"0"` removes the level; the other fields replace. A frame is next in line when
@@ -13,7 +13,10 @@ import { venuefourTickerSchema, venueoneTickerSchema, venuethreeTickerSchema, ve
 
 /** Topics of the interface, and those of them that are served. */
 export const TOPIC_WORDS = ["ticker", "book", "positions", "orders", "transfers", "status"] as const;
-export const SERVED_TOPIC_WORDS = ["ticker", "book", "status"] as const;
+export const PUBLIC_TOPIC_WORDS = ["ticker", "book", "status"] as const;
+/** Their keys are private: one per wallet and credentials (stream-accounts.ts). */
+const PRIVATE_TOPIC_WORDS = ["positions", "orders"] as const;
+export const SERVED_TOPIC_WORDS = [...PUBLIC_TOPIC_WORDS, ...PRIVATE_TOPIC_WORDS] as const;
 
 export const INTERVALS_MS = [0, 50, 100, 250, 1000] as const;
 export const DEFAULT_INTERVAL_MS = 100;
@@ -37,7 +40,7 @@ function subText(topic: (typeof SERVED_TOPIC_WORDS)[number]) {
 
 export const SNAPSHOT_REASON_WORDS = ["RESUME_MISS"] as const;
 
-function snapshotFrame<T extends TSchema>(topic: (typeof SERVED_TOPIC_WORDS)[number], data: T, $id: string) {
+export function snapshotFrame<T extends TSchema>(topic: (typeof SERVED_TOPIC_WORDS)[number], data: T, $id: string) {
   return reply(
     {
       type: Type.Literal("snapshot"),
@@ -52,7 +55,7 @@ function snapshotFrame<T extends TSchema>(topic: (typeof SERVED_TOPIC_WORDS)[num
   );
 }
 
-function updateFrame<T extends TSchema>(topic: (typeof SERVED_TOPIC_WORDS)[number], data: T, $id: string) {
+export function updateFrame<T extends TSchema>(topic: (typeof SERVED_TOPIC_WORDS)[number], data: T, $id: string) {
   return reply(
     {
       type: Type.Literal("update"),

@@ -3,8 +3,10 @@
  * (stream-data.ts). Unknown fields of a client's frame are ignored.
  */
 import { type TProperties, Type } from "@sinclair/typebox";
+import { walletAddressText } from "./account-common.js";
 import { BOOK_DEPTH_BOUNDS } from "./book.js";
-import { ROUTABLE_VENUE_WORDS, reply, symbolText, timeMs, words } from "./common.js";
+import { credentialsSchema } from "./close.js";
+import { ROUTABLE_VENUE_WORDS, reply, symbolText, timeMs, VENUE_WORDS, words } from "./common.js";
 import { DEFAULT_INTERVAL_MS, INTERVALS_MS, TOPIC_WORDS } from "./stream-data.js";
 
 export const OP_WORDS = ["auth", "subscribe", "unsubscribe", "resume", "ping"] as const;
@@ -68,6 +70,34 @@ export const subscribeBookSchema = clientFrame(
 
 export const subscribeStatusSchema = clientFrame("subscribe", { topic: Type.Literal("status") }, "SubscribeStatus");
 
+const accountFields = {
+  exchanges: Type.Optional(
+    Type.Array(words(VENUE_WORDS), {
+      minItems: 1,
+      maxItems: VENUE_WORDS.length,
+      description: "Without it: all of them.",
+    }),
+  ),
+  credentials: Type.Optional(
+    Type.Object(credentialsSchema.properties, {
+      description:
+        "By venue, as on the REST routes. Held in memory while the subscription lives, wiped at its end, never stored or logged. A venue without a block is shown by address where its accounts are public, else as AUTH_REQUIRED.",
+    }),
+  ),
+};
+
+export const subscribePositionsSchema = clientFrame(
+  "subscribe",
+  { topic: Type.Literal("positions"), walletAddress: walletAddressText, ...accountFields },
+  "SubscribePositions",
+);
+
+export const subscribeOrdersSchema = clientFrame(
+  "subscribe",
+  { topic: Type.Literal("orders"), walletAddress: walletAddressText, ...accountFields },
+  "SubscribeOrders",
+);
+
 /** Only what every subscribe has; the topic then decides. */
 export const subscribeAnySchema = clientFrame("subscribe", { topic: words(TOPIC_WORDS) }, "SubscribeAny");
 
@@ -87,9 +117,16 @@ export const resumeSchema = clientFrame(
         sub: keyText,
         epoch: Type.String({ minLength: 1, maxLength: 32 }),
         seq: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+        ...accountFields,
       }),
-      { minItems: 1, maxItems: SUBSCRIPTIONS_MAX },
+      {
+        minItems: 1,
+        maxItems: SUBSCRIPTIONS_MAX,
+        description: "`positions` and `orders` need the exchanges and credentials of their subscribe again.",
+      },
     ),
+    // For all of them that bring none of their own.
+    ...accountFields,
   },
   "Resume",
 );
@@ -113,7 +150,10 @@ export const pingSchema = clientFrame("ping", {}, "Ping");
 // ---------------------------------------------------------------- answers
 
 const epoch = Type.String({ pattern: "^[a-z0-9]{1,32}$" });
-const head = Type.Integer({ minimum: 0, description: "Of the subscription, now; 0 before its first frame." });
+const head = Type.Integer({
+  minimum: 0,
+  description: "Of the subscription, now; 0 before its first frame. Resumed: what its next frame leads from.",
+});
 
 export const subscribedSchema = reply(
   {
@@ -133,7 +173,10 @@ export const resumedSchema = reply(
         sub: Type.String(),
         epoch,
         seq: head,
-        missed: Type.Boolean({ description: "true: a snapshot follows; false: the stream simply goes on." }),
+        missed: Type.Boolean({
+          description:
+            "true: a snapshot follows; false: the stream simply goes on, with what was missed where any was.",
+        }),
       }),
     ),
   },
@@ -162,6 +205,20 @@ export const laggingSchema = reply(
     $id: "Lagging",
     description:
       "This connection reads too slowly: until it has caught up its updates are merged, so `seq` skips and `prevSeq` is the last one it was sent.",
+  },
+);
+
+export const resyncSchema = reply(
+  {
+    type: Type.Literal("resync"),
+    sub: Type.String(),
+    epoch,
+    ts: timeMs,
+    reason: words(["OVERFLOW"]),
+  },
+  {
+    $id: "Resync",
+    description: "More happened than could be kept for this connection one by one: a snapshot follows instead.",
   },
 );
 

@@ -2,8 +2,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
 import { type BenchChild, startChild } from "./child.js";
 import { topOfFolder } from "./profile.js";
+
+const NO_LIMIT = "1000000000";
 
 interface VenueUrls {
   readonly restUrl: string;
@@ -12,12 +15,22 @@ interface VenueUrls {
 
 export interface BenchSystem {
   readonly url: string;
-  readonly venues: { readonly venueone: VenueUrls; readonly venuetwo: VenueUrls };
+  readonly venues: Readonly<Record<RoutableVenue, VenueUrls>>;
   stop(): Promise<void>;
 }
 
+export interface SystemOptions {
+  /** Open size of the demo trader on each venue. */
+  readonly btcSize?: string;
+  /** Rooms that the gateway runs; the local venues run in any case. Default: the first two. */
+  readonly rooms?: readonly RoutableVenue[];
+}
+
 /** Venues without request budgets and the gateway on a fresh store, each in its own process. */
-export async function startSystem(btcSize = "5000", profileFolder: string | null = null): Promise<BenchSystem> {
+export async function startSystem(
+  { btcSize = "5000", rooms = ["venueone", "venuetwo"] }: SystemOptions = {},
+  profileFolder: string | null = null,
+): Promise<BenchSystem> {
   const venuesChild = await startChild("sim/venues.child.js", {
     SIM_SEED: "11",
     SIM_UNLIMITED: "1",
@@ -27,24 +40,23 @@ export async function startSystem(btcSize = "5000", profileFolder: string | null
   const dataDir = mkdtempSync(join(tmpdir(), "unwind-bench-"));
   let gateway: BenchChild;
   try {
-    const environment = {
+    const environment: Record<string, string> = {
       PORT: "0",
       DATA_DIR: dataDir,
       LOG_LEVEL: "error",
       // The local venues grant any rate: what is measured is the path, not a venue's budget.
-      VENUEONE_REST_WEIGHT_PER_MINUTE: "1000000000",
-      VENUEONE_HTTP_CONNECTIONS: "512",
-      VENUETWO_REST_WEIGHT_PER_MINUTE: "1000000000",
-      VENUETWO_ORDERS_PER_MINUTE: "1000000000",
-      VENUETWO_ORDERS_PER_10_SECONDS: "1000000000",
-      VENUEONE_REST_URL: venues.venueone.restUrl,
-      VENUEONE_WS_URL: venues.venueone.wsUrl,
-      VENUETWO_REST_URL: venues.venuetwo.restUrl,
-      VENUETWO_WS_URL: venues.venuetwo.wsUrl,
-      VENUETHREE_ENABLED: "false",
-      VENUEFOUR_ENABLED: "false",
+      VENUETWO_ORDERS_PER_MINUTE: NO_LIMIT,
+      VENUETWO_ORDERS_PER_10_SECONDS: NO_LIMIT,
       RECORDING: "false",
     };
+    for (const venue of ROUTABLE_VENUES) {
+      const name = venue.toUpperCase();
+      environment[`${name}_REST_WEIGHT_PER_MINUTE`] = NO_LIMIT;
+      environment[`${name}_ENABLED`] = String(rooms.includes(venue));
+      environment[`${name}_HTTP_CONNECTIONS`] = "512";
+      environment[`${name}_REST_URL`] = venues[venue].restUrl;
+      environment[`${name}_WS_URL`] = venues[venue].wsUrl;
+    }
     const profiling = profileFolder === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`];
     gateway = await startChild("../gateway/main.js", environment, [], 30_000, profiling);
   } catch (error) {
@@ -63,9 +75,12 @@ export async function startSystem(btcSize = "5000", profileFolder: string | null
 }
 
 /** Top costs of the gateway under a load, in a run of its own: the profiler would spoil the figures. */
-export async function profileGateway(btcSize: string, load: (system: BenchSystem) => Promise<void>): Promise<string[]> {
+export async function profileGateway(
+  options: SystemOptions,
+  load: (system: BenchSystem) => Promise<void>,
+): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), "unwind-profile-"));
-  const system = await startSystem(btcSize, folder);
+  const system = await startSystem(options, folder);
   try {
     await load(system);
   } finally {

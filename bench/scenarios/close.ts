@@ -1,7 +1,12 @@
 /**
- * A close end to end: HTTP in, live position, decision, durable intent, signed order, the venue's answer after a fixed
- * 5 ms, reply out; against the same signed order sent to the venue directly over keep-alive. Load in its own process.
+ * A close end to end on each of the four venues: HTTP in, live position, decision, durable intent, signed order, the
+ * venue's answer after a fixed 5 ms, reply out; against the same signed order sent to the venue directly over
+ * keep-alive. Load in its own process.
+ *
+ * Two venues answer an order before it is executed (a taker delay of the venue's own, which the direct order does not
+ * wait for): there the whole close is mostly that delay, and only what the service says of its own time compares.
  */
+import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
 import { startChild } from "../lib/child.js";
 import { latencyText, median, percentile } from "../lib/stats.js";
 import { type BenchSystem, profileGateway, startSystem } from "../lib/system.js";
@@ -9,7 +14,9 @@ import { type BenchRow, type Scenario, type ScenarioContext, type ScenarioResult
 
 const VENUE_DELAY_MS = 5;
 /** More than all runs close. */
-const BTC_SIZE = "50000";
+const SYSTEM = { btcSize: "500", rooms: ROUTABLE_VENUES };
+/** Its goal is the design's; the others are reported. */
+const GOAL_VENUE = "venueone";
 
 /** Offered over all callers; well below what two cores carry for the load, the gateway and both venues together. */
 const OFFERED_PER_SECOND: ReadonlyMap<number, number> = new Map([
@@ -17,6 +24,9 @@ const OFFERED_PER_SECOND: ReadonlyMap<number, number> = new Map([
   [50, 100],
   [500, 200],
 ]);
+
+/** One key sends one transaction at a time on venuethree: less than the others carry. */
+const OFFERED_SHARE: Partial<Readonly<Record<RoutableVenue, number>>> = { venuethree: 0.2 };
 
 interface LoadResult {
   readonly perSecond: number;
@@ -28,7 +38,7 @@ export const close: Scenario = {
   name: "close",
   title: "Close end to end, local venue answers after 5 ms",
   async run(context) {
-    const system = await startSystem(BTC_SIZE);
+    const system = await startSystem(SYSTEM);
     let result: ScenarioResult;
     try {
       await delayVenue(system);
@@ -37,7 +47,7 @@ export const close: Scenario = {
       await system.stop();
     }
     if (context.smoke || result.rows.every((row) => verdict(row) !== "missed")) return result;
-    const profile = await profileGateway(BTC_SIZE, async (profiled) => {
+    const profile = await profileGateway(SYSTEM, async (profiled) => {
       await delayVenue(profiled);
       await load(profiled, "gateway", 50, 2_000, 0);
     });
@@ -45,58 +55,71 @@ export const close: Scenario = {
   },
 };
 
+const ORDER_ROUTES: Readonly<Record<RoutableVenue, string>> = {
+  venueone: "POST /exchange",
+  venuetwo: "POST /fapi/v1/order",
+  venuethree: "POST /api/v1/sendTx",
+  venuefour: "POST /api/v1/orders",
+};
+
 async function delayVenue(system: BenchSystem): Promise<void> {
-  await fetch(`${system.venues.venueone.restUrl}/_sim/faults`, {
-    method: "POST",
-    body: JSON.stringify({ kind: "fixedDelay", delayMs: VENUE_DELAY_MS, match: "POST /exchange" }),
-  });
+  for (const venue of ROUTABLE_VENUES) {
+    await fetch(`${system.venues[venue].restUrl}/_sim/faults`, {
+      method: "POST",
+      body: JSON.stringify({ kind: "fixedDelay", delayMs: VENUE_DELAY_MS, match: ORDER_ROUTES[venue] }),
+    });
+  }
 }
 
 async function measure(context: ScenarioContext, system: BenchSystem): Promise<ScenarioResult> {
   const rows: BenchRow[] = [];
-  // Until the account is streamed each close would also read its position from the venue.
-  await load(system, "gateway", 4, context.smoke ? 100 : 1_500, 0);
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
-  for (const callerCount of context.smoke ? [1, 50] : [1, 50, 500]) {
-    rows.push(...(await compare(context, system, callerCount)));
+  for (const venue of ROUTABLE_VENUES) {
+    // Until the account is streamed each close would also read its position from the venue.
+    await load(system, "gateway", 4, context.smoke ? 30 : 400, 0, venue);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    for (const callerCount of context.smoke ? [50] : [1, 50, 500]) {
+      rows.push(...(await compare(context, system, callerCount, venue)));
+    }
   }
   rows.push(await saturate(context, system));
   return { rows, profile: [] };
 }
 
-async function compare(context: ScenarioContext, system: BenchSystem, callerCount: number): Promise<BenchRow[]> {
-  const runCount = context.smoke ? 1 : 5;
-  const offered = OFFERED_PER_SECOND.get(callerCount) ?? 100;
-  const count = offered * (context.smoke ? 2 : 8);
+async function compare(
+  context: ScenarioContext,
+  system: BenchSystem,
+  callerCount: number,
+  venue: RoutableVenue,
+): Promise<BenchRow[]> {
+  const isGoal = venue === GOAL_VENUE && callerCount === 50;
+  const runCount = context.smoke ? 1 : venue === GOAL_VENUE ? 5 : 3;
+  const offered = (OFFERED_PER_SECOND.get(callerCount) ?? 100) * (OFFERED_SHARE[venue] ?? 1);
+  const count = offered * (context.smoke ? 1 : 4);
   const ours: LoadResult[] = [];
   const direct: LoadResult[] = [];
   for (let run = 0; run < runCount; run++) {
-    ours.push(await load(system, "gateway", callerCount, count, offered));
-    direct.push(await load(system, "direct", callerCount, count, offered));
+    ours.push(await load(system, "gateway", callerCount, count, offered, venue));
+    direct.push(await load(system, "direct", callerCount, count, offered, venue));
   }
   const at = (results: LoadResult[], percent: number) =>
     median(results.map((result) => percentile(result.latenciesMs, percent)));
   const callers = callerCount === 1 ? "1 caller" : `${callerCount} callers`;
   const outcomes = (results: LoadResult[]) => JSON.stringify(sum(results.map((result) => result.outcomes)));
   const row = (percent: number, goal: BenchRow["goal"]): BenchRow => ({
-    what: `close, ${callers}, ${offered}/s offered, p${percent}`,
+    what: `${venue}: close, ${callers}, ${offered}/s offered, p${percent}`,
     unit: "ms",
     ours: at(ours, percent),
     peerName: "same signed order sent directly",
     peer: at(direct, percent),
     ratio: at(ours, percent) / at(direct, percent),
-    goal,
+    goal: isGoal ? goal : null,
     runCount,
     detail:
       percent === 50
         ? `ms ${latencyText(ours.flatMap((result) => result.latenciesMs))} ${outcomes(ours)}; direct ms ${latencyText(direct.flatMap((result) => result.latenciesMs))} ${outcomes(direct)}; added ${(at(ours, 50) - at(direct, 50)).toFixed(2)} ms p50, ${(at(ours, 99) - at(direct, 99)).toFixed(2)} ms p99`
         : "",
   });
-  const isGoal = callerCount === 50;
-  return [
-    row(50, isGoal ? { kind: "atMost", value: 1.25 } : null),
-    row(99, isGoal ? { kind: "atMost", value: 1.5 } : null),
-  ];
+  return [row(50, { kind: "atMost", value: 1.25 }), row(99, { kind: "atMost", value: 1.5 }), row(99.9, null)];
 }
 
 /** Closed loops: how many closes a second until something is full. Venue and load share the two cores with us. */
@@ -109,7 +132,7 @@ async function saturate(context: ScenarioContext, system: BenchSystem): Promise<
     direct.push((await load(system, "direct", 50, context.smoke ? 200 : 2_000, 0)).perSecond);
   }
   return {
-    what: "closes a second, 50 closed loops",
+    what: "venueone: closes a second, 50 closed loops",
     unit: "closes/s",
     ours: median(ours),
     peerName: "same signed order sent directly",
@@ -127,12 +150,13 @@ async function load(
   callerCount: number,
   count: number,
   perSecond: number,
+  venue: RoutableVenue = GOAL_VENUE,
 ): Promise<LoadResult> {
-  const target = mode === "gateway" ? system.url : system.venues.venueone.restUrl;
+  const target = mode === "gateway" ? system.url : system.venues[venue].restUrl;
   const child = await startChild(
     "load/close-load.child.js",
     { TARGET_URL: target },
-    [mode, String(callerCount), String(count), String(perSecond)],
+    [mode, String(callerCount), String(count), String(perSecond), venue],
     120_000,
   );
   await child.stop();

@@ -35,7 +35,7 @@ export const http: Scenario = {
       await system.stop();
     }
     if (context.smoke || result.rows.every((row) => verdict(row) !== "missed")) return result;
-    const profile = await profileGateway("5000", async ({ url }) => {
+    const profile = await profileGateway({}, async ({ url }) => {
       await heatAccount(url);
       runWrk({ url: `${url}/api/trade/position/close`, connections: CONNECTIONS, seconds: 5, body: DRY_RUN_BODY });
     });

@@ -7,5 +7,6 @@ import { http } from "./http.js";
 import { ingest } from "./ingest.js";
 import { memory } from "./memory.js";
 import { recording } from "./recording.js";
+import { sign } from "./sign.js";
 
-export const SCENARIOS: readonly Scenario[] = [ingest, decision, http, fanout, recording, close, memory];
+export const SCENARIOS: readonly Scenario[] = [ingest, decision, http, fanout, recording, sign, close, memory];

@@ -3,7 +3,7 @@
  * venues: they are the published development keys of EVM test chains.
  */
 
-/** One trader with a position on both venues. */
+/** One trader with a position on each venue. */
 export interface DemoTrader {
   readonly venueone: { readonly address: string; readonly agentPrivateKey: string; readonly agentAddress: string };
   readonly venuetwo: {
@@ -12,6 +12,16 @@ export interface DemoTrader {
     readonly apiSecret: string;
     readonly walletAddress: string;
   };
+  /** The key was made for this file: it opens nothing else. */
+  readonly venuethree: {
+    readonly apiKeyPrivateKey: string;
+    readonly accountIndex: number;
+    readonly apiKeyIndex: number;
+    readonly publicKey: string;
+    readonly l1Address: string;
+  };
+  /** `apiSecret` is the key of the agent `apiKey`, made for this file: it opens nothing else. */
+  readonly venuefour: { readonly apiKey: string; readonly apiSecret: string; readonly walletAddress: string };
 }
 
 export const DEMO_TRADER: DemoTrader = {
@@ -26,10 +36,37 @@ export const DEMO_TRADER: DemoTrader = {
     apiSecret: "dem0000000000000000000000000000000000000000000000000000000secret",
     walletAddress: "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266",
   },
+  venuethree: {
+    apiKeyPrivateKey: "de300000000000000000000000000000000000000000000000000000000000000000000000000003",
+    accountIndex: 501,
+    apiKeyIndex: 5,
+    publicKey: "175dbd0c45bd82ad25c55f1ac7f15ae56dc46f74fd55f5cfc24a651e5db6d09a6e9867f9fabe9b5a",
+    l1Address: "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266",
+  },
+  venuefour: {
+    apiKey: "972U2DRmXdfZe4HBdpCh8cHyLshWpr84XsA2EDr3TDQB",
+    apiSecret: "4SH7zY4jFKRET312ANfuCsK4dncrssadJLG4Q6fk2C1Be6RMr5CxKjPjyNzJy161qDWgrMP4BbAy8q6Hiso76wMy",
+    walletAddress: "8kaA2Vqvcokq33kQMHcDB6vs3kQFpRyrd1qBUub1Kxwm",
+  },
 };
 
-/** The `credentials` object of a close request (interface spec 2.3). */
-export function credentialsOf(trader: DemoTrader): Record<string, Record<string, string>> {
+/** The `credentials` object of a request (interface spec 2.3). */
+export function credentialsOf(
+  trader: DemoTrader,
+): Record<"venueone" | "venuetwo" | "venuethree" | "venuefour", object> {
   const { apiKey, apiSecret, walletAddress } = trader.venuetwo;
-  return { venueone: { privateKey: trader.venueone.agentPrivateKey }, venuetwo: { apiKey, apiSecret, walletAddress } };
+  const { apiKeyPrivateKey, accountIndex } = trader.venuethree;
+  return {
+    venueone: { privateKey: trader.venueone.agentPrivateKey },
+    venuetwo: { apiKey, apiSecret, walletAddress },
+    venuethree: { apiKeyPrivateKey, accountIndex },
+    venuefour: trader.venuefour,
+  };
 }
+
+/** The demo trader's server wallet: what `x-wallet-id` and `{walletId}` name. */
+export const DEMO_WALLET = {
+  walletId: "5f0f7f2c-4f0e-4c1c-9d55-3d0f8c1d2a10",
+  userId: "demo",
+  address: DEMO_TRADER.venueone.address,
+} as const;

@@ -1,5 +1,7 @@
 /** The local venues as they are started together. */
 import { describe, expect, it } from "vitest";
+import { publicKeyOf } from "../../feeds/venuethree/crypto/schnorr.js";
+import { DEMO_TRADER } from "./demo-accounts.js";
 import { DEMO_SYMBOLS, startLocalVenues } from "./venues.js";
 
 const BASIS_BPS_MAX = 20;
@@ -27,6 +29,28 @@ describe("local venues", () => {
         expect((await fetch(`${sim.restUrl}${path}`)).status).toBe(200);
         const state = (await (await fetch(`${sim.restUrl}/_sim/state`)).json()) as { venue: string };
         expect(state.venue).toBe(sim.exchange.venue);
+      }
+    } finally {
+      await venues.stop();
+    }
+  });
+
+  it("know the demo trader by the key it signs with, and hold its long of BTC on each", async () => {
+    const { accountIndex, apiKeyIndex, apiKeyPrivateKey, publicKey } = DEMO_TRADER.venuethree;
+    expect(Buffer.from(publicKeyOf(Buffer.from(apiKeyPrivateKey, "hex"))).toString("hex")).toBe(publicKey);
+    const venues = await startLocalVenues({ seed: 4, flow: { levelCount: 20 }, unlimited: true, btcSize: "1.5" });
+    try {
+      const base = `${venues.venuethree.restUrl}/api/v1`;
+      const keys = (await (await fetch(`${base}/apikeys?account_index=${accountIndex}&api_key_index=255`)).json()) as {
+        api_keys: unknown[];
+      };
+      expect(keys.api_keys).toMatchObject([{ api_key_index: apiKeyIndex, public_key: publicKey }]);
+      for (const { exchange } of [venues.venueone, venues.venuetwo, venues.venuethree, venues.venuefour]) {
+        const symbol = exchange.venue === "venuetwo" ? "BTCUSDT" : "BTC";
+        const { qtyDecimals = 0 } = exchange.instruments.get(symbol) ?? {};
+        const [account] = exchange.accounts();
+        const lots = exchange.position(account?.accountId ?? "", symbol, "BOTH")?.qtyLots ?? 0;
+        expect(lots / 10 ** qtyDecimals).toBe(1.5);
       }
     } finally {
       await venues.stop();

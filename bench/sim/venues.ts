@@ -1,7 +1,4 @@
-/**
- * The local venues on one price model. On the first two the demo trader holds a long of BTC and a short of ETH; the
- * others show their markets only.
- */
+/** The local venues on one price model. On each the demo trader holds a long of BTC and a short of ETH. */
 import { createSystemClock } from "../../engine/domain/clock.js";
 import { createFactorModel } from "./core/factor-model.js";
 import type { FlowOptions } from "./core/types.js";
@@ -41,6 +38,8 @@ const VENUETHREE_UNLIMITED = {
   connections: NO_LIMIT,
   newConnectionsPerMinute: NO_LIMIT,
   messagesPerMinute: NO_LIMIT,
+  transactionsPerMinute: NO_LIMIT,
+  otherTransactionsPerMinute: NO_LIMIT,
 };
 
 export async function startLocalVenues(options: LocalVenuesOptions): Promise<LocalVenues> {
@@ -99,6 +98,18 @@ export async function startLocalVenues(options: LocalVenuesOptions): Promise<Loc
     priceSource,
     symbols: DEMO_SYMBOLS,
     port: options.venuethreePort ?? 0,
+    accounts: [
+      {
+        accountIndex: DEMO_TRADER.venuethree.accountIndex,
+        l1Address: DEMO_TRADER.venuethree.l1Address,
+        deposit: "100000000",
+        apiKeys: [{ apiKeyIndex: DEMO_TRADER.venuethree.apiKeyIndex, publicKey: DEMO_TRADER.venuethree.publicKey }],
+        positions: [
+          { symbol: "BTC", size },
+          { symbol: "ETH", size: "-20" },
+        ],
+      },
+    ],
     ...flow,
     ...(options.unlimited === true ? { limits: VENUETHREE_UNLIMITED } : {}),
   });
@@ -108,6 +119,17 @@ export async function startLocalVenues(options: LocalVenuesOptions): Promise<Loc
     priceSource,
     symbols: DEMO_SYMBOLS,
     port: options.venuefourPort ?? 0,
+    accounts: [
+      {
+        walletAddress: DEMO_TRADER.venuefour.walletAddress,
+        agents: [DEMO_TRADER.venuefour.apiKey],
+        deposit: "100000000",
+        positions: [
+          { symbol: "BTC", qty: size },
+          { symbol: "ETH", qty: "-20" },
+        ],
+      },
+    ],
     ...flow,
     ...(options.unlimited === true
       ? { limits: { creditsPerMinute: NO_LIMIT, keyCreditsPerMinute: NO_LIMIT, connections: NO_LIMIT } }

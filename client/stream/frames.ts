@@ -68,6 +68,8 @@ export type ServerFrame =
   | { readonly type: "lagging" }
   /** The server is about to close; `retryAfterMs` says when to come back. */
   | { readonly type: "status"; readonly retryAfterMs: number | null }
+  /** More happened than was kept for us: a snapshot of it follows. */
+  | { readonly type: "resync" }
   | { readonly type: "pong" };
 
 /** The hard limit of the server's buffer for a socket: no legal frame is larger. */
@@ -109,6 +111,7 @@ export function decodeFrame(text: unknown): ServerFrame | null {
     case "status":
       return { type: "status", retryAfterMs: retryAfter(value) };
     case "lagging":
+    case "resync":
     case "pong":
       return { type: value.type };
     default:

@@ -57,6 +57,7 @@ export function applyFrame(state: StreamState, frame: ServerFrame, nowMs: number
       effects.push({ kind: "status" });
       break;
     case "unsubscribed":
+    case "resync":
     case "pong":
       break;
   }

@@ -12,6 +12,7 @@ import {
   markStale,
   OPS_PER_SECOND,
   type PendingOp,
+  PRIVATE_RESUME_BATCH,
   RESUME_BATCH,
   type Request,
   type StreamState,
@@ -190,11 +191,18 @@ export function pump(state: StreamState, nowMs: number, effects: Effect[]): void
 
 function sendResumes(state: StreamState, nowMs: number, effects: Effect[]): void {
   const due = [...state.subs.values()].filter((sub) => sub.recovery === "resume" && sub.askedAtMs === null);
-  for (let from = 0; from < due.length; from += RESUME_BATCH) {
+  const isPrivate = ({ topic }: Subscription) => topic === "positions" || topic === "orders";
+  const batches = [
+    ...batchesOf(
+      due.filter((sub) => !isPrivate(sub)),
+      RESUME_BATCH,
+    ),
+    ...batchesOf(due.filter(isPrivate), PRIVATE_RESUME_BATCH),
+  ];
+  for (const batch of batches) {
     if (!takeOps(state, 1)) return;
-    const batch = due.slice(from, from + RESUME_BATCH);
     for (const sub of batch) sub.askedAtMs = nowMs;
-    const subs = batch.map(({ key, epoch, seq }) => ({ sub: key, epoch, seq }));
+    const subs = batch.map((sub) => ({ sub: sub.key, epoch: sub.epoch, seq: sub.seq, ...proofOf(state, sub) }));
     send(
       state,
       "resume",
@@ -205,6 +213,22 @@ function sendResumes(state: StreamState, nowMs: number, effects: Effect[]): void
       effects,
     );
   }
+}
+
+function batchesOf(subs: readonly Subscription[], size: number): Subscription[][] {
+  const batches: Subscription[][] = [];
+  for (let from = 0; from < subs.length; from += size) batches.push(subs.slice(from, from + size));
+  return batches;
+}
+
+/** What a private key is opened with again; nothing for the others. */
+function proofOf(state: StreamState, sub: Subscription): Pick<SubscribeParams, "exchanges" | "credentials"> {
+  if (sub.topic !== "positions" && sub.topic !== "orders") return {};
+  const { exchanges, credentials } = paramsOf(state, sub) ?? {};
+  return {
+    ...(exchanges === undefined ? {} : { exchanges }),
+    ...(credentials === undefined ? {} : { credentials }),
+  };
 }
 
 /** The parameters that give just this subscription. */
@@ -220,7 +244,7 @@ function paramsOf(state: StreamState, sub: Subscription): SubscribeParams | null
 
 function subscribeBody(params: SubscribeParams): Record<string, unknown> {
   const body: Record<string, unknown> = { topic: params.topic };
-  for (const name of ["symbols", "exchanges", "intervalMs", "depth"] as const)
+  for (const name of ["symbols", "walletAddress", "exchanges", "credentials", "intervalMs", "depth"] as const)
     if (params[name] !== undefined) body[name] = params[name];
   return body;
 }
@@ -255,6 +279,8 @@ function canonicalOf(params: SubscribeParams): string {
     sorted(params.exchanges),
     params.intervalMs ?? null,
     params.depth ?? null,
+    params.walletAddress ?? null,
+    params.credentials ?? null,
   ]);
 }
 

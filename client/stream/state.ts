@@ -3,7 +3,7 @@
  * reducer.ts as functions of (state, event, time, dice) → effects; the shell performs the effects.
  */
 import type { Static } from "@sinclair/typebox";
-import type { subscribeBookSchema } from "../../schemas/stream.js";
+import type { subscribeBookSchema, subscribePositionsSchema } from "../../schemas/stream.js";
 import type { FeedHealth } from "./frames.js";
 import type { Topic, TopicData } from "./topics.js";
 
@@ -13,6 +13,8 @@ export const MAX_SUBSCRIPTIONS = 200;
 export const OPS_PER_SECOND = 10;
 /** Keys in one resume: well inside the server's 64 KiB frame. */
 export const RESUME_BATCH = 100;
+/** The same of keys that bring credentials along. */
+export const PRIVATE_RESUME_BATCH = 20;
 /** An operation the server did not answer is asked again after this. */
 export const ANSWER_MS = 5_000;
 /** Recoveries of one subscription in a row that may fail before the connection is given up. */
@@ -27,16 +29,20 @@ export const RECONNECT_FIRST_CEILING_MS = 1_000;
 export const RECONNECT_CEILING_MS = 30_000;
 
 type SubscribeBook = Static<typeof subscribeBookSchema>;
+type SubscribePositions = Static<typeof subscribePositionsSchema>;
 
 export interface SubscribeParams {
   readonly topic: Topic;
   /** Canonical symbols; absent for topics without one. */
   readonly symbols?: readonly string[];
   /** Default: every venue that lists the symbol. */
-  readonly exchanges?: NonNullable<SubscribeBook["exchanges"]>;
+  readonly exchanges?: NonNullable<SubscribeBook["exchanges"]> | NonNullable<SubscribePositions["exchanges"]>;
   readonly intervalMs?: NonNullable<SubscribeBook["intervalMs"]>;
   /** Books only. */
   readonly depth?: NonNullable<SubscribeBook["depth"]>;
+  /** Positions and orders only: whose, and by venue what opens them. Sent again with each new connection. */
+  readonly walletAddress?: string;
+  readonly credentials?: NonNullable<SubscribePositions["credentials"]>;
 }
 
 /** One distinct set of parameters; callers who ask for the same share it. */

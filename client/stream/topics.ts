@@ -54,7 +54,36 @@ export interface StatusData {
   readonly feeds: ReadonlyMap<string, FeedHealth>;
 }
 
-export type TopicData = TickerData | BookData | StatusData;
+/** What is known of one venue's part of an account. */
+interface Coverage {
+  readonly state: string;
+  readonly mode: string;
+  /** The server's ms of the state shown; null before the first. */
+  readonly asOf: number | null;
+  readonly errorCode: string | null;
+}
+
+/** Positions of a wallet by `exchange|symbol|direction`, each whole under the public names. */
+export interface PositionsData {
+  readonly topic: "positions";
+  readonly symbol: "";
+  readonly positions: ReadonlyMap<string, Fields>;
+  readonly coverage: ReadonlyMap<string, Coverage>;
+  /** What the last frame told of, in its order; none after a snapshot. */
+  readonly events: readonly { readonly event: string; readonly position: Fields }[];
+}
+
+/** Open orders of a wallet by `exchange|symbol|orderId`. */
+export interface OrdersData {
+  readonly topic: "orders";
+  readonly symbol: "";
+  readonly orders: ReadonlyMap<string, Fields>;
+  readonly coverage: ReadonlyMap<string, Coverage>;
+  /** The last frame's event, whole; null after a snapshot. Every event is one change of the view. */
+  readonly event: Fields | null;
+}
+
+export type TopicData = TickerData | BookData | StatusData | PositionsData | OrdersData;
 export type Topic = TopicData["topic"];
 
 /** Why a frame could not be folded in: both mean that what we hold cannot be trusted. */
@@ -63,6 +92,8 @@ export type Fold =
   | { readonly ok: true; readonly data: TopicData }
   | { readonly ok: false; readonly problem: FoldProblem };
 
+/** Rows of one frame: more than an account can have. */
+const MAX_ROWS = 50_000;
 /** Fields of one venue; a payload has about twenty. */
 const MAX_FIELDS = 64;
 const MALFORMED: Fold = { ok: false, problem: "malformed" };
@@ -71,6 +102,7 @@ const FIELD_NAME = /^[a-zA-Z][a-zA-Z0-9]{0,63}$/;
 
 export function foldSnapshot(topic: Topic, payload: Fields, nowMs: number): Fold {
   if (topic === "status") return foldUpdate({ topic, symbol: "", service: "", feeds: new Map() }, payload, nowMs);
+  if (topic === "positions" || topic === "orders") return foldAccountSnapshot(topic, payload);
   if (typeof payload.symbol !== "string" || payload.symbol === "") return MALFORMED;
   return foldUpdate({ topic, symbol: payload.symbol, venues: new Map() }, payload, nowMs);
 }
@@ -83,6 +115,10 @@ export function foldUpdate(data: TopicData, payload: Fields, nowMs: number): Fol
       return foldBook(data, payload);
     case "status":
       return foldStatus(data, payload);
+    case "positions":
+      return foldPositions(data, payload);
+    case "orders":
+      return foldOrders(data, payload);
   }
 }
 
@@ -127,6 +163,83 @@ function foldStatus(data: StatusData, payload: Fields): Fold {
   const { service } = payload;
   const state = isFields(service) && typeof service.state === "string" ? service.state : data.service;
   return { ok: true, data: { ...data, service: state, feeds: new Map([...data.feeds, ...feedsOf(payload.feeds)]) } };
+}
+
+function foldAccountSnapshot(topic: "positions" | "orders", payload: Fields): Fold {
+  const coverage = coverageOf(new Map(), payload.coverage);
+  const rows = topic === "positions" ? rowsOf(payload.positions, positionKey) : rowsOf(payload.orders, orderKey);
+  if (coverage === null || rows === null) return MALFORMED;
+  const common = { symbol: "", coverage } as const;
+  return topic === "positions"
+    ? { ok: true, data: { topic, ...common, positions: new Map(rows), events: [] } }
+    : { ok: true, data: { topic, ...common, orders: new Map(rows), event: null } };
+}
+
+function foldPositions(data: PositionsData, payload: Fields): Fold {
+  const rows = rowsOf(payload.positions, positionKey);
+  const coverage = payload.coverage === undefined ? data.coverage : coverageOf(data.coverage, payload.coverage);
+  const names = payload.events;
+  if (rows === null || coverage === null || !Array.isArray(names) || names.length !== rows.length) return MALFORMED;
+  const positions = new Map(data.positions);
+  const events = rows.map(([key, position], index) => {
+    if (position.size === "0") positions.delete(key);
+    else positions.set(key, position);
+    return { event: String(names[index]), position };
+  });
+  return { ok: true, data: { ...data, positions, coverage, events } };
+}
+
+function foldOrders(data: OrdersData, payload: Fields): Fold {
+  const { event } = payload;
+  if (event === "coverage") {
+    const coverage = coverageOf(data.coverage, payload.coverage);
+    return coverage === null ? MALFORMED : { ok: true, data: { ...data, coverage, event: payload } };
+  }
+  if (event !== "order" && event !== "fill") return { ok: true, data: { ...data, event: payload } };
+  const { order } = payload;
+  const key = isFields(order) ? orderKey(order) : null;
+  if (!isFields(order) || key === null) return MALFORMED;
+  const orders = new Map(data.orders);
+  if (order.status === "OPEN" || order.status === "PARTIALLY_FILLED") orders.set(key, order);
+  // The order of a fill may be one that the venue has not described: that says nothing of the order.
+  else if (event !== "fill" || order.status !== "UNKNOWN") orders.delete(key);
+  return { ok: true, data: { ...data, orders, event: payload } };
+}
+
+function rowsOf(value: unknown, keyOf: (row: Fields) => string | null): [string, Fields][] | null {
+  if (!Array.isArray(value) || value.length > MAX_ROWS) return null;
+  const rows: [string, Fields][] = [];
+  for (const row of value) {
+    const key = isFields(row) ? keyOf(row) : null;
+    if (key === null) return null;
+    rows.push([key, row as Fields]);
+  }
+  return rows;
+}
+
+function positionKey({ exchange, symbol, direction, size }: Fields): string | null {
+  return isDecimalText(size) ? keyText(exchange, symbol, direction) : null;
+}
+
+function orderKey({ exchange, symbol, orderId }: Fields): string | null {
+  return keyText(exchange, symbol, orderId);
+}
+
+function keyText(...parts: readonly unknown[]): string | null {
+  return parts.every((part) => typeof part === "string" && part.length <= 128) ? parts.join("|") : null;
+}
+
+function coverageOf(held: ReadonlyMap<string, Coverage>, value: unknown): ReadonlyMap<string, Coverage> | null {
+  const coverage = new Map(held);
+  for (const [venue, row] of entriesOf(value)) {
+    if (!VENUE_NAME.test(venue) || !isFields(row)) continue;
+    const { state, mode, asOf, error } = row;
+    if (typeof state !== "string" || typeof mode !== "string") return null;
+    const code = isFields(error) ? error.code : null;
+    const errorCode = typeof code === "string" ? code : null;
+    coverage.set(venue, { state, mode, asOf: isCount(asOf) ? asOf : null, errorCode });
+  }
+  return coverage;
 }
 
 /** The keys that name a venue; `symbol` and whatever a later server adds are not ours to fold. */

@@ -15,6 +15,15 @@ export type TimeInForce = "IOC" | "GTC" | "POST_ONLY" | "FOK";
 /** BOTH on one-way accounts; the closed side on hedge-mode accounts, where the venue forbids reduceOnly. */
 export type PositionSide = "BOTH" | "LONG" | "SHORT";
 
+/** What makes an order wait at the venue until a price is reached. */
+export interface OrderTrigger {
+  readonly kind: "STOP" | "TAKE_PROFIT";
+  /** On the venue's grid. */
+  readonly priceTicks: number;
+  /** Which price fires it; a venue that knows only one takes its own. */
+  readonly source: "MARK" | "LAST";
+}
+
 export function closingSide(direction: Direction): Side {
   return direction === "LONG" ? "SELL" : "BUY";
 }
@@ -22,13 +31,15 @@ export function closingSide(direction: Direction): Side {
 export interface OrderCommand {
   readonly instrument: Instrument;
   readonly side: Side;
-  /** `MARKET` is sent as an IOC limit at `priceTicks` (routing design, price protection). */
+  /** `MARKET` is sent as an IOC limit at `priceTicks` (routing design, price protection). With a trigger: what the order becomes when it fires. */
   readonly type: "LIMIT" | "MARKET";
+  /** Absent: the order is live at once. A room whose venue has no such order rejects it, unsent. */
+  readonly trigger?: OrderTrigger;
   readonly timeInForce: TimeInForce;
   /** Limit price, or the worst acceptable price of a MARKET. Already on the venue's grid. */
   readonly priceTicks: number;
   readonly qtyLots: number;
-  /** Always true on the close path; the room drops the flag only where a hedge-mode venue forbids it, and then sends positionSide. */
+  /** Always true on the close path and on protection orders; the room drops the flag only where a hedge-mode venue forbids it, and then sends positionSide. */
   readonly reduceOnly: boolean;
   readonly positionSide: PositionSide;
   /** 128 bits as 32 lower-case hex digits; each room writes it in its venue's form. Minted and persisted before the send. */
@@ -54,6 +65,10 @@ export interface VenueOrder {
   readonly averagePrice: string | null;
   readonly reduceOnly: boolean;
   readonly triggerPrice: string | null;
+  /** Present where the venue says it with the order. */
+  readonly timeInForce?: TimeInForce;
+  /** For orders with a triggerPrice; absent reads as STOP. */
+  readonly triggerKind?: OrderTrigger["kind"];
   readonly tsVenueMs: number;
   /** Fee of the fills as the venue reported it; null if not reported with this answer. */
   readonly fee: { readonly amount: string; readonly asset: string } | null;
@@ -99,3 +114,44 @@ export type CancelOutcome =
       readonly sent: boolean;
     }
   | { readonly outcome: "unknown"; readonly cause: string };
+
+/** One trade of an order. */
+export interface VenueFill {
+  readonly venue: RoutableVenue;
+  readonly symbol: string;
+  readonly nativeSymbol: string;
+  /** Unique per venue and account. */
+  readonly tradeId: string;
+  /** Exact digits. */
+  readonly venueOrderId: string;
+  readonly venueClientOrderId: string | null;
+  readonly side: Side;
+  readonly qtyLots: number;
+  /** Decimal string in canonical quoting. */
+  readonly price: string;
+  readonly fee: { readonly amount: string; readonly asset: string } | null;
+  readonly isMaker: boolean | null;
+  /** Closed profit of this fill before fees, quote units; null where the venue does not say. */
+  readonly realizedPnl: string | null;
+  readonly tsVenueMs: number;
+}
+
+/** What an order is changed to: both in full, not as differences. */
+export interface OrderChange {
+  readonly priceTicks: number;
+  /** The whole order, what has filled included. */
+  readonly qtyLots: number;
+}
+
+export type Refused = Extract<CancelOutcome, { readonly outcome: "rejected" }>;
+export type Unclear = Extract<CancelOutcome, { readonly outcome: "unknown" }>;
+
+export type AmendOutcome =
+  /** `order`: as the venue shows it now; null where it only said yes. Some venues give it a new order id. */
+  { readonly outcome: "accepted"; readonly order: VenueOrder | null } | Refused | Unclear;
+
+export type CancelAllOutcome =
+  /** Null: the venue does not say how many. `failed`: orders it refused to cancel, one by one. */
+  | { readonly outcome: "accepted"; readonly canceledCount: number | null; readonly failed: readonly Refused[] }
+  | Refused
+  | Unclear;

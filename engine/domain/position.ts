@@ -19,12 +19,40 @@ export interface VenuePosition {
   readonly marginMode: "cross" | "isolated" | null;
   readonly collateral: string | null;
   readonly tsVenueMs: number;
+  /** Texts of the venue's own row under its own names, where the interface shows that row (venuetwo, spec 2.5). */
+  readonly native?: Readonly<Record<string, string>>;
 }
 
 export interface VenueBalance {
   readonly asset: string;
   readonly total: string;
   readonly available: string;
+}
+
+/** One account at one venue as a whole. Decimal strings in `quoteAsset`; null where the venue does not say. */
+export interface AccountSummary {
+  readonly venue: RoutableVenue;
+  readonly quoteAsset: string;
+  /** Value with open profit and loss. */
+  readonly equity: string;
+  readonly marginUsed: string | null;
+  /** What new positions may use. */
+  readonly free: string | null;
+  /** Below this equity the venue liquidates. */
+  readonly maintenanceMargin: string | null;
+  readonly tsVenueMs: number;
+}
+
+/** Positive amount: received. */
+export interface FundingPayment {
+  readonly venue: RoutableVenue;
+  readonly symbol: string;
+  readonly nativeSymbol: string;
+  readonly amount: string;
+  readonly asset: string;
+  /** Rate of the interval as a fraction; null where the venue does not say. */
+  readonly rate: string | null;
+  readonly tsVenueMs: number;
 }
 
 /** Account rates in thousandths of a basis point; maker may be negative (rebate). */

@@ -5,9 +5,9 @@
 import type { ErrorCode } from "../domain/errors.js";
 import type { Direction } from "../domain/order.js";
 import type { RoutingReport } from "../routing/report.js";
-import type { CloseData } from "./close-types.js";
+import type { TradeData } from "./trade-types.js";
 
-export interface CloseDecisionEvent {
+export interface DecisionEvent {
   /** `resolved`: an order of unknown outcome found its end after the reply. */
   readonly kind: "replied" | "refused" | "replayed" | "resolved";
   readonly tsMs: number;
@@ -19,9 +19,9 @@ export interface CloseDecisionEvent {
   readonly code: ErrorCode | null;
   /** Refused after a decision only; with `data` it stands in there. */
   readonly routing: RoutingReport | null;
-  readonly data: CloseData | null;
+  readonly data: TradeData | null;
   readonly elapsedMs: number;
 }
 
 /** Must not throw and must not keep the caller waiting. */
-export type DecisionSink = (event: CloseDecisionEvent) => void;
+export type DecisionSink = (event: DecisionEvent) => void;

@@ -10,8 +10,8 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../domain/clock.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import { decodeJson, encodeJson, type StateStore, type StateWrite } from "../storage/state-store.js";
-import { unsettledAttempt, type CloseRun } from "./close-run.js";
-import type { CloseData } from "./close-types.js";
+import { unsettledAttempt, type TradeRun } from "./trade-run.js";
+import type { TradeData } from "./trade-types.js";
 import { expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
 
 const NAMESPACE = "execution";
@@ -31,9 +31,9 @@ export interface UnknownExecution {
 }
 
 interface Entry {
-  readonly data: CloseData;
+  readonly data: TradeData;
   /** While an order of it can still be ended by reading the venue: what that needs. Null after. */
-  readonly run: CloseRun | null;
+  readonly run: TradeRun | null;
   readonly expiresAtMs: number;
 }
 
@@ -51,7 +51,7 @@ export class ExecutionRegistry {
   }
 
   /** Remembers the current state in memory, at once. */
-  remember(data: CloseData, run: CloseRun): Entry {
+  remember(data: TradeData, run: TradeRun): Entry {
     const { routeId } = data.routing;
     const expiresAtMs = this.#recent.peek(routeId)?.expiresAtMs ?? this.#clock.wallMs() + RETENTION_MS;
     const entry: Entry = { data, run: unsettledAttempt(run) === null ? null : run, expiresAtMs };
@@ -60,17 +60,17 @@ export class ExecutionRegistry {
   }
 
   /** Remembers it in memory, and returns the writes that make it durable. Off the reply's path. */
-  persistWrites(data: CloseData, run: CloseRun): StateWrite[] {
+  persistWrites(data: TradeData, run: TradeRun): StateWrite[] {
     const entry = this.remember(data, run);
     return expiringWrites(NAMESPACE, data.routing.routeId, encodeJson(entry), entry.expiresAtMs);
   }
 
-  async get(routeId: string): Promise<CloseData | null> {
+  async get(routeId: string): Promise<TradeData | null> {
     return (await this.#entry(routeId))?.data ?? null;
   }
 
   /** Null: not known, or nothing of it is left to be looked up. */
-  async unsettledRun(routeId: string): Promise<CloseRun | null> {
+  async unsettledRun(routeId: string): Promise<TradeRun | null> {
     return (await this.#entry(routeId))?.run ?? null;
   }
 

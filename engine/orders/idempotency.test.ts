@@ -2,24 +2,24 @@
 import { describe, expect, it } from "vitest";
 import { RETENTION_MS } from "./idempotency.js";
 import { closeContext, closeRequest, createHarness, type Harness } from "./test/harness.js";
-import type { CloseService } from "./close-service.js";
-import type { CloseContext, CloseRequest, CloseResult } from "./close-types.js";
+import type { TradeService } from "./trade-service.js";
+import type { TradeContext, TradeRequest, TradeResult } from "./trade-types.js";
 
 const KEY = { idempotencyKey: "key-1" };
 const sent = (harness: Harness): number => harness.one.log.length + harness.two.log.length;
 
 /** Starts a close that nobody waits for: its process will die. */
-function abandonedClose(harness: Harness, request: Partial<CloseRequest> = {}): void {
-  void harness.service.close(closeRequest(request), closeContext(harness.clock, KEY));
+function abandonedClose(harness: Harness, request: Partial<TradeRequest> = {}): void {
+  void harness.service.trade(closeRequest(request), closeContext(harness.clock, KEY));
 }
 
 function closeOn(
   harness: Harness,
-  service: CloseService,
-  request: Partial<CloseRequest> = {},
-  context: Partial<CloseContext> = KEY,
-): Promise<CloseResult> {
-  return harness.run(service.close(closeRequest(request), closeContext(harness.clock, context)));
+  service: TradeService,
+  request: Partial<TradeRequest> = {},
+  context: Partial<TradeContext> = KEY,
+): Promise<TradeResult> {
+  return harness.run(service.trade(closeRequest(request), closeContext(harness.clock, context)));
 }
 
 describe("the same key", () => {
@@ -47,13 +47,13 @@ describe("the same key", () => {
 
   it("of a request still running is a conflict, and a mismatch with another body", async () => {
     const harness = createHarness();
-    const running = harness.service.close(closeRequest(), closeContext(harness.clock, KEY));
-    expect(await harness.service.close(closeRequest(), closeContext(harness.clock, KEY))).toMatchObject({
+    const running = harness.service.trade(closeRequest(), closeContext(harness.clock, KEY));
+    expect(await harness.service.trade(closeRequest(), closeContext(harness.clock, KEY))).toMatchObject({
       ok: false,
       code: "IDEMPOTENCY_IN_PROGRESS",
     });
     expect(
-      await harness.service.close(closeRequest(), closeContext(harness.clock, { ...KEY, rawBody: Buffer.from("x") })),
+      await harness.service.trade(closeRequest(), closeContext(harness.clock, { ...KEY, rawBody: Buffer.from("x") })),
     ).toMatchObject({ ok: false, code: "IDEMPOTENCY_MISMATCH" });
     expect(await harness.run(running)).toMatchObject({ ok: true, success: true });
     expect(sent(harness)).toBe(1);
@@ -63,7 +63,7 @@ describe("the same key", () => {
     const harness = createHarness();
     const results = await harness.run(
       Promise.all(
-        Array.from({ length: 50 }, () => harness.service.close(closeRequest(), closeContext(harness.clock, KEY))),
+        Array.from({ length: 50 }, () => harness.service.trade(closeRequest(), closeContext(harness.clock, KEY))),
       ),
     );
     expect(results.filter((result) => result.ok)).toHaveLength(1);
@@ -174,7 +174,7 @@ describe("a reply of unknown outcome", () => {
 
 describe("after a crash", () => {
   /** Closes until the venue has the order, then kills the process. */
-  async function crashAfterSend(harness: Harness, request: Partial<CloseRequest> = {}): Promise<CloseService> {
+  async function crashAfterSend(harness: Harness, request: Partial<TradeRequest> = {}): Promise<TradeService> {
     abandonedClose(harness, request);
     while (sent(harness) === 0) await harness.clock.advanceAsync(1);
     return harness.restart();
@@ -272,7 +272,7 @@ describe("after a crash", () => {
       code: "IDEMPOTENCY_MISMATCH",
     });
     const both = await harness.run(
-      Promise.all([1, 2].map(() => service.close(closeRequest(), closeContext(harness.clock, KEY)))),
+      Promise.all([1, 2].map(() => service.trade(closeRequest(), closeContext(harness.clock, KEY)))),
     );
     expect(both).toMatchObject([{ ok: true }, { ok: false, code: "IDEMPOTENCY_IN_PROGRESS" }]);
     expect(sent(harness)).toBe(1);
@@ -286,7 +286,7 @@ describe("after a crash", () => {
 
   it("without a key the open intent is listed until it is given up after a week", async () => {
     const harness = createHarness();
-    void harness.service.close(closeRequest(), closeContext(harness.clock));
+    void harness.service.trade(closeRequest(), closeContext(harness.clock));
     while (sent(harness) === 0) await harness.clock.advanceAsync(1);
     const service = await harness.restart();
     expect(service.status().unknown).toMatchObject([{ fromEarlierStart: true, venue: "venueone" }]);

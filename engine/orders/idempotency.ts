@@ -20,8 +20,8 @@ import {
   type StateStore,
   type StateWrite,
 } from "../storage/state-store.js";
-import type { CloseResult } from "./close-types.js";
-import { decodeRun, encodeRun, type CloseRun } from "./close-run.js";
+import type { TradeResult } from "./trade-types.js";
+import { decodeRun, encodeRun, type TradeRun } from "./trade-run.js";
 import { expiringRemovals, expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
 
 const NAMESPACE = "idempotency";
@@ -33,7 +33,13 @@ export interface IdempotencyScope {
   readonly key: string;
 }
 
-interface StoredRecord {
+/** What the record must know of the executions it remembers: plain data, JSON in, JSON out, without loss. */
+interface RunLike {
+  readonly routeId: string;
+  readonly attempts: readonly unknown[];
+}
+
+interface StoredRecord<Result> {
   readonly state: "RUNNING" | "DONE";
   readonly fingerprint: string;
   /** Which start of the service wrote it. */
@@ -43,19 +49,19 @@ interface StoredRecord {
   /** encodeRun; the latest state of the run. */
   readonly run: string;
   /** DONE only. */
-  readonly result: CloseResult | null;
+  readonly result: Result | null;
 }
 
-export type IdempotencyBegin =
-  | { readonly kind: "fresh"; readonly ticket: IdempotencyTicket }
+export type IdempotencyBegin<Run = TradeRun, Result = TradeResult> =
+  | { readonly kind: "fresh"; readonly ticket: IdempotencyTicket<Run, Result> }
   /** The stored reply. `run` lets a reply of unknown outcome be brought up to date; `ticket` is null while another request still holds the key. */
   | {
       readonly kind: "replay";
-      readonly ticket: IdempotencyTicket | null;
-      readonly result: CloseResult;
-      readonly run: CloseRun;
+      readonly ticket: IdempotencyTicket<Run, Result> | null;
+      readonly result: Result;
+      readonly run: Run;
     }
-  | { readonly kind: "recover"; readonly ticket: IdempotencyTicket; readonly run: CloseRun }
+  | { readonly kind: "recover"; readonly ticket: IdempotencyTicket<Run, Result>; readonly run: Run }
   | { readonly kind: "refused"; readonly code: "IDEMPOTENCY_MISMATCH" | "IDEMPOTENCY_IN_PROGRESS" };
 
 export interface IdempotencyOptions {
@@ -69,19 +75,23 @@ export interface IdempotencyOptions {
    * shared store the shell passes a real check.
    */
   readonly isBootAlive?: (bootId: string) => boolean;
+  /** Where the records stand; closes and opens have theirs where absent. Records of one namespace are of one kind of run. */
+  readonly namespace?: string;
 }
 
-export class IdempotencyRecords {
+export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeResult> {
+  readonly #namespace: string;
   readonly #store: StateStore;
   readonly #hash: KeyedHash;
   readonly #clock: Clock;
   readonly #bootId: string;
   readonly #isBootAlive: (bootId: string) => boolean;
-  readonly #running = new Map<string, IdempotencyTicket>();
+  readonly #running = new Map<string, IdempotencyTicket<Run, Result>>();
   /** Records whose order is being looked up beside any request. */
   readonly #held = new Set<string>();
 
   constructor(options: IdempotencyOptions) {
+    this.#namespace = options.namespace ?? NAMESPACE;
     this.#store = options.store;
     this.#hash = options.hash;
     this.#clock = options.clock;
@@ -90,7 +100,7 @@ export class IdempotencyRecords {
   }
 
   /** Takes the key for this request, or says why not. A ticket must be ended by `release`, or by `complete`. Rejects with STORE_UNAVAILABLE. */
-  async begin(scope: IdempotencyScope, rawBody: Uint8Array): Promise<IdempotencyBegin> {
+  async begin(scope: IdempotencyScope, rawBody: Uint8Array): Promise<IdempotencyBegin<Run, Result>> {
     const recordKey = this.#hash.hmacHex("idempotency-record", [scope.scope, scope.key]);
     const fingerprint = this.#hash.hmacHex("idempotency-body", [rawBody]);
     const other = this.#running.get(recordKey);
@@ -102,16 +112,16 @@ export class IdempotencyRecords {
     }
     if (this.#held.has(recordKey)) return { kind: "refused", code: "IDEMPOTENCY_IN_PROGRESS" };
     // Taken before the first await: the guard against a second request that arrives during the read below.
-    const ticket = new IdempotencyTicket(scope, recordKey, fingerprint);
+    const ticket = new IdempotencyTicket<Run, Result>(scope, recordKey, fingerprint);
     this.#running.set(recordKey, ticket);
     let keep = false;
     try {
-      const row = await this.#store.get(NAMESPACE, recordKey);
+      const row = await this.#store.get(this.#namespace, recordKey);
       if (row === null) {
         keep = true;
         return { kind: "fresh", ticket };
       }
-      const record = decodeRecord(row);
+      const record = decodeRecord<Result>(row);
       if (record.expiresAtMs <= this.#clock.wallMs()) {
         ticket.replaces = { row, expiresAtMs: record.expiresAtMs };
         keep = true;
@@ -123,7 +133,7 @@ export class IdempotencyRecords {
       }
       keep = true;
       ticket.stored = { row, createdAtMs: record.createdAtMs, expiresAtMs: record.expiresAtMs };
-      const run = decodeRun(record.run);
+      const run = decodeRun<Run>(record.run);
       if (record.state === "DONE" && record.result !== null)
         return { kind: "replay", ticket, result: record.result, run };
       return { kind: "recover", ticket, run };
@@ -136,7 +146,10 @@ export class IdempotencyRecords {
    * The rows that make the run durable as RUNNING, to be committed in one batch with the intent. The condition fails
    * when another service took the key meanwhile. Call `committed` with the row once it is durable.
    */
-  runningRows(ticket: IdempotencyTicket, run: CloseRun): { readonly batch: StateBatch; readonly row: StoredTicketRow } {
+  runningRows(
+    ticket: IdempotencyTicket<Run, Result>,
+    run: Run,
+  ): { readonly batch: StateBatch; readonly row: StoredTicketRow } {
     ticket.mayBeStored = true;
     const nowMs = this.#clock.wallMs();
     const createdAtMs = ticket.stored?.createdAtMs ?? nowMs;
@@ -146,17 +159,17 @@ export class IdempotencyRecords {
     const expected = ticket.stored?.row ?? replaced?.row ?? null;
     const writes: StateWrite[] = [
       // Before the put: the expired record's index row would otherwise take the new record with it.
-      ...(replaced === null ? [] : expiringRemovals(NAMESPACE, ticket.recordKey, replaced.expiresAtMs)),
-      ...expiringWrites(NAMESPACE, ticket.recordKey, row, expiresAtMs),
+      ...(replaced === null ? [] : expiringRemovals(this.#namespace, ticket.recordKey, replaced.expiresAtMs)),
+      ...expiringWrites(this.#namespace, ticket.recordKey, row, expiresAtMs),
     ];
     return {
-      batch: { conditions: [{ namespace: NAMESPACE, key: ticket.recordKey, expected }], writes },
+      batch: { conditions: [{ namespace: this.#namespace, key: ticket.recordKey, expected }], writes },
       row: { row, createdAtMs, expiresAtMs },
     };
   }
 
   /** The RUNNING rows are durable. */
-  committed(ticket: IdempotencyTicket, row: StoredTicketRow): void {
+  committed(ticket: IdempotencyTicket<Run, Result>, row: StoredTicketRow): void {
     ticket.stored = row;
     ticket.replaces = null;
   }
@@ -168,9 +181,9 @@ export class IdempotencyRecords {
    * builds them at the last moment, so that they hold the run as it is by then.
    */
   async complete(
-    ticket: IdempotencyTicket,
-    run: CloseRun,
-    result: CloseResult,
+    ticket: IdempotencyTicket<Run, Result>,
+    run: Run,
+    result: Result,
     commit: (doneWrites: () => StateWrite[]) => Promise<unknown>,
   ): Promise<boolean> {
     ticket.isEnding = true;
@@ -186,7 +199,7 @@ export class IdempotencyRecords {
       // Unconditional: the key is ours, and a write of ours that timed out before may still be ahead in the queue.
       await commit(() => [
         {
-          namespace: NAMESPACE,
+          namespace: this.#namespace,
           key: ticket.recordKey,
           value: this.#encode("DONE", ticket, run, result, stored.createdAtMs, stored.expiresAtMs),
         },
@@ -212,18 +225,18 @@ export class IdempotencyRecords {
    * still as read here, and the write, for one batch with what else tells of the end. A record that knows of more
    * orders than `run` is newer, and stays.
    */
-  async readForUpdate(recordKey: string, run: CloseRun): Promise<RecordUpdate> {
-    const row = await this.#store.get(NAMESPACE, recordKey);
+  async readForUpdate(recordKey: string, run: Run): Promise<RecordUpdate<Result>> {
+    const row = await this.#store.get(this.#namespace, recordKey);
     if (row === null) return { kind: "gone" };
-    const record = decodeRecord(row);
-    const known = decodeRun(record.run);
+    const record = decodeRecord<Result>(row);
+    const known = decodeRun<Run>(record.run);
     if (known.routeId !== run.routeId || known.attempts.length > run.attempts.length) return { kind: "newer" };
     return {
       kind: "update",
-      condition: { namespace: NAMESPACE, key: recordKey, expected: row },
+      condition: { namespace: this.#namespace, key: recordKey, expected: row },
       write: (result) => {
-        const next: StoredRecord = { ...record, state: "DONE", run: encodeRun(run), result };
-        return { namespace: NAMESPACE, key: recordKey, value: encodeJson(next) };
+        const next: StoredRecord<Result> = { ...record, state: "DONE", run: encodeRun(run), result };
+        return { namespace: this.#namespace, key: recordKey, value: encodeJson(next) };
       },
     };
   }
@@ -232,34 +245,41 @@ export class IdempotencyRecords {
    * The first batch did not become durable in time, so nothing was sent: takes back what may land late. The writes
    * queue behind it. `extra`: rows of others that belong to it.
    */
-  async abandon(ticket: IdempotencyTicket, extra: readonly StateWrite[]): Promise<void> {
+  async abandon(ticket: IdempotencyTicket<Run, Result>, extra: readonly StateWrite[]): Promise<void> {
     ticket.isEnding = true;
     try {
       if (ticket.mayBeStored && ticket.stored === null)
-        await this.#store.commit({ writes: [{ namespace: NAMESPACE, key: ticket.recordKey, value: null }, ...extra] });
+        await this.#store.commit({
+          writes: [{ namespace: this.#namespace, key: ticket.recordKey, value: null }, ...extra],
+        });
     } finally {
       this.release(ticket);
     }
   }
 
   /** The record is durable, but none of its orders ever left this machine: a retry runs anew. `commit` as in `complete`. */
-  async discard(ticket: IdempotencyTicket, commit: (writes: () => StateWrite[]) => Promise<unknown>): Promise<void> {
+  async discard(
+    ticket: IdempotencyTicket<Run, Result>,
+    commit: (writes: () => StateWrite[]) => Promise<unknown>,
+  ): Promise<void> {
     ticket.isEnding = true;
     try {
-      await commit(() => (ticket.mayBeStored ? [{ namespace: NAMESPACE, key: ticket.recordKey, value: null }] : []));
+      await commit(() =>
+        ticket.mayBeStored ? [{ namespace: this.#namespace, key: ticket.recordKey, value: null }] : [],
+      );
     } finally {
       this.release(ticket);
     }
   }
 
   /** The run inside a record, for the listing at start; null if it is gone. */
-  async readRun(recordKey: string): Promise<CloseRun | null> {
-    const row = await this.#store.get(NAMESPACE, recordKey);
-    return row === null ? null : decodeRun(decodeRecord(row).run);
+  async readRun(recordKey: string): Promise<Run | null> {
+    const row = await this.#store.get(this.#namespace, recordKey);
+    return row === null ? null : decodeRun<Run>(decodeRecord<Result>(row).run);
   }
 
   /** Frees the key without storing a reply. */
-  release(ticket: IdempotencyTicket): void {
+  release(ticket: IdempotencyTicket<Run, Result>): void {
     if (this.#running.get(ticket.recordKey) === ticket) this.#running.delete(ticket.recordKey);
   }
 
@@ -269,18 +289,18 @@ export class IdempotencyRecords {
 
   /** One bounded round; true when there may be more to do. */
   async sweep(): Promise<boolean> {
-    return (await sweepExpired(this.#store, NAMESPACE, this.#clock.wallMs())) === SWEEP_MAX_ROWS;
+    return (await sweepExpired(this.#store, this.#namespace, this.#clock.wallMs())) === SWEEP_MAX_ROWS;
   }
 
   #encode(
-    state: StoredRecord["state"],
-    ticket: IdempotencyTicket,
-    run: CloseRun,
-    result: CloseResult | null,
+    state: StoredRecord<Result>["state"],
+    ticket: IdempotencyTicket<Run, Result>,
+    run: Run,
+    result: Result | null,
     createdAtMs: number,
     expiresAtMs: number,
   ): Uint8Array {
-    const record: StoredRecord = {
+    const record: StoredRecord<Result> = {
       state,
       fingerprint: ticket.fingerprint,
       bootId: this.#bootId,
@@ -293,14 +313,14 @@ export class IdempotencyRecords {
   }
 }
 
-export type RecordUpdate =
+export type RecordUpdate<Result = TradeResult> =
   | { readonly kind: "gone" }
   | { readonly kind: "newer" }
   /** `write` encodes the run as it is when called. */
   | {
       readonly kind: "update";
       readonly condition: StateCondition;
-      readonly write: (result: CloseResult) => StateWrite;
+      readonly write: (result: Result) => StateWrite;
     };
 
 export interface StoredTicketRow {
@@ -310,7 +330,7 @@ export interface StoredTicketRow {
 }
 
 /** One request's hold on its key. */
-export class IdempotencyTicket {
+export class IdempotencyTicket<Run = TradeRun, Result = TradeResult> {
   readonly scope: IdempotencyScope;
   readonly recordKey: string;
   readonly fingerprint: string;
@@ -323,7 +343,7 @@ export class IdempotencyTicket {
   /** An expired record that the new one takes the place of. */
   replaces: { readonly row: Uint8Array; readonly expiresAtMs: number } | null = null;
   /** Set when the reply is known and not durable yet. */
-  finished: { readonly run: CloseRun; readonly result: CloseResult } | null = null;
+  finished: { readonly run: Run; readonly result: Result } | null = null;
 
   constructor(scope: IdempotencyScope, recordKey: string, fingerprint: string) {
     this.scope = scope;
@@ -332,6 +352,6 @@ export class IdempotencyTicket {
   }
 }
 
-function decodeRecord(row: Uint8Array): StoredRecord {
-  return decodeJson(row) as StoredRecord;
+function decodeRecord<Result>(row: Uint8Array): StoredRecord<Result> {
+  return decodeJson(row) as StoredRecord<Result>;
 }

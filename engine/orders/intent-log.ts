@@ -20,15 +20,14 @@ import {
   type StateStore,
   type StateWrite,
 } from "../storage/state-store.js";
-import type { CloseRun } from "./close-run.js";
+import type { TradeRun } from "./trade-run.js";
 import { expiringWrites, SWEEP_MAX_ROWS, sweepExpired, timeText } from "./expiring-rows.js";
 
-const OPEN = "intent-open";
-const SETTLED = "intent-settled";
 export const SETTLED_RETENTION_MS = 24 * 3_600_000;
 export const OPEN_RETENTION_MS = 7 * 24 * 3_600_000;
 
-export interface OrderIntent {
+/** `Run`: what the order belongs to, plain data. */
+export interface OrderIntent<Run = TradeRun> {
   readonly clientIdHex: string;
   readonly accountHash: string;
   readonly venue: RoutableVenue;
@@ -50,7 +49,7 @@ export interface OrderIntent {
   readonly attempt: number;
   readonly createdAtMs: number;
   /** The close it belongs to, so that a crash leaves something to answer with; null where the idempotency record has it. */
-  readonly run: CloseRun | null;
+  readonly run: Run | null;
 }
 
 /** Names an intent. */
@@ -58,20 +57,30 @@ export type IntentRef = Pick<OrderIntent, "clientIdHex" | "createdAtMs">;
 
 export type IntentOutcome = "CONFIRMED" | "REJECTED" | "NOT_PLACED" | "NOT_SENT";
 
-export class IntentLog {
+/** The rows of another kind of order stand apart: who lists its own never meets them. */
+export interface IntentNamespaces {
+  readonly open: string;
+  readonly settled: string;
+}
+
+const TRADE_INTENTS: IntentNamespaces = { open: "intent-open", settled: "intent-settled" };
+
+export class IntentLog<Run = TradeRun> {
+  readonly #names: IntentNamespaces;
   readonly #store: StateStore;
   readonly #clock: Clock;
   readonly #logger: Logger;
 
-  constructor(store: StateStore, clock: Clock, logger: Logger) {
+  constructor(store: StateStore, clock: Clock, logger: Logger, names: IntentNamespaces = TRADE_INTENTS) {
+    this.#names = names;
     this.#store = store;
     this.#clock = clock;
     this.#logger = logger;
   }
 
   /** The writes that open the intent; the caller commits them, in one batch with its own rows, before it sends. */
-  openWrites(intent: OrderIntent): StateWrite[] {
-    return [{ namespace: OPEN, key: openKey(intent), value: encodeJson(intent) }];
+  openWrites(intent: OrderIntent<Run>): StateWrite[] {
+    return [{ namespace: this.#names.open, key: openKey(intent), value: encodeJson(intent) }];
   }
 
   /**
@@ -79,51 +88,53 @@ export class IntentLog {
    * settlement leaves an open intent, which is safe: it is looked up again.
    */
   async settleWrites(ref: IntentRef, outcome: IntentOutcome): Promise<StateWrite[]> {
-    const row = await this.#store.get(OPEN, openKey(ref));
+    const row = await this.#store.get(this.#names.open, openKey(ref));
     if (row === null) return [];
     const nowMs = this.#clock.wallMs();
-    const settled = encodeJson({ ...(decodeJson(row) as OrderIntent), run: null, outcome, settledAtMs: nowMs });
+    const settled = encodeJson({ ...(decodeJson(row) as OrderIntent<Run>), run: null, outcome, settledAtMs: nowMs });
     return [
       ...this.dropWrites(ref),
-      ...expiringWrites(SETTLED, ref.clientIdHex, settled, nowMs + SETTLED_RETENTION_MS),
+      ...expiringWrites(this.#names.settled, ref.clientIdHex, settled, nowMs + SETTLED_RETENTION_MS),
     ];
   }
 
   /** The writes that take back an intent whose order was never sent. */
   dropWrites(ref: IntentRef): StateWrite[] {
-    return [{ namespace: OPEN, key: openKey(ref), value: null }];
+    return [{ namespace: this.#names.open, key: openKey(ref), value: null }];
   }
 
   /** The intent, settled or not; null when it is gone. */
-  async find(ref: IntentRef): Promise<OrderIntent | null> {
-    const open = await this.#store.get(OPEN, openKey(ref));
-    const row = open ?? (await this.#store.get(SETTLED, ref.clientIdHex));
+  async find(ref: IntentRef): Promise<OrderIntent<Run> | null> {
+    const open = await this.#store.get(this.#names.open, openKey(ref));
+    const row = open ?? (await this.#store.get(this.#names.settled, ref.clientIdHex));
     const value = row === null ? null : decodeJson(row);
-    return isIntent(value) ? value : null;
+    return isIntent<Run>(value) ? value : null;
   }
 
   /** Intents without outcome, oldest first: these orders may exist. */
-  async listOpen(limit = MAX_SCAN_ROWS): Promise<OrderIntent[]> {
-    const rows = await this.#store.scan(OPEN, { prefix: "", limit: Math.min(limit, MAX_SCAN_ROWS) });
+  async listOpen(limit = MAX_SCAN_ROWS): Promise<OrderIntent<Run>[]> {
+    const rows = await this.#store.scan(this.#names.open, { prefix: "", limit: Math.min(limit, MAX_SCAN_ROWS) });
     return rows.flatMap((row) => this.#decode(row));
   }
 
   /** One bounded round; true when there may be more to do. */
   async sweep(): Promise<boolean> {
     const nowMs = this.#clock.wallMs();
-    const swept = await sweepExpired(this.#store, SETTLED, nowMs);
-    const oldest = await this.#store.scan(OPEN, { prefix: "", limit: SWEEP_MAX_ROWS });
+    const swept = await sweepExpired(this.#store, this.#names.settled, nowMs);
+    const oldest = await this.#store.scan(this.#names.open, { prefix: "", limit: SWEEP_MAX_ROWS });
     const given = oldest.filter((row) => row.key < timeText(nowMs - OPEN_RETENTION_MS));
     if (given.length > 0) {
       this.#logger.warn("intents_given_up", { count: given.length });
-      await this.#store.commit({ writes: given.map((row) => ({ namespace: OPEN, key: row.key, value: null })) });
+      await this.#store.commit({
+        writes: given.map((row) => ({ namespace: this.#names.open, key: row.key, value: null })),
+      });
     }
     return swept === SWEEP_MAX_ROWS || given.length === SWEEP_MAX_ROWS;
   }
 
-  #decode(row: StateRow): OrderIntent[] {
+  #decode(row: StateRow): OrderIntent<Run>[] {
     const value = decodeJson(row.value);
-    if (isIntent(value)) return [value];
+    if (isIntent<Run>(value)) return [value];
     this.#logger.error("intent_damaged", { key: row.key });
     return [];
   }
@@ -135,7 +146,7 @@ function openKey(intent: IntentRef): string {
 }
 
 /** The fields that look-ups act on; the row was written by this program. */
-function isIntent(value: unknown): value is OrderIntent {
+function isIntent<Run>(value: unknown): value is OrderIntent<Run> {
   if (typeof value !== "object" || value === null) return false;
   const { clientIdHex, venue, routeId, notPlacedAfterMs } = value as Record<string, unknown>;
   return (

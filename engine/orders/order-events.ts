@@ -3,7 +3,7 @@
  * with the run, in the same batch as the events: after a crash the two agree.
  */
 import type { OrderStatus } from "../domain/order.js";
-import { isSettled, type Attempt, type AttemptRecord, type CloseRun } from "./close-run.js";
+import { isSettled, mayRest, type Attempt, type AttemptRecord, type TradeRun } from "./trade-run.js";
 
 export interface OrderEvent {
   readonly attempt: Attempt;
@@ -26,7 +26,7 @@ export interface TakenEvents {
 }
 
 /** What is new since the last call, and marks it as told. */
-export function takeOrderEvents(run: CloseRun, nowMs: number): TakenEvents {
+export function takeOrderEvents(run: Pick<TradeRun, "attempts">, nowMs: number): TakenEvents {
   const events: OrderEvent[] = [];
   const before = run.attempts.map((attempt) => attempt.recorded);
   for (const attempt of run.attempts) takeAttempt(attempt, nowMs, events);
@@ -78,9 +78,6 @@ function statusOf(attempt: Attempt): OrderEvent["status"] {
 function hasFinalFill(attempt: Attempt): boolean {
   const { order } = attempt;
   return (
-    attempt.outcome === "CONFIRMED" &&
-    order !== null &&
-    order.filledLots > 0 &&
-    isSettled(order, attempt.timeInForce === "GTC")
+    attempt.outcome === "CONFIRMED" && order !== null && order.filledLots > 0 && isSettled(order, mayRest(attempt))
   );
 }

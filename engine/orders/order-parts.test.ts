@@ -5,8 +5,8 @@ import { VirtualClock } from "../domain/virtual-clock.js";
 import { createKeyedHash, cryptoRandomIds } from "../storage/server-secret.js";
 import { createMemoryStore } from "../storage/test/memory-store.js";
 import { createClientIdSource } from "./client-id.js";
-import type { Attempt, CloseRun } from "./close-run.js";
-import type { CloseData } from "./close-types.js";
+import type { Attempt, TradeRun } from "./trade-run.js";
+import type { TradeData } from "./trade-types.js";
 import { Deadline, within } from "./deadline.js";
 import { ExecutionRegistry, MAX_UNKNOWN_LISTED, type UnknownExecution } from "./execution-registry.js";
 import { expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
@@ -127,8 +127,8 @@ describe("rows with an end", () => {
 });
 
 describe("the execution registry", () => {
-  const data = (routeId: string): CloseData => ({ routing: { routeId } }) as unknown as CloseData;
-  const run = { attempts: [] as readonly Attempt[] } as CloseRun;
+  const data = (routeId: string): TradeData => ({ routing: { routeId } }) as unknown as TradeData;
+  const run = { attempts: [] as readonly Attempt[] } as TradeRun;
   const unknown = (routeId: string): UnknownExecution => ({
     routeId,
     venue: "venueone",

@@ -7,13 +7,23 @@ import type { ErrorCode } from "../domain/errors.js";
 import type { Direction } from "../domain/order.js";
 import type { RoutingReport } from "../routing/report.js";
 import type { StateWrite } from "../storage/state-store.js";
-import type { CloseRun } from "./close-run.js";
-import type { CloseData } from "./close-types.js";
-import type { CloseDecisionEvent } from "./decision-event.js";
+import type { TradeRun } from "./trade-run.js";
+import type { TradeData } from "./trade-types.js";
+import type { DecisionEvent } from "./decision-event.js";
 import type { OrderEvent } from "./order-events.js";
 
 /** A decision that stands, with what its orders did since they were last told. */
-export interface ConcludedClose {
+/** What the rows of an order's states and fills tell of what the order belongs to. */
+export interface RecordedRun
+  extends Pick<
+    TradeRun,
+    "routeId" | "requestId" | "symbol" | "direction" | "orderType" | "startedAtMs" | "positionsBefore"
+  > {
+  /** Null: it was not routed. */
+  readonly routing: Pick<RoutingReport, "candidates" | "reference"> | null;
+}
+
+export interface ConcludedTrade {
   readonly kind: "replied" | "resolved" | "refused";
   readonly tsMs: number;
   readonly requestId: string;
@@ -22,9 +32,9 @@ export interface ConcludedClose {
   /** Refused only. */
   readonly code: ErrorCode | null;
   readonly routing: RoutingReport;
-  readonly data: CloseData | null;
+  readonly data: TradeData | null;
   /** Null: refused before any order. */
-  readonly run: CloseRun | null;
+  readonly run: TradeRun | null;
   readonly events: readonly OrderEvent[];
   /** Null where it ended beside any request. */
   readonly elapsedMs: number | null;
@@ -35,16 +45,16 @@ export interface RecordSink {
    * One row, and one or two for each event: with the conclusion's own they stay within one batch of the store.
    * Deterministic keys: the same conclusion twice is the same rows.
    */
-  decisionWrites(concluded: ConcludedClose): readonly StateWrite[];
+  decisionWrites(concluded: ConcludedTrade): readonly StateWrite[];
   /** Orders that came to nothing with their close: events without a decision. */
-  eventWrites(run: CloseRun, events: readonly OrderEvent[]): readonly StateWrite[];
+  eventWrites(run: RecordedRun, events: readonly OrderEvent[]): readonly StateWrite[];
   /** The writes are durable. */
   committed(writes: readonly StateWrite[]): void;
   /**
    * A dry run, or a refusal before any decision: worth a row, not a wait for the disk, so it may be lost in a crash.
    * Must not throw.
    */
-  note(event: CloseDecisionEvent): void;
+  note(event: DecisionEvent): void;
 }
 
 export const NO_RECORDS: RecordSink = {

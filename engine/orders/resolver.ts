@@ -14,11 +14,13 @@ import type { Instrument } from "../domain/instrument.js";
 import type { Logger } from "../domain/logger.js";
 import type { VenueOrder } from "../domain/order.js";
 import type { AccountSession, VenueRoom } from "../ports.js";
-import { isSettled } from "./close-run.js";
+import { isSettled } from "./trade-run.js";
 
 export const MAX_UNRESOLVED = 256;
 export const RESOLVE_MAX_MS = 60_000;
 export const FIRST_POLL_DELAY_MS = 250;
+/** Of an order that the venue has acknowledged and not executed yet, as one does that answers before it matches. */
+const FIRST_ACKED_POLL_DELAY_MS = 60;
 /** How long a venue may answer "no such order" about one that it has accepted (seen: up to 1.1 s; doubled). */
 export const INDEXING_LAG_MS = 2_000;
 const POLL_TIMEOUT_MS = 3_000;
@@ -151,7 +153,9 @@ export class Resolver {
   async #poll(entry: Entry, order: UnknownOrder, session: AccountSession): Promise<Resolution> {
     const startNs = this.#clock.monoNs();
     let seen: VenueOrder | null = null;
-    for (let delayMs = FIRST_POLL_DELAY_MS; ; delayMs *= 2) {
+    // An acknowledged order needs no proof, only its end, which is near.
+    const acknowledged = order.notPlacedAfterMs === Number.MAX_SAFE_INTEGER;
+    for (let delayMs = acknowledged ? FIRST_ACKED_POLL_DELAY_MS : FIRST_POLL_DELAY_MS; ; delayMs *= 2) {
       const leftMs = RESOLVE_MAX_MS - (this.#clock.monoNs() - startNs) / 1e6;
       if (leftMs <= 0) return { kind: "unknown", reason: "TIMED_OUT", order: seen };
       if (!this.#stopping && entry.offered === null) await this.#sleep(entry, Math.min(delayMs, leftMs));

@@ -8,7 +8,7 @@ const DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const TIME_DIGITS = 10;
 const RANDOM_DIGITS = 16;
 
-export function mintRouteId(prefix: "rt" | "qt", nowMs: number, random: RandomIds): string {
+export function mintRouteId(prefix: "rt" | "qt" | "or", nowMs: number, random: RandomIds): string {
   const hex = random.randomHex128();
   let text = `${prefix}_${timeDigits(nowMs)}`;
   // 5 bits of each byte.

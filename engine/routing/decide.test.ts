@@ -452,7 +452,8 @@ describe("refusals", () => {
 describe("limit orders", () => {
   function limit(price: string, change: (first: Candidate, second: Candidate) => void = () => {}, side: Side = "SELL") {
     const input = closeInput(side, 1, 0);
-    input.kind = "CLOSE_LIMIT";
+    input.reset("CLOSE_LIMIT", side, NOW_NS);
+    setSizeText(input, "1");
     setLimitText(input, price);
     const first = addHolder(
       input,

@@ -1,13 +1,13 @@
 // hot path
 /**
- * The decision: which venue takes a close, at which worst price (routing design, section 1, rules 1 to
+ * The decision: which venue takes a close or an entry, at which worst price (routing design, section 1, rules 1 to
  * 7 and 9). A pure function of the input and the books it points to; writes only into `decision`.
  *
  * Order of work: credentials, positions, health → size rule → depth walks → reference mid → worst
  * prices → slippage cap, minimum, budget → ranking. The reference is taken among candidates that pass
  * everything that does not itself need the reference (all but SLIPPAGE_CAP).
  */
-import { multiplySafe, parseScaled } from "../domain/decimal.js";
+import { multiplySafe, parseScaled, pow10 } from "../domain/decimal.js";
 import type { ErrorCode } from "../domain/errors.js";
 import type { Instrument } from "../domain/instrument.js";
 import { applySizeRule, checkCandidates } from "./eligibility.js";
@@ -23,7 +23,7 @@ import type {
 } from "./route-types.js";
 import { comparePositions, hasSmallerImpact, isBetter, isTied, scoreAllIn, scoreReference } from "./scoring.js";
 
-/** Decides a close (`CLOSE_MARKET`, `CLOSE_LIMIT`) or a public quote (`QUOTE`). Synchronous; allocates nothing in steady state. */
+/** Decides a close, an entry or a public quote. Synchronous; a close allocates nothing in steady state. */
 export function decideRoute(input: RouteInput, decision: Decision): void {
   decision.reset(input.candidateCount);
   checkCandidates(input, decision);
@@ -69,10 +69,11 @@ function finishCandidate(input: RouteInput, decision: Decision, index: number, r
 }
 
 function lastReason(input: RouteInput, candidate: Candidate, result: CandidateResult): ReasonCode | "" {
-  if (input.kind !== "CLOSE_LIMIT" && result.priced && isBeyondWorst(input, result)) return "SLIPPAGE_CAP";
+  if (!input.rests && result.priced && isBeyondWorst(input, result)) return "SLIPPAGE_CAP";
   const size = sizeReason(candidate, result);
   if (size !== "") return size;
-  if (input.kind !== "QUOTE" && isBelowMinNotional(candidate, result)) return "BELOW_MIN_SIZE";
+  if (input.kind !== "QUOTE" && isBelowMinNotional(input, candidate, result)) return "BELOW_MIN_SIZE";
+  if (input.opens && isBeyondMargin(candidate, result)) return "INSUFFICIENT_MARGIN";
   return candidate.budgetAvailable ? "" : "RATE_BUDGET";
 }
 
@@ -92,11 +93,23 @@ function sizeReason(candidate: Candidate, result: CandidateResult): ReasonCode |
 }
 
 /** Venues that hold closes to the minimum value too make an exception for closing the whole position. */
-function isBelowMinNotional(candidate: Candidate, result: CandidateResult): boolean {
+function isBelowMinNotional(input: RouteInput, candidate: Candidate, result: CandidateResult): boolean {
   if (candidate.market === null) return false;
   const instrument = candidate.market.instrument;
+  if (input.opens) return notionalBelow(instrument, result.orderLots, result.priceTicks);
   if (instrument.minNotionalOnReduceOnly === "no" || result.orderLots === result.positionLots) return false;
   return notionalBelow(instrument, result.orderLots, result.priceTicks);
+}
+
+/**
+ * Does the order's value at the mid (a LIMIT's at its own price) exceed what the free margin carries? In doubles: only
+ * the clear case is refused here, the venue judges the rest.
+ */
+function isBeyondMargin(candidate: Candidate, result: CandidateResult): boolean {
+  if (candidate.market === null || candidate.buyingPower === Number.POSITIVE_INFINITY) return false;
+  const { priceDecimals, qtyDecimals } = candidate.market.instrument;
+  const ticks = result.doubleMidTicks > 0 ? result.doubleMidTicks / 2 : result.priceTicks;
+  return (result.orderLots * ticks) / pow10(priceDecimals + qtyDecimals) > candidate.buyingPower;
 }
 
 /** Measured at the price that is sent, as the venue does. */
@@ -179,11 +192,17 @@ function explainNone(input: RouteInput, decision: Decision): DecisionOutcome {
   let belowLot = 0;
   let noBudget = 0;
   let unhealthy = 0;
+  let refusal: DecisionOutcome | "" = "";
+  let refusedAlike = 0;
   for (let index = 0; index < input.candidateCount; index++) {
     const result = decision.results[index] as CandidateResult;
     if (result.reason === "SLIPPAGE_CAP") return "SLIPPAGE_CAP";
     if (!isContender(result.reason)) continue;
     contenders++;
+    if (isEntryRefusal(result.reason)) {
+      if (refusal === "") refusal = result.reason;
+      if (refusal === result.reason) refusedAlike++;
+    }
     if (result.reason === "BELOW_MIN_SIZE") {
       belowMinimum++;
       if (result.orderLots === 0) belowLot++;
@@ -191,12 +210,19 @@ function explainNone(input: RouteInput, decision: Decision): DecisionOutcome {
     else if (result.reason === "VENUE_UNHEALTHY") unhealthy++;
   }
   if (contenders === 0) return "NO_ELIGIBLE_VENUE";
+  if (refusal !== "" && refusedAlike === contenders) return refusal;
   if (belowLot === contenders) return "SIZE_BELOW_LOT";
   if (belowMinimum === contenders) return "BELOW_MIN_SIZE";
   if (noBudget === contenders) return "VENUE_RATE_LIMITED";
   // One venue named and out of order is that venue's outage; several are a matter of the candidates' list.
   if (unhealthy === contenders && input.preferred !== "") return "VENUE_UNAVAILABLE";
   return "NO_ELIGIBLE_VENUE";
+}
+
+function isEntryRefusal(
+  reason: ReasonCode | "",
+): reason is "OPPOSITE_POSITION" | "LEVERAGE_NOT_SUPPORTED" | "INSUFFICIENT_MARGIN" {
+  return reason === "OPPOSITE_POSITION" || reason === "LEVERAGE_NOT_SUPPORTED" || reason === "INSUFFICIENT_MARGIN";
 }
 
 /** Could this venue have taken the order, but for its state or the size? */

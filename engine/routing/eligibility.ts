@@ -4,9 +4,19 @@
  * the size rule (1.2). Every failure is a reason code on the candidate's result; a position that
  * could not be read is VENUE_UNHEALTHY, never flat.
  */
-import { multiplyDivide, multiplySafe, rescale } from "../domain/decimal.js";
-import { canonicalQtyDecimals } from "../domain/instrument.js";
+import { divideBig, multiplyDivide, multiplySafe, rescale, toSafeNumber } from "../domain/decimal.js";
+import {
+  addRatio,
+  compareRatio,
+  divideRatio,
+  multiplyRatio,
+  type Ratio,
+  ratio,
+  ratioFromScaled,
+} from "../domain/decimal-ratio.js";
+import { canonicalPriceDecimals, canonicalQtyDecimals } from "../domain/instrument.js";
 import { BOOK_LIVE } from "../market/book.js";
+import { doubleMidTicks } from "../market/depth-walk.js";
 import { ageMs, deepAgeLimitMs, mainAgeLimitMs } from "../market/freshness.js";
 import {
   type Candidate,
@@ -14,6 +24,7 @@ import {
   type Decision,
   type DecisionOutcome,
   FULL_PERCENT_E4,
+  QUOTE_RATE_ONE_PPM,
   type ReasonCode,
   type RouteInput,
 } from "./route-types.js";
@@ -25,7 +36,8 @@ export function checkCandidates(input: RouteInput, decision: Decision): void {
     const result = decision.results[index] as CandidateResult;
     readBookFacts(input, candidate, result);
     if (input.kind !== "QUOTE" && candidate.hasCredentials && candidate.positionKnown) {
-      result.positionLots = input.side === "SELL" ? candidate.longLots : candidate.shortLots;
+      // A close sells a long, an entry adds to it by buying.
+      result.positionLots = (input.side === "SELL") !== input.opens ? candidate.longLots : candidate.shortLots;
     }
     result.reason = firstReason(input, candidate, result);
   }
@@ -49,7 +61,10 @@ function firstReason(input: RouteInput, candidate: Candidate, result: CandidateR
   if (market === null) return "SYMBOL_NOT_LISTED";
   if (!quote) {
     if (!candidate.positionKnown) return "VENUE_UNHEALTHY";
-    if (!(result.positionLots > 0)) {
+    if (input.opens) {
+      if (candidate.netsOpposite) return "OPPOSITE_POSITION";
+      if (candidate.leverageUnsupported) return "LEVERAGE_NOT_SUPPORTED";
+    } else if (!(result.positionLots > 0)) {
       return candidate.longLots > 0 || candidate.shortLots > 0 ? "DIRECTION_MISMATCH" : "NO_POSITION";
     }
   }
@@ -101,6 +116,7 @@ export function applySizeRule(input: RouteInput, decision: Decision): DecisionOu
     decision.sizeDecimals = input.sizeDecimals;
     return "";
   }
+  if (input.opens) return applyEntrySize(input, decision);
   // First of all: a refusal shows what the size would have fetched, too.
   resolveSize(input, decision);
   let holders = 0;
@@ -131,8 +147,71 @@ export function applySizeRule(input: RouteInput, decision: Decision): DecisionOu
     if (holdsSize(decision, candidate, result)) covering++;
     else result.reason = "SIZE_EXCEEDS_POSITION";
   }
-  if (covering > 0) return "";
+  if (covering > 0 || (input.allowSplit && holdTogether(input, decision))) return "";
   return unknown > 0 ? "NO_ELIGIBLE_VENUE" : "SIZE_EXCEEDS_POSITION";
+}
+
+/** An entry needs no position, only somebody to send it as. */
+function applyEntrySize(input: RouteInput, decision: Decision): DecisionOutcome | "" {
+  // First of all, as for a close.
+  decision.sizeUnits = input.sizeUnits;
+  decision.sizeDecimals = input.sizeDecimals;
+  if (input.sizeMode === "NOTIONAL") resolveNotional(input, decision);
+  let credentialed = 0;
+  for (let index = 0; index < input.candidateCount; index++) {
+    const candidate = input.candidates[index] as Candidate;
+    if (candidate.hasCredentials) credentialed++;
+    else if (candidate.venue === input.preferred) return "PREFERRED_WITHOUT_CREDENTIALS";
+  }
+  return credentialed === 0 ? "NO_CREDENTIALS" : "";
+}
+
+/**
+ * Notional ÷ the highest mid of those who may take the order, floored at the finest of their lots: worth at most the
+ * notional wherever it goes. Nobody with a mid: the size is 0, and each candidate says why it has none.
+ */
+function resolveNotional(input: RouteInput, decision: Decision): void {
+  let highest = -1;
+  let decimals = Number.NEGATIVE_INFINITY;
+  for (let index = 0; index < input.candidateCount; index++) {
+    const candidate = input.candidates[index] as Candidate;
+    const result = decision.results[index] as CandidateResult;
+    if (candidate.market === null || result.reason !== "" || doubleMidTicks(candidate.market) === 0) continue;
+    decimals = Math.max(decimals, canonicalQtyDecimals(candidate.market.instrument));
+    if (highest < 0 || compareRatio(midOf(candidate), midOf(input.candidates[highest] as Candidate)) > 0)
+      highest = index;
+  }
+  decision.sizeUnits = 0;
+  decision.sizeDecimals = 0;
+  if (highest < 0) return;
+  const notional = ratioFromScaled(input.sizeUnits, input.sizeDecimals);
+  const size = divideRatio(notional, midOf(input.candidates[highest] as Candidate));
+  const scaled = multiplyRatio(size, ratioFromScaled(1, -decimals));
+  decision.sizeUnits = toSafeNumber(divideBig(scaled.num, scaled.den, "floor"));
+  decision.sizeDecimals = decimals;
+}
+
+/** In the common quote, canonical. */
+function midOf(candidate: Candidate): Ratio {
+  const market = candidate.market;
+  if (market === null) throw new TypeError("the mid of a venue without a market");
+  const native = ratioFromScaled(doubleMidTicks(market), canonicalPriceDecimals(market.instrument));
+  return multiplyRatio(native, ratio(BigInt(candidate.quoteRatePpm), 2n * BigInt(QUOTE_RATE_ONE_PPM)));
+}
+
+/** size ≤ the sum of the holders' positions, exactly. */
+function holdTogether(input: RouteInput, decision: Decision): boolean {
+  let total = ratio(0n);
+  for (let index = 0; index < input.candidateCount; index++) {
+    const candidate = input.candidates[index] as Candidate;
+    const result = decision.results[index] as CandidateResult;
+    if (candidate.market === null || !isHolder(candidate, result)) continue;
+    total = addRatio(total, ratioFromScaled(result.positionLots, canonicalQtyDecimals(candidate.market.instrument)));
+  }
+  return (
+    Number.isSafeInteger(decision.sizeUnits) &&
+    compareRatio(ratioFromScaled(decision.sizeUnits, decision.sizeDecimals), total) <= 0
+  );
 }
 
 /** size ≤ position, exactly. A size out of the safe range (NaN) is held by nobody. */

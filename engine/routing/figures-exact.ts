@@ -20,7 +20,7 @@ import {
   QUOTE_RATE_ONE_PPM,
   type RouteInput,
 } from "./route-types.js";
-import { exactAllIn, exactReferenceMid } from "./scoring.js";
+import { exactAllIn, exactRank, exactReferenceMid } from "./scoring.js";
 
 /** Derived prices show at least this many significant figures, and one decimal more than the venue's tick. */
 export const PRICE_FIGURES = 7;
@@ -61,9 +61,9 @@ export function exactSlippageText(
   return bpsAway(input, mid(input, decision), multiplyRatio(expected, rate));
 }
 
-/** All-in price against the mid, likewise. */
+/** What ranks (the all-in price, an entry's with the way out) against the mid, likewise. */
 export function exactCostText(input: RouteInput, decision: Decision, index: number): string {
-  return bpsAway(input, mid(input, decision), exactAllIn(input, decision, index));
+  return bpsAway(input, mid(input, decision), exactRank(input, decision, index));
 }
 
 /** All-in advantage of the selected venue over the runner-up × size. Both must be there. */
@@ -76,7 +76,7 @@ export function exactSavingsText(input: RouteInput, decision: Decision, instrume
 
 /** The same per unit, in percent of the runner-up's all-in price. */
 export function exactSavingsPercentText(input: RouteInput, decision: Decision): string {
-  const share = divideRatio(savingPerUnit(input, decision), exactAllIn(input, decision, decision.runnerUp));
+  const share = divideRatio(savingPerUnit(input, decision), exactRank(input, decision, decision.runnerUp));
   return formatRatio(multiplyRatio(share, ratio(100n)), PERCENT_PLACES, "halfUp");
 }
 
@@ -88,7 +88,7 @@ function mid(input: RouteInput, decision: Decision): Ratio {
 
 /** MARKET: VWAP. LIMIT: VWAP of the marketable part and the limit for the rest, by size. Venue's quote, canonical. */
 function expectedPrice(input: RouteInput, result: CandidateResult, instrument: Instrument): Ratio {
-  if (input.kind !== "CLOSE_LIMIT") return vwap(result, instrument);
+  if (!input.rests) return vwap(result, instrument);
   const resting = BigInt(result.orderLots) - BigInt(result.walk.filledLots);
   const ticks = ratio(result.walk.notionalBig() + BigInt(result.priceTicks) * resting, BigInt(result.orderLots));
   return multiplyRatio(ticks, ratioFromScaled(1, canonicalPriceDecimals(instrument)));
@@ -107,8 +107,8 @@ function bpsAway(input: RouteInput, benchmark: Ratio, price: Ratio): string {
 
 /** All-in advantage of the selected venue over the runner-up per base unit. */
 function savingPerUnit(input: RouteInput, decision: Decision): Ratio {
-  const chosen = exactAllIn(input, decision, decision.selected);
-  const other = exactAllIn(input, decision, decision.runnerUp);
+  const chosen = exactRank(input, decision, decision.selected);
+  const other = exactRank(input, decision, decision.runnerUp);
   return input.side === "SELL" ? subtractRatio(chosen, other) : subtractRatio(other, chosen);
 }
 

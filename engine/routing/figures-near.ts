@@ -61,7 +61,7 @@ export function nearCostText(
   index: number,
   instrument: Instrument,
 ): string | null {
-  return bpsText(input, decision, index, instrument, decision.scores.allIn[index] as number);
+  return bpsText(input, decision, index, instrument, decision.scores.rank[index] as number);
 }
 
 /** `instrument` is the selected venue's, `other` the runner-up's. */
@@ -86,7 +86,7 @@ export function nearSavingsPercentText(
   instrument: Instrument,
   other: Instrument,
 ): string | null {
-  const price = decision.scores.allIn[decision.runnerUp] as number;
+  const price = decision.scores.rank[decision.runnerUp] as number;
   const error = savingError(input, decision, instrument, other);
   // A runner-up of no worth would make the quotient's error unbounded; its price never is that small.
   if (!(price > error * 1e6)) return null;
@@ -114,8 +114,8 @@ function bpsText(
 }
 
 function savingPerUnit(input: RouteInput, decision: Decision): number {
-  const chosen = decision.scores.allIn[decision.selected] as number;
-  const other = decision.scores.allIn[decision.runnerUp] as number;
+  const chosen = decision.scores.rank[decision.selected] as number;
+  const other = decision.scores.rank[decision.runnerUp] as number;
   return input.side === "SELL" ? chosen - other : other - chosen;
 }
 
@@ -128,7 +128,7 @@ function savingError(input: RouteInput, decision: Decision, instrument: Instrume
 
 function expected(input: RouteInput, result: CandidateResult, instrument: Instrument): number {
   const walk = result.walk;
-  if (input.kind !== "CLOSE_LIMIT") return inPrice(walk.vwapTicks(), instrument);
+  if (!input.rests) return inPrice(walk.vwapTicks(), instrument);
   const share = walk.filledLots / result.orderLots;
   const taken = walk.filledLots > 0 ? walk.vwapTicks() * share : 0;
   return inPrice(taken + result.priceTicks * (1 - share), instrument);
@@ -144,9 +144,16 @@ function ticksScale(result: CandidateResult, instrument: Instrument): number {
   return inPrice(result.topTicks + result.walk.worstTicks + result.priceTicks, instrument);
 }
 
-/** Above every term that an all-in price and its distance from the mid are summed of, common quote; fees and penalty at most double a price. */
+/**
+ * Above every term that an all-in price and its distance from the mid are summed of, common quote; fees and penalty at
+ * most double a price. An entry adds the way out, the mid and the funding.
+ */
 function scaleOf(input: RouteInput, decision: Decision, index: number, instrument: Instrument): number {
   const rate = (input.candidates[index] as Candidate).quoteRatePpm / QUOTE_RATE_ONE_PPM;
   const mid = decision.reference < 0 ? 0 : (decision.scores.benchmark[0] as number);
-  return 2 * (ticksScale(decision.results[index] as CandidateResult, instrument) * rate + mid);
+  const result = decision.results[index] as CandidateResult;
+  const entry = 2 * (ticksScale(result, instrument) * rate + mid);
+  if (!input.opens) return entry;
+  const exit = inPrice(result.exitWalk.topTicks + result.exitWalk.worstTicks, instrument) * rate;
+  return entry + 2 * (exit + 2 * mid);
 }

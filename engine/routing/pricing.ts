@@ -55,11 +55,13 @@ export function priceCandidates(input: RouteInput, decision: Decision): void {
     result.topTicks = bestTicks(market, input.side);
     result.doubleMidTicks = doubleMidTicks(market);
     setLatencyPenalty(input, candidate, market, result);
-    const reason =
-      input.kind === "CLOSE_LIMIT"
-        ? priceLimit(input, candidate, result, market)
-        : priceMarket(input, candidate, result, market, wanted);
-    if (result.priced) scoreImpact(decision, index);
+    const reason = input.rests
+      ? priceLimit(input, candidate, result, market)
+      : priceMarket(input, candidate, result, market, wanted);
+    if (result.priced) {
+      scoreImpact(decision, index);
+      if (input.opens) priceExit(input, candidate, result, market);
+    }
     if (result.reason === "") result.reason = reason;
   }
 }
@@ -90,6 +92,12 @@ function priceMarket(
     : "DEPTH_INSUFFICIENT";
 }
 
+/** The way out of an entry: the size over the other side of the same book, as far as that goes. */
+export function priceExit(input: RouteInput, candidate: Candidate, result: CandidateResult, market: Market): void {
+  const side = input.side === "SELL" ? "BUY" : "SELL";
+  walkDepth(market, side, result.orderLots, NO_CAP_TICKS, isDeepUsable(input, candidate), result.exitWalk);
+}
+
 function priceLimit(input: RouteInput, candidate: Candidate, result: CandidateResult, market: Market): ReasonCode | "" {
   const instrument = market.instrument;
   const limitTicks = rescale(
@@ -102,6 +110,11 @@ function priceLimit(input: RouteInput, candidate: Candidate, result: CandidateRe
   // A limit that no grid price protects (below one tick, beyond the safe range) cannot be sent here.
   if (!(result.priceTicks > 0)) return "PRICE_OUT_OF_RANGE";
   if (result.orderLots === 0) return "";
+  if (input.kind === "CLOSE_STOP") {
+    // Nothing of it meets today's book.
+    result.priced = true;
+    return "";
+  }
   walkDepth(market, input.side, result.orderLots, result.priceTicks, isDeepUsable(input, candidate), result.walk);
   if (result.walk.neededDeep && market.deep !== null) result.depthAgeMs = ageMs(market.deep.tsProvenNs, input.nowNs);
   result.priced = true;
@@ -115,27 +128,42 @@ function setLatencyPenalty(input: RouteInput, candidate: Candidate, market: Mark
   result.latencyPenaltyMilliBps = penalty <= MAX_PENALTY_MILLI_BPS ? penalty : MAX_PENALTY_MILLI_BPS;
 }
 
-/** Worst acceptable price of every priced candidate, from the shared reference mid. A LIMIT brings its own. */
+/** Worst acceptable price of every priced candidate, from the shared reference mid or a quote's bound. A LIMIT brings its own. */
 export function protectCandidates(input: RouteInput, decision: Decision): void {
-  const referenceIndex = decision.reference;
-  if (referenceIndex < 0 || input.kind === "CLOSE_LIMIT") return;
-  const reference = decision.results[referenceIndex] as CandidateResult;
-  const referenceCandidate = input.candidates[referenceIndex] as Candidate;
+  if (decision.reference < 0 || input.rests) return;
   for (let index = 0; index < input.candidateCount; index++) {
-    const result = decision.results[index] as CandidateResult;
-    const candidate = input.candidates[index] as Candidate;
-    if (!result.priced || candidate.market === null || referenceCandidate.market === null) continue;
-    const worst = worstTicks(
-      input.side,
-      input.maxSlippageBps,
-      reference.doubleMidTicks,
-      referenceCandidate.market.instrument,
-      referenceCandidate.quoteRatePpm,
-      candidate.market.instrument,
-      candidate.quoteRatePpm,
-    );
-    setProtectedPrice(input, candidate.market, result, worst);
+    if ((decision.results[index] as CandidateResult).priced) protectCandidate(input, decision, index);
   }
+}
+
+/** One candidate's worst acceptable price; there must be a reference. */
+export function protectCandidate(input: RouteInput, decision: Decision, index: number): void {
+  const candidate = input.candidates[index] as Candidate;
+  const result = decision.results[index] as CandidateResult;
+  const reference = decision.results[decision.reference] as CandidateResult;
+  const referenceCandidate = input.candidates[decision.reference] as Candidate;
+  if (candidate.market === null || referenceCandidate.market === null) return;
+  const worst =
+    input.boundUnits > 0
+      ? boundTicks(input, candidate, candidate.market.instrument)
+      : worstTicks(
+          input.side,
+          input.maxSlippageBps,
+          reference.doubleMidTicks,
+          referenceCandidate.market.instrument,
+          referenceCandidate.quoteRatePpm,
+          candidate.market.instrument,
+          candidate.quoteRatePpm,
+        );
+  setProtectedPrice(input, candidate.market, result, worst);
+}
+
+/** A quote's bound in ticks of the venue, rounded to the protective side. Cold: only live calls with a quote come here. */
+function boundTicks(input: RouteInput, candidate: Candidate, instrument: Instrument): number {
+  const shift = canonicalPriceDecimals(instrument) - input.boundDecimals;
+  const numerator = BigInt(input.boundUnits) * BigInt(PPM) * pow10Big(Math.max(0, shift));
+  const denominator = BigInt(candidate.quoteRatePpm) * pow10Big(Math.max(0, -shift));
+  return toSafeNumber(divideBig(numerator, denominator, input.side === "SELL" ? "ceil" : "floor"));
 }
 
 /**
@@ -195,7 +223,7 @@ function setProtectedPrice(input: RouteInput, market: Market, result: CandidateR
  * The venue's own bound in ticks (BUY ≤ mark × up, SELL ≥ mark × down); 0 where it has none or the
  * mark is unknown or old. Rounding the mark and the bound the same way stays inside the band.
  */
-function bandTicks(input: RouteInput, market: Market): number {
+export function bandTicks(input: Pick<RouteInput, "side" | "nowNs">, market: Market): number {
   const side = input.side;
   const instrument = market.instrument;
   const ppm = side === "SELL" ? instrument.bandDownPpm : instrument.bandUpPpm;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { orderAdjustments } from "./adjustments.js";
 import { decideRoute, decisionErrorCode } from "./decide.js";
-import { buildRoutingReport, orderAdjustments, requestedSizeText, sizeMaxima, worstPriceText } from "./report.js";
+import { buildRoutingReport, requestedSizeText, sizeMaxima, worstPriceText } from "./report.js";
 import { setSizeText } from "./route-input.js";
 import { Decision, type RouteInput } from "./route-types.js";
 import { addHolder, buildMarket, closeInput, instrumentOf } from "./test/scenario.js";

@@ -2,14 +2,13 @@
  * The `routing` object of replies (routing design, section 3): the types, and the builder that turns a
  * decision into decimal strings. Allocates; runs after the decision, off the hot path.
  */
-import { formatScaled, multiplySafe, pow10 } from "../domain/decimal.js";
+import { formatScaled } from "../domain/decimal.js";
 import {
   addRatio,
   compareRatio,
   divideRatio,
   formatRatio,
   multiplyRatio,
-  type Ratio,
   ratio,
   ratioFromScaled,
 } from "../domain/decimal-ratio.js";
@@ -18,6 +17,7 @@ import type { RoutableVenue, Venue } from "../domain/venue.js";
 import { BOOK_EMPTY, BOOK_INVALID, BOOK_LIVE, BOOK_SYNCING, type BookState } from "../market/book.js";
 import { depthWithinCap } from "../market/depth-walk.js";
 import { NEVER_PROVEN_MS } from "../market/freshness.js";
+import { addEntryFigures, type EntryFigures } from "./entry-figures.js";
 import { isContender } from "./decide.js";
 import { isDeepUsable, isHolder } from "./eligibility.js";
 import {
@@ -46,18 +46,16 @@ import {
   type Decision,
   type DecisionReason,
   type FeeSource,
-  ONE_MILLI_BPS,
   QUOTE_RATE_ONE_PPM,
   type QuoteRateSource,
   type ReasonCode,
   type RouteInput,
 } from "./route-types.js";
-import { exactReferenceMid } from "./scoring.js";
 
 /** The reference mid and all-in prices are in this; single venues quote in what counts as it. */
 const COMMON_QUOTE = "USD";
 
-export interface RoutingCandidate {
+export interface RoutingCandidate extends EntryFigures {
   exchange: Venue;
   eligible: boolean;
   /** Only on venues that are not eligible. */
@@ -67,7 +65,7 @@ export interface RoutingCandidate {
   selected?: boolean;
   /** 1 is the selected venue; only on eligible ones. */
   rank?: number;
-  /** What goes to this venue: "0" on all but the selected one. */
+  /** What goes to this venue: "0" on all but the selected ones. */
   routedSize?: string;
   topOfBook?: string | null;
   /** Volume-weighted price of the size (LIMIT: of its marketable part, null if none). */
@@ -142,7 +140,7 @@ export function buildRoutingReport(input: RouteInput, decision: Decision, stamp:
   for (let index = 0; index < input.candidateCount; index++) {
     const candidate = candidateAt(input, index);
     candidates.push(candidateReport(input, decision, index));
-    if (index === selected) continue;
+    if (isChosen(decision, index)) continue;
     alternatives[candidate.venue] = {
       price: priceText(input, decision, index),
       available: resultAt(decision, index).eligible,
@@ -150,13 +148,13 @@ export function buildRoutingReport(input: RouteInput, decision: Decision, stamp:
   }
   return {
     routeId: stamp.routeId,
-    mode: "BEST_EXIT",
+    mode: input.opens ? "BEST_ENTRY" : "BEST_EXIT",
     decidedAt: stamp.decidedAtMs,
     forced: input.preferred !== "",
-    split: false,
+    split: decision.legs.length > 1,
     recommended: chosen === null ? null : chosen.venue,
     reason: selected < 0 ? null : decision.reason,
-    price: selected < 0 ? null : priceText(input, decision, selected),
+    price: selected < 0 ? null : expectedText(input, decision),
     savings: compared
       ? (nearSavingsText(input, decision, chosen, other) ?? exactSavingsText(input, decision, chosen))
       : "0",
@@ -205,72 +203,6 @@ export function sizeMaxima(
   return { maxSingleVenueSize: formatRatio(single, 22, "floor"), maxTotalSize: formatRatio(total, 22, "floor") };
 }
 
-export interface Adjustment {
-  field: "price" | "size";
-  from: string;
-  to: string;
-  rule: "TICK_SIZE" | "PRICE_BAND" | "LOT_SIZE";
-}
-
-/** What rounding and the venue's band changed between the caller's wish and the order of the selected venue. */
-export function orderAdjustments(input: RouteInput, decision: Decision): Adjustment[] {
-  const instrument = decision.selected < 0 ? null : instrumentOf(input, decision.selected);
-  if (instrument === null) return [];
-  const result = resultAt(decision, decision.selected);
-  const adjustments: Adjustment[] = [];
-  const from = wishedPriceText(input, decision, instrument);
-  if (from !== null) {
-    adjustments.push({
-      field: "price",
-      from,
-      to: worstPriceText(input, decision) as string,
-      rule: result.bandClamped ? "PRICE_BAND" : "TICK_SIZE",
-    });
-  }
-  const asked = requestedSizeText(decision);
-  const ordered = formatScaled(result.orderLots, canonicalQtyDecimals(instrument));
-  if (asked !== ordered) adjustments.push({ field: "size", from: asked, to: ordered, rule: "LOT_SIZE" });
-  return adjustments;
-}
-
-/** The unrounded bound as text; null where it is what is sent, or where there is none. */
-function wishedPriceText(input: RouteInput, decision: Decision, instrument: Instrument): string | null {
-  const priceDecimals = canonicalPriceDecimals(instrument);
-  const places = Math.max(0, priceDecimals) + 9;
-  const { priceTicks } = resultAt(decision, decision.selected);
-  const bound = wishedSafely(input, decision);
-  const sentScale = bound === null ? Number.NaN : multiplySafe(priceTicks, pow10(bound.decimals - priceDecimals));
-  if (bound !== null && bound.decimals <= places && !Number.isNaN(sentScale))
-    return sentScale === bound.value ? null : formatScaled(bound.value, bound.decimals);
-  const wished = wishedPrice(input, decision);
-  if (wished === null || compareRatio(wished, ratioFromScaled(priceTicks, priceDecimals)) === 0) return null;
-  return formatRatio(wished, places, "halfUp");
-}
-
-/** The usual case of `wishedPrice` in safe integers: no quote rates between the venues. Null where that is not exact. */
-function wishedSafely(input: RouteInput, decision: Decision): { value: number; decimals: number } | null {
-  const reference = decision.reference;
-  const instrument = reference < 0 ? null : instrumentOf(input, reference);
-  if (instrument === null || input.kind === "CLOSE_LIMIT") return null;
-  if (candidateAt(input, reference).quoteRatePpm !== candidateAt(input, decision.selected).quoteRatePpm) return null;
-  const slippage = Math.round(input.maxSlippageBps * 1000);
-  const share = ONE_MILLI_BPS + (input.side === "SELL" ? -slippage : slippage);
-  // Half of the doubled mid is five tenths of it: one decimal more, and 7 of ONE_MILLI_BPS.
-  const value = multiplySafe(multiplySafe(resultAt(decision, reference).doubleMidTicks, share), 5);
-  return Number.isNaN(value) ? null : { value, decimals: canonicalPriceDecimals(instrument) + 8 };
-}
-
-/** The unrounded bound: the caller's limit, or reference mid × (1 ∓ slippage) in the venue's quote. */
-function wishedPrice(input: RouteInput, decision: Decision): Ratio | null {
-  if (input.kind === "CLOSE_LIMIT") return ratioFromScaled(input.limitUnits, input.limitDecimals);
-  const mid = exactReferenceMid(input, decision);
-  if (mid === null) return null;
-  const slippage = Math.round(input.maxSlippageBps * 1000);
-  const share = ratio(BigInt(ONE_MILLI_BPS + (input.side === "SELL" ? -slippage : slippage)), BigInt(ONE_MILLI_BPS));
-  const rate = ratio(BigInt(candidateAt(input, decision.selected).quoteRatePpm), BigInt(QUOTE_RATE_ONE_PPM));
-  return divideRatio(multiplyRatio(mid, share), rate);
-}
-
 // ---------------------------------------------------------------- parts
 
 function candidateReport(input: RouteInput, decision: Decision, index: number): RoutingCandidate {
@@ -282,12 +214,11 @@ function candidateReport(input: RouteInput, decision: Decision, index: number): 
   if (instrument === null) return report;
   if (result.positionLots >= 0)
     report.positionSize = formatScaled(result.positionLots, canonicalQtyDecimals(instrument));
-  report.selected = index === decision.selected;
+  report.selected = isChosen(decision, index);
   // Venues out of the question stay short: why, and the position.
   if (!result.eligible && !isContender(result.reason) && result.reason !== "SIZE_EXCEEDS_POSITION") return report;
   if (result.eligible) report.rank = result.rank;
-  report.routedSize =
-    index === decision.selected ? formatScaled(result.orderLots, canonicalQtyDecimals(instrument)) : "0";
+  report.routedSize = report.selected ? formatScaled(result.orderLots, canonicalQtyDecimals(instrument)) : "0";
   if (result.priced) addFigures(report, input, decision, index, instrument);
   report.book = bookReport(candidate, result);
   return report;
@@ -305,7 +236,7 @@ function addFigures(
   const priceDecimals = canonicalPriceDecimals(instrument);
   const qtyDecimals = canonicalQtyDecimals(instrument);
   const walk = result.walk;
-  const limit = input.kind === "CLOSE_LIMIT";
+  const limit = input.rests;
   report.topOfBook = result.topTicks > 0 ? formatScaled(result.topTicks, priceDecimals) : null;
   report.vwap = walk.filledLots > 0 ? (nearVwapText(result, instrument) ?? exactVwapText(result, instrument)) : null;
   report.worstLevel = walk.filledLots > 0 ? formatScaled(walk.worstTicks, priceDecimals) : null;
@@ -327,9 +258,35 @@ function addFigures(
     decision.reference < 0
       ? null
       : (nearCostText(input, decision, index, instrument) ?? exactCostText(input, decision, index));
+  if (input.opens) addEntryFigures(report, candidate, result, instrument);
   report.quoteAsset = instrument.quoteAsset;
   report.quoteRate = formatScaled(candidate.quoteRatePpm, 6);
   report.quoteRateSource = candidate.quoteRateSource;
+}
+
+function isChosen(decision: Decision, index: number): boolean {
+  return index === decision.selected || decision.legs.includes(index);
+}
+
+/** Expected price before fees: the selected venue's; a split's over all legs by size, in the common quote. */
+function expectedText(input: RouteInput, decision: Decision): string | null {
+  if (decision.legs.length < 2) return priceText(input, decision, decision.selected);
+  let size = ratio(0n);
+  let notional = ratio(0n);
+  let places = 0;
+  for (const index of decision.legs) {
+    const result = resultAt(decision, index);
+    const instrument = instrumentOf(input, index);
+    if (instrument === null || result.walk.filledLots === 0) return null;
+    const priceDecimals = canonicalPriceDecimals(instrument);
+    const qtyDecimals = canonicalQtyDecimals(instrument);
+    const rate = ratio(BigInt(candidateAt(input, index).quoteRatePpm), BigInt(QUOTE_RATE_ONE_PPM));
+    const value = ratioFromScaled(result.walk.notionalBig(), priceDecimals + qtyDecimals);
+    notional = addRatio(notional, multiplyRatio(value, rate));
+    size = addRatio(size, ratioFromScaled(result.walk.filledLots, qtyDecimals));
+    places = Math.max(places, priceDecimals + 2);
+  }
+  return formatRatio(divideRatio(notional, size), places, "halfUp");
 }
 
 function bookReport(candidate: Candidate, result: CandidateResult): RoutingBook {
@@ -374,14 +331,14 @@ function priceText(input: RouteInput, decision: Decision, index: number): string
   return nearExpectedText(input, result, instrument) ?? exactExpectedText(input, result, instrument);
 }
 
-function candidateAt(input: RouteInput, index: number): Candidate {
+export function candidateAt(input: RouteInput, index: number): Candidate {
   return input.candidates[index] as Candidate;
 }
 
-function resultAt(decision: Decision, index: number): CandidateResult {
+export function resultAt(decision: Decision, index: number): CandidateResult {
   return decision.results[index] as CandidateResult;
 }
 
-function instrumentOf(input: RouteInput, index: number): Instrument | null {
+export function instrumentOf(input: RouteInput, index: number): Instrument | null {
   return candidateAt(input, index).market?.instrument ?? null;
 }

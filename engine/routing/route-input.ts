@@ -33,6 +33,24 @@ export function setSizeAll(input: RouteInput): void {
   input.sizePercentE4 = FULL_PERCENT_E4;
 }
 
+/** Value in the common quote; entries only. */
+export function setNotionalText(input: RouteInput, text: string): boolean {
+  if (!setSizeText(input, text)) return false;
+  input.sizeMode = "NOTIONAL";
+  return true;
+}
+
+/** Worst price that a quote binds, in the common quote. */
+export function setBoundText(input: RouteInput, text: string): boolean {
+  const decimals = decimalPlaces(text);
+  if (decimals > MAX_ABS_DECIMALS) return false;
+  const units = parseScaled(text, decimals);
+  if (!(units > 0)) return false;
+  input.boundUnits = units;
+  input.boundDecimals = decimals;
+  return true;
+}
+
 /** Limit price in canonical quoting. */
 export function setLimitText(input: RouteInput, text: string): boolean {
   const decimals = decimalPlaces(text);

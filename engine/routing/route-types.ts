@@ -26,6 +26,12 @@ export type ReasonCode =
   | "SYMBOL_NOT_LISTED"
   | "NO_POSITION"
   | "DIRECTION_MISMATCH"
+  /** Opens: the other direction is held, and the order would net it. */
+  | "OPPOSITE_POSITION"
+  /** Opens: the wanted leverage is above what the contract allows, or the venue takes no such setting. */
+  | "LEVERAGE_NOT_SUPPORTED"
+  /** Opens: the venue did not take the setting. Never said by the decision itself. */
+  | "LEVERAGE_NOT_SET"
   /** The venue holds less than the size, another one holds enough (or a split would be needed). */
   | "SIZE_EXCEEDS_POSITION"
   | "VENUE_UNHEALTHY"
@@ -37,16 +43,21 @@ export type ReasonCode =
   | "SLIPPAGE_CAP"
   | "BELOW_MIN_SIZE"
   | "ABOVE_MAX_SIZE"
+  /** Opens: the account's free margin does not carry the order. */
+  | "INSUFFICIENT_MARGIN"
   | "RATE_BUDGET";
 
 export type FeeSource = "account" | "config" | "venueDefault";
 export type QuoteRateSource = "assumed" | "config";
 
-/** CLOSE_MARKET and CLOSE_LIMIT need credentials and positions; QUOTE looks at books alone. */
-export type RouteKind = "CLOSE_MARKET" | "CLOSE_LIMIT" | "QUOTE";
+/**
+ * CLOSE_* need credentials and positions. CLOSE_STOP rests until its trigger: nothing of it meets the book now. OPEN_*
+ * need credentials; an entry fixes the exit venue, so their score holds the way out. QUOTE looks at books alone.
+ */
+export type RouteKind = "CLOSE_MARKET" | "CLOSE_LIMIT" | "CLOSE_STOP" | "OPEN_MARKET" | "OPEN_LIMIT" | "QUOTE";
 
-/** UNITS: the caller named a size. PERCENT: a share of the open size; ALL is a share of 100 %. */
-export type SizeMode = "UNITS" | "PERCENT";
+/** UNITS: the caller named a size. PERCENT: a share of the open size; ALL is a share of 100 %. NOTIONAL: an entry's value in the common quote. */
+export type SizeMode = "UNITS" | "PERCENT" | "NOTIONAL";
 
 /** 100 % in the unit of `RouteInput.sizePercentE4`. */
 export const FULL_PERCENT_E4 = 1_000_000;
@@ -89,8 +100,16 @@ export class Candidate {
   /** Quote asset → common quote (USD). */
   quoteRatePpm = QUOTE_RATE_ONE_PPM;
   quoteRateSource: QuoteRateSource = "assumed";
-  /** Does the exit lane have room for the order? */
+  /** Does the lane of the order have room for it? */
   budgetAvailable = true;
+  /** Opens: would the order take from what is held in the other direction? Not on hedge-mode accounts, nor where the caller allows it. */
+  netsOpposite = false;
+  /** Opens: the wanted leverage cannot be set here. */
+  leverageUnsupported = false;
+  /** Opens: what the free margin carries at the leverage, venue's quote; Infinity while unknown: then the venue judges. */
+  buyingPower = Number.POSITIVE_INFINITY;
+  /** Opens: funding over the expected hold of a long, in thousandths of a basis point; 0 where it does not count. */
+  fundingMilliBps = 0;
   /** Where the book comes from, for the report. */
   bookSource: "ws" | "rest" = "ws";
 
@@ -112,6 +131,10 @@ export class Candidate {
     this.quoteRatePpm = QUOTE_RATE_ONE_PPM;
     this.quoteRateSource = "assumed";
     this.budgetAvailable = true;
+    this.netsOpposite = false;
+    this.leverageUnsupported = false;
+    this.buyingPower = Number.POSITIVE_INFINITY;
+    this.fundingMilliBps = 0;
     this.bookSource = "ws";
   }
 }
@@ -119,7 +142,11 @@ export class Candidate {
 /** One question to the router. Fill with `reset`, the setters of route-input.ts, and `addCandidate`. */
 export class RouteInput {
   kind: RouteKind = "CLOSE_MARKET";
-  /** Side of the order: SELL closes a LONG. */
+  /** Is it an entry? Follows from the kind. */
+  opens = false;
+  /** Does it bring its own price, and may it rest? Follows from the kind. */
+  rests = false;
+  /** Side of the order: SELL closes a LONG, or opens a SHORT. */
   side: Side = "SELL";
   sizeMode: SizeMode = "UNITS";
   /** Size = sizeUnits × 10^-sizeDecimals base units (UNITS). */
@@ -127,9 +154,14 @@ export class RouteInput {
   sizeDecimals = 0;
   /** Percent × 10^4 of the open size (PERCENT): 1_000_000 is all of it. */
   sizePercentE4 = 0;
-  /** Limit = limitUnits × 10^-limitDecimals (CLOSE_LIMIT). */
+  /** Limit = limitUnits × 10^-limitDecimals (where it rests). */
   limitUnits = 0;
   limitDecimals = 0;
+  /** A quote's worst price in the common quote, boundUnits × 10^-boundDecimals, in place of mid and slippage; 0 units: none. */
+  boundUnits = 0;
+  boundDecimals = 0;
+  /** Whether candidates are also priced for what each of them could take of the size. */
+  allowSplit = false;
   /** Up to three decimals count. */
   maxSlippageBps = 100;
   maxQuoteAgeMs = 2000;
@@ -143,6 +175,8 @@ export class RouteInput {
 
   reset(kind: RouteKind, side: Side, nowNs: number): void {
     this.kind = kind;
+    this.opens = kind === "OPEN_MARKET" || kind === "OPEN_LIMIT";
+    this.rests = kind === "CLOSE_LIMIT" || kind === "CLOSE_STOP" || kind === "OPEN_LIMIT";
     this.side = side;
     this.sizeMode = "UNITS";
     this.sizeUnits = 0;
@@ -150,6 +184,9 @@ export class RouteInput {
     this.sizePercentE4 = 0;
     this.limitUnits = 0;
     this.limitDecimals = 0;
+    this.boundUnits = 0;
+    this.boundDecimals = 0;
+    this.allowSplit = false;
     this.maxSlippageBps = 100;
     this.maxQuoteAgeMs = 2000;
     this.latencyFactor = DEFAULT_LATENCY_FACTOR;
@@ -174,7 +211,7 @@ export class CandidateResult {
   reason: ReasonCode | "" = "";
   /** 1 is the selected one; 0 while not eligible. */
   rank = 0;
-  /** Open size in the asked direction; -1 when unknown or not asked (QUOTE). */
+  /** Open size in the direction closed or added to; -1 when unknown or not asked (QUOTE). */
   positionLots = -1;
   /** What an order here would carry: the size floored to the venue's step. */
   orderLots = 0;
@@ -184,6 +221,8 @@ export class CandidateResult {
   doubleMidTicks = 0;
   /** Walk for orderLots; for a LIMIT its marketable part. */
   readonly walk: DepthWalk = new DepthWalk();
+  /** Opens: the way out of orderLots, over the other side of the same book. */
+  readonly exitWalk: DepthWalk = new DepthWalk();
   /** Did the walk fill the size (LIMIT: was the book usable)? Only then do the prices below mean anything. */
   priced = false;
   /** MARKET: worst acceptable price, on the grid. LIMIT: the limit price on the grid. 0 while unknown. */
@@ -207,6 +246,7 @@ export class CandidateResult {
     this.topTicks = 0;
     this.doubleMidTicks = 0;
     this.walk.reset("SELL");
+    this.exitWalk.reset("SELL");
     this.priced = false;
     this.priceTicks = 0;
     this.bandClamped = false;
@@ -226,6 +266,8 @@ export class Scores {
   readonly impact: Float64Array = new Float64Array(MAX_CANDIDATES);
   /** All-in price, common quote per base unit. */
   readonly allIn: Float64Array = new Float64Array(MAX_CANDIDATES);
+  /** What ranks: the all-in price; for an entry with the way out and the funding in it. */
+  readonly rank: Float64Array = new Float64Array(MAX_CANDIDATES);
   /** [0] the reference mid in common quote, NaN without one; [1] what ties are measured by: the mid, else a LIMIT's price. */
   readonly benchmark: Float64Array = new Float64Array(2);
 
@@ -233,6 +275,7 @@ export class Scores {
     this.vwapTicks.fill(Number.NaN);
     this.impact.fill(Number.NaN);
     this.allIn.fill(Number.NaN);
+    this.rank.fill(Number.NaN);
     this.benchmark.fill(Number.NaN);
   }
 }
@@ -247,6 +290,9 @@ export type DecisionOutcome =
   | "BELOW_MIN_SIZE"
   | "VENUE_RATE_LIMITED"
   | "VENUE_UNAVAILABLE"
+  | "OPPOSITE_POSITION"
+  | "LEVERAGE_NOT_SUPPORTED"
+  | "INSUFFICIENT_MARGIN"
   | "NO_ELIGIBLE_VENUE";
 
 export type DecisionReason =
@@ -254,13 +300,15 @@ export type DecisionReason =
   | "ONLY_ELIGIBLE_VENUE"
   | "BEST_ALL_IN_PRICE"
   | "TIE_LOWEST_LATENCY"
-  | "TIE_LARGER_POSITION";
+  | "TIE_LARGER_POSITION"
+  /** Several venues together cost less than any of them, or none of them takes the size alone. */
+  | "BEST_SPLIT";
 
 /** The router's answer; overwritten by the next question that reuses it. Copies all it needs, so books may move on. */
 export class Decision {
   outcome: DecisionOutcome = "NO_ELIGIBLE_VENUE";
   reason: DecisionReason = "BEST_ALL_IN_PRICE";
-  /** Indexes into candidates; -1 for none. */
+  /** Indexes into candidates; -1 for none. Of a split: the largest leg. */
   selected = -1;
   runnerUp = -1;
   /** Whose mid is the benchmark. */
@@ -269,6 +317,8 @@ export class Decision {
   sizeUnits = 0;
   sizeDecimals = 0;
   candidateCount = 0;
+  /** A split's candidates, the largest leg first; empty for one venue. Each leg's lots are its result's orderLots. */
+  readonly legs: number[] = [];
   readonly scores: Scores = new Scores();
   readonly results: readonly CandidateResult[] = Array.from({ length: MAX_CANDIDATES }, () => new CandidateResult());
 
@@ -281,6 +331,7 @@ export class Decision {
     this.sizeUnits = 0;
     this.sizeDecimals = 0;
     this.candidateCount = candidateCount;
+    this.legs.length = 0;
     this.scores.reset();
     for (let index = 0; index < candidateCount; index++) (this.results[index] as CandidateResult).reset();
   }

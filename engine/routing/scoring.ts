@@ -120,15 +120,17 @@ function exactTieScale(input: RouteInput, decision: Decision): Ratio {
 export function scoreAllIn(input: RouteInput, decision: Decision, index: number): void {
   const candidate = input.candidates[index] as Candidate;
   const result = decision.results[index] as CandidateResult;
-  const { vwapTicks, allIn, benchmark } = decision.scores;
+  const { vwapTicks, allIn, rank, benchmark } = decision.scores;
   const sign = input.side === "SELL" ? -1 : 1;
   const rate = candidate.quoteRatePpm / QUOTE_RATE_ONE_PPM;
   const decimals = canonicalPriceDecimals(instrumentAt(input, index));
   const unit = decimals >= 0 ? rate / pow10(decimals) : rate * pow10(-decimals);
   const takerFactor = 1 + (sign * candidate.takerFeeMilliBps) / ONE_MILLI_BPS;
-  if (input.kind !== "CLOSE_LIMIT") {
+  if (!input.rests) {
     const penalty = (result.latencyPenaltyMilliBps / ONE_MILLI_BPS) * (benchmark[0] as number);
     allIn[index] = (vwapTicks[index] as number) * unit * takerFactor + sign * penalty;
+    rank[index] = allIn[index] as number;
+    if (input.opens) addWayOut(input, decision, index);
     return;
   }
   const makerFactor = 1 + (sign * candidate.makerFeeMilliBps) / ONE_MILLI_BPS;
@@ -136,6 +138,50 @@ export function scoreAllIn(input: RouteInput, decision: Decision, index: number)
   const share = walked / result.orderLots;
   const taken = walked > 0 ? (vwapTicks[index] as number) * takerFactor * share : 0;
   allIn[index] = (taken + result.priceTicks * makerFactor * (1 - share)) * unit;
+  rank[index] = allIn[index] as number;
+  if (input.opens) addWayOut(input, decision, index);
+}
+
+/**
+ * An entry fixes the exit venue: what ranks is the entry with the estimated way out (other side of the same book, taker
+ * fee, measured from the shared mid) and the funding of the expected hold. Without a mid there is nothing to measure by.
+ */
+function addWayOut(input: RouteInput, decision: Decision, index: number): void {
+  const { rank, benchmark } = decision.scores;
+  const mid = benchmark[0] as number;
+  const result = decision.results[index] as CandidateResult;
+  if (Number.isNaN(mid) || result.exitWalk.filledLots === 0) return;
+  const candidate = input.candidates[index] as Candidate;
+  const sign = input.side === "SELL" ? -1 : 1;
+  const fee = 1 - (sign * candidate.takerFeeMilliBps) / ONE_MILLI_BPS;
+  // As in scoreAllIn: a double handed over may be boxed.
+  const rate = candidate.quoteRatePpm / QUOTE_RATE_ONE_PPM;
+  const decimals = canonicalPriceDecimals(instrumentAt(input, index));
+  const unit = decimals >= 0 ? rate / pow10(decimals) : rate * pow10(-decimals);
+  const left = result.orderLots - result.exitWalk.filledLots;
+  const ticks =
+    (result.exitWalk.vwapTicks() * result.exitWalk.filledLots + result.exitWalk.worstTicks * left) / result.orderLots;
+  rank[index] = (rank[index] as number) + mid - ticks * unit * fee + (candidate.fundingMilliBps / ONE_MILLI_BPS) * mid;
+}
+
+/** What ranks, exactly. */
+export function exactRank(input: RouteInput, decision: Decision, index: number): Ratio {
+  const price = exactAllIn(input, decision, index);
+  const mid = exactReferenceMid(input, decision);
+  const result = decision.results[index] as CandidateResult;
+  if (!input.opens || mid === null || result.exitWalk.filledLots === 0) return price;
+  const candidate = input.candidates[index] as Candidate;
+  const whole = BigInt(ONE_MILLI_BPS);
+  const share = whole - BigInt((input.side === "SELL" ? -1 : 1) * candidate.takerFeeMilliBps);
+  const left = BigInt(result.orderLots) - BigInt(result.exitWalk.filledLots);
+  const ticks = ratio(
+    (result.exitWalk.notionalBig() + BigInt(result.exitWalk.worstTicks) * left) * share,
+    BigInt(result.orderLots) * whole,
+  );
+  const native = multiplyRatio(ticks, ratioFromScaled(1, canonicalPriceDecimals(instrumentAt(input, index))));
+  const exit = multiplyRatio(native, ratio(BigInt(candidate.quoteRatePpm), BigInt(QUOTE_RATE_ONE_PPM)));
+  const funding = multiplyRatio(mid, ratio(BigInt(candidate.fundingMilliBps), whole));
+  return addRatio(subtractRatio(addRatio(price, mid), exit), funding);
 }
 
 /** The all-in price, exactly. */
@@ -153,7 +199,7 @@ export function exactAllIn(input: RouteInput, decision: Decision, index: number)
   const native = multiplyRatio(ticks, ratioFromScaled(1, canonicalPriceDecimals(instrumentAt(input, index))));
   const price = multiplyRatio(native, ratio(BigInt(candidate.quoteRatePpm), BigInt(QUOTE_RATE_ONE_PPM)));
   const mid = exactReferenceMid(input, decision);
-  if (input.kind === "CLOSE_LIMIT" || mid === null) return price;
+  if (input.rests || mid === null) return price;
   return addRatio(price, multiplyRatio(mid, ratio(BigInt(sign * result.latencyPenaltyMilliBps), whole)));
 }
 
@@ -171,8 +217,8 @@ export function isTied(input: RouteInput, decision: Decision, index: number, bes
 
 /** Is `left` worse than `right` by more than `milliBps` of the reference mid? */
 function isBehindBy(input: RouteInput, decision: Decision, left: number, right: number, milliBps: number): boolean {
-  const a = decision.scores.allIn[left] as number;
-  const b = decision.scores.allIn[right] as number;
+  const a = decision.scores.rank[left] as number;
+  const b = decision.scores.rank[right] as number;
   const scale = decision.scores.benchmark[1] as number;
   const behind = (input.side === "SELL" ? b - a : a - b) - (milliBps / ONE_MILLI_BPS) * scale;
   if (Math.abs(behind) > GUARD * scale) return behind > 0;
@@ -186,8 +232,8 @@ function isBehindExactly(
   right: number,
   milliBps: number,
 ): boolean {
-  const a = exactAllIn(input, decision, left);
-  const b = exactAllIn(input, decision, right);
+  const a = exactRank(input, decision, left);
+  const b = exactRank(input, decision, right);
   const behind = input.side === "SELL" ? subtractRatio(b, a) : subtractRatio(a, b);
   const allowed = multiplyRatio(exactTieScale(input, decision), ratio(BigInt(milliBps), BigInt(ONE_MILLI_BPS)));
   return compareRatio(behind, allowed) > 0;

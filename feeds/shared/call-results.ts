@@ -2,7 +2,7 @@
  * What an HttpResult means before any venue's own words are read: for a read a failure code, for an order whether
  * it was refused, or may have been executed. The same for all rooms.
  */
-import type { PlaceOutcome } from "../../engine/domain/order.js";
+import type { PlaceOutcome, Refused } from "../../engine/domain/order.js";
 import type { Read, ReadFailure } from "../../engine/ports.js";
 import type { HttpResult } from "./http.js";
 import { parseRetryAfterMs } from "./retry-after.js";
@@ -21,6 +21,11 @@ const NOT_SENT_READ: Record<Extract<HttpResult, { kind: "notSent" }>["reason"], 
 
 export function failedRead(code: ReadFailure, message: string, retryAfterMs: number | null = null): FailedRead {
   return { ok: false, code, message, retryAfterMs };
+}
+
+/** A text that a venue cannot have given as an order's id names no order there; nothing is asked. */
+export function noSuchOrder(asOfMs: number): Extract<Read<null>, { ok: true }> {
+  return { ok: true, value: null, asOfMs, source: "venue" };
 }
 
 /** Null for a response: the room reads it. */
@@ -82,4 +87,22 @@ export function venueText(text: string): string {
     .replace(/[0-9A-Za-z+/=_-]{48,}/g, "[hidden]")
     .slice(0, MAX_VENUE_TEXT)
     .trim();
+}
+
+/** Our own check refused: nothing was sent. */
+export function localReject(reason: RejectedOrder["reason"], venueCode: string, text: string): RejectedOrder {
+  return { outcome: "rejected", reason, venueCode, venueText: text, sent: false, retryAfterMs: null };
+}
+
+/** The refusal of a cancel, a change or a setting. */
+export function refusedOf(outcome: RejectedOrder): Refused {
+  const { reason, venueCode, venueText: text, sent } = outcome;
+  return { outcome: "rejected", reason, venueCode, venueText: text, sent };
+}
+
+/** An instruction that needed a read first, which failed: nothing was sent that changes anything. */
+export function refusedByRead(failure: FailedRead): Refused {
+  const isAuth = failure.code === "AUTH" || failure.code === "NEEDS_CREDENTIALS";
+  const reason = isAuth ? "AUTH" : failure.code === "RATE_LIMITED" ? "RATE_LIMITED" : "VENUE_STATE";
+  return refusedOf(localReject(reason, `READ_${failure.code}`, failure.message));
 }

@@ -51,12 +51,12 @@ export interface HttpPoolOptions {
   readonly maxBodyBytes?: number;
   readonly connectTimeoutMs?: number;
   readonly breaker?: Partial<BreakerSettings>;
-  /** The venue's own count of used weight, read from a reply; null where it gives none. */
-  readonly usedWeight?: (headers: Readonly<Record<string, string>>) => number | UsedWeight | null;
+  /** The venue's own count of used weight, read from a reply; null where it gives none, or counts another budget. */
+  readonly usedWeight?: (headers: Readonly<Record<string, string>>, request: HttpRequest) => number | UsedWeight | null;
   /** Weight that only the reply reveals (rows). */
   readonly extraWeight?: (request: HttpRequest, response: HttpResponse) => number;
   /** Overrides the reading of limit replies; default: 429 and 418 limit the IP for `Retry-After`. */
-  readonly judgeLimit?: (response: HttpResponse, nowWallMs: number) => LimitVerdict | null;
+  readonly judgeLimit?: (response: HttpResponse, nowWallMs: number, request: HttpRequest) => LimitVerdict | null;
 }
 
 export interface HttpPoolStats {
@@ -210,13 +210,13 @@ export class HttpPool implements VenueHttp {
   #judge(request: HttpRequest, response: HttpResponse, isProbe: boolean): void {
     const { clock, logger, name, usedWeight, extraWeight, judgeLimit } = this.#options;
     const nowMs = monoMs(clock);
-    const used = usedWeight?.(response.headers) ?? null;
+    const used = usedWeight?.(response.headers, request) ?? null;
     if (typeof used === "number") this.#budget.reportUsed(used, nowMs);
     else if (used !== null) this.#budget.reportUsed(used.weight, nowMs, used.resetMs);
     const extra = extraWeight?.(request, response) ?? 0;
     if (extra > 0) this.#budget.charge(request.lane, extra, nowMs);
 
-    const verdict = (judgeLimit ?? defaultLimitVerdict)(response, clock.wallMs());
+    const verdict = (judgeLimit ?? defaultLimitVerdict)(response, clock.wallMs(), request);
     if (verdict === null) {
       if (response.status >= 500) this.#breaker.onFailure(isProbe);
       else this.#breaker.onSuccess(isProbe);

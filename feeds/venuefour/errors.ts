@@ -76,6 +76,7 @@ const BY_TEXT: readonly (readonly [prefix: string, code: string, verdict: Verdic
   ["price too far from mark", "PRICE_TOO_FAR_FROM_MARK", PRICE],
   ["cannot decrease leverage", "INVALID_LEVERAGE", STATE],
   ["invalid transfer relationship", "INVALID_TRANSFER_RELATIONSHIP", PARAMETER],
+  ["invalid cursor", "INVALID_CURSOR", PARAMETER],
   ["rate limit exceeded", "RATE_LIMIT", LIMIT],
   ["request timed out", "TIMED_OUT", OPEN],
   ["internal server error", "INTERNAL", OPEN],

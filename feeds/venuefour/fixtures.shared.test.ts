@@ -1,21 +1,34 @@
-/** Every recorded message of this venue that concerns market data is decoded; an unknown file fails. */
+/** Every recorded message of this venue is decoded by the half that reads it; an unknown file fails. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import { createMarket } from "../../engine/market/market.js";
-import { asFields, decodeWith } from "../shared/wire-fields.js";
+import { asFields, decodeWith, type Fields } from "../shared/wire-fields.js";
+import { decodeAccountFrame } from "./account-frames.js";
+import {
+  decodeAccount,
+  decodeFillPage,
+  decodeFundingPage,
+  decodeOpenOrders,
+  decodeOrderEvents,
+  decodeOrderId,
+  decodeOrderPage,
+  decodePositions,
+  decodeSettings,
+} from "./account-wire.js";
 import { decodeBook, decodeFrame, decodeMarkets, decodeRestTrades } from "./decode.js";
 import { DepthScanner, SCAN_BBO, SCAN_BOOK, SCAN_OTHER } from "./depth-scan.js";
 import { classifyError, readError } from "./errors.js";
 import { APPLIED, MarketApplier, PROVEN } from "./market-apply.js";
 import { buildInstruments, DEFAULT_FEES } from "./symbols.js";
+import { integersBack } from "./test/trading-harness.js";
 
 const FOLDER = join(import.meta.dirname, "..", "..", "..", "shared", "fixtures", "venuefour");
 
 type Decode = (data: unknown) => unknown;
 
-/** REST bodies this half of the room reads. */
+/** REST bodies of the market half. */
 const BODIES: Readonly<Record<string, Decode>> = {
   "ccxt-book.json": decodeBook,
   "doc-rest-trades.json": decodeRestTrades,
@@ -42,23 +55,38 @@ const FRAMES: Readonly<Record<string, readonly string[]>> = {
 /** Refusals: each must be classified by name. */
 const ERRORS: readonly string[] = ["live-rest-error-bodies.json", "live-rest-not-found-bodies.json"];
 
-/** Of the trading half. */
+/** Answers about accounts and orders; the recorder of the `ccxt` ones turned integers into text. */
+const ACCOUNT_BODIES: Readonly<Record<string, (envelope: Fields) => unknown>> = {
+  "ccxt-account-before-spot.json": decodeAccount,
+  "ccxt-create-stop.json": decodeOrderId,
+  "ccxt-open-orders.json": decodeOpenOrders,
+  "ccxt-positions-one-short.json": decodePositions,
+  "doc-rest-order-history-by-id.json": decodeOrderEvents,
+  "doc-rest-orders-history.json": decodeOrderPage,
+  "doc-rest-positions.json": decodePositions,
+  "doc-rest-trade-history.json": decodeFillPage,
+  "rest-orders-empty.json": decodeOpenOrders,
+  "rest-positions-one-long.json": decodePositions,
+};
+
+/** Of these the account stream reads what concerns it. */
+const ACCOUNT_FRAMES: Readonly<Record<string, readonly string[]>> = {
+  "doc-ws-account-margin-leverage.json": ["settings"],
+  "doc-ws-account-orders.json": ["ignored"],
+  "doc-ws-account-positions-two-rows.json": ["positions"],
+  "doc-ws-account-positions.json": ["echo", "positions"],
+  "doc-ws-account-trades.json": ["fills"],
+  "ws-limit-create-cancel.json": ["echo", "positions", "ignored", "orders"],
+};
+
+/** What no call of ours asks for, or what says nothing beyond success; several bodies in one file are read below. */
 const NOT_READ: ReadonlySet<string> = new Set([
-  "ccxt-account-before-spot.json",
   "ccxt-batch-cancel-all-failed.json",
-  "ccxt-create-stop.json",
-  "ccxt-open-orders.json",
   "ccxt-position-tpsl.json",
-  "ccxt-positions-one-short.json",
   "doc-rest-account-settings-both-shapes.json",
   "doc-rest-funding.json",
-  "doc-rest-order-history-by-id.json",
-  "doc-rest-orders-history.json",
-  "doc-rest-positions.json",
-  "doc-rest-trade-history.json",
   "live-rest-api-config-keys.json",
-  "rest-orders-empty.json",
-  "rest-positions-one-long.json",
+  "index.json",
 ]);
 
 const readJson = (file: string): unknown => JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as unknown;
@@ -75,7 +103,13 @@ describe.skipIf(!existsSync(FOLDER))("recorded messages of venuefour (needs ../s
   const files = existsSync(FOLDER) ? (readJson("index.json") as readonly { readonly file: string }[]) : [];
 
   it("are all known", () => {
-    const known = new Set([...Object.keys(BODIES), ...Object.keys(FRAMES), ...ERRORS, ...NOT_READ]);
+    const known = new Set([
+      ...Object.keys(BODIES),
+      ...Object.keys(ACCOUNT_BODIES),
+      ...Object.keys(FRAMES),
+      ...ERRORS,
+      ...NOT_READ,
+    ]);
     expect(files.length).toBeGreaterThan(30);
     expect(files.map(({ file }) => file).filter((file) => !known.has(file))).toEqual([]);
   });
@@ -98,6 +132,26 @@ describe.skipIf(!existsSync(FOLDER))("recorded messages of venuefour (needs ../s
       else expect(scanned).toBe(decoded.kind === "bbo" ? SCAN_BBO : SCAN_OTHER);
     }
     expect([...seen].sort()).toEqual([...kinds].sort());
+  });
+
+  it.each(Object.entries(ACCOUNT_BODIES))("%s is read by the account half", (file, decode) => {
+    const { body } = readJson(file) as { readonly body: unknown };
+    const envelope = asFields(file.startsWith("ccxt") ? integersBack(body) : body, "body");
+    expect(decodeWith(envelope, () => decode(envelope))).toMatchObject({ ok: true });
+  });
+
+  it("files with several bodies are read by the account half", () => {
+    const bodies = (file: string): readonly Fields[] =>
+      (readJson(file) as readonly { readonly body: unknown }[]).map(({ body }) => asFields(body, "body"));
+    const settings = bodies("doc-rest-account-settings-both-shapes.json").map((body) => decodeSettings(body));
+    expect(settings[0]).toEqual(settings[1]);
+    const payments = bodies("doc-rest-funding.json")[1];
+    expect(payments === undefined ? null : decodeFundingPage(payments).rows).toHaveLength(1);
+  });
+
+  it.each(Object.entries(ACCOUNT_FRAMES))("%s reaches the account stream as its kinds", (file, kinds) => {
+    const seen = framesOf(file).map((frame) => decodeAccountFrame(JSON.stringify(frame)).kind);
+    expect([...new Set(seen)].sort()).toEqual([...kinds].sort());
   });
 
   it.each(ERRORS)("%s are refusals with a name", (file) => {

@@ -10,6 +10,29 @@ export const CREDIT_WINDOW_MS = 60_000;
 export const HEADER_UNITS_PER_CREDIT = 10;
 /** Which reads cost more is not published; market reads are taken as standard ones, and the header corrects us. */
 export const READ_CREDITS = 1;
+/** Orders and everything else that is signed; cancels cost half. */
+export const ORDER_CREDITS = 1;
+export const CANCEL_CREDITS = 0.5;
+/** Histories of orders and fills, by the weights that one client library uses (3 to 12 on the page). */
+export const HISTORY_CREDITS = 12;
+/** Credits of the lowest tier of an API config key, used to 80 % (design). */
+export const KEY_CREDITS_PER_MINUTE = 240;
+/**
+ * Expiry window of a signed request: the SDK's own 5 s at least, the server's default of 30 s at most (larger ones are
+ * in use, but not documented).
+ */
+export const MIN_EXPIRY_MS = 5_000;
+export const MAX_EXPIRY_MS = 30_000;
+/**
+ * After a window the venue takes the request no more, plus: the speed bump of 200 ms that orders wait after the check,
+ * what our clock estimate may be off (whole-second stamps), and an engine that lags (design).
+ */
+export const EXPIRY_MARGIN_MS = 3_000;
+/** Rows of one history page, the venue's default. */
+export const HISTORY_PAGE_ROWS = 100;
+/** Accounts streamed at once, a connection each (design). */
+export const MAX_ACCOUNT_STREAMS = 32;
+
 export const READ_TIMEOUT_MS = 5_000;
 /** `/info` is some 30 kB. */
 export const LOAD_TIMEOUT_MS = 10_000;

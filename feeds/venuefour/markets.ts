@@ -32,6 +32,7 @@ export class VenuefourMarkets {
   readonly #options: VenuefourMarketsOptions;
   readonly #bySymbol = new Map<string, Market>();
   readonly #byNativeSymbol = new Map<string, Market>();
+  readonly #instruments = new Map<string, Instrument>();
   #driftCount = 0;
   #badRowCount = 0;
   #lastSkipped = "";
@@ -43,6 +44,11 @@ export class VenuefourMarkets {
   /** One map for the life of the room; it grows and its entries are replaced. */
   get bySymbol(): ReadonlyMap<string, Market> {
     return this.#bySymbol;
+  }
+
+  /** Of all markets; grows and has its entries replaced with them. */
+  get instruments(): ReadonlyMap<string, Instrument> {
+    return this.#instruments;
   }
 
   byNativeSymbol(nativeSymbol: string): Market | undefined {
@@ -101,6 +107,7 @@ export class VenuefourMarkets {
   #keep(market: Market): void {
     this.#bySymbol.set(market.instrument.symbol, market);
     this.#byNativeSymbol.set(market.instrument.nativeSymbol, market);
+    this.#instruments.set(market.instrument.symbol, market.instrument);
   }
 
   /** Most traded first, within the connections allowed. */

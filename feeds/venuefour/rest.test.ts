@@ -4,6 +4,7 @@ import type { CallOptions } from "../../engine/ports.js";
 import type { HttpResponse } from "../shared/http-pool.js";
 import { ScriptedHttp } from "../shared/test/scripted-http.js";
 import { readFixture } from "./fixtures/load.js";
+import type { HttpRequest } from "../shared/http.js";
 import { judgeLimit, usedCredits, VenuefourRest } from "./rest.js";
 
 const OPTIONS: CallOptions = { timeoutMs: 1_000, lane: "read" };
@@ -85,14 +86,6 @@ describe("credits", () => {
   });
 
   it("that are spent limit the address, never ban it", () => {
-    const response = (status: number, headers: Record<string, string>): HttpResponse => ({
-      kind: "response",
-      status,
-      headers,
-      body: "",
-      sentAtMs: 0,
-      receivedAtMs: 0,
-    });
     expect(judgeLimit(response(200, {}), 0)).toBeNull();
     expect(judgeLimit(response(429, { ratelimit: '"credits";r=0;t=9' }), 0)).toEqual({
       scope: "ip",
@@ -101,4 +94,27 @@ describe("credits", () => {
     });
     expect(judgeLimit(response(429, {}), 0)?.retryAfterMs).toBeNull();
   });
+
+  it("of a caller's own config key are that key's, not those of our address", () => {
+    const request: HttpRequest = {
+      method: "GET",
+      path: "/positions",
+      headers: { "pf-api-key": "AbCdEfGh_x" },
+      body: null,
+      lane: "read",
+      weight: 0,
+      timeoutMs: 1,
+      account: "key:x",
+      accountWeight: 1,
+    };
+    const headers = { ratelimit: '"credits";r=0;t=9' };
+    expect(judgeLimit(response(429, headers), 0, request)).toMatchObject({ scope: "account", retryAfterMs: 9_000 });
+    expect(judgeLimit(response(429, headers), 0, { ...request, headers: {} })).toMatchObject({ scope: "ip" });
+    expect(usedCredits(headers, 100, request)).toBeNull();
+    expect(usedCredits(headers, 100, { ...request, headers: {} })).toEqual({ weight: 100, resetMs: 9_000 });
+  });
 });
+
+function response(status: number, headers: Record<string, string>): HttpResponse {
+  return { kind: "response", status, headers, body: "", sentAtMs: 0, receivedAtMs: 0 };
+}

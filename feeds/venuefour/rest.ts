@@ -4,10 +4,10 @@
  */
 import type { CallOptions, Read, ReadFailure } from "../../engine/ports.js";
 import { failedRead, readFailureOf, venueText } from "../shared/call-results.js";
-import type { VenueHttp } from "../shared/http.js";
+import type { HttpRequest, HttpResult, VenueHttp } from "../shared/http.js";
 import type { HttpResponse, LimitVerdict, UsedWeight } from "../shared/http-pool.js";
 import { parseRetryAfterMs } from "../shared/retry-after.js";
-import { asFields, decodeJson } from "../shared/wire-fields.js";
+import { asFields, decodeJson, type Fields } from "../shared/wire-fields.js";
 import { decodeBook, decodeMarkets, decodePrices, decodeRestTrades, type VenuefourMarketList } from "./decode.js";
 import { classifyError, readError, type VenueError } from "./errors.js";
 import { CREDIT_WINDOW_MS, HEADER_UNITS_PER_CREDIT, READ_CREDITS } from "./limits.js";
@@ -53,22 +53,28 @@ export class VenuefourRest {
       account: null,
       accountWeight: 0,
     });
-    if (result.kind !== "response") return readFailureOf(result) ?? failedRead("VENUE_ERROR", "no response");
-    const error = readError(result.status, result.body);
-    if (error !== null) {
-      const known = classifyError(result.status, error);
-      const message = `${path}: HTTP ${result.status} ${known.code} ${venueText(error.text)}`.trim();
-      const retryAfterMs = known.reason === "RATE_LIMITED" ? retryAfterOf(result, result.receivedAtMs) : null;
-      return failedRead(failureCode(known), message, retryAfterMs);
-    }
-    const decoded = decodeJson(result.body, (value) => decode(asFields(value, "envelope")["data"]));
-    if (!decoded.ok) return failedRead("BAD_RESPONSE", `${path}: ${decoded.problem}`);
-    return { ok: true, value: decoded.value, asOfMs: result.receivedAtMs, source: "venue" };
+    return readEnvelope(result, path, (envelope) => decode(envelope["data"]));
   }
+}
+
+/** What an answer to a read says; `what` names the read in messages. */
+export function readEnvelope<T>(result: HttpResult, what: string, decode: (envelope: Fields) => T): Read<T> {
+  if (result.kind !== "response") return readFailureOf(result) ?? failedRead("VENUE_ERROR", "no response");
+  const error = readError(result.status, result.body);
+  if (error !== null) {
+    const known = classifyError(result.status, error);
+    const message = `${what}: HTTP ${result.status} ${known.code} ${venueText(error.text)}`.trim();
+    const retryAfterMs = known.reason === "RATE_LIMITED" ? limitRetryAfterMs(result, result.receivedAtMs) : null;
+    return failedRead(failureCode(known), message, retryAfterMs);
+  }
+  const decoded = decodeJson(result.body, (value) => decode(asFields(value, "envelope")));
+  if (!decoded.ok) return failedRead("BAD_RESPONSE", `${what}: ${decoded.problem}`);
+  return { ok: true, value: decoded.value, asOfMs: result.receivedAtMs, source: "venue" };
 }
 
 function failureCode(error: VenueError): ReadFailure {
   if (error.reason === "RATE_LIMITED") return "RATE_LIMITED";
+  if (error.code === "INVALID_CURSOR") return "BAD_CURSOR";
   return error.errorClass === "A" ? "AUTH" : "VENUE_ERROR";
 }
 
@@ -86,22 +92,36 @@ function readLimitHeader(
   };
 }
 
+/** Requests with a caller's config key spend that key's credits, not those of our address. */
+function isOnOwnKey(request: HttpRequest | undefined): boolean {
+  return request?.headers["pf-api-key"] !== undefined;
+}
+
 /**
  * The venue's own count as use of our budget: what it says is left is all there is until the reset, however many it
  * grants. With a larger grant than our budget nothing is charged.
  */
-export function usedCredits(headers: Readonly<Record<string, string>>, budget: number): UsedWeight | null {
+export function usedCredits(
+  headers: Readonly<Record<string, string>>,
+  budget: number,
+  request?: HttpRequest,
+): UsedWeight | null {
+  if (isOnOwnKey(request)) return null;
   const limit = readLimitHeader(headers["ratelimit"]);
   return limit === null ? null : { weight: Math.max(0, budget - limit.leftCredits), resetMs: limit.resetMs };
 }
 
-/** Credits are counted per IP. `Retry-After` is not documented; the limit header says when they return. */
-export function judgeLimit(response: HttpResponse, nowWallMs: number): LimitVerdict | null {
+/**
+ * Credits are counted per IP, or per config key. `Retry-After` is not documented; the limit header says when they
+ * return.
+ */
+export function judgeLimit(response: HttpResponse, nowWallMs: number, request?: HttpRequest): LimitVerdict | null {
   if (response.status !== 429) return null;
-  return { scope: "ip", retryAfterMs: retryAfterOf(response, nowWallMs), isBan: false };
+  const scope = isOnOwnKey(request) ? "account" : "ip";
+  return { scope, retryAfterMs: limitRetryAfterMs(response, nowWallMs), isBan: false };
 }
 
-function retryAfterOf(response: HttpResponse, nowWallMs: number): number | null {
+export function limitRetryAfterMs(response: HttpResponse, nowWallMs: number): number | null {
   const fromHeader = parseRetryAfterMs(response.headers["retry-after"], nowWallMs);
   if (fromHeader !== null) return fromHeader;
   const limit = readLimitHeader(response.headers["ratelimit"]);

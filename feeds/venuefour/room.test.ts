@@ -110,7 +110,7 @@ describe("start", () => {
       fundingIntervalHours: 1,
     });
     expect(room.status()).toMatchObject({ venue: "venuefour", state: "DOWN", breaker: "closed", gapCount: 0 });
-    expect(isTradingRoom(room)).toBe(false);
+    expect(isTradingRoom(room)).toBe(true);
     open();
     const [first] = network.connections;
     if (first === undefined) throw new Error("no connection");

@@ -1,6 +1,6 @@
 /**
- * The venuefour room, market side: instruments and market data over one HTTP pool, one set of limits and one clock
- * estimate. Wiring and life cycle only.
+ * The venuefour room: instruments, market data, account reads, account streams and orders over one HTTP pool, one set of
+ * limits and one clock estimate. Wiring and life cycle only.
  */
 import { type Clock, delay, type TimerHandle } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -11,7 +11,16 @@ import { BOOK_LIVE } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
 import type { FeedState, Market } from "../../engine/market/market.js";
-import type { MarketRoom, RoomStatus, RoutingHealth } from "../../engine/ports.js";
+import type {
+  AccountHistory,
+  AccountReader,
+  AccountSettings,
+  OpenSession,
+  OrderSender,
+  RoomStatus,
+  RoutingHealth,
+  VenueRoom,
+} from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
 import { ClockOffset } from "../shared/clock-offset.js";
 import { ConnectionBudget } from "../shared/connection-budget.js";
@@ -22,6 +31,7 @@ import {
   CONNECTS_PER_MINUTE,
   CREDIT_WINDOW_MS,
   CREDITS_PER_MINUTE,
+  KEY_CREDITS_PER_MINUTE,
   LOAD_TIMEOUT_MS,
   MAX_CONNECTIONS,
   MESSAGES_PER_SECOND,
@@ -30,9 +40,12 @@ import {
   SUBSCRIPTIONS_PER_CHANNEL,
 } from "./limits.js";
 import { byVolume, VenuefourMarkets } from "./markets.js";
+import type { VenuefourAccountStreams } from "./account-streams.js";
 import { judgeLimit, usedCredits, VenuefourRest } from "./rest.js";
+import { openVenuefourAddress, openVenuefourSession } from "./session.js";
 import { MarketStream } from "./stream.js";
 import { DEFAULT_FEES } from "./symbols.js";
+import { createVenuefourTrading } from "./trading.js";
 import type { VenuefourWirePrice } from "./wire.js";
 
 export interface VenuefourLimits {
@@ -83,13 +96,18 @@ const DATE_RESOLUTION_MS = 1_000;
 /** Own connection of the prices, and a replacement for each connection while it is rotated. */
 const SPARE_CONNECTIONS = 2;
 
-export function createVenuefourRoom(options: VenuefourRoomOptions): MarketRoom {
+export function createVenuefourRoom(options: VenuefourRoomOptions): VenueRoom {
   return new VenuefourRoom(options);
 }
 
-class VenuefourRoom implements MarketRoom {
+class VenuefourRoom implements VenueRoom {
   readonly venue = "venuefour";
   readonly ackLatency = new LatencyWindow(DEFAULT_ACK_MS);
+  readonly reader: AccountReader;
+  readonly orders: OrderSender;
+  readonly streams: VenuefourAccountStreams;
+  readonly history: AccountHistory;
+  readonly settings: AccountSettings;
   readonly #options: VenuefourRoomOptions;
   readonly #http: HttpPool;
   readonly #rest: VenuefourRest;
@@ -113,12 +131,15 @@ class VenuefourRoom implements MarketRoom {
       logger,
       budget: limits.creditsPerMinute,
       budgetWindowMs: CREDIT_WINDOW_MS,
-      accountLimits: [],
+      // Of callers with an API config key, which has a budget of its own.
+      accountLimits: [{ limit: KEY_CREDITS_PER_MINUTE, windowMs: CREDIT_WINDOW_MS }],
       connections: limits.httpConnections,
-      usedWeight: (headers) => usedCredits(headers, limits.creditsPerMinute),
+      usedWeight: (headers, request) => usedCredits(headers, limits.creditsPerMinute, request),
       judgeLimit,
     });
-    this.#rest = new VenuefourRest(this.#measured(this.#http), root);
+    const http = this.#measured(this.#http);
+    const budget = new ConnectionBudget(clock, limits);
+    this.#rest = new VenuefourRest(http, root);
     this.#stream = new MarketStream({
       wsUrl,
       clock,
@@ -126,7 +147,7 @@ class VenuefourRoom implements MarketRoom {
       logger,
       connector,
       clockOffset: this.#clockOffset,
-      budget: new ConnectionBudget(clock, limits),
+      budget,
       messagesPerSecond: limits.messagesPerSecond,
       rest: this.#rest,
       listed: (nativeSymbol) => this.#markets.byNativeSymbol(nativeSymbol),
@@ -138,6 +159,25 @@ class VenuefourRoom implements MarketRoom {
       fees: options.fees ?? DEFAULT_FEES,
       maxMarkets: Math.max(1, limits.maxConnections - SPARE_CONNECTIONS) * SUBSCRIPTIONS_PER_CHANNEL,
     });
+    const trading = createVenuefourTrading({
+      http,
+      root,
+      wsUrl,
+      connector,
+      budget,
+      instruments: () => this.#markets.instruments,
+      clock,
+      random,
+      logger,
+      ackLatency: this.ackLatency,
+      clockOffsetMs: () => this.#clockOffset.offsetMs,
+      onClockError: () => this.#measureAnew(),
+    });
+    this.reader = trading.reader;
+    this.orders = trading.orders;
+    this.streams = trading.streams;
+    this.history = trading.history;
+    this.settings = trading.settings;
   }
 
   get markets(): ReadonlyMap<string, Market> {
@@ -146,6 +186,15 @@ class VenuefourRoom implements MarketRoom {
 
   get routingHealth(): RoutingHealth {
     return this.#http;
+  }
+
+  openSession(rawCredentials: unknown): OpenSession {
+    return openVenuefourSession(rawCredentials);
+  }
+
+  /** Accounts of this venue are public by address. */
+  openAddress(walletAddress: string): OpenSession {
+    return openVenuefourAddress(walletAddress);
   }
 
   async start(): Promise<void> {
@@ -167,6 +216,7 @@ class VenuefourRoom implements MarketRoom {
     this.#isStopped = true;
     if (this.#refreshTimer !== null) this.#options.clock.clearTimer(this.#refreshTimer);
     this.#stream.stop();
+    this.streams.stop();
     await this.#http.close(STOP_GRACE_MS);
   }
 
@@ -180,7 +230,7 @@ class VenuefourRoom implements MarketRoom {
       breaker: http.breaker,
       breakerOpenUntilMs: http.breakerOpenUntilMs,
       clockOffsetMs: Math.round(this.#clockOffset.offsetMs),
-      socketCount: sockets.filter((socket) => socket.state === "open").length,
+      socketCount: sockets.filter((socket) => socket.state === "open").length + this.streams.openCount,
       reconnectCount: sum(sockets, (socket) => socket.reconnectCount),
       resyncCount: sum(sockets, (socket) => socket.silentCount),
       // No sequence of this venue is contiguous: what can be missed is seen as silence.
@@ -249,6 +299,12 @@ class VenuefourRoom implements MarketRoom {
       for (const row of read.value) if (newest !== undefined && row.created_at > newest.created_at) newest = row;
       if (newest !== undefined) this.#stream.seedLastPrice(instrument.nativeSymbol, newest.price, newest.created_at);
     }
+  }
+
+  /** The venue refused a time stamp of ours: what was measured until now would hold the estimate where it is. */
+  async #measureAnew(): Promise<void> {
+    this.#clockOffset.forget();
+    await this.#rest.prices({ timeoutMs: READ_TIMEOUT_MS, lane: "exit" });
   }
 
   /** Every answer's `Date` feeds the clock estimate. */

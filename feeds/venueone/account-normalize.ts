@@ -4,11 +4,25 @@
  */
 import { divideBig, formatScaledBig, parseScaledBig, pow10Big } from "../../engine/domain/decimal.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
-import type { OrderStatus, OrderType, VenueOrder } from "../../engine/domain/order.js";
-import type { FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
+import type {
+  OrderStatus,
+  OrderTrigger,
+  OrderType,
+  TimeInForce,
+  VenueFill,
+  VenueOrder,
+} from "../../engine/domain/order.js";
+import type {
+  AccountSummary,
+  FeeRates,
+  FundingPayment,
+  VenueBalance,
+  VenuePosition,
+} from "../../engine/domain/position.js";
 import { canonicalPrice, lotsOf, milliBpsOf, ticksOf } from "../shared/money-text.js";
 import { WireFault } from "../shared/wire-fields.js";
 import type { VenueoneWireAccount, VenueoneWireFees, VenueoneWireSpotBalance } from "./account-wire.js";
+import type { VenueoneWireFunding } from "./history-wire.js";
 import type { VenueoneWireFill, VenueoneWireOrder, VenueoneWirePosition } from "./wire.js";
 
 /** Places of an average price computed from fills; the venue prints as many at most. */
@@ -137,9 +151,29 @@ export function normalizeOrder(
     averagePrice: filled.averagePrice,
     reduceOnly: wire.reduceOnly,
     triggerPrice: wire.isTrigger ? wire.triggerPx : null,
+    ...timeInForceOf(wire.tif),
+    ...(wire.isTrigger ? { triggerKind: triggerKindOf(wire) } : {}),
     tsVenueMs,
     fee: filled.fee,
   };
+}
+
+/** Descriptive: a word that is not known is left out. */
+const TIME_IN_FORCE: Readonly<Record<string, TimeInForce>> = {
+  Gtc: "GTC",
+  Ioc: "IOC",
+  Alo: "POST_ONLY",
+  FrontendMarket: "IOC",
+  LiquidationMarket: "IOC",
+};
+
+function timeInForceOf(tif: string | null): Pick<VenueOrder, "timeInForce"> {
+  const timeInForce = tif !== null && Object.hasOwn(TIME_IN_FORCE, tif) ? TIME_IN_FORCE[tif] : undefined;
+  return timeInForce === undefined ? {} : { timeInForce };
+}
+
+function triggerKindOf(wire: VenueoneWireOrder): OrderTrigger["kind"] {
+  return wire.orderType?.startsWith("Take Profit") === true ? "TAKE_PROFIT" : "STOP";
 }
 
 /** An order that ended with 0 < filled < quantity is CANCELED; PARTIALLY_FILLED means still open. */
@@ -184,4 +218,72 @@ export function normalizeSpotBalances(rows: readonly VenueoneWireSpotBalance[]):
         available: formatScaledBig(total - hold, FEE_PLACES),
       };
     });
+}
+
+/** Cross equity is what the venue compares; isolated collateral stands beside it, on both sides of the comparison. */
+export function normalizePerpAccount(wire: VenueoneWireAccount, nowVenueMs: number): AccountSummary {
+  const crossMaintenance = wire.crossMaintenanceMarginUsed;
+  const isolated = exact(wire.accountValue) - exact(wire.crossAccountValue);
+  return {
+    venue: "venueone",
+    quoteAsset: "USDC",
+    equity: wire.accountValue,
+    marginUsed: wire.totalMarginUsed,
+    free: wire.withdrawable,
+    maintenanceMargin:
+      crossMaintenance === null ? null : formatScaledBig(exact(crossMaintenance) + isolated, FEE_PLACES),
+    tsVenueMs: wire.time === 0 ? nowVenueMs : wire.time,
+  };
+}
+
+/** Unified accounts: the venue shows collateral and what is held of it, and no maintenance margin of the whole. */
+export function normalizeUnifiedAccount(rows: readonly VenueoneWireSpotBalance[], nowVenueMs: number): AccountSummary {
+  const usdc = rows.find((row) => row.coin === "USDC");
+  const total = usdc?.total ?? "0";
+  const hold = usdc?.hold ?? "0";
+  return {
+    venue: "venueone",
+    quoteAsset: "USDC",
+    equity: total,
+    marginUsed: hold,
+    free: formatScaledBig(exact(total) - exact(hold), FEE_PLACES),
+    maintenanceMargin: null,
+    tsVenueMs: nowVenueMs,
+  };
+}
+
+function exact(text: string): bigint {
+  const scaled = parseScaledBig(text, FEE_PLACES);
+  if (scaled === null) throw new WireFault("amount", "is not a decimal");
+  return scaled;
+}
+
+export function normalizeFill(wire: VenueoneWireFill, instrument: Instrument): VenueFill {
+  return {
+    venue: "venueone",
+    symbol: instrument.symbol,
+    nativeSymbol: instrument.nativeSymbol,
+    tradeId: String(wire.tid),
+    venueOrderId: String(wire.oid),
+    venueClientOrderId: wire.cloid,
+    side: wire.side === "B" ? "BUY" : "SELL",
+    qtyLots: lotsOf(instrument, wire.sz, "sz"),
+    price: canonicalPrice(instrument, wire.px, "px"),
+    fee: { amount: wire.fee, asset: wire.feeToken },
+    isMaker: !wire.crossed,
+    realizedPnl: wire.closedPnl,
+    tsVenueMs: wire.time,
+  };
+}
+
+export function normalizeFunding(wire: VenueoneWireFunding, instrument: Instrument): FundingPayment {
+  return {
+    venue: "venueone",
+    symbol: instrument.symbol,
+    nativeSymbol: instrument.nativeSymbol,
+    amount: wire.usdc,
+    asset: "USDC",
+    rate: wire.fundingRate,
+    tsVenueMs: wire.time,
+  };
 }

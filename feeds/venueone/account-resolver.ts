@@ -88,11 +88,17 @@ function addressOf(session: VenueoneSession): string {
 }
 
 function accountRead(session: VenueoneSession, role: VenueoneWireRole, asOfMs: number): Read<string> {
-  const account = session.vaultAddress === null ? accountOfKey(session, role) : accountOfVault(session, role);
+  const account = accountOf(session, role);
   return account.ok ? { ok: true, value: account.value, asOfMs, source: "venue" } : failedRead("AUTH", account.problem);
 }
 
 type Resolved = { readonly ok: true; readonly value: string } | { readonly ok: false; readonly problem: string };
+
+function accountOf(session: VenueoneSession, role: VenueoneWireRole): Resolved {
+  // An address that was only named: an agent's stands for its principal, which is the account it looks flat without.
+  if (!session.canSign) return { ok: true, value: role.role === "agent" ? role.user : session.signerAddress };
+  return session.vaultAddress === null ? accountOfKey(session, role) : accountOfVault(session, role);
+}
 
 function accountOfKey(session: VenueoneSession, role: VenueoneWireRole): Resolved {
   if (role.role === "missing")

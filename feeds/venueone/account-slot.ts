@@ -13,7 +13,7 @@ import { canonicalPrice, lotsOf, ticksOf } from "../shared/money-text.js";
 import { decodeWith } from "../shared/wire-fields.js";
 import { filledLotsOfRow, NOTHING_FILLED, normalizeOrder, normalizePosition } from "./account-normalize.js";
 import type { VenueoneWireAccount } from "./account-wire.js";
-import type { VenueoneWireFill, VenueoneWireOrder } from "./wire.js";
+import type { VenueoneWireFill, VenueoneWireOrder, VenueoneWireOrderUpdate } from "./wire.js";
 
 /** Fill keys remembered; a reconnect replays up to 2000. Overflow forgets the oldest. */
 const MAX_REMEMBERED_FILLS = 8_192;
@@ -37,6 +37,7 @@ export class AccountSlot {
   readonly #held = new Map<string, HeldCoin>();
   /** By oid; null until the first list. */
   #orders: Map<number, VenueoneWireOrder> | null = null;
+  readonly #address: string;
   readonly #fillKeys = new Set<string>();
   readonly #filledLots = new Map<number, number>();
   #hasFillBaseline = false;
@@ -45,7 +46,9 @@ export class AccountSlot {
   /** A fill changed a position in a way that only the venue can complete (entry price, leverage). */
   #needsState = false;
 
-  constructor(instrumentOf: (coin: string) => Instrument | null, emit: (event: AccountEvent) => void) {
+  /** `address`: whose account it is, in lower case. */
+  constructor(instrumentOf: (coin: string) => Instrument | null, emit: (event: AccountEvent) => void, address: string) {
+    this.#address = address;
     this.#instrumentOf = instrumentOf;
     this.#emit = emit;
   }
@@ -105,9 +108,14 @@ export class AccountSlot {
 
   /**
    * Fills of the stream. The first snapshot is history: it only sets the baseline. A later one (after a
-   * reconnect) holds what was missed, and that is reported.
+   * reconnect) holds what was missed, and that is reported. `unlisted`: orders that filled without being in the list of
+   * open ones (IOC, liquidation); what they are is to be looked up.
    */
-  applyFills(fills: readonly VenueoneWireFill[], isSnapshot: boolean): Applied {
+  applyFills(
+    fills: readonly VenueoneWireFill[],
+    isSnapshot: boolean,
+  ): Applied & { readonly unlisted: ReadonlySet<number> } {
+    const unlisted = new Set<number>();
     const isHistory = isSnapshot && !this.#hasFillBaseline;
     this.#hasFillBaseline = true;
     // Snapshots come newest first.
@@ -118,9 +126,10 @@ export class AccountSlot {
       remember(this.#fillKeys, key);
       if (isHistory) continue;
       const applied = this.#applyFill(fill);
-      if (!applied.ok) return applied;
+      if (!applied.ok) return { ...applied, unlisted };
+      if (this.#orders?.has(fill.oid) !== true && this.#instrumentOf(fill.coin) !== null) unlisted.add(fill.oid);
     }
-    return OK;
+    return { ok: true, unlisted };
   }
 
   /** The whole list of open orders; returns the oids that left it, whose end is to be looked up. */
@@ -145,6 +154,16 @@ export class AccountSlot {
       if (!after.has(row.oid) && this.#instrumentOf(row.coin) !== null) gone.push(row);
     }
     return { ok: true, gone };
+  }
+
+  /** An order that filled without ever being in the list, as its look-up tells it. */
+  applyUnlisted(update: VenueoneWireOrderUpdate): void {
+    const { order, status, statusTimestamp } = update;
+    const instrument = this.#instrumentOf(order.coin);
+    if (instrument === null) return;
+    const decoded = decodeWith(order, () => this.#orderOf(order, status, statusTimestamp, instrument));
+    if (decoded.ok) this.#emit({ kind: "order", order: decoded.value });
+    if (this.#orders?.has(order.oid) !== true) this.#filledLots.delete(order.oid);
   }
 
   /** How an order that left the list ended. Null: could not be learnt in time; reported as UNKNOWN, never guessed. */
@@ -177,7 +196,16 @@ export class AccountSlot {
     const { qtyLots, endLots, price, order } = decoded.value;
     this.#holdAfterFill(fill, instrument, endLots, price);
     const fee = { amount: fill.fee, asset: fill.feeToken };
-    this.#emit({ kind: "fill", order, qtyLots, price: fill.px, fee, tradeId: String(fill.tid) });
+    const isLiquidation = fill.liquidatedUser === this.#address;
+    this.#emit({
+      kind: "fill",
+      order,
+      qtyLots,
+      price: fill.px,
+      fee,
+      tradeId: String(fill.tid),
+      ...(isLiquidation ? { isLiquidation } : {}),
+    });
     this.#emit({ kind: "positions" });
     return OK;
   }

@@ -317,6 +317,47 @@ describe("frames", () => {
     expect(orders).toEqual(["5 OPEN 0", "6 OPEN 0", "6 PARTIALLY_FILLED 1000", "6 FILLED 2000"]);
   });
 
+  it("tells how an order ended that filled without ever resting, a liquidation included", async () => {
+    const { clock, events, push, live, venue } = setup();
+    await live(ALICE);
+    events.length = 0;
+    const end = (oid: number, status: string, changes: Readonly<Record<string, unknown>>): unknown => ({
+      status: "order",
+      order: { order: orderRow({ oid, tif: "Ioc", ...changes }), status, statusTimestamp: 1_790_000_005_001 },
+    });
+    const liquidation = { liquidatedUser: ALICE, markPx: "49000.0", method: "market" };
+    venue.ends.set(77, end(77, "filled", { sz: "0.0", origSz: "0.1", tif: "LiquidationMarket" }));
+    push("userFills", { user: ALICE, fills: [fill({ dir: "Liquidated Cross Long", liquidation })] });
+    push("userFills", { user: ALICE, fills: [fill({ oid: 78, tid: 2, sz: "0.1" })] });
+    // Not indexed at first, and still resting when it is.
+    await clock.advanceAsync(10);
+    venue.ends.set(78, end(78, "open", { sz: "0.3", origSz: "0.4" }));
+    await clock.advanceAsync(2_000);
+    const told = events.flatMap((event) =>
+      event.kind === "fill"
+        ? [`fill ${event.order.venueOrderId} ${event.qtyLots} ${event.fee?.amount}`]
+        : event.kind === "order"
+          ? [`${event.order.venueOrderId} ${event.order.status} ${event.order.filledLots}/${event.order.qtyLots}`]
+          : [],
+    );
+    expect(told).toEqual([
+      "fill 77 1000 2.25",
+      "fill 78 1000 2.25",
+      "77 FILLED 1000/1000",
+      "78 PARTIALLY_FILLED 1000/4000",
+    ]);
+  });
+
+  it("guesses nothing of an order that filled and cannot be looked up", async () => {
+    const { clock, events, push, live, venue } = setup();
+    await live(ALICE);
+    events.length = 0;
+    push("userFills", { user: ALICE, fills: [fill()] });
+    await clock.advanceAsync(10_000);
+    expect(events.filter((event) => event.kind === "order")).toEqual([]);
+    expect(venue.calls.filter((type) => type === "orderStatus")).toHaveLength(3);
+  });
+
   it("an end that can not be learnt is UNKNOWN, never a guess", async () => {
     const { clock, events, push, live, streams } = setup();
     await live(ALICE);
@@ -507,7 +548,10 @@ describe("slots", () => {
     push("error", "Cannot track more than 15 total users.");
     expect(streams.stats().slotCount).toBe(1);
     expect(states().at(-1)).toBe("DOWN");
-    expect(streams.openAccountStream(sessionOf(addressOf(3)), () => {})).toMatchObject({ ok: false });
+    expect(streams.openAccountStream(sessionOf(addressOf(3)), () => {})).toEqual({
+      ok: false,
+      problem: "STREAM_LIMIT: all 1 account streams of this venue are in use",
+    });
   });
 
   it("leaves nothing behind when stopped", async () => {

@@ -40,6 +40,8 @@ const HOT_IDLE_MS = 10 * 60_000;
 const MAX_REMEMBERED_USES = 1_024;
 /** Silence of a state stream after which REST is asked whether it is dead. */
 const STATE_LIVENESS_MS = 20_000;
+/** Begins every refusal for want of a user slot of the venue. */
+const STREAM_LIMIT = "STREAM_LIMIT";
 const RESOLVE: CallOptions = { timeoutMs: 5_000, lane: "read" };
 const RESOLVE_BACKOFF = { baseMs: 500, capMs: 15_000 };
 const MAX_RESOLVE_TRIES = 5;
@@ -102,7 +104,7 @@ export class VenueoneAccountStreams implements AccountStreams {
   ): { readonly ok: true; readonly stream: AccountStream } | { readonly ok: false; readonly problem: string } {
     if (this.#isStopped) return { ok: false, problem: "the room is stopped" };
     if (!this.#hasRoom() && !this.#accounts.has(session.accountId)) {
-      return { ok: false, problem: `all ${this.#maxUsers} account streams of this venue are in use` };
+      return { ok: false, problem: `${STREAM_LIMIT}: all ${this.#maxUsers} account streams of this venue are in use` };
     }
     let account: WatchedAccount | null = null;
     let isClosed = false;
@@ -118,7 +120,8 @@ export class VenueoneAccountStreams implements AccountStreams {
       if (isClosed) return;
       account = address.ok ? this.#acquire(address.value) : null;
       if (!address.ok) fail(address);
-      else if (account === null) fail(failedRead("RATE_LIMITED", "no account stream is free on this venue"));
+      else if (account === null)
+        fail(failedRead("RATE_LIMITED", `${STREAM_LIMIT}: no account stream is free on this venue`));
       else {
         account.listeners.add(onEvent);
         onEvent({ kind: "state", state: account.state });

@@ -25,7 +25,12 @@ export interface VenueoneWireAccount {
   readonly time: number;
   /** Equity of the perp account, USDC. */
   readonly accountValue: string;
+  /** The part of it that stands behind cross positions. */
+  readonly crossAccountValue: string;
   readonly withdrawable: string;
+  /** Absent on 2023 recordings, as the next. */
+  readonly totalMarginUsed: string | null;
+  readonly crossMaintenanceMarginUsed: string | null;
   readonly positions: readonly VenueoneWirePosition[];
 }
 
@@ -77,7 +82,13 @@ export function decodeAccount(value: unknown): VenueoneWireAccount {
   return {
     time: state["time"] === undefined ? 0 : integerField(state, "time"),
     accountValue: decimalField(summary, "accountValue"),
+    crossAccountValue: decimalField(
+      asFields(state["crossMarginSummary"] ?? summary, "crossMarginSummary"),
+      "accountValue",
+    ),
     withdrawable: decimalField(state, "withdrawable"),
+    totalMarginUsed: decimalOrNull(summary, "totalMarginUsed"),
+    crossMaintenanceMarginUsed: decimalOrNull(state, "crossMaintenanceMarginUsed"),
     positions: asList(state["assetPositions"], "assetPositions").map(decodeAssetPosition),
   };
 }
@@ -144,6 +155,9 @@ export function decodeOrderStatus(value: unknown): VenueoneWireOrderStatus {
 
 export function decodeFill(value: unknown): VenueoneWireFill {
   const row = asFields(value, "fill");
+  const liquidation = row["liquidation"] ?? null;
+  const liquidatedUser =
+    liquidation === null ? null : textOrNull(asFields(liquidation, "liquidation"), "liquidatedUser");
   return {
     coin: textField(row, "coin"),
     px: decimalField(row, "px"),
@@ -158,6 +172,8 @@ export function decodeFill(value: unknown): VenueoneWireFill {
     feeToken: textOrNull(row, "feeToken") ?? "USDC",
     crossed: booleanField(row, "crossed"),
     cloid: textOrNull(row, "cloid"),
+    closedPnl: decimalOrNull(row, "closedPnl"),
+    ...(liquidatedUser === null ? {} : { liquidatedUser: liquidatedUser.toLowerCase() }),
   };
 }
 

@@ -7,9 +7,9 @@ import type { Clock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
-import type { FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
+import type { AccountSummary, FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, CallOptions, OrderRef, Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
+import { failedRead, noSuchOrder } from "../shared/call-results.js";
 import { Deadline } from "../shared/deadline.js";
 import type { InstrumentIndex } from "../shared/instrument-index.js";
 import type { NonceSequencer } from "../shared/nonce-sequencer.js";
@@ -18,31 +18,27 @@ import {
   filledLotsOfRow,
   normalizeFees,
   normalizeOrder,
+  normalizePerpAccount,
   normalizePerpBalance,
   normalizePosition,
   normalizeSpotBalances,
+  normalizeUnifiedAccount,
   NOTHING_FILLED,
   statusOfWord,
-  summarizeFills,
-  type FilledSummary,
 } from "./account-normalize.js";
 import type { AccountResolver } from "./account-resolver.js";
+import type { VenueoneWireAccount, VenueoneWireSpotBalance } from "./account-wire.js";
+import type { OrderFills } from "./order-fills.js";
 import type { VenueoneRest } from "./rest.js";
 import { VenueoneSession } from "./session.js";
-import type { VenueoneWireFill, VenueoneWireOrderUpdate } from "./wire.js";
-
-/** Rows of one userFillsByTime answer; a full one means that there may be more. */
-const FILL_PAGE_ROWS = 2_000;
-/** Pages read for one order. An order with more fills than this in its time is left to a later look. */
-const MAX_FILL_PAGES = 3;
-/** Fills carry block times, statuses their own: both sides of an order's life are widened by this. */
-const FILL_TIME_SLACK_MS = 2_000;
+import type { VenueoneWireOrderUpdate } from "./wire.js";
 
 export interface VenueoneAccountDeps {
   readonly rest: VenueoneRest;
   readonly accounts: AccountResolver;
   readonly instruments: InstrumentIndex;
   readonly nonces: NonceSequencer;
+  readonly fills: OrderFills;
   readonly clock: Clock;
   readonly clockOffsetMs: () => number;
   readonly logger: Logger;
@@ -94,27 +90,12 @@ export class VenueoneAccount implements AccountReader {
     ref: OrderRef,
     options: CallOptions,
   ): Promise<Read<VenueOrder | null>> {
-    const key = orderKey(ref);
-    if (key === null) return failedRead("BAD_RESPONSE", "not an order id of this venue");
-    const deadline = new Deadline(this.#deps.clock, options);
-    const opened = await this.#open(session, options, deadline);
-    if (!opened.ok) return opened;
-    const { account } = opened.value;
-    const status = await this.#deps.rest.orderStatus(account, key, opened.value.options);
-    if (!status.ok || status.value === null) return status.ok ? { ...status, value: null } : status;
-    const update = status.value;
-    if (update.order.coin !== instrument.nativeSymbol)
-      return failedRead("BAD_RESPONSE", "the id belongs to another instrument");
-    if (statusOfWord(update.status) === "UNKNOWN")
-      this.#deps.logger.error("venueone.order.status", { word: update.status.slice(0, 64) });
-    const filled = await this.#filledOf(account, update, instrument, deadline);
-    if (!filled.ok) return filled;
-    const decoded = decodeWith(update.order, () =>
-      normalizeOrder(update.order, update.status, update.statusTimestamp, instrument, filled.value),
-    );
-    return decoded.ok
-      ? { ...status, value: decoded.value }
-      : failedRead("BAD_RESPONSE", `orderStatus: ${decoded.problem}`);
+    return this.#readStatus(session, instrument, ref, options);
+  }
+
+  /** The venue finds an order by its id alone. */
+  async findOrder(session: AccountSession, ref: OrderRef, options: CallOptions): Promise<Read<VenueOrder | null>> {
+    return this.#readStatus(session, null, ref, options);
   }
 
   async readOpenOrders(
@@ -145,6 +126,40 @@ export class VenueoneAccount implements AccountReader {
   }
 
   async readBalances(session: AccountSession, options: CallOptions): Promise<Read<readonly VenueBalance[]>> {
+    const collateral = await this.#readCollateral(session, options);
+    if (!collateral.ok) return collateral;
+    const { perp, spot } = collateral.value;
+    const decoded = decodeWith(null, () =>
+      perp === null ? normalizeSpotBalances(spot) : [normalizePerpBalance(perp)],
+    );
+    return decoded.ok ? { ...collateral, value: decoded.value } : failedRead("BAD_RESPONSE", decoded.problem);
+  }
+
+  async readAccount(session: AccountSession, options: CallOptions): Promise<Read<AccountSummary>> {
+    const collateral = await this.#readCollateral(session, options);
+    if (!collateral.ok) return collateral;
+    const { perp, spot } = collateral.value;
+    const nowVenueMs = Math.round(collateral.asOfMs + this.#deps.clockOffsetMs());
+    const decoded = decodeWith(null, () =>
+      perp === null ? normalizeUnifiedAccount(spot, nowVenueMs) : normalizePerpAccount(perp, nowVenueMs),
+    );
+    return decoded.ok ? { ...collateral, value: decoded.value } : failedRead("BAD_RESPONSE", decoded.problem);
+  }
+
+  async readFeeRates(session: AccountSession, _instrument: Instrument, options: CallOptions): Promise<Read<FeeRates>> {
+    const opened = await this.#open(session, options);
+    if (!opened.ok) return opened;
+    const fees = await this.#deps.rest.userFees(opened.value.account, opened.value.options);
+    if (!fees.ok) return fees;
+    const decoded = decodeWith(fees.value, () => normalizeFees(fees.value));
+    return decoded.ok ? { ...fees, value: decoded.value } : failedRead("BAD_RESPONSE", `userFees: ${decoded.problem}`);
+  }
+
+  /** Where the account keeps its collateral: `perp` null for accounts that keep all of it in `spot`. */
+  async #readCollateral(
+    session: AccountSession,
+    options: CallOptions,
+  ): Promise<Read<{ readonly perp: VenueoneWireAccount | null; readonly spot: readonly VenueoneWireSpotBalance[] }>> {
     const deadline = new Deadline(this.#deps.clock, options);
     const opened = await this.#open(session, options, deadline);
     if (!opened.ok) return opened;
@@ -155,21 +170,42 @@ export class VenueoneAccount implements AccountReader {
     if (left === null) return failedRead("TIMEOUT", "no time left for the balances");
     if (mode.value === "unifiedAccount" || mode.value === "portfolioMargin") {
       const spot = await this.#deps.rest.spotClearinghouseState(account, left);
-      if (!spot.ok) return spot;
-      const decoded = decodeWith(spot.value, () => normalizeSpotBalances(spot.value));
-      return decoded.ok ? { ...spot, value: decoded.value } : failedRead("BAD_RESPONSE", decoded.problem);
+      return spot.ok ? { ...spot, value: { perp: null, spot: spot.value } } : spot;
     }
     const state = await this.#deps.rest.clearinghouseState(account, left);
-    return state.ok ? { ...state, value: [normalizePerpBalance(state.value)] } : state;
+    return state.ok ? { ...state, value: { perp: state.value, spot: [] } } : state;
   }
 
-  async readFeeRates(session: AccountSession, _instrument: Instrument, options: CallOptions): Promise<Read<FeeRates>> {
-    const opened = await this.#open(session, options);
+  /** `expected` null: the order's own coin says which instrument it is. */
+  async #readStatus(
+    session: AccountSession,
+    expected: Instrument | null,
+    ref: OrderRef,
+    options: CallOptions,
+  ): Promise<Read<VenueOrder | null>> {
+    const key = orderKey(ref);
+    if (key === null) return noSuchOrder(this.#deps.clock.wallMs());
+    const deadline = new Deadline(this.#deps.clock, options);
+    const opened = await this.#open(session, options, deadline);
     if (!opened.ok) return opened;
-    const fees = await this.#deps.rest.userFees(opened.value.account, opened.value.options);
-    if (!fees.ok) return fees;
-    const decoded = decodeWith(fees.value, () => normalizeFees(fees.value));
-    return decoded.ok ? { ...fees, value: decoded.value } : failedRead("BAD_RESPONSE", `userFees: ${decoded.problem}`);
+    const { account } = opened.value;
+    const status = await this.#deps.rest.orderStatus(account, key, opened.value.options);
+    if (!status.ok || status.value === null) return status.ok ? { ...status, value: null } : status;
+    const update: VenueoneWireOrderUpdate = status.value;
+    const instrument = expected ?? this.#deps.instruments.byNativeSymbol(update.order.coin);
+    if (instrument === null) return failedRead("BAD_RESPONSE", "the order is of a coin that is not listed here");
+    if (update.order.coin !== instrument.nativeSymbol)
+      return failedRead("BAD_RESPONSE", "the id belongs to another instrument");
+    if (statusOfWord(update.status) === "UNKNOWN")
+      this.#deps.logger.error("venueone.order.status", { word: update.status.slice(0, 64) });
+    const filled = await this.#deps.fills.read(account, update, instrument, deadline);
+    if (!filled.ok) return filled;
+    const decoded = decodeWith(update.order, () =>
+      normalizeOrder(update.order, update.status, update.statusTimestamp, instrument, filled.value),
+    );
+    return decoded.ok
+      ? { ...status, value: decoded.value }
+      : failedRead("BAD_RESPONSE", `orderStatus: ${decoded.problem}`);
   }
 
   /** The account to read and the time left for it. */
@@ -184,66 +220,6 @@ export class VenueoneAccount implements AccountReader {
     const left = deadline.left();
     if (left === null) return failedRead("TIMEOUT", "no time left after the account was looked up");
     return { ...account, value: { account: account.value, options: left } };
-  }
-
-  /** The row where it tells, the fills where it does not; average price and fee always come from fills. */
-  async #filledOf(
-    account: string,
-    update: VenueoneWireOrderUpdate,
-    instrument: Instrument,
-    deadline: Deadline,
-  ): Promise<Read<FilledSummary>> {
-    const asOfMs = this.#deps.clock.wallMs();
-    const decoded = decodeWith(update.order, () => filledLotsOfRow(update.order, instrument));
-    if (!decoded.ok) return failedRead("BAD_RESPONSE", `orderStatus: ${decoded.problem}`);
-    const rowLots = decoded.value;
-    const isFilledWord = statusOfWord(update.status) === "FILLED";
-    if (rowLots === 0 && !isFilledWord) return { ok: true, value: NOTHING_FILLED, asOfMs, source: "venue" };
-    const fills = await this.#fillsOf(account, update, deadline);
-    const summary = fills.ok
-      ? decodeWith(fills.value, () => summarizeFills(fills.value, update.order.oid, instrument))
-      : null;
-    if (summary !== null && !summary.ok) return failedRead("BAD_RESPONSE", `userFillsByTime: ${summary.problem}`);
-    const summed = summary?.value ?? null;
-    if (rowLots !== null && rowLots > 0) {
-      // Fills that are not all indexed yet would give a wrong average: leave it out, the amount is certain.
-      const isComplete = summed !== null && summed.filledLots === rowLots;
-      return {
-        ok: true,
-        value: isComplete ? summed : { ...NOTHING_FILLED, filledLots: rowLots },
-        asOfMs,
-        source: "venue",
-      };
-    }
-    if (!fills.ok) return fills;
-    // `filled` without a fill is a lag of the index, not a fill of zero.
-    if (summed === null || (isFilledWord && summed.filledLots === 0))
-      return failedRead("VENUE_ERROR", "the fills are not indexed yet");
-    return { ok: true, value: summed, asOfMs, source: "venue" };
-  }
-
-  async #fillsOf(
-    account: string,
-    update: VenueoneWireOrderUpdate,
-    deadline: Deadline,
-  ): Promise<Read<readonly VenueoneWireFill[]>> {
-    const isEnded = statusOfWord(update.status) !== "OPEN";
-    const venueNowMs = this.#deps.clock.wallMs() + this.#deps.clockOffsetMs();
-    const endMs = Math.round((isEnded ? update.statusTimestamp : venueNowMs) + FILL_TIME_SLACK_MS);
-    let startMs = update.order.timestamp - FILL_TIME_SLACK_MS;
-    const fills: VenueoneWireFill[] = [];
-    for (let page = 0; page < MAX_FILL_PAGES; page++) {
-      const left = deadline.left();
-      if (left === null) return failedRead("TIMEOUT", "no time left for the fills");
-      const rows = await this.#deps.rest.userFillsByTime(account, startMs, endMs, left);
-      if (!rows.ok) return rows;
-      fills.push(...rows.value);
-      const last = rows.value.at(-1);
-      if (last === undefined || rows.value.length < FILL_PAGE_ROWS) return { ...rows, value: fills };
-      // Bounds are inclusive, so rows of the last instant come again and are told apart by their id.
-      startMs = last.time;
-    }
-    return failedRead("BAD_RESPONSE", "too many fills to sum");
   }
 }
 

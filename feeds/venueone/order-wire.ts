@@ -3,14 +3,15 @@
  * venueone's order requests as text and its answers as outcomes: the pure half of orders.ts. Every text written here
  * is digits, hex or a word of the venue, so nothing needs escaping.
  */
-import { parseScaled } from "../../engine/domain/decimal.js";
+import { formatScaled, parseScaled } from "../../engine/domain/decimal.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
-import type { OrderCommand, PlaceOutcome, VenueOrder } from "../../engine/domain/order.js";
+import type { OrderCommand, OrderTrigger, PlaceOutcome, VenueOrder } from "../../engine/domain/order.js";
 import type { OrderRef } from "../../engine/ports.js";
-import { type HttpResponse, type RejectedOrder, venueText } from "../shared/call-results.js";
+import { type HttpResponse, localReject, type RejectedOrder, venueText } from "../shared/call-results.js";
 import type { VenueoneWireStatus } from "./account-wire.js";
 import { classifyText, type VenueError } from "./errors.js";
-import type { WireLimitOrder, WireSignature } from "./sign.js";
+import type { MsgpackValue } from "./msgpack.js";
+import type { WireLimitOrder, WireSignature, WireTif } from "./sign.js";
 
 /** What must hold before anything is signed: a wrong number here is a fault of ours, and must not leave. */
 export function commandProblem(command: OrderCommand): RejectedOrder | null {
@@ -27,6 +28,64 @@ export function commandProblem(command: OrderCommand): RejectedOrder | null {
   if (command.positionSide !== "BOTH")
     return localReject("VENUE_STATE", "POSITION_SIDE", "this venue has no hedge mode");
   return null;
+}
+
+/**
+ * Rules of stop and take-profit orders here: the venue's trigger carries no time in force (a market becomes IOC at its
+ * worst price, a limit rests) and fires on the mark whatever source was asked for.
+ */
+export function triggerProblem(command: OrderCommand): RejectedOrder | null {
+  const { instrument, side, timeInForce, trigger, type } = command;
+  if (trigger === undefined) return null;
+  if (!Number.isSafeInteger(trigger.priceTicks) || trigger.priceTicks <= 0)
+    return localReject("PRICE", "TRIGGER_PRICE", "trigger price is not a positive number of ticks");
+  if (type === "LIMIT" && timeInForce !== "GTC")
+    return localReject("VENUE_STATE", "NO_TRIGGER_TIF", `a triggered limit order is GTC here, not ${timeInForce}`);
+  if (type === "MARKET" && (timeInForce === "FOK" || timeInForce === "POST_ONLY"))
+    return localReject("VENUE_STATE", "NO_TRIGGER_TIF", `a triggered market order is IOC here, not ${timeInForce}`);
+  const isShort = side === "BUY" ? command.priceTicks < trigger.priceTicks : command.priceTicks > trigger.priceTicks;
+  if (type === "MARKET" && isShort) {
+    const limit = formatScaled(command.priceTicks, instrument.priceDecimals);
+    return localReject("PRICE", "TRIGGER_WORST_PRICE", `a worst price of ${limit} lies before the trigger`);
+  }
+  return null;
+}
+
+/** One item of `orders` or of a modification, keys in the venue's order (sheet 5.1). */
+export type WireOrderItem = {
+  readonly a: number;
+  readonly b: boolean;
+  readonly p: string;
+  readonly s: string;
+  readonly r: boolean;
+  readonly t:
+    | { readonly limit: { readonly tif: WireTif } }
+    | { readonly trigger: { readonly isMarket: boolean; readonly triggerPx: string; readonly tpsl: "tp" | "sl" } };
+  /** Left out of JSON and of what is hashed when there is none. */
+  readonly c?: string;
+};
+
+export function triggerItem(command: OrderCommand, trigger: OrderTrigger): WireOrderItem {
+  const { instrument } = command;
+  return {
+    a: instrument.nativeId,
+    b: command.side === "BUY",
+    p: formatScaled(command.priceTicks, instrument.priceDecimals),
+    s: formatScaled(command.qtyLots, instrument.qtyDecimals),
+    r: command.reduceOnly,
+    t: {
+      trigger: {
+        isMarket: command.type === "MARKET",
+        triggerPx: formatScaled(trigger.priceTicks, instrument.priceDecimals),
+        tpsl: trigger.kind === "STOP" ? "sl" : "tp",
+      },
+    },
+    c: `0x${command.clientIdHex}`,
+  };
+}
+
+export function orderAction(item: WireOrderItem): MsgpackValue {
+  return { type: "order", orders: [{ ...item }], grouping: "na" };
 }
 
 /** The action's JSON; every text in it is digits or hex, so nothing needs escaping. */
@@ -89,7 +148,7 @@ export function placeOutcome(
     venueOrderId: status.kind === "waiting" ? "" : String(status.oid),
     venueClientOrderId: cloid,
     side: command.side,
-    type: command.type,
+    type: typeOf(command),
     // `filled` is also the venue's word for an IOC whose remainder was dropped, and for a clamped reduce-only order.
     status: status.kind !== "filled" ? "OPEN" : filledLots === command.qtyLots ? "FILLED" : "CANCELED",
     venueStatus: status.kind === "waiting" ? status.word : status.kind,
@@ -98,11 +157,26 @@ export function placeOutcome(
     filledLots,
     averagePrice: status.kind === "filled" ? status.avgPx : null,
     reduceOnly: command.reduceOnly,
-    triggerPrice: null,
+    ...triggerOf(command),
     tsVenueMs: Math.round(response.receivedAtMs + clockOffsetMs),
     fee: null,
   };
   return { outcome: "accepted", order, ackMs: response.receivedAtMs - response.sentAtMs };
+}
+
+function typeOf({ trigger, type }: OrderCommand): VenueOrder["type"] {
+  if (trigger === undefined) return type;
+  return type === "MARKET" ? "STOP_MARKET" : "STOP_LIMIT";
+}
+
+function triggerOf({
+  instrument,
+  timeInForce,
+  trigger,
+}: OrderCommand): Pick<VenueOrder, "timeInForce" | "triggerKind" | "triggerPrice"> {
+  if (trigger === undefined) return { triggerPrice: null, timeInForce };
+  const triggerPrice = formatScaled(trigger.priceTicks, instrument.priceDecimals);
+  return { triggerPrice, triggerKind: trigger.kind, timeInForce };
 }
 
 export function refusal(error: VenueError, text: string, retryAfter: number | null): RejectedOrder {
@@ -114,8 +188,4 @@ export function refusal(error: VenueError, text: string, retryAfter: number | nu
     sent: true,
     retryAfterMs: retryAfter,
   };
-}
-
-export function localReject(reason: RejectedOrder["reason"], venueCode: string, text: string): RejectedOrder {
-  return { outcome: "rejected", reason, venueCode, venueText: text, sent: false, retryAfterMs: null };
 }

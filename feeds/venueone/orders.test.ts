@@ -95,6 +95,7 @@ describe("placing on venueone", () => {
         filledLots: 25_000,
         averagePrice: "83205.1",
         reduceOnly: true,
+        timeInForce: "IOC",
         triggerPrice: null,
         tsVenueMs: harness.clock.wallMs() + 20 + 700,
         fee: null,

@@ -21,8 +21,15 @@ import {
   type VenueoneWireRole,
   type VenueoneWireSpotBalance,
 } from "./account-wire.js";
+import {
+  decodeAssetSettings,
+  decodeFunding,
+  decodeHistoricalOrders,
+  type VenueoneWireAssetSettings,
+  type VenueoneWireFunding,
+} from "./history-wire.js";
 import { exchangeWeight, infoWeight } from "./limits.js";
-import type { VenueoneWireFill, VenueoneWireOrder } from "./wire.js";
+import type { VenueoneWireFill, VenueoneWireOrder, VenueoneWireOrderUpdate } from "./wire.js";
 
 const JSON_HEADERS: Readonly<Record<string, string>> = { "content-type": "application/json" };
 
@@ -58,6 +65,25 @@ export class VenueoneRest {
     options: CallOptions,
   ): Promise<Read<readonly VenueoneWireFill[]>> {
     return this.#info({ type: "userFillsByTime", user, startTime, endTime }, decodeFills, options);
+  }
+
+  /** Bounds inclusive, oldest first, at most 500 rows. */
+  userFunding(
+    user: string,
+    startTime: number,
+    endTime: number,
+    options: CallOptions,
+  ): Promise<Read<readonly VenueoneWireFunding[]>> {
+    return this.#info({ type: "userFunding", user, startTime, endTime }, decodeFunding, options);
+  }
+
+  /** The latest 2000. */
+  historicalOrders(user: string, options: CallOptions): Promise<Read<readonly VenueoneWireOrderUpdate[]>> {
+    return this.#info({ type: "historicalOrders", user }, decodeHistoricalOrders, options);
+  }
+
+  activeAssetData(user: string, coin: string, options: CallOptions): Promise<Read<VenueoneWireAssetSettings>> {
+    return this.#info({ type: "activeAssetData", user, coin }, decodeAssetSettings, options);
   }
 
   userFees(user: string, options: CallOptions): Promise<Read<VenueoneWireFees>> {

@@ -4,21 +4,19 @@
  */
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
-import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
-import type { FeeRates, VenuePosition } from "../../engine/domain/position.js";
+import type { FeeRates } from "../../engine/domain/position.js";
 import type { Random } from "../../engine/domain/random.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
 import type { FeedState, Market } from "../../engine/market/market.js";
 import type {
+  AccountHistory,
   AccountReader,
-  AccountSession,
-  CallOptions,
+  AccountSettings,
   NonceReservations,
   OrderSender,
-  Read,
   RoomStatus,
   RoutingHealth,
   VenueRoom,
@@ -50,6 +48,7 @@ import { VenueoneRest } from "./rest.js";
 import { MarketStream, STREAMS_PER_COIN } from "./stream.js";
 import { DEFAULT_FEES } from "./symbols.js";
 import { createVenueoneTrading, type VenueoneTrading } from "./trading.js";
+import { watchAccounts } from "./streamed-account.js";
 import { ACCOUNT_STREAMS } from "./watched-account.js";
 
 export interface VenueoneLimits {
@@ -95,8 +94,6 @@ const DEFAULT_START_TIMEOUT_MS = 30_000;
 const META_TIMEOUT_MS = 10_000;
 const META_BACKOFF = { baseMs: 250, capMs: 5_000 };
 const REFRESH_EVERY_MS = 5 * 60_000;
-/** A streamed account may stand for a live read only if something about it arrived this recently. */
-const MAX_STREAMED_POSITIONS_AGE_MS = 6_000;
 /** Acknowledgements from far away take 0.2–1.8 s; assumed until measured. */
 const DEFAULT_ACK_MS = 600;
 const STOP_GRACE_MS = 2_000;
@@ -113,6 +110,8 @@ class VenueoneRoom implements VenueRoom {
   readonly ackLatency = new LatencyWindow(DEFAULT_ACK_MS);
   readonly reader: AccountReader;
   readonly orders: OrderSender;
+  readonly history: AccountHistory;
+  readonly settings: AccountSettings;
   readonly streams: VenueoneAccountStreams;
   readonly #options: VenueoneRoomOptions;
   readonly #limits: VenueoneLimits;
@@ -121,8 +120,6 @@ class VenueoneRoom implements VenueRoom {
   readonly #market: MarketStream;
   readonly #trading: VenueoneTrading;
   readonly #markets: VenueoneMarkets;
-  /** Account of each session that was read, so that an order finds it without waiting. */
-  readonly #accountOf = new WeakMap<AccountSession, string>();
   #isStopped = false;
   #refreshTimer: TimerHandle | null = null;
 
@@ -170,8 +167,11 @@ class VenueoneRoom implements VenueRoom {
       resolveAccount: (session, call) => this.#trading.resolveAccount(session, call),
       maxUsers: this.#limits.maxStreamedUsers,
     });
-    this.reader = this.#streamedReader(this.#trading.reader);
-    this.orders = this.#watchedOrders(this.#trading.orders);
+    const watched = watchAccounts(this.#trading, this.streams);
+    this.reader = watched.reader;
+    this.orders = watched.orders;
+    this.settings = watched.settings;
+    this.history = this.#trading.history;
   }
 
   get markets(): ReadonlyMap<string, Market> {
@@ -180,6 +180,10 @@ class VenueoneRoom implements VenueRoom {
 
   openSession(rawCredentials: unknown): ReturnType<VenueRoom["openSession"]> {
     return this.#trading.openSession(rawCredentials);
+  }
+
+  openAddress(walletAddress: string): ReturnType<VenueRoom["openSession"]> {
+    return this.#trading.openAddress(walletAddress);
   }
 
   async start(): Promise<void> {
@@ -275,63 +279,6 @@ class VenueoneRoom implements VenueRoom {
     if (!universe.ok) return universe.problem;
     this.#markets.adopt(universe.value);
     return null;
-  }
-
-  /** Positions from the account's stream where that may stand for a live read. */
-  #streamedReader(inner: AccountReader): AccountReader {
-    const readPositions = async (
-      session: AccountSession,
-      instrument: Instrument | null,
-      call: CallOptions,
-    ): Promise<Read<readonly VenuePosition[]>> => {
-      const account = await this.#trading.resolveAccount(session, call);
-      if (!account.ok) return account;
-      this.#accountOf.set(session, account.value);
-      this.streams.noteUse(account.value);
-      const live = this.streams.livePositions(account.value, MAX_STREAMED_POSITIONS_AGE_MS);
-      if (live === null) return inner.readPositions(session, instrument, call);
-      const { positions, asOfMs } = live;
-      const value =
-        instrument === null ? positions : positions.filter((held) => held.nativeSymbol === instrument.nativeSymbol);
-      return { ok: true, value, asOfMs, source: "stream" };
-    };
-    const heldPositions = (session: AccountSession, instrument: Instrument): Read<readonly VenuePosition[]> | null => {
-      const account = this.#trading.knownAccount(session);
-      if (account === null || !account.ok) return account;
-      this.#accountOf.set(session, account.value);
-      const live = this.streams.livePositions(account.value, MAX_STREAMED_POSITIONS_AGE_MS);
-      // Nothing in hand: readPositions notes the use.
-      if (live === null) return null;
-      this.streams.noteUse(account.value);
-      const value = live.positions.filter((held) => held.nativeSymbol === instrument.nativeSymbol);
-      return { ok: true, value, asOfMs: live.asOfMs, source: "stream" };
-    };
-    return {
-      readPositions,
-      heldPositions,
-      readOrder: (session, instrument, ref, call) => inner.readOrder(session, instrument, ref, call),
-      readOpenOrders: (session, instrument, call) => inner.readOpenOrders(session, instrument, call),
-      readBalances: (session, call) => inner.readBalances(session, call),
-      readFeeRates: (session, instrument, call) => inner.readFeeRates(session, instrument, call),
-    };
-  }
-
-  /** An order makes the streamed positions doubtful, from its send until a state surely newer than its answer. */
-  #watchedOrders(inner: OrderSender): OrderSender {
-    const accountOf = (session: AccountSession): string | null => this.#accountOf.get(session) ?? null;
-    return {
-      place: async (session, command, call) => {
-        this.streams.noteOrder(accountOf(session));
-        try {
-          return await inner.place(session, command, call);
-        } finally {
-          this.streams.noteOrder(accountOf(session));
-        }
-      },
-      cancel: (session, instrument, ref, call) => inner.cancel(session, instrument, ref, call),
-      placeBoundMs: (session, timeoutMs) => inner.placeBoundMs(session, timeoutMs),
-      venueClientOrderId: (clientIdHex) => inner.venueClientOrderId(clientIdHex),
-    };
   }
 
   /** Every answer's `Date` feeds the clock estimate. */

@@ -16,10 +16,16 @@ export class VenueoneSession implements AccountSession {
   readonly accountId: string;
   readonly vaultAddress: string | null;
   readonly walletAddress: string | null;
-  readonly #privateKey: Uint8Array;
+  /** Null: an address alone, which may be read but signs nothing. */
+  readonly #privateKey: Uint8Array | null;
   #isOpen = true;
 
-  constructor(privateKey: Uint8Array, address: string, vaultAddress: string | null, walletAddress: string | null) {
+  constructor(
+    privateKey: Uint8Array | null,
+    address: string,
+    vaultAddress: string | null,
+    walletAddress: string | null,
+  ) {
     this.#privateKey = privateKey;
     this.accountId = address;
     this.vaultAddress = vaultAddress;
@@ -39,14 +45,18 @@ export class VenueoneSession implements AccountSession {
     return this.#isOpen;
   }
 
-  /** Null once closed. `use` must not keep the bytes. */
+  get canSign(): boolean {
+    return this.#privateKey !== null;
+  }
+
+  /** Null once closed, and without a key. `use` must not keep the bytes. */
   withKey<T>(use: (privateKey: Uint8Array) => T): T | null {
-    return this.#isOpen ? use(this.#privateKey) : null;
+    return this.#isOpen && this.#privateKey !== null ? use(this.#privateKey) : null;
   }
 
   close(): void {
     this.#isOpen = false;
-    this.#privateKey.fill(0);
+    this.#privateKey?.fill(0);
   }
 
   toJSON(): Record<string, never> {
@@ -73,6 +83,12 @@ export function openVenueoneSession(raw: unknown, addresses: AddressCache = new 
   const address = addresses.addressOf(privateKey);
   if (address === null) return problem("venueone.privateKey is not a key of the curve");
   return { ok: true, session: new VenueoneSession(privateKey, address, vault, wallet) };
+}
+
+/** A session of an address alone: everything of an account is public on this venue but the right to act. */
+export function openVenueoneAddress(walletAddress: string): OpenSession {
+  if (!isAddress(walletAddress)) return problem("walletAddress must be an address");
+  return { ok: true, session: new VenueoneSession(null, walletAddress.toLowerCase(), null, null) };
 }
 
 /** Null if absent, undefined if wrong. */

@@ -13,6 +13,7 @@ import {
   decodeSpotBalances,
 } from "./account-wire.js";
 import { classifyText } from "./errors.js";
+import { decodeAssetSettings, decodeFunding } from "./history-wire.js";
 
 const dir = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..", "shared", "fixtures", "venueone");
 
@@ -83,6 +84,16 @@ describe.skipIf(files.length === 0)("recorded answers about trading (needs ../sh
     const fills = decodeFills(read(file));
     expect(fills.length).toBeGreaterThan(0);
     for (const fill of fills) expect(fill.px).toMatch(/^\d/);
+  });
+
+  it.each(named(/^rest_info_userFunding_/))("%s decodes as funding payments", (file) => {
+    const rows = decodeFunding(read(file));
+    expect(rows.length).toBeGreaterThan(0);
+    for (const row of rows) expect(row.usdc).toMatch(/^-?\d/);
+  });
+
+  it.each(named(/^rest_info_activeAssetData_/))("%s decodes as settings of a coin", (file) => {
+    expect(decodeAssetSettings(read(file)).leverage).toBeGreaterThan(0);
   });
 
   it("finds what it is there to decode", () => {

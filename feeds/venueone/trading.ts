@@ -5,8 +5,9 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { LatencyWindow } from "../../engine/market/latency-window.js";
 import type {
-  AccountReader,
+  AccountHistory,
   AccountSession,
+  AccountSettings,
   CallOptions,
   NonceReservations,
   OpenSession,
@@ -19,10 +20,15 @@ import { InstrumentIndex } from "../shared/instrument-index.js";
 import { VenueoneAccount } from "./account.js";
 import { AccountResolver } from "./account-resolver.js";
 import { createVenueoneNonces } from "./nonces.js";
+import { VenueoneExchange } from "./exchange.js";
+import { VenueoneHistory } from "./history.js";
+import { VenueoneOrderChanges } from "./order-changes.js";
+import { OrderFills } from "./order-fills.js";
 import { VenueoneOrders } from "./orders.js";
 import { VenueoneRest } from "./rest.js";
 import { AddressCache } from "./address-cache.js";
-import { openVenueoneSession, VenueoneSession } from "./session.js";
+import { openVenueoneAddress, openVenueoneSession, VenueoneSession } from "./session.js";
+import { VenueoneSettings } from "./settings.js";
 import { L1Signer } from "./sign.js";
 
 export interface VenueoneTradingDeps {
@@ -41,9 +47,12 @@ export interface VenueoneTradingDeps {
 }
 
 export interface VenueoneTrading {
-  readonly reader: AccountReader;
-  readonly orders: OrderSender;
+  readonly reader: VenueoneAccount;
+  readonly orders: Required<OrderSender>;
+  readonly history: AccountHistory;
+  readonly settings: AccountSettings;
   openSession(rawCredentials: unknown): OpenSession;
+  openAddress(walletAddress: string): OpenSession;
   /** The account behind a session, for account streams, which name a user: never subscribe the key's own address. */
   resolveAccount(session: AccountSession, options: CallOptions): Promise<Read<string>>;
   /** The same where it needs no question to the venue, else null. */
@@ -59,20 +68,28 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
   const signer = new L1Signer(deps.isMainnet);
   const addresses = new AddressCache();
   const onClockError = deps.onClockError ?? (() => undefined);
+  const fills = new OrderFills({ rest, clock, clockOffsetMs });
+  const reader = new VenueoneAccount({ rest, accounts, instruments, nonces, fills, clock, clockOffsetMs, logger });
+  const exchange = new VenueoneExchange({
+    rest,
+    signer,
+    nonces,
+    accounts,
+    clock,
+    logger,
+    ackLatency,
+    clockOffsetMs,
+    onClockError,
+  });
+  const instrumentOf = (coin: string): Instrument | null => instruments.byNativeSymbol(coin);
+  const changes = new VenueoneOrderChanges({ exchange, reader, instrumentOf, clock, clockOffsetMs });
   return {
-    reader: new VenueoneAccount({ rest, accounts, instruments, nonces, clock, clockOffsetMs, logger }),
-    orders: new VenueoneOrders({
-      rest,
-      signer,
-      nonces,
-      accounts,
-      clock,
-      logger,
-      ackLatency,
-      clockOffsetMs,
-      onClockError,
-    }),
+    reader,
+    orders: new VenueoneOrders({ exchange, signer, changes, logger, clockOffsetMs }),
+    history: new VenueoneHistory({ rest, accounts, instruments, fills, clock, clockOffsetMs }),
+    settings: new VenueoneSettings({ rest, accounts, exchange, clock }),
     openSession: (raw) => openVenueoneSession(raw, addresses),
+    openAddress: openVenueoneAddress,
     async resolveAccount(session, options) {
       if (!(session instanceof VenueoneSession)) return failedRead("AUTH", "session of another venue");
       return accounts.resolve(session, options);

@@ -89,7 +89,7 @@ export class WatchedAccount {
     this.address = address;
     this.#deps = deps;
     this.lastUseMs = deps.clock.wallMs();
-    this.#data = new AccountSlot(deps.instrumentOf, (event) => this.#emit(event));
+    this.#data = new AccountSlot(deps.instrumentOf, (event) => this.#emit(event), address);
     this.#resync = new Resync<never, Truth>({
       clock: deps.clock,
       random: deps.random,
@@ -171,6 +171,8 @@ export class WatchedAccount {
     const applied = this.#data.applyFills(fills, isSnapshot);
     if (!applied.ok) this.onUnreadable(applied.problem);
     else if (this.#data.needsState) this.#refreshSoon();
+    // Their fills are told; what is lost past the bound is only how they ended.
+    for (const oid of applied.unlisted) this.#lookUp(() => this.#readUnlisted(oid));
   }
 
   /** Something about this account could not be read: not LIVE until REST has told the whole state. */
@@ -276,14 +278,33 @@ export class WatchedAccount {
   }
 
   #lookUpEnd(row: VenueoneWireOrder): void {
-    if (this.#lookupCount >= MAX_LOOKUPS) {
-      this.#endUnknown(row);
-      return;
-    }
+    if (!this.#lookUp(() => this.#readEnd(row))) this.#endUnknown(row);
+  }
+
+  /** False: too many are running. */
+  #lookUp(work: () => Promise<void>): boolean {
+    if (this.#lookupCount >= MAX_LOOKUPS) return false;
     this.#lookupCount++;
-    void this.#readEnd(row).finally(() => {
+    void work().finally(() => {
       this.#lookupCount--;
     });
+    return true;
+  }
+
+  /** An order that filled at once, or the venue's own liquidation order: it never was in the list. */
+  async #readUnlisted(oid: number): Promise<void> {
+    const { rest, clock } = this.#deps;
+    for (let attempt = 1; attempt <= LOOKUP_TRIES; attempt++) {
+      const answer = await rest.orderStatus(this.address, oid, RECONCILE_LANE);
+      if (this.#isGone) return;
+      if (answer.ok && answer.value !== null) {
+        this.#data.applyUnlisted(answer.value);
+        return;
+      }
+      await new Promise<void>((resolve) => {
+        clock.setTimer(resolve, LOOKUP_BACKOFF_MS * attempt);
+      });
+    }
   }
 
   async #readEnd(row: VenueoneWireOrder): Promise<void> {

@@ -122,4 +122,8 @@ export interface VenueoneWireFill {
   /** True: the order took liquidity. */
   readonly crossed: boolean;
   readonly cloid: string | null;
+  /** Before fees, USDC. */
+  readonly closedPnl: string | null;
+  /** Whose liquidation it was part of, in lower case; absent on plain fills. The other side's row names the same user. */
+  readonly liquidatedUser?: string;
 }

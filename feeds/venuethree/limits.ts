@@ -25,20 +25,22 @@ export interface Tier {
   readonly restPerMinute: number;
   /** Standard counts requests, the others weight. */
   readonly isWeighted: boolean;
+  /** Transactions of a rolling minute and account, REST and stream together. */
+  readonly sendsPerMinute: number;
 }
 
 /** Fees and delays of the account-types page, limits of the rate-limits page. */
 export const TIERS: Readonly<Record<TierName, Tier>> = {
-  standard: tier(0, 0, 300, 60, false),
-  plus: tier(500, 500, 300, 120_000, true),
-  premium: tier(400, 2_800, 200, 24_000, true),
-  premium1k: tier(390, 2_730, 195, 24_000, true),
-  premium3k: tier(380, 2_660, 190, 24_000, true),
-  premium10k: tier(360, 2_520, 180, 24_000, true),
-  premium30k: tier(340, 2_380, 170, 24_000, true),
-  premium100k: tier(320, 2_240, 160, 24_000, true),
-  premium300k: tier(300, 2_100, 150, 24_000, true),
-  premium500k: tier(280, 1_960, 140, 24_000, true),
+  standard: tier(0, 0, 300, 60, false, 60),
+  plus: tier(500, 500, 300, 120_000, true, 8_000),
+  premium: tier(400, 2_800, 200, 24_000, true, 4_000),
+  premium1k: tier(390, 2_730, 195, 24_000, true, 5_000),
+  premium3k: tier(380, 2_660, 190, 24_000, true, 6_000),
+  premium10k: tier(360, 2_520, 180, 24_000, true, 7_000),
+  premium30k: tier(340, 2_380, 170, 24_000, true, 8_000),
+  premium100k: tier(320, 2_240, 160, 24_000, true, 12_000),
+  premium300k: tier(300, 2_100, 150, 24_000, true, 24_000),
+  premium500k: tier(280, 1_960, 140, 24_000, true, 40_000),
 };
 
 function tier(
@@ -47,8 +49,9 @@ function tier(
   takerDelayMs: number,
   restPerMinute: number,
   isWeighted: boolean,
+  sendsPerMinute: number,
 ): Tier {
-  return { makerFeeMilliBps, takerFeeMilliBps, takerDelayMs, restPerMinute, isWeighted };
+  return { makerFeeMilliBps, takerFeeMilliBps, takerDelayMs, restPerMinute, isWeighted, sendsPerMinute };
 }
 
 /** Share of a limit that we use ourselves: the venue counts on its own clock, and other programs share the address. */
@@ -59,6 +62,33 @@ const READ_WEIGHT = 300;
 export function readWeight(name: TierName): number {
   return TIERS[name].isWeighted ? READ_WEIGHT : 1;
 }
+
+/** Weights of calls that differ from READ_WEIGHT (sheet: rate limits). */
+const CALL_WEIGHTS: Readonly<Record<string, number>> = {
+  sendTx: 6,
+  nextNonce: 6,
+  accountInactiveOrders: 100,
+  apikeys: 150,
+  trades: 600,
+};
+
+/** Weight of an account call in the account's tier; standard counts calls. */
+export function callWeight(name: TierName, call: string): number {
+  return TIERS[name].isWeighted ? (CALL_WEIGHTS[call] ?? READ_WEIGHT) : 1;
+}
+
+/** Indexes (sheet: numbers and ranges). 255 stands for "all" where a key is asked for. */
+export const MAX_ACCOUNT_INDEX = 2 ** 48 - 2;
+export const MAX_API_KEY_INDEX = 254;
+export const ALL_API_KEYS = 255;
+export const ALL_MARKETS = 255;
+export const MAX_PERP_MARKET_ID = 254;
+/** Client order indexes and sizes in lots; from 2^48 up a number names the venue's own order. */
+export const MAX_CLIENT_ORDER_INDEX = 2 ** 48 - 1;
+export const MAX_BASE_AMOUNT = 2 ** 48 - 1;
+export const MAX_PRICE_TICKS = 2 ** 32 - 1;
+/** Rows of one page of orders, trades or funding. */
+export const MAX_PAGE_ROWS = 100;
 
 export const REST_WINDOW_MS = 60_000;
 export const READ_TIMEOUT_MS = 5_000;
@@ -111,3 +141,13 @@ export const AUDIT_ORDERS = 50;
 export const MAX_BOOK_AGE_MS = 2_000;
 /** Trade ids remembered per market; a subscription repeats the last 50. */
 export const MAX_REMEMBERED_TRADES = 256;
+
+/** Accounts on one connection (sheet: 500 accounts, 500 subscriptions; three channels each). */
+export const MAX_STREAMED_ACCOUNTS = 160;
+/** The answer proves streamed accounts current; outside the pace of messages, twelve a minute. */
+export const ACCOUNT_PING_EVERY_MS = 5_000;
+/** Tokens of subscriptions; the venue takes deadlines up to 8 h ahead. Renewed well before. */
+export const STREAM_TOKEN_LIFE_S = 7 * 3_600;
+export const TOKEN_RENEW_MS = 6 * 3_600_000;
+/** A streamed account may stand for a live read only if its connection said something this recently. */
+export const MAX_STREAMED_POSITIONS_AGE_MS = 6_000;

@@ -33,6 +33,7 @@ const MAX_LOGGED_NAMES = 20;
 export class VenuethreeMarkets {
   readonly #options: VenuethreeMarketsOptions;
   readonly #bySymbol = new Map<string, Market>();
+  readonly #instruments = new Map<string, Instrument>();
   #driftCount = 0;
 
   constructor(options: VenuethreeMarketsOptions) {
@@ -42,6 +43,11 @@ export class VenuethreeMarkets {
   /** One map for the life of the room; it grows and its entries are replaced. */
   get bySymbol(): ReadonlyMap<string, Market> {
     return this.#bySymbol;
+  }
+
+  /** What the markets trade, by canonical symbol. */
+  get instruments(): ReadonlyMap<string, Instrument> {
+    return this.#instruments;
   }
 
   /** Contracts that changed their scale or number under the same name. */
@@ -88,6 +94,7 @@ export class VenuethreeMarkets {
       // Halted markets accept subscriptions and stay silent (sheet): theirs are given back.
       stream.remove(known);
     }
+    this.#instruments.set(instrument.symbol, instrument);
     this.#bySymbol.set(
       instrument.symbol,
       createMarket(instrument, { deepTier: false, maxBookAgeMs: MAX_BOOK_AGE_MS, maxDeepAgeMs: 0 }),

@@ -103,7 +103,7 @@ describe("createVenuethreeRoom", () => {
     expect(started.routingHealth?.breaker).toBe("closed");
     // Standard: 60 requests a minute, of which 80 % are used, and one is spent.
     expect(started.status().laneTokens.exit).toBe(47);
-    expect(isTradingRoom(started)).toBe(false);
+    expect(isTradingRoom(started)).toBe(true);
   });
 
   it("takes fees and the count of reads from the tier", async () => {

@@ -1,6 +1,6 @@
 /**
- * The venuethree room, market side: instruments and market streams behind the ports of the core. Wiring and life cycle
- * only.
+ * The venuethree room, whole: instruments, market data, and the trading half (trading.ts) over one HTTP pool, one set of
+ * limits and one clock estimate. Wiring and life cycle only.
  *
  * Invariant: one map of markets for the life of the room; a market's book is LIVE only while its stream is.
  */
@@ -13,13 +13,23 @@ import { BOOK_LIVE } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
 import type { FeedState, Market } from "../../engine/market/market.js";
-import type { MarketRoom, RoomStatus, RoutingHealth } from "../../engine/ports.js";
+import type {
+  AccountHistory,
+  AccountReader,
+  AccountSettings,
+  OpenSession,
+  OrderSender,
+  RoomStatus,
+  RoutingHealth,
+  VenueRoom,
+} from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
 import { ClockOffset } from "../shared/clock-offset.js";
 import { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import { type Connector, connectWs } from "../shared/connector.js";
 import type { VenueHttp } from "../shared/http.js";
 import { HttpPool } from "../shared/http-pool.js";
+import { VenuethreeAccountStreams } from "./account-stream.js";
 import { judgeLimit } from "./errors.js";
 import {
   CONNECTS_PER_MINUTE,
@@ -34,6 +44,8 @@ import {
 import { VenuethreeMarkets } from "./markets.js";
 import { VenuethreeRest } from "./rest.js";
 import { MarketStream } from "./stream.js";
+import { streamedReader, watchedOrders } from "./streamed.js";
+import { createVenuethreeTrading, type VenuethreeTrading } from "./trading.js";
 
 export interface VenuethreeRoomOptions {
   /** Base of `/api/v1/…`, no trailing slash. */
@@ -49,9 +61,13 @@ export interface VenuethreeRoomOptions {
   readonly tier?: TierName;
   /** Default fee rates, where they are not the tier's. */
   readonly fees?: FeeRates;
+  /** First hashed element of every transaction; by default what belongs to the host of `restUrl`. */
+  readonly chainId?: number;
   readonly limits?: {
     /** In requests (standard tier) or weight; used as given. */
     readonly restPerMinute?: number;
+    /** Transactions of one account; used as given. Default: the tier's, or `restPerMinute` where that is given. */
+    readonly sendsPerMinute?: number;
     readonly messagesPerMinute?: number;
     readonly connectsPerMinute?: number;
     readonly httpConnections?: number;
@@ -72,14 +88,27 @@ const DEFAULT_ACK_MS = 400;
 /** `Date` headers are whole seconds. */
 const DATE_RESOLUTION_MS = 1_000;
 
-export function createVenuethreeRoom(options: VenuethreeRoomOptions): MarketRoom {
+/** Chain ids by host (sheet: hosts and chain ids); the first that matches. */
+const CHAIN_IDS: readonly (readonly [RegExp, number])[] = [
+  [/testnet/, 300],
+  [/api\.rh\.lighter/, 466_324],
+];
+const MAIN_CHAIN_ID = 304;
+
+export function createVenuethreeRoom(options: VenuethreeRoomOptions): VenueRoom {
   return new VenuethreeRoom(options);
 }
 
-class VenuethreeRoom implements MarketRoom {
+class VenuethreeRoom implements VenueRoom {
   readonly venue = "venuethree";
   readonly ackLatency = new LatencyWindow(DEFAULT_ACK_MS);
+  readonly reader: AccountReader;
+  readonly orders: OrderSender;
+  readonly history: AccountHistory;
+  readonly settings: AccountSettings;
+  readonly streams: VenuethreeAccountStreams;
   readonly #options: VenuethreeRoomOptions;
+  readonly #trading: VenuethreeTrading;
   readonly #http: HttpPool;
   readonly #rest: VenuethreeRest;
   readonly #clockOffset: ClockOffset;
@@ -90,7 +119,8 @@ class VenuethreeRoom implements MarketRoom {
 
   constructor(options: VenuethreeRoomOptions) {
     const { clock, random, logger, wsUrl, symbols, limits = {}, connector = connectWs, tier = "standard" } = options;
-    const { restPerMinute, makerFeeMilliBps, takerFeeMilliBps } = TIERS[tier];
+    const { restPerMinute, sendsPerMinute, makerFeeMilliBps, takerFeeMilliBps } = TIERS[tier];
+    const sendLimit = limits.sendsPerMinute ?? limits.restPerMinute ?? Math.floor(sendsPerMinute * USED_SHARE);
     this.#options = options;
     this.#clockOffset = new ClockOffset(clock);
     this.#http = new HttpPool({
@@ -101,25 +131,19 @@ class VenuethreeRoom implements MarketRoom {
       logger,
       budget: limits.restPerMinute ?? Math.floor(restPerMinute * USED_SHARE),
       budgetWindowMs: REST_WINDOW_MS,
-      accountLimits: [],
+      accountLimits: [{ limit: sendLimit, windowMs: 60_000 }],
       judgeLimit,
       ...(limits.httpConnections === undefined ? {} : { connections: limits.httpConnections }),
     });
-    this.#rest = new VenuethreeRest(this.#measured(this.#http), readWeight(tier));
-    this.#stream = new MarketStream({
-      wsUrl,
-      connector,
-      clock,
-      random,
-      logger,
-      rest: this.#rest,
-      clockOffset: this.#clockOffset,
-      budget: new ConnectionBudget(clock, {
-        maxConnections: MAX_CONNECTIONS,
-        connectsPerMinute: limits.connectsPerMinute ?? CONNECTS_PER_MINUTE,
-      }),
-      messages: new MessagePacer(clock, limits.messagesPerMinute ?? MESSAGES_PER_MINUTE, 60_000),
+    const http = this.#measured(this.#http);
+    this.#rest = new VenuethreeRest(http, readWeight(tier));
+    const budget = new ConnectionBudget(clock, {
+      maxConnections: MAX_CONNECTIONS,
+      connectsPerMinute: limits.connectsPerMinute ?? CONNECTS_PER_MINUTE,
     });
+    const messages = new MessagePacer(clock, limits.messagesPerMinute ?? MESSAGES_PER_MINUTE, 60_000);
+    const shared = { wsUrl, connector, clock, random, logger, budget, messages };
+    this.#stream = new MarketStream({ ...shared, rest: this.#rest, clockOffset: this.#clockOffset });
     this.#markets = new VenuethreeMarkets({
       clock,
       logger,
@@ -128,6 +152,38 @@ class VenuethreeRoom implements MarketRoom {
       symbols,
       fees: options.fees ?? { makerFeeMilliBps, takerFeeMilliBps },
     });
+    const clockOffsetMs = (): number => Math.round(this.#clockOffset.offsetMs);
+    this.#trading = createVenuethreeTrading({
+      http,
+      instruments: () => this.#markets.instruments,
+      clock,
+      logger,
+      clockOffsetMs,
+      ackLatency: this.ackLatency,
+      chainId: options.chainId ?? chainIdOf(options.restUrl),
+      tier,
+    });
+    const trading = this.#trading;
+    this.streams = new VenuethreeAccountStreams({
+      ...shared,
+      rest: trading.rest,
+      tokens: trading.tokens,
+      instrumentOf: (marketId) => trading.markets.byMarketId(marketId),
+      clockOffsetMs,
+      resolveKey: (session, call) => trading.resolveKey(session, call),
+    });
+    this.reader = streamedReader(trading, this.streams, clock);
+    this.orders = watchedOrders(trading, this.streams);
+    this.history = this.#trading.history;
+    this.settings = this.#trading.settings;
+  }
+
+  openSession(rawCredentials: unknown): OpenSession {
+    return this.#trading.openSession(rawCredentials);
+  }
+
+  openAddress(walletAddress: string): OpenSession {
+    return this.#trading.openAddress(walletAddress);
   }
 
   get markets(): ReadonlyMap<string, Market> {
@@ -154,6 +210,8 @@ class VenuethreeRoom implements MarketRoom {
     this.#isStopped = true;
     if (this.#refreshTimer !== null) this.#options.clock.clearTimer(this.#refreshTimer);
     this.#stream.stop();
+    this.streams.stop();
+    this.#trading.stop();
     await this.#http.close(STOP_GRACE_MS);
   }
 
@@ -164,17 +222,19 @@ class VenuethreeRoom implements MarketRoom {
   status(): RoomStatus {
     const http = this.#http.stats();
     const stream = this.#stream.status();
+    const accounts = this.streams.stats();
+    const isAccountSocketOpen = accounts.socket?.state === "open";
     return {
       venue: "venuethree",
       state: this.#state(stream.openSocketCount),
       breaker: http.breaker,
       breakerOpenUntilMs: http.breakerOpenUntilMs,
       clockOffsetMs: Math.round(this.#clockOffset.offsetMs),
-      socketCount: stream.socketCount,
-      reconnectCount: stream.reconnectCount,
-      resyncCount: stream.resyncCount,
-      gapCount: stream.gapCount,
-      decodeErrorCount: stream.decodeErrorCount,
+      socketCount: stream.socketCount + (isAccountSocketOpen ? 1 : 0),
+      reconnectCount: stream.reconnectCount + (accounts.socket?.reconnectCount ?? 0),
+      resyncCount: stream.resyncCount + accounts.resyncCount,
+      gapCount: stream.gapCount + accounts.differenceCount,
+      decodeErrorCount: stream.decodeErrorCount + accounts.decodeErrorCount,
       protocolDriftCount: stream.protocolDriftCount + this.#markets.driftCount,
       laneTokens: http.laneTokens,
     };
@@ -221,4 +281,8 @@ class VenuethreeRoom implements MarketRoom {
       },
     };
   }
+}
+
+function chainIdOf(restUrl: string): number {
+  return CHAIN_IDS.find(([host]) => host.test(restUrl))?.[1] ?? MAIN_CHAIN_ID;
 }

@@ -8,11 +8,10 @@ import { decimalPlaces, parseScaledBig, pow10Big } from "../../engine/domain/dec
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { FeeRates } from "../../engine/domain/position.js";
 import { parseNativeSymbol } from "../../engine/domain/symbol.js";
+import { MAX_BASE_AMOUNT } from "./limits.js";
 import { MAX_MARKET_ID } from "./market-table.js";
 import type { VenuethreeWireMarket } from "./wire.js";
 
-/** Largest base amount of an order: 2^48 - 1 (sheet, numbers and ranges). */
-const MAX_BASE_AMOUNT = 2 ** 48 - 1;
 /** Decimals beyond this are a broken listing: nothing real prints so fine. */
 const MAX_DECIMALS = 12;
 const QUOTE_ASSET = "USDC";

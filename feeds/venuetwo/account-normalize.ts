@@ -1,8 +1,14 @@
 /** venuetwo's account rows → the core's positions, orders, balances and fees. Pure. */
 import { parseScaled } from "../../engine/domain/decimal.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
-import type { OrderStatus, OrderType, VenueOrder } from "../../engine/domain/order.js";
-import type { FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
+import type { OrderStatus, OrderType, TimeInForce, VenueFill, VenueOrder } from "../../engine/domain/order.js";
+import type {
+  AccountSummary,
+  FeeRates,
+  FundingPayment,
+  VenueBalance,
+  VenuePosition,
+} from "../../engine/domain/position.js";
 import { canonicalPrice, lotsOf, milliBpsOf, ticksOf } from "../shared/money-text.js";
 import { WireFault } from "../shared/wire-fields.js";
 import type {
@@ -11,6 +17,7 @@ import type {
   VenuetwoWireOrder,
   VenuetwoWirePosition,
 } from "./account-wire.js";
+import type { VenuetwoWireAccount, VenuetwoWireIncome, VenuetwoWireTrade } from "./history-wire.js";
 
 /** Null for a flat row. */
 export function normalizePosition(wire: VenuetwoWirePosition, instrument: Instrument): VenuePosition | null {
@@ -36,6 +43,7 @@ export function normalizePosition(wire: VenuetwoWirePosition, instrument: Instru
     marginMode,
     collateral: marginMode === "isolated" ? wire.isolatedMargin : null,
     tsVenueMs: wire.updateTime,
+    ...(wire.native === undefined ? {} : { native: wire.native }),
   };
 }
 
@@ -46,13 +54,13 @@ function priceOrNull(instrument: Instrument, text: string | null, field: string)
   return canonical === "0" || canonical.startsWith("-") ? null : canonical;
 }
 
-function integerOrNull(text: string): number | null {
+export function integerOrNull(text: string): number | null {
   const value = parseScaled(text, 0);
   return Number.isNaN(value) ? null : value;
 }
 
 /** Descriptive: an unknown word is no reason to hide a position. */
-function marginModeOf(text: string | null): VenuePosition["marginMode"] {
+export function marginModeOf(text: string | null): VenuePosition["marginMode"] {
   const word = text?.toLowerCase() ?? "";
   return word === "isolated" ? "isolated" : word === "cross" || word === "crossed" ? "cross" : null;
 }
@@ -111,10 +119,30 @@ export function normalizeOrder(wire: VenuetwoWireOrder, instrument: Instrument):
     averagePrice: filledLots > 0 && wire.avgPrice !== null && /[1-9]/.test(wire.avgPrice) ? wire.avgPrice : null,
     // In hedge mode the venue forbids the flag and the side takes its place: a SELL of LONG can only reduce.
     reduceOnly: wire.reduceOnly || isHedgeClose(wire),
-    triggerPrice: wire.stopPrice !== null && /[1-9]/.test(wire.stopPrice) ? wire.stopPrice : null,
+    ...triggerOf(wire, typeWord),
+    ...timeInForceOf(wire.timeInForce),
     tsVenueMs: wire.updateTime,
     fee: null,
   };
+}
+
+function triggerOf(wire: VenuetwoWireOrder, typeWord: string): Pick<VenueOrder, "triggerKind" | "triggerPrice"> {
+  if (wire.stopPrice === null || !/[1-9]/.test(wire.stopPrice)) return { triggerPrice: null };
+  return { triggerPrice: wire.stopPrice, triggerKind: typeWord.startsWith("TAKE_PROFIT") ? "TAKE_PROFIT" : "STOP" };
+}
+
+/** Descriptive: words without a counterpart here (HIDDEN, GTD, …) are left out. */
+const TIME_IN_FORCE: Readonly<Record<string, TimeInForce>> = {
+  GTC: "GTC",
+  IOC: "IOC",
+  FOK: "FOK",
+  GTX: "POST_ONLY",
+  RPI: "POST_ONLY",
+};
+
+function timeInForceOf(word: string | null): Pick<VenueOrder, "timeInForce"> {
+  const timeInForce = word !== null && Object.hasOwn(TIME_IN_FORCE, word) ? TIME_IN_FORCE[word] : undefined;
+  return timeInForce === undefined ? {} : { timeInForce };
 }
 
 function isHedgeClose(wire: VenuetwoWireOrder): boolean {
@@ -131,5 +159,55 @@ export function normalizeCommission(wire: VenuetwoWireCommission): FeeRates {
   return {
     takerFeeMilliBps: milliBpsOf(wire.takerCommissionRate, "takerCommissionRate"),
     makerFeeMilliBps: milliBpsOf(wire.makerCommissionRate, "makerCommissionRate"),
+  };
+}
+
+/** `nowVenueMs` where the answer carries no time of its own: the venue prints 0 there. */
+export function normalizeAccount(wire: VenuetwoWireAccount, nowVenueMs: number): AccountSummary {
+  return {
+    venue: "venuetwo",
+    quoteAsset: "USDT",
+    equity: wire.totalMarginBalance,
+    marginUsed: wire.totalInitialMargin,
+    free: wire.availableBalance,
+    maintenanceMargin: wire.totalMaintMargin,
+    tsVenueMs: wire.updateTime === 0 ? nowVenueMs : wire.updateTime,
+  };
+}
+
+/** Trade ids count per symbol. */
+export function tradeIdOf(nativeSymbol: string, id: string): string {
+  return `${nativeSymbol}:${id}`;
+}
+
+export function normalizeTrade(wire: VenuetwoWireTrade, instrument: Instrument): VenueFill {
+  return {
+    venue: "venuetwo",
+    symbol: instrument.symbol,
+    nativeSymbol: instrument.nativeSymbol,
+    tradeId: tradeIdOf(instrument.nativeSymbol, wire.id),
+    venueOrderId: wire.orderId,
+    // A trade does not name it.
+    venueClientOrderId: null,
+    side: wire.side,
+    qtyLots: lotsOf(instrument, wire.qty, "qty"),
+    price: canonicalPrice(instrument, wire.price, "price"),
+    // Its sign differs between the documentation and live rows; a rebate cannot be told from a fee.
+    fee: { amount: wire.commission.replace(/^-/, ""), asset: wire.commissionAsset },
+    isMaker: wire.isMaker,
+    realizedPnl: wire.realizedPnl,
+    tsVenueMs: wire.time,
+  };
+}
+
+export function normalizeFunding(wire: VenuetwoWireIncome, instrument: Instrument): FundingPayment {
+  return {
+    venue: "venuetwo",
+    symbol: instrument.symbol,
+    nativeSymbol: instrument.nativeSymbol,
+    amount: wire.income,
+    asset: wire.asset,
+    rate: null,
+    tsVenueMs: wire.time,
   };
 }

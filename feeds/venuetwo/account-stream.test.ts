@@ -330,7 +330,7 @@ describe("events", () => {
       qtyLots: 4,
       price: "100.0",
       fee: { amount: "0.01", asset: "USDT" },
-      tradeId: "9",
+      tradeId: "BTCUSDT:9",
     });
     // A fill that arrives after a later state of its order is still a fill, but changes no order.
     const filled = orderUpdate(
@@ -344,7 +344,11 @@ describe("events", () => {
     events.length = 0;
     network.last.receive(filled);
     network.last.receive(between);
-    expect(events.map((event) => (event.kind === "fill" ? event.tradeId : event.kind))).toEqual(["order", "11", "10"]);
+    expect(events.map((event) => (event.kind === "fill" ? event.tradeId : event.kind))).toEqual([
+      "order",
+      "BTCUSDT:11",
+      "BTCUSDT:10",
+    ]);
   });
 
   it("asks REST when an event cannot be read or does not fit, and is not LIVE in between if it lost something", async () => {
@@ -513,7 +517,7 @@ describe("sharing", () => {
     for (let index = 0; index < MAX_ACCOUNT_STREAMS; index++) open(session(`n${index}`));
     expect(streams.openAccountStream(session("one-more"), () => {})).toEqual({
       ok: false,
-      problem: "account stream limit reached",
+      problem: "STREAM_LIMIT: all account streams of this venue are in use",
     });
     expect(streams.openAccountStream(session("n0"), () => {})).toMatchObject({ ok: true });
     streams.stop();

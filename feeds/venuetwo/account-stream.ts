@@ -35,7 +35,8 @@ export class VenuetwoAccountStreams implements AccountStreams {
     if (tag === null) return { ok: false, problem: "the session was not opened by this venue" };
     let shared = this.#byTag.get(tag);
     if (shared === undefined) {
-      if (this.#byTag.size >= MAX_ACCOUNT_STREAMS) return { ok: false, problem: "account stream limit reached" };
+      if (this.#byTag.size >= MAX_ACCOUNT_STREAMS)
+        return { ok: false, problem: "STREAM_LIMIT: all account streams of this venue are in use" };
       shared = new SharedAccountStream(this.#deps, () => this.#byTag.delete(tag));
       this.#byTag.set(tag, shared);
     }

@@ -44,6 +44,9 @@ export interface VenuetwoWireOrder {
   readonly cumQuote: string | null;
   readonly reduceOnly: boolean;
   readonly stopPrice: string | null;
+  readonly timeInForce: string | null;
+  /** When it was placed; only queries answer it. */
+  readonly time: number | null;
   readonly updateTime: number;
 }
 
@@ -59,9 +62,13 @@ export interface VenuetwoWirePosition {
   /** Text in positions. */
   readonly leverage: string | null;
   readonly marginType: string | null;
+  /** Text; largest notional at the present leverage. */
+  readonly maxNotionalValue: string | null;
   readonly isolatedMargin: string | null;
   readonly positionSide: VenuetwoWirePositionSide;
   readonly updateTime: number;
+  /** Fields that the interface shows as they stand (spec 2.5), as far as the row has them; pushed rows have none. */
+  readonly native?: Readonly<Record<string, string>>;
 }
 
 export interface VenuetwoWireBalance {
@@ -102,6 +109,8 @@ export function decodeOrder(value: unknown): VenuetwoWireOrder {
     cumQuote: decimalOrNull(row, "cumQuote"),
     reduceOnly: row["reduceOnly"] === undefined ? false : booleanField(row, "reduceOnly"),
     stopPrice: decimalOrNull(row, "stopPrice"),
+    timeInForce: textOrNull(row, "timeInForce"),
+    time: row["time"] === undefined ? null : integerField(row, "time"),
     updateTime: integerField(row, "updateTime"),
   };
 }
@@ -122,11 +131,35 @@ export function decodePositionRisk(value: unknown): readonly VenuetwoWirePositio
       liquidationPrice: decimalOrNull(row, "liquidationPrice"),
       leverage: decimalOrNull(row, "leverage"),
       marginType: textOrNull(row, "marginType"),
+      maxNotionalValue: decimalOrNull(row, "maxNotionalValue"),
       isolatedMargin: decimalOrNull(row, "isolatedMargin"),
       positionSide: oneOf(row, "positionSide", ["BOTH", "LONG", "SHORT"]),
       updateTime: integerField(row, "updateTime"),
+      native: nativeTexts(row),
     };
   });
+}
+
+const NATIVE_FIELDS = [
+  "leverage",
+  "maxNotionalValue",
+  "marginType",
+  "isolatedMargin",
+  "isAutoAddMargin",
+  "notional",
+  "isolatedWallet",
+] as const;
+const MAX_NATIVE_CHARS = 64;
+
+/** Descriptive: a field of another kind, or absurdly long, is left out and hides no position. */
+function nativeTexts(row: Fields): Readonly<Record<string, string>> {
+  const texts: Record<string, string> = {};
+  for (const name of NATIVE_FIELDS) {
+    const value = row[name];
+    const isPlain = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+    if (isPlain && String(value).length <= MAX_NATIVE_CHARS) texts[name] = String(value);
+  }
+  return texts;
 }
 
 export function decodeBalances(value: unknown): readonly VenuetwoWireBalance[] {

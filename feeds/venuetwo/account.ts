@@ -6,57 +6,65 @@
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
-import type { FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
+import type { AccountSummary, FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
+import type { Clock } from "../../engine/domain/clock.js";
 import type { AccountReader, AccountSession, CallOptions, OrderRef, Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
+import { failedRead, noSuchOrder } from "../shared/call-results.js";
+import { Deadline } from "../shared/deadline.js";
 import type { InstrumentIndex } from "../shared/instrument-index.js";
 import { decodeJson, decodeWith } from "../shared/wire-fields.js";
 import {
+  normalizeAccount,
   normalizeBalance,
   normalizeCommission,
   normalizeOrder,
   normalizePosition,
   statusOfWord,
 } from "./account-normalize.js";
+import { decodeBalances, decodeCommission, decodeOrder, decodeOrders, decodePositionRisk } from "./account-wire.js";
 import {
-  decodeBalances,
-  decodeCommission,
-  decodeEmpty,
-  decodeListenKey,
-  decodeOrder,
-  decodeOrders,
-  decodePositionRisk,
-} from "./account-wire.js";
-import {
+  accountCall,
   balanceCall,
   commissionRateCall,
-  listenKeyCall,
   openOrdersCall,
   orderKey,
   positionRiskCall,
   queryOrderCall,
 } from "./calls.js";
 import { classifyError } from "./errors.js";
+import { decodeAccount } from "./history-wire.js";
+import type { OrderMemory } from "./order-memory.js";
+import { OrderSearch } from "./order-search.js";
 import type { VenuetwoRest } from "./rest.js";
 import { VenuetwoSession } from "./session.js";
 
-/** NO_SUCH_ORDER, and the code for an unknown listen key. */
+/** NO_SUCH_ORDER. */
 const CODE_NO_SUCH_ORDER = -2013;
-const CODE_NO_LISTEN_KEY = -1125;
 
 const FOREIGN = failedRead("AUTH", "session of another venue");
 
 export interface VenuetwoAccountDeps {
   readonly rest: VenuetwoRest;
   readonly instruments: InstrumentIndex;
+  readonly memory: OrderMemory;
+  readonly clock: Clock;
+  readonly clockOffsetMs: () => number;
   readonly logger: Logger;
 }
 
 export class VenuetwoAccount implements AccountReader {
+  readonly search: OrderSearch;
   readonly #deps: VenuetwoAccountDeps;
 
   constructor(deps: VenuetwoAccountDeps) {
     this.#deps = deps;
+    this.search = new OrderSearch({
+      rest: deps.rest,
+      memory: deps.memory,
+      instrumentOf: (nativeSymbol) => deps.instruments.byNativeSymbol(nativeSymbol),
+      nowVenueMs: () => this.#nowVenueMs(),
+      readOrder: (session, instrument, ref, options) => this.readOrder(session, instrument, ref, options),
+    });
   }
 
   async readPositions(
@@ -101,7 +109,7 @@ export class VenuetwoAccount implements AccountReader {
   ): Promise<Read<VenueOrder | null>> {
     if (!(session instanceof VenuetwoSession)) return FOREIGN;
     const key = orderKey(ref);
-    if (key === null) return failedRead("BAD_RESPONSE", "not an order id of this venue");
+    if (key === null) return noSuchOrder(this.#deps.clock.wallMs());
     const answer = await this.#deps.rest.readRaw(session, queryOrderCall(instrument.nativeSymbol, key), options);
     if (!answer.ok) return answer;
     const { error, response } = answer.value;
@@ -117,7 +125,15 @@ export class VenuetwoAccount implements AccountReader {
     if (decoded.value.status === "UNKNOWN") {
       this.#deps.logger.error("venuetwo.order.status", { word: decoded.value.venueStatus.slice(0, 64) });
     }
+    this.#deps.memory.note(session, instrument.nativeSymbol, decoded.value.venueOrderId);
     return { ...answer, value: decoded.value };
+  }
+
+  /** The venue finds an order only together with its symbol (order-search.ts). */
+  async findOrder(session: AccountSession, ref: OrderRef, options: CallOptions): Promise<Read<VenueOrder | null>> {
+    if (!(session instanceof VenuetwoSession)) return FOREIGN;
+    if (orderKey(ref) === null) return noSuchOrder(this.#deps.clock.wallMs());
+    return this.search.find(session, ref, new Deadline(this.#deps.clock, options));
   }
 
   async readOpenOrders(
@@ -141,6 +157,7 @@ export class VenuetwoAccount implements AccountReader {
         const order = normalizeOrder(wire, listed);
         if (statusOfWord(wire.status) === "UNKNOWN")
           this.#deps.logger.error("venuetwo.order.status", { word: wire.status.slice(0, 64) });
+        this.#deps.memory.note(session, order.nativeSymbol, order.venueOrderId);
         found.push(order);
       }
       return found;
@@ -154,6 +171,12 @@ export class VenuetwoAccount implements AccountReader {
     if (!(session instanceof VenuetwoSession)) return FOREIGN;
     const rows = await this.#deps.rest.read(session, balanceCall(), decodeBalances, options);
     return rows.ok ? { ...rows, value: rows.value.map(normalizeBalance) } : rows;
+  }
+
+  async readAccount(session: AccountSession, options: CallOptions): Promise<Read<AccountSummary>> {
+    if (!(session instanceof VenuetwoSession)) return FOREIGN;
+    const account = await this.#deps.rest.read(session, accountCall(), decodeAccount, options);
+    return account.ok ? { ...account, value: normalizeAccount(account.value, this.#nowVenueMs()) } : account;
   }
 
   async readFeeRates(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<FeeRates>> {
@@ -170,38 +193,8 @@ export class VenuetwoAccount implements AccountReader {
       ? { ...rates, value: decoded.value }
       : failedRead("BAD_RESPONSE", `commissionRate: ${decoded.problem}`);
   }
-}
 
-/** Keys of user streams. A key lives 60 minutes; a second `create` returns the same one and extends it. */
-export class VenuetwoListenKeys {
-  readonly #rest: VenuetwoRest;
-
-  constructor(rest: VenuetwoRest) {
-    this.#rest = rest;
-  }
-
-  async create(session: AccountSession, options: CallOptions): Promise<Read<string>> {
-    if (!(session instanceof VenuetwoSession)) return FOREIGN;
-    return this.#rest.read(session, listenKeyCall("POST"), decodeListenKey, options);
-  }
-
-  /** `expired`: the venue knows no key of this account any more; create one. */
-  async extend(session: AccountSession, options: CallOptions): Promise<Read<"extended" | "expired">> {
-    if (!(session instanceof VenuetwoSession)) return FOREIGN;
-    const answer = await this.#rest.readRaw(session, listenKeyCall("PUT"), options);
-    if (!answer.ok) return answer;
-    const { error } = answer.value;
-    if (error?.code === CODE_NO_LISTEN_KEY) return { ...answer, value: "expired" };
-    if (error !== null)
-      return failedRead(
-        classifyError(error.code, error.msg).errorClass === "A" ? "AUTH" : "VENUE_ERROR",
-        String(error.code),
-      );
-    return { ...answer, value: "extended" };
-  }
-
-  async close(session: AccountSession, options: CallOptions): Promise<Read<null>> {
-    if (!(session instanceof VenuetwoSession)) return FOREIGN;
-    return this.#rest.read(session, listenKeyCall("DELETE"), decodeEmpty, options);
+  #nowVenueMs(): number {
+    return Math.round(this.#deps.clock.wallMs() + this.#deps.clockOffsetMs());
   }
 }

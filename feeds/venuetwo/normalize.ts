@@ -8,7 +8,7 @@ import type { VenuePosition } from "../../engine/domain/position.js";
 import type { Ticker } from "../../engine/market/ticker.js";
 import type { AccountEvent } from "../../engine/ports.js";
 import { lotsOf } from "../shared/money-text.js";
-import { normalizeOrder, normalizePosition } from "./account-normalize.js";
+import { normalizeOrder, normalizePosition, tradeIdOf } from "./account-normalize.js";
 import type { VenuetwoWireOrder } from "./account-wire.js";
 import type {
   VenuetwoWireMarkPrice,
@@ -86,6 +86,8 @@ function orderOfUpdate(wire: VenuetwoWireOrderUpdate): VenuetwoWireOrder {
     cumQuote: null,
     reduceOnly: wire.R,
     stopPrice: wire.sp,
+    timeInForce: wire.f,
+    time: null,
     updateTime: wire.T,
   };
 }
@@ -105,7 +107,16 @@ export function normalizeFill(
   // CALCULATED is a liquidation: it fills like a trade.
   if (qtyLots === 0 || (wire.x !== "TRADE" && wire.x !== "CALCULATED")) return null;
   const fee = wire.N !== null && wire.n !== null ? { amount: wire.n, asset: wire.N } : null;
-  return { kind: "fill", order, qtyLots, price: wire.L, fee, tradeId: wire.t };
+  const isLiquidation = wire.x === "CALCULATED" || wire.c.startsWith("autoclose-");
+  return {
+    kind: "fill",
+    order,
+    qtyLots,
+    price: wire.L,
+    fee,
+    tradeId: tradeIdOf(wire.s, wire.t),
+    ...(isLiquidation ? { isLiquidation } : {}),
+  };
 }
 
 // ---------------------------------------------------------------- positions
@@ -131,6 +142,7 @@ export function normalizePositionUpdate(
       liquidationPrice: null,
       leverage: leverageBefore === null ? null : String(leverageBefore),
       marginType: wire.mt,
+      maxNotionalValue: null,
       isolatedMargin: wire.iw,
       positionSide: wire.ps,
       updateTime: tsVenueMs,

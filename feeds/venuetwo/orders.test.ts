@@ -115,6 +115,7 @@ describe("placing on venuetwo with a V1 key", () => {
         filledLots: 250,
         averagePrice: "83205.10000",
         reduceOnly: true,
+        timeInForce: "IOC",
         triggerPrice: null,
         tsVenueMs: 1_790_000_000_015,
         fee: null,

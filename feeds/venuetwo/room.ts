@@ -14,7 +14,15 @@ import { BOOK_LIVE } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
 import { createMarket, type FeedState, type Market } from "../../engine/market/market.js";
-import type { NonceReservations, OpenSession, RoomStatus, RoutingHealth, VenueRoom } from "../../engine/ports.js";
+import type {
+  AccountHistory,
+  AccountSettings,
+  NonceReservations,
+  OpenSession,
+  RoomStatus,
+  RoutingHealth,
+  VenueRoom,
+} from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
 import { ClockOffset } from "../shared/clock-offset.js";
 import { ConnectionBudget } from "../shared/connection-budget.js";
@@ -89,6 +97,8 @@ class VenuetwoRoom implements VenueRoom {
   readonly ackLatency = new LatencyWindow(DEFAULT_ACK_MS);
   readonly reader: VenueRoom["reader"];
   readonly orders: VenueRoom["orders"];
+  readonly history: AccountHistory;
+  readonly settings: AccountSettings;
   readonly streams: VenuetwoAccountStreams;
   readonly openSession: (rawCredentials: unknown) => OpenSession;
   readonly #options: VenuetwoRoomOptions;
@@ -170,6 +180,8 @@ class VenuetwoRoom implements VenueRoom {
     const marks = withOrderMarks(trading.orders, clock);
     this.orders = marks.orders;
     this.reader = new StreamFirstReader(trading.reader, this.streams, marks);
+    this.history = trading.history;
+    this.settings = trading.settings;
     this.openSession = trading.openSession;
   }
 

@@ -17,21 +17,27 @@ function session(secret: string): AccountSession {
 }
 
 const fail = (): Promise<Read<never>> => Promise.resolve(failedRead("VENUE_ERROR", "rest"));
-const rest: AccountReader = {
+const rest: Required<Omit<AccountReader, "heldPositions">> = {
   readPositions: fail,
   readOrder: fail,
   readOpenOrders: fail,
   readBalances: fail,
   readFeeRates: fail,
+  findOrder: fail,
+  readAccount: fail,
 };
 
 function setUp(positions: readonly VenuePosition[] | null) {
   const clock = new VirtualClock();
-  const sender: OrderSender = {
+  const sender: Required<OrderSender> = {
     placeBoundMs: () => 60_000,
     place: () => Promise.resolve(OUTCOME),
+    amend: () => Promise.resolve({ outcome: "accepted", order: null }),
     cancel: () => Promise.resolve({ outcome: "accepted" }),
+    cancelAll: () => Promise.resolve({ outcome: "accepted", canceledCount: 0, failed: [] }),
+    scheduleCancel: () => Promise.resolve({ outcome: "accepted" }),
     venueClientOrderId: (clientIdHex) => clientIdHex,
+    parseClientOrderId: (text) => text,
   };
   const marks = withOrderMarks(sender, clock);
   const streams = {
@@ -70,5 +76,10 @@ describe("StreamFirstReader", () => {
     expect((await reader.readPositions(session("other"), null, OPTIONS)).ok).toBe(true);
     await clock.advanceAsync(3_000);
     expect((await reader.readPositions(session("s"), null, OPTIONS)).ok).toBe(true);
+    // An amended order may fill at once as well; cancels take nothing.
+    await marks.orders.cancelAll?.(session("s"), null, OPTIONS);
+    expect((await reader.readPositions(session("s"), null, OPTIONS)).ok).toBe(true);
+    await marks.orders.amend?.(session("s"), {} as never, {} as never, {} as never, OPTIONS);
+    expect((await reader.readPositions(session("s"), null, OPTIONS)).ok).toBe(false);
   });
 });

@@ -7,7 +7,7 @@
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
-import type { FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
+import type { AccountSummary, FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, CallOptions, OrderRef, OrderSender, Read } from "../../engine/ports.js";
 import { credentialTagOf } from "./credential-tag.js";
 
@@ -23,7 +23,7 @@ export interface OrderMarks {
 }
 
 /** Notes each send, before and after it. */
-export function withOrderMarks(orders: OrderSender, clock: Clock): OrderMarks {
+export function withOrderMarks(orders: Required<OrderSender>, clock: Clock): OrderMarks {
   const sentMsByTag = new Map<string, number>();
   const mark = (session: AccountSession): void => {
     const tag = credentialTagOf(session);
@@ -34,17 +34,24 @@ export function withOrderMarks(orders: OrderSender, clock: Clock): OrderMarks {
     const oldest = sentMsByTag.keys().next();
     if (!oldest.done) sentMsByTag.delete(oldest.value);
   };
+  const around = async <T>(session: AccountSession, send: () => Promise<T>): Promise<T> => {
+    mark(session);
+    const outcome = await send();
+    mark(session);
+    return outcome;
+  };
   return {
     orders: {
-      async place(session, command, options) {
-        mark(session);
-        const outcome = await orders.place(session, command, options);
-        mark(session);
-        return outcome;
-      },
+      place: (session, command, options) => around(session, () => orders.place(session, command, options)),
+      // An amended order may fill as a placed one does; a cancelled one no longer.
+      amend: (session, instrument, current, change, options) =>
+        around(session, () => orders.amend(session, instrument, current, change, options)),
       cancel: (session, instrument, ref, options) => orders.cancel(session, instrument, ref, options),
+      cancelAll: (session, instrument, options) => orders.cancelAll(session, instrument, options),
+      scheduleCancel: (session, atMs, options) => orders.scheduleCancel(session, atMs, options),
       placeBoundMs: (session, timeoutMs) => orders.placeBoundMs(session, timeoutMs),
       venueClientOrderId: (clientIdHex) => orders.venueClientOrderId(clientIdHex),
+      parseClientOrderId: (text) => orders.parseClientOrderId(text),
     },
     isSettling(session) {
       const tag = credentialTagOf(session);
@@ -61,11 +68,11 @@ export interface StreamedPositions {
 }
 
 export class StreamFirstReader implements AccountReader {
-  readonly #rest: AccountReader;
+  readonly #rest: Required<Omit<AccountReader, "heldPositions">>;
   readonly #streams: StreamedPositions;
   readonly #marks: OrderMarks;
 
-  constructor(rest: AccountReader, streams: StreamedPositions, marks: OrderMarks) {
+  constructor(rest: Required<Omit<AccountReader, "heldPositions">>, streams: StreamedPositions, marks: OrderMarks) {
     this.#rest = rest;
     this.#streams = streams;
     this.#marks = marks;
@@ -106,6 +113,14 @@ export class StreamFirstReader implements AccountReader {
 
   readFeeRates(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<FeeRates>> {
     return this.#rest.readFeeRates(session, instrument, options);
+  }
+
+  findOrder(session: AccountSession, ref: OrderRef, options: CallOptions): Promise<Read<VenueOrder | null>> {
+    return this.#rest.findOrder(session, ref, options);
+  }
+
+  readAccount(session: AccountSession, options: CallOptions): Promise<Read<AccountSummary>> {
+    return this.#rest.readAccount(session, options);
   }
 
   #streamed(session: AccountSession, instrument: Instrument | null): Read<readonly VenuePosition[]> | null {

@@ -4,14 +4,26 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { LatencyWindow } from "../../engine/market/latency-window.js";
-import type { AccountReader, NonceReservations, OpenSession, OrderSender } from "../../engine/ports.js";
+import type {
+  AccountHistory,
+  AccountSettings,
+  NonceReservations,
+  OpenSession,
+  OrderSender,
+} from "../../engine/ports.js";
 import type { VenueHttp } from "../shared/http.js";
 import { InstrumentIndex } from "../shared/instrument-index.js";
-import { VenuetwoAccount, VenuetwoListenKeys } from "./account.js";
+import { VenuetwoAccount } from "./account.js";
+import { VenuetwoHistory } from "./history.js";
+import { VenuetwoInstructions } from "./instructions.js";
+import { VenuetwoListenKeys } from "./listen-key.js";
 import { createVenuetwoNonces } from "./nonces.js";
+import { VenuetwoOrderChanges } from "./order-changes.js";
+import { OrderMemory } from "./order-memory.js";
 import { VenuetwoOrders } from "./orders.js";
 import { VenuetwoRest } from "./rest.js";
 import { openVenuetwoSession } from "./session.js";
+import { VenuetwoSettings } from "./settings.js";
 import { MESSAGE_CHAIN_ID, MessageSigner } from "./sign.js";
 
 export interface VenuetwoTradingDeps {
@@ -30,8 +42,10 @@ export interface VenuetwoTradingDeps {
 }
 
 export interface VenuetwoTrading {
-  readonly reader: AccountReader;
-  readonly orders: OrderSender;
+  readonly reader: VenuetwoAccount;
+  readonly orders: Required<OrderSender>;
+  readonly history: AccountHistory;
+  readonly settings: AccountSettings;
   readonly listenKey: VenuetwoListenKeys;
   openSession(rawCredentials: unknown): OpenSession;
 }
@@ -46,9 +60,16 @@ export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTradin
     clockOffsetMs,
     onClockError: deps.onClockError ?? (() => Promise.resolve()),
   });
+  const instruments = new InstrumentIndex(deps.instruments);
+  const memory = new OrderMemory();
+  const instructions = new VenuetwoInstructions({ rest, clock, clockOffsetMs, ackLatency });
+  const changes = new VenuetwoOrderChanges({ instructions, rest, memory, clock });
+  const reader = new VenuetwoAccount({ rest, instruments, memory, clock, clockOffsetMs, logger });
   return {
-    reader: new VenuetwoAccount({ rest, instruments: new InstrumentIndex(deps.instruments), logger }),
-    orders: new VenuetwoOrders({ rest, clock, clockOffsetMs, logger, ackLatency }),
+    reader,
+    orders: new VenuetwoOrders({ instructions, changes, memory, logger }),
+    history: new VenuetwoHistory({ rest, search: reader.search, instruments, clock, clockOffsetMs }),
+    settings: new VenuetwoSettings({ rest, instructions }),
     listenKey: new VenuetwoListenKeys(rest),
     openSession: openVenuetwoSession,
   };

@@ -5,7 +5,8 @@
 import { fork } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { credentialsOf, DEMO_TRADER } from "../../bench/sim/demo-accounts.js";
+import { credentialsOf, DEMO_TRADER, DEMO_WALLET } from "../../bench/sim/demo-accounts.js";
+import { MemoryCredentials } from "../accounts/memory-credentials.js";
 import { loadConfigOrExit, runService } from "../run.js";
 
 /** Enough for a machine that is busy with its first build. */
@@ -46,7 +47,8 @@ const config = loadConfigOrExit({
   VENUEFOUR_REST_URL: urls.venuefour.restUrl,
   VENUEFOUR_WS_URL: urls.venuefour.wsUrl,
 });
-const service = await runService(config, {}, async () => {
+const wallets = new MemoryCredentials([{ ...DEMO_WALLET, credentials: credentialsOf(DEMO_TRADER) }]);
+const service = await runService(config, { wallets }, async () => {
   venuesChild.disconnect();
 });
 process.stdout.write(guide(service.url, urls));
@@ -73,7 +75,7 @@ function venueUrls(): Promise<LocalVenueUrls> {
   });
 }
 
-/** The credentials below open nothing but the two local venues. */
+/** The credentials below open nothing but the local venues. */
 function guide(url: string, venues: LocalVenueUrls): string {
   const body = JSON.stringify({
     symbol: "BTC",
@@ -84,6 +86,8 @@ function guide(url: string, venues: LocalVenueUrls): string {
   const rows: [name: string, address: string][] = [
     ["dashboard", `${url}/`],
     ["best exit, public", `${url}/api/trade/routing/BTC?side=SELL&size=0.25`],
+    ["positions, all venues", `${url}/api/trading/positions/all/${DEMO_WALLET.address}`],
+    ["demo wallet", `${DEMO_WALLET.walletId}  (x-wallet-id of /api/venueone, /api/venuetwo and single-venue orders)`],
     ["tickers", `${url}/api/trading/ticker/BTC`],
     ["all books in one", `${url}/api/book/BTC?depth=10`],
     ["instruments", `${url}/api/instruments`],
@@ -94,15 +98,15 @@ function guide(url: string, venues: LocalVenueUrls): string {
     ["metrics", `${url}/metrics`],
     ["local venueone", `${venues.venueone.restUrl}  (its own order log: /_sim/orders)`],
     ["local venuetwo", `${venues.venuetwo.restUrl}  (move its price: POST /_sim/skew {"bps":-60})`],
-    ["local venuethree", `${venues.venuethree.restUrl}  (market data)`],
-    ["local venuefour", `${venues.venuefour.restUrl}  (market data)`],
+    ["local venuethree", venues.venuethree.restUrl],
+    ["local venuefour", venues.venuefour.restUrl],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   return [
     "",
     ...rows.map(([name, address]) => `  ${name.padEnd(width)}  ${address}`),
     "",
-    `The demo trader is long BTC on both venues. This closes ${CURL_SIZE} BTC at the best exit:`,
+    `The demo trader is long BTC and short ETH on all four venues. This closes ${CURL_SIZE} BTC at the best exit:`,
     "",
     `curl -s ${url}/api/trade/position/close -H 'Content-Type: application/json' -d '${body}'`,
     "",

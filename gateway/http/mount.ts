@@ -1,9 +1,14 @@
 /**
  * Routes onto the server: method and HEAD, OPTIONS, 405 for other methods, 404 for other paths. Every handler is
  * guarded: what it throws becomes a reply, so nothing reaches the native caller.
+ *
+ * Several routes may share a path, and a literal path may lie within a templated one (`/orders` of one venue and of
+ * any). The server looks through all paths of a method before it falls back to `any`, so the methods that a path allows
+ * are those of every template that covers it.
  */
 import type { HttpRequest, HttpResponse, TemplatedApp } from "uWebSockets.js";
 import { ServiceError } from "../../engine/domain/errors.js";
+import { coversPath, type Operation } from "../../schemas/operation.js";
 import type { BucketName } from "../../schemas/service.js";
 import type { Route } from "../routes/context.js";
 import type { Edge } from "./edge.js";
@@ -14,16 +19,17 @@ const ANON: readonly BucketName[] = ["anon"];
 const PREFLIGHT_SECONDS = 86_400;
 
 export function mountRoutes(app: TemplatedApp, edge: Edge, routes: readonly Route[], corsAllowOrigin: string): void {
-  for (const route of routes) {
-    const { operation } = route;
-    const pattern = operation.path.replace(/\{(\w+)\}/g, ":$1");
-    const counts = edge.countsFor(operation.path);
-    const run = guard(edge, counts, operation.buckets, operation.weight, route.handle);
-    if (operation.method === "GET") {
-      app.get(pattern, run(false));
-      app.head(pattern, run(true));
-    } else app.post(pattern, run(false));
-    const allow = operation.method === "GET" ? "GET, HEAD, OPTIONS" : `${operation.method}, OPTIONS`;
+  const countsOf = new Map<string, RouteCounts>();
+  for (const { operation, handle } of routes) {
+    const pattern = nativePattern(operation.path);
+    const counts = countsOf.get(operation.path) ?? edge.countsFor(operation.path);
+    countsOf.set(operation.path, counts);
+    const run = guard(edge, counts, operation.buckets, operation.weight, handle);
+    mountMethod(app, operation.method, pattern, run);
+  }
+  for (const [path, counts] of countsOf) {
+    const pattern = nativePattern(path);
+    const allow = allowedMethods(path, routes);
     const preflight = preflightHeaders(allow, corsAllowOrigin);
     app.options(pattern, guard(edge, counts, ANON, 1, (response) => edge.noContent(response, preflight))(false));
     const refused = guard(edge, counts, ANON, 1, (response, request) => {
@@ -40,11 +46,49 @@ export function mountRoutes(app: TemplatedApp, edge: Edge, routes: readonly Rout
   app.any("/*", unknown(false));
 }
 
+function nativePattern(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ":$1");
+}
+
+function mountMethod(
+  app: TemplatedApp,
+  method: Operation["method"],
+  pattern: string,
+  run: (headOnly: boolean) => Handle,
+): void {
+  switch (method) {
+    case "GET":
+      app.get(pattern, run(false));
+      app.head(pattern, run(true));
+      return;
+    case "POST":
+      app.post(pattern, run(false));
+      return;
+    case "DELETE":
+      app.del(pattern, run(false));
+      return;
+    case "PATCH":
+      app.patch(pattern, run(false));
+  }
+}
+
+const METHOD_ORDER: readonly Operation["method"][] = ["GET", "POST", "PATCH", "DELETE"];
+
+/** As the Allow header lists them. */
+function allowedMethods(path: string, routes: readonly Route[]): string {
+  const methods = new Set<string>();
+  for (const { operation } of routes) if (coversPath(operation.path, path)) methods.add(operation.method);
+  const listed = METHOD_ORDER.filter((method) => methods.has(method)).flatMap((method) =>
+    method === "GET" ? ["GET", "HEAD"] : [method],
+  );
+  return [...listed, "OPTIONS"].join(", ");
+}
+
 function preflightHeaders(allow: string, corsAllowOrigin: string): string {
   if (corsAllowOrigin === "") return `\r\nAllow: ${allow}`;
   return (
     `\r\nAllow: ${allow}\r\nAccess-Control-Allow-Methods: ${allow}` +
-    "\r\nAccess-Control-Allow-Headers: Content-Type, Idempotency-Key, X-Venue-Credentials, X-API-KEY, X-API-TIMESTAMP, X-API-SIGNATURE, X-API-RECV-WINDOW" +
+    "\r\nAccess-Control-Allow-Headers: Content-Type, Idempotency-Key, X-Wallet-Id, X-Venue-Credentials, X-API-KEY, X-API-TIMESTAMP, X-API-SIGNATURE, X-API-RECV-WINDOW" +
     `\r\nAccess-Control-Max-Age: ${PREFLIGHT_SECONDS}`
   );
 }

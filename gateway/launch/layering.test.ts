@@ -84,6 +84,14 @@ describe("layer rules", () => {
       },
     ],
     [
+      "only-local-venuethree-borrows-its-hashes",
+      {
+        "feeds/venuethree/crypto/tx.ts": LEAF,
+        "bench/sim/venuefour/a.ts":
+          'import { leaf } from "../../../feeds/venuethree/crypto/tx.js";\nexport const a = leaf;\n',
+      },
+    ],
+    [
       "no-circular",
       {
         "engine/a.ts": 'import type { B } from "./b.js";\nexport type A = B | 1;\n',

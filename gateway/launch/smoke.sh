@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A new user's first minute: start on a free port, run the printed curl, move one local venue's price and
-# run the same curl again: it must pick the other venue, whose own order log shows the reduce-only order.
+# run the same curl again: it must pick another venue, whose own order log shows the reduce-only order. Then an open, a resting
+# order and its cancel, the record, the page and the stream.
 set -u -o pipefail
 cd "$(dirname "$0")/../.."
 folder=$(mktemp -d)
@@ -37,10 +38,9 @@ done
 grep -q '^ready http' "$log"
 check "npm start prints its ready line" $?
 curl_line=$(grep '^curl ' "$log" | head -n 1)
-one=$(sed -n 's#^ *local venueone *\(http://[0-9.:]*\).*#\1#p' "$log" | head -n 1)
-two=$(sed -n 's#^ *local venuetwo *\(http://[0-9.:]*\).*#\1#p' "$log" | head -n 1)
-[ -n "$curl_line" ] && [ -n "$one" ] && [ -n "$two" ]
-check "it prints a curl and both local venues" $?
+url_of() { sed -n "s#^ *local $1 *\\(http://[0-9.:]*\\).*#\\1#p" "$log" | head -n 1; }
+[ -n "$curl_line" ] && [ -n "$(url_of venueone)" ] && [ -n "$(url_of venuetwo)" ] && [ -n "$(url_of venuethree)" ] && [ -n "$(url_of venuefour)" ]
+check "it prints a curl and the four local venues" $?
 
 reply=$(eval "$curl_line")
 state=$(printf '%s' "$reply" | field data.execution.state)
@@ -50,17 +50,17 @@ echo "     first close: $state on $first"
 check "the printed curl closes the position" $?
 
 # Bids 60 bps lower on the venue that won: it is now the worse exit by far more than fees differ.
-[ "$first" = venueone ] && skewed=$one other=$two want=venuetwo || { skewed=$two other=$one want=venueone; }
-curl -s -X POST "$skewed/_sim/skew" -d '{"bps":-60}' >/dev/null
+curl -s -X POST "$(url_of "$first")/_sim/skew" -d '{"bps":-60}' >/dev/null
 sleep 3
 reply=$(eval "$curl_line")
 second=$(printf '%s' "$reply" | field data.executedOn)
 order=$(printf '%s' "$reply" | field data.order.orderId)
+closed=$order
 filled=$(printf '%s' "$reply" | field data.execution.filledSize)
 echo "     second close: $(printf '%s' "$reply" | field data.execution.state) on $second, order $order, filled $filled"
-[ "$second" = "$want" ]
-check "after the skew the same curl picks $want" $?
-curl -s "$other/_sim/orders" >"$folder/orders.json"
+[ -n "$second" ] && [ "$second" != null ] && [ "$second" != undefined ] && [ "$second" != "$first" ]
+check "after the skew the same curl picks another venue" $?
+curl -s "$(url_of "$second")/_sim/orders" >"$folder/orders.json"
 node - "$folder/orders.json" "$order" "$filled" <<'EOF'
 const [, , file, orderId, filled] = process.argv;
 const { records } = JSON.parse(require("node:fs").readFileSync(file, "utf8"));
@@ -71,14 +71,26 @@ console.log("     venue's log:", JSON.stringify({ side: sent.side, reduceOnly: s
 EOF
 check "that venue's own log shows the signed reduce-only order" $?
 
-status=$(curl -s -o "$folder/bad.json" -w '%{http_code}' "$(sed -n 's/^ready //p' "$log")/api/trade/position/close" -H 'Content-Type: application/json' -d '{"symbol":"BTC"}')
+url=$(sed -n 's/^ready //p' "$log")
+open_line=$(printf '%s' "$curl_line" | sed 's#/position/close#/position/open#')
+reply=$(eval "$open_line")
+echo "     open: $(printf '%s' "$reply" | field data.execution.state) on $(printf '%s' "$reply" | field data.executedOn)"
+[ "$(printf '%s' "$reply" | field data.execution.state)" = COMPLETED ] && [ "$(printf '%s' "$reply" | field data.order.side)" = BUY ]
+check "the same body opens a position at the best entry" $?
+
+wallet=$(sed -n 's#^ *demo wallet *\([0-9a-f-]*\).*#\1#p' "$log" | head -n 1)
+reply=$(curl -s "$url/api/trading/venueone/orders" -H "x-wallet-id: $wallet" -H 'Content-Type: application/json' -d "{\"userId\":\"$wallet\",\"symbol\":\"BTC\",\"side\":\"BUY\",\"type\":\"LIMIT\",\"quantity\":\"0.01\",\"price\":\"50000\"}")
+resting=$(printf '%s' "$reply" | field data.orderId)
+[ "$(printf '%s' "$reply" | field data.status)" = OPEN ] && [ "$(curl -s -X DELETE "$url/api/trading/venueone/orders/$resting?symbol=BTC" -H "x-wallet-id: $wallet" | field success)" = true ]
+check "a limit order of the demo wallet rests, and is cancelled" $?
+
+status=$(curl -s -o "$folder/bad.json" -w '%{http_code}' "$url/api/trade/position/close" -H 'Content-Type: application/json' -d '{"symbol":"BTC"}')
 [ "$status" = 400 ] && [ "$(field success <"$folder/bad.json")" = false ]
 check "a wrong input gets a 400 envelope" $?
 
-url=$(sed -n 's/^ready //p' "$log")
 recorded=1
 for _ in $(seq 1 150); do
-  curl -s "$url/api/history/fills?symbol=BTC" | grep -q "\"orderId\":\"$order\"" && { recorded=0; break; }
+  curl -s "$url/api/history/fills?symbol=BTC" | grep -q "\"orderId\":\"$closed\"" && { recorded=0; break; }
   sleep 0.2
 done
 check "the record has the fill of that order" $recorded

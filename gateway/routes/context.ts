@@ -3,13 +3,14 @@ import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Recorder } from "../../engine/storage/recorder/recorder.js";
 import type { RecordsStore } from "../../engine/storage/records/records-store.js";
-import type { Operation } from "../../schemas/operations.js";
+import type { Operation } from "../../schemas/operation.js";
+import type { TradingDesk } from "../accounts/trading-desk.js";
 import type { CloseDefaults } from "../close-request.js";
 import type { BodyReader } from "../http/body.js";
 import type { Edge } from "../http/edge.js";
 import type { MarketView } from "../market-view.js";
 import type { Metrics } from "../metrics.js";
-import type { CloseDesk } from "../ports.js";
+import type { TradeDesk } from "../ports.js";
 import type { StreamCounts } from "../stream/stream-counts.js";
 
 export interface RouteLimits {
@@ -23,7 +24,7 @@ export interface RouteContext {
   readonly edge: Edge;
   readonly clock: Clock;
   readonly view: MarketView;
-  readonly desk: CloseDesk;
+  readonly desk: TradeDesk;
   readonly bodies: BodyReader;
   readonly metrics: Metrics;
   readonly records: RecordsStore;
@@ -35,6 +36,8 @@ export interface RouteContext {
   /** 401 on the venuetwo ticker while its keys are missing (interface spec 5.5). */
   readonly venuetwoTickerRefused: boolean;
   readonly version: string;
+  /** Accounts and single-venue orders; absent: those routes are not served. */
+  readonly trading?: TradingDesk;
   readonly startedAtMs: number;
   /** Closes whose reply is not known yet; written by the close route, read by shutdown and status. */
   readonly inFlight: { closes: number };

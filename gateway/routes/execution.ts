@@ -4,7 +4,7 @@
  * the state is only read.
  */
 import { ServiceError } from "../../engine/domain/errors.js";
-import type { CloseData, CloseRequest } from "../../engine/orders/close-types.js";
+import type { TradeData, TradeRequest } from "../../engine/orders/trade-types.js";
 import { executionReplySchema } from "../../schemas/executions.js";
 import { OPERATIONS } from "../../schemas/operations.js";
 import { compileSerialiser } from "../../schemas/serialise.js";
@@ -19,7 +19,7 @@ const ROUTE_ID = /^[A-Za-z0-9_-]{1,64}$/;
 export function executionRoute({ edge, clock, desk }: RouteContext): Route {
   const serialise = compileSerialiser(executionReplySchema);
 
-  async function answer(routeId: string, credentials: CloseRequest["credentials"] | null): Promise<CloseData> {
+  async function answer(routeId: string, credentials: TradeRequest["credentials"] | null): Promise<TradeData> {
     const asked =
       credentials === null
         ? ({ ok: true, data: await desk.execution(routeId) } as const)

@@ -24,7 +24,8 @@ import {
   tradesQuerySchema,
   tradesReplySchema,
 } from "../../schemas/history.js";
-import { type Operation, OPERATIONS } from "../../schemas/operations.js";
+import type { Operation } from "../../schemas/operation.js";
+import { OPERATIONS } from "../../schemas/operations.js";
 import { compileSerialiser } from "../../schemas/serialise.js";
 import { compileValidator } from "../../schemas/validate.js";
 import { negotiateForm, type ReplyForm } from "../history/accept.js";

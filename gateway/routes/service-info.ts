@@ -2,7 +2,8 @@
 import { ServiceError } from "../../engine/domain/errors.js";
 import { buildAsyncApi } from "../../schemas/asyncapi.js";
 import { buildOpenApi, INTERFACE_VERSION } from "../../schemas/openapi.js";
-import { type Operation, OPERATIONS } from "../../schemas/operations.js";
+import type { Operation } from "../../schemas/operation.js";
+import { OPERATIONS } from "../../schemas/operations.js";
 import { compileSerialiser } from "../../schemas/serialise.js";
 import {
   BUCKET_WORDS,

@@ -14,7 +14,7 @@
 import type { Image } from "./feed.js";
 import { CLOSE_SLOW_CONSUMER, type StreamLimits } from "./limits.js";
 import type { StreamCounts } from "./stream-counts.js";
-import type { StreamKey } from "./stream-key.js";
+import type { KeyWaiter, StreamKey } from "./stream-key.js";
 
 /** The native socket; frames leave in the order of the calls, shared ones included. */
 export interface StreamSocket {
@@ -57,7 +57,7 @@ const UNSET_NS = -1;
 /** Longest number of a ping. */
 const PING_TEXT = /^[0-9]{1,15}$/;
 
-export class Connection {
+export class Connection implements KeyWaiter {
   readonly address: string;
   /** Spreads the work of many connections over the pulses. */
   readonly slot: number;
@@ -123,10 +123,20 @@ export class Connection {
     this.#snapshot(this.#subscriptions.get(key.text) ?? this.#take(key, 0, null), reason);
   }
 
-  /** Takes a subscription of a key whose subscriber says to have its present state: no snapshot. */
-  addCurrent(key: StreamKey): void {
+  /** Goes on where the subscriber says to be: the updates missed since, no snapshot. None, where it runs already. */
+  takeUp(key: StreamKey, missedFrames: readonly string[]): void {
+    if (this.holds(key.text)) return;
+    for (const frame of missedFrames) this.send(frame);
+    if (!this.isOpen) return;
     const subscription = this.#take(key, key.seq, key.image(this.#host.monoNs()));
     if (!this.isLagging) this.#join(subscription);
+  }
+
+  /** The key's first image is there. */
+  begin(key: StreamKey): void {
+    const subscription = this.#subscriptions.get(key.text);
+    // A lagging one gets it in its turn.
+    if (subscription !== undefined && this.isOpen && !this.isLagging) this.#snapshot(subscription, subscription.reason);
   }
 
   remove(keyText: string): boolean {
@@ -135,6 +145,7 @@ export class Connection {
     this.#subscriptions.delete(keyText);
     this.#host.counts.subscriptions--;
     this.#leave(subscription);
+    subscription.key.waiting.delete(this);
     subscription.key.memberCount--;
     this.#host.release(subscription.key);
     return true;
@@ -230,7 +241,9 @@ export class Connection {
   }
 
   #snapshot(subscription: Subscription, reason: string): void {
-    if (this.#mustWait()) {
+    const isReady = subscription.key.isReady(this.#host.monoNs());
+    if (!isReady) subscription.key.waiting.add(this);
+    if (!isReady || this.#mustWait()) {
       subscription.image = null;
       subscription.reason = reason;
       return;
@@ -275,7 +288,17 @@ export class Connection {
       const subscription = all[index] as Subscription;
       const { key } = subscription;
       if (subscription.image !== null && subscription.sentSeq === key.seq) continue;
+      if (subscription.image === null && !key.isReady(nowNs)) continue;
       if (bytes >= limits.softBufferBytes) {
+        this.#roundStart = index;
+        this.#ping(nowNs);
+        return;
+      }
+      if (key.isUnmerged && subscription.image !== null) {
+        bytes += this.#sendEvents(subscription, limits.softBufferBytes - bytes, nowMs);
+        if (!this.isOpen) return;
+        // What did not fit is the first of the next round.
+        if (subscription.image !== null && subscription.sentSeq === key.seq) continue;
         this.#roundStart = index;
         this.#ping(nowNs);
         return;
@@ -294,10 +317,35 @@ export class Connection {
     this.#rejoin(all);
   }
 
+  /**
+   * Events are not merged: those missed are sent one by one, as many as fit. When some are gone from the ring that is
+   * said, and a snapshot takes their place. Returns the bytes sent.
+   */
+  #sendEvents(subscription: Subscription, bytesLeft: number, nowMs: number): number {
+    const { key } = subscription;
+    const frames = key.framesAfter(subscription.sentSeq, nowMs);
+    let bytes = 0;
+    if (frames === null) {
+      const resync = key.resyncFrame(nowMs);
+      this.send(resync);
+      subscription.image = null;
+      subscription.reason = "";
+      return resync.length;
+    }
+    for (const frame of frames) {
+      if (bytes >= bytesLeft || !this.isOpen) break;
+      this.send(frame);
+      bytes += frame.length;
+      subscription.sentSeq++;
+    }
+    return bytes;
+  }
+
   #rejoin(all: readonly Subscription[]): void {
     this.isLagging = false;
     this.#host.counts.lagging--;
-    for (const subscription of all) this.#join(subscription);
+    // One whose key is not ready goes on waiting.
+    for (const subscription of all) if (subscription.image !== null) this.#join(subscription);
   }
 
   #isTooSlow(buffered: number, nowNs: number): boolean {

@@ -19,6 +19,18 @@ export interface Feed {
   /** Has something changed that nobody signals: an age past its limit, a market replaced? */
   drifted(nowNs: number): boolean;
   close(): void;
+  /** False while the first image is still to be had: snapshots wait. Marked when it is; asked again now and then. Absent: at once. */
+  isReady?(nowNs: number): boolean;
+  /** On topics whose updates are told one by one and never merged. */
+  readonly events?: FeedEvents;
+}
+
+/** Images of such a feed are only ever shown whole. */
+export interface FeedEvents {
+  /** `data` of the next update; null when there is none. */
+  next(nowNs: number): string | null;
+  /** More happened than is kept: true once, and what is shown next is the state anew. */
+  takeLoss(): boolean;
 }
 
 /** Called by a feed when its key may have changed. `urgent`: what was shown is no longer true, do not wait for the interval. */
@@ -28,5 +40,7 @@ export interface KeySpec {
   /** Everything that shapes the frames; what clients call the subscription. */
   readonly text: string;
   readonly intervalMs: number;
+  /** A private key keeps its latest updates for clients that come back, and counts against a bound of its own. */
+  readonly isPrivate?: boolean;
   open(mark: Mark): Feed;
 }

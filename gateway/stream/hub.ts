@@ -16,6 +16,7 @@ import { INTERVALS_MS } from "../../schemas/stream-data.js";
 import type { NoticeReason } from "../../schemas/stream.js";
 import { TokenBucket } from "../http/limiter.js";
 import type { MarketView } from "../market-view.js";
+import type { StreamAccounts } from "./account-topics.js";
 import { PUBLIC_AUTH, type StreamAuth } from "./auth.js";
 import { Connection, type ConnectionHost, type StreamSocket } from "./connection.js";
 import { FeedBoard } from "./feed-board.js";
@@ -48,6 +49,8 @@ export interface HubParts {
   readonly epoch: string;
   readonly venuetwoTickerRefused: boolean;
   readonly auth?: StreamAuth;
+  /** Positions and orders; absent: those topics are not served. */
+  readonly accounts?: StreamAccounts;
 }
 
 /** A connection and what limits its client. */
@@ -76,6 +79,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   #isFlushDeferred = false;
   /** Published since all buffers were looked at. */
   #unseenBytes = 0;
+  #privateKeyCount = 0;
   #keysOpened = 0;
   #connectionsOpened = 0;
   #pulseCount = 0;
@@ -95,6 +99,8 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
       taps: this.taps,
       board: this.#board,
       venuetwoTickerRefused: parts.venuetwoTickerRefused,
+      clock: parts.clock,
+      ...(parts.accounts === undefined ? {} : { accounts: parts.accounts }),
     });
     this.#protocol = new Protocol(this);
   }
@@ -190,14 +196,19 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   open(connection: Connection, specs: readonly KeySpec[]): StreamKey[] {
     let added = 0;
     let opened = 0;
-    for (const { text } of specs) {
+    let openedPrivate = 0;
+    for (const { text, isPrivate = false } of specs) {
       if (!connection.holds(text)) added++;
-      if (!this.#keys.has(text)) opened++;
+      if (this.#keys.has(text)) continue;
+      opened++;
+      if (isPrivate) openedPrivate++;
     }
-    const { subscriptionsMax, keysMax, retryAfterMs } = this.limits;
+    const { subscriptionsMax, keysMax, privateKeysMax, retryAfterMs } = this.limits;
     if (connection.subscriptionCount + added > subscriptionsMax)
       throw new ServiceError("SUBSCRIPTION_LIMIT", { limit: subscriptionsMax, held: connection.subscriptionCount });
     if (this.#keys.size + opened > keysMax) throw new ServiceError("OVERLOADED", { limit: keysMax, retryAfterMs });
+    if (openedPrivate > 0 && this.#privateKeyCount + openedPrivate > privateKeysMax)
+      throw new ServiceError("OVERLOADED", { limit: privateKeysMax, retryAfterMs });
     const keys: StreamKey[] = [];
     try {
       for (const spec of specs) keys.push(this.#keys.get(spec.text) ?? this.#openKey(spec));
@@ -216,6 +227,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     if (key.memberCount > 0 || key.isClosed) return;
     this.#keys.delete(key.text);
     this.counts.keys--;
+    if (key.isPrivate) this.#privateKeyCount--;
     key.close();
   }
 
@@ -224,6 +236,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     const key: StreamKey = new StreamKey(spec, this.#parts.epoch + number, number, (urgent) => this.#mark(key, urgent));
     this.#keys.set(spec.text, key);
     this.counts.keys++;
+    if (key.isPrivate) this.#privateKeyCount++;
     return key;
   }
 
@@ -255,15 +268,32 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   }
 
   #advance(key: StreamKey): void {
-    if (key.isClosed) return;
-    let frame: string;
-    try {
-      frame = key.advance(this.wallMs(), this.monoNs());
-    } catch (error) {
-      // A bug in one topic must not end the others' frames.
-      this.logger.error("stream.key_failed", { errorName: error instanceof Error ? error.name : "unknown" });
-      return;
+    let frame = "";
+    do {
+      if (key.isClosed) return;
+      try {
+        if (key.waiting.size > 0) this.#beginWaiting(key);
+        frame = key.advance(this.wallMs(), this.monoNs());
+      } catch (error) {
+        // A bug in one topic must not end the others' frames.
+        this.logger.error("stream.key_failed", { errorName: error instanceof Error ? error.name : "unknown" });
+        return;
+      }
+      this.#publish(key, frame);
+      // Events are told one by one; as many as wait are bounded by their feed.
+    } while (key.isUnmerged && frame !== "");
+  }
+
+  /** Snapshots that waited for the key's first image. */
+  #beginWaiting(key: StreamKey): void {
+    if (!key.isReady(this.monoNs())) return;
+    for (const waiter of [...key.waiting]) {
+      key.waiting.delete(waiter);
+      waiter.begin(key);
     }
+  }
+
+  #publish(key: StreamKey, frame: string): void {
     if (frame === "" || key.inStepCount === 0) return;
     this.counts.framesOut += key.inStepCount;
     this.counts.bytesOut += frame.length * key.inStepCount;

@@ -10,6 +10,8 @@ export interface StreamLimits {
   readonly connectionsPerAddressMax: number;
   /** Different keys over all connections; a subscribe beyond is refused with OVERLOADED, the connection stays. */
   readonly keysMax: number;
+  /** Of these, keys of wallets (each has a ring of updates); beyond it the same. */
+  readonly privateKeysMax: number;
   /** Subscriptions of a connection; a subscribe beyond is refused with SUBSCRIPTION_LIMIT. */
   readonly subscriptionsMax: number;
   /** Bytes of a client's frame; beyond: 4400. */
@@ -43,6 +45,7 @@ export const DEFAULT_STREAM_LIMITS: StreamLimits = {
   // Public mode listens on this machine alone, so an address says nothing about a caller there.
   connectionsPerAddressMax: 20_000,
   keysMax: 5_000,
+  privateKeysMax: 1_000,
   subscriptionsMax: SUBSCRIPTIONS_MAX,
   frameBytesMax: 64 * KIB,
   framesPerSecond: 20,

@@ -26,11 +26,13 @@ import { parseJsonBody } from "../http/json-body.js";
 import { invalidParameters } from "../http/query.js";
 import { scrub } from "../http/scrub.js";
 import type { StreamAuth } from "./auth.js";
+import type { ResumedSub } from "./account-topics.js";
+import { checked } from "./checked.js";
 import type { Connection } from "./connection.js";
 import type { KeySpec } from "./feed.js";
 import { CLOSE_AUTH_FAILED, CLOSE_BAD_FRAME } from "./limits.js";
 import type { StreamKey } from "./stream-key.js";
-import { checked, type Topics } from "./topics.js";
+import type { Topics } from "./topics.js";
 
 /** What the protocol asks of the hub. */
 export interface ProtocolHost {
@@ -52,8 +54,7 @@ type IdPart = { readonly id?: string };
 type Frame = Readonly<Record<string, unknown>>;
 
 /** Where a client says it was. */
-interface ResumeWish {
-  readonly sub: string;
+interface ResumeWish extends ResumedSub {
   readonly epoch: string;
   readonly seq: number;
 }
@@ -126,9 +127,19 @@ export class Protocol {
       case "unsubscribe":
         this.#end(connection, checked(this.#unsubscribe, frame).subs, id);
         break;
-      case "resume":
-        this.#takeUp(connection, checked(this.#resume, frame).subs, id);
+      case "resume": {
+        const { subs, exchanges, credentials } = checked(this.#resume, frame);
+        const common = {
+          ...(exchanges === undefined ? {} : { exchanges }),
+          ...(credentials === undefined ? {} : { credentials }),
+        };
+        this.#takeUp(
+          connection,
+          subs.map((wish) => ({ ...common, ...wish })),
+          id,
+        );
         break;
+      }
       case "ping":
         checked(this.#ping, frame);
         connection.send(this.#pongText({ type: "pong", ...id, ts: this.#host.wallMs() }));
@@ -163,7 +174,7 @@ export class Protocol {
 
   #takeUp(connection: Connection, wishes: readonly ResumeWish[], id: IdPart): void {
     const bySub = new Map(wishes.map((wish) => [wish.sub, wish]));
-    const specs = [...bySub.keys()].map((sub) => this.#host.topics.resumed(sub));
+    const specs = [...bySub.values()].map((wish) => this.#host.topics.resumed(wish));
     const keys = this.#host.open(connection, specs);
     try {
       this.#answerResume(connection, keys, bySub, id);
@@ -182,20 +193,29 @@ export class Protocol {
       const wish = bySub.get(key.text);
       // A key that was opened just now is at 0: whatever the caller had is of another epoch.
       const seq = wish !== undefined && wish.epoch === key.epoch && key.seq > 0 ? wish.seq : -1;
-      return { key, seq, missed: connection.headOf(key) !== seq };
+      return { key, seq, missedFrames: this.#missedFrames(connection, key, seq) };
     });
-    const subs = rows.map(({ key, missed }) => ({
+    const subs = rows.map(({ key, seq, missedFrames }) => ({
       sub: key.text,
       epoch: key.epoch,
-      seq: connection.headOf(key),
-      missed,
+      seq: missedFrames === null ? connection.headOf(key) : seq,
+      missed: missedFrames === null,
     }));
     connection.send(this.#resumedText({ type: "resumed", ...id, subs }));
-    for (const { key, missed } of rows) {
+    for (const { key, missedFrames } of rows) {
       if (!connection.isOpen) return;
-      if (missed) connection.restart(key, "RESUME_MISS");
-      else if (!connection.holds(key.text)) connection.addCurrent(key);
+      if (missedFrames === null) connection.restart(key, "RESUME_MISS");
+      else connection.takeUp(key, missedFrames);
     }
+  }
+
+  /** What leads from `seq` to where this connection is; null: only a snapshot does. */
+  #missedFrames(connection: Connection, key: StreamKey, seq: number): readonly string[] | null {
+    if (connection.headOf(key) === seq) return [];
+    // What runs here may be on its way: who asks for it all the same wants the state anew. Who reads too slowly for the
+    // shared frames is not sent old ones on top.
+    if (connection.holds(key.text) || connection.isLagging) return null;
+    return key.framesAfter(seq, this.#host.wallMs());
   }
 
   #end(connection: Connection, subs: readonly string[], id: IdPart): void {

@@ -3,9 +3,15 @@
  *
  * Invariants: `seq` grows by one with each shared update, which leads from the image of `seq - 1` to that of `seq`;
  * numbers are given after conflation, so a subscriber in step sees no hole. A key forgotten and opened again has
- * another epoch: its numbers never mean two things.
+ * another epoch: its numbers never mean two things. The ring of a private key holds what its latest numbers told.
  */
-import type { Feed, Image, KeySpec, Mark } from "./feed.js";
+import type { Feed, FeedEvents, Image, KeySpec, Mark } from "./feed.js";
+import { FrameRing } from "./frame-ring.js";
+
+/** Waits for the first image of a key. */
+export interface KeyWaiter {
+  begin(key: StreamKey): void;
+}
 
 export class StreamKey {
   readonly text: string;
@@ -13,6 +19,14 @@ export class StreamKey {
   readonly epoch: string;
   /** The server's own short name for the shared topic. */
   readonly channel: string;
+  readonly isPrivate: boolean;
+  /** Subscribers whose snapshot waits until there is something to show. */
+  readonly waiting = new Set<KeyWaiter>();
+  readonly #ring: FrameRing | null;
+  readonly #events: FeedEvents | null;
+  #isReady: boolean;
+  /** A loss was told, the snapshot after it was not yet. */
+  #owesSnapshot = false;
   readonly #feed: Feed;
   readonly #quotedText: string;
   #image: Image | null = null;
@@ -31,7 +45,22 @@ export class StreamKey {
     this.epoch = epoch;
     this.channel = channel;
     this.#quotedText = JSON.stringify(spec.text);
+    this.isPrivate = spec.isPrivate ?? false;
+    this.#ring = this.isPrivate ? new FrameRing() : null;
     this.#feed = spec.open(mark);
+    this.#events = this.#feed.events ?? null;
+    this.#isReady = this.#feed.isReady === undefined;
+  }
+
+  /** Are its updates told one by one, never merged? */
+  get isUnmerged(): boolean {
+    return this.#events !== null;
+  }
+
+  /** Once it is, it stays so. */
+  isReady(nowNs: number): boolean {
+    this.#isReady ||= this.#feed.isReady?.(nowNs) ?? true;
+    return this.#isReady;
   }
 
   /** 0 before the first subscriber's snapshot. */
@@ -56,15 +85,53 @@ export class StreamKey {
   advance(nowMs: number, nowNs: number): string {
     const before = this.#image;
     if (before === null) return "";
+    if (this.#events !== null) return this.#advanceEvents(this.#events, nowMs, nowNs);
     const image = this.#feed.look(nowNs);
     if (image === before) return "";
     this.#image = image;
     this.#seq++;
-    return this.updateFrame(this.#seq - 1, before, nowMs, nowNs);
+    if (this.#ring === null) return this.updateFrame(this.#seq - 1, before, nowMs, nowNs);
+    const data = image.updateText(before, nowNs);
+    this.#ring.push({ seq: this.#seq, tsMs: nowMs, data });
+    return this.#updateText(this.#seq, this.#seq - 1, nowMs, data);
+  }
+
+  /** One event a call. */
+  #advanceEvents(events: FeedEvents, nowMs: number, nowNs: number): string {
+    if (this.#owesSnapshot) {
+      this.#owesSnapshot = false;
+      this.#image = this.#feed.look(nowNs);
+      this.#seq++;
+      return this.snapshotFrame(nowMs, nowNs, "");
+    }
+    if (events.takeLoss()) {
+      this.#owesSnapshot = true;
+      this.#ring?.clear();
+      return this.resyncFrame(nowMs);
+    }
+    const data = events.next(nowNs);
+    if (data === null) return "";
+    this.#image = this.#feed.look(nowNs);
+    this.#seq++;
+    this.#ring?.push({ seq: this.#seq, tsMs: nowMs, data });
+    return this.#updateText(this.#seq, this.#seq - 1, nowMs, data);
   }
 
   drifted(nowNs: number): boolean {
-    return this.#image !== null && this.#feed.drifted(nowNs);
+    if (this.#image === null) return this.waiting.size > 0 && this.isReady(nowNs);
+    return this.#feed.drifted(nowNs);
+  }
+
+  /** The updates from `seq` to the present, each as it was sent; null when they are no longer all there. */
+  framesAfter(seq: number, nowMs: number): readonly string[] | null {
+    if (this.#seq === 0) return null;
+    if (seq === this.#seq) return [];
+    const updates = this.#ring?.after(seq, this.#seq, nowMs) ?? null;
+    return updates?.map(({ seq: to, tsMs, data }) => this.#updateText(to, to - 1, tsMs, data)) ?? null;
+  }
+
+  resyncFrame(nowMs: number): string {
+    return `{"type":"resync","sub":${this.#quotedText},"epoch":"${this.epoch}","ts":${nowMs},"reason":"OVERFLOW"}`;
   }
 
   snapshotFrame(nowMs: number, nowNs: number, reason: string): string {
@@ -76,11 +143,16 @@ export class StreamKey {
   /** From an earlier image, sent at `fromSeq`, to the present one. */
   updateFrame(fromSeq: number, from: Image, nowMs: number, nowNs: number): string {
     const data = this.image(nowNs).updateText(from, nowNs);
-    return `{"type":"update","sub":${this.#quotedText},"epoch":"${this.epoch}","seq":${this.#seq},"prevSeq":${fromSeq},"ts":${nowMs},"data":${data}}`;
+    return this.#updateText(this.#seq, fromSeq, nowMs, data);
+  }
+
+  #updateText(seq: number, prevSeq: number, tsMs: number, data: string): string {
+    return `{"type":"update","sub":${this.#quotedText},"epoch":"${this.epoch}","seq":${seq},"prevSeq":${prevSeq},"ts":${tsMs},"data":${data}}`;
   }
 
   close(): void {
     this.isClosed = true;
+    this.#ring?.clear();
     this.#feed.close();
   }
 }

@@ -11,10 +11,12 @@ import {
   subscribeStatusSchema,
   subscribeTickerSchema,
 } from "../../schemas/stream.js";
-import { DEFAULT_INTERVAL_MS, SERVED_TOPIC_WORDS } from "../../schemas/stream-data.js";
-import { compileValidator, type Validator } from "../../schemas/validate.js";
-import { problemsError } from "../close-request.js";
+import { DEFAULT_INTERVAL_MS, PUBLIC_TOPIC_WORDS, SERVED_TOPIC_WORDS } from "../../schemas/stream-data.js";
+import { compileValidator } from "../../schemas/validate.js";
+import type { Clock } from "../../engine/domain/clock.js";
+import { AccountTopics, type ResumedSub, type StreamAccounts } from "./account-topics.js";
 import { BookFeed } from "./book-feed.js";
+import { checked } from "./checked.js";
 import type { KeySpec } from "./feed.js";
 import { type FeedBoard, StatusFeed } from "./feed-board.js";
 import { keyText, parseKeyText, type PublicKey } from "./key-text.js";
@@ -25,6 +27,9 @@ export interface TopicSources extends MemberSources {
   readonly board: FeedBoard;
   /** The venuetwo ticker is withheld for want of configured keys (interface spec 5.5). */
   readonly venuetwoTickerRefused: boolean;
+  readonly clock: Clock;
+  /** Absent: the topics of accounts are not served. */
+  readonly accounts?: StreamAccounts;
 }
 
 export class Topics {
@@ -33,14 +38,18 @@ export class Topics {
   readonly #ticker = compileValidator(subscribeTickerSchema);
   readonly #book = compileValidator(subscribeBookSchema);
   readonly #status = compileValidator(subscribeStatusSchema);
+  readonly #accounts: AccountTopics | null;
 
   constructor(sources: TopicSources) {
     this.#sources = sources;
+    this.#accounts = sources.accounts === undefined ? null : new AccountTopics(sources, sources.accounts);
   }
 
   /** The keys a subscribe frame asks for, each once; throws ServiceError. */
   subscribed(frame: unknown): KeySpec[] {
     const { topic } = checked(this.#any, frame);
+    if (this.#accounts !== null && (topic === "positions" || topic === "orders"))
+      return [this.#accounts.subscribed(topic, frame)];
     const specs = new Map<string, KeySpec>();
     const take = (key: PublicKey) => {
       const spec = this.#spec(key);
@@ -58,13 +67,16 @@ export class Topics {
       take({ topic });
     } else {
       const what = `the topic ${topic} is not served yet`;
-      throw new ServiceError("NOT_SUPPORTED", { what, topic, servedTopics: SERVED_TOPIC_WORDS });
+      const servedTopics = this.#accounts === null ? PUBLIC_TOPIC_WORDS : SERVED_TOPIC_WORDS;
+      throw new ServiceError("NOT_SUPPORTED", { what, topic, servedTopics });
     }
     return [...specs.values()];
   }
 
   /** The key of a text that a client kept; throws UNKNOWN_SUBSCRIPTION. */
-  resumed(text: string): KeySpec {
+  resumed(wish: ResumedSub): KeySpec {
+    const { sub: text } = wish;
+    if (this.#accounts?.isKeyText(text) === true) return this.#accounts.resumed(wish);
     const key = parseKeyText(text);
     if (key === null || !this.#isListed(key)) throw new ServiceError("UNKNOWN_SUBSCRIPTION", { sub: text });
     return this.#spec(key);
@@ -120,11 +132,4 @@ export class Topics {
   #isWithheld(topic: string, venue: RoutableVenue): boolean {
     return topic === "ticker" && venue === "venuetwo" && this.#sources.venuetwoTickerRefused;
   }
-}
-
-/** The frame as its schema types it; throws MISSING_PARAMETERS or INVALID_PARAMETERS. */
-export function checked<T>(validate: Validator<T>, frame: unknown): T {
-  const result = validate(frame);
-  if (!result.ok) throw problemsError(result.problems);
-  return result.value;
 }

@@ -232,13 +232,29 @@ describe("rules between fields", () => {
       "is required for stop orders: a resting stop is not routed",
     ],
     [
-      { orderType: "STOP_MARKET", triggerPrice: "90000", preferredExchange: "venueone" },
-      "NOT_SUPPORTED",
-      "orderType",
-      "is not supported yet",
+      { orderType: "STOP_LIMIT", triggerPrice: "90000", preferredExchange: "venueone" },
+      "MISSING_PARAMETERS",
+      "limitPrice",
+      "is required for a STOP_LIMIT order",
     ],
-    [{ routingOptions: { allowSplit: true } }, "NOT_SUPPORTED", "routingOptions.allowSplit", "is not supported yet"],
-    [{ quoteId: "qt_1" }, "NOT_SUPPORTED", "quoteId", "is not supported yet"],
+    [
+      { orderType: "STOP_MARKET", triggerPrice: "90000", limitPrice: "89000", preferredExchange: "venueone" },
+      "INVALID_PARAMETERS",
+      "limitPrice",
+      "must not be given for a STOP_MARKET order",
+    ],
+    [
+      { orderType: "STOP_MARKET", triggerPrice: "9".repeat(17), preferredExchange: "venueone" },
+      "INVALID_PARAMETERS",
+      "triggerPrice",
+      "must have at most 15 significant digits",
+    ],
+    [
+      { limitPrice: "97000", routingOptions: { allowSplit: true } },
+      "INVALID_PARAMETERS",
+      "routingOptions.allowSplit",
+      "is for MARKET orders only",
+    ],
     [
       { preferredExchange: "venueone", routingOptions: { excludeExchanges: ["venueone"] } },
       "INVALID_PARAMETERS",
@@ -248,6 +264,21 @@ describe("rules between fields", () => {
   ])("%j", async (more, code, path, problem) => {
     const { status, code: got, first } = await refusal({ ...VALID, ...more });
     expect([status, got, first]).toEqual([400, code, { path, problem }]);
+  });
+
+  it("a stop that the market is beyond already would fire at once", async () => {
+    const stop = { orderType: "STOP_MARKET", triggerPrice: "99000", preferredExchange: "venueone" };
+    const { status, code, first } = await refusal({ ...VALID, ...stop });
+    expect([status, code, first]).toEqual([
+      400,
+      "INVALID_PARAMETERS",
+      { path: "triggerPrice", problem: "would fire at once" },
+    ]);
+  });
+
+  it("a quote that is not there is over", async () => {
+    const { status, code, error } = await refusal({ ...VALID, quoteId: "qt_1" });
+    expect([status, code, error]).toEqual([409, "QUOTE_EXPIRED", "The quote is not valid any more"]);
   });
 
   it("venuefive is the client's to sign", async () => {

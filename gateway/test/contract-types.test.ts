@@ -8,7 +8,7 @@ import type { ErrorCode } from "../../engine/domain/errors.js";
 import type { OrderStatus, OrderType, Side } from "../../engine/domain/order.js";
 import type { RoutableVenue, Venue } from "../../engine/domain/venue.js";
 import type { FeedState } from "../../engine/market/market.js";
-import type { CloseData, ExecutionReport, NormalizedOrder, Quote } from "../../engine/orders/close-types.js";
+import type { TradeData, ExecutionReport, NormalizedOrder, Quote } from "../../engine/orders/trade-types.js";
 import type { RoomStatus } from "../../engine/ports.js";
 import type { RoutingCandidate, RoutingReport } from "../../engine/routing/report.js";
 import type { DecisionReason, ReasonCode } from "../../engine/routing/route-types.js";
@@ -38,7 +38,7 @@ describe("schema types against engine types", () => {
     expectTypeOf<Quote>().toExtend<Static<typeof quoteSchema>>();
     expectTypeOf<RoutingCandidate>().toExtend<Static<typeof candidateSchema>>();
     expectTypeOf<RoutingReport>().toExtend<Static<typeof routingReportSchema>>();
-    expectTypeOf<CloseData>().toExtend<Static<typeof closeDataSchema>>();
+    expectTypeOf<TradeData>().toExtend<Static<typeof closeDataSchema>>();
   });
 
   it("name no field that the engine does not fill", () => {
@@ -46,7 +46,7 @@ describe("schema types against engine types", () => {
     expectTypeOf<keyof Static<typeof executionReportSchema>>().toEqualTypeOf<keyof ExecutionReport>();
     expectTypeOf<keyof Static<typeof routingReportSchema>>().toEqualTypeOf<keyof RoutingReport>();
     expectTypeOf<keyof Static<typeof candidateSchema>>().toEqualTypeOf<keyof RoutingCandidate>();
-    expectTypeOf<keyof Static<typeof closeDataSchema>>().toEqualTypeOf<keyof CloseData>();
+    expectTypeOf<keyof Static<typeof closeDataSchema>>().toEqualTypeOf<keyof TradeData>();
   });
 
   it("use the same words", () => {

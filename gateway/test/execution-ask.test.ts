@@ -123,8 +123,8 @@ describe("a reply that does not fit its schema", () => {
     harness = await startHarness({
       wrapDesk: (desk) => ({
         ...desk,
-        async close(request, context) {
-          const result = await desk.close(request, context);
+        async trade(request, context) {
+          const result = await desk.trade(request, context);
           if (!result.ok) return result;
           // The serialiser refuses a number where a list belongs.
           return { ...result, data: { ...result.data, execution: { ...result.data.execution, fees: 7 as never } } };

@@ -7,15 +7,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Clock, createSystemClock } from "../../engine/domain/clock.js";
 import type { Market } from "../../engine/market/market.js";
-import { CloseService } from "../../engine/orders/close-service.js";
+import type { VenueRoom } from "../../engine/ports.js";
+import { Portfolio } from "../../engine/portfolio/portfolio.js";
+import { TradeService } from "../../engine/orders/trade-service.js";
 import { createOffStore, type RecordsStore } from "../../engine/storage/records/records-store.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import { createKeyedHash, cryptoRandomIds } from "../../engine/storage/server-secret.js";
-import { createCloseDesk } from "../close-desk.js";
-import { createLogger } from "../log.js";
+import { createTradeDesk } from "../trade-desk.js";
+import type { StateStore } from "../../engine/storage/state-store.js";
+import type { TradingDesk } from "../accounts/trading-desk.js";
+import { createLogger, type ServiceLogger } from "../log.js";
 import { MarketView } from "../market-view.js";
 import { Metrics } from "../metrics.js";
-import type { CloseDesk } from "../ports.js";
+import type { TradeDesk } from "../ports.js";
 import { type Server, type ServerOptions, startServer } from "../server.js";
 import { TestClient } from "./client.js";
 import { createFakeRoom, type FakeRoom, fakeInstrument, fakeMarket, loadBook } from "./fake-room.js";
@@ -50,7 +54,8 @@ export interface Harness {
     readonly ethOne: Market;
     readonly pepeTwo: Market;
   };
-  readonly service: CloseService;
+  readonly service: TradeService;
+  readonly portfolio: Portfolio | null;
   /** Every log line written so far. */
   readonly logLines: string[];
   /** Books of both venues anew, proven now. */
@@ -60,10 +65,20 @@ export interface Harness {
 
 export interface HarnessOptions {
   /** Instead of the two of the harness. */
-  readonly rooms?: readonly FakeRoom[];
+  readonly rooms?: readonly VenueRoom[];
+  /** Positions and orders on the stream, over those rooms. */
+  readonly withPortfolio?: boolean;
   readonly server?: Partial<ServerOptions>;
-  readonly wrapDesk?: (desk: CloseDesk) => CloseDesk;
+  readonly wrapDesk?: (desk: TradeDesk) => TradeDesk;
   readonly records?: RecordsStore;
+  /** Accounts and single-venue orders; absent: those routes are not served. */
+  readonly trading?: (parts: TradingParts) => Promise<TradingDesk>;
+}
+
+export interface TradingParts {
+  readonly clock: Clock;
+  readonly store: StateStore;
+  readonly logger: ServiceLogger;
 }
 
 export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
@@ -92,7 +107,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const logger = createLogger("debug", { write: (line: string) => void logLines.push(line) });
   const rooms = options.rooms ?? [one, two];
   const hash = createKeyedHash(Buffer.alloc(32, 7));
-  const service = new CloseService({
+  const service = new TradeService({
     rooms: new Map(rooms.map((room) => [room.venue, room])),
     store,
     clock,
@@ -101,7 +116,12 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     randomIds: cryptoRandomIds,
   });
   await service.start();
-  const desk = createCloseDesk(service, store);
+  const desk = createTradeDesk(service, store);
+  const portfolio =
+    options.withPortfolio === true
+      ? new Portfolio({ rooms: new Map(rooms.map((room) => [room.venue, room])), clock, logger, hash })
+      : null;
+  const trading = await options.trading?.({ clock, store, logger });
   const server = await startServer(
     { ...DEFAULT_SERVER_OPTIONS, ...options.server },
     {
@@ -113,6 +133,8 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
       records: options.records ?? createOffStore("no record in this test"),
       recorder: null,
       hash,
+      ...(trading === undefined ? {} : { trading }),
+      ...(portfolio === null ? {} : { portfolio }),
     },
   );
   const client = new TestClient(server.url);
@@ -157,6 +179,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     two,
     markets,
     service,
+    portfolio,
     logLines,
     refreshBooks,
     async stop() {
@@ -164,6 +187,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
       two.release();
       await client.stop();
       await server.stop(1000);
+      portfolio?.stop();
       await service.drain(1000);
       await store.close();
       rmSync(directory, { recursive: true, force: true });

@@ -88,6 +88,7 @@ class Exchange implements SimExchange {
       listeners: this.#listeners,
       policies: options.policies,
       firstOrderId: options.firstOrderId ?? 1,
+      ...(options.orderIdsFromSeq === true ? { nextOrderId: () => this.#nextSeq() } : {}),
       ...deps,
     };
     this.#matching = new Matching(this.#matchingDeps);

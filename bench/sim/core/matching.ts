@@ -318,7 +318,7 @@ export class Matching {
   #create(account: AccountState, request: SimOrderRequest, origin: "USER" | "LIQUIDATION" | "ADL"): OrderState {
     const nowMs = this.#deps.nowMs();
     const order: OrderState = {
-      orderId: this.#nextOrderId++,
+      orderId: this.#deps.nextOrderId?.() ?? this.#nextOrderId++,
       accountId: account.accountId,
       account,
       symbol: request.symbol,

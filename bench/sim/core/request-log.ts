@@ -19,6 +19,9 @@ export function createRequestLog(exchange: SimExchange): SimRequestLog {
   const entries = new Map<number, Entry>();
   let nextIndex = 0;
   return {
+    get length() {
+      return nextIndex;
+    },
     received(draft) {
       const index = nextIndex++;
       entries.set(index, { index, receivedMs: exchange.nowMs(), draft, orderId: null, refusal: null });

@@ -43,8 +43,8 @@ export class TopicBoard {
   }
 
   /** `stream` is the name that faults match against. */
-  publish(topic: string, stream: string, text: string, sequenced: boolean): void {
+  publish(topic: string, stream: string, text: string, sequenced: boolean, scope: "market" | "user" = "market"): void {
     // A faulted push can cut the socket, which then leaves the set while it is walked: sets allow that.
-    for (const socket of this.#listeners.get(topic) ?? []) socket.push("market", stream, text, sequenced);
+    for (const socket of this.#listeners.get(topic) ?? []) socket.push(scope, stream, text, sequenced);
   }
 }

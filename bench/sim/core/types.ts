@@ -406,6 +406,8 @@ export interface ExchangeOptions {
   readonly seqJumpMax?: number;
   readonly firstSeq?: number;
   readonly firstOrderId?: number;
+  /** Order ids are taken from the update ids: one counter for both. Excludes `firstOrderId`. */
+  readonly orderIdsFromSeq?: boolean;
 }
 
 export interface FlowOptions {
@@ -582,6 +584,8 @@ export type SimRequestDraft = Pick<SimRequestRecord, "action" | "signer" | "acco
   >;
 
 export interface SimRequestLog {
+  /** How many were ever received: the index of the next one. */
+  readonly length: number;
   /** Returns the record's index. Keeps the newest 200 000. */
   received(draft: SimRequestDraft): number;
   executed(index: number, orderId: number | null): void;

@@ -1,6 +1,8 @@
 /** What the routes and streams of the local venue share. */
 import type { Random } from "../../../engine/domain/random.js";
-import type { SimExchange } from "../core/types.js";
+import type { SimExchange, SimRequestLog } from "../core/types.js";
+import type { AccountJournal } from "./account-journal.js";
+import type { KeyRing } from "./keys.js";
 import type { Listing } from "./listing.js";
 import type { VenuefourCadences, VenuefourLimits, VenuefourQuirks } from "./options.js";
 import type { Publisher } from "./publisher.js";
@@ -11,6 +13,9 @@ export interface VenuefourContext {
   readonly publisher: Publisher;
   readonly cadences: VenuefourCadences;
   readonly random: Random;
+  readonly keys: KeyRing;
+  readonly log: SimRequestLog;
+  readonly journal: AccountJournal;
   limits: VenuefourLimits;
   quirks: VenuefourQuirks;
 }

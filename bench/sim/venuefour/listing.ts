@@ -22,7 +22,8 @@ export const VENUEFOUR_POLICIES: SimPolicies = {
   clientIdReuse: "whenClosed",
   takerFeeMilliBps: 4_000,
   makerFeeMilliBps: 1_500,
-  defaultLeverage: 20,
+  // The venue's default is each market's own maximum.
+  defaultLeverage: 1_000,
 };
 
 export const DEFAULT_SYMBOLS: readonly string[] = ["BTC", "ETH", "SOL"];

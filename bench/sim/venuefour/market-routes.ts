@@ -50,13 +50,13 @@ const FEES: readonly Row[] = [
 
 /* ------------------------------------------------------------------ parameters */
 
-function required(params: URLSearchParams, name: string): string {
+export function required(params: URLSearchParams, name: string): string {
   const value = params.get(name);
   if (value === null) throw refuseQuery(`missing field \`${name}\``);
   return value;
 }
 
-function integer(params: URLSearchParams, name: string): number | null {
+export function integer(params: URLSearchParams, name: string): number | null {
   const text = params.get(name);
   if (text === null) return null;
   if (!/^\d{1,15}$/.test(text)) throw refuseQuery(`${name}: invalid digit found in string`);

@@ -25,17 +25,20 @@ export interface VenuefourCadences {
   readonly bookMs: number;
   readonly pricesMs: number;
   readonly candleMs: number;
+  /** Wait before market, GTC and IOC orders reach the book. */
+  readonly speedBumpMs: number;
   /** A client that sends no message for this long is closed. */
   readonly clientSilenceMs: number;
   readonly socketLifeMs: number;
 }
 
-/** 250 ms, 60 s and 24 h are documented; the rates of prices and candles are not known and chosen. */
+/** 250 ms, 200 ms, 60 s and 24 h are documented; the rates of prices and candles are not known and chosen. */
 export const VENUE_CADENCES: VenuefourCadences = {
   pulseMs: 10,
   bookMs: 250,
   pricesMs: 500,
   candleMs: 500,
+  speedBumpMs: 200,
   clientSilenceMs: 60_000,
   socketLifeMs: 24 * 3_600_000,
 };
@@ -50,6 +53,18 @@ export interface VenuefourQuirks {
   readonly pingFramesCount: boolean;
   /** Which table the business codes are of. */
   readonly errorTable: "2025" | "2026";
+  /** A wrong signature is answered in plain text. */
+  readonly plainVerification: boolean;
+  /** `old`: settings are a list; `new`: an object that holds it. */
+  readonly settingsShape: "old" | "new";
+  /** `array`: `/account` answers a list of one, as in the pages of 2025. */
+  readonly accountShape: "array" | "object";
+  /** Age from which on `orders/history_by_id` knows an event. */
+  readonly historyLagMs: number;
+  /** Share of fills whose `account_trades` frame goes before the order update. */
+  readonly tradesFirstShare: number;
+  /** How much later than the order update `account_trades` comes. */
+  readonly lateTradesMs: number;
 }
 
 export const DEFAULT_QUIRKS: VenuefourQuirks = {
@@ -57,10 +72,38 @@ export const DEFAULT_QUIRKS: VenuefourQuirks = {
   staleBookShare: 0,
   pingFramesCount: false,
   errorTable: "2026",
+  plainVerification: false,
+  // The shape that the widespread client library reads.
+  settingsShape: "old",
+  accountShape: "object",
+  historyLagMs: 0,
+  tradesFirstShare: 0.5,
+  lateTradesMs: 0,
 };
+
+const WORDS: Readonly<Record<string, readonly string[]>> = {
+  errorTable: ["2025", "2026"],
+  settingsShape: ["old", "new"],
+  accountShape: ["array", "object"],
+};
+const DELAY_MAX_MS = 60_000;
+
+export interface VenuefourAccount {
+  /** Base58 of 32 bytes; with `accountId` the engine's name of it is another. */
+  readonly walletAddress?: string;
+  /** Default: the wallet address. */
+  readonly accountId?: string;
+  /** Public keys of agents; default: one made from the seed. */
+  readonly agents?: readonly string[];
+  /** Decimal text, quote units. */
+  readonly deposit: string;
+  /** Starting positions: signed decimal text; entry at the mark when absent. */
+  readonly positions?: readonly { readonly symbol: string; readonly qty: string; readonly entryPrice?: string }[];
+}
 
 export interface VenuefourSimOptions {
   readonly seed: number;
+  readonly accounts?: readonly VenuefourAccount[];
   readonly clock?: Clock;
   /** Of the captured listing, in its spelling; default three majors. Spot markets are always listed and never trade. */
   readonly symbols?: readonly string[];
@@ -83,9 +126,11 @@ export function changeQuirks(quirks: VenuefourQuirks, changes: Readonly<Record<s
   for (const [name, value] of Object.entries(changes)) {
     if (!Object.hasOwn(quirks, name)) throw new RangeError(`no quirk ${name}`);
     if (typeof value !== typeof quirks[name as keyof VenuefourQuirks]) throw new RangeError(`${name}: wrong type`);
-    if (typeof value === "number" && !(value >= 0 && value <= 1)) throw new RangeError(`${name} must be from 0 to 1`);
-    if (name === "errorTable" && value !== "2025" && value !== "2026")
-      throw new RangeError("errorTable must be 2025 or 2026");
+    const max = name.endsWith("Ms") ? DELAY_MAX_MS : 1;
+    if (typeof value === "number" && !(value >= 0 && value <= max))
+      throw new RangeError(`${name} must be from 0 to ${max}`);
+    const words = WORDS[name];
+    if (words !== undefined && !words.includes(String(value))) throw new RangeError(`${name}: ${words.join(" or ")}`);
   }
   return { ...quirks, ...changes };
 }

@@ -1,38 +1,68 @@
 /** From a request to its route: credits, answer, envelope with all four keys. Paths are `/api/v1/<name>`. */
 import type { SimHttpReply, SimHttpRequest } from "../core/types.js";
-import { Credits } from "./credits.js";
+import { accountRoutes } from "./account-routes.js";
+import type { Actions } from "./actions.js";
+import type { Credits } from "./credits.js";
 import type { VenuefourContext } from "./context.js";
 import { refusalReply, VenuefourRefusal } from "./errors.js";
-import { MARKET_ROUTES, type Route } from "./market-routes.js";
+import { type Answer, MARKET_ROUTES, type Route } from "./market-routes.js";
+import { OPERATION_OF_PATH } from "./operations.js";
 
 const PREFIX = "/api/v1/";
+const BATCH = "orders/batch";
+
+export interface RouterDeps {
+  readonly context: VenuefourContext;
+  readonly actions: Actions;
+  readonly credits: Credits;
+}
 
 export class Router {
-  readonly #context: VenuefourContext;
-  readonly #credits = new Credits();
+  readonly #deps: RouterDeps;
+  readonly #reads: ReadonlyMap<string, Route>;
 
-  constructor(context: VenuefourContext) {
-    this.#context = context;
+  constructor(deps: RouterDeps) {
+    this.#deps = deps;
+    this.#reads = new Map(Object.entries({ ...MARKET_ROUTES, ...accountRoutes(deps.actions.settings) }));
   }
 
-  handle(request: SimHttpRequest): SimHttpReply {
+  async handle(request: SimHttpRequest): Promise<SimHttpReply> {
+    const { context, credits } = this.#deps;
     const name = request.path.startsWith(PREFIX) ? request.path.slice(PREFIX.length) : "";
-    const { isAllowed, headers } = this.#credits.spend(request, name, this.#context.limits);
+    const { remoteAddress, receivedMs: nowMs } = request;
+    const spender = { configKey: request.headers["pf-api-key"], remoteAddress, nowMs };
+    const { isAllowed, headers: limits } = credits.spend(spender, name, context.limits);
+    // By the venue's own clock, which a fault can move.
+    const headers = { ...limits, date: new Date(context.exchange.nowMs()).toUTCString() };
     try {
       if (!isAllowed) throw new VenuefourRefusal(429, "Rate limit exceeded", 429);
-      const route = find(request, name);
+      const answer = await this.#answer(request, name);
       // The web framework's own answer: no body.
-      if (route === null) return { status: 404, body: "", contentType: "text/plain; charset=utf-8", headers };
-      const { data, more } = route({ context: this.#context, params: new URLSearchParams(request.query) });
+      if (answer === null) return { status: 404, body: "", contentType: "text/plain; charset=utf-8", headers };
+      const { data, more } = answer;
       return { status: 200, body: JSON.stringify({ success: true, data, error: null, code: null, ...more }), headers };
     } catch (error) {
       if (!(error instanceof VenuefourRefusal)) throw error;
-      return { ...refusalReply(error), headers };
+      return { ...refusalReply(error, context.quirks), headers };
     }
+  }
+
+  async #answer(request: SimHttpRequest, name: string): Promise<Answer | null> {
+    const { context, actions } = this.#deps;
+    const read = request.method === "GET" ? this.#reads.get(name) : undefined;
+    if (read !== undefined) return read({ context, params: new URLSearchParams(request.query) });
+    if (request.method !== "POST") return null;
+    if (name === BATCH) return { data: { results: await actions.runBatch(bodyOf(request)) } };
+    const operation = OPERATION_OF_PATH.get(name);
+    if (operation === undefined) return null;
+    return { data: (await actions.run(operation, bodyOf(request))).data };
   }
 }
 
-function find(request: SimHttpRequest, name: string): Route | null {
-  if (request.method !== "GET" || !Object.hasOwn(MARKET_ROUTES, name)) return null;
-  return MARKET_ROUTES[name] ?? null;
+function bodyOf(request: SimHttpRequest): unknown {
+  try {
+    return JSON.parse(request.body.toString("utf8")) as unknown;
+  } catch {
+    throw new VenuefourRefusal(400, "Failed to parse the request body as JSON", null);
+  }
 }

@@ -1,10 +1,11 @@
-/** The local venuefour: the engine of bench/sim/core behind the venue's wire protocol, on one loopback port. Market side. */
+/** The local venuefour: the engine of bench/sim/core behind the venue's wire protocol, on one loopback port. */
 import { createSystemClock, type Clock, type TimerHandle } from "../../../engine/domain/clock.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { createControl } from "../core/control.js";
 import { createExchange } from "../core/exchange.js";
 import { seedOf } from "../core/factor-model.js";
 import { createFaultInjector } from "../core/faults.js";
+import { parseSafe } from "../core/fixed.js";
 import { createRequestLog } from "../core/request-log.js";
 import { startShell } from "../core/shell.js";
 import type {
@@ -18,7 +19,12 @@ import type {
   SimShell,
   SimSocket,
 } from "../core/types.js";
+import { AccountJournal } from "./account-journal.js";
+import { AccountStreams } from "./account-streams.js";
+import { Actions } from "./actions.js";
 import type { VenuefourContext } from "./context.js";
+import { Credits } from "./credits.js";
+import { KeyRing, type KeyRequest, type RegisteredKeys } from "./keys.js";
 import { createListing, DEFAULT_SYMBOLS, VENUEFOUR_POLICIES } from "./listing.js";
 import { MarketStreams } from "./market-streams.js";
 import {
@@ -26,12 +32,14 @@ import {
   DEFAULT_QUIRKS,
   VENUE_CADENCES,
   VENUE_LIMITS,
+  type VenuefourAccount,
   type VenuefourQuirks,
   type VenuefourSimOptions,
 } from "./options.js";
 import { Publisher } from "./publisher.js";
 import { Router } from "./router.js";
 import { Sessions } from "./socket-session.js";
+import { SocketTrading } from "./socket-trading.js";
 
 export interface VenuefourSim {
   /** Host of `/api/v1/…`, no trailing slash. */
@@ -42,12 +50,14 @@ export interface VenuefourSim {
   readonly faults: FaultInjector;
   readonly log: SimRequestLog;
   readonly shell: SimShell;
+  readonly keys: KeyRing;
   readonly quirks: VenuefourQuirks;
+  addAccount(account: VenuefourAccount): RegisteredKeys;
   setQuirks(changes: Partial<VenuefourQuirks>): void;
   stop(): Promise<void>;
 }
 
-/** Of the capture: one counter of events over all markets, which order ids come from too. */
+/** Of the capture: one counter of events over all markets; order ids are taken from it. */
 const FIRST_EVENT_ID = 336_536_000;
 const SWEEP_MS = 1_000;
 
@@ -61,10 +71,13 @@ class Venue implements VenuefourSim, SimProtocol {
   readonly exchange: SimExchange;
   readonly faults: FaultInjector;
   readonly log: SimRequestLog;
+  readonly keys: KeyRing;
   readonly #options: VenuefourSimOptions;
   readonly #clock: Clock;
   readonly #context: VenuefourContext;
   readonly #streams: MarketStreams;
+  readonly #accounts: AccountStreams;
+  readonly #actions: Actions;
   readonly #router: Router;
   readonly #sessions: Sessions;
   #shell: SimShell | null = null;
@@ -83,7 +96,7 @@ class Venue implements VenuefourSim, SimProtocol {
       instruments: listing.instruments,
       policies: VENUEFOUR_POLICIES,
       firstSeq: FIRST_EVENT_ID,
-      firstOrderId: FIRST_EVENT_ID,
+      orderIdsFromSeq: true,
       ...(options.priceSource === undefined ? {} : { priceSource: options.priceSource }),
       ...(options.flow === undefined ? {} : { flow: options.flow }),
     });
@@ -94,6 +107,7 @@ class Venue implements VenuefourSim, SimProtocol {
       onChange: () => exchange.setClockSkewMs(this.faults.clockSkewMs()),
     });
     this.log = createRequestLog(exchange);
+    this.keys = new KeyRing(options.seed);
     const random = createSeededRandom(seedOf("venuefour/room", options.seed));
     const context: VenuefourContext = {
       exchange,
@@ -101,20 +115,58 @@ class Venue implements VenuefourSim, SimProtocol {
       publisher: new Publisher(exchange, random, () => context.quirks.oldBookIdShare),
       cadences: { ...VENUE_CADENCES, ...options.cadences },
       random,
+      keys: this.keys,
+      log: this.log,
+      journal: new AccountJournal(exchange, (accountId) => this.keys.walletOf(accountId) ?? accountId),
       limits: { ...VENUE_LIMITS, ...options.limits },
       quirks: { ...DEFAULT_QUIRKS, ...options.quirks },
     };
     this.#context = context;
     this.#streams = new MarketStreams(context);
-    this.#router = new Router(context);
+    this.#accounts = new AccountStreams(context, clock);
+    // The engine tells within its calls; the streams are told when a call is through.
+    this.#actions = new Actions({ context, clock, onDone: () => this.#settle() });
+    const credits = new Credits();
+    this.#router = new Router({ context, actions: this.#actions, credits });
     this.#sessions = new Sessions({
       context,
       streams: this.#streams,
+      accounts: this.#accounts,
+      trading: new SocketTrading({
+        context,
+        actions: this.#actions,
+        credits,
+        flush: () => this.#accounts.flush(),
+        nowMs: () => clock.wallMs(),
+      }),
       faults: this.faults,
       nowMs: () => clock.wallMs(),
     });
     exchange.addListener({ onTrade: (trade) => this.#streams.onTrade(trade, exchange.engineSeq()) });
+    for (const account of options.accounts ?? []) this.addAccount(account);
     for (const fault of options.faults ?? []) this.faults.add(fault);
+  }
+
+  addAccount(account: VenuefourAccount): RegisteredKeys {
+    const { walletAddress, agents, deposit } = account;
+    const accountId = account.accountId ?? walletAddress;
+    if (accountId === undefined) throw new RangeError("an account needs a wallet address or an id");
+    this.exchange.createAccount({ accountId, deposit });
+    const keys = this.keys.register(accountId, {
+      ...(walletAddress === undefined ? {} : { walletAddress }),
+      ...(agents === undefined ? {} : { agents }),
+    });
+    for (const { symbol, qty, entryPrice } of account.positions ?? []) {
+      const instrument = this.exchange.instruments.get(symbol);
+      if (instrument === undefined) throw new RangeError(`${symbol} has no market here`);
+      const { priceDecimals, qtyDecimals } = instrument;
+      const qtyLots = parseSafe(qty, qtyDecimals);
+      const markTicks = Math.round(this.exchange.mark(symbol).markE8 / 10 ** (8 - priceDecimals));
+      const entryTicks = entryPrice === undefined ? markTicks : parseSafe(entryPrice, priceDecimals);
+      if (qtyLots === null || entryTicks === null) throw new RangeError(`${symbol}: position is off the venue's grid`);
+      this.exchange.setPosition(accountId, symbol, "BOTH", qtyLots, entryTicks);
+    }
+    return keys;
   }
 
   async listen(): Promise<void> {
@@ -123,7 +175,7 @@ class Venue implements VenuefourSim, SimProtocol {
       faults: this.faults,
       log: this.log,
       hooks: {
-        registerKeys: () => ({}),
+        registerKeys: (accountId, body) => ({ ...this.keys.register(accountId, keyRequest(body)) }),
         describe: () => ({ limits: this.#context.limits, quirks: this.#context.quirks }),
         command: (name, body) => this.#command(name, body),
       },
@@ -140,6 +192,9 @@ class Venue implements VenuefourSim, SimProtocol {
     const pulse = (): void => {
       this.#pulseTimer = this.#clock.setTimer(pulse, this.#context.cadences.pulseMs);
       this.#streams.onPulse();
+      this.#settle();
+      this.#accounts.flush();
+      this.#accounts.onPulse();
     };
     this.#pulseTimer = this.#clock.setTimer(pulse, this.#context.cadences.pulseMs);
     const sweep = (): void => {
@@ -183,8 +238,10 @@ class Venue implements VenuefourSim, SimProtocol {
 
   /* ---------------------------------------------------------------- protocol */
 
-  handleHttp(request: SimHttpRequest): SimHttpReply {
-    return this.#router.handle(request);
+  async handleHttp(request: SimHttpRequest): Promise<SimHttpReply> {
+    const reply = await this.#router.handle(request);
+    this.#accounts.flush();
+    return reply;
   }
 
   faultReply(kind: "rate429" | "ban418" | "error", verdict: RestVerdict): SimHttpReply {
@@ -219,6 +276,13 @@ class Venue implements VenuefourSim, SimProtocol {
     this.#sessions.close(socket);
   }
 
+  /** What the engine leaves to the venue: children of filled orders, protection of closed positions. */
+  #settle(): void {
+    this.#context.journal.settled();
+    this.#actions.desk.settle();
+    for (const { accountId } of this.exchange.accounts()) this.#actions.desk.dropProtection(accountId);
+  }
+
   #command(name: string, body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | null {
     if (name === "quirks") {
       this.#context.quirks = changeQuirks(this.#context.quirks, body);
@@ -233,4 +297,13 @@ class Venue implements VenuefourSim, SimProtocol {
     }
     return null;
   }
+}
+
+/** Keys of POST /_sim/accounts: an address and a list of agents; everything else is ignored. */
+function keyRequest(body: Readonly<Record<string, unknown>>): KeyRequest {
+  const { walletAddress, agents } = body;
+  return {
+    ...(typeof walletAddress === "string" ? { walletAddress } : {}),
+    ...(Array.isArray(agents) ? { agents: agents.map(String) } : {}),
+  };
 }

@@ -3,8 +3,11 @@
  * symbol that the venue does not know gets no answer at all.
  */
 import type { FaultInjector, SimSocket } from "../core/types.js";
+import { ACCOUNT_CHANNELS, type AccountStreams, type AccountSubscription } from "./account-streams.js";
+import { fromBase58 } from "./base58.js";
 import type { VenuefourContext } from "./context.js";
 import type { MarketStreams } from "./market-streams.js";
+import type { SocketTrading } from "./socket-trading.js";
 import { readSubscription } from "./subscriptions.js";
 
 interface SocketState {
@@ -15,6 +18,8 @@ interface SocketState {
 export interface SessionDeps {
   readonly context: VenuefourContext;
   readonly streams: MarketStreams;
+  readonly accounts: AccountStreams;
+  readonly trading: SocketTrading;
   readonly faults: FaultInjector;
   /** The machine's time: a skewed venue clock must not end connections. */
   nowMs(): number;
@@ -57,19 +62,19 @@ export class Sessions {
       this.#refuse(socket, "Invalid JSON", undefined);
       return;
     }
-    const { method, params, id } = (typeof message === "object" && message !== null ? message : {}) as Record<
-      string,
-      unknown
-    >;
+    const fields = (typeof message === "object" && message !== null ? message : {}) as Record<string, unknown>;
+    const { method, params, id } = fields;
     if (method === "ping") socket.reply('{"channel":"pong"}');
     else if (method === "subscribe") this.#subscribe(socket, params);
     else if (method === "unsubscribe") this.#unsubscribe(socket, params);
-    // Orders over the socket are not served here yet: they are invalid requests like any other.
-    else this.#refuse(socket, "Invalid request", id);
+    // A config key would come with the upgrade, whose headers end at the shell: connections count by address here.
+    else if (method !== undefined || !this.#deps.trading.take(socket, fields, undefined))
+      this.#refuse(socket, "Invalid request", id);
   }
 
   close(socket: SimSocket): void {
     this.#deps.streams.drop(socket);
+    this.#deps.accounts.drop(socket);
     this.#sockets.delete(socket);
   }
 
@@ -85,6 +90,12 @@ export class Sessions {
 
   #subscribe(socket: SimSocket, params: unknown): void {
     const { context, streams, faults } = this.#deps;
+    const own = accountSubscription(params, context);
+    if (own === "unanswered") return;
+    if (own !== null) {
+      this.#subscribeAccount(socket, own, params);
+      return;
+    }
     const reading = readSubscription(params, context);
     if (reading === "unanswered") return;
     if (reading === "invalid") {
@@ -101,7 +112,28 @@ export class Sessions {
     streams.sendFirst(socket, reading);
   }
 
+  #subscribeAccount(socket: SimSocket, subscription: AccountSubscription, params: unknown): void {
+    const { context, accounts, faults } = this.#deps;
+    const { board } = accounts;
+    const topic = accounts.topicOf(subscription);
+    const ofChannel = [...board.of(socket)].filter((other) => other.startsWith(`${subscription.channel}:`));
+    if (!ofChannel.includes(topic) && ofChannel.length >= context.limits.subscriptionsPerChannel) return;
+    if (faults.onSubscribe(topic)) return;
+    // What has happened until now is not news to somebody who only begins to listen.
+    accounts.flush();
+    if (!board.has(socket, topic)) board.add(socket, topic);
+    socket.reply(JSON.stringify({ channel: "subscribe", data: params }));
+    accounts.sendFirst(socket, subscription);
+  }
+
   #unsubscribe(socket: SimSocket, params: unknown): void {
+    const own = accountSubscription(params, this.#deps.context);
+    if (own === "unanswered") return;
+    if (own !== null) {
+      this.#deps.accounts.board.remove(socket, this.#deps.accounts.topicOf(own));
+      socket.reply(JSON.stringify({ channel: "unsubscribe", data: params }));
+      return;
+    }
     const reading = readSubscription(params, this.#deps.context);
     if (reading === "unanswered") return;
     if (reading === "invalid") {
@@ -117,4 +149,14 @@ export class Sessions {
     const t = this.#deps.context.exchange.nowMs();
     socket.reply(JSON.stringify({ code: INVALID_REQUEST, err, ...(typeof id === "string" ? { id } : {}), t }));
   }
+}
+
+/** Null: not a private channel. An account that is no address gets no answer, like a symbol that nobody knows. */
+function accountSubscription(params: unknown, context: VenuefourContext): AccountSubscription | "unanswered" | null {
+  if (typeof params !== "object" || params === null) return null;
+  const { source, account } = params as Record<string, unknown>;
+  const channel = ACCOUNT_CHANNELS.find((name) => name === source);
+  if (channel === undefined) return null;
+  if (typeof account !== "string" || fromBase58(account, 32) === null) return "unanswered";
+  return { channel, wallet: account, accountId: context.keys.accountIdOf(account) };
 }

@@ -7,10 +7,12 @@ import type { SimSide, SimSocket, SimTrade } from "../core/types.js";
 import { TopicBoard } from "../core/topic-board.js";
 import { BookFeed, emptyBook } from "./book-feed.js";
 import { type Channel, type ChannelReading, readChannel } from "./channels.js";
-import { heightAt, isLiquidation, microseconds, type VenuethreeContext } from "./context.js";
-import { printJson } from "./json.js";
+import { isLiquidation, type VenuethreeContext } from "./context.js";
+import { heightAt, microseconds } from "./ids.js";
+import { printJson, type Row } from "./json.js";
 import type { VenuethreeMarket } from "./listing.js";
-import { printCandle, printMarketStats, printTouch, printTrade, type Row } from "./market-view.js";
+import { printCandle, printMarketStats, printTouch } from "./market-view.js";
+import { printTrade } from "./trade-view.js";
 
 /** A subscription to trades starts with this many. */
 const TRADES_REPEATED = 50;
@@ -47,8 +49,8 @@ export class ApiServer {
     this.#phase = options.phase;
   }
 
-  read(text: string, hasAuth: boolean): ChannelReading {
-    return readChannel(text, hasAuth, this.#context.listing);
+  read(text: string): ChannelReading {
+    return readChannel(text, this.#context.listing);
   }
 
   subscribe(socket: SimSocket, channel: Channel): void {

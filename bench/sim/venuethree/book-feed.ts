@@ -5,9 +5,10 @@
  */
 import type { Random } from "../../../engine/domain/random.js";
 import type { SimBookSnapshot, SimInstrument, SimSide } from "../core/types.js";
-import { microseconds } from "./context.js";
+import { microseconds } from "./ids.js";
+import type { Row } from "./json.js";
 import type { VenuethreeMarket } from "./listing.js";
-import { printLevels, type Row } from "./market-view.js";
+import { printLevels } from "./market-view.js";
 import type { VenuethreeQuirks } from "./options.js";
 
 /** Share of offsets the server skips; two of six were skipped in a recorded sequence. */

@@ -1,7 +1,9 @@
 /** Channel names of clients (`order_book/0`) and what the venue answers on (`order_book:0`). */
+import type { Accounts, VenueAccount } from "./accounts.js";
 import { BAD_MARKET_CHANNEL, CODE } from "./errors.js";
 import type { Listing, VenuethreeMarket } from "./listing.js";
 import { RESOLUTIONS } from "./market-view.js";
+import type { TradingMarket } from "./orders.js";
 
 export type MarketChannelKind =
   | "order_book"
@@ -26,35 +28,99 @@ export type ChannelReading =
   | { readonly ok: true; readonly channel: Channel }
   | { readonly ok: false; readonly code: number; readonly message: string };
 
+export type AccountChannelKind =
+  | "account_all"
+  | "account_market"
+  | "account_all_orders"
+  | "account_orders"
+  | "account_all_trades"
+  | "account_all_positions"
+  | "account_all_assets"
+  | "account_spot_avg_entry_prices"
+  | "user_stats"
+  | "account_tx"
+  | "notification"
+  | "pool_data"
+  | "pool_info";
+
+export interface AccountChannel {
+  readonly kind: AccountChannelKind;
+  /** What clients subscribe to, with colons. */
+  readonly name: string;
+  /** What frames are marked with. */
+  readonly shownName: string;
+  readonly account: VenueAccount;
+  /** Null where a channel is about all markets. */
+  readonly market: TradingMarket | null;
+  readonly needsToken: boolean;
+}
+
+export type AccountChannelReading =
+  | { readonly ok: true; readonly channel: AccountChannel }
+  | { readonly ok: false; readonly code: number; readonly message: string };
+
 const PER_MARKET: ReadonlySet<string> = new Set(["order_book", "ticker", "trade"]);
 const PER_MARKET_OR_ALL: ReadonlySet<string> = new Set(["market_stats", "spot_market_stats"]);
-/** Need a token; some need none by the documentation, but without accounts all are refused alike. */
-const ACCOUNT: ReadonlySet<string> = new Set([
-  "account_all",
-  "account_market",
-  "account_all_orders",
-  "account_orders",
-  "account_all_trades",
-  "account_all_positions",
-  "account_all_assets",
-  "account_spot_avg_entry_prices",
-  "user_stats",
-  "account_tx",
-  "notification",
-  "pool_data",
-  "pool_info",
+/** Each with the answer to "needs a token?" (fact sheet 9.3). */
+const ACCOUNT: ReadonlyMap<AccountChannelKind, boolean> = new Map([
+  ["account_all", false],
+  ["account_market", true],
+  ["account_all_orders", true],
+  ["account_orders", true],
+  ["account_all_trades", true],
+  ["account_all_positions", true],
+  ["account_all_assets", true],
+  ["account_spot_avg_entry_prices", true],
+  ["user_stats", false],
+  ["account_tx", true],
+  ["notification", true],
+  ["pool_data", true],
+  ["pool_info", true],
 ]);
+/** Name a market before the account. */
+const PER_MARKET_AND_ACCOUNT: ReadonlySet<AccountChannelKind> = new Set(["account_market", "account_orders"]);
 
-/** `hasAuth`: the client sent a token along. */
-export function readChannel(text: string, hasAuth: boolean, listing: Listing): ChannelReading {
+/** Null: no account channel. */
+export function accountKindOf(text: string): AccountChannelKind | null {
+  const kind = text.split("/")[0] as AccountChannelKind;
+  return ACCOUNT.has(kind) ? kind : null;
+}
+
+export function readAccountChannel(
+  kind: AccountChannelKind,
+  text: string,
+  listing: Listing,
+  accounts: Accounts,
+): AccountChannelReading {
+  const parts = text.split("/");
+  const hasMarket = PER_MARKET_AND_ACCOUNT.has(kind);
+  if (parts.length !== (hasMarket ? 3 : 2)) return refuse(CODE.invalidChannel, `Invalid Channel: ${text}`);
+  const accountText = parts[parts.length - 1] ?? "";
+  const account = /^(?:0|[1-9]\d{0,14})$/.test(accountText) ? accounts.byIndex.get(Number(accountText)) : undefined;
+  if (account === undefined) return refuse(CODE.invalidChannel, "Invalid Channel:  (accountId)");
+  const marketText = parts[1] ?? "";
+  const market =
+    hasMarket && /^(?:0|[1-9]\d{0,3})$/.test(marketText) ? listing.byId.get(Number(marketText)) : undefined;
+  if (hasMarket && (market === undefined || market.instrument === null))
+    return refuse(CODE.invalidChannel, BAD_MARKET_CHANNEL);
+  // The one keeps its slashes, the other leaves the account to a field of its own.
+  const shownName =
+    kind === "account_market" ? text : kind === "account_orders" ? `${kind}:${marketText}` : parts.join(":");
+  const channel: AccountChannel = {
+    kind,
+    name: parts.join(":"),
+    shownName,
+    account,
+    market: market === undefined ? null : (market as TradingMarket),
+    needsToken: ACCOUNT.get(kind) ?? true,
+  };
+  return { ok: true, channel };
+}
+
+export function readChannel(text: string, listing: Listing): ChannelReading {
   const parts = text.split("/");
   const [kind = "", first, second] = parts;
   const name = parts.join(":");
-  if (ACCOUNT.has(kind)) {
-    return hasAuth
-      ? refuse(CODE.invalidAuth, "invalid auth: invalid signature")
-      : refuse(CODE.parameter, `invalid param : auth field is required: ${name}`);
-  }
   if (kind === "height" && parts.length === 1) return accept({ kind, name, market: null, intervalMs: 0 });
   if (PER_MARKET_OR_ALL.has(kind) && first === "all" && parts.length === 2)
     return accept({ kind: kind as MarketChannelKind, name, market: null, intervalMs: 0 });
@@ -76,6 +142,9 @@ function accept(channel: Channel): ChannelReading {
   return { ok: true, channel };
 }
 
-function refuse(code: number, message: string): ChannelReading {
+function refuse(
+  code: number,
+  message: string,
+): { readonly ok: false; readonly code: number; readonly message: string } {
   return { ok: false, code, message };
 }

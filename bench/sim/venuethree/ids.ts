@@ -37,6 +37,21 @@ export function transactionHash(text: string): string {
   return createHash("sha512").update(text).digest("hex").slice(0, 80);
 }
 
+/** Height of the chain at a time; a straight line through two recorded heights (about seven blocks a second). */
+export function heightAt(nowMs: number): number {
+  return Math.floor(301_813_997 + (nowMs - 1_785_252_531_621) * 0.007_163_7);
+}
+
+/** Microseconds: the engine's milliseconds and a part that differs from change to change. */
+export function microseconds(tsMs: number, seed: number): number {
+  return tsMs * 1000 + (seed % 1000);
+}
+
+/** Trade ids of the engine count per market. */
+export function tradeKey(symbol: string, tradeId: number): string {
+  return `${symbol}/${tradeId}`;
+}
+
 /** Someone's account index, stable for the same number. */
 export function houseAccount(running: number): number {
   return 1_000 + ((running * 7_919) % 700_000);

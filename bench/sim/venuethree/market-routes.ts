@@ -1,7 +1,10 @@
 /** Public market data over REST, fact sheet 3.1. Bad parameters are refused with HTTP 400, code and message. */
 import type { SimCandle } from "../core/types.js";
-import { heightAt, type VenuethreeContext } from "./context.js";
+import type { VenuethreeContext } from "./context.js";
+import { accountTrades } from "./account-trades.js";
 import { CODE, refuseParameter, VenuethreeRefusal } from "./errors.js";
+import { heightAt } from "./ids.js";
+import type { Row } from "./json.js";
 import type { VenuethreeMarket } from "./listing.js";
 import {
   printCandle,
@@ -12,14 +15,16 @@ import {
   printRestingOrder,
   printSpotDetails,
   printStats,
-  printTrade,
   RESOLUTIONS,
-  type Row,
 } from "./market-view.js";
+import { integer, limitOf, required } from "./params.js";
+import { printTrade } from "./trade-view.js";
 
 export interface Call {
   readonly context: VenuethreeContext;
   readonly params: URLSearchParams;
+  /** As sent, not yet judged; null without one. */
+  readonly token: string | null;
 }
 
 export type Route = (call: Call) => Row;
@@ -103,25 +108,6 @@ function asset(id: number, symbol: string, l1Decimals: number, minimum: string, 
 }
 
 /* ------------------------------------------------------------------ parameters */
-
-function integer(params: URLSearchParams, name: string): number | null {
-  const text = params.get(name);
-  if (text === null || text === "") return null;
-  if (!/^-?\d{1,15}$/.test(text)) throw refuseParameter(`${name} must be an integer`);
-  return Number(text);
-}
-
-function required(params: URLSearchParams, name: string): number {
-  const value = integer(params, name);
-  if (value === null) throw refuseParameter(`${name} is required`);
-  return value;
-}
-
-function limitOf(params: URLSearchParams, max: number): number {
-  const limit = required(params, "limit");
-  if (limit < 1 || limit > max) throw refuseParameter(`limit must be between 1 and ${max}`);
-  return limit;
-}
 
 function marketOf(call: Call): VenuethreeMarket {
   const market = call.context.listing.byId.get(required(call.params, "market_id"));
@@ -219,14 +205,14 @@ function recentTrades(call: Call): Row {
   return call.context.quirks.noTrades === "null" ? { ...none, trades: null } : none;
 }
 
-/** All markets when none is named; trades of an account need a token, and there are no accounts to give one. */
+/** All markets when none is named; the trades of an account are its own business (account-routes.ts). */
 function trades(call: Call): Row {
   const { params, context } = call;
   const sortBy = params.get("sort_by");
   if (sortBy === null || !SORT_KEYS.has(sortBy)) throw refuseParameter("sort_by is required");
   const limit = limitOf(params, TRADES_MAX);
-  if ((integer(params, "account_index") ?? -1) >= 0)
-    throw refuseParameter("auth query param and Authorization header are empty");
+  const accountIndex = integer(params, "account_index") ?? -1;
+  if (accountIndex >= 0) return accountTrades(call, accountIndex, sortBy, limit);
   const id = integer(params, "market_id") ?? ALL_MARKETS;
   const markets = id === ALL_MARKETS ? context.listing.markets : [marketOf(call)];
   const rows = markets.flatMap((market) => tradeRows(call, market, limit));

@@ -1,11 +1,11 @@
 /** Public market data as the venue prints it, shared by the REST routes and the streams. Key order as recorded. */
 import { moneyText, notionalE12, priceText, qtyText, scaledText } from "../core/fixed.js";
-import type { SimCandle, SimInstrument, SimLevel, SimResting, SimSide, SimTrade } from "../core/types.js";
-import { heightAt, isLiquidation, microseconds, type VenuethreeContext } from "./context.js";
-import { houseAccount, orderIndex, tradeOrderIds, transactionHash, wireTradeId } from "./ids.js";
+import type { SimCandle, SimInstrument, SimLevel, SimResting, SimSide } from "../core/types.js";
+import type { VenuethreeContext } from "./context.js";
+import { houseAccount, microseconds, orderIndex, wireTradeId } from "./ids.js";
+import type { Row } from "./json.js";
 import type { VenuethreeMarket } from "./listing.js";
-
-export type Row = Readonly<Record<string, unknown>>;
+import type { VenueOrder } from "./orders.js";
 
 export const RESOLUTIONS: ReadonlyMap<string, number> = new Map([
   ["1m", 60_000],
@@ -22,8 +22,6 @@ export const RESOLUTIONS: ReadonlyMap<string, number> = new Map([
 const QUOTE_DECIMALS = 6;
 const ORDER_LIFE_MS = 28 * 86_400_000;
 const FUNDING = { clampSmall: "0.0500", clampBig: "4.0000", interest: "0.0100" } as const;
-/** In 1e-6, of premium accounts with the largest stake; every other one of the crowd is one, the rest trades free. */
-const PREMIUM_FEES = { taker: 196, maker: 28 } as const;
 /** Printed where the venue has no limit. */
 const NO_OPEN_INTEREST_LIMIT = "72057594037927936.000000";
 
@@ -238,6 +236,8 @@ export function printRestingOrder(
   side: SimSide,
   resting: SimResting,
 ): Row {
+  const own = resting.owner?.tag as VenueOrder | undefined;
+  if (own !== undefined) return printOwnResting(own, instrument, resting);
   const identity = context.resting.of(resting, context.exchange.nowMs());
   const index = orderIndex(market.marketId, side, identity.running);
   return {
@@ -252,53 +252,21 @@ export function printRestingOrder(
   };
 }
 
-/* ------------------------------------------------------------------ trades and candles */
-
-export function printTrade(
-  context: VenuethreeContext,
-  market: VenuethreeMarket,
-  instrument: SimInstrument,
-  trade: SimTrade,
-): Row {
-  const { askId, bidId } = tradeOrderIds(market.marketId, trade);
-  const id = wireTradeId(market.marketId, trade.tradeId);
-  const takerSells = trade.takerSide === "SELL";
-  const takerAccount = houseAccount(trade.takerId);
-  const makerAccount = houseAccount(trade.tradeId + 1);
+/** An order of an account stands in the book under the id that the account knows. */
+function printOwnResting(order: VenueOrder, instrument: SimInstrument, resting: SimResting): Row {
   return {
-    trade_id: id,
-    trade_id_str: String(id),
-    tx_hash: transactionHash(`${market.symbol}/${trade.takerId}`),
-    type: isLiquidation(context, trade) ? "liquidation" : "trade",
-    market_id: market.marketId,
-    size: qtyText(instrument, trade.qtyLots),
-    price: priceText(instrument, trade.priceTicks),
-    usd_amount: moneyText(notionalE12(instrument, trade.priceTicks, trade.qtyLots), QUOTE_DECIMALS),
-    ask_id: askId,
-    ask_id_str: String(askId),
-    bid_id: bidId,
-    bid_id_str: String(bidId),
-    ask_client_id: 0,
-    ask_client_id_str: "0",
-    bid_client_id: 0,
-    bid_client_id_str: "0",
-    ask_account_id: takerSells ? takerAccount : makerAccount,
-    bid_account_id: takerSells ? makerAccount : takerAccount,
-    is_maker_ask: !takerSells,
-    block_height: heightAt(trade.tsMs),
-    timestamp: trade.tsMs,
-    // Left out when zero; undefined is not printed.
-    taker_fee: trade.takerId % 2 === 0 ? PREMIUM_FEES.taker : undefined,
-    taker_position_size_before: qtyText(instrument, 0),
-    taker_entry_quote_before: "0.000000",
-    taker_initial_margin_fraction_before: market.marginFractions[0],
-    maker_fee: trade.tradeId % 2 === 0 ? PREMIUM_FEES.maker : undefined,
-    maker_position_size_before: qtyText(instrument, 0),
-    maker_entry_quote_before: "0.000000",
-    maker_initial_margin_fraction_before: market.marginFractions[0],
-    transaction_time: microseconds(trade.tsMs, trade.tradeId),
+    order_index: order.index,
+    order_id: String(order.index),
+    owner_account_index: order.account.index,
+    initial_base_amount: qtyText(instrument, order.core?.requestedLots ?? resting.lots),
+    remaining_base_amount: qtyText(instrument, resting.lots),
+    price: priceText(instrument, resting.priceTicks),
+    order_expiry: order.fields.orderExpiry,
+    transaction_time: microseconds(order.updatedMs, order.changeCount),
   };
 }
+
+/* ------------------------------------------------------------------ candles */
 
 /** Candle of `candles` and the stream; floats on the wire. */
 export function printCandle(market: VenuethreeMarket, instrument: SimInstrument, candle: SimCandle, tMs: number): Row {

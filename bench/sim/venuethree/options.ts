@@ -1,6 +1,7 @@
 /** Options of the local venue, with every limit, cadence and oddity it obeys. */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { FaultSpec, FlowOptions, PriceSource } from "../core/types.js";
+import type { AccountRegistration } from "./accounts.js";
 
 /** Fact sheet section 10. Reads and connections count per IP over a rolling minute. */
 export interface VenuethreeLimits {
@@ -12,6 +13,18 @@ export interface VenuethreeLimits {
   readonly newConnectionsPerMinute: number;
   readonly subscriptionsPerConnection: number;
   readonly messagesPerMinute: number;
+  /** Different accounts that one connection may follow. */
+  readonly accountsPerConnection: number;
+  /** Calls of sendTx and sendTxBatch, REST and socket together, per address of the first layer. */
+  readonly transactionsPerMinute: number;
+  readonly premiumTransactionsPerMinute: number;
+  /** Leverage, margin and other transactions outside the volume quota. */
+  readonly otherTransactionsPerMinute: number;
+  /** Deliberate delays before matching (fact sheet 11): of makers and cancels, and of takers. */
+  readonly makerDelayMs: number;
+  readonly takerDelayMs: number;
+  readonly premiumMakerDelayMs: number;
+  readonly premiumTakerDelayMs: number;
 }
 
 export const VENUE_LIMITS: VenuethreeLimits = {
@@ -22,6 +35,14 @@ export const VENUE_LIMITS: VenuethreeLimits = {
   newConnectionsPerMinute: 80,
   subscriptionsPerConnection: 500,
   messagesPerMinute: 200,
+  accountsPerConnection: 500,
+  transactionsPerMinute: 60,
+  premiumTransactionsPerMinute: 4_000,
+  otherTransactionsPerMinute: 40,
+  makerDelayMs: 200,
+  takerDelayMs: 300,
+  premiumMakerDelayMs: 0,
+  premiumTakerDelayMs: 200,
 };
 
 export interface VenuethreeCadences {
@@ -60,6 +81,8 @@ export interface VenuethreeQuirks {
   readonly emptySnapshots: boolean;
   /** How `recentTrades` shows that there are none. */
   readonly noTrades: "null" | "missing" | "empty";
+  /** A client order index stays taken after its order has ended; else it is free again then. */
+  readonly clientIndexUsedOnce: boolean;
 }
 
 export const DEFAULT_QUIRKS: VenuethreeQuirks = {
@@ -69,10 +92,22 @@ export const DEFAULT_QUIRKS: VenuethreeQuirks = {
   serverPingMs: 0,
   emptySnapshots: false,
   noTrades: "null",
+  clientIndexUsedOnce: false,
 };
+
+export interface VenuethreeAccount extends AccountRegistration {
+  /** Decimal text, USDC in the perps balance. */
+  readonly deposit: string;
+  readonly spotDeposit?: string;
+  /** Starting positions: signed decimal text; entry at the mark when absent. */
+  readonly positions?: readonly { readonly symbol: string; readonly size: string; readonly entryPrice?: string }[];
+}
 
 export interface VenuethreeSimOptions {
   readonly seed: number;
+  readonly accounts?: readonly VenuethreeAccount[];
+  /** First hashed element of every transaction; 304 as the main net. */
+  readonly chainId?: number;
   readonly clock?: Clock;
   /** Markets that trade; the others of the listing are inactive. Default: three majors. */
   readonly symbols?: readonly string[];

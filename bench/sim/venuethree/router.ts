@@ -1,10 +1,16 @@
-/** From a request to its route: read budget, answer, refusals. Paths are `/`, `/info` and `/api/v1/<name>`. */
+/**
+ * From a request to its route: budget, answer, refusals. Paths are `/`, `/info` and `/api/v1/<name>`; reads are GET,
+ * transactions are POST with form fields. A token comes bare in `Authorization`, or the older way as `auth`.
+ */
 import type { SimHttpReply, SimHttpRequest } from "../core/types.js";
+import { ACCOUNT_ROUTES } from "./account-routes.js";
 import type { VenuethreeContext } from "./context.js";
-import { CODE, refusalReply, VenuethreeRefusal } from "./errors.js";
-import { printJson } from "./json.js";
+import { CODE, refusalReply, refuseParameter, VenuethreeRefusal } from "./errors.js";
+import { readForm } from "./form.js";
+import { printJson, type Row } from "./json.js";
 import { MARKET_ROUTES, ROOT_ROUTES, type Route } from "./market-routes.js";
 import { ReadBudget } from "./read-budget.js";
+import { sendTx, sendTxBatch } from "./transaction-routes.js";
 
 const PREFIX = "/api/v1/";
 
@@ -18,21 +24,61 @@ export class Router {
 
   handle(request: SimHttpRequest): SimHttpReply {
     try {
-      const name = request.path.startsWith(PREFIX) ? request.path.slice(PREFIX.length) : "";
-      this.#budget.spend(request.remoteAddress, name, this.#context.limits, request.receivedMs);
-      const route = find(request, name);
-      if (route === null) throw new VenuethreeRefusal(CODE.notFound, "not found", 404);
-      const value = route({ context: this.#context, params: new URLSearchParams(request.query) });
-      return { status: 200, body: printJson(value) };
+      return { status: 200, body: printJson(this.#answer(request)) };
     } catch (error) {
       if (!(error instanceof VenuethreeRefusal)) throw error;
       return refusalReply(error);
+    }
+  }
+
+  #answer(request: SimHttpRequest): Row {
+    const name = request.path.startsWith(PREFIX) ? request.path.slice(PREFIX.length) : "";
+    if (request.method === "POST") return this.#post(request, name);
+    const params = new URLSearchParams(request.query);
+    const token = textOrNull(request.headers.authorization) ?? textOrNull(params.get("auth"));
+    this.#budget.spend(this.#payer(request, token), name, this.#context.limits, request.receivedMs);
+    const route = find(request, name);
+    if (route === null) throw notFound();
+    return route({ context: this.#context, params, token });
+  }
+
+  /** Transactions have a budget of their own, which their account pays from. */
+  #post(request: SimHttpRequest, name: string): Row {
+    if (name !== "sendTx" && name !== "sendTxBatch") {
+      this.#budget.spend(request.remoteAddress, name, this.#context.limits, request.receivedMs);
+      throw notFound();
+    }
+    const form = readForm(request);
+    if (form === null) throw refuseParameter("the body is no form");
+    return (name === "sendTx" ? sendTx : sendTxBatch)(this.#context, form, request.receivedMs);
+  }
+
+  /** Who shows a good token pays as the owner of the account, everyone else as an address. */
+  #payer(request: SimHttpRequest, token: string | null): string {
+    if (token === null) return request.remoteAddress;
+    try {
+      return this.#context.tokens.accountOf(token).l1Address;
+    } catch (error) {
+      if (error instanceof VenuethreeRefusal) return request.remoteAddress;
+      throw error;
     }
   }
 }
 
 function find(request: SimHttpRequest, name: string): Route | null {
   if (request.method !== "GET") return null;
-  const [routes, key] = name === "" ? [ROOT_ROUTES, request.path] : [MARKET_ROUTES, name];
-  return Object.hasOwn(routes, key) ? (routes[key] ?? null) : null;
+  if (name === "") return own(ROOT_ROUTES, request.path);
+  return own(MARKET_ROUTES, name) ?? own(ACCOUNT_ROUTES, name);
+}
+
+function own(routes: Readonly<Record<string, Route>>, name: string): Route | null {
+  return Object.hasOwn(routes, name) ? (routes[name] ?? null) : null;
+}
+
+function textOrNull(text: string | null | undefined): string | null {
+  return text === undefined || text === "" ? null : text;
+}
+
+function notFound(): VenuethreeRefusal {
+  return new VenuethreeRefusal(CODE.notFound, "not found", 404);
 }

@@ -1,4 +1,4 @@
-/** The local venuethree: the engine of bench/sim/core behind the venue's wire protocol, on one loopback port. Market side. */
+/** The local venuethree: the engine of bench/sim/core behind the venue's wire protocol, on one loopback port. */
 import { createSystemClock, type Clock, type TimerHandle } from "../../../engine/domain/clock.js";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
 import { createControl } from "../core/control.js";
@@ -18,16 +18,18 @@ import type {
   SimShell,
   SimSocket,
 } from "../core/types.js";
+import { AccountSide } from "./account-side.js";
 import { ApiServer } from "./api-server.js";
-import { tradeKey, type VenuethreeContext } from "./context.js";
+import type { VenuethreeContext } from "./context.js";
 import { CODE } from "./errors.js";
-import { RestingIdentities } from "./ids.js";
+import { RestingIdentities, tradeKey } from "./ids.js";
 import { createListing, DEFAULT_SYMBOLS, VENUETHREE_POLICIES } from "./listing.js";
 import {
   changeQuirks,
   DEFAULT_QUIRKS,
   VENUE_CADENCES,
   VENUE_LIMITS,
+  type VenuethreeAccount,
   type VenuethreeQuirks,
   type VenuethreeSimOptions,
 } from "./options.js";
@@ -45,6 +47,7 @@ export interface VenuethreeSim {
   readonly shell: SimShell;
   readonly quirks: VenuethreeQuirks;
   setQuirks(changes: Partial<VenuethreeQuirks>): void;
+  addAccount(account: VenuethreeAccount): void;
   /**
    * Change id of the engine behind a nonce on the wire: `exchange.trueBook(symbol, seqOfNonce(nonce))` is the true book.
    * The same number, unless `resetNonceOnConnect` has been on.
@@ -62,6 +65,8 @@ const GENERATION_SPAN = 1_000_000_000;
 const GENERATIONS_MAX = 17;
 const API_SERVERS = 3;
 const SWEEP_MS = 1_000;
+/** The main net. */
+const CHAIN_ID = 304;
 const LIQUIDATIONS_MAX = 10_000;
 
 export async function startVenuethreeSim(options: VenuethreeSimOptions): Promise<VenuethreeSim> {
@@ -80,6 +85,7 @@ class Venue implements VenuethreeSim, SimProtocol {
   readonly #context: VenuethreeContext;
   readonly #router: Router;
   readonly #sessions: Sessions;
+  readonly #accountSide: AccountSide;
   readonly #servers: ApiServer[];
   readonly #liquidations = new Set<string>();
   /** Servers that count from a lower nonce; each belongs to one connection. */
@@ -87,6 +93,7 @@ class Venue implements VenuethreeSim, SimProtocol {
   #shell: SimShell | null = null;
   #nextServer = 0;
   #generation = 0;
+  #pulses = 0;
   #pulseTimer: TimerHandle | null = null;
   #sweepTimer: TimerHandle | null = null;
 
@@ -115,7 +122,15 @@ class Venue implements VenuethreeSim, SimProtocol {
       onChange: () => exchange.setClockSkewMs(this.faults.clockSkewMs()),
     });
     this.log = createRequestLog(exchange);
+    this.#accountSide = new AccountSide({
+      exchange,
+      listing,
+      log: this.log,
+      chainId: options.chainId ?? CHAIN_ID,
+      context: () => this.#context,
+    });
     this.#context = {
+      ...this.#accountSide.shared,
       exchange,
       listing,
       cadences: { ...VENUE_CADENCES, ...options.cadences },
@@ -132,6 +147,7 @@ class Venue implements VenuethreeSim, SimProtocol {
       context: this.#context,
       faults: this.faults,
       random: this.#random,
+      accountStreams: this.#accountSide.streams,
       nowMs: () => clock.wallMs(),
       nextServer: () => this.#serverForConnection(),
     });
@@ -140,12 +156,18 @@ class Venue implements VenuethreeSim, SimProtocol {
         for (const server of this.#allServers()) server.onLevel(...change);
       },
       onTrade: (trade) => {
+        this.#accountSide.events.onTrade(trade);
         for (const server of this.#allServers()) server.onTrade(trade);
       },
-      onOrder: (_order, _event, fill) => {
+      onOrder: (order, event, fill) => {
         if (fill?.liquidation === true) this.#rememberLiquidation(tradeKey(fill.symbol, fill.tradeId));
+        this.#accountSide.events.onOrder(order, event, fill);
       },
+      onAccount: (account, cause, positions) => this.#accountSide.events.onAccount(account, cause, positions),
+      onFunding: (income) => this.#accountSide.events.onFunding(income),
+      onStep: (tsMs) => this.#accountSide.events.onStep(tsMs),
     });
+    for (const account of options.accounts ?? []) this.addAccount(account);
     for (const fault of options.faults ?? []) this.faults.add(fault);
   }
 
@@ -155,7 +177,7 @@ class Venue implements VenuethreeSim, SimProtocol {
       faults: this.faults,
       log: this.log,
       hooks: {
-        registerKeys: () => ({}),
+        registerKeys: (accountId, body) => this.#accountSide.register(accountId, body),
         describe: () => ({ limits: this.#context.limits, quirks: this.#context.quirks }),
         command: (name, body) => this.#command(name, body),
       },
@@ -169,9 +191,13 @@ class Venue implements VenuethreeSim, SimProtocol {
       ...(this.#options.backlogBytesMax === undefined ? {} : { backlogBytesMax: this.#options.backlogBytesMax }),
     });
     this.exchange.start();
+    const { cadences } = this.#context;
+    const statsPulses = Math.max(1, Math.round(cadences.statsMs / cadences.pulseMs));
     const pulse = (): void => {
       this.#pulseTimer = this.#clock.setTimer(pulse, this.#context.cadences.pulseMs);
       for (const server of this.#allServers()) server.onPulse();
+      this.#pulses++;
+      if (this.#pulses % statsPulses === 0) this.#accountSide.streams.pushStats();
     };
     this.#pulseTimer = this.#clock.setTimer(pulse, this.#context.cadences.pulseMs);
     const sweep = (): void => {
@@ -206,6 +232,10 @@ class Venue implements VenuethreeSim, SimProtocol {
     this.#context.quirks = changeQuirks(this.#context.quirks, changes);
   }
 
+  addAccount(account: VenuethreeAccount): void {
+    this.#accountSide.add(account);
+  }
+
   seqOfNonce(nonce: number): number {
     const generation = Math.max(0, Math.ceil((FIRST_NONCE - nonce) / GENERATION_SPAN));
     return nonce + generation * GENERATION_SPAN;
@@ -214,6 +244,7 @@ class Venue implements VenuethreeSim, SimProtocol {
   async stop(): Promise<void> {
     for (const timer of [this.#pulseTimer, this.#sweepTimer]) if (timer !== null) this.#clock.clearTimer(timer);
     this.exchange.stop();
+    this.#accountSide.stop();
     this.faults.clear();
     await this.#shell?.stop();
   }

@@ -1,13 +1,18 @@
 /**
  * Client messages of one connection, fact sheet 9.1 and 9.2. Every refusal is a frame without type or channel and
- * leaves the socket open; a second subscription to the same channel is refused and sends no snapshot.
+ * leaves the socket open; a second subscription to the same channel is refused and sends no snapshot. Transactions meet
+ * the faults of REST calls, under the routes `WS jsonapi/sendtx` and `WS jsonapi/sendtxbatch`.
  */
 import type { Random } from "../../../engine/domain/random.js";
 import { RollingBudget } from "../core/rolling-budget.js";
 import type { FaultInjector, SimSocket } from "../core/types.js";
+import type { AccountStreams } from "./account-streams.js";
 import type { ApiServer } from "./api-server.js";
-import { CODE, errorFrame } from "./errors.js";
+import { type AccountChannel, type AccountChannelKind, accountKindOf, readAccountChannel } from "./channels.js";
+import { CODE, errorFrame, refuseTransaction, VenuethreeRefusal } from "./errors.js";
 import type { VenuethreeContext } from "./context.js";
+import { printJson, readJson, type Row } from "./json.js";
+import { sendOverSocket } from "./transaction-routes.js";
 
 interface SocketState {
   readonly server: ApiServer;
@@ -19,6 +24,7 @@ export interface SessionDeps {
   readonly context: VenuethreeContext;
   readonly faults: FaultInjector;
   readonly random: Random;
+  readonly accountStreams: AccountStreams;
   /** The machine's time: a skewed venue clock must not end connections. */
   nowMs(): number;
   /** The server that a new connection meets. */
@@ -65,17 +71,25 @@ export class Sessions {
     const state = this.#sockets.get(socket);
     if (state === undefined) return;
     this.onClientFrame(socket);
+    const message = read(text);
+    // Transactions do not count as messages; they have a budget of their own.
+    if (message !== null && (message.type === "jsonapi/sendtx" || message.type === "jsonapi/sendtxbatch")) {
+      this.#send(socket, message.type, message.data);
+      return;
+    }
     const { limits } = this.#deps.context;
     if (!this.#messages.trySpend(socket.remoteAddress, 1, limits.messagesPerMinute, this.#deps.nowMs())) {
       socket.reply(errorFrame(CODE.tooManyMessages, "Too Many Websocket Messages!"));
       return;
     }
-    const answer = this.#answer(socket, state, text);
+    const answer =
+      message === null ? errorFrame(CODE.invalidJson, "Invalid Json") : this.#answer(socket, state, message);
     if (answer !== null) socket.reply(answer);
   }
 
   close(socket: SimSocket): void {
     this.#sockets.get(socket)?.server.drop(socket);
+    this.#deps.accountStreams.drop(socket);
     this.#sockets.delete(socket);
   }
 
@@ -99,49 +113,147 @@ export class Sessions {
     }
   }
 
-  /** Null: nothing is answered. */
-  #answer(socket: SimSocket, state: SocketState, text: string): string | null {
-    let message: unknown;
-    try {
-      message = JSON.parse(text);
-    } catch {
-      return errorFrame(CODE.invalidJson, "Invalid Json");
+  /* ---------------------------------------------------------------- transactions */
+
+  #send(socket: SimSocket, type: "jsonapi/sendtx" | "jsonapi/sendtxbatch", data: unknown): void {
+    const { faults, context } = this.#deps;
+    // The verdict object is reused by the injector.
+    const verdict = { ...faults.onRequest(`WS ${type}`) };
+    if (verdict.before === "drop") return;
+    let answer: string;
+    if (verdict.before === "error") answer = refusal(CODE.serverError, "internal server error", data);
+    else if (verdict.before !== "none") answer = refusal(CODE.tooManyRequests, "Too Many Requests!", data);
+    else {
+      answer = this.#execute(type, data);
+      if (verdict.after === "error") answer = refusal(CODE.serverError, "internal server error", data);
     }
-    if (typeof message !== "object" || message === null || Array.isArray(message))
-      return errorFrame(CODE.invalidJson, "Invalid Json");
-    const { type, channel, auth } = message as Record<string, unknown>;
-    if (type === "ping") return '{"type":"pong"}';
-    if (type === "pong") return null;
-    if (type === "jsonapi/sendtx" || type === "jsonapi/sendtxbatch")
-      return errorFrame(CODE.unsupported, `Operation isn't supported ${type}`);
-    if (type !== "subscribe" && type !== "unsubscribe") return errorFrame(CODE.invalidType, "Invalid Type");
-    return this.#change(socket, state, type, String(channel ?? ""), typeof auth === "string" && auth !== "");
+    const finish = (): void => {
+      if (verdict.after === "cut") socket.terminate();
+      else socket.reply(answer);
+    };
+    if (verdict.delayMs > 0) context.exchange.clock.setTimer(finish, verdict.delayMs);
+    else finish();
   }
 
-  #change(
+  #execute(type: "jsonapi/sendtx" | "jsonapi/sendtxbatch", data: unknown): string {
+    const { context, nowMs } = this.#deps;
+    try {
+      if (!isRow(data)) throw refuseTransaction(21501);
+      const sent = sendOverSocket(context, data, type === "jsonapi/sendtxbatch", nowMs());
+      return printJson({ code: sent.code, id: idOf(data), ...sent, type });
+    } catch (error) {
+      if (!(error instanceof VenuethreeRefusal)) throw error;
+      // What could not be read is refused without an id (fact sheet 9.2).
+      return refusal(error.code, error.message, error.code === 21501 ? null : data);
+    }
+  }
+
+  /* ---------------------------------------------------------------- subscriptions */
+
+  /** Null: nothing is answered. */
+  #answer(socket: SimSocket, state: SocketState, message: Row): string | null {
+    const { type, channel, auth } = message;
+    if (type === "ping") return '{"type":"pong"}';
+    if (type === "pong") return null;
+    if (type !== "subscribe" && type !== "unsubscribe") return errorFrame(CODE.invalidType, "Invalid Type");
+    const text = typeof channel === "string" ? channel : String(channel ?? "");
+    const token = typeof auth === "string" && auth !== "" ? auth : null;
+    const kind = accountKindOf(text);
+    return kind === null
+      ? this.#change(socket, state, type, text)
+      : this.#changeAccount(socket, state, type, kind, text, token);
+  }
+
+  #changeAccount(
     socket: SimSocket,
     { server }: SocketState,
     type: "subscribe" | "unsubscribe",
+    kind: AccountChannelKind,
     text: string,
-    hasAuth: boolean,
+    token: string | null,
   ): string | null {
-    const reading = server.read(text, hasAuth || type === "unsubscribe");
+    const { context, accountStreams, faults } = this.#deps;
+    const name = text.replaceAll("/", ":");
+    if (type === "unsubscribe") return unsubscribed(accountStreams.unsubscribe(socket, name), name);
+    if (accountStreams.board.has(socket, name))
+      return errorFrame(CODE.alreadySubscribed, `Already Subscribed to : ${name}`);
+    const reading = readAccountChannel(kind, text, context.listing, context.accounts);
+    const missing = `invalid param : auth field is required: ${name}`;
+    // A token is asked for before it is told whether there is such an account.
+    if (!reading.ok)
+      return token === null ? errorFrame(CODE.parameter, missing) : errorFrame(reading.code, reading.message);
+    const { channel } = reading;
+    if (channel.needsToken && token === null) return errorFrame(CODE.parameter, missing);
+    const refused = token === null ? null : this.#judge(token, channel);
+    if (refused !== null) return refused;
+    const { limits } = context;
+    if (server.board.of(socket).size + accountStreams.board.of(socket).size >= limits.subscriptionsPerConnection)
+      return errorFrame(CODE.tooManySubscriptions, "Too Many Subscriptions!");
+    if (accountStreams.accountCountWith(socket, channel.account) > limits.accountsPerConnection)
+      return errorFrame(CODE.tooManyAccounts, "Too Many Different Accounts!");
+    if (faults.onSubscribe(channel.name)) return null;
+    accountStreams.subscribe(socket, channel);
+    return null;
+  }
+
+  /** Null: the token may read the account. */
+  #judge(token: string, { account }: AccountChannel): string | null {
+    try {
+      this.#deps.context.tokens.require(token, account.index);
+      return null;
+    } catch (error) {
+      if (!(error instanceof VenuethreeRefusal)) throw error;
+      return errorFrame(error.code, error.message);
+    }
+  }
+
+  #change(socket: SimSocket, { server }: SocketState, type: "subscribe" | "unsubscribe", text: string): string | null {
+    const reading = server.read(text);
     if (!reading.ok) return errorFrame(reading.code, reading.message);
     const { channel } = reading;
-    if (type === "unsubscribe") {
-      return server.unsubscribe(socket, channel)
-        ? // With the venue's own spaces.
-          `{"type": "unsubscribed", "channel": "${channel.name}"}`
-        : errorFrame(CODE.notSubscribed, `Not Subscribed to : ${channel.name}`);
-    }
+    if (type === "unsubscribe") return unsubscribed(server.unsubscribe(socket, channel), channel.name);
     if (server.board.has(socket, channel.name))
       return errorFrame(CODE.alreadySubscribed, `Already Subscribed to : ${channel.name}`);
-    if (server.board.of(socket).size >= this.#deps.context.limits.subscriptionsPerConnection)
+    const { accountStreams, context, faults } = this.#deps;
+    const count = server.board.of(socket).size + accountStreams.board.of(socket).size;
+    if (count >= context.limits.subscriptionsPerConnection)
       return errorFrame(CODE.tooManySubscriptions, "Too Many Subscriptions!");
-    if (this.#deps.faults.onSubscribe(channel.name)) return null;
+    if (faults.onSubscribe(channel.name)) return null;
     server.subscribe(socket, channel);
     return null;
   }
+}
+
+function isRow(value: unknown): value is Row {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Null: not a JSON object. */
+function read(text: string): Row | null {
+  try {
+    const message = readJson(text);
+    return isRow(message) ? message : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Null id: left out. */
+function refusal(code: number, message: string, data: unknown): string {
+  const id = isRow(data) ? idOf(data) : undefined;
+  return printJson({ error: { code, message }, id });
+}
+
+/** Told back as it came, as long as it is a plain text or number. */
+function idOf({ id }: Row): string | number | undefined {
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
+}
+
+function unsubscribed(wasOn: boolean, name: string): string {
+  return wasOn
+    ? // With the venue's own spaces.
+      `{"type": "unsubscribed", "channel": "${name}"}`
+    : errorFrame(CODE.notSubscribed, `Not Subscribed to : ${name}`);
 }
 
 function uuid(random: Random): string {

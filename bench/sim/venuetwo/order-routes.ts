@@ -123,11 +123,22 @@ interface Reference {
 
 function reference(params: Params): Reference {
   const symbol = params.required("symbol");
-  const orderId = params.integer("orderId");
+  const orderId = orderIdParam(params);
   const clientId = params.text("origClientOrderId");
   if (orderId === null && clientId === null)
     throw new VenuetwoRefusal(-1102, "Param 'origClientOrderId' or 'orderId' must be sent, but both were empty/null!");
   return { symbol, orderId, clientId };
+}
+
+const MAX_LONG = 2n ** 63n - 1n;
+/** No order has it. */
+const NO_ORDER_ID = -1;
+
+/** A LONG: ids that this venue's counter never reaches are well formed all the same. */
+function orderIdParam(params: Params): number | null {
+  const text = params.text("orderId");
+  const isLarge = text !== null && /^\d{16,19}$/.test(text) && BigInt(text) <= MAX_LONG;
+  return isLarge && !Number.isSafeInteger(Number(text)) ? NO_ORDER_ID : params.integer("orderId");
 }
 
 function orderOf(call: SignedCall, ref: Reference): SimOrder | null {

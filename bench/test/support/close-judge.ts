@@ -67,7 +67,12 @@ export interface CloseDataView {
 }
 
 /** Replies that say nothing about what happened under the key. */
-const NEUTRAL = new Set(["IDEMPOTENCY_IN_PROGRESS", "OVERLOADED", "SHUTTING_DOWN", "NETWORK"]);
+export const NEUTRAL: ReadonlySet<string> = new Set([
+  "IDEMPOTENCY_IN_PROGRESS",
+  "OVERLOADED",
+  "SHUTTING_DOWN",
+  "NETWORK",
+]);
 
 export function closeTrial(
   trader: Trader,
@@ -99,7 +104,7 @@ function readAnswer(reply: Reply): Omit<Answer, "logLengths"> {
   return { status: reply.status, code: body.code ?? null, success: body.success, data };
 }
 
-function isNetworkError(error: unknown): boolean {
+export function isNetworkError(error: unknown): boolean {
   const code = (error as { readonly code?: unknown }).code;
   return typeof code === "string" && /^(ECONN|EPIPE|UND_ERR)/.test(code);
 }
@@ -130,8 +135,7 @@ export function outcomeOf(answer: Answer): string {
 }
 
 function logLength(pair: LocalPair, venue: PairVenue): number {
-  // Indices of records only grow: the newest one tells how many came before.
-  return (pair[venue].log.records().at(-1)?.index ?? -1) + 1;
+  return pair[venue].log.length;
 }
 
 export interface Judgement {
@@ -353,7 +357,7 @@ function legProblems(
 const SCALE = 12;
 
 /** Decimal text as an integer of 10^-12. */
-function scaled(decimal: string): bigint {
+export function scaled(decimal: string): bigint {
   const [whole = "0", fraction = ""] = decimal.split(".");
   return BigInt(whole) * 10n ** BigInt(SCALE) + BigInt(fraction.padEnd(SCALE, "0").slice(0, SCALE));
 }

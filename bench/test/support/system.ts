@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { CredentialSource } from "../../../engine/custody/credential-source.js";
 import { readConfig, type Config } from "../../../gateway/config.js";
 import { createLogger } from "../../../gateway/log.js";
 import { TestClient } from "../../../gateway/test/client.js";
@@ -25,6 +26,8 @@ export interface SystemOptions {
   /** A store to go on with; default a new one. */
   readonly dataDir?: string;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Server wallets; default none. */
+  readonly wallets?: CredentialSource;
 }
 
 export function configFor(
@@ -63,7 +66,8 @@ export async function startSystem(pair: LocalPair, options: SystemOptions = {}):
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "unwind-whole-"));
   const logLines: string[] = [];
   const logger = createLogger("debug", { write: (line: string) => void logLines.push(line) });
-  const service = await createService(configFor(pair, dataDir, options.environment), { logger });
+  const wallets = options.wallets === undefined ? {} : { wallets: options.wallets };
+  const service = await createService(configFor(pair, dataDir, options.environment), { logger, ...wallets });
   const client = new TestClient(service.url);
   return {
     service,

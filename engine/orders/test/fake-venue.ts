@@ -1,6 +1,7 @@
 /**
- * A venue as the close path sees it, hand-written for tests: accounts with positions, IOC and GTC reduce-only
- * orders against a fixed book, a log of everything that reached it, and knobs for everything that can go wrong. It
+ * A venue as the trade path sees it, hand-written for tests: accounts with positions, margin and settings, IOC and GTC
+ * orders against a fixed book, triggers that wait, a log of everything that reached it, and knobs for everything that can
+ * go wrong. It
  * runs on a virtual clock and shares nothing with the code under test but the port's types and the book.
  *
  * The log is the judge: `test/invariants.ts` reads it, never what the service says of itself.
@@ -8,26 +9,29 @@
 import type { Clock } from "../../domain/clock.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type {
+  CancelOutcome,
   Direction,
   OrderCommand,
   PlaceOutcome,
   PositionSide,
   RejectReason,
-  Side,
   VenueOrder,
 } from "../../domain/order.js";
-import type { FeeRates, VenuePosition } from "../../domain/position.js";
+import type { AccountSummary, FeeRates, VenuePosition } from "../../domain/position.js";
 import type { RoutableVenue } from "../../domain/venue.js";
+import type { JudgedOrder } from "./invariants.js";
 import { LatencyWindow } from "../../market/latency-window.js";
 import { createMarket, type Market } from "../../market/market.js";
 import type {
   AccountSession,
+  AccountSettings,
   CallOptions,
   OpenSession,
   OrderRef,
   Read,
   ReadFailure,
   RoomStatus,
+  SettingOutcome,
   VenueRoom,
 } from "../../ports.js";
 
@@ -53,6 +57,8 @@ export interface LoggedOrder {
   readonly venue: RoutableVenue;
   readonly account: string;
   readonly command: OrderCommand;
+  /** Of the account's signer; taken anew for each order, by whatever process. */
+  readonly nonce: number;
   readonly sentAtMs: number;
   /** Past it the venue takes the order no more. */
   readonly expiresAtMs: number;
@@ -89,18 +95,30 @@ export class FakeVenue {
   /** account → direction → lots. */
   readonly positions = new Map<string, Map<Direction, number>>();
   readonly sessions: FakeSession[] = [];
-  readonly calls = { positions: 0, orders: 0, fees: 0, place: 0 };
+  readonly calls = { positions: 0, orders: 0, fees: 0, place: 0, settings: 0, cancel: 0 };
   readonly lanes: string[] = [];
+  readonly #nonces = new Map<string, number>();
   /** Knobs; replaced by tests. */
   fate: (command: OrderCommand, account: string) => PlaceFate = () => ({ kind: "fill" });
+  nextNonce = (account: string): number => {
+    const nonce = (this.#nonces.get(account) ?? 0) + 1;
+    this.#nonces.set(account, nonce);
+    return nonce;
+  };
   readLatencyMs = () => 5;
   positionFailure: (account: string) => ReadFailure | "HANG" | null = () => null;
   orderReadFailure: () => ReadFailure | null = () => null;
   feeRates: FeeRates | null = null;
+  /** Free margin of every account; null: the venue does not say. */
+  free: string | null = null;
+  /** As every account has them; null: the venue has no such settings. */
+  settings: { leverage: number; marginMode: "cross" | "isolated" } | null = { leverage: 10, marginMode: "cross" };
+  settingFate: () => "accept" | "reject" | "lose" = () => "accept";
   feeLatencyMs = 5;
   indexLagMs = () => 0;
   breaker: "closed" | "open" = "closed";
   exitTokens = 10;
+  tradeTokens = 10;
 
   constructor(options: FakeVenueOptions) {
     this.venue = options.venue;
@@ -147,6 +165,7 @@ export class FakeVenue {
         readOrder: (session, _instrument, ref, options) => read(() => this.#readOrder(session, ref, options)),
         readOpenOrders: async () => failure("VENUE_ERROR"),
         readBalances: async () => failure("VENUE_ERROR"),
+        readAccount: (session) => read(() => this.#readAccount(session)),
         readFeeRates: (session) => read(() => this.#readFeeRates(session)),
       },
       orders: {
@@ -158,11 +177,12 @@ export class FakeVenue {
           if (logged !== null && outcome.outcome !== "unknown") logged.disclosedAtMs ??= this.clock.wallMs();
           return outcome;
         },
-        cancel: async () => ({ outcome: "unknown", cause: "not part of this fake" }),
+        cancel: (session, _instrument, ref) => read(() => this.#cancel(session, ref)),
         placeBoundMs: () => ORDER_VALIDITY_MS,
         venueClientOrderId: (hex) => `c-${hex}`,
       },
       streams: null,
+      ...(this.settings === null ? {} : { settings: this.#settingsPort(read) }),
       start: async () => {},
       stop: async () => {},
       markets: new Map([[this.instrument.symbol, this.market]]),
@@ -225,6 +245,58 @@ export class FakeVenue {
     return { ok: true, value: entry.order, asOfMs: nowMs, source: "venue" };
   }
 
+  async #readAccount(session: AccountSession): Promise<Read<AccountSummary>> {
+    await this.#wait(this.readLatencyMs());
+    if (isClosed(session)) return failure("AUTH");
+    const { venue, free } = this;
+    const nowMs = this.clock.wallMs();
+    const summary = { venue, quoteAsset: this.instrument.quoteAsset, equity: free ?? "0", free, tsVenueMs: nowMs };
+    const value: AccountSummary = { ...summary, marginUsed: null, maintenanceMargin: null };
+    return { ok: true, value, asOfMs: nowMs, source: "venue" };
+  }
+
+  #settingsPort(read: <T>(work: () => Promise<T>) => Promise<T>): AccountSettings {
+    const current = () => ({
+      leverage: this.settings?.leverage ?? null,
+      marginMode: this.settings?.marginMode ?? null,
+      maxNotionalValue: null,
+      hedgeMode: this.hedgeMode,
+    });
+    const set = (change: Partial<NonNullable<FakeVenue["settings"]>>) =>
+      read(async (): Promise<SettingOutcome> => {
+        this.calls.settings += 1;
+        await this.#wait(this.readLatencyMs());
+        const fate = this.settingFate();
+        if (fate === "lose") return { outcome: "unknown", cause: "TIMEOUT" };
+        if (fate === "reject")
+          return { outcome: "rejected", reason: "VENUE_STATE", venueCode: "-9", venueText: "not now", sent: true };
+        if (this.settings !== null) this.settings = { ...this.settings, ...change };
+        return { outcome: "accepted", settings: current() };
+      });
+    return {
+      read: () =>
+        read(async () => {
+          await this.#wait(this.readLatencyMs());
+          return { ok: true, value: current(), asOfMs: this.clock.wallMs(), source: "venue" };
+        }),
+      setLeverage: (_session, _instrument, leverage) => set({ leverage }),
+      setMarginMode: (_session, _instrument, marginMode) => set({ marginMode }),
+    };
+  }
+
+  async #cancel(session: AccountSession, ref: OrderRef): Promise<CancelOutcome> {
+    this.calls.cancel += 1;
+    await this.#wait(this.readLatencyMs());
+    const wanted = "clientIdHex" in ref ? ref.clientIdHex : "";
+    const entry = this.log.find(
+      ({ command, account }) => command.clientIdHex === wanted && account === session.accountId,
+    );
+    if (entry?.order?.status !== "OPEN")
+      return { outcome: "rejected", reason: "NOT_FOUND", venueCode: "-2", venueText: "unknown order", sent: true };
+    entry.order = { ...entry.order, status: "CANCELED" };
+    return { outcome: "accepted" };
+  }
+
   async #readFeeRates(session: AccountSession): Promise<Read<FeeRates>> {
     this.calls.fees += 1;
     await this.#wait(this.feeLatencyMs);
@@ -260,6 +332,7 @@ export class FakeVenue {
       venue: this.venue,
       account: session.accountId,
       command,
+      nonce: this.nextNonce(session.accountId),
       sentAtMs,
       expiresAtMs,
       executedAtMs: null,
@@ -313,8 +386,19 @@ export class FakeVenue {
     const nowMs = this.clock.wallMs();
     if (nowMs > entry.expiresAtMs) return;
     const { command, account } = entry;
+    if (!command.reduceOnly) {
+      this.#executeEntry(entry, fate, indexLagMs);
+      return;
+    }
     const direction: Direction = command.side === "SELL" ? "LONG" : "SHORT";
     const held = this.heldLots(account, direction);
+    if (command.trigger !== undefined && fate.kind !== "reject") {
+      // Waits: the market of this fake never moves.
+      entry.executedAtMs = nowMs;
+      entry.visibleAtMs = nowMs + indexLagMs;
+      entry.order = this.#venueOrder(entry, fate);
+      return;
+    }
     if (fate.kind === "reject" || (command.reduceOnly && held === 0)) {
       entry.rejected = true;
       if (fate.kind !== "reject") entry.refusal = "REDUCE_ONLY";
@@ -332,10 +416,30 @@ export class FakeVenue {
     entry.order = this.#venueOrder(entry, fate);
   }
 
+  /** Without the reduce-only flag: adds to its side, on a one-way account after what it takes from the other. */
+  #executeEntry(entry: LoggedOrder, fate: PlaceFate, indexLagMs: number): void {
+    const { command, account } = entry;
+    if (fate.kind === "reject") {
+      entry.rejected = true;
+      return;
+    }
+    const direction: Direction = command.side === "BUY" ? "LONG" : "SHORT";
+    const opposite: Direction = direction === "LONG" ? "SHORT" : "LONG";
+    const rests = command.timeInForce === "GTC" && fate.liquidity === undefined;
+    const filledLots = rests ? 0 : Math.floor(command.qtyLots * (fate.liquidity ?? 1));
+    const netted = this.hedgeMode ? 0 : Math.min(filledLots, this.heldLots(account, opposite));
+    this.setPosition(account, opposite, this.heldLots(account, opposite) - netted);
+    this.setPosition(account, direction, this.heldLots(account, direction) + filledLots - netted);
+    entry.executedAtMs = this.clock.wallMs();
+    entry.filledLots = filledLots;
+    entry.visibleAtMs = entry.executedAtMs + indexLagMs + (fate.ackOnlyMs ?? 0);
+    entry.order = this.#venueOrder(entry, fate);
+  }
+
   #venueOrder(entry: LoggedOrder, fate: PlaceFate): VenueOrder {
     const { command, filledLots } = entry;
     const touch = command.side === "SELL" ? this.market.book.bidTicks(0) : this.market.book.askTicks(0);
-    const open = command.timeInForce === "GTC" && filledLots < command.qtyLots;
+    const open = (command.timeInForce === "GTC" || command.trigger !== undefined) && filledLots < command.qtyLots;
     return {
       venue: this.venue,
       nativeSymbol: this.instrument.nativeSymbol,
@@ -351,7 +455,8 @@ export class FakeVenue {
       filledLots,
       averagePrice: filledLots > 0 ? String(touch / 10 ** this.instrument.priceDecimals) : null,
       reduceOnly: command.reduceOnly,
-      triggerPrice: null,
+      triggerPrice:
+        command.trigger === undefined ? null : String(command.trigger.priceTicks / 10 ** this.instrument.priceDecimals),
       tsVenueMs: entry.executedAtMs ?? 0,
       fee: fate.fee ?? null,
     };
@@ -390,7 +495,7 @@ export class FakeVenue {
       gapCount: 0,
       decodeErrorCount: 0,
       protocolDriftCount: 0,
-      laneTokens: { exit: this.exitTokens, trade: 0, reconcile: 0, read: 0, background: 0 },
+      laneTokens: { exit: this.exitTokens, trade: this.tradeTokens, reconcile: 0, read: 0, background: 0 },
     };
   }
 
@@ -457,6 +562,21 @@ export function fakeInstrument(venue: RoutableVenue): Instrument {
   };
 }
 
-export function sideOf(direction: Direction): Side {
-  return direction === "LONG" ? "SELL" : "BUY";
+/** The log of one account in the form that the judge reads. */
+export function judgedOrders(venues: readonly FakeVenue[], account: string): JudgedOrder[] {
+  return venues.flatMap((venue) =>
+    venue.ordersOf(account).map(({ command, nonce, sentAtMs, filledLots, disclosedAtMs }) => ({
+      venue: venue.venue,
+      clientId: command.clientIdHex,
+      nonce,
+      side: command.side,
+      reduceOnly: command.reduceOnly,
+      positionSide: command.positionSide,
+      qtyLots: command.qtyLots,
+      waits: command.trigger !== undefined,
+      sentAtMs,
+      filledLots,
+      disclosedAtMs,
+    })),
+  );
 }

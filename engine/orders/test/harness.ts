@@ -1,7 +1,7 @@
 /** A close service on a virtual clock with fake venues: what most tests of the close path start from. */
-import { CloseService, type CloseServiceOptions } from "../close-service.js";
-import type { CloseContext, CloseData, CloseRequest, CloseResult } from "../close-types.js";
-import type { CloseDecisionEvent } from "../decision-event.js";
+import { TradeService, type TradeServiceOptions } from "../trade-service.js";
+import type { OpenTerms, TradeContext, TradeData, TradeRequest, TradeResult } from "../trade-types.js";
+import type { DecisionEvent } from "../decision-event.js";
 import { createSeededRandom } from "../../domain/random.js";
 import type { LogFields, Logger } from "../../domain/logger.js";
 import { VirtualClock } from "../../domain/virtual-clock.js";
@@ -22,24 +22,35 @@ export interface Harness {
   readonly one: FakeVenue;
   readonly two: FakeVenue;
   readonly store: MemoryStore;
-  readonly service: CloseService;
-  readonly events: CloseDecisionEvent[];
+  readonly service: TradeService;
+  readonly events: DecisionEvent[];
   readonly logLines: string[];
   /** Runs the clock until the promise settles, at most `maxMs`. */
   run<T>(promise: Promise<T>, maxMs?: number): Promise<T>;
-  close(request?: Partial<CloseRequest>, context?: Partial<CloseContext>): Promise<CloseResult>;
+  close(request?: Partial<TradeRequest>, context?: Partial<TradeContext>): Promise<TradeResult>;
+  /** An entry. */
+  open(
+    terms?: Partial<OpenTerms>,
+    request?: Partial<TradeRequest>,
+    context?: Partial<TradeContext>,
+  ): Promise<TradeResult>;
+  openData(
+    terms?: Partial<OpenTerms>,
+    request?: Partial<TradeRequest>,
+    context?: Partial<TradeContext>,
+  ): Promise<TradeData>;
   /** As `close`, but the reply must be a success or a known outcome. */
-  closeData(request?: Partial<CloseRequest>, context?: Partial<CloseContext>): Promise<CloseData>;
+  closeData(request?: Partial<TradeRequest>, context?: Partial<TradeContext>): Promise<TradeData>;
   /** The process dies: no call of its service returns any more. */
   kill(): void;
   /** The service of the next start on the same store and venues; the one before is dead. */
-  restart(): Promise<CloseService>;
+  restart(): Promise<TradeService>;
 }
 
 export interface HarnessOptions {
   readonly one?: Partial<FakeVenueOptions>;
   readonly two?: Partial<FakeVenueOptions>;
-  readonly service?: Partial<CloseServiceOptions>;
+  readonly service?: Partial<TradeServiceOptions>;
   readonly store?: MemoryStore;
 }
 
@@ -51,11 +62,11 @@ export function createHarness(options: HarnessOptions = {}): Harness {
   const two = new FakeVenue({ venue: "venuetwo", clock, bidTicks: 999_500, ...options.two });
   for (const venue of [one, two]) venue.setPosition(`acct-${venue.venue}`, "LONG", 400);
   const store = options.store ?? createMemoryStore();
-  const events: CloseDecisionEvent[] = [];
+  const events: DecisionEvent[] = [];
   const logLines: string[] = [];
   const ids = seededIds(1);
   let life = new Life();
-  const build = (): CloseService =>
+  const build = (): TradeService =>
     createService({
       clock,
       store: life.store(store),
@@ -67,9 +78,13 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     });
   const service = build();
   const run = <T>(promise: Promise<T>, maxMs = 120_000): Promise<T> => runUntil(clock, promise, maxMs);
-  const close = (request: Partial<CloseRequest> = {}, context: Partial<CloseContext> = {}): Promise<CloseResult> =>
-    run(service.close(closeRequest(request), closeContext(clock, context)));
+  const close = (request: Partial<TradeRequest> = {}, context: Partial<TradeContext> = {}): Promise<TradeResult> =>
+    run(service.trade(closeRequest(request), closeContext(clock, context)));
+  const open: Harness["open"] = (terms, request, context) =>
+    run(service.trade(openRequest(terms, request), closeContext(clock, context)));
   return {
+    open,
+    openData: async (terms, request, context) => dataOf(await open(terms, request, context)),
     clock,
     one,
     two,
@@ -80,9 +95,7 @@ export function createHarness(options: HarnessOptions = {}): Harness {
     run,
     close,
     async closeData(request, context) {
-      const result = await close(request, context);
-      if (!result.ok) throw new Error(`refused: ${result.code} ${JSON.stringify(result.details)}`);
-      return result.data;
+      return dataOf(await close(request, context));
     },
     kill: () => life.kill(),
     async restart() {
@@ -95,18 +108,23 @@ export function createHarness(options: HarnessOptions = {}): Harness {
   };
 }
 
+function dataOf(result: TradeResult): TradeData {
+  if (!result.ok) throw new Error(`refused: ${result.code} ${JSON.stringify(result.details)}`);
+  return result.data;
+}
+
 export interface ServiceParts {
   readonly clock: VirtualClock;
   readonly store: StateStore;
   readonly rooms: readonly VenueRoom[];
-  readonly events: CloseDecisionEvent[];
+  readonly events: DecisionEvent[];
   readonly logLines: string[];
   readonly ids: RandomIds;
-  readonly overrides: Partial<CloseServiceOptions>;
+  readonly overrides: Partial<TradeServiceOptions>;
 }
 
-export function createService(parts: ServiceParts): CloseService {
-  return new CloseService({
+export function createService(parts: ServiceParts): TradeService {
+  return new TradeService({
     rooms: new Map<RoutableVenue, VenueRoom>(parts.rooms.map((room) => [room.venue, room])),
     store: parts.store,
     clock: parts.clock,
@@ -118,7 +136,7 @@ export function createService(parts: ServiceParts): CloseService {
   });
 }
 
-export function closeRequest(overrides: Partial<CloseRequest> = {}): CloseRequest {
+export function closeRequest(overrides: Partial<TradeRequest> = {}): TradeRequest {
   return {
     symbol: "BTC",
     direction: "LONG",
@@ -126,6 +144,7 @@ export function closeRequest(overrides: Partial<CloseRequest> = {}): CloseReques
     sizePercent: null,
     orderType: "MARKET",
     limitPrice: null,
+    triggerPrice: null,
     preferredExchange: null,
     credentials: {
       venueone: { account: "acct-venueone", secret: SECRET_ONE },
@@ -133,16 +152,38 @@ export function closeRequest(overrides: Partial<CloseRequest> = {}): CloseReques
     },
     clientOrderId: null,
     dryRun: false,
+    quoteId: null,
     maxSlippageBps: 100,
     maxQuoteAgeMs: 1e9,
     deadlineMs: 5_000,
     excludeExchanges: [],
+    allowSplit: false,
+    maxLegs: 3,
     waitFor: "FILL",
+    open: null,
     ...overrides,
   };
 }
 
-export function closeContext(clock: VirtualClock, overrides: Partial<CloseContext> = {}): CloseContext {
+/** An entry into a long of 0.25 at the market. */
+export function openRequest(terms: Partial<OpenTerms> = {}, overrides: Partial<TradeRequest> = {}): TradeRequest {
+  return closeRequest({
+    open: {
+      notionalUsd: null,
+      leverage: null,
+      marginMode: null,
+      takeProfit: null,
+      stopLoss: null,
+      closeOnProtectionFailure: false,
+      expectedHoldHours: null,
+      allowNetting: false,
+      ...terms,
+    },
+    ...overrides,
+  });
+}
+
+export function closeContext(clock: VirtualClock, overrides: Partial<TradeContext> = {}): TradeContext {
   return {
     requestId: "req-1",
     idempotencyKey: null,

@@ -186,12 +186,12 @@ describe("across a crash", () => {
       harness.kill();
       throw storeUnavailable("CLOSED");
     };
-    void service.close(closeRequest(), closeContext(clock, { idempotencyKey: "k" }));
+    void service.trade(closeRequest(), closeContext(clock, { idempotencyKey: "k" }));
     await clock.advanceAsync(1_000);
     store.gate = async () => {};
     const next = await harness.restart();
     expect(await harness.rows()).toEqual([]);
-    const result = await harness.run(next.close(closeRequest(), closeContext(clock, { idempotencyKey: "k" })));
+    const result = await harness.run(next.trade(closeRequest(), closeContext(clock, { idempotencyKey: "k" })));
     expect(result).toMatchObject({ ok: true, data: { execution: { state: "COMPLETED" } } });
     await clock.advanceAsync(100);
     expect(texts(await harness.rows()).filter((text) => text.startsWith("fill"))).toEqual(["fill 250"]);
@@ -203,7 +203,7 @@ describe("across a crash", () => {
     let fills = 0;
     for (let run = 0; run < RUNS; run++) {
       const seed = FIRST_SEED + run;
-      const report = await runSimulation({ seed, closeCount: 50, overrides: { records: createRowSink() } });
+      const report = await runSimulation({ seed, tradeCount: 50, overrides: { records: createRowSink() } });
       expect({ seed, faults: await rowFaults(report.disk, report.venues), violations: report.violations }).toEqual({
         ...{ seed, faults: [], violations: [] },
       });
@@ -220,7 +220,7 @@ describe("across a crash", () => {
       let count = 0;
       const report = await runSimulation({
         seed: FIRST_SEED,
-        closeCount: 40,
+        tradeCount: 40,
         overrides: { records: createRowSink() },
         mutateStore: (store) => ({
           ...store,

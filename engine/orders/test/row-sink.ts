@@ -3,8 +3,8 @@
  * twice is there twice. And the judge of such rows, by the venues' logs.
  */
 import type { StateStore, StateWrite } from "../../storage/state-store.js";
-import type { CloseDecisionEvent } from "../decision-event.js";
-import type { CloseRun } from "../close-run.js";
+import type { DecisionEvent } from "../decision-event.js";
+import type { TradeRun } from "../trade-run.js";
 import type { OrderEvent } from "../order-events.js";
 import type { RecordSink } from "../record-sink.js";
 import type { FakeVenue } from "./fake-venue.js";
@@ -23,7 +23,7 @@ export type ToldRow =
   | { readonly table: "fill"; readonly routeId: string; readonly order: string; readonly lots: number };
 
 export interface RowSink extends RecordSink {
-  readonly notes: CloseDecisionEvent[];
+  readonly notes: DecisionEvent[];
   committedCount: number;
 }
 
@@ -34,7 +34,7 @@ export function createRowSink(): RowSink {
     key: String(next++).padStart(8, "0"),
     value: Buffer.from(JSON.stringify(row)),
   });
-  const eventWrites = (run: CloseRun, events: readonly OrderEvent[]): StateWrite[] =>
+  const eventWrites = (run: TradeRun, events: readonly OrderEvent[]): StateWrite[] =>
     events.flatMap(({ attempt, ver, status, filled }) => {
       const { routeId } = run;
       const order = attempt.clientIdHex;

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { VirtualClock } from "../../domain/virtual-clock.js";
 import { openLmdbStore } from "../../storage/lmdb-store.js";
 import type { StateStore } from "../../storage/state-store.js";
-import type { CloseService } from "../close-service.js";
+import type { TradeService } from "../trade-service.js";
 import { FakeVenue } from "./fake-venue.js";
 import { closeContext, closeRequest, createService, seededIds } from "./harness.js";
 
@@ -25,7 +25,7 @@ afterEach(async () => {
 
 const openStore = (): StateStore => openLmdbStore({ directory, clock, freeBytes: async () => 1 << 30 });
 
-function serviceOn(venue: FakeVenue, seed: number): CloseService {
+function serviceOn(venue: FakeVenue, seed: number): TradeService {
   return createService({
     clock,
     store,
@@ -62,11 +62,11 @@ it("closes 200 positions at once with a handful of commits before the sends, and
     commitsAtLastSend = store.status().commitCount;
     return { kind: "fill", latencyMs: 50 };
   };
-  const closeAll = (service: CloseService) =>
+  const closeAll = (service: TradeService) =>
     finish(
       Promise.all(
         accounts.map((account) =>
-          service.close(
+          service.trade(
             request(account),
             closeContext(clock, { idempotencyKey: account, rawBody: Buffer.from(account) }),
           ),

@@ -1,6 +1,6 @@
 /**
- * A seeded world: many closes at once against two venues that refuse, fill partly, lose requests and replies,
- * execute late and lag in their index, and a service that is killed at any call to its store or venues and started
+ * A seeded world: many closes and opens at once, some of them split, against four venues that refuse, fill partly, lose
+ * requests and replies, execute late, acknowledge only and lag in their index, and a service that is killed at any call to its store or venues and started
  * again on the same store. Callers with an idempotency key retry until they know; the others ask once.
  *
  * One seed decides everything. After the storm there is a calm in which the faults end, so that all that can be
@@ -11,21 +11,22 @@ import { VirtualClock } from "../../domain/virtual-clock.js";
 import type { VenueRoom } from "../../ports.js";
 import type { StateStore } from "../../storage/state-store.js";
 import { createMemoryStore } from "../../storage/test/memory-store.js";
-import type { CloseService, CloseServiceOptions } from "../close-service.js";
-import type { CloseRequest, CloseResult } from "../close-types.js";
-import type { CloseDecisionEvent } from "../decision-event.js";
-import { FakeVenue, ORDER_VALIDITY_MS, type FakeSession, type PlaceFate } from "./fake-venue.js";
-import { closeContext, closeRequest, createService, seededIds } from "./harness.js";
-import { violations, type SimulatedClose } from "./invariants.js";
+import type { TradeService, TradeServiceOptions } from "../trade-service.js";
+import type { TradeData, TradeRequest, TradeResult } from "../trade-types.js";
+import type { DecisionEvent } from "../decision-event.js";
+import { FakeVenue, judgedOrders, ORDER_VALIDITY_MS, type FakeSession, type PlaceFate } from "./fake-venue.js";
+import { closeContext, closeRequest, createService, openRequest, seededIds } from "./harness.js";
+import { nonceViolations, violations, type JudgedTrade } from "./invariants.js";
 import { Life } from "./life.js";
 
 export interface SimulationOptions {
   readonly seed: number;
-  readonly closeCount: number;
+  readonly tradeCount: number;
   /** Faulty collaborators, to show that the checker sees what they break. */
   readonly mutateRoom?: (room: VenueRoom) => VenueRoom;
+  readonly mutateVenue?: (venue: FakeVenue) => void;
   readonly mutateStore?: (store: StateStore) => StateStore;
-  readonly overrides?: Partial<CloseServiceOptions>;
+  readonly overrides?: Partial<TradeServiceOptions>;
 }
 
 export interface SimulationReport {
@@ -35,6 +36,8 @@ export interface SimulationReport {
   readonly replyCount: number;
   /** How often each state or refusal was replied: a storm that never reaches a state tests nothing there. */
   readonly seen: ReadonlyMap<string, number>;
+  /** How many trades had each state or refusal among their replies. */
+  readonly outcomes: ReadonlyMap<string, number>;
   readonly secretLeaks: string[];
   readonly openSessionCount: number;
   /** What the last process left. */
@@ -47,9 +50,11 @@ const CALM_MS = 240_000;
 const MAX_ASKS = 24;
 const LOOKS_MAX = 8;
 
+const REFUSED_FOR_GOOD: ReadonlySet<string> = new Set(["SIZE_EXCEEDS_POSITION"]);
+
 interface Caller {
-  readonly close: SimulatedClose;
-  readonly request: CloseRequest;
+  readonly trade: JudgedTrade;
+  readonly request: TradeRequest;
   asks: number;
   /** Ends the wait for a reply that will not come. */
   lost: (() => void) | null;
@@ -63,16 +68,21 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
   const venues = [
     new FakeVenue({ venue: "venueone", clock }),
     new FakeVenue({ venue: "venuetwo", clock, bidTicks: 999_700, hedgeMode: random.next() < 0.5 }),
+    new FakeVenue({ venue: "venuethree", clock, bidTicks: 999_850, askTicks: 1_000_200, levelLots: 40 }),
+    new FakeVenue({ venue: "venuefour", clock, bidTicks: 999_600, instrument: { qtyStepLots: 5 } }),
   ];
-  for (const venue of venues) disturb(venue, random, storm);
+  for (const venue of venues) {
+    disturb(venue, random, storm);
+    options.mutateVenue?.(venue);
+  }
   const disk = createMemoryStore();
   disk.gate = () => pause(clock, random.next() < 0.1 ? 30 : 1);
-  const events: CloseDecisionEvent[] = [];
+  const events: DecisionEvent[] = [];
   const logLines: string[] = [];
   const ids = seededIds(options.seed);
 
   let life = new Life();
-  let service: CloseService | null = null;
+  let service: TradeService | null = null;
   let crashCount = 0;
   const deadSessions = new Set<FakeSession>();
   const callers: Caller[] = [];
@@ -123,7 +133,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     if (mine.dead || answer?.ok !== true || answer.data === null) return lookLater(caller, routeId, looksLeft);
     const { data } = answer;
     const success = data.execution.state !== "REJECTED";
-    caller.close.replies.push({ result: { ok: true, success, data, replayed: true }, atMs: clock.wallMs() });
+    caller.trade.replies.push({ result: { ok: true, success, data, replayed: true }, atMs: clock.wallMs() });
     if (data.execution.state === "UNKNOWN") lookLater(caller, routeId, looksLeft);
     else seen.set("ASKED", (seen.get("ASKED") ?? 0) + 1);
   };
@@ -133,18 +143,18 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     const current = service;
     if (current === null) return void clock.setTimer(() => void ask(caller), 60);
     caller.asks += 1;
-    const { key } = caller.close;
-    const reply = await new Promise<CloseResult | null>((resolve) => {
+    const { key } = caller.trade;
+    const reply = await new Promise<TradeResult | null>((resolve) => {
       caller.lost = () => resolve(null);
       // An answer of a dead process reaches nobody.
       const mine = life;
       void current
-        .close(
+        .trade(
           caller.request,
           closeContext(clock, {
-            requestId: caller.close.account,
+            requestId: caller.trade.account,
             idempotencyKey: key,
-            rawBody: Buffer.from(caller.close.account),
+            rawBody: Buffer.from(caller.trade.account),
           }),
         )
         .then((result) => {
@@ -152,8 +162,8 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
         });
     });
     caller.lost = null;
-    if (reply !== null) caller.close.replies.push({ result: reply, atMs: clock.wallMs() });
-    const refusedForGood = reply !== null && !reply.ok && reply.code === "SIZE_EXCEEDS_POSITION";
+    if (reply !== null) caller.trade.replies.push({ result: reply, atMs: clock.wallMs() });
+    const refusedForGood = reply !== null && !reply.ok && REFUSED_FOR_GOOD.has(reply.code);
     caller.settled = key === null || refusedForGood || (reply?.ok === true && reply.data.execution.final);
     if (reply?.ok === true && reply.data.execution.state === "UNKNOWN")
       lookLater(caller, reply.data.routing.routeId, LOOKS_MAX);
@@ -162,7 +172,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     if (!caller.settled) clock.setTimer(() => void ask(caller), pauseMs);
   };
 
-  for (let index = 0; index < options.closeCount; index++) {
+  for (let index = 0; index < options.tradeCount; index++) {
     const caller = makeCaller(index, random, venues);
     callers.push(caller);
     clock.setTimer(() => void ask(caller), random.next() * STORM_MS * 0.8);
@@ -173,26 +183,32 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
   storm.on = false;
   await clock.advanceAsync(CALM_MS);
 
-  const found: string[] = [];
+  const found: string[] = nonceViolations(
+    callers.flatMap(({ trade: { account } }) => judgedOrders(venues, account).map((order) => ({ ...order, account }))),
+  );
+  const outcomes = new Map<string, number>();
   const count = (what: string): void => void seen.set(what, (seen.get(what) ?? 0) + 1);
-  for (const { close, settled } of callers) {
-    for (const { result } of close.replies) count(result.ok ? result.data.execution.state : result.code);
-    const last = close.replies.findLast(({ result }) => result.ok)?.result;
+  for (const { trade, settled } of callers) {
+    const states = trade.replies.map(({ result }) => (result.ok ? result.data.execution.state : result.code));
+    for (const state of states) count(state);
+    for (const state of new Set(states)) outcomes.set(state, (outcomes.get(state) ?? 0) + 1);
+    for (const { result } of trade.replies) if (result.ok) countParts(result.data, count);
+    const last = trade.replies.findLast(({ result }) => result.ok)?.result;
     const latest =
       last?.ok === true && service !== null
-        ? await settle(clock, (service as CloseService).execution(last.data.routing.routeId))
+        ? await settle(clock, (service as TradeService).execution(last.data.routing.routeId))
         : null;
-    found.push(...violations(close, venues, latest));
-    const lastReply = close.replies.at(-1)?.result;
-    if (close.key !== null && !settled && lastReply?.ok === true)
-      found.push(`${close.account}: never settled, last ${lastReply.data.execution.state}`);
+    found.push(...violations(trade, judgedOrders(venues, trade.account), latest, { lotDecimals: 3, batchMs: 0 }));
+    const lastReply = trade.replies.at(-1)?.result;
+    if (trade.key !== null && !settled && lastReply?.ok === true)
+      found.push(`${trade.account}: never settled, last ${lastReply.data.execution.state}`);
   }
   const open = venues
     .flatMap((venue) => venue.sessions)
     .filter((session) => !session.closed && !deadSessions.has(session));
   const outputs = [
     JSON.stringify(events),
-    JSON.stringify(callers.map((caller) => caller.close.replies)),
+    JSON.stringify(callers.map((caller) => caller.trade.replies)),
     ...logLines,
     ...disk.writtenText,
   ];
@@ -200,8 +216,9 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     violations: found,
     crashCount,
     orderCount: venues.reduce((sum, venue) => sum + venue.log.length, 0),
-    replyCount: callers.reduce((sum, caller) => sum + caller.close.replies.length, 0),
+    replyCount: callers.reduce((sum, caller) => sum + caller.trade.replies.length, 0),
     seen,
+    outcomes,
     secretLeaks: outputs.filter((text) => text.includes("canary")).map((text) => text.slice(0, 200)),
     openSessionCount: open.length,
     disk,
@@ -209,30 +226,59 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
   };
 }
 
+/** What a reply shows beside its state. */
+function countParts(data: TradeData, count: (what: string) => void): void {
+  if (data.routing.split) count("SPLIT");
+  if (data.routing.mode === "BEST_ENTRY") count("OPEN");
+  if (data.execution.protection != null) count(`PROTECTION_${data.execution.protection}`);
+}
+
 function makeCaller(index: number, random: Random, venues: readonly FakeVenue[]): Caller {
   const account = `a${index}`;
   const direction = random.next() < 0.5 ? "LONG" : "SHORT";
+  const opens = random.next() < 0.4;
+  const split = random.next() < 0.35;
   const initialLots = new Map<string, number>();
   for (const venue of venues) {
-    const qtyLots = random.next() < 0.15 ? 0 : 100 + Math.floor(random.next() * 300);
+    const qtyLots = random.next() < 0.4 ? 0 : 100 + 5 * Math.floor(random.next() * 60);
     venue.setPosition(account, direction, qtyLots);
     initialLots.set(venue.venue, qtyLots);
   }
-  const requestedLots = 50 + Math.floor(random.next() * 150);
-  const request = closeRequest({
+  const takesAll = split && !opens && random.next() < 0.3;
+  const requestedLots = (split ? 200 : 50) + 5 * Math.floor(random.next() * 30);
+  const base = {
     direction,
-    size: String(requestedLots / 1000),
-    preferredExchange: random.next() < 0.2 ? "venueone" : null,
+    size: takesAll ? "ALL" : String(requestedLots / 1000),
+    preferredExchange: !split && random.next() < 0.2 ? "venueone" : null,
     credentials: Object.fromEntries(
       venues.map((venue) => [venue.venue, { account, secret: `canary-${account}-${venue.venue}` }]),
     ),
     deadlineMs: pick(random, [300, 1_000, 5_000, 12_000]),
     waitFor: random.next() < 0.2 ? "ACK" : "FILL",
-  });
+    allowSplit: split,
+  } as const;
+  const below = direction === "LONG" ? "90000" : "110000";
+  const above = direction === "LONG" ? "110000" : "90000";
+  const terms = {
+    leverage: random.next() < 0.3 ? pick(random, [3, 5, 10]) : null,
+    stopLoss: random.next() < 0.6 ? below : null,
+    takeProfit: random.next() < 0.4 ? above : null,
+    closeOnProtectionFailure: random.next() < 0.5,
+  };
   const key = random.next() < 0.75 ? `key-${index}` : null;
   return {
-    close: { account, direction, requestedLots, key, initialLots, replies: [] },
-    request,
+    trade: {
+      account,
+      intent: opens ? "OPEN" : "CLOSE",
+      direction,
+      requestedLots: takesAll ? null : requestedLots,
+      split,
+      key,
+      initialLots,
+      hedgeVenues: new Set(venues.filter(({ hedgeMode }) => hedgeMode).map(({ venue }) => venue)),
+      replies: [],
+    },
+    request: opens ? openRequest(terms, base) : closeRequest(base),
     asks: 0,
     lost: null,
     settled: false,
@@ -245,24 +291,29 @@ function disturb(venue: FakeVenue, random: Random, storm: { readonly on: boolean
     const latencyMs = 1 + random.next() * 80;
     if (!storm.on) return { kind: "fill", latencyMs };
     const draw = random.next();
-    if (draw < 0.4) return { kind: "fill", latencyMs };
-    if (draw < 0.52) return { kind: "fill", latencyMs, liquidity: random.next() };
-    if (draw < 0.6)
+    if (draw < 0.36) return { kind: "fill", latencyMs };
+    if (draw < 0.46) return { kind: "fill", latencyMs, liquidity: random.next() };
+    if (draw < 0.57)
       return {
         kind: "reject",
         latencyMs,
         reason: pick(random, ["INSUFFICIENT_MARGIN", "PRICE", "VENUE_STATE", "REDUCE_ONLY"]),
       };
-    if (draw < 0.64) {
-      // Somebody else closes a part of it first.
+    if (draw < 0.75 && command.reduceOnly && command.trigger === undefined) {
+      // Somebody else closes it, or a part of it, first.
       const direction = command.side === "SELL" ? "LONG" : "SHORT";
-      venue.setPosition(account, direction, Math.floor(venue.heldLots(account, direction) * pick(random, [0, 0, 0.3])));
+      venue.setPosition(
+        account,
+        direction,
+        Math.floor(venue.heldLots(account, direction) * pick(random, [0, 0, 0, 0.3])),
+      );
       return { kind: "reject", latencyMs, reason: "REDUCE_ONLY" };
     }
-    if (draw < 0.68) return { kind: "notSent", reason: pick(random, ["RATE_LIMITED", "VENUE_STATE"]) };
-    if (draw < 0.76) return { kind: "loseRequest" };
-    if (draw < 0.86) return { kind: "loseReply", liquidity: random.next() < 0.5 ? 1 : random.next() };
-    if (draw < 0.94) return { kind: "late", executeAfterMs: random.next() * ORDER_VALIDITY_MS };
+    if (draw < 0.75) return { kind: "fill", latencyMs };
+    if (draw < 0.77) return { kind: "notSent", reason: pick(random, ["RATE_LIMITED", "VENUE_STATE"]) };
+    if (draw < 0.82) return { kind: "loseRequest" };
+    if (draw < 0.9) return { kind: "loseReply", liquidity: random.next() < 0.5 ? 1 : random.next() };
+    if (draw < 0.95) return { kind: "late", executeAfterMs: random.next() * ORDER_VALIDITY_MS };
     if (draw < 0.99) return { kind: "fill", latencyMs, ackOnlyMs: random.next() * 1_500 };
     return { kind: "throw" };
   };
@@ -270,6 +321,7 @@ function disturb(venue: FakeVenue, random: Random, storm: { readonly on: boolean
   venue.indexLagMs = () => random.next() * 1_500;
   venue.positionFailure = () =>
     storm.on && random.next() < 0.05 ? pick(random, ["TIMEOUT", "RATE_LIMITED", "HANG"]) : null;
+  venue.settingFate = () => (storm.on && random.next() < 0.1 ? pick(random, ["reject", "lose"]) : "accept");
   venue.orderReadFailure = () => (storm.on && random.next() < 0.2 ? "TIMEOUT" : null);
 }
 

@@ -28,7 +28,7 @@ const venuePlan = fc.record({
   bookLive: mostly,
   budget: mostly,
   held: fc.oneof(fc.integer({ min: 0, max: 60 }), fc.constantFrom(60, 61, 62)),
-  opposite: fc.integer({ min: 0, max: 1 }),
+  opposite: fc.constantFrom(0, 0, 1),
   bookAgeMs: fc.constantFrom(0, 100, 1999, 2000, 2001),
   skewE5: fc.integer({ min: -15, max: 15 }),
   spreadE5: fc.integer({ min: 1, max: 10 }),
@@ -49,10 +49,18 @@ const venuePlan = fc.record({
   latencyMs: fc.constantFrom(50, 50, 50, 200, 310),
   ratePpm: fc.constantFrom(1_000_000, 1_000_000, 999_950, 1_000_120),
   sigma: fc.constantFrom(0, 0, 5e-5),
+  funding: fc.constantFrom(0, 0, 25_000, -25_000),
 });
 
 const question = fc.record({
-  kind: fc.constantFrom("CLOSE_MARKET" as const, "CLOSE_MARKET" as const, "CLOSE_LIMIT" as const, "QUOTE" as const),
+  kind: fc.constantFrom(
+    "CLOSE_MARKET" as const,
+    "CLOSE_MARKET" as const,
+    "CLOSE_LIMIT" as const,
+    "OPEN_MARKET" as const,
+    "OPEN_LIMIT" as const,
+    "QUOTE" as const,
+  ),
   side: fc.constantFrom<Side>("SELL", "BUY"),
   size: fc.oneof(
     fc.integer({ min: 1, max: 60_000 }).map((units) => ({ units, decimals: 0 })),
@@ -123,6 +131,7 @@ function realise(raw: RawVenue, index: number, side: Side) {
     takerMilliBps: raw.taker * 100,
     makerMilliBps: raw.maker * 100,
     penaltyMilliBps: Math.round(0.5 * market.stats.sigma() * Math.sqrt(raw.latencyMs / 1000) * 1e7),
+    fundingMilliBps: raw.funding,
     latencyMs: raw.latencyMs,
     ratePpm: raw.ratePpm,
     budget: raw.budget,
@@ -146,6 +155,7 @@ function compare(raw: RawQuestion): string {
     preferred,
     venues: parts.map((part) => part.plan),
   };
+  const opens = raw.kind === "OPEN_MARKET" || raw.kind === "OPEN_LIMIT";
   const input = new RouteInput();
   input.reset(raw.kind, raw.side, NOW_NS);
   input.sizeUnits = asked.sizeUnits;
@@ -160,8 +170,12 @@ function compare(raw: RawQuestion): string {
     candidate.excluded = plan.excluded;
     candidate.healthy = plan.healthy;
     candidate.positionKnown = plan.positionKnown;
-    candidate.longLots = raw.side === "SELL" ? plan.heldLots : plan.oppositeLots;
-    candidate.shortLots = raw.side === "SELL" ? plan.oppositeLots : plan.heldLots;
+    // A close sells a long; an entry into one buys.
+    const isLong = (raw.side === "SELL") !== opens;
+    candidate.longLots = isLong ? plan.heldLots : plan.oppositeLots;
+    candidate.shortLots = isLong ? plan.oppositeLots : plan.heldLots;
+    candidate.netsOpposite = opens && plan.oppositeLots > 0;
+    candidate.fundingMilliBps = opens ? plan.fundingMilliBps : 0;
     candidate.takerFeeMilliBps = plan.takerMilliBps;
     candidate.makerFeeMilliBps = plan.makerMilliBps;
     candidate.latencyMsP90 = plan.latencyMs;
@@ -184,7 +198,7 @@ function compare(raw: RawQuestion): string {
     if (price !== null) expect(BigInt(result.priceTicks)).toBe(price);
     if (result.eligible) {
       expect(result.bookState).toBe(BOOK_LIVE);
-      if (raw.kind !== "QUOTE") expect(result.orderLots).toBeLessThanOrEqual(result.positionLots);
+      if (raw.kind !== "QUOTE" && !opens) expect(result.orderLots).toBeLessThanOrEqual(result.positionLots);
       if (decision.selected >= 0) expect(isWorseByMoreThanTie(expected, decision.selected, index)).toBe(false);
     }
   });
@@ -194,7 +208,7 @@ function compare(raw: RawQuestion): string {
       .map((result) => result.rank)
       .sort(),
   ).toEqual(results.filter((result) => result.eligible).map((_, index) => index + 1));
-  if (raw.kind !== "QUOTE") {
+  if (raw.kind !== "QUOTE" && !opens) {
     const maxima = sizeMaxima(input, decision);
     expect(equalsFractionText(expected.maxSingle, maxima.maxSingleVenueSize)).toBe(true);
     expect(equalsFractionText(expected.maxTotal, maxima.maxTotalSize)).toBe(true);
@@ -212,20 +226,25 @@ describe("decideRoute", () => {
         seen.set(label, (seen.get(label) ?? 0) + 1);
       }),
       {
-        numRuns: Number(process.env["FUZZ_RUNS"] ?? 6000),
+        numRuns: Number(process.env["FUZZ_RUNS"] ?? 9000),
         seed,
         ...(process.env["FUZZ_PATH"] === undefined ? {} : { path: process.env["FUZZ_PATH"] }),
       },
     );
     // The generator must reach every kind of answer, or the property says little; a replay or a short run need not.
     if (process.env["FUZZ_RUNS"] !== undefined || process.env["FUZZ_PATH"] !== undefined) return;
-    for (const kind of ["CLOSE_MARKET", "CLOSE_LIMIT", "QUOTE"]) {
-      for (const reason of ["BEST_ALL_IN_PRICE", "ONLY_ELIGIBLE_VENUE", "TIE_LOWEST_LATENCY", "PREFERRED_EXCHANGE"])
-        expect(seen.get(`${kind} SELECTED ${reason}`) ?? 0).toBeGreaterThan(5);
+    for (const kind of ["CLOSE_MARKET", "CLOSE_LIMIT", "OPEN_MARKET", "OPEN_LIMIT", "QUOTE"]) {
+      for (const reason of ["BEST_ALL_IN_PRICE", "ONLY_ELIGIBLE_VENUE", "PREFERRED_EXCHANGE"])
+        expect([kind, reason, (seen.get(`${kind} SELECTED ${reason}`) ?? 0) > 5]).toEqual([kind, reason, true]);
     }
+    // Of entries ties are rare here: fees count twice.
+    for (const kind of ["CLOSE_MARKET", "CLOSE_LIMIT", "QUOTE"])
+      expect(seen.get(`${kind} SELECTED TIE_LOWEST_LATENCY`) ?? 0).toBeGreaterThan(5);
     for (const label of [
       "CLOSE_MARKET SELECTED TIE_LARGER_POSITION",
       "CLOSE_MARKET SLIPPAGE_CAP",
+      "OPEN_MARKET SLIPPAGE_CAP",
+      "OPEN_MARKET OPPOSITE_POSITION",
       "CLOSE_MARKET SIZE_EXCEEDS_POSITION",
       "CLOSE_MARKET NO_ELIGIBLE_VENUE",
     ]) {

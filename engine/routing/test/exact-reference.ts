@@ -29,13 +29,15 @@ export interface VenuePlan {
   readonly takerMilliBps: number;
   readonly makerMilliBps: number;
   readonly penaltyMilliBps: number;
+  /** Entries: of a long over the expected hold. */
+  readonly fundingMilliBps: number;
   readonly latencyMs: number;
   readonly ratePpm: number;
   readonly budget: boolean;
 }
 
 export interface Question {
-  readonly kind: "CLOSE_MARKET" | "CLOSE_LIMIT" | "QUOTE";
+  readonly kind: "CLOSE_MARKET" | "CLOSE_LIMIT" | "OPEN_MARKET" | "OPEN_LIMIT" | "QUOTE";
   readonly side: Side;
   readonly sizeUnits: number;
   readonly sizeDecimals: number;
@@ -116,7 +118,8 @@ const NOT_HOLDERS = [
 export function exactDecision(question: Question): Expected {
   const { venues, side } = question;
   const quote = question.kind === "QUOTE";
-  const limit = question.kind === "CLOSE_LIMIT";
+  const opens = question.kind === "OPEN_MARKET" || question.kind === "OPEN_LIMIT";
+  const limit = question.kind === "CLOSE_LIMIT" || question.kind === "OPEN_LIMIT";
   const size = scaled(question.sizeUnits, question.sizeDecimals);
   const held = venues.map((venue) => scaled(venue.heldLots, venue.qtyDecimals));
   const usable = venues.map((venue) => venue.listed && venue.bookLive && venue.bookAgeMs <= 2000);
@@ -126,6 +129,7 @@ export function exactDecision(question: Question): Expected {
     if (venue.excluded || (question.preferred >= 0 && question.preferred !== index)) return "NOT_PREFERRED";
     if (!venue.listed) return "SYMBOL_NOT_LISTED";
     if (!quote && !venue.positionKnown) return "POSITION_UNREAD";
+    if (opens) return venue.oppositeLots > 0 ? "OPPOSITE_POSITION" : "";
     if (!quote && venue.heldLots === 0) return venue.oppositeLots > 0 ? "DIRECTION_MISMATCH" : "NO_POSITION";
     return "";
   });
@@ -167,7 +171,7 @@ export function exactDecision(question: Question): Expected {
     const first = early[index] as string;
     if (first === "POSITION_UNREAD") return "VENUE_UNHEALTHY";
     if (first !== "") return first;
-    if (!quote && cmp(size, held[index] as Fraction) > 0) return "SIZE_EXCEEDS_POSITION";
+    if (!quote && !opens && cmp(size, held[index] as Fraction) > 0) return "SIZE_EXCEEDS_POSITION";
     if (!venue.healthy) return "VENUE_UNHEALTHY";
     if (!venue.bookLive) return "BOOK_INVALID";
     if (venue.bookAgeMs > 2000) return "BOOK_STALE";
@@ -232,8 +236,15 @@ export function exactDecision(question: Question): Expected {
     const ticks = div(add(taken, rested), frac(order));
     const price = mul(mul(ticks, scaled(1, venue.priceDecimals)), frac(venue.ratePpm, 1_000_000n));
     const allIn = limit || mid === null ? price : add(price, mul(mid, frac(sign * venue.penaltyMilliBps, 10_000_000n)));
-    return side === "SELL" ? neg(allIn) : allIn;
+    const ranked = opens && mid !== null ? add(allIn, wayOut(venue, mid)) : allIn;
+    return side === "SELL" ? neg(ranked) : ranked;
   });
+  /** The other side has one level, so whatever the size, the way out is at its price. */
+  function wayOut(venue: VenuePlan, from: Fraction): Fraction {
+    const exit = mul(scaled(venue.otherBestTicks, venue.priceDecimals), frac(venue.ratePpm, 1_000_000n));
+    const paid = mul(exit, frac(10_000_000 - sign * venue.takerMilliBps, 10_000_000n));
+    return add(sub(from, paid), mul(from, frac(venue.fundingMilliBps, 10_000_000n)));
+  }
   const tie = mul(mid ?? scaled(question.limitUnits, question.limitDecimals), frac(5, 100_000n));
 
   let outcome = "";
@@ -244,7 +255,8 @@ export function exactDecision(question: Question): Expected {
     else {
       const unread = early.includes("POSITION_UNREAD");
       const flatOnly = early.includes("NO_POSITION") && !unread && !early.includes("DIRECTION_MISMATCH");
-      if (!holders.includes(true)) outcome = flatOnly ? "SIZE_EXCEEDS_POSITION" : "NO_ELIGIBLE_VENUE";
+      if (opens) outcome = "";
+      else if (!holders.includes(true)) outcome = flatOnly ? "SIZE_EXCEEDS_POSITION" : "NO_ELIGIBLE_VENUE";
       else if (cmp(size, maxSingle) > 0) outcome = unread ? "NO_ELIGIBLE_VENUE" : "SIZE_EXCEEDS_POSITION";
     }
   }

@@ -66,9 +66,16 @@ const venuePlan: fc.Arbitrary<VenuePlan> = fc.record({
   latencyMs: fc.integer({ min: 1, max: 2_000 }),
 });
 
-function inputOf(plans: readonly VenuePlan[], isSell: boolean, size: string, limit: string | null): RouteInput {
+function inputOf(
+  plans: readonly VenuePlan[],
+  isSell: boolean,
+  opens: boolean,
+  size: string,
+  limit: string | null,
+): RouteInput {
   const input = new RouteInput();
-  input.reset(limit === null ? "CLOSE_MARKET" : "CLOSE_LIMIT", isSell ? "SELL" : "BUY", NOW_NS);
+  const doing = opens ? "OPEN" : "CLOSE";
+  input.reset(limit === null ? `${doing}_MARKET` : `${doing}_LIMIT`, isSell ? "SELL" : "BUY", NOW_NS);
   input.maxSlippageBps = 1000;
   setSizeText(input, size);
   if (limit !== null) setLimitText(input, limit);
@@ -88,6 +95,7 @@ function inputOf(plans: readonly VenuePlan[], isSell: boolean, size: string, lim
     candidate.quoteRatePpm = plan.ratePpm;
     candidate.takerFeeMilliBps = plan.takerFeeMilliBps;
     candidate.latencyMsP90 = plan.latencyMs;
+    candidate.fundingMilliBps = opens ? plan.latencyMs * 7 - 3_000 : 0;
   }
   return input;
 }
@@ -106,10 +114,11 @@ describe("figures from doubles", () => {
       fc.property(
         fc.array(venuePlan, { minLength: 1, maxLength: 3 }),
         fc.boolean(),
+        fc.boolean(),
         fc.constantFrom("1", "0.25", "3", "17.5", "240", "10000"),
         fc.option(fc.constantFrom("1", "99.5", "1500", "60000.1"), { nil: null }),
-        (plans, isSell, size, limit) => {
-          const input = inputOf(plans, isSell, size, limit);
+        (plans, isSell, opens, size, limit) => {
+          const input = inputOf(plans, isSell, opens, size, limit);
           const decision = new Decision();
           decideRoute(input, decision);
           for (let index = 0; index < input.candidateCount; index++) {
@@ -140,7 +149,7 @@ describe("figures from doubles", () => {
           }
         },
       ),
-      { numRuns: 3_000, seed: 20_261 },
+      { numRuns: 4_000, seed: 20_261 },
     );
     expect(askedCount).toBeGreaterThan(5_000);
     expect(givenCount / askedCount).toBeGreaterThan(0.9);

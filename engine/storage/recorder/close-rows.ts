@@ -13,12 +13,12 @@ import {
   subtractRatio,
 } from "../../domain/decimal-ratio.js";
 import type { Logger } from "../../domain/logger.js";
-import { averagePrice, feeOf } from "../../orders/close-reply.js";
-import type { Attempt, CloseRun } from "../../orders/close-run.js";
-import type { CloseData } from "../../orders/close-types.js";
-import type { CloseDecisionEvent } from "../../orders/decision-event.js";
+import { averagePrice, feeOf } from "../../orders/trade-reply.js";
+import { isOfPosition, type Attempt } from "../../orders/trade-run.js";
+import type { TradeData } from "../../orders/trade-types.js";
+import type { DecisionEvent } from "../../orders/decision-event.js";
 import type { OrderEvent } from "../../orders/order-events.js";
-import type { ConcludedClose } from "../../orders/record-sink.js";
+import type { ConcludedTrade, RecordedRun } from "../../orders/record-sink.js";
 import type { RoutingCandidate, RoutingReport } from "../../routing/report.js";
 import { recordTable } from "../records/schema.js";
 import type { StateWrite } from "../state-store.js";
@@ -43,7 +43,7 @@ export class CloseRows {
     this.#logger = logger;
   }
 
-  decision(concluded: ConcludedClose): StateWrite[] {
+  decision(concluded: ConcludedTrade): StateWrite[] {
     const { run, events, routing } = concluded;
     const id = decisionId(concluded);
     const writes = run === null ? [] : this.events(run, events);
@@ -51,7 +51,7 @@ export class CloseRows {
     return writes;
   }
 
-  events(run: CloseRun, events: readonly OrderEvent[]): StateWrite[] {
+  events(run: RecordedRun, events: readonly OrderEvent[]): StateWrite[] {
     const writes: StateWrite[] = [];
     for (const event of events) {
       const { attempt, ver } = event;
@@ -63,7 +63,7 @@ export class CloseRows {
   }
 
   /** The row of a decision that no order followed and nothing waits for. */
-  noted(event: CloseDecisionEvent, id: string): Buffer {
+  noted(event: DecisionEvent, id: string): Buffer {
     const routing = event.data?.routing ?? event.routing;
     const { tsMs, requestId, symbol, direction, code, data, elapsedMs } = event;
     const kind = event.kind === "replayed" ? "replied" : event.kind;
@@ -105,7 +105,7 @@ export function monthOf(atMs: number): number {
 }
 
 /** One for each conclusion, the same when it is concluded again after a crash. */
-function decisionId({ kind, requestId, routing, run }: ConcludedClose): string {
+function decisionId({ kind, requestId, routing, run }: ConcludedTrade): string {
   if (kind === "refused") return `${routing.routeId}:refused:${requestId}`;
   if (kind === "replied") return `${routing.routeId}:replied`;
   const told = run === null ? 0 : run.attempts.reduce((sum, attempt) => sum + (attempt.recorded?.ver ?? 0), 0);
@@ -114,7 +114,7 @@ function decisionId({ kind, requestId, routing, run }: ConcludedClose): string {
 
 // ---------------------------------------------------------------- rows
 
-function orderEventRow(run: CloseRun, event: OrderEvent): RowValues {
+function orderEventRow(run: RecordedRun, event: OrderEvent): RowValues {
   const { attempt, status } = event;
   const order = status === "INTENT" || status === "SENT" ? null : attempt.order;
   const refused = attempt.outcome === "REJECTED" || attempt.outcome === "NOT_SENT";
@@ -130,25 +130,25 @@ function orderEventRow(run: CloseRun, event: OrderEvent): RowValues {
     order_id: order?.venueOrderId ?? "",
     client_order_id: attempt.venueClientOrderId,
     side: attempt.side,
-    order_type: run.orderType,
+    order_type: attempt.type ?? run.orderType,
     status,
     outcome: status === "INTENT" || status === "SENT" ? "PENDING" : attempt.outcome,
     px: formatScaled(attempt.priceTicks, attempt.priceDecimals),
     qty: formatScaled(attempt.qtyLots, attempt.qtyDecimals),
     filled: formatScaled(order?.filledLots ?? 0, attempt.qtyDecimals),
     avg_px: order === null ? null : averageText(attempt),
-    reduce_only: true,
+    reduce_only: attempt.reduceOnly ?? true,
     err: refused && status !== "INTENT" && status !== "SENT" ? refusalText(attempt) : "",
   };
 }
 
-function fillRow(run: CloseRun, event: OrderEvent): RowValues {
+function fillRow(run: RecordedRun, event: OrderEvent): RowValues {
   const { attempt } = event;
   const order = attempt.order;
   const filledLots = order?.filledLots ?? 0;
   const orderId = order?.venueOrderId ?? "";
   const fee = feeOf(attempt)[0];
-  const candidate = run.routing.candidates.find(({ exchange }) => exchange === attempt.venue);
+  const candidate = run.routing?.candidates.find(({ exchange }) => exchange === attempt.venue);
   return {
     rx: event.atMs * 1000,
     ex: order?.tsVenueMs ?? 0,
@@ -163,7 +163,7 @@ function fillRow(run: CloseRun, event: OrderEvent): RowValues {
     wallet_id: "",
     direction: run.direction,
     side: attempt.side,
-    order_type: run.orderType,
+    order_type: attempt.type ?? run.orderType,
     px: averageText(attempt) ?? "0",
     qty: formatScaled(filledLots, attempt.qtyDecimals),
     ordered_qty: formatScaled(attempt.qtyLots, attempt.qtyDecimals),
@@ -172,13 +172,14 @@ function fillRow(run: CloseRun, event: OrderEvent): RowValues {
     fee_source: fee?.source ?? "",
     maker: false,
     realized_pnl: realizedPnl(run, attempt),
-    quoted_px: candidate?.vwap ?? null,
+    // What follows an entry was not routed.
+    quoted_px: isOfPosition(attempt) ? (candidate?.vwap ?? null) : null,
     worst_px: formatScaled(attempt.priceTicks, attempt.priceDecimals),
-    ref_mid: run.routing.reference?.mid ?? null,
+    ref_mid: run.routing?.reference?.mid ?? null,
   };
 }
 
-type DecisionParts = Omit<ConcludedClose, "routing">;
+type DecisionParts = Omit<ConcludedTrade, "routing">;
 
 function decisionRow(id: string, concluded: DecisionParts, routing: RoutingReport | null): RowValues {
   const { data, run } = concluded;
@@ -235,7 +236,7 @@ function candidateColumns(candidates: readonly RoutingCandidate[]): RowValues {
   };
 }
 
-function resultColumns(data: CloseData | null): RowValues {
+function resultColumns(data: TradeData | null): RowValues {
   const execution = data?.execution ?? null;
   return {
     executed_on: data?.executedOn ?? "",
@@ -268,8 +269,9 @@ function averageText(attempt: Attempt): string | null {
   return average === null ? null : formatRatio(average, MONEY_PLACES, "halfUp");
 }
 
-/** Before fees; null where the position's entry price was not known. */
-function realizedPnl(run: CloseRun, attempt: Attempt): string | null {
+/** Before fees; null where nothing was closed, or the position's entry price was not known. */
+function realizedPnl(run: RecordedRun, attempt: Attempt): string | null {
+  if (attempt.reduceOnly === false || !isOfPosition(attempt)) return null;
   const entry = run.positionsBefore.find(({ venue }) => venue === attempt.venue)?.entryPrice ?? null;
   const average = averagePrice(attempt);
   if (entry === null || average === null) return null;
@@ -298,7 +300,7 @@ function numberText(value: number): string {
 }
 
 /** What has no column: legs and adjustments as replied, and how each candidate came to its figures. */
-function detailOf(data: CloseData | null, candidates: readonly RoutingCandidate[]): string {
+function detailOf(data: TradeData | null, candidates: readonly RoutingCandidate[]): string {
   if (data === null && candidates.length === 0) return "";
   const execution = data?.execution;
   return detailText({
@@ -306,6 +308,9 @@ function detailOf(data: CloseData | null, candidates: readonly RoutingCandidate[
     adjustments: execution?.adjustments ?? [],
     fees: execution?.fees ?? [],
     legs: execution?.legs ?? [],
+    ...(execution?.protection == null
+      ? {}
+      : { protection: execution.protection, protectionOrders: execution.protectionOrders ?? [] }),
     candidates: candidates.map(
       ({ exchange, rank, topOfBook, worstLevel, levelsUsed, latencyMsP90, feeSource, book }) => ({
         ...{ exchange, rank, topOfBook, worstLevel, levelsUsed, latencyMsP90, feeSource },

@@ -12,8 +12,8 @@ import type { Clock, TimerHandle } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
 import type { Random } from "../../domain/random.js";
 import type { Market } from "../../market/market.js";
-import type { CloseDecisionEvent } from "../../orders/decision-event.js";
-import type { ConcludedClose, RecordSink } from "../../orders/record-sink.js";
+import type { DecisionEvent } from "../../orders/decision-event.js";
+import type { ConcludedTrade, RecordSink } from "../../orders/record-sink.js";
 import { Deadline, within } from "../../orders/deadline.js";
 import type { RandomIds } from "../keyed-hash.js";
 import type { RecordsState, RecordsStore } from "../records/records-store.js";
@@ -255,7 +255,7 @@ class TableRecorder implements Recorder {
 
   // -------------------------------------------------------------- closes
 
-  #decisionWrites(concluded: ConcludedClose): readonly StateWrite[] {
+  #decisionWrites(concluded: ConcludedTrade): readonly StateWrite[] {
     return this.#unlessOff(this.#rows.decision(concluded));
   }
 
@@ -270,7 +270,7 @@ class TableRecorder implements Recorder {
     return [];
   }
 
-  #note(event: CloseDecisionEvent): void {
+  #note(event: DecisionEvent): void {
     const counts = this.#counts.routing_decisions;
     counts.accepted += 1;
     if (this.#isOff()) {

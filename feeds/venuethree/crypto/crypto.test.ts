@@ -4,11 +4,14 @@ import { describe, expect, it } from "vitest";
 import {
   addPoints,
   decode,
+  doublePoint,
   encode,
   equalPoints,
   generator,
+  makeTable,
   multiplyGenerator,
   multiplyPoint,
+  multiplyTable,
   neutral,
   ORDER,
   scalarFromBytes,
@@ -111,6 +114,18 @@ describe("the quintic extension", () => {
     );
   });
 
+  it("squares as it multiplies", () => {
+    fc.assert(
+      fc.property(five, (a) => {
+        const x = quintic.quintic(...a);
+        const product = x.slice();
+        quintic.multiply(product, x, x);
+        quintic.square(x, x);
+        expect(quintic.equals(x, product)).toBe(true);
+      }),
+    );
+  });
+
   it("inverts, tells squares from the rest and takes their roots", () => {
     fc.assert(
       fc.property(five, (a) => {
@@ -172,6 +187,25 @@ describe("the curve", () => {
     );
   });
 
+  it("doubles as it adds to itself, and multiplies as bits of the scalar say, by table as well", () => {
+    fc.assert(
+      fc.property(scalar, scalar, (a, b) => {
+        const point = multiplyGenerator(a);
+        const naive = neutral();
+        for (const bit of b.toString(2)) {
+          const before = { ...naive, x: naive.x.slice(), z: naive.z.slice(), u: naive.u.slice(), t: naive.t.slice() };
+          addPoints(naive, naive, naive);
+          doublePoint(before, before);
+          expect(equalPoints(naive, before)).toBe(true);
+          if (bit === "1") addPoints(naive, naive, point);
+        }
+        expect(equalPoints(multiplyPoint(point, b), naive)).toBe(true);
+        expect(equalPoints(multiplyTable(makeTable(point), b), naive)).toBe(true);
+      }),
+      { numRuns: 4 },
+    );
+  });
+
   it.each([0n, 1n, 2n, 15n, 16n, 17n, 31n, 32n, ORDER - 1n, 1n << 318n])("multiplies by %s", (value) => {
     expect(equalPoints(multiplyGenerator(value), multiplyPoint(generator(), value))).toBe(true);
   });
@@ -216,6 +250,23 @@ describe("signatures", () => {
       }),
       { numRuns: 4 },
     );
+  });
+
+  it("verify the same whether a key is new or has come often, and after it was forgotten", () => {
+    const keyOf = (index: number): Uint8Array => Uint8Array.from({ length: 40 }, (_, at) => (at === 0 ? index + 1 : 7));
+    const message = quintic.quintic(1n, 2n, 3n, 4n, 5n);
+    const publicKey = publicKeyOf(keyOf(0));
+    const signature = signMessage(message, keyOf(0), nonceOf(randomScalar()));
+    const other = signMessage(message, keyOf(1), nonceOf(randomScalar()));
+    const check = (): void => {
+      expect(verifySignature(message, signature, publicKey)).toBe(true);
+      expect(verifySignature(message, other, publicKey)).toBe(false);
+    };
+    for (let times = 0; times < 5; times++) check();
+    for (let index = 1; index <= 65; index++) {
+      expect(verifySignature(message, signature, publicKeyOf(keyOf(index)))).toBe(false);
+    }
+    check();
   });
 
   it("take each pair of the pool once, and make one where it is empty", () => {

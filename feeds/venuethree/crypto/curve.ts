@@ -19,6 +19,7 @@ import {
   negate,
   QUINTIC_WORDS,
   quintic,
+  square,
   squareRoot,
   subtract,
   toBytes,
@@ -177,58 +178,133 @@ export function decode(w: Words): Point | null {
   return { x, z: quintic(1n), u: quintic(1n), t: w.slice() };
 }
 
-/** scalar · point, by doubling and adding; for what is not on the order path. */
-export function multiplyPoint(point: Point, scalar: bigint): Point {
-  const result = neutral();
-  for (let bit = BigInt(scalar.toString(2).length) - 1n; bit >= 0n; bit--) {
-    addPoints(result, result, result);
-    if ((scalar >> bit) & 1n) addPoints(result, result, point);
-  }
-  return result;
+const d1 = element();
+const d2 = element();
+const d3 = element();
+const d4 = element();
+const dz = element();
+const dw = element();
+
+/** out = a ⊕ a, in four products and five squares. `out` may be `a`. */
+export function doublePoint(out: Point, a: Point): void {
+  multiply(d1, a.z, a.t);
+  multiply(d2, d1, a.t);
+  multiply(dz, d1, a.u);
+  square(d3, a.u);
+  add(dw, a.x, a.z);
+  multiplySmall(dw, dw, 2);
+  multiply(dw, dw, d3);
+  subtract(dw, d2, dw);
+  square(d4, dz);
+  square(out.z, dw);
+  add(dz, dw, dz);
+  square(dz, dz);
+  subtract(dz, dz, d4);
+  subtract(out.u, dz, out.z);
+  multiplySmall(d4, d4, 4);
+  multiplyByB(out.x, d4);
+  square(d2, d2);
+  multiplySmall(d2, d2, 2);
+  subtract(d2, d2, d4);
+  subtract(out.t, d2, out.z);
 }
 
 const WINDOW_BITS = 5;
 const HALF_WINDOW = 1 << (WINDOW_BITS - 1);
 /** 319 bits and a carry. */
 const WINDOWS = 64;
-/** Entry [window · HALF_WINDOW + digit − 1] is digit · 2^(5·window) · G. 80 KiB, made at first use. */
-let generatorTable: readonly AffinePoint[] | null = null;
 
-/** scalar · G for 0 ≤ scalar < ORDER. */
-export function multiplyGenerator(scalar: bigint): Point {
-  generatorTable ??= makeTable();
-  const result = neutral();
-  const negative = { x: element(), u: element() };
-  let left = scalar;
-  for (let window = 0; window < WINDOWS; window++) {
-    let digit = Number(left & 31n);
-    left >>= 5n;
-    if (digit > HALF_WINDOW) {
-      digit -= 2 * HALF_WINDOW;
-      left += 1n;
+/** Digits of the scalar under way, each in (−16, 16], lowest first: Σ digit · 32^index. */
+const digits = new Int8Array(WINDOWS);
+
+function splitScalar(scalar: bigint): void {
+  let carry = 0;
+  let window = 0;
+  // 60 bits at a time, as doubles: a bigint is touched six times, not sixty-four.
+  for (let left = scalar; window < WINDOWS; left >>= 60n) {
+    let part = Number(left & 0x3fff_ffffn);
+    const high = Number((left >> 30n) & 0x3fff_ffffn);
+    for (let index = 0; index < 12 && window < WINDOWS; index++) {
+      if (index === 6) part = high;
+      let digit = (part & 31) + carry;
+      part >>>= WINDOW_BITS;
+      carry = digit > HALF_WINDOW ? 1 : 0;
+      if (carry === 1) digit -= 2 * HALF_WINDOW;
+      digits[window++] = digit;
     }
+  }
+}
+
+/** scalar · point for 0 ≤ scalar < ORDER: signed windows over doublings. */
+export function multiplyPoint(point: Point, scalar: bigint): Point {
+  const multiples: Point[] = [];
+  const running = neutral();
+  for (let digit = 1; digit <= HALF_WINDOW; digit++) {
+    addPoints(running, running, point);
+    multiples.push(copyOf(running));
+  }
+  splitScalar(scalar);
+  const result = neutral();
+  const negative: Point = neutral();
+  for (let window = WINDOWS - 1; window >= 0; window--) {
+    if (window < WINDOWS - 1) for (let bit = 0; bit < WINDOW_BITS; bit++) doublePoint(result, result);
+    const digit = digits[window] as number;
     if (digit === 0) continue;
-    const entry = generatorTable[window * HALF_WINDOW + Math.abs(digit) - 1] as AffinePoint;
-    if (digit > 0) addAffine(result, result, entry);
+    const multiple = multiples[Math.abs(digit) - 1] as Point;
+    if (digit > 0) addPoints(result, result, multiple);
     else {
-      negative.x.set(entry.x);
-      negate(negative.u, entry.u);
-      addAffine(result, result, negative);
+      negative.x.set(multiple.x);
+      negative.z.set(multiple.z);
+      negate(negative.u, multiple.u);
+      negative.t.set(multiple.t);
+      addPoints(result, result, negative);
     }
   }
   return result;
 }
 
-function makeTable(): AffinePoint[] {
+/** Entry [window · HALF_WINDOW + digit − 1] is digit · 2^(5·window) · point. 80 KiB; spares all doublings. */
+export type PointTable = readonly AffinePoint[];
+
+let generatorTable: PointTable | null = null;
+
+/** scalar · G for 0 ≤ scalar < ORDER. The table is made at first use. */
+export function multiplyGenerator(scalar: bigint): Point {
+  generatorTable ??= makeTable(generator());
+  return multiplyTable(generatorTable, scalar);
+}
+
+const negativeEntry: AffinePoint = { x: element(), u: element() };
+
+/** scalar · point for 0 ≤ scalar < ORDER, of the point that the table was made of. */
+export function multiplyTable(table: PointTable, scalar: bigint): Point {
+  const result = neutral();
+  splitScalar(scalar);
+  for (let window = 0; window < WINDOWS; window++) {
+    const digit = digits[window] as number;
+    if (digit === 0) continue;
+    const entry = table[window * HALF_WINDOW + Math.abs(digit) - 1] as AffinePoint;
+    if (digit > 0) addAffine(result, result, entry);
+    else {
+      negativeEntry.x.set(entry.x);
+      negate(negativeEntry.u, entry.u);
+      addAffine(result, result, negativeEntry);
+    }
+  }
+  return result;
+}
+
+/** Costs about as much as three multiplications by `multiplyPoint`. The point is not the neutral. */
+export function makeTable(point: Point): PointTable {
   const points: Point[] = [];
-  const base = generator();
+  const base = copyOf(point);
   for (let window = 0; window < WINDOWS; window++) {
     const multiple = neutral();
     for (let digit = 1; digit <= HALF_WINDOW; digit++) {
       addPoints(multiple, multiple, base);
       points.push(copyOf(multiple));
     }
-    addPoints(base, multiple, multiple);
+    doublePoint(base, multiple);
   }
   const inverseZ = invertAll(points.map(({ z }) => z));
   const inverseT = invertAll(points.map(({ t }) => t));

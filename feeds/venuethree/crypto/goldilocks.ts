@@ -105,13 +105,17 @@ export function toBigInt(a: Words, ai: number): bigint {
   return (BigInt(a[ai + 1] as number) << 32n) | BigInt(a[ai] as number);
 }
 
+/** `"1"`. */
+const ONE_DIGIT = 49;
+
 /** a^exponent; not for the hot path. */
 export function power(out: Words, at: number, a: Words, ai: number, exponent: bigint): void {
   const base = a.slice(ai, ai + 2);
   const result = new Uint32Array([1, 0]);
-  for (let bit = BigInt(exponent.toString(2).length) - 1n; bit >= 0n; bit--) {
+  const bits = exponent.toString(2);
+  for (let index = 0; index < bits.length; index++) {
     multiply(result, 0, result, 0, result, 0);
-    if ((exponent >> bit) & 1n) multiply(result, 0, result, 0, base, 0);
+    if (bits.charCodeAt(index) === ONE_DIGIT) multiply(result, 0, result, 0, base, 0);
   }
   out.set(result, at);
 }
@@ -128,32 +132,36 @@ const ROOT_OF_UNITY = 1_753_635_133_440_165_772n;
 
 /** Tonelli–Shanks; false when `a` is no square. */
 export function squareRoot(out: Words, at: number, a: Words, ai: number): boolean {
-  const value = toBigInt(a, ai);
-  const multiplyMod = (x: bigint, y: bigint): bigint => (x * y) % P;
-  const powerMod = (base: bigint, exponent: bigint): bigint => {
-    let result = 1n;
-    for (let square = base, left = exponent; left > 0n; left >>= 1n, square = multiplyMod(square, square)) {
-      if (left & 1n) result = multiplyMod(result, square);
-    }
-    return result;
-  };
-  if (value === 0n) {
-    fromBigInt(out, at, 0n);
+  if (a[ai] === 0 && a[ai + 1] === 0) {
+    out.fill(0, at, at + 2);
     return true;
   }
-  if (powerMod(value, (P - 1n) / 2n) !== 1n) return false;
-  let root = powerMod(value, (ODD_PART + 1n) / 2n);
-  let rest = powerMod(value, ODD_PART);
-  let generator = ROOT_OF_UNITY;
-  for (let order = TWO_ADICITY; rest !== 1n; ) {
+  // With h = a^((ODD − 1) / 2): a·h is a root up to a root of unity, and a·h² that root's square.
+  const root = new Uint32Array(2);
+  const rest = new Uint32Array(2);
+  const probe = new Uint32Array(2);
+  power(root, 0, a, ai, (ODD_PART - 1n) >> 1n);
+  multiply(rest, 0, root, 0, root, 0);
+  multiply(rest, 0, rest, 0, a, ai);
+  multiply(root, 0, root, 0, a, ai);
+  const factor = new Uint32Array(2);
+  fromBigInt(factor, 0, ROOT_OF_UNITY);
+  // Invariant: root² = a · rest, and factor has order 2^order.
+  for (let order = TWO_ADICITY; !isOne(rest); ) {
     let exponent = 0;
-    for (let square = rest; square !== 1n; square = multiplyMod(square, square)) exponent++;
-    const factor = powerMod(generator, 1n << BigInt(order - exponent - 1));
-    root = multiplyMod(root, factor);
-    generator = multiplyMod(factor, factor);
-    rest = multiplyMod(rest, generator);
+    for (probe.set(rest); !isOne(probe); multiply(probe, 0, probe, 0, probe, 0)) exponent++;
+    // Of full order: no square.
+    if (exponent === TWO_ADICITY) return false;
+    for (; order > exponent + 1; order--) multiply(factor, 0, factor, 0, factor, 0);
+    multiply(root, 0, root, 0, factor, 0);
+    multiply(factor, 0, factor, 0, factor, 0);
     order = exponent;
+    multiply(rest, 0, rest, 0, factor, 0);
   }
-  fromBigInt(out, at, root);
+  out.set(root, at);
   return true;
+}
+
+function isOne(a: Words): boolean {
+  return a[0] === 1 && a[1] === 0;
 }

@@ -43,9 +43,16 @@ const MESSAGE_OF: Readonly<Record<string, string>> = {
   heartbeat: "Heartbeat",
   error: "StreamError",
   status: "Notice",
+  resync: "Resync",
 };
 
-const TOPIC_MESSAGE: Readonly<Record<string, string>> = { ticker: "Ticker", book: "Book", status: "Status" };
+const TOPIC_MESSAGE: Readonly<Record<string, string>> = {
+  ticker: "Ticker",
+  book: "Book",
+  status: "Status",
+  positions: "Positions",
+  orders: "Orders",
+};
 
 export class FrameJudge {
   /** Names of the messages seen. */
@@ -99,6 +106,10 @@ export class Fold {
   /** Merged fields by venue (`ticker`), or the whole data (`status`). */
   readonly fields: Record<string, Record<string, unknown>> = {};
   readonly books: Record<string, Sides> = {};
+  /** Rows of `positions` and `orders`, by key. */
+  readonly rows = new Map<string, Record<string, unknown>>();
+  /** `[event, row key]` of every update of such a topic. */
+  readonly events: [string, string][] = [];
 
   constructor(sub: string) {
     this.sub = sub;
@@ -111,12 +122,21 @@ export class Fold {
       this.epoch = frame.epoch;
       for (const name of Object.keys(this.fields)) delete this.fields[name];
       for (const name of Object.keys(this.books)) delete this.books[name];
+      this.rows.clear();
     } else {
       if (frame.epoch !== this.epoch) throw new Error(`${this.sub}: epoch ${frame.epoch} after ${this.epoch}`);
       if (frame.prevSeq !== this.seq) throw new Error(`${this.sub}: prevSeq ${frame.prevSeq} after ${this.seq}`);
       if (frame.seq <= frame.prevSeq) throw new Error(`${this.sub}: seq ${frame.seq} after ${frame.prevSeq}`);
     }
     this.seq = frame.seq;
+    if (this.sub.startsWith("positions:")) {
+      this.#takePositions(frame.data);
+      return;
+    }
+    if (this.sub.startsWith("orders:")) {
+      this.#takeOrders(frame);
+      return;
+    }
     for (const [name, member] of Object.entries(frame.data)) {
       if (typeof member !== "object") continue;
       if (this.sub.startsWith("book:")) this.#takeBook(name, member);
@@ -128,6 +148,49 @@ export class Fold {
   levels(venue: string, side: "bids" | "asks"): [string, string][] {
     const sign = side === "bids" ? -1 : 1;
     return [...(this.books[venue]?.[side] ?? [])].sort((a, b) => sign * (Number(a[0]) - Number(b[0])));
+  }
+
+  #takePositions(data: Frame["data"]): void {
+    const { positions, events, coverage } = data as unknown as {
+      readonly positions: readonly Record<string, unknown>[];
+      readonly events?: readonly string[];
+      readonly coverage?: Record<string, Record<string, unknown>>;
+    };
+    if (events !== undefined && events.length !== positions.length) throw new Error(`${this.sub}: events do not pair`);
+    for (const [index, row] of positions.entries()) {
+      const key = `${String(row["exchange"])}|${String(row["symbol"])}|${String(row["direction"])}`;
+      const event = events?.[index] ?? "";
+      const isGone = row["size"] === "0";
+      if (events !== undefined) {
+        this.events.push([event, key]);
+        if (this.rows.has(key) === (event === "opened")) throw new Error(`${this.sub}: ${event} of ${key}`);
+        if (isGone !== (event === "closed" || (event === "liquidated" && isGone)))
+          throw new Error(`${this.sub}: ${event} with size ${String(row["size"])}`);
+      } else if (isGone) throw new Error(`${this.sub}: a snapshot shows what is gone`);
+      if (isGone) this.rows.delete(key);
+      else this.rows.set(key, row);
+    }
+    Object.assign(this.fields, coverage ?? {});
+  }
+
+  #takeOrders(frame: Frame): void {
+    const data = frame.data as unknown as Record<string, unknown>;
+    const set = (order: Record<string, unknown>) => {
+      const key = `${String(order["exchange"])}|${String(order["symbol"])}|${String(order["orderId"])}`;
+      const isOpen = order["status"] === "OPEN" || order["status"] === "PARTIALLY_FILLED";
+      if (isOpen) this.rows.set(key, order);
+      else if (data["event"] !== "fill" || order["status"] !== "UNKNOWN") this.rows.delete(key);
+      return key;
+    };
+    if (frame.type === "snapshot") {
+      for (const order of data["orders"] as Record<string, unknown>[]) set(order);
+      Object.assign(this.fields, data["coverage"]);
+      return;
+    }
+    const event = String(data["event"]);
+    if (event === "order" || event === "fill") this.events.push([event, set(data["order"] as Record<string, unknown>)]);
+    else this.events.push([event, ""]);
+    if (event === "coverage") Object.assign(this.fields, data["coverage"]);
   }
 
   #takeBook(venue: string, member: Record<string, unknown>): void {

@@ -4,6 +4,10 @@
  */
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { silentLogger } from "../../../engine/domain/logger.js";
+import { Portfolio } from "../../../engine/portfolio/portfolio.js";
+import type { ResolvedExecution } from "../../../engine/portfolio/resolved-executions.js";
+import { FakeVenue } from "../../../engine/portfolio/test/fake-accounts.js";
+import { createKeyedHash } from "../../../engine/storage/server-secret.js";
 import type { Market } from "../../../engine/market/market.js";
 import { MarketView } from "../../market-view.js";
 import { createFakeRoom, type FakeRoom, fakeInstrument, fakeMarket, loadBook } from "../../test/fake-room.js";
@@ -197,6 +201,12 @@ export class VirtualStream {
   readonly two: FakeRoom;
   readonly view: MarketView;
   readonly hub: StreamHub;
+  /** Accounts of the same venues: the first streams two of them and is public, the second is polled. */
+  readonly accounts: { readonly one: FakeVenue; readonly two: FakeVenue };
+  readonly portfolio: Portfolio;
+  readonly hash = createKeyedHash(Buffer.alloc(32, 9));
+  /** Says that an execution was resolved. */
+  resolve: (execution: ResolvedExecution) => void = () => {};
   readonly #clients = new Set<VirtualClient>();
   #deferred: (() => void)[] = [];
   #after: (() => void)[] = [];
@@ -212,6 +222,30 @@ export class VirtualStream {
     this.one = createFakeRoom("venueone", [btcOne, ethOne], () => this.clock.wallMs());
     this.two = createFakeRoom("venuetwo", [btcTwo], () => this.clock.wallMs());
     this.view = new MarketView([this.one, this.two]);
+    const { clock } = this;
+    this.accounts = {
+      one: new FakeVenue("venueone", clock, { streamPlaces: 2, isPublic: true, markets: [btcOne, ethOne] }),
+      two: new FakeVenue("venuetwo", clock, { streamPlaces: null, markets: [btcTwo] }),
+    };
+    const { hash } = this;
+    this.portfolio = new Portfolio({
+      rooms: new Map([this.accounts.one.room, this.accounts.two.room].map((room) => [room.venue, room])),
+      clock,
+      logger: silentLogger,
+      hash,
+      paces: {
+        venuetwo: {
+          positions: { looksPerMinute: 600, intervalMsMin: 500 },
+          orders: { looksPerMinute: 600, intervalMsMin: 500 },
+        },
+      },
+      resolved: {
+        listen: (listener) => {
+          this.resolve = listener;
+          return () => {};
+        },
+      },
+    });
     for (const market of [btcOne, btcTwo, ethOne]) {
       this.load(market);
       this.tick(market, "100.5");
@@ -229,6 +263,7 @@ export class VirtualStream {
         defer: (run) => void this.#deferred.push(run),
         epoch: "virtual",
         venuetwoTickerRefused: false,
+        accounts: { portfolio: this.portfolio, hash },
       },
     );
   }
@@ -272,6 +307,14 @@ export class VirtualStream {
   advance(ms: number): void {
     for (let left = ms; left > 0; left -= 10) {
       this.clock.advance(Math.min(10, left));
+      this.turn();
+    }
+  }
+
+  /** As `advance`, and answers of venues arrive. */
+  async advanceAsync(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 10) {
+      await this.clock.advanceAsync(Math.min(10, left));
       this.turn();
     }
   }

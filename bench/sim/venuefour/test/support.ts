@@ -17,6 +17,7 @@ export async function startTestVenue(options: Partial<VenuefourSimOptions> = {})
     symbols: ["BTC", "ETH", "kPEPE"],
     flow: { levelCount: 40, tradesPerSecond: 20 },
     limits: { creditsPerMinute: 100_000 },
+    cadences: { speedBumpMs: 0 },
     ...options,
   });
   return { venue, clock };
@@ -40,6 +41,12 @@ export interface Answer {
 
 export async function get(venue: VenuefourSim, path: string, headers: Record<string, string> = {}): Promise<Answer> {
   return answerOf(await fetch(`${venue.restUrl}/api/v1/${path}`, { headers }));
+}
+
+export async function post(venue: VenuefourSim, path: string, body: unknown): Promise<Answer> {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const headers = { "content-type": "application/json" };
+  return answerOf(await fetch(`${venue.restUrl}/api/v1/${path}`, { method: "POST", headers, body: text }));
 }
 
 export async function control(venue: VenuefourSim, name: string, body: object): Promise<Answer> {

@@ -30,7 +30,12 @@ beforeAll(async () => {
     seed: 11,
     cadenceScale: 0.05,
     accounts: [
-      { address: ACCOUNT, deposit: "50000", agents: [{ address: privateKeyToAddress(AGENT_KEY), name: "bot" }] },
+      {
+        address: ACCOUNT,
+        deposit: "50000",
+        volume: "2000000",
+        agents: [{ address: privateKeyToAddress(AGENT_KEY), name: "bot" }],
+      },
     ],
     limits: { ipWeightPerMinute: 100_000 },
   });
@@ -155,6 +160,100 @@ describe("ccxt.hyperliquid against the local venue", () => {
     expect(children).toHaveLength(2);
     await rest.createOrder(SYMBOL, "market", "sell", 0.01, price, { reduceOnly: true });
     expect(await rest.fetchOpenOrders(SYMBOL)).toEqual([]);
+  });
+});
+
+describe("ccxt.hyperliquid: stop orders, changes, settings, history", () => {
+  const priceOf = async (factor: number): Promise<number> =>
+    Math.floor(Number((await rest.fetchTicker(SYMBOL)).last) * factor);
+
+  it("places a stop that waits, shows its trigger, and fires on the mark", async () => {
+    await rest.createOrder(SYMBOL, "market", "buy", 0.02, await priceOf(1));
+    const trigger = await priceOf(0.99);
+    const stop = await rest.createOrder(SYMBOL, "market", "sell", 0.02, trigger, {
+      stopLossPrice: trigger,
+      reduceOnly: true,
+    });
+    const [open] = await rest.fetchOpenOrders(SYMBOL);
+    expect(open).toMatchObject({ id: String(stop.id), side: "sell", amount: 0.02, reduceOnly: true, status: "open" });
+    expect(Number(open?.triggerPrice)).toBe(trigger);
+    sim.exchange.setPriceSkew(-200, 0);
+    sim.exchange.step();
+    const ended = await rest.fetchOrder(String(stop.id), SYMBOL);
+    expect(ended).toMatchObject({ status: "closed", filled: 0.02 });
+    expect(await rest.fetchPositions([SYMBOL])).toEqual([]);
+    sim.exchange.setPriceSkew(0, 0);
+    sim.exchange.step();
+  });
+
+  it("refuses post-only orders that would take, and takes those that rest", async () => {
+    await expect(
+      rest.createOrder(SYMBOL, "limit", "buy", 0.01, await priceOf(1.02), { postOnly: true }),
+    ).rejects.toThrow(/Post only order would have immediately matched/);
+    const placed = await rest.createOrder(SYMBOL, "limit", "buy", 0.01, await priceOf(0.9), { postOnly: true });
+    expect(await rest.fetchOrder(String(placed.id), SYMBOL)).toMatchObject({ timeInForce: "ALO", status: "open" });
+    await rest.cancelOrder(String(placed.id), SYMBOL);
+  });
+
+  it("edits two orders at once and cancels several in one action", async () => {
+    const limit = await priceOf(0.9);
+    const first = await rest.createOrder(SYMBOL, "limit", "buy", 0.01, limit);
+    const second = await rest.createOrder(SYMBOL, "limit", "buy", 0.01, limit - 10);
+    // The library's type of a request leaves out the id that the call itself demands.
+    const requests = [
+      { id: String(first.id), symbol: SYMBOL, type: "limit", side: "buy", amount: 0.02, price: limit - 20, params: {} },
+      {
+        id: String(second.id),
+        symbol: SYMBOL,
+        type: "limit",
+        side: "buy",
+        amount: 0.03,
+        price: limit - 30,
+        params: {},
+      },
+    ] as unknown as Parameters<typeof rest.editOrders>[0];
+    const edited = await rest.editOrders(requests);
+    expect(edited).toHaveLength(2);
+    const open = await rest.fetchOpenOrders(SYMBOL);
+    expect(open.map((order) => order.amount).sort()).toEqual([0.02, 0.03]);
+    await rest.cancelOrders(
+      open.map((order) => String(order.id)),
+      SYMBOL,
+    );
+    expect(await rest.fetchOpenOrders(SYMBOL)).toEqual([]);
+  });
+
+  it("arms and disarms the dead man's switch", async () => {
+    const placed = await rest.createOrder(SYMBOL, "limit", "buy", 0.01, await priceOf(0.9));
+    expect(await rest.cancelAllOrdersAfter(20_000)).toMatchObject({ status: "ok" });
+    expect(sim.venue.account(ACCOUNT.toLowerCase())?.scheduledCancelMs).toBeGreaterThan(Date.now());
+    await rest.cancelOrder(String(placed.id), SYMBOL);
+  });
+
+  it("sets leverage and margin mode, and refuses what the coin does not have", async () => {
+    await rest.setMarginMode("isolated", SYMBOL, { leverage: 4 });
+    expect(sim.exchange.marginMode(ACCOUNT.toLowerCase(), "BTC")).toBe("isolated");
+    expect(sim.exchange.leverage(ACCOUNT.toLowerCase(), "BTC")).toBe(4);
+    await rest.setMarginMode("cross", SYMBOL, { leverage: 10 });
+    await expect(rest.setLeverage(200, SYMBOL)).rejects.toThrow(/leverage/i);
+    expect(sim.exchange.leverage(ACCOUNT.toLowerCase(), "BTC")).toBe(10);
+  });
+
+  it("tells the history of orders and fills in one voice, and of funding", async () => {
+    const orders = await rest.fetchOrders(SYMBOL);
+    const truth = sim.exchange.allOrders(ACCOUNT.toLowerCase());
+    expect(new Set(orders.map((order) => order.id))).toEqual(new Set(truth.map((order) => String(order.orderId))));
+    const canceled = await rest.fetchCanceledOrders(SYMBOL);
+    expect(canceled.length).toBeGreaterThan(0);
+    expect(canceled.every((order) => order.status === "canceled")).toBe(true);
+    const trades = await rest.fetchMyTrades(SYMBOL);
+    const filledIds = new Set(trades.map((trade) => trade.order));
+    for (const order of orders) if (Number(order.filled) > 0) expect(filledIds.has(order.id)).toBe(true);
+    const since = trades[0]?.timestamp ?? 0;
+    const later = await rest.fetchMyTrades(SYMBOL, since + 1);
+    expect(later.every((trade) => Number(trade.timestamp) > since)).toBe(true);
+    // No whole hour has passed: an answer of the right kind, without rows.
+    expect(await rest.fetchFundingHistory(SYMBOL)).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-/** Every recorded market-side payload of the reference material has its counterpart on the local venue. */
+/** Every recorded payload of the reference material has its counterpart on the local venue. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -39,9 +39,24 @@ const PAIRS: readonly (readonly [file: string, index: number | null, shape: stri
   ["nt-http-fundings.json", null, "fundings"],
   ["ccxt-http-asset-details.json", null, "assetDetails"],
   ["ccxt-http-status.json", null, "status"],
+  ["live-http-account-active-orders.json", null, "accountActiveOrders"],
+  ["live-http-account-active-orders-empty-and-unauthorised.json", 0, "accountActiveOrders"],
+  ["live-http-account-active-orders-empty-and-unauthorised.json", 1, "accountUnauthorised"],
+  ["live-http-auth-deadline-too-far.json", null, "authDeadlineTooFar"],
+  ["live-http-send-tx-invalid-nonce.json", null, "invalidNonce"],
+  ["live-ws-account-all-orders-subscribed.json", null, "accountAllOrders"],
+  ["live-ws-account-all-positions-update-flat.json", null, "accountAllPositions"],
+  ["live-ws-account-all-trades-subscribed.json", null, "accountAllTrades"],
+  ["nt-ws-account-all-trades-update.json", null, "accountAllTradesUpdate"],
+  ["nt-ws-account-orders-update.json", null, "accountOrders"],
+  ["nt-ws-account-all-assets-update.json", null, "accountAllAssets"],
+  ["nt-ws-account-all-assets-with-position.json", null, "accountAllAssets"],
+  ["nt-ws-user-stats-update.json", null, "userStats"],
+  ["nt-ws-user-stats-with-position.json", null, "userStats"],
+  ["nt-http-next-nonce.json", null, "nextNonce"],
 ];
 
-describe.skipIf(!existsSync(folder))("recorded market payloads of venuethree (needs ../shared)", () => {
+describe.skipIf(!existsSync(folder))("recorded payloads of venuethree (needs ../shared)", () => {
   let shown: Readonly<Record<string, unknown>>;
   beforeAll(async () => {
     shown = await shownShapes();

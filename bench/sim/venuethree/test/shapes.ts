@@ -1,5 +1,6 @@
 /** One answer or frame of the local venue for each recorded shape, under the same name. */
 import type { Frame, Listener } from "../../core/test/listener.js";
+import { shownAccountShapes } from "./account-shapes.js";
 import { connect, get, startTestVenue, subscribe } from "./support.js";
 
 export async function shownShapes(): Promise<Readonly<Record<string, unknown>>> {
@@ -28,6 +29,7 @@ export async function shownShapes(): Promise<Readonly<Record<string, unknown>>> 
     const now = venue.exchange.nowMs();
     const range = `market_id=1&start_timestamp=${now - 7_200_000}&end_timestamp=${now}&count_back=0`;
     return {
+      ...(await shownAccountShapes()),
       controlFrames: [ofType("connected"), ofType("pong"), ofType("unsubscribed")],
       errors: listener.frames.filter((frame) => frame.error !== undefined),
       orderBookSnapshot: ofType("subscribed/order_book"),

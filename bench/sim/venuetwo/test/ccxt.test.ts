@@ -211,3 +211,84 @@ describe.each([OWN, PARENT])("$name against the local venue", ({ create }) => {
     await client.cancelOrder(String(placed.id), BTC);
   });
 });
+
+/** Conditional orders and lists of ids are where the two dialects part: this is the venue's own class alone. */
+describe("ccxt.pro.aster: stop orders, changes, settings, history", () => {
+  let venue: VenuetwoSim;
+  let client: Exchange;
+
+  beforeAll(async () => {
+    venue = await startTestVenue();
+    client = OWN.create(venue);
+    await client.loadMarkets();
+  });
+
+  afterAll(async () => {
+    await client.close();
+    await venue.stop();
+  });
+
+  it("places a stop that waits, fires and closes, and refuses one that would fire at once", async () => {
+    const price = async (factor: number): Promise<number> =>
+      Math.round(Number((await client.fetchTicker(BTC)).last) * factor * 10) / 10;
+    await client.createOrder(BTC, "market", "buy", 0.05);
+    const sellStop = async (factor: number): Promise<void> => {
+      const stopLossPrice = await price(factor);
+      await client.createOrder(BTC, "market", "sell", 0.05, undefined, { stopLossPrice, reduceOnly: true });
+    };
+    await expect(sellStop(1.01)).rejects.toThrow(/-2021/);
+    await sellStop(0.99);
+    const [waiting] = venue.exchange.openOrders(ACCOUNT, "BTCUSDT");
+    expect(waiting).toMatchObject({ side: "SELL", reduceOnly: true, triggered: false });
+    venue.exchange.setPriceSkew(-150, 0);
+    for (let steps = 0; steps < 20; steps++) venue.exchange.step();
+    expect(venue.exchange.openOrders(ACCOUNT, "BTCUSDT")).toEqual([]);
+    expect((await client.fetchPositions([BTC])).filter((row) => Number(row.contracts) !== 0)).toEqual([]);
+    const stopped = await client.fetchOrder(String(waiting?.orderId), BTC);
+    expect(stopped).toMatchObject({ status: "closed", filled: 0.05 });
+    venue.exchange.setPriceSkew(0, 0);
+    for (let steps = 0; steps < 20; steps++) venue.exchange.step();
+  });
+
+  it("cancels several and all, and keeps the other symbol's", async () => {
+    const eth = "ETH/USDT:USDT";
+    const below = async (symbol: string): Promise<number> =>
+      Math.round(Number((await client.fetchTicker(symbol)).last) * 0.985 * 10) / 10;
+    const ids: string[] = [];
+    for (let count = 0; count < 3; count++)
+      ids.push(String((await client.createOrder(BTC, "limit", "buy", 0.01, await below(BTC))).id));
+    const other = await client.createOrder(eth, "limit", "buy", 0.1, await below(eth));
+    await client.cancelOrders(ids.slice(0, 2), BTC);
+    expect((await client.fetchOpenOrders(BTC)).map((order) => order.id)).toEqual([ids[2]]);
+    await client.cancelAllOrders(BTC);
+    expect(await client.fetchOpenOrders(BTC)).toEqual([]);
+    expect((await client.fetchOpenOrders(eth)).map((order) => order.id)).toEqual([other.id]);
+    await client.cancelAllOrders(eth);
+  });
+
+  it("sets margin mode and leverage, refuses what is out of range", async () => {
+    await client.setMarginMode("isolated", BTC);
+    expect(venue.exchange.marginMode(ACCOUNT, "BTCUSDT")).toBe("isolated");
+    await client.setMarginMode("cross", BTC);
+    expect(venue.exchange.marginMode(ACCOUNT, "BTCUSDT")).toBe("cross");
+    await client.setLeverage(15, BTC);
+    const leverages = await client.fetchLeverages([BTC]);
+    expect(Number(leverages[BTC]?.longLeverage)).toBe(15);
+    await expect(client.setLeverage(126, BTC)).rejects.toThrow();
+    expect(venue.exchange.leverage(ACCOUNT, "BTCUSDT")).toBe(15);
+  });
+
+  it("tells the history of orders, fills, funding and money", async () => {
+    const orders = await client.fetchOrders(BTC);
+    const truth = venue.exchange.allOrders(ACCOUNT, "BTCUSDT");
+    expect(new Set(orders.map((order) => order.id))).toEqual(new Set(truth.map((order) => String(order.orderId))));
+    const trades = await client.fetchMyTrades(BTC);
+    expect(trades).toHaveLength(venue.exchange.fills(ACCOUNT).filter(({ symbol }) => symbol === "BTCUSDT").length);
+    const later = await client.fetchMyTrades(BTC, Number(trades[0]?.timestamp) + 1);
+    expect(later.every((trade) => Number(trade.timestamp) > Number(trades[0]?.timestamp))).toBe(true);
+    expect(await client.fetchFundingHistory(BTC)).toEqual([]);
+    const ledger = await client.fetchLedger("USDT");
+    expect(ledger.length).toBeGreaterThan(trades.length);
+    expect(ledger.some((row) => row.info.incomeType === "COMMISSION")).toBe(true);
+  });
+});

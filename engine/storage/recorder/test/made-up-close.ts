@@ -1,8 +1,8 @@
 /** A concluded close, complete enough for every column of its rows. */
-import type { Attempt, CloseRun } from "../../../orders/close-run.js";
-import { buildCloseData } from "../../../orders/close-reply.js";
+import type { Attempt, TradeRun } from "../../../orders/trade-run.js";
+import { buildTradeData } from "../../../orders/trade-reply.js";
 import { takeOrderEvents } from "../../../orders/order-events.js";
-import type { ConcludedClose } from "../../../orders/record-sink.js";
+import type { ConcludedTrade } from "../../../orders/record-sink.js";
 import type { RoutingReport } from "../../../routing/report.js";
 
 export interface MadeUpClose {
@@ -12,7 +12,7 @@ export interface MadeUpClose {
   readonly overrides?: Partial<Attempt>;
 }
 
-export function madeUpRun({ number, atMs, overrides }: MadeUpClose): CloseRun {
+export function madeUpRun({ number, atMs, overrides }: MadeUpClose): TradeRun {
   const attempt: Attempt = {
     leg: 1,
     attempt: 1,
@@ -80,12 +80,12 @@ export function madeUpRun({ number, atMs, overrides }: MadeUpClose): CloseRun {
 }
 
 /** As `finish` of a close would hand it over: marks its events as told. */
-export function madeUpConclusion(close: MadeUpClose, run = madeUpRun(close)): ConcludedClose {
+export function madeUpConclusion(close: MadeUpClose, run = madeUpRun(close)): ConcludedTrade {
   const { events } = takeOrderEvents(run, close.atMs);
   const { requestId, symbol, direction, routing } = run;
   return {
     ...{ kind: "replied", tsMs: close.atMs, requestId, symbol, direction, code: null, routing, run, events },
-    data: buildCloseData(run, close.atMs),
+    data: buildTradeData(run, close.atMs),
     elapsedMs: 30.2,
   };
 }

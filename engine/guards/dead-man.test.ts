@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import { createDesk, CREDENTIALS, orderContext, SECRET, type DeskHarness } from "../orders/single/test/desk-harness.js";
+import type { DeskHarnessOptions } from "../orders/single/test/desk-harness.js";
+import type { SwitchFacts } from "../orders/single/order-desk.js";
+
+const LIMIT = { type: "LIMIT", price: "95000" } as const;
+
+async function armed(
+  options: DeskHarnessOptions = {},
+  timeoutMs = 10_000,
+): Promise<{ harness: DeskHarness; facts: SwitchFacts }> {
+  const harness = await createDesk(options);
+  await harness.order(LIMIT);
+  return { harness, facts: await arm(harness, timeoutMs) };
+}
+
+async function arm(harness: DeskHarness, timeoutMs = 10_000, account = CREDENTIALS): Promise<SwitchFacts> {
+  const request = { venue: "venueone", credentials: account, timeoutMs } as const;
+  const answer = await harness.run(harness.desk.armSwitch(request, orderContext(harness.clock)));
+  if (!answer.ok) throw new Error(answer.code);
+  return answer.armed;
+}
+
+const statuses = (harness: DeskHarness) => harness.venue.log.map(({ order }) => order?.status);
+const openSessions = (harness: DeskHarness) => harness.venue.sessions.filter(({ closed }) => !closed).length;
+
+describe("a dead-man's switch", () => {
+  it("cancels everything when no heartbeat comes, and wipes its credentials", async () => {
+    const { harness, facts } = await armed();
+    expect(facts).toMatchObject({ venue: "venueone", timeoutMs: 10_000, venueArmed: false });
+    await harness.clock.advanceAsync(9_900);
+    expect(statuses(harness)).toEqual(["OPEN"]);
+    expect(openSessions(harness)).toBe(1);
+    await harness.clock.advanceAsync(200);
+    expect(statuses(harness)).toEqual(["CANCELED"]);
+    expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([0, 0]);
+    expect(await harness.desk.heartbeat(facts.switchId)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
+  });
+
+  it("waits on with each heartbeat, and ends when it is told to", async () => {
+    const { harness, facts } = await armed();
+    for (let beat = 0; beat < 10; beat++) {
+      await harness.clock.advanceAsync(8_000);
+      expect(await harness.desk.heartbeat(facts.switchId)).toMatchObject({ ok: true });
+    }
+    expect(await harness.desk.disarmSwitch(facts.switchId)).toMatchObject({ ok: true });
+    await harness.clock.advanceAsync(60_000);
+    expect(statuses(harness)).toEqual(["OPEN"]);
+    expect([openSessions(harness), harness.calls.cancelAll]).toEqual([0, 0]);
+    expect(await harness.desk.disarmSwitch(facts.switchId)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
+  });
+
+  it("tries again while the venue gives no answer, a bounded number of times", async () => {
+    const { harness } = await armed();
+    harness.calls.cancelAllFates.push("unknown", "throw", "unknown");
+    await harness.clock.advanceAsync(20_000);
+    expect([harness.calls.cancelAll, ...statuses(harness)]).toEqual([4, "CANCELED"]);
+    await arm(harness);
+    harness.calls.cancelAllFates.push(...Array.from({ length: 20 }, () => "unknown" as const));
+    await harness.clock.advanceAsync(120_000);
+    expect(harness.calls.cancelAll).toBe(10);
+    expect(openSessions(harness)).toBe(0);
+    expect(harness.logLines.join()).toContain("dead_man_gave_up");
+  });
+
+  it("is armed at the venue too, moved with the heartbeat, and ended there", async () => {
+    const { harness, facts } = await armed({ knobs: { scheduleCancel: "accept" } });
+    expect(facts.venueArmed).toBe(true);
+    await harness.clock.advanceAsync(4_000);
+    const beaten = await harness.desk.heartbeat(facts.switchId);
+    await harness.desk.disarmSwitch(facts.switchId);
+    const second = beaten.ok ? beaten.armed.expiresAtMs : 0;
+    expect(harness.calls.scheduled).toEqual([facts.expiresAtMs + 1_000, second + 1_000, null]);
+    expect(second - facts.expiresAtMs).toBe(4_000);
+  });
+
+  it("stands on its own where the venue refuses its own", async () => {
+    const { harness, facts } = await armed({ knobs: { scheduleCancel: "reject" } });
+    expect(facts.venueArmed).toBe(false);
+    await harness.clock.advanceAsync(11_000);
+    expect(statuses(harness)).toEqual(["CANCELED"]);
+  });
+
+  it("is one for each account: arming again replaces it", async () => {
+    const { harness, facts } = await armed();
+    const again = await arm(harness, 20_000);
+    expect(await harness.desk.heartbeat(facts.switchId)).toMatchObject({ code: "SWITCH_NOT_FOUND" });
+    expect(harness.desk.status().armedSwitchCount).toBe(1);
+    expect(openSessions(harness)).toBe(1);
+    await harness.clock.advanceAsync(15_000);
+    expect(statuses(harness)).toEqual(["OPEN"]);
+    expect(again.switchId).not.toBe(facts.switchId);
+  });
+
+  it("fires at a shutdown, unless its venue has it", async () => {
+    const { harness } = await armed();
+    await harness.run(harness.desk.drain(5_000));
+    expect([...statuses(harness), openSessions(harness)]).toEqual(["CANCELED", 0]);
+    const other = await armed({ knobs: { scheduleCancel: "accept" } });
+    await other.harness.run(other.harness.desk.drain(5_000));
+    expect([...statuses(other.harness), openSessions(other.harness)]).toEqual(["OPEN", 0]);
+    expect(other.harness.calls.scheduled).toHaveLength(1);
+  });
+
+  it("is bounded in time and number", async () => {
+    const harness = await createDesk({ desk: { maxSwitches: 1 } });
+    const context = orderContext(harness.clock);
+    for (const timeoutMs of [4_999, 86_400_001, 5_000.5, Number.NaN]) {
+      const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs } as const;
+      expect(await harness.run(harness.desk.armSwitch(request, context))).toMatchObject({ code: "INVALID_PARAMETERS" });
+    }
+    await arm(harness);
+    const other = { venue: "venueone", credentials: { account: "other", secret: SECRET }, timeoutMs: 9_000 } as const;
+    expect(await harness.run(harness.desk.armSwitch(other, context))).toMatchObject({ code: "OVERLOADED" });
+    expect(openSessions(harness)).toBe(1);
+    expect(harness.logLines.join().includes(SECRET)).toBe(false);
+  });
+});

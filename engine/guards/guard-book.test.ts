@@ -1,0 +1,231 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { silentLogger } from "../domain/logger.js";
+import { VirtualClock } from "../domain/virtual-clock.js";
+import { createMemoryStore, type MemoryStore } from "../storage/test/memory-store.js";
+import { GuardBook, NO_LIMITS, notionalMicro, type GuardLimits, type GuardPolicy } from "./guard-book.js";
+import type { GuardedOrder, GuardReservation } from "./guards.js";
+
+const clock = new VirtualClock(Date.UTC(2026, 0, 5, 12));
+
+function order(overrides: Partial<GuardedOrder> = {}): GuardedOrder {
+  return {
+    clientIdHex: "a".repeat(32),
+    atMs: clock.wallMs(),
+    apiKeyId: "pk_one",
+    accountHash: "acct",
+    venue: "venueone",
+    symbol: "BTC",
+    opens: true,
+    qtyLots: 1_000,
+    qtyDecimals: 3,
+    priceDecimals: 1,
+    priceTicks: 1_000,
+    doubleMidTicks: 2_000,
+    ...overrides,
+  };
+}
+
+async function book(policy: Partial<GuardPolicy>, store = createMemoryStore(), maxSubjects = 100): Promise<GuardBook> {
+  const complete = { global: NO_LIMITS, byKey: new Map<string, GuardLimits>(), each: NO_LIMITS, ...policy };
+  const made = new GuardBook({ store, clock, logger: silentLogger, policy: complete, maxSubjects });
+  await made.start();
+  return made;
+}
+
+function codeOf(guards: GuardBook, overrides: Partial<GuardedOrder> = {}): string {
+  const verdict = guards.check(order(overrides));
+  return verdict.ok ? "ok" : verdict.code;
+}
+
+async function reserve(guards: GuardBook, store: MemoryStore, id: string): Promise<GuardReservation> {
+  const verdict = guards.check(order({ clientIdHex: id }));
+  if (!verdict.ok) throw new Error(verdict.code);
+  await store.commit({ writes: verdict.reservation.writes });
+  return verdict.reservation;
+}
+
+describe("guards", () => {
+  it("hold an order to the key's limit and the global one", async () => {
+    const byKey = new Map([["pk_one", { ...NO_LIMITS, maxOrderNotional: "100" }]]);
+    const guards = await book({ byKey, global: { ...NO_LIMITS, maxOrderNotional: "150.5" } });
+    expect(codeOf(guards)).toBe("ok");
+    expect(codeOf(guards, { qtyLots: 1_001 })).toBe("ORDER_LIMIT");
+    expect(codeOf(guards, { qtyLots: 1_505, apiKeyId: "pk_two" })).toBe("ok");
+    expect(codeOf(guards, { qtyLots: 1_506, apiKeyId: "pk_two" })).toBe("ORDER_LIMIT");
+  });
+
+  it("price an order at the dearer of limit and mid, and none that has no mid", async () => {
+    const guards = await book({ global: { ...NO_LIMITS, maxOrderNotional: "100" } });
+    expect(codeOf(guards, { priceTicks: 1, doubleMidTicks: 2_000 })).toBe("ok");
+    expect(codeOf(guards, { priceTicks: 1, doubleMidTicks: 2_001 })).toBe("ORDER_LIMIT");
+    expect(codeOf(guards, { priceTicks: 1_001, doubleMidTicks: 2 })).toBe("ORDER_LIMIT");
+    expect(codeOf(guards, { doubleMidTicks: 0 })).toBe("VENUE_UNAVAILABLE");
+  });
+
+  it("bind openings to the lists, never a way out", async () => {
+    const lists = { ...NO_LIMITS, symbols: ["ETH"], venues: ["venuetwo"], maxOrderNotional: "1" } as const;
+    const guards = await book({ each: lists });
+    expect(codeOf(guards)).toBe("VENUE_NOT_ALLOWED");
+    expect(codeOf(guards, { venue: "venuetwo" })).toBe("SYMBOL_NOT_ALLOWED");
+    expect(codeOf(guards, { venue: "venuetwo", symbol: "ETH" })).toBe("ORDER_LIMIT");
+    expect(codeOf(guards, { opens: false })).toBe("ok");
+  });
+
+  it("stop openings at the switch, of one venue or all, across restarts; exits go on", async () => {
+    const store = createMemoryStore();
+    const first = await book({}, store);
+    const passed = first.check(order());
+    await first.halt("venueone", "drill");
+    // What was let through before the switch is stopped at the door.
+    expect(passed.ok && passed.reservation.mayStillSend()).toBe(false);
+    const guards = await book({}, store);
+    expect(codeOf(guards)).toBe("TRADING_HALTED");
+    expect(codeOf(guards, { opens: false })).toBe("ok");
+    expect(codeOf(guards, { venue: "venuetwo" })).toBe("ok");
+    await guards.halt(null, "all of it");
+    expect(codeOf(guards, { venue: "venuetwo" })).toBe("TRADING_HALTED");
+    await guards.resume(null);
+    expect(guards.status().halts).toMatchObject([{ venue: "venueone", reason: "drill" }]);
+    await guards.resume("venueone");
+    expect(codeOf(await book({}, store))).toBe("ok");
+  });
+
+  it("halt at once although the store refuses, and stay halted when it refuses to resume", async () => {
+    const store = createMemoryStore();
+    const guards = await book({}, store);
+    await guards.halt(null, "drill");
+    store.gate = () => Promise.reject(new Error("disk"));
+    await expect(guards.resume(null)).rejects.toThrow();
+    expect(codeOf(guards)).toBe("TRADING_HALTED");
+    const other = await book({});
+    expect(codeOf(other)).toBe("ok");
+  });
+
+  it("let nothing open before they know what was used", () => {
+    const policy = { global: NO_LIMITS, byKey: new Map<string, GuardLimits>(), each: NO_LIMITS };
+    const guards = new GuardBook({ store: createMemoryStore(), clock, logger: silentLogger, policy });
+    expect(codeOf(guards)).toBe("NOT_READY");
+  });
+
+  it("refuse to be built with a limit that is no number", () => {
+    const policy = {
+      global: { ...NO_LIMITS, maxDailyNotional: "1e6" },
+      byKey: new Map<string, GuardLimits>(),
+      each: NO_LIMITS,
+    };
+    expect(() => new GuardBook({ store: createMemoryStore(), clock, logger: silentLogger, policy })).toThrow(
+      "Internal error",
+    );
+  });
+});
+
+describe("the daily limit", () => {
+  it("is exact to the millionth, and gives back once what took nothing", async () => {
+    const store = createMemoryStore();
+    const guards = await book({ each: { ...NO_LIMITS, maxDailyNotional: "200" } }, store);
+    const first = await reserve(guards, store, "1".repeat(32));
+    await reserve(guards, store, "2".repeat(32));
+    expect(codeOf(guards, { qtyLots: 1 })).toBe("DAILY_LIMIT");
+    await store.commit({ writes: [...first.release()] });
+    first.release();
+    expect(guards.usedBy("pk_one", "acct")).toBe("100");
+    expect(codeOf(guards, { qtyLots: 1_001 })).toBe("DAILY_LIMIT");
+    expect(guards.check(order({ qtyLots: 1_001 }))).toMatchObject({ details: { left: "100", scope: "key" } });
+  });
+
+  it("counts each key for itself, each account in public mode, and all together globally", async () => {
+    const guards = await book({
+      each: { ...NO_LIMITS, maxDailyNotional: "100" },
+      global: { ...NO_LIMITS, maxDailyNotional: "300" },
+    });
+    const subjects = [
+      { apiKeyId: "pk_two" },
+      { apiKeyId: null, accountHash: "a" },
+      { apiKeyId: null, accountHash: "b" },
+    ];
+    expect(subjects.map((subject) => codeOf(guards, subject))).toEqual(["ok", "ok", "ok"]);
+    expect(codeOf(guards, { apiKeyId: null, accountHash: "b" })).toBe("DAILY_LIMIT");
+    expect(guards.check(order())).toMatchObject({ code: "DAILY_LIMIT", details: { scope: "global", left: "0" } });
+  });
+
+  it("begins anew with the UTC day", async () => {
+    const guards = await book({ each: { ...NO_LIMITS, maxDailyNotional: "100" } });
+    expect(codeOf(guards)).toBe("ok");
+    expect(codeOf(guards)).toBe("DAILY_LIMIT");
+    const midnight = Date.UTC(2026, 0, 6);
+    expect(guards.check(order())).toMatchObject({ details: { resetsAt: midnight } });
+    expect(codeOf(guards, { atMs: midnight - 1 })).toBe("DAILY_LIMIT");
+    expect(codeOf(guards, { atMs: midnight })).toBe("ok");
+  });
+
+  it("after a crash is the sum of the orders that may exist, whichever batches landed", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ lands: fc.boolean(), released: fc.boolean() }), { maxLength: 30 }),
+        async (fates) => {
+          const store = createMemoryStore();
+          const limits = { each: { ...NO_LIMITS, maxDailyNotional: "3000" } };
+          const guards = await book(limits, store);
+          let stands = 0;
+          for (const [index, { lands, released }] of fates.entries()) {
+            const verdict = guards.check(order({ clientIdHex: String(index).padStart(32, "0") }));
+            if (!verdict.ok) throw new Error(verdict.code);
+            if (lands) await store.commit({ writes: verdict.reservation.writes });
+            if (lands && !released) stands += 100;
+            if (released) await store.commit({ writes: [...verdict.reservation.release()] });
+          }
+          const next = await book(limits, store);
+          expect(next.usedBy("pk_one", "acct")).toBe(String(stands));
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  it("gives back the share of an order of an earlier start, once", async () => {
+    const store = createMemoryStore();
+    const limits = { each: { ...NO_LIMITS, maxDailyNotional: "200" } };
+    await reserve(await book(limits, store), store, "1".repeat(32));
+    const guards = await book(limits, store);
+    expect(guards.status().usedToday).toBe("100");
+    const writes = await Promise.all([
+      guards.releaseEarlier("1".repeat(32), clock.wallMs()),
+      guards.releaseEarlier("1".repeat(32), clock.wallMs()),
+      guards.releaseEarlier("2".repeat(32), clock.wallMs()),
+    ]);
+    await store.commit({ writes: writes.flat() });
+    expect(guards.status().usedToday).toBe("0");
+    expect((await book(limits, store)).status().usedToday).toBe("0");
+  });
+
+  it("refuses a subject too many, and forgets past days", async () => {
+    const store = createMemoryStore();
+    const guards = await book({ each: { ...NO_LIMITS, maxDailyNotional: "200" } }, store, 2);
+    await reserve(guards, store, "1".repeat(32));
+    expect(codeOf(guards, { apiKeyId: "pk_two" })).toBe("ok");
+    expect(codeOf(guards, { apiKeyId: "pk_three" })).toBe("OVERLOADED");
+    const rows = store.rowCount();
+    clock.advance(3 * 86_400_000);
+    await guards.sweep();
+    expect(store.rowCount()).toBe(rows - 1);
+  });
+
+  it("counts exactly whatever the scales", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 1e9 }),
+        fc.integer({ min: 1, max: 1e6 }),
+        fc.integer({ min: -3, max: 8 }),
+        fc.integer({ min: 0, max: 8 }),
+        (qtyLots, priceTicks, qtyDecimals, priceDecimals) => {
+          const micro = notionalMicro(order({ qtyLots, priceTicks, qtyDecimals, priceDecimals, doubleMidTicks: 1 }));
+          const places = 20n;
+          const exact = BigInt(qtyLots) * BigInt(priceTicks) * 10n ** (places - BigInt(qtyDecimals + priceDecimals));
+          const scaled = micro * 10n ** (places - 6n);
+          expect(scaled >= exact && scaled - exact < 10n ** (places - 6n)).toBe(true);
+        },
+      ),
+    );
+  });
+});

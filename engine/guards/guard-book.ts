@@ -1,0 +1,355 @@
+/**
+ * The guards: limits from configuration, usage of the day, and the kill switch.
+ *
+ * Usage is one row for each order, written in the batch of its intent, and the day's totals are their sums: after a
+ * crash the totals count exactly the orders that may exist, and orders that run side by side need no common row. What
+ * counts is the order as it was sent, not what of it filled; an order that took nothing gives its share back.
+ *
+ * Invariants: a total never exceeds its limit; orders that only reduce pass whatever the limits say; what cannot be
+ * priced or counted is refused. Opening orders are all that allow-lists, limits and the switch bind.
+ *
+ * Bounds: MAX_SUBJECTS totals a day (beyond: refused); rows of past days are swept; one store has one guard book.
+ */
+import type { Clock } from "../domain/clock.js";
+import { divideBig, formatScaledBig, parseScaledBig, pow10Big } from "../domain/decimal.js";
+import { ServiceError } from "../domain/errors.js";
+import type { Logger } from "../domain/logger.js";
+import { isRoutableVenue, type RoutableVenue } from "../domain/venue.js";
+import {
+  decodeJson,
+  encodeJson,
+  MAX_SCAN_ROWS,
+  type StateRow,
+  type StateStore,
+  type StateWrite,
+} from "../storage/state-store.js";
+import {
+  NOTHING_RESERVED,
+  type GuardedOrder,
+  type GuardReservation,
+  type Guards,
+  type GuardVerdict,
+} from "./guards.js";
+
+/** Decimal texts in quote units; null: no limit. Venues' quote assets count alike. */
+export interface GuardLimits {
+  readonly maxOrderNotional: string | null;
+  readonly maxDailyNotional: string | null;
+  /** Canonical symbols; null: all. */
+  readonly symbols: readonly string[] | null;
+  readonly venues: readonly RoutableVenue[] | null;
+}
+
+export interface GuardPolicy {
+  /** Over all keys together. */
+  readonly global: GuardLimits;
+  readonly byKey: ReadonlyMap<string, GuardLimits>;
+  /** Of each key that has none of its own, and of each account in public mode. */
+  readonly each: GuardLimits;
+}
+
+export const NO_LIMITS: GuardLimits = { maxOrderNotional: null, maxDailyNotional: null, symbols: null, venues: null };
+
+/** What the operator switched off. */
+interface Halt {
+  /** Null: every venue. */
+  readonly venue: RoutableVenue | null;
+  readonly reason: string;
+  readonly sinceMs: number;
+}
+
+interface GuardStatus {
+  readonly halts: readonly Halt[];
+  /** UTC day of the totals, YYYY-MM-DD. */
+  readonly day: string;
+  readonly usedToday: string;
+  readonly subjectCount: number;
+}
+
+const USAGE = "guard-usage";
+const HALTS = "guard-halt";
+const ALL_VENUES = "*";
+const MICRO_PLACES = 6;
+const DAY_MS = 86_400_000;
+const DAY_CHARS = 10;
+const MAX_SUBJECTS = 100_000;
+const MAX_REASON_CHARS = 200;
+const SWEEP_ROWS = 250;
+
+interface UsageRow {
+  readonly subject: string;
+  /** Millionths of a quote unit. */
+  readonly micro: string;
+}
+
+interface ParsedLimits {
+  readonly maxOrderMicro: bigint | null;
+  readonly maxDailyMicro: bigint | null;
+  readonly symbols: ReadonlySet<string> | null;
+  readonly venues: ReadonlySet<RoutableVenue> | null;
+}
+
+interface DayTotals {
+  all: bigint;
+  readonly bySubject: Map<string, bigint>;
+}
+
+interface GuardBookOptions {
+  readonly store: StateStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly policy: GuardPolicy;
+  readonly maxSubjects?: number;
+}
+
+export class GuardBook implements Guards {
+  readonly #store: StateStore;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #global: ParsedLimits;
+  readonly #each: ParsedLimits;
+  readonly #byKey = new Map<string, ParsedLimits>();
+  readonly #maxSubjects: number;
+  readonly #days = new Map<string, DayTotals>();
+  readonly #halts = new Map<string, Halt>();
+  /** Orders of earlier starts whose share is being given back, or was. */
+  readonly #releasedEarlier = new Set<string>();
+  #started = false;
+
+  constructor(options: GuardBookOptions) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#maxSubjects = options.maxSubjects ?? MAX_SUBJECTS;
+    this.#global = parseLimits("global", options.policy.global);
+    this.#each = parseLimits("each", options.policy.each);
+    for (const [key, limits] of options.policy.byKey) this.#byKey.set(key, parseLimits(key, limits));
+  }
+
+  /** Before the first check: the switch and the day's usage. Rejects when they cannot be read; then nothing may trade. */
+  async start(): Promise<void> {
+    for (const { value } of await this.#store.scan(HALTS, { prefix: "", limit: MAX_SCAN_ROWS })) {
+      const halt = decodeJson(value) as Halt;
+      this.#halts.set(halt.venue ?? ALL_VENUES, halt);
+    }
+    const today = dayOf(this.#clock.wallMs());
+    for (let after = today; ; ) {
+      // Later days too: a clock that was set back must not make orders free.
+      const page = await this.#store.scan(USAGE, { prefix: "", after, limit: MAX_SCAN_ROWS });
+      for (const row of page) this.#load(row);
+      const last = page.at(-1);
+      if (last === undefined || page.length < MAX_SCAN_ROWS) break;
+      after = last.key;
+    }
+    this.#started = true;
+  }
+
+  check(order: GuardedOrder): GuardVerdict {
+    const verdict = this.checkOrder(order);
+    if (!verdict.ok || !order.opens) return verdict;
+    const own = this.#limitsOf(order.apiKeyId);
+    const isCounted = own.maxDailyMicro !== null || this.#global.maxDailyMicro !== null;
+    return isCounted ? this.#reserve(order, own, notionalMicro(order)) : verdict;
+  }
+
+  checkOrder(order: GuardedOrder): GuardVerdict {
+    if (!this.#started) return refused("NOT_READY", { parts: "guards" });
+    if (!order.opens) return { ok: true, reservation: NOTHING_RESERVED };
+    const { venue, symbol } = order;
+    const halt = this.#haltOf(venue);
+    if (halt !== null) return refused("TRADING_HALTED", { exchange: venue, reason: halt.reason });
+    const own = this.#limitsOf(order.apiKeyId);
+    for (const limits of [own, this.#global]) {
+      if (limits.venues !== null && !limits.venues.has(venue)) return refused("VENUE_NOT_ALLOWED", { exchange: venue });
+      if (limits.symbols !== null && !limits.symbols.has(symbol)) return refused("SYMBOL_NOT_ALLOWED", { symbol });
+    }
+    const passed: GuardVerdict = { ok: true, reservation: this.#reservation(order, null, 0n) };
+    if ([own, this.#global].every((limits) => limits.maxDailyMicro === null && limits.maxOrderMicro === null))
+      return passed;
+    // A sell limit says nothing of what it is worth: it fills at the market, however far below it stands.
+    if (order.doubleMidTicks <= 0) return refused("VENUE_UNAVAILABLE", { exchange: venue, reason: "NO_PRICE" });
+    const micro = notionalMicro(order);
+    for (const [scope, { maxOrderMicro }] of [
+      ["key", own],
+      ["global", this.#global],
+    ] as const) {
+      if (maxOrderMicro !== null && micro > maxOrderMicro) {
+        return refused("ORDER_LIMIT", { scope, notional: microText(micro), maximum: microText(maxOrderMicro) });
+      }
+    }
+    return passed;
+  }
+
+  async releaseEarlier(clientIdHex: string, atMs: number): Promise<readonly StateWrite[]> {
+    const key = usageKey(atMs, clientIdHex);
+    if (this.#releasedEarlier.has(key)) return [{ namespace: USAGE, key, value: null }];
+    const row = await this.#store.get(USAGE, key);
+    if (row === null || this.#releasedEarlier.has(key)) return [];
+    this.#releasedEarlier.add(key);
+    const { subject, micro } = decodeJson(row) as UsageRow;
+    this.#add(dayOf(atMs), subject, -BigInt(micro));
+    return [{ namespace: USAGE, key, value: null }];
+  }
+
+  /** Stops openings (of one venue, or all) at once, durably; the promise says when durable. Rejects with STORE_UNAVAILABLE: they are stopped until this process ends. */
+  async halt(venue: RoutableVenue | null, reason: string): Promise<void> {
+    const halt: Halt = { venue, reason: reason.slice(0, MAX_REASON_CHARS), sinceMs: this.#clock.wallMs() };
+    this.#halts.set(venue ?? ALL_VENUES, halt);
+    this.#logger.warn("trading_halted", { venue: venue ?? "all" });
+    await this.#store.put(HALTS, venue ?? ALL_VENUES, encodeJson(halt));
+  }
+
+  /** Lets openings go on once that is durable. A halt of all venues and those of single ones are lifted apart. */
+  async resume(venue: RoutableVenue | null): Promise<void> {
+    await this.#store.remove(HALTS, venue ?? ALL_VENUES);
+    this.#halts.delete(venue ?? ALL_VENUES);
+    this.#logger.warn("trading_resumed", { venue: venue ?? "all" });
+  }
+
+  status(): GuardStatus {
+    const day = dayOf(this.#clock.wallMs());
+    const totals = this.#days.get(day);
+    return {
+      halts: [...this.#halts.values()],
+      day,
+      usedToday: microText(totals?.all ?? 0n),
+      subjectCount: totals?.bySubject.size ?? 0,
+    };
+  }
+
+  /** What a key (or null and an account, in public mode) has used today, quote units. */
+  usedBy(apiKeyId: string | null, accountHash: string): string {
+    const totals = this.#days.get(dayOf(this.#clock.wallMs()));
+    return microText(totals?.bySubject.get(subjectOf(apiKeyId, accountHash)) ?? 0n);
+  }
+
+  /** One bounded round; true when there may be more to do. Yesterday's rows stay a day: an order may still give its share back. */
+  async sweep(): Promise<boolean> {
+    const nowMs = this.#clock.wallMs();
+    const kept = dayOf(nowMs - DAY_MS);
+    for (const day of this.#days.keys()) if (day < kept) this.#days.delete(day);
+    for (const key of this.#releasedEarlier) if (key.slice(0, DAY_CHARS) < kept) this.#releasedEarlier.delete(key);
+    const rows = await this.#store.scan(USAGE, { prefix: "", limit: SWEEP_ROWS });
+    const past = rows.filter(({ key }) => key.slice(0, DAY_CHARS) < kept);
+    if (past.length > 0) {
+      await this.#store.commit({ writes: past.map(({ key }) => ({ namespace: USAGE, key, value: null })) });
+    }
+    return past.length === SWEEP_ROWS;
+  }
+
+  #reserve(order: GuardedOrder, own: ParsedLimits, micro: bigint): GuardVerdict {
+    const day = dayOf(order.atMs);
+    const subject = subjectOf(order.apiKeyId, order.accountHash);
+    const totals = this.#days.get(day);
+    const used = totals?.bySubject.get(subject) ?? 0n;
+    const usedByAll = totals?.all ?? 0n;
+    for (const [scope, limits, before] of [
+      ["key", own, used],
+      ["global", this.#global, usedByAll],
+    ] as const) {
+      const { maxDailyMicro } = limits;
+      if (maxDailyMicro === null || before + micro <= maxDailyMicro) continue;
+      const left = maxDailyMicro > before ? maxDailyMicro - before : 0n;
+      const details = { scope, notional: microText(micro), left: microText(left), maximum: microText(maxDailyMicro) };
+      return refused("DAILY_LIMIT", { ...details, resetsAt: (Math.floor(order.atMs / DAY_MS) + 1) * DAY_MS });
+    }
+    if (totals !== undefined && totals.bySubject.size >= this.#maxSubjects && !totals.bySubject.has(subject)) {
+      return refused("OVERLOADED", { reason: "GUARD_SUBJECTS" });
+    }
+    this.#add(day, subject, micro);
+    return { ok: true, reservation: this.#reservation(order, subject, micro) };
+  }
+
+  /** `subject` null: nothing is counted. */
+  #reservation(order: GuardedOrder, subject: string | null, micro: bigint): GuardReservation {
+    const key = usageKey(order.atMs, order.clientIdHex);
+    const mayStillSend = (): boolean => this.#haltOf(order.venue) === null;
+    if (subject === null) return { ...NOTHING_RESERVED, mayStillSend };
+    const row: UsageRow = { subject, micro: String(micro) };
+    let held = true;
+    return {
+      writes: [{ namespace: USAGE, key, value: encodeJson(row) }],
+      mayStillSend,
+      release: () => {
+        if (held) this.#add(dayOf(order.atMs), subject, -micro);
+        held = false;
+        return [{ namespace: USAGE, key, value: null }];
+      },
+    };
+  }
+
+  #add(day: string, subject: string, micro: bigint): void {
+    let totals = this.#days.get(day);
+    if (totals === undefined) {
+      totals = { all: 0n, bySubject: new Map() };
+      this.#days.set(day, totals);
+    }
+    totals.all += micro;
+    const used = (totals.bySubject.get(subject) ?? 0n) + micro;
+    if (used === 0n) totals.bySubject.delete(subject);
+    else totals.bySubject.set(subject, used);
+  }
+
+  #load(row: StateRow): void {
+    const { subject, micro } = decodeJson(row.value) as UsageRow;
+    this.#add(row.key.slice(0, DAY_CHARS), subject, BigInt(micro));
+  }
+
+  #limitsOf(apiKeyId: string | null): ParsedLimits {
+    return (apiKeyId === null ? undefined : this.#byKey.get(apiKeyId)) ?? this.#each;
+  }
+
+  #haltOf(venue: RoutableVenue): Halt | null {
+    return this.#halts.get(ALL_VENUES) ?? this.#halts.get(venue) ?? null;
+  }
+}
+
+/** Lots × the dearer of limit and mid, in millionths of a quote unit, rounded up. */
+export function notionalMicro(order: GuardedOrder): bigint {
+  const doublePrice = BigInt(Math.max(2 * order.priceTicks, order.doubleMidTicks));
+  const places = order.qtyDecimals + order.priceDecimals - MICRO_PLACES;
+  const numerator = BigInt(order.qtyLots) * doublePrice * pow10Big(Math.max(0, -places));
+  return divideBig(numerator, 2n * pow10Big(Math.max(0, places)), "ceil");
+}
+
+function refused(
+  code: Extract<GuardVerdict, { ok: false }>["code"],
+  details: Readonly<Record<string, unknown>>,
+): GuardVerdict {
+  return { ok: false, code, details };
+}
+
+function subjectOf(apiKeyId: string | null, accountHash: string): string {
+  return apiKeyId === null ? `account:${accountHash}` : `key:${apiKeyId}`;
+}
+
+function usageKey(atMs: number, clientIdHex: string): string {
+  return `${dayOf(atMs)}|${clientIdHex}`;
+}
+
+function dayOf(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, DAY_CHARS);
+}
+
+function microText(micro: bigint): string {
+  return formatScaledBig(micro, MICRO_PLACES);
+}
+
+/** Throws what is wrong with a configured limit: a limit that cannot be read must not count as none. */
+function parseLimits(name: string, limits: GuardLimits): ParsedLimits {
+  const parse = (what: string, text: string | null): bigint | null => {
+    if (text === null) return null;
+    const micro = parseScaledBig(text, MICRO_PLACES);
+    if (micro === null || micro < 0n) throw new ServiceError("INTERNAL", { problem: `guard ${name}.${what}` });
+    return micro;
+  };
+  for (const venue of limits.venues ?? []) {
+    if (!isRoutableVenue(venue)) throw new ServiceError("INTERNAL", { problem: `guard ${name}.venues` });
+  }
+  return {
+    maxOrderMicro: parse("maxOrderNotional", limits.maxOrderNotional),
+    maxDailyMicro: parse("maxDailyNotional", limits.maxDailyNotional),
+    symbols: limits.symbols === null ? null : new Set(limits.symbols),
+    venues: limits.venues === null ? null : new Set(limits.venues),
+  };
+}

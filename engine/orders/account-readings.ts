@@ -1,0 +1,183 @@
+/**
+ * What a trade reads of its accounts before it decides: live positions, all venues at once, fee rates where the cache
+ * has none, and for an entry the free margin and the settings of the symbol.
+ *
+ * Invariant: a read that fails or misses the deadline is "not known", never "flat".
+ */
+import type { Clock } from "../domain/clock.js";
+import type { Instrument } from "../domain/instrument.js";
+import type { Direction, PositionSide } from "../domain/order.js";
+import type { FeeRates, VenuePosition } from "../domain/position.js";
+import type { RoutableVenue } from "../domain/venue.js";
+import type { Read, ReadFailure, SymbolSettings } from "../ports.js";
+import type { OpenAccount } from "./trade-accounts.js";
+import { within } from "./deadline.js";
+import type { FeeCache } from "./fee-cache.js";
+
+export interface AccountReading {
+  readonly account: OpenAccount;
+  readonly instrument: Instrument;
+  /** Null: not known. */
+  readonly positions: readonly VenuePosition[] | null;
+  readonly failure: ReadFailure | null;
+  readonly retryAfterMs: number | null;
+  readonly source: "stream" | "venue";
+  /** Null: not known in time; the instrument's default applies. */
+  readonly fees: FeeRates | null;
+  /** Entries only; null: not asked, or not known in time. Then the venue judges. */
+  readonly free: string | null;
+  readonly settings: SymbolSettings | null;
+}
+
+/** Reads all accounts that list the symbol; resolves by the deadline at the latest. */
+export async function readAccounts(
+  clock: Clock,
+  accounts: readonly OpenAccount[],
+  symbol: string,
+  direction: Direction,
+  feeCache: FeeCache,
+  deadlineMs: number,
+  isEntry: boolean,
+): Promise<Map<RoutableVenue, AccountReading>> {
+  const startNs = clock.monoNs();
+  const readings = new Map<RoutableVenue, AccountReading>();
+  const feeReads: Promise<void>[] = [];
+  const reads: Promise<AccountReading>[] = [];
+  for (const account of accounts) {
+    const instrument = account.room.markets.get(symbol)?.instrument;
+    if (instrument === undefined) continue;
+    const feeRead = startFeeRead(account, instrument, feeCache, deadlineMs);
+    if (feeRead !== null) feeReads.push(feeRead);
+    if (isEntry) {
+      reads.push(readEntry(clock, account, instrument, deadlineMs));
+      continue;
+    }
+    const held = account.room.reader.heldPositions?.(account.session, instrument) ?? null;
+    // A streamed account is read without a wait, and so without a timer.
+    if (held !== null) readings.set(account.venue, readingOf(account, instrument, held));
+    else reads.push(readPositions(clock, account, instrument, deadlineMs));
+  }
+  if (reads.length > 0) for (const reading of await Promise.all(reads)) readings.set(reading.account.venue, reading);
+  // Fees decide between venues; with one holder there is nothing to decide, and they are not waited for.
+  if (feeReads.length > 0 && (isEntry ? readings.size : countHolders(readings, direction)) > 1) {
+    const leftMs = deadlineMs - (clock.monoNs() - startNs) / 1e6;
+    if (leftMs > 0) await within(clock, Promise.all(feeReads), leftMs);
+  }
+  for (const [venue, reading] of readings) {
+    const fees = feeCache.get(feeKey(reading.account, reading.instrument));
+    if (fees !== null) readings.set(venue, { ...reading, fees });
+  }
+  return readings;
+}
+
+function countHolders(readings: ReadonlyMap<RoutableVenue, AccountReading>, direction: Direction): number {
+  let count = 0;
+  for (const reading of readings.values()) if (openLots(reading.positions ?? [], direction) > 0) count++;
+  return count;
+}
+
+/** Positions, free margin and settings at once; what is not known beside the positions is left to the venue. */
+async function readEntry(
+  clock: Clock,
+  account: OpenAccount,
+  instrument: Instrument,
+  timeoutMs: number,
+): Promise<AccountReading> {
+  const { room, session } = account;
+  const options = { timeoutMs, lane: "trade" } as const;
+  const held = room.reader.heldPositions?.(session, instrument) ?? null;
+  const [positions, summary, settings] = await Promise.all([
+    held === null
+      ? within(clock, room.reader.readPositions(session, instrument, options), timeoutMs)
+      : ({ done: true, value: held } as const),
+    room.reader.readAccount === undefined ? null : within(clock, room.reader.readAccount(session, options), timeoutMs),
+    room.settings === undefined ? null : within(clock, room.settings.read(session, instrument, options), timeoutMs),
+  ]);
+  return {
+    ...readingOf(account, instrument, positions.done ? positions.value : null),
+    free: summary?.done === true && summary.value.ok ? summary.value.value.free : null,
+    settings: settings?.done === true && settings.value.ok ? settings.value.value : null,
+  };
+}
+
+/** One account's positions in one contract. */
+export async function readPositions(
+  clock: Clock,
+  account: OpenAccount,
+  instrument: Instrument,
+  timeoutMs: number,
+): Promise<AccountReading> {
+  // The room has the same deadline; the outer wait holds even if it should not keep it.
+  const read = await within(
+    clock,
+    account.room.reader.readPositions(account.session, instrument, { timeoutMs, lane: "exit" }),
+    timeoutMs,
+  );
+  return readingOf(account, instrument, read.done ? read.value : null);
+}
+
+/** Null: no answer in time. */
+function readingOf(
+  account: OpenAccount,
+  instrument: Instrument,
+  read: Read<readonly VenuePosition[]> | null,
+): AccountReading {
+  const answered = read?.ok === true;
+  return {
+    account,
+    instrument,
+    positions: answered
+      ? read.value.filter((position) => position.nativeSymbol === instrument.nativeSymbol && position.qtyLots > 0)
+      : null,
+    failure: read === null ? "TIMEOUT" : read.ok ? null : read.code,
+    retryAfterMs: read === null || read.ok ? null : read.retryAfterMs,
+    source: answered ? read.source : "venue",
+    fees: null,
+    free: null,
+    settings: null,
+  };
+}
+
+/** Open lots in one direction; both hedge sides may be held at once. */
+export function openLots(positions: readonly VenuePosition[], direction: Direction): number {
+  let qtyLots = 0;
+  for (const position of positions) if (position.direction === direction) qtyLots += position.qtyLots;
+  return qtyLots;
+}
+
+export function heldPosition(positions: readonly VenuePosition[], direction: Direction): VenuePosition | null {
+  return positions.find((position) => position.direction === direction) ?? null;
+}
+
+/** The side an order names to close `direction`: BOTH on one-way accounts. */
+export function positionSideOf(positions: readonly VenuePosition[], direction: Direction): PositionSide {
+  return heldPosition(positions, direction)?.positionSide ?? "BOTH";
+}
+
+/** Does the account hold both directions apart? What it holds says so; a flat one's settings do, where the venue says. */
+export function isHedged(reading: AccountReading): boolean {
+  const held = reading.positions?.[0];
+  return held === undefined ? reading.settings?.hedgeMode === true : held.positionSide !== "BOTH";
+}
+
+/** Null when the cache has the rates. The read fills the cache also when nobody waits for it any more. */
+function startFeeRead(
+  account: OpenAccount,
+  instrument: Instrument,
+  feeCache: FeeCache,
+  timeoutMs: number,
+): Promise<void> | null {
+  const key = feeKey(account, instrument);
+  if (feeCache.get(key) !== null) return null;
+  return account.room.reader.readFeeRates(account.session, instrument, { timeoutMs, lane: "read" }).then(
+    (read) => {
+      if (read.ok) feeCache.set(key, read.value);
+    },
+    // A fee rate that cannot be had is replaced by the default; it never fails a close.
+    () => {},
+  );
+}
+
+function feeKey(account: OpenAccount, instrument: Instrument): string {
+  return `${account.accountHash}|${instrument.nativeSymbol}`;
+}

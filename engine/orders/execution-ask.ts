@@ -1,0 +1,116 @@
+/**
+ * "What became of my close", asked with credentials: an order of unknown outcome is looked up at its venue and the
+ * answer is told to everybody who remembers the close. Without credentials for that venue it is only read.
+ *
+ * Invariants: the proof rule is the resolver's, found or never placed, else still unknown; credentials of another
+ * account than the one that sent the order change nothing; nothing is ever sent; each session ends with its ask.
+ *
+ * Bounds: ASK_TIMEOUT_MS for the look-up, MAX_ASKS at once and one per close; beyond them the state is only read.
+ */
+import { problemOf } from "./background.js";
+import type { TradeConclusion } from "./trade-conclude.js";
+import type { TradeParts } from "./trade-context.js";
+import { unknownOrderOf } from "./trade-recover.js";
+import { unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
+import { intentAccountHash } from "./trade-intent.js";
+import { applyResolution } from "./trade-send.js";
+import type { TradeRequest, ExecutionAnswer } from "./trade-types.js";
+import { Deadline, within } from "./deadline.js";
+import type { OrderIntent } from "./intent-log.js";
+import { lookUpOrder, type LookUp } from "./resolver.js";
+
+export const ASK_TIMEOUT_MS = 5_000;
+export const MAX_ASKS = 256;
+
+type Credentials = TradeRequest["credentials"];
+
+export class ExecutionAsks {
+  readonly #parts: TradeParts;
+  readonly #conclusion: TradeConclusion;
+  readonly #asking = new Set<string>();
+
+  constructor(parts: TradeParts, conclusion: TradeConclusion) {
+    this.#parts = parts;
+    this.#conclusion = conclusion;
+  }
+
+  /** Rejects with STORE_UNAVAILABLE when the state cannot even be read. */
+  async ask(routeId: string, credentials: Credentials): Promise<ExecutionAnswer> {
+    const { registry, logger } = this.#parts;
+    const run = await registry.unsettledRun(routeId);
+    if (run !== null && !this.#asking.has(routeId) && this.#asking.size < MAX_ASKS) {
+      this.#asking.add(routeId);
+      try {
+        const problem = await this.#settle(run, credentials);
+        if (problem !== null) return problem;
+      } catch (error) {
+        // A look that fails, by the store or by a bug of ours, leaves what was known.
+        logger.error("ask_failed", { routeId, problem: problemOf(error) });
+      } finally {
+        this.#asking.delete(routeId);
+      }
+    }
+    return { ok: true, data: await registry.get(routeId) };
+  }
+
+  /** Looks up order after order while each finds its end; there is more than one only after a fault of ours. */
+  async #settle(run: TradeRun, credentials: Credentials): Promise<Extract<ExecutionAnswer, { ok: false }> | null> {
+    const deadline = new Deadline(this.#parts.clock, ASK_TIMEOUT_MS);
+    for (let attempt = unsettledAttempt(run); attempt !== null && deadline.leftMs() > 0; ) {
+      const raw = credentials[attempt.venue] ?? null;
+      const room = this.#parts.rooms.get(attempt.venue);
+      if (raw === null || room === undefined) return null;
+      const opened = room.openSession(raw);
+      if (!opened.ok) return { ok: false, venue: attempt.venue, problem: opened.problem };
+      const { session } = opened;
+      try {
+        const intent = await this.#parts.intents.find({
+          clientIdHex: attempt.clientIdHex,
+          createdAtMs: attempt.intentAtMs,
+        });
+        if (intent === null || intent.accountHash !== intentAccountHash(this.#parts.hash, session)) return null;
+        const order = unknownOrderOf(this.#parts, run, attempt);
+        if (order === null) return null;
+        const leftMs = deadline.leftMs();
+        const look = (): Promise<LookUp> => lookUpOrder(this.#parts.clock, order, session, leftMs);
+        if (!(await this.#lookAndTell(run, attempt, intent, look, leftMs))) return null;
+      } finally {
+        session.close();
+      }
+      attempt = unsettledAttempt(run);
+    }
+    return null;
+  }
+
+  /** True: the attempt is settled now. */
+  async #lookAndTell(
+    run: TradeRun,
+    attempt: Attempt,
+    intent: OrderIntent,
+    look: () => Promise<LookUp>,
+    timeoutMs: number,
+  ): Promise<boolean> {
+    const { clock, idempotency, registry, resolver } = this.#parts;
+    const recordKey = intent.idempotencyRecord;
+    // A retry with the key may send anew once the order is known never to have been placed: never beside this.
+    const release = recordKey === null ? null : idempotency.hold(recordKey);
+    if (recordKey !== null && release === null) return false;
+    try {
+      const looked = await within(clock, look(), timeoutMs);
+      if (!looked.done || looked.value.kind === "open") return false;
+      if (resolver.isActive(attempt.clientIdHex)) {
+        // Its own listener, which waited first, applies and publishes; the run is the same object or a copy to come.
+        await resolver.offer(attempt.clientIdHex, looked.value);
+        return unsettledAttempt(run) !== attempt;
+      }
+      // Somebody else may have found the end, or gone on with the close, while the venue was asked.
+      if ((await registry.unsettledRun(run.routeId)) !== run || unsettledAttempt(run) !== attempt) return false;
+      if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
+      if (!applyResolution(this.#parts, attempt, looked.value)) return false;
+      if (unsettledAttempt(run) === null) await this.#conclusion.publishAsked(run, recordKey);
+      return true;
+    } finally {
+      release?.();
+    }
+  }
+}

@@ -1,0 +1,53 @@
+/** What an entry's reply says of its take-profit and stop-loss. Pure, from the run's record alone. */
+import { formatScaled } from "../domain/decimal.js";
+import { filledLots, orderId, statusOf } from "./attempt-figures.js";
+import { isOfPosition, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
+import type { ExecutionReport, ProtectionOrder, ProtectionState } from "./trade-types.js";
+
+type ProtectionPart = Required<Pick<ExecutionReport, "protection" | "protectionReason" | "protectionOrders">>;
+
+export function protectionReport(run: TradeRun): ProtectionPart {
+  const { protection } = run;
+  if (protection === undefined) return { protection: null, protectionReason: null, protectionOrders: [] };
+  const followers = run.attempts.filter((attempt) => !isOfPosition(attempt));
+  const guards = followers.filter(({ role }) => role !== "UNDO");
+  const state = stateOf(run, guards);
+  const refused = guards.find(({ outcome }) => outcome === "REJECTED" || outcome === "NOT_SENT");
+  return {
+    protection: state,
+    protectionReason: protection.problem ?? (state === "PLACED" ? null : (refused?.reason ?? null)),
+    protectionOrders: followers.map((attempt) => orderReport(attempt)),
+  };
+}
+
+function stateOf(run: TradeRun, guards: readonly Attempt[]): ProtectionState {
+  if (guards.some(({ outcome }) => outcome === "UNKNOWN" || outcome === "PENDING")) return "UNKNOWN";
+  if (guards.length === 0) return run.protection?.problem === null || isIdle(run) ? "NOT_PLACED" : "FAILED";
+  const placed = guards.filter(({ outcome }) => outcome === "CONFIRMED").length;
+  if (placed === 0) return "FAILED";
+  return placed === guards.length && run.protection?.problem == null ? "PLACED" : "PARTIAL";
+}
+
+/** Nothing filled that is known of: nothing to protect. */
+function isIdle(run: TradeRun): boolean {
+  return positionAttempts(run).every((attempt) => filledLots(attempt) === 0);
+}
+
+function orderReport(attempt: Attempt): ProtectionOrder {
+  const refused = attempt.outcome === "REJECTED" || attempt.outcome === "NOT_SENT";
+  const kind = attempt.role === "TAKE_PROFIT" ? "TAKE_PROFIT" : attempt.role === "STOP_LOSS" ? "STOP_LOSS" : "CLOSE";
+  return {
+    kind,
+    exchange: attempt.venue,
+    venueClientOrderId: attempt.venueClientOrderId,
+    orderId: orderId(attempt),
+    triggerPrice: attempt.triggerTicks === undefined ? null : formatScaled(attempt.triggerTicks, attempt.priceDecimals),
+    price: formatScaled(attempt.priceTicks, attempt.priceDecimals),
+    size: formatScaled(attempt.qtyLots, attempt.qtyDecimals),
+    filledSize: formatScaled(filledLots(attempt), attempt.qtyDecimals),
+    status: statusOf(attempt),
+    outcome: attempt.outcome === "PENDING" ? "UNKNOWN" : attempt.outcome,
+    reason: refused ? attempt.reason : null,
+    venueText: refused ? attempt.venueText : null,
+  };
+}

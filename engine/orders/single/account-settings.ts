@@ -1,0 +1,73 @@
+/** Leverage and margin mode of one symbol. Setting one again is safe, so an unknown outcome is told as such. */
+import type { Instrument } from "../../domain/instrument.js";
+import type { AccountSettings, CallOptions, SettingOutcome } from "../../ports.js";
+import { problemOf } from "../background.js";
+import type { Deadline } from "../deadline.js";
+import { callOptions, type OpenedAccount } from "./open-account.js";
+import { refusedBy } from "./order-change.js";
+import { refusal } from "./order-check.js";
+import type { OrderRefusal, SettingAnswer, SettingRequest } from "./order-desk.js";
+import type { SingleParts } from "./single-context.js";
+
+/** Interface spec, section 8. */
+const MAX_LEVERAGE = 125;
+
+export function setLeverage(
+  parts: SingleParts,
+  opened: OpenedAccount,
+  request: SettingRequest & { readonly leverage: number },
+  deadline: Deadline,
+): Promise<SettingAnswer> {
+  const { leverage } = request;
+  return change(parts, opened, request, deadline, (settings, instrument, options) => {
+    const isInRange = Number.isInteger(leverage) && leverage >= 1 && leverage <= MAX_LEVERAGE;
+    if (!isInRange) return refusal("LEVERAGE_OUT_OF_RANGE", { max: MAX_LEVERAGE });
+    const max = instrument.maxLeverage;
+    if (leverage > max) return refusal("LEVERAGE_OUT_OF_RANGE", { max });
+    return settings.setLeverage(opened.session, instrument, leverage, options);
+  });
+}
+
+export function setMarginMode(
+  parts: SingleParts,
+  opened: OpenedAccount,
+  request: SettingRequest & { readonly mode: "cross" | "isolated" },
+  deadline: Deadline,
+): Promise<SettingAnswer> {
+  return change(parts, opened, request, deadline, (settings, instrument, options) =>
+    settings.setMarginMode(opened.session, instrument, request.mode, options),
+  );
+}
+
+async function change(
+  parts: SingleParts,
+  { room, secrets }: OpenedAccount,
+  { symbol, venue }: SettingRequest,
+  deadline: Deadline,
+  set: (
+    settings: AccountSettings,
+    instrument: Instrument,
+    options: CallOptions,
+  ) => Promise<SettingOutcome> | OrderRefusal,
+): Promise<SettingAnswer> {
+  const instrument = room.markets.get(symbol)?.instrument;
+  if (instrument === undefined) return refusal("INVALID_TRADING_SYMBOL", { exchange: venue, symbol });
+  const { settings } = room;
+  if (settings === undefined) return refusal("NOT_SUPPORTED", { what: `account settings on ${venue}` });
+  let outcome: SettingOutcome | OrderRefusal;
+  try {
+    outcome = await set(settings, instrument, callOptions(deadline, "trade"));
+  } catch (error) {
+    // A room that throws is a bug of ours, and by now the change may be out.
+    parts.logger.error("setting_threw", { venue, problem: problemOf(error) });
+    outcome = { outcome: "unknown", cause: "INTERNAL" };
+  }
+  if ("ok" in outcome) return outcome;
+  if (outcome.outcome === "rejected") return refusedBy("SETTING_REJECTED", venue, outcome, secrets);
+  const { nativeSymbol } = instrument;
+  if (outcome.outcome === "accepted") {
+    return { ok: true, outcome: "ACCEPTED", symbol, nativeSymbol, settings: outcome.settings };
+  }
+  const unknown = { leverage: null, marginMode: null, maxNotionalValue: null };
+  return { ok: true, outcome: "UNKNOWN", symbol, nativeSymbol, settings: unknown };
+}

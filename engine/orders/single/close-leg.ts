@@ -1,0 +1,230 @@
+/**
+ * One leg of a close: a live position reduced by one order, always reduce-only, its side derived, its size at most what
+ * is held. "Reduce only would increase" means that the position is not what was read: it is read again, once.
+ */
+import { formatScaled } from "../../domain/decimal.js";
+import { canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
+import { closingSide, type Direction, type PositionSide } from "../../domain/order.js";
+import { floorQty } from "../../domain/price-grid.js";
+import type { VenuePosition } from "../../domain/position.js";
+import type { AccountSession, Read, VenueRoom } from "../../ports.js";
+import { within, type Deadline } from "../deadline.js";
+import { POSITIONS_DEADLINE_MS } from "../trade-context.js";
+import { checkBound, checkPrice, refusal } from "./order-check.js";
+import type {
+  CloseLeg,
+  CloseLegStatus,
+  OrderAccount,
+  OrderAdjustment,
+  OrderAnswer,
+  OrderContext,
+  OrderFacts,
+  OrderRefusal,
+} from "./order-desk.js";
+import type { SingleParts } from "./single-context.js";
+import type { Planned, SinglePlacements } from "./single-place.js";
+
+/** Which position, and how much of it. Plain data: kept with an idempotency key. */
+export interface LegPlan {
+  readonly venue: OrderAccount["venue"];
+  readonly symbol: string;
+  readonly nativeSymbol: string;
+  readonly direction: Direction;
+  readonly positionSide: PositionSide;
+  readonly positionLots: number;
+  readonly qtyLots: number;
+}
+
+/** How legs are closed: the same for all legs of a request. */
+export interface LegTerms {
+  readonly type: "MARKET" | "LIMIT";
+  /** LIMIT: the price, on the grid. MARKET: the caller's own worst price, or null. */
+  readonly price: string | null;
+  readonly maxSlippageBps: number;
+  readonly clientOrderId: string | null;
+  readonly idempotencyKey: string | null;
+  readonly context: OrderContext;
+  readonly deadline: Deadline;
+}
+
+/** `read`: the position as this request read it; null: read it again first (a crash lies between). */
+export async function closeLeg(
+  parts: SingleParts,
+  placements: SinglePlacements,
+  account: OrderAccount,
+  room: VenueRoom,
+  leg: LegPlan,
+  terms: LegTerms,
+  read: VenuePosition | null,
+): Promise<CloseLeg> {
+  const instrument = room.markets.get(leg.symbol)?.instrument;
+  if (instrument === undefined || instrument.nativeSymbol !== leg.nativeSymbol) {
+    return legOf(
+      leg,
+      null,
+      refusal("UNKNOWN_SYMBOL", { symbol: leg.nativeSymbol, where: ` on ${leg.venue}`, preview: "" }),
+    );
+  }
+  const { clientOrderId, context, deadline, idempotencyKey } = terms;
+  const perform = (inPlaceOf: string | null, known: VenuePosition | null): Promise<OrderAnswer> =>
+    placements.perform(
+      {
+        account,
+        room,
+        instrument,
+        clientOrderId,
+        inPlaceOf,
+        deadline,
+        idempotencyKey: idempotencyKey === null ? null : legKey(idempotencyKey, leg, inPlaceOf !== null),
+        plan: ({ session }) => planLeg(parts, room, session, instrument, leg, terms, known),
+      },
+      context,
+    );
+  let answer = await perform(null, read);
+  if (!answer.ok && answer.code === "VENUE_REJECTED" && answer.details.reason === "REDUCE_ONLY") {
+    answer = await perform(String(answer.details.orderRef), null);
+  }
+  return legOf(leg, instrument, answer);
+}
+
+async function planLeg(
+  parts: SingleParts,
+  room: VenueRoom,
+  session: AccountSession,
+  instrument: Instrument,
+  leg: LegPlan,
+  terms: LegTerms,
+  known: VenuePosition | null,
+): Promise<Planned> {
+  let held = known;
+  if (held === null) {
+    const read = await readLive(parts, room, session, instrument, terms.deadline);
+    if (!read.ok) return positionsRefusal(leg.venue, read);
+    held = read.value.find((position) => isOfLeg(position, leg)) ?? null;
+  }
+  const heldLots = held?.qtyLots ?? 0;
+  if (held === null || heldLots === 0) return flat();
+  const qtyDecimals = canonicalQtyDecimals(instrument);
+  const sizeText = (lots: number): string => formatScaled(lots, qtyDecimals);
+  const adjustments: OrderAdjustment[] = [];
+  let qtyLots = leg.qtyLots;
+  const clampTo = (lots: number, rule: string): void => {
+    if (lots === qtyLots) return;
+    adjustments.push({ field: "size", from: sizeText(qtyLots), to: sizeText(lots), rule });
+    qtyLots = lots;
+  };
+  clampTo(Math.min(qtyLots, heldLots), "POSITION_SIZE");
+  clampTo(Math.min(qtyLots, instrument.maxQtyLots), "MAX_SIZE");
+  clampTo(floorQty(instrument, qtyLots), "LOT_SIZE");
+  if (qtyLots < Math.max(1, instrument.minQtyLots)) {
+    return refusal("BELOW_MIN_SIZE", {
+      exchange: leg.venue,
+      minimum: sizeText(instrument.minQtyLots),
+      reason: "DUST_REMAINDER",
+    });
+  }
+  const side = closingSide(leg.direction);
+  const isLimit = terms.type === "LIMIT";
+  let priceTicks: number | null = null;
+  if (terms.price !== null) {
+    const price = isLimit ? checkPrice(instrument, "price", terms.price) : checkBound(instrument, side, terms.price);
+    if (!price.ok) return price;
+    priceTicks = price.ticks;
+    adjustments.push(...price.adjustments);
+  }
+  const { entryPrice, positionSide } = held;
+  return {
+    ok: true,
+    order: {
+      type: terms.type,
+      side,
+      direction: leg.direction,
+      positionSide,
+      reduceOnly: true,
+      timeInForce: isLimit ? "GTC" : "IOC",
+      qtyLots,
+      trigger: null,
+      priceTicks: isLimit ? priceTicks : null,
+      worstTicks: isLimit ? null : priceTicks,
+      maxSlippageBps: terms.maxSlippageBps,
+      adjustments,
+    },
+    positionsBefore: [{ venue: leg.venue, qtyLots: heldLots, qtyDecimals, entryPrice }],
+  };
+}
+
+/** Live positions: streamed and reconciled, or read now. Null reads every symbol. */
+export async function readLive(
+  parts: Pick<SingleParts, "clock">,
+  { reader }: VenueRoom,
+  session: AccountSession,
+  instrument: Instrument | null,
+  deadline: Deadline,
+): Promise<Read<readonly VenuePosition[]>> {
+  const streamed = instrument === null ? null : (reader.heldPositions?.(session, instrument) ?? null);
+  const timeoutMs = Math.max(1, Math.min(POSITIONS_DEADLINE_MS, deadline.leftMs()));
+  const read =
+    streamed ??
+    (await within(parts.clock, reader.readPositions(session, instrument, { timeoutMs, lane: "exit" }), timeoutMs));
+  const answer: Read<readonly VenuePosition[]> =
+    "done" in read ? (read.done ? read.value : { ok: false, code: "TIMEOUT", message: "", retryAfterMs: null }) : read;
+  if (!answer.ok) return answer;
+  const isWanted = ({ nativeSymbol, qtyLots }: VenuePosition): boolean =>
+    qtyLots > 0 && (instrument === null || nativeSymbol === instrument.nativeSymbol);
+  return { ...answer, value: answer.value.filter(isWanted) };
+}
+
+/** Positions that cannot be read: nothing is closed, and that is no "flat". */
+export function positionsRefusal(
+  exchange: OrderAccount["venue"],
+  { code, retryAfterMs }: Extract<Read<unknown>, { ok: false }>,
+): OrderRefusal {
+  if (code === "AUTH" || code === "NEEDS_CREDENTIALS")
+    return refusal("MISSING_CREDENTIALS", { exchange, reason: code });
+  const details = retryAfterMs === null ? { exchange, reason: code } : { exchange, reason: code, retryAfterMs };
+  return refusal(code === "RATE_LIMITED" ? "VENUE_RATE_LIMITED" : "VENUE_UNAVAILABLE", details);
+}
+
+export function flat(): OrderRefusal {
+  return refusal("SIZE_EXCEEDS_POSITION", { maxSingleVenueSize: "0", maxTotalSize: "0" });
+}
+
+function isOfLeg(position: VenuePosition, leg: LegPlan): boolean {
+  return position.nativeSymbol === leg.nativeSymbol && position.direction === leg.direction;
+}
+
+function legKey(key: string, leg: LegPlan, again: boolean): string {
+  return [key, leg.venue, leg.nativeSymbol, leg.direction, ...(again ? ["again"] : [])].join("|");
+}
+
+function legOf(leg: LegPlan, instrument: Instrument | null, answer: OrderAnswer): CloseLeg {
+  const qtyDecimals = instrument === null ? 0 : canonicalQtyDecimals(instrument);
+  const requestedSize = formatScaled(leg.qtyLots, qtyDecimals);
+  const { venue, symbol, direction, positionSide } = leg;
+  const positionSize = formatScaled(leg.positionLots, qtyDecimals);
+  const what = { venue, symbol, direction, positionSide, positionSize, requestedSize };
+  if (!answer.ok) {
+    const { code, details } = answer;
+    // It was there when the request came, and is gone: that is what was asked for.
+    const isFlat = code === "SIZE_EXCEEDS_POSITION";
+    const error = isFlat ? null : { code, details };
+    const status: CloseLegStatus = isFlat ? "CLOSED" : "FAILED";
+    return { ...what, filledSize: "0", status, note: isFlat ? "ALREADY_FLAT" : null, order: null, error };
+  }
+  const { order } = answer;
+  const filledLots = order.venueOrder?.filledLots ?? 0;
+  const status = legStatus(order, filledLots, leg.qtyLots);
+  const error =
+    status === "FAILED"
+      ? { code: "VENUE_REJECTED" as const, details: { exchange: venue, reason: "NO_LIQUIDITY" } }
+      : null;
+  return { ...what, filledSize: order.filledQuantity, status, note: null, order, error };
+}
+
+function legStatus(order: OrderFacts, filledLots: number, qtyLots: number): CloseLegStatus {
+  if (order.outcome === "UNKNOWN" || order.status === "UNKNOWN") return "UNKNOWN";
+  if (order.status === "OPEN" || order.status === "PARTIALLY_FILLED")
+    return order.type === "LIMIT" ? "RESTING" : "UNKNOWN";
+  if (filledLots >= qtyLots) return "CLOSED";
+  return filledLots > 0 ? "PARTIAL" : "FAILED";
+}

@@ -1,0 +1,28 @@
+/**
+ * An order on the closing side of a hedge: the venue forbids the reduce-only flag there, so the side that is closed and
+ * a size of at most the live position take its place (invariant of the orders that only reduce).
+ */
+import { formatScaled } from "../../domain/decimal.js";
+import { canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
+import type { VenuePosition } from "../../domain/position.js";
+import type { Read } from "../../ports.js";
+import { flat, positionsRefusal } from "./close-leg.js";
+import { refusal, type CheckedOrder } from "./order-check.js";
+import type { Planned } from "./single-place.js";
+
+export function closingLimit(
+  instrument: Instrument,
+  order: CheckedOrder,
+  read: Read<readonly VenuePosition[]>,
+): Planned {
+  if (!read.ok) return positionsRefusal(instrument.venue, read);
+  const held = read.value.find(({ direction }) => direction === order.direction) ?? null;
+  if (held === null) return flat();
+  const qtyDecimals = canonicalQtyDecimals(instrument);
+  if (order.qtyLots > held.qtyLots) {
+    const maxSingleVenueSize = formatScaled(held.qtyLots, qtyDecimals);
+    return refusal("SIZE_EXCEEDS_POSITION", { maxSingleVenueSize, maxTotalSize: maxSingleVenueSize });
+  }
+  const { qtyLots, entryPrice } = held;
+  return { ok: true, order, positionsBefore: [{ venue: instrument.venue, qtyLots, qtyDecimals, entryPrice }] };
+}

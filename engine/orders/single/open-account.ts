@@ -1,0 +1,75 @@
+/** One account of one call, from the caller's credentials to the moment its session is closed. */
+import type { Instrument } from "../../domain/instrument.js";
+import type { CallOptions, AccountSession, Lane, ReadFailure, VenueRoom } from "../../ports.js";
+import type { Deadline } from "../deadline.js";
+import { collectSecrets } from "../redact.js";
+import type { Rooms } from "../trade-accounts.js";
+import { intentAccountHash } from "../trade-intent.js";
+import { refusal } from "./order-check.js";
+import type { OrderAccount, OrderRefusal } from "./order-desk.js";
+import { MAX_CALL_TIMEOUT_MS, type SingleParts } from "./single-context.js";
+
+/** Symbols named in an UNKNOWN_SYMBOL. */
+const PREVIEW_SYMBOLS = 20;
+
+export interface OpenedAccount {
+  readonly room: VenueRoom;
+  readonly session: AccountSession;
+  readonly accountHash: string;
+  readonly secrets: readonly string[];
+}
+
+/** Opens the session, does the work, closes it, whatever the end. */
+export async function withAccount<T>(
+  parts: Pick<SingleParts, "rooms" | "hash">,
+  account: OrderAccount,
+  work: (opened: OpenedAccount) => Promise<T>,
+): Promise<T | OrderRefusal> {
+  const room = roomOf(parts.rooms, account);
+  if (!("orders" in room)) return room;
+  const opened = room.openSession(account.credentials);
+  if (!opened.ok) return refusal("MISSING_CREDENTIALS", { exchange: account.venue, problem: opened.problem });
+  const { session } = opened;
+  try {
+    const accountHash = intentAccountHash(parts.hash, session);
+    return await work({ room, session, accountHash, secrets: collectSecrets(account.credentials) });
+  } finally {
+    session.close();
+  }
+}
+
+export function roomOf(rooms: Rooms, { venue }: OrderAccount): VenueRoom | OrderRefusal {
+  return rooms.get(venue) ?? refusal("VENUE_UNAVAILABLE", { exchange: venue, reason: "NOT_CONFIGURED" });
+}
+
+/** The contract of a canonical symbol. */
+export function listedInstrument(room: VenueRoom, symbol: string): Instrument | OrderRefusal {
+  const instrument = room.markets.get(symbol)?.instrument;
+  if (instrument !== undefined) return instrument;
+  const availableSymbols = [...room.markets.keys()].sort().slice(0, PREVIEW_SYMBOLS);
+  const preview = availableSymbols.join(", ");
+  return refusal("UNKNOWN_SYMBOL", { symbol, where: ` on ${room.venue}`, availableSymbols, preview });
+}
+
+export function isInstrument(value: Instrument | OrderRefusal): value is Instrument {
+  return "nativeSymbol" in value;
+}
+
+/** What is left of the deadline, for one call; at least 1 ms, so that a room says TIMEOUT rather than nothing. */
+export function callOptions(deadline: Deadline, lane: Lane): CallOptions {
+  return { timeoutMs: Math.max(1, Math.min(MAX_CALL_TIMEOUT_MS, Math.floor(deadline.leftMs()))), lane };
+}
+
+/** The refusal of a read: a key that is not taken is the caller's to mend; the rest is `code` with its reason. */
+export function readRefusal(
+  code: OrderRefusal["code"],
+  exchange: OrderAccount["venue"],
+  failure: { readonly code: ReadFailure; readonly retryAfterMs: number | null },
+): OrderRefusal {
+  if (failure.code === "AUTH" || failure.code === "NEEDS_CREDENTIALS") {
+    return refusal("MISSING_CREDENTIALS", { exchange, reason: failure.code });
+  }
+  const { retryAfterMs } = failure;
+  const details = { exchange, reason: failure.code };
+  return refusal(code, retryAfterMs === null ? details : { ...details, retryAfterMs });
+}

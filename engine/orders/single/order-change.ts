@@ -1,0 +1,281 @@
+/**
+ * Changes to orders that stand at the venue: cancel, amend, cancel all. Each is idempotent by nature, so an outcome
+ * that nobody knows is told as such and may be asked for again; nothing here is ever repeated on its own, save a
+ * cancel that named the wrong symbol.
+ */
+import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
+import type { CancelOutcome, OrderChange, Refused, VenueOrder } from "../../domain/order.js";
+import { ServiceError } from "../../domain/errors.js";
+import { NOTHING_RESERVED, type GuardedOrder, type GuardReservation } from "../../guards/guards.js";
+import type { OrderRef } from "../../ports.js";
+import { storeUnavailable } from "../../storage/state-store.js";
+import { problemOf } from "../background.js";
+import { type Deadline, within } from "../deadline.js";
+import { redactVenueText } from "../redact.js";
+import { STORE_TIMEOUT_MS } from "../trade-context.js";
+import { cancelAllOrders } from "./cancel-all.js";
+import { liveDoubleMid } from "./market-bound.js";
+import { callOptions, isInstrument, listedInstrument, type OpenedAccount } from "./open-account.js";
+import { checkPrice, checkQuantity, invalid, refusal } from "./order-check.js";
+import type {
+  AmendAnswer,
+  AmendRequest,
+  CancelAllAnswer,
+  CancelAllRequest,
+  CancelAnswer,
+  OrderContext,
+  OrderName,
+  OrderRefusal,
+} from "./order-desk.js";
+import { factsOfVenueOrder, isUnsupported } from "./order-facts.js";
+import { callersName, lookRefusal, lookUp, nameOrder, type NamedOrder } from "./order-look.js";
+import type { SingleParts } from "./single-context.js";
+
+export async function cancelOrder(
+  parts: SingleParts,
+  opened: OpenedAccount,
+  request: OrderName,
+  deadline: Deadline,
+): Promise<CancelAnswer> {
+  const named = await nameOrder(parts, opened, request);
+  const [ref] = named.refs;
+  if (ref === undefined) return refusal("ORDER_NOT_FOUND", { orderId: request.orderId, exchange: request.venue });
+  // More than one reading of the name, or no symbol: only a look tells which order is meant.
+  if (named.instrument === null || named.refs.length > 1)
+    return cancelFound(parts, opened, request, named, deadline, null);
+  const outcome = await sendCancel(parts, opened, named.instrument, ref, deadline);
+  if (outcome.outcome === "rejected" && outcome.reason === "NOT_FOUND") {
+    return cancelFound(parts, opened, request, named, deadline, named.instrument);
+  }
+  return cancelAnswer(opened, request, named.instrument, outcome);
+}
+
+/** Looks the order up first. `tried`: the symbol under which the venue knew no such order. */
+async function cancelFound(
+  parts: SingleParts,
+  opened: OpenedAccount,
+  request: OrderName,
+  named: NamedOrder,
+  deadline: Deadline,
+  tried: Instrument | null,
+): Promise<CancelAnswer> {
+  const { orderId, venue } = request;
+  const look = await lookUp(parts, opened, named, deadline);
+  if (look.kind === "failed") return lookRefusal(venue, look);
+  if (look.kind === "absent") {
+    const { unsettled } = named;
+    // It may be on its way still: that the venue does not know it now says nothing of later.
+    if (unsettled !== null) return { ok: true, outcome: "UNKNOWN", orderId, symbol: unsettled.run.symbol, order: null };
+    return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue });
+  }
+  const { order, instrument } = look;
+  const facts = factsOfVenueOrder(instrument, order, named.clientOrderId ?? (await callersName(parts, opened, order)));
+  if (order.status !== "OPEN" && order.status !== "PARTIALLY_FILLED" && order.status !== "UNKNOWN") {
+    return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue, status: order.status, symbol: instrument.symbol });
+  }
+  if (tried?.nativeSymbol === instrument.nativeSymbol && order.venueOrderId === "") {
+    return { ok: true, outcome: "UNKNOWN", orderId, symbol: instrument.symbol, order: facts };
+  }
+  const ref: OrderRef | undefined = order.venueOrderId === "" ? named.refs[0] : { venueOrderId: order.venueOrderId };
+  if (ref === undefined) return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue });
+  const outcome = await sendCancel(parts, opened, instrument, ref, deadline);
+  const answer = cancelAnswer(opened, request, instrument, outcome);
+  return answer.ok ? { ...answer, order: facts } : answer;
+}
+
+async function sendCancel(
+  parts: SingleParts,
+  { room, session }: OpenedAccount,
+  instrument: Instrument,
+  ref: OrderRef,
+  deadline: Deadline,
+): Promise<CancelOutcome> {
+  try {
+    return await room.orders.cancel(session, instrument, ref, callOptions(deadline, "exit"));
+  } catch (error) {
+    // A room that throws is a bug of ours, and by now the cancel may be out.
+    parts.logger.error("cancel_threw", { venue: room.venue, problem: problemOf(error) });
+    return { outcome: "unknown", cause: "INTERNAL" };
+  }
+}
+
+function cancelAnswer(
+  { secrets }: OpenedAccount,
+  { orderId }: OrderName,
+  instrument: Instrument,
+  outcome: CancelOutcome,
+): CancelAnswer {
+  const { symbol, venue } = instrument;
+  if (outcome.outcome === "rejected") {
+    if (outcome.reason === "NOT_FOUND") return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue });
+    return refusedBy("CANCEL_REJECTED", venue, outcome, secrets);
+  }
+  return { ok: true, outcome: outcome.outcome === "accepted" ? "ACCEPTED" : "UNKNOWN", orderId, symbol, order: null };
+}
+
+export async function amendOrder(
+  parts: SingleParts,
+  opened: OpenedAccount,
+  request: AmendRequest,
+  context: OrderContext,
+  deadline: Deadline,
+): Promise<AmendAnswer> {
+  const { room, session, secrets } = opened;
+  const { orderId, venue } = request;
+  if (request.price === null && request.quantity === null) {
+    const problem = "price or quantity is required";
+    return refusal("MISSING_PARAMETERS", {
+      fields: [
+        { path: "price", problem },
+        { path: "quantity", problem },
+      ],
+    });
+  }
+  if (room.orders.amend === undefined) return refusal("NOT_SUPPORTED", { what: `changing orders on ${venue}` });
+  const named = await nameOrder(parts, opened, request);
+  const look = await lookUp(parts, opened, named, deadline);
+  if (look.kind === "failed") return lookRefusal(venue, look);
+  if (look.kind === "absent") return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue });
+  const { order: current, instrument } = look;
+  if (current.status !== "OPEN" && current.status !== "PARTIALLY_FILLED") {
+    return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue, status: current.status });
+  }
+  const change = changeOf(instrument, current, request);
+  if (!change.ok) return change;
+  const guarded = await guardChange(parts, opened, context, instrument, current, change.change);
+  if (!guarded.ok) return guarded;
+  const clientOrderId = named.clientOrderId ?? (await callersName(parts, opened, current));
+  let outcome: Awaited<ReturnType<NonNullable<typeof room.orders.amend>>>;
+  try {
+    const lane = current.reduceOnly ? "exit" : "trade";
+    outcome = await room.orders.amend(session, instrument, current, change.change, callOptions(deadline, lane));
+  } catch (error) {
+    parts.logger.error("amend_threw", { venue, problem: problemOf(error) });
+    outcome = { outcome: "unknown", cause: "INTERNAL" };
+  }
+  if (outcome.outcome === "rejected") {
+    giveBack(parts, guarded.reservation);
+    if (outcome.reason === "NOT_FOUND") return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue });
+    return refusedBy("AMEND_REJECTED", venue, outcome, secrets);
+  }
+  const shown = outcome.outcome === "accepted" ? (outcome.order ?? current) : current;
+  const order = factsOfVenueOrder(instrument, shown, clientOrderId);
+  return { ok: true, outcome: outcome.outcome === "accepted" ? "ACCEPTED" : "UNKNOWN", order };
+}
+
+/** The change in full, on the venue's grid. */
+function changeOf(
+  instrument: Instrument,
+  current: VenueOrder,
+  request: AmendRequest,
+): { readonly ok: true; readonly change: OrderChange } | OrderRefusal {
+  let { priceTicks, qtyLots } = current;
+  if (request.price !== null) {
+    const price = checkPrice(instrument, "price", request.price);
+    if (!price.ok) return price;
+    priceTicks = price.ticks;
+  }
+  if (request.quantity !== null) {
+    const qty = checkQuantity(instrument, "quantity", request.quantity);
+    if (!qty.ok) return qty;
+    qtyLots = qty.lots;
+  }
+  if (qtyLots <= current.filledLots) return invalid("quantity", "must be above what has filled already");
+  return { ok: true, change: { priceTicks, qtyLots } };
+}
+
+/**
+ * An amended order is held to the limits as a new one of its new size; what it grows by counts for the day, durably
+ * before the change leaves. Returns what gives that back, or the refusal.
+ */
+async function guardChange(
+  parts: SingleParts,
+  { room, accountHash }: OpenedAccount,
+  { apiKeyId }: OrderContext,
+  instrument: Instrument,
+  current: VenueOrder,
+  change: OrderChange,
+): Promise<{ readonly ok: true; readonly reservation: GuardReservation } | OrderRefusal> {
+  const market = room.markets.get(instrument.symbol);
+  const doubleMid = market === undefined ? 0 : liveDoubleMid(market, parts.clock.monoNs());
+  const whole: GuardedOrder = {
+    clientIdHex: parts.randomIds.randomHex128(),
+    atMs: parts.clock.wallMs(),
+    apiKeyId,
+    accountHash,
+    venue: instrument.venue,
+    symbol: instrument.symbol,
+    opens: !current.reduceOnly,
+    qtyLots: change.qtyLots,
+    qtyDecimals: canonicalQtyDecimals(instrument),
+    priceDecimals: canonicalPriceDecimals(instrument),
+    priceTicks: change.priceTicks,
+    doubleMidTicks: typeof doubleMid === "number" ? doubleMid : 0,
+  };
+  const allowed = parts.guards.checkOrder(whole);
+  if (!allowed.ok) return refusal(allowed.code, allowed.details);
+  const grownLots = change.qtyLots - current.qtyLots;
+  if (grownLots <= 0) return { ok: true, reservation: NOTHING_RESERVED };
+  const verdict = parts.guards.check({ ...whole, qtyLots: grownLots });
+  if (!verdict.ok) return refusal(verdict.code, verdict.details);
+  const { reservation } = verdict;
+  if (reservation.writes.length === 0) return { ok: true, reservation };
+  try {
+    const committed = await within(parts.clock, parts.store.commit({ writes: reservation.writes }), STORE_TIMEOUT_MS);
+    if (!committed.done) throw storeUnavailable("TIMEOUT");
+    return { ok: true, reservation };
+  } catch (error) {
+    giveBack(parts, reservation);
+    if (!(error instanceof ServiceError)) throw error;
+    return refusal(error.code, error.context);
+  }
+}
+
+function giveBack(parts: SingleParts, reservation: GuardReservation): void {
+  const writes = reservation.release();
+  if (writes.length > 0) parts.background.run("amend_give_back", parts.store.commit({ writes }));
+}
+
+export async function cancelEverything(
+  parts: SingleParts,
+  opened: OpenedAccount,
+  request: CancelAllRequest,
+  deadline: Deadline,
+): Promise<CancelAllAnswer> {
+  const { room, session, secrets } = opened;
+  let instrument: Instrument | null = null;
+  if (request.symbol !== null) {
+    const listed = listedInstrument(room, request.symbol);
+    if (!isInstrument(listed)) return listed;
+    instrument = listed;
+  }
+  const outcome = await cancelAllOrders(parts, room, session, instrument, callOptions(deadline, "exit"));
+  if (outcome.outcome === "rejected") return refusedBy("CANCEL_REJECTED", request.venue, outcome, secrets);
+  if (outcome.outcome === "unknown") return { ok: true, outcome: "UNKNOWN", canceledCount: null, failed: [] };
+  const failed = outcome.failed.map(({ reason, venueCode, venueText }) => ({
+    reason,
+    venueCode: redactVenueText(venueCode, secrets),
+    venueText: redactVenueText(venueText, secrets),
+  }));
+  return { ok: true, outcome: "ACCEPTED", canceledCount: outcome.canceledCount, failed };
+}
+
+/** A definitive no. What our own side stopped is told apart: it is worth trying again. */
+export function refusedBy(
+  code: OrderRefusal["code"],
+  exchange: Instrument["venue"],
+  outcome: Refused,
+  secrets: readonly string[],
+): OrderRefusal {
+  const { reason, sent } = outcome;
+  const venueText = redactVenueText(outcome.venueText, secrets);
+  const venueCode = redactVenueText(outcome.venueCode, secrets);
+  const details = { exchange, reason, venueCode, venueText };
+  if (reason === "AUTH") return refusal("MISSING_CREDENTIALS", details);
+  if (sent) return refusal(code, details);
+  if (reason === "RATE_LIMITED") return refusal("VENUE_RATE_LIMITED", details);
+  if (reason === "PRICE" || reason === "SIZE") return refusal("INVALID_PARAMETERS", details);
+  return isUnsupported(venueCode)
+    ? refusal("NOT_SUPPORTED", { ...details, what: venueText })
+    : refusal("VENUE_UNAVAILABLE", details);
+}

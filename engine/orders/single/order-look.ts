@@ -1,0 +1,178 @@
+/**
+ * Finds an order by whatever its caller calls it: the caller's own id, what the venue saw as client id, or the venue's
+ * id; with the symbol where it is known, through the room's search otherwise.
+ *
+ * Invariant: absent is said only when every place that could hold the order was read and had none; one failed read
+ * among them makes it a failure.
+ */
+import type { Instrument } from "../../domain/instrument.js";
+import type { VenueOrder } from "../../domain/order.js";
+import type { OrderRef, Read, ReadFailure } from "../../ports.js";
+import { type Deadline, within } from "../deadline.js";
+import { refusal } from "./order-check.js";
+import type { OrderAnswer, OrderName } from "./order-desk.js";
+import { answerOf, factsOfVenueOrder, instrumentOf } from "./order-facts.js";
+import { callOptions, readRefusal, type OpenedAccount } from "./open-account.js";
+import type { SingleConclusion } from "./single-conclude.js";
+import type { SingleParts } from "./single-context.js";
+import { settleAsked } from "./single-settle.js";
+import type { UnsettledOrder } from "./unsettled-orders.js";
+
+/** An order under all names that we know of it. */
+export interface NamedOrder {
+  readonly text: string;
+  /** In the order in which they are tried; none: no order can be called so. */
+  readonly refs: readonly OrderRef[];
+  readonly instrument: Instrument | null;
+  readonly clientOrderId: string | null;
+  readonly unsettled: UnsettledOrder | null;
+}
+
+export type Look =
+  | { readonly kind: "found"; readonly order: VenueOrder; readonly instrument: Instrument }
+  | { readonly kind: "absent" }
+  | { readonly kind: "failed"; readonly code: ReadFailure | "UNLISTED_SYMBOL"; readonly retryAfterMs: number | null };
+
+/** Every venue here numbers its orders. */
+const VENUE_ORDER_ID = /^\d{1,20}$/;
+const MAX_NAME_CHARS = 128;
+
+/** Rejects with STORE_UNAVAILABLE. */
+export async function nameOrder(
+  parts: SingleParts,
+  { room, accountHash }: OpenedAccount,
+  { orderId, symbol }: Pick<OrderName, "orderId" | "symbol">,
+): Promise<NamedOrder> {
+  const text = orderId;
+  const hinted = symbol === null ? null : (room.markets.get(symbol)?.instrument ?? null);
+  if (text === "" || text.length > MAX_NAME_CHARS) {
+    return { text, refs: [], instrument: hinted, clientOrderId: null, unsettled: null };
+  }
+  const own = (await parts.names.byName(accountHash, text)) ?? (await parts.names.byVenueName(accountHash, text));
+  const unsettled = parts.unsettled.find(accountHash, text);
+  const run = unsettled?.run ?? null;
+  const clientIdHex = own?.clientIdHex ?? run?.attempts.at(-1)?.clientIdHex ?? null;
+  const refs: OrderRef[] = [];
+  if (clientIdHex !== null) refs.push({ clientIdHex });
+  else {
+    if (VENUE_ORDER_ID.test(text)) refs.push({ venueOrderId: text });
+    const parsed = room.orders.parseClientOrderId?.(text) ?? null;
+    if (parsed !== null) refs.push({ clientIdHex: parsed });
+  }
+  const known = own?.symbol ?? run?.symbol ?? null;
+  const instrument = known === null ? hinted : (room.markets.get(known)?.instrument ?? hinted);
+  const clientOrderId = own?.clientOrderId ?? run?.clientOrderId ?? null;
+  return { text, refs, instrument, clientOrderId, unsettled };
+}
+
+/** `instrument` is a hint of the name: where it leads nowhere all symbols are searched. */
+export async function lookUp(
+  parts: SingleParts,
+  opened: OpenedAccount,
+  named: NamedOrder,
+  deadline: Deadline,
+): Promise<Look> {
+  let failed: Extract<Look, { kind: "failed" }> | null = null;
+  for (const ref of named.refs) {
+    for (const read of readsOf(opened, named, ref, deadline)) {
+      const answered = await within(parts.clock, read(), callOptions(deadline, "exit").timeoutMs);
+      const value: Read<VenueOrder | null> = answered.done
+        ? answered.value
+        : { ok: false, code: "TIMEOUT", message: "", retryAfterMs: null };
+      if (!value.ok) {
+        failed = { kind: "failed", code: value.code, retryAfterMs: value.retryAfterMs };
+        continue;
+      }
+      if (value.value === null) continue;
+      const order = value.value;
+      const instrument = instrumentOf(opened.room.markets, order.nativeSymbol);
+      if (instrument !== null) return { kind: "found", order, instrument };
+      failed = { kind: "failed", code: "UNLISTED_SYMBOL", retryAfterMs: null };
+    }
+  }
+  return failed ?? { kind: "absent" };
+}
+
+function readsOf(
+  { room, session }: OpenedAccount,
+  named: NamedOrder,
+  ref: OrderRef,
+  deadline: Deadline,
+): (() => Promise<Read<VenueOrder | null>>)[] {
+  const { reader } = room;
+  const { instrument } = named;
+  const reads: (() => Promise<Read<VenueOrder | null>>)[] = [];
+  if (instrument !== null) {
+    reads.push(() => reader.readOrder(session, instrument, ref, callOptions(deadline, "exit")));
+  }
+  const { findOrder } = reader;
+  if (findOrder !== undefined) {
+    reads.push(() => findOrder.call(reader, session, ref, callOptions(deadline, "exit")));
+  }
+  // Without a search, and without a symbol, no place was read: that is no absence.
+  if (reads.length === 0) {
+    reads.push(async () => ({ ok: false, code: "VENUE_ERROR", message: "", retryAfterMs: null }));
+  }
+  return reads;
+}
+
+/** The status of one order, with its own unknown outcome ended on the way where the venue lets it. */
+export async function orderStatus(
+  parts: SingleParts,
+  conclusion: SingleConclusion,
+  opened: OpenedAccount,
+  request: OrderName,
+  deadline: Deadline,
+): Promise<OrderAnswer> {
+  const { venue, orderId } = request;
+  const named = await nameOrder(parts, opened, request);
+  const { unsettled, instrument } = named;
+  if (unsettled !== null && instrument !== null) {
+    const { room, session } = opened;
+    await settleAsked(
+      parts,
+      conclusion,
+      unsettled,
+      { room, instrument, session },
+      callOptions(deadline, "exit").timeoutMs,
+    );
+    const answer = answerOf(unsettled.run, parts.clock.wallMs());
+    if (answer?.ok === true) return answer;
+    // Proven never to have been placed.
+    return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue, neverPlaced: true });
+  }
+  const look = await lookUp(parts, opened, named, deadline);
+  switch (look.kind) {
+    case "found": {
+      const clientOrderId = named.clientOrderId ?? (await callersName(parts, opened, look.order));
+      return { ok: true, order: factsOfVenueOrder(look.instrument, look.order, clientOrderId), replayed: false };
+    }
+    case "absent": {
+      const recent = parts.recent.find(opened.accountHash, orderId);
+      return (
+        (recent === null ? null : answerOf(recent, parts.clock.wallMs())) ??
+        refusal("ORDER_NOT_FOUND", { orderId, exchange: venue })
+      );
+    }
+    case "failed":
+      return lookRefusal(venue, look);
+  }
+}
+
+export function lookRefusal(
+  venue: OrderName["venue"],
+  { code, retryAfterMs }: Extract<Look, { kind: "failed" }>,
+): Extract<OrderAnswer, { ok: false }> {
+  if (code === "UNLISTED_SYMBOL") return refusal("FAILED_TO_FETCH_ORDER_STATUS", { exchange: venue, reason: code });
+  return readRefusal("FAILED_TO_FETCH_ORDER_STATUS", venue, { code, retryAfterMs });
+}
+
+/** What the caller had called an order that was read from the venue; null: nothing that we know of. */
+export async function callersName(
+  parts: SingleParts,
+  { accountHash }: OpenedAccount,
+  { venueClientOrderId }: VenueOrder,
+): Promise<string | null> {
+  if (venueClientOrderId === null) return null;
+  return (await parts.names.byVenueName(accountHash, venueClientOrderId))?.clientOrderId ?? null;
+}

@@ -1,0 +1,376 @@
+/**
+ * Closing positions of single venues: one symbol, or everything on one venue or several. Every leg is an order of its
+ * own (close-leg.ts), and each venue answers for itself.
+ *
+ * With an idempotency key the legs are written down before the first order leaves, and each leg has a key derived from
+ * it: a retry, also after a crash, goes through the same legs and sends none of them twice.
+ *
+ * Bounds: MAX_LEGS a venue (the rest is reported as FAILED), LEGS_AT_ONCE under way.
+ */
+import { formatScaled } from "../../domain/decimal.js";
+import { ServiceError } from "../../domain/errors.js";
+import { canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
+import type { VenuePosition } from "../../domain/position.js";
+import { storeUnavailable } from "../../storage/state-store.js";
+import { problemOf } from "../background.js";
+import { within, type Deadline } from "../deadline.js";
+import type { IdempotencyRecords, IdempotencyTicket } from "../idempotency.js";
+import { mintRouteId } from "../route-ids.js";
+import { STORE_TIMEOUT_MS } from "../trade-context.js";
+import { intentAccountHash } from "../trade-intent.js";
+import { cancelAllOrders } from "./cancel-all.js";
+import { closeLeg, flat, positionsRefusal, readLive, type LegPlan, type LegTerms } from "./close-leg.js";
+import { callOptions, isInstrument, listedInstrument, roomOf, withAccount } from "./open-account.js";
+import { refusedBy } from "./order-change.js";
+import { checkBound, checkPrice, checkQuantity, checkSlippage, invalid, refusal } from "./order-check.js";
+import type {
+  CloseAllAnswer,
+  CloseAllRequest,
+  CloseAllVenue,
+  CloseLeg,
+  ClosePositionAnswer,
+  ClosePositionRequest,
+  OrderAccount,
+  OrderContext,
+  OrderRefusal,
+} from "./order-desk.js";
+import { instrumentOf } from "./order-facts.js";
+import type { SingleParts } from "./single-context.js";
+import { scopeOf, type SinglePlacements } from "./single-place.js";
+
+const MAX_LEGS = 200;
+const LEGS_AT_ONCE = 8;
+
+/** What a retry needs: the legs as they were decided on, by venue. */
+export interface CloseBatch {
+  readonly routeId: string;
+  /** Keyed hash over the accounts: the same key and body for others is another request. */
+  readonly accountsHash: string;
+  /** The legs' orders have records of their own. */
+  readonly attempts: readonly [];
+  readonly venues: readonly BatchVenue[];
+}
+
+interface BatchVenue extends Pick<CloseAllVenue, "venue" | "error" | "cancel"> {
+  readonly legs: readonly LegPlan[];
+}
+
+type BatchRecords = IdempotencyRecords<CloseBatch, CloseAllAnswer>;
+type BatchTicket = IdempotencyTicket<CloseBatch, CloseAllAnswer>;
+type Terms = Omit<LegTerms, "clientOrderId" | "idempotencyKey" | "context" | "deadline">;
+
+/** What one request is about, whichever of the two it is. */
+interface BatchJob {
+  readonly accounts: readonly OrderAccount[];
+  readonly clientOrderId: string | null;
+  readonly context: OrderContext;
+  readonly deadline: Deadline;
+  readonly terms: Terms;
+  /** Reads and decides, for one venue. A refusal refuses the whole request. */
+  readonly decide: (account: OrderAccount) => Promise<DecidedVenue | OrderRefusal>;
+}
+
+interface DecidedVenue {
+  readonly batch: BatchVenue;
+  /** The positions as read, in the order of the legs. */
+  readonly read: readonly VenuePosition[];
+}
+
+export class PositionCloses {
+  readonly #parts: SingleParts;
+  readonly #placements: SinglePlacements;
+  readonly #records: BatchRecords;
+
+  constructor(parts: SingleParts, placements: SinglePlacements, records: BatchRecords) {
+    this.#parts = parts;
+    this.#placements = placements;
+    this.#records = records;
+  }
+
+  async closePosition(
+    request: ClosePositionRequest,
+    context: OrderContext,
+    deadline: Deadline,
+  ): Promise<ClosePositionAnswer> {
+    const room = roomOf(this.#parts.rooms, request);
+    if (!("orders" in room)) return room;
+    const instrument = listedInstrument(room, request.symbol);
+    if (!isInstrument(instrument)) return instrument;
+    const checked = checkClose(instrument, request);
+    if (!checked.ok) return checked;
+    const answer = await this.#perform({
+      accounts: [request],
+      clientOrderId: request.clientOrderId,
+      context,
+      deadline,
+      terms: checked.terms,
+      decide: (account) => this.#decideOne(account, instrument, request, checked.qtyLots, deadline),
+    });
+    if (!answer.ok) return answer;
+    return { ok: true, legs: answer.venues.flatMap(({ legs }) => legs), replayed: answer.replayed };
+  }
+
+  async closeAll(request: CloseAllRequest, context: OrderContext, deadline: Deadline): Promise<CloseAllAnswer> {
+    const problem = checkSlippage(request.maxSlippageBps);
+    if (problem !== null) return problem;
+    const venues = new Set(request.accounts.map(({ venue }) => venue));
+    if (venues.size !== request.accounts.length) return invalid("credentials", "names a venue twice");
+    return this.#perform({
+      accounts: request.accounts,
+      clientOrderId: null,
+      context,
+      deadline,
+      terms: { type: "MARKET", price: null, maxSlippageBps: request.maxSlippageBps },
+      decide: (account) => this.#decideAll(account, request, deadline),
+    });
+  }
+
+  async #perform(job: BatchJob): Promise<CloseAllAnswer> {
+    const { apiKeyId, idempotencyKey } = job.context;
+    const accountsHash = idempotencyKey === null ? null : this.#accountsHash(job);
+    if (idempotencyKey === null || accountsHash === null) return this.#closeAnew(job, null, "");
+    const scope = scopeOf(apiKeyId, accountsHash);
+    let ticket: BatchTicket | null = null;
+    try {
+      const begun = await this.#records.begin({ scope, key: idempotencyKey }, job.context.rawBody);
+      if (begun.kind === "refused") return refusal(begun.code);
+      ticket = begun.ticket;
+      if (begun.kind === "fresh") return await this.#closeAnew(job, begun.ticket, accountsHash);
+      if (begun.run.accountsHash !== accountsHash) return refusal("IDEMPOTENCY_MISMATCH");
+      if (begun.kind === "replay" && (begun.ticket === null || !isOpenAnswer(begun.result))) {
+        return { ...begun.result, replayed: true };
+      }
+      // After a crash each leg goes on where that stopped it; of a reply that was given, only unknown ones are asked again.
+      const stored = begun.kind === "replay" ? begun.result : null;
+      const answer = await this.#runLegs(job, begun.run.venues, null, stored);
+      if (begun.ticket !== null) this.#conclude(begun.ticket, begun.run, answer);
+      return { ...answer, replayed: begun.kind === "replay" };
+    } catch (error) {
+      if (error instanceof ServiceError && error.code !== "INTERNAL") return refusal(error.code, error.context);
+      this.#parts.logger.error("close_batch_failed", { problem: problemOf(error) });
+      return refusal("INTERNAL");
+    } finally {
+      if (ticket !== null && !ticket.isEnding) this.#records.release(ticket);
+    }
+  }
+
+  async #closeAnew(job: BatchJob, ticket: BatchTicket | null, accountsHash: string): Promise<CloseAllAnswer> {
+    const decided = await Promise.all(job.accounts.map(job.decide));
+    const venues: DecidedVenue[] = [];
+    for (const one of decided) {
+      if ("ok" in one) return one;
+      venues.push(one);
+    }
+    const batch: CloseBatch = {
+      routeId: mintRouteId("or", this.#parts.clock.wallMs(), this.#parts.randomIds),
+      accountsHash,
+      attempts: [],
+      venues: venues.map((venue) => venue.batch),
+    };
+    if (ticket !== null) {
+      const refused = await this.#writeDown(ticket, batch);
+      if (refused !== null) return refused;
+    }
+    const answer = await this.#runLegs(job, batch.venues, venues, null);
+    if (ticket !== null) this.#conclude(ticket, batch, answer);
+    return answer;
+  }
+
+  /** Null: the legs are durable. */
+  async #writeDown(ticket: BatchTicket, batch: CloseBatch): Promise<OrderRefusal | null> {
+    const { background, clock, store } = this.#parts;
+    const running = this.#records.runningRows(ticket, batch);
+    try {
+      const committed = await within(clock, store.commit(running.batch), STORE_TIMEOUT_MS);
+      if (!committed.done) throw storeUnavailable("TIMEOUT");
+      if (!committed.value) return refusal("IDEMPOTENCY_IN_PROGRESS");
+      this.#records.committed(ticket, running.row);
+      return null;
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== "STORE_UNAVAILABLE") throw error;
+      // It may land late: taken back behind it.
+      background.run("close_batch_take_back", this.#records.abandon(ticket, []));
+      return refusal(error.code, error.context);
+    }
+  }
+
+  #conclude(ticket: BatchTicket, batch: CloseBatch, answer: CloseAllAnswer): void {
+    const { background, store } = this.#parts;
+    background.run(
+      "close_batch",
+      this.#records.complete(ticket, batch, answer, async (writes) => {
+        const rows = writes();
+        if (rows.length > 0) await store.commit({ writes: rows });
+      }),
+    );
+  }
+
+  /** `decided`: with what was read in this request; null: a retry, whose legs read again. `stored`: the reply that was given. */
+  async #runLegs(
+    job: BatchJob,
+    venues: readonly BatchVenue[],
+    decided: readonly DecidedVenue[] | null,
+    stored: CloseAllAnswer | null,
+  ): Promise<Extract<CloseAllAnswer, { ok: true }>> {
+    const answers = await Promise.all(
+      venues.map(async ({ venue, error, cancel, legs }, venueIndex): Promise<CloseAllVenue> => {
+        const account = job.accounts.find((one) => one.venue === venue);
+        const room = this.#parts.rooms.get(venue);
+        if (account === undefined || room === undefined || error !== null) return { venue, error, cancel, legs: [] };
+        const read = decided?.[venueIndex]?.read ?? [];
+        const known = stored?.ok === true ? (stored.venues[venueIndex]?.legs ?? []) : [];
+        const closed: CloseLeg[] = [];
+        let next = 0;
+        const work = async (): Promise<void> => {
+          for (let index = next++; index < legs.length; index = next++) {
+            const leg = legs[index] as LegPlan;
+            const before = known[index];
+            if (before !== undefined && before.status !== "UNKNOWN") {
+              closed[index] = before;
+              continue;
+            }
+            const terms: LegTerms = {
+              ...job.terms,
+              // One name, one order.
+              clientOrderId: index === 0 ? job.clientOrderId : null,
+              idempotencyKey: job.context.idempotencyKey,
+              context: job.context,
+              deadline: job.deadline,
+            };
+            closed[index] = await closeLeg(
+              this.#parts,
+              this.#placements,
+              account,
+              room,
+              leg,
+              terms,
+              read[index] ?? null,
+            );
+          }
+        };
+        await Promise.all(Array.from({ length: LEGS_AT_ONCE }, work));
+        return { venue, error, cancel, legs: closed };
+      }),
+    );
+    return { ok: true, venues: answers, replayed: false };
+  }
+
+  async #decideOne(
+    account: OrderAccount,
+    instrument: Instrument,
+    request: ClosePositionRequest,
+    qtyLots: number | null,
+    deadline: Deadline,
+  ): Promise<DecidedVenue | OrderRefusal> {
+    const { venue } = account;
+    return withAccount(this.#parts, account, async ({ room, session }) => {
+      const read = await readLive(this.#parts, room, session, instrument, deadline);
+      if (!read.ok) return positionsRefusal(venue, read);
+      const held = read.value.filter(({ direction }) => request.direction === null || direction === request.direction);
+      if (held.length === 0) return flat();
+      const byPosition = held.toSorted((left, right) => right.qtyLots - left.qtyLots);
+      const [largest] = byPosition;
+      if (qtyLots !== null && largest !== undefined) {
+        if (held.length > 1) return invalid("direction", "names one of several positions when a quantity is given");
+        if (qtyLots > largest.qtyLots) {
+          const maxSingleVenueSize = formatScaled(largest.qtyLots, canonicalQtyDecimals(instrument));
+          return refusal("SIZE_EXCEEDS_POSITION", { maxSingleVenueSize, maxTotalSize: maxSingleVenueSize });
+        }
+      }
+      const legs = byPosition.map((position) => legPlan(position, qtyLots ?? position.qtyLots));
+      return { batch: { venue, error: null, cancel: null, legs }, read: byPosition };
+    });
+  }
+
+  /** Whatever goes wrong on one venue is that venue's answer. */
+  async #decideAll(account: OrderAccount, request: CloseAllRequest, deadline: Deadline): Promise<DecidedVenue> {
+    const { venue } = account;
+    const failed = ({ code, details }: OrderRefusal, cancel: CloseAllVenue["cancel"] = null): DecidedVenue => ({
+      batch: { venue, error: { code, details }, cancel, legs: [] },
+      read: [],
+    });
+    try {
+      const decided = await withAccount(this.#parts, account, async ({ room, session, secrets }) => {
+        let instrument: Instrument | null = null;
+        if (request.symbol !== null) {
+          const listed = listedInstrument(room, request.symbol);
+          if (!isInstrument(listed)) return failed(listed);
+          instrument = listed;
+        }
+        let cancel: CloseAllVenue["cancel"] = null;
+        if (request.cancelFirst) {
+          const outcome = await cancelAllOrders(this.#parts, room, session, instrument, callOptions(deadline, "exit"));
+          cancel = cancelOf(venue, outcome, secrets);
+        }
+        const read = await readLive(this.#parts, room, session, instrument, deadline);
+        if (!read.ok) return failed(positionsRefusal(venue, read), cancel);
+        const positions = read.value.filter(({ nativeSymbol }) => instrumentOf(room.markets, nativeSymbol) !== null);
+        const legs = positions.slice(0, MAX_LEGS).map((position) => legPlan(position, position.qtyLots));
+        return { batch: { venue, error: null, cancel, legs }, read: positions };
+      });
+      return "ok" in decided ? failed(decided) : decided;
+    } catch (error) {
+      this.#parts.logger.error("close_all_failed", { venue, problem: problemOf(error) });
+      return failed(refusal("INTERNAL"));
+    }
+  }
+
+  /** Null: none of the credentials opens, so nothing can be closed, and there is nothing to remember. */
+  #accountsHash({ accounts }: BatchJob): string | null {
+    const hashes: string[] = [];
+    for (const { venue, credentials } of accounts) {
+      const opened = this.#parts.rooms.get(venue)?.openSession(credentials);
+      if (opened?.ok !== true) continue;
+      hashes.push(intentAccountHash(this.#parts.hash, opened.session));
+      opened.session.close();
+    }
+    return hashes.length === 0 ? null : this.#parts.hash.hmacHex("close-accounts", hashes.sort());
+  }
+}
+
+function checkClose(
+  instrument: Instrument,
+  request: ClosePositionRequest,
+): { readonly ok: true; readonly terms: Terms; readonly qtyLots: number | null } | OrderRefusal {
+  const { type, maxSlippageBps } = request;
+  const problem = checkSlippage(maxSlippageBps);
+  if (problem !== null) return problem;
+  const { price } = request;
+  if (price !== null) {
+    // Which side is closed is not known yet, and only rounds a bound.
+    const checked = type === "LIMIT" ? checkPrice(instrument, "price", price) : checkBound(instrument, "SELL", price);
+    if (!checked.ok) return checked;
+  } else if (type === "LIMIT") {
+    return refusal("MISSING_PARAMETERS", { fields: [{ path: "price", problem: "is required" }] });
+  }
+  let qtyLots: number | null = null;
+  if (request.quantity !== null) {
+    const qty = checkQuantity(instrument, "quantity", request.quantity);
+    if (!qty.ok) return qty;
+    qtyLots = qty.lots;
+  }
+  return { ok: true, terms: { type, price, maxSlippageBps }, qtyLots };
+}
+
+function legPlan(position: VenuePosition, qtyLots: number): LegPlan {
+  const { venue, symbol, nativeSymbol, direction, positionSide } = position;
+  return { venue, symbol, nativeSymbol, direction, positionSide, positionLots: position.qtyLots, qtyLots };
+}
+
+function cancelOf(
+  venue: OrderAccount["venue"],
+  outcome: Awaited<ReturnType<typeof cancelAllOrders>>,
+  secrets: readonly string[],
+): CloseAllVenue["cancel"] {
+  if (outcome.outcome === "unknown") return { outcome: "UNKNOWN", canceledCount: null, error: null };
+  const refused = outcome.outcome === "rejected" ? outcome : (outcome.failed[0] ?? null);
+  const canceledCount = outcome.outcome === "accepted" ? outcome.canceledCount : null;
+  if (refused === null) return { outcome: "ACCEPTED", canceledCount, error: null };
+  const { code, details } = refusedBy("CANCEL_REJECTED", venue, refused, secrets);
+  return { outcome: "FAILED", canceledCount, error: { code, details } };
+}
+
+/** Does it hold a leg whose outcome nobody knew? */
+function isOpenAnswer(answer: CloseAllAnswer): boolean {
+  return answer.ok && answer.venues.some(({ legs }) => legs.some(({ status }) => status === "UNKNOWN"));
+}

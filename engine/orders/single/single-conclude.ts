@@ -1,0 +1,268 @@
+/**
+ * The end of a single order: what remembers it is brought up to date in one batch beside the reply: intents, the rows
+ * of the record, the idempotency record, its name, its share of the daily limits. An order that was with the resolver
+ * at the reply brings them up to date when it ends.
+ *
+ * Invariant: a crash leaves all of a conclusion or an open intent, from which the order is looked up again.
+ */
+import { delay } from "../../domain/clock.js";
+import { ServiceError } from "../../domain/errors.js";
+import type { StateCondition, StateWrite } from "../../storage/state-store.js";
+import { problemOf } from "../background.js";
+import { within } from "../deadline.js";
+import type { IdempotencyTicket, RecordUpdate } from "../idempotency.js";
+import { takeOrderEvents, type OrderEvent } from "../order-events.js";
+import type { Resolution } from "../resolver.js";
+import { STORE_TIMEOUT_MS } from "../trade-context.js";
+import type { Attempt } from "../trade-run.js";
+import { applyResolution, intentOutcome } from "../trade-send.js";
+import type { OrderAnswer, OrderFacts } from "./order-desk.js";
+import { answerOf, factsOfRun } from "./order-facts.js";
+import type { SingleFlight, SingleParts } from "./single-context.js";
+import {
+  isUnsettled,
+  lastAttempt,
+  neverAtVenue,
+  tookNothing,
+  type SingleRun,
+  type StoredAnswer,
+} from "./single-run.js";
+
+const MAX_RESOLVED_LISTENERS = 16;
+/** A store that refuses for a moment is asked again, after 1, 2 and 4 s, before a conclusion is given up. */
+const COMMIT_TRIES = 4;
+const FIRST_RETRY_MS = 1_000;
+/** Readings of an idempotency record that changes under its update. */
+const MAX_UPDATE_TRIES = 5;
+
+/** Null: the order was never placed. */
+export type OrderResolvedListener = (order: OrderFacts | null, orderRef: string) => void;
+
+interface RecordToUpdate {
+  readonly recordKey: string;
+  readonly result: StoredAnswer;
+}
+
+export class SingleConclusion {
+  readonly #parts: SingleParts;
+  readonly #listeners = new Set<OrderResolvedListener>();
+  /** The last conclusion of a run that is being stored: the next one waits for it. */
+  readonly #storing = new WeakMap<SingleRun, Promise<void>>();
+
+  constructor(parts: SingleParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the function that ends the subscription. At most MAX_RESOLVED_LISTENERS. */
+  onResolved(listener: OrderResolvedListener): () => void {
+    if (this.#listeners.size >= MAX_RESOLVED_LISTENERS) {
+      throw new ServiceError("INTERNAL", { problem: "too many listeners for resolved orders" });
+    }
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The answer of a run as far as its request carried it; the durable parts follow beside it. `late`: still with the resolver. */
+  finish(flight: SingleFlight, run: SingleRun, late: Promise<Resolution> | null): OrderAnswer {
+    const { background, unsettled, recent, clock } = this.#parts;
+    const { ticket } = flight;
+    const answer = answerOf(run, clock.wallMs());
+    if (answer === null) throw new ServiceError("INTERNAL", { problem: "an order without an answer" });
+    if (isUnsettled(run)) unsettled.add({ run, recordKey: ticket?.recordKey ?? null, fromEarlierStart: false });
+    else unsettled.remove(run);
+    recent.add(run);
+    background.run(
+      "order_conclusion",
+      ticket === null ? this.#store(run, COMMIT_TRIES, () => []) : this.#complete(ticket, run, answer),
+    );
+    if (late !== null) background.run("order_late", this.#resolveLate(run, ticket?.recordKey ?? null, late));
+    return answer;
+  }
+
+  /**
+   * Its last order never left this machine. Where none did a retry with the key begins anew; where an earlier one did
+   * and came to nothing, the record goes on counting them: a client id that was sent is never used again.
+   */
+  discard(flight: SingleFlight, run: SingleRun): void {
+    const { background, idempotency } = this.#parts;
+    const { ticket } = flight;
+    if (ticket !== null && run.attempts.some(({ outcome }) => outcome !== "NOT_SENT")) {
+      background.run("order_unsent", this.#keepRunning(ticket, run));
+      return;
+    }
+    const store = (ownWrites: () => StateWrite[]): Promise<void> => this.#store(run, COMMIT_TRIES, ownWrites);
+    background.run("order_discard", ticket === null ? store(() => []) : idempotency.discard(ticket, store));
+  }
+
+  /** Found never to have been placed, before the request goes on: it may end in a refusal, which concludes nothing. */
+  async settleAbsent(run: SingleRun): Promise<void> {
+    const { background, clock, unsettled } = this.#parts;
+    unsettled.remove(run);
+    const storing = this.#store(run, 1, () => []);
+    background.run("order_settle", storing);
+    // What it gives back may be what the next order needs; a store that stalls is met again at that one's intent.
+    await within(
+      clock,
+      storing.catch(() => {}),
+      STORE_TIMEOUT_MS,
+    );
+  }
+
+  /** Tells everybody who remembers the order what became of it, once nothing of it is unsettled. */
+  async publishResolved(run: SingleRun, recordKey: string | null): Promise<OrderAnswer> {
+    const { clock, logger, unsettled } = this.#parts;
+    const nowMs = clock.wallMs();
+    const answer = answerOf(run, nowMs);
+    const attempt = lastAttempt(run);
+    if (answer === null || attempt === null)
+      throw new ServiceError("INTERNAL", { problem: "a resolved order without an answer" });
+    unsettled.remove(run);
+    const facts = attempt.outcome === "CONFIRMED" ? factsOfRun(run, attempt, nowMs) : null;
+    for (const listener of this.#listeners) {
+      try {
+        listener(facts, run.routeId);
+      } catch (error) {
+        logger.error("resolved_listener_threw", { problem: problemOf(error) });
+      }
+    }
+    await this.#store(run, 1, () => [], recordKey === null ? null : { recordKey, result: answer });
+    return answer;
+  }
+
+  async #keepRunning(ticket: IdempotencyTicket<SingleRun, StoredAnswer>, run: SingleRun): Promise<void> {
+    const { idempotency } = this.#parts;
+    ticket.isEnding = true;
+    try {
+      // Unconditional: the key is ours until this is durable.
+      await this.#store(run, COMMIT_TRIES, () => [...idempotency.runningRows(ticket, run).batch.writes]);
+    } finally {
+      idempotency.release(ticket);
+    }
+  }
+
+  async #complete(
+    ticket: IdempotencyTicket<SingleRun, StoredAnswer>,
+    run: SingleRun,
+    answer: OrderAnswer,
+  ): Promise<void> {
+    const { idempotency, logger } = this.#parts;
+    const store = (ownWrites: () => StateWrite[]): Promise<void> => this.#store(run, COMMIT_TRIES, ownWrites);
+    if (!(await idempotency.complete(ticket, run, answer, store))) {
+      logger.warn("idempotency_not_stored", { routeId: run.routeId });
+    }
+  }
+
+  async #resolveLate(run: SingleRun, recordKey: string | null, late: Promise<Resolution>): Promise<void> {
+    const attempt = lastAttempt(run);
+    if (attempt === null || !applyResolution(this.#parts, attempt, await late)) return;
+    await this.publishResolved(run, recordKey);
+  }
+
+  /** Conclusions of one run are stored one after the other. The store saying no is tried again, `tries` times in all. */
+  async #store(
+    run: SingleRun,
+    tries: number,
+    ownWrites: () => StateWrite[],
+    update: RecordToUpdate | null = null,
+  ): Promise<void> {
+    const before = this.#storing.get(run);
+    const storing = (async (): Promise<void> => {
+      // What became of the one before is its own caller's to see.
+      if (before !== undefined) await before.catch(() => {});
+      for (let tried = 1; ; tried++) {
+        try {
+          return await this.#commitSettled(run, ownWrites, update);
+        } catch (error) {
+          if (tried >= tries || !this.#isWorthRetrying(error)) throw error;
+          await delay(this.#parts.clock, FIRST_RETRY_MS * 2 ** (tried - 1));
+        }
+      }
+    })();
+    this.#storing.set(run, storing);
+    await storing;
+  }
+
+  /** The record may change between its reading and the commit: the reply's own write may still be on its way. */
+  async #commitSettled(run: SingleRun, ownWrites: () => StateWrite[], update: RecordToUpdate | null): Promise<void> {
+    for (let tries = 0; tries < MAX_UPDATE_TRIES; tries++) {
+      const read = update === null ? null : await this.#parts.idempotency.readForUpdate(update.recordKey, run);
+      // Whoever wrote the newer record tells of all its orders.
+      if (read?.kind === "newer") return;
+      if (await this.#commit(run, ownWrites, update, read)) return;
+    }
+    this.#parts.logger.error("conclusion_not_stored", { routeId: run.routeId });
+  }
+
+  /** false: the record, or the row of a name, changed meanwhile. */
+  async #commit(
+    run: SingleRun,
+    ownWrites: () => StateWrite[],
+    update: RecordToUpdate | null,
+    read: RecordUpdate<StoredAnswer> | null,
+  ): Promise<boolean> {
+    const { clock, records, store } = this.#parts;
+    const settled = await this.#settleWrites(run);
+    const taken = takeOrderEvents(run, clock.wallMs());
+    let committed = false;
+    try {
+      const writes = [...settled.writes, ...this.#rows(run, taken.events), ...ownWrites()];
+      const conditions = [...settled.conditions];
+      if (update !== null && read?.kind === "update") {
+        conditions.push(read.condition);
+        writes.push(read.write(update.result));
+      }
+      committed = writes.length === 0 || (await store.commit({ conditions, writes }));
+      if (committed) records.committed(writes);
+      return committed;
+    } finally {
+      if (!committed) taken.giveBack();
+    }
+  }
+
+  /** Ended intents, and what orders that took nothing give back. */
+  async #settleWrites(
+    run: SingleRun,
+  ): Promise<{ readonly conditions: StateCondition[]; readonly writes: StateWrite[] }> {
+    const { intents, names } = this.#parts;
+    const writes: StateWrite[] = [];
+    const conditions: StateCondition[] = [];
+    for (const attempt of run.attempts) {
+      const outcome = intentOutcome(attempt);
+      if (outcome === null) continue;
+      const ref = { clientIdHex: attempt.clientIdHex, createdAtMs: attempt.intentAtMs };
+      writes.push(...(await intents.settleWrites(ref, outcome)));
+      if (tookNothing(attempt)) writes.push(...(await this.#giveBack(attempt)));
+    }
+    if (run.clientOrderId !== null && neverAtVenue(run)) {
+      const freed = await names.freeRows(run.accountHash, run.clientOrderId, run.routeId);
+      writes.push(...freed.writes);
+      conditions.push(...freed.conditions);
+    }
+    return { conditions, writes };
+  }
+
+  async #giveBack(attempt: Attempt): Promise<readonly StateWrite[]> {
+    const { guards, reservations } = this.#parts;
+    const reservation = reservations.get(attempt);
+    if (reservation !== undefined) return reservation.release();
+    return guards.releaseEarlier(attempt.clientIdHex, attempt.intentAtMs);
+  }
+
+  #rows(run: SingleRun, events: readonly OrderEvent[]): readonly StateWrite[] {
+    const { logger, records } = this.#parts;
+    try {
+      return records.eventWrites(run, events);
+    } catch (error) {
+      // A row that cannot be written must not keep the conclusion from being stored.
+      logger.error("record_rows_failed", { routeId: run.routeId, problem: problemOf(error) });
+      return [];
+    }
+  }
+
+  /** After a failed commit, or closed, the store refuses until the next start. */
+  #isWorthRetrying(error: unknown): boolean {
+    if (!(error instanceof ServiceError) || error.code !== "STORE_UNAVAILABLE") return false;
+    const { problem } = this.#parts.store.status();
+    return problem !== "COMMIT_FAILED" && problem !== "CLOSED";
+  }
+}

@@ -1,0 +1,349 @@
+/**
+ * Orders on one venue: the desk that the single-venue routes speak to.
+ *
+ *   session → idempotency → check and price → guards → name, intent and usage durable → send → outcome → answer
+ *
+ * Invariants: an order leaves only after its intent is durable; an unknown outcome is never re-sent or reported as
+ * failed; one idempotency key, one order, across crashes; every session is closed at the end of its call, of the
+ * resolution of its order, or of its switch.
+ *
+ * Bounds: MAX_IN_FLIGHT calls (beyond: OVERLOADED); what each part bounds is said there.
+ */
+import type { Clock } from "../../domain/clock.js";
+import { ServiceError } from "../../domain/errors.js";
+import type { Logger } from "../../domain/logger.js";
+import { DeadManSwitches, MAX_TIMEOUT_MS, MIN_TIMEOUT_MS } from "../../guards/dead-man.js";
+import { NO_GUARDS, type Guards } from "../../guards/guards.js";
+import type { KeyedHash, RandomIds } from "../../storage/keyed-hash.js";
+import type { StateStore } from "../../storage/state-store.js";
+import { Background, problemOf, type Sweepable } from "../background.js";
+import { createClientIdSource } from "../client-id.js";
+import { Deadline, within } from "../deadline.js";
+import { IdempotencyRecords } from "../idempotency.js";
+import { IntentLog, type OrderIntent } from "../intent-log.js";
+import { NO_RECORDS, type RecordSink } from "../record-sink.js";
+import { Resolver } from "../resolver.js";
+import type { Rooms } from "../trade-accounts.js";
+import { intentAccountHash } from "../trade-intent.js";
+import { readLive } from "./close-leg.js";
+import { setLeverage, setMarginMode } from "./account-settings.js";
+import {
+  callOptions,
+  isInstrument,
+  listedInstrument,
+  readRefusal,
+  roomOf,
+  withAccount,
+  type OpenedAccount,
+} from "./open-account.js";
+import { amendOrder, cancelEverything, cancelOrder } from "./order-change.js";
+import { checkOrder, invalid, refusal, type CheckedOrder } from "./order-check.js";
+import type {
+  AmendAnswer,
+  AmendRequest,
+  ArmRequest,
+  CancelAllAnswer,
+  CancelAllRequest,
+  CancelAnswer,
+  CloseAllAnswer,
+  CloseAllRequest,
+  ClosePositionAnswer,
+  ClosePositionRequest,
+  OpenOrdersAnswer,
+  OpenOrdersRequest,
+  OrderAccount,
+  OrderAnswer,
+  OrderContext,
+  OrderDesk,
+  OrderDeskStatus,
+  OrderName,
+  OrderRefusal,
+  PlaceRequest,
+  SettingAnswer,
+  SettingRequest,
+  SwitchAnswer,
+} from "./order-desk.js";
+import { factsOfVenueOrder, instrumentOf } from "./order-facts.js";
+import { callersName, orderStatus } from "./order-look.js";
+import { OrderNames } from "./order-names.js";
+import { closingLimit } from "./hedge-close.js";
+import { PositionCloses, type CloseBatch } from "./position-close.js";
+import { RecentOrders } from "./recent-orders.js";
+import { SingleConclusion, type OrderResolvedListener } from "./single-conclude.js";
+import type { SingleFlight, SingleParts } from "./single-context.js";
+import { SinglePlacements, type Planned } from "./single-place.js";
+import type { SingleRun, StoredAnswer } from "./single-run.js";
+import { UnsettledOrders } from "./unsettled-orders.js";
+
+export const MAX_IN_FLIGHT = 2_000;
+const SINGLE_INTENTS = { open: "order-intent-open", settled: "order-intent-settled" } as const;
+
+export interface SingleOrderServiceOptions {
+  readonly rooms: Rooms;
+  readonly store: StateStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly hash: KeyedHash;
+  readonly randomIds: RandomIds;
+  /** Started by who made them; nothing is limited where absent. */
+  readonly guards?: Guards & Partial<Sweepable>;
+  /** Where rows of orders go; none are kept where absent. */
+  readonly records?: RecordSink;
+  readonly maxInFlight?: number;
+  readonly maxUnresolved?: number;
+  readonly maxSwitches?: number;
+  /** For a store that several services share: is the service of that boot still at work? */
+  readonly isBootAlive?: (bootId: string) => boolean;
+}
+
+export class SingleOrderService implements OrderDesk {
+  readonly #parts: SingleParts;
+  readonly #conclusion: SingleConclusion;
+  readonly #placements: SinglePlacements;
+  readonly #closes: PositionCloses;
+  readonly #switches: DeadManSwitches;
+  readonly #sweepables: readonly Sweepable[];
+  readonly #maxInFlight: number;
+  readonly #flights = new Set<Promise<unknown>>();
+  #draining = false;
+
+  constructor(options: SingleOrderServiceOptions) {
+    const { clock, store, hash, logger, rooms, randomIds } = options;
+    const idempotency = {
+      store,
+      hash,
+      clock,
+      bootId: randomIds.randomHex128(),
+      isBootAlive: options.isBootAlive ?? (() => false),
+    };
+    const guards = options.guards ?? NO_GUARDS;
+    this.#parts = {
+      clock,
+      logger,
+      rooms,
+      store,
+      hash,
+      randomIds,
+      clientIds: createClientIdSource(hash, randomIds),
+      intents: new IntentLog<SingleRun>(store, clock, logger, SINGLE_INTENTS),
+      idempotency: new IdempotencyRecords<SingleRun, StoredAnswer>({ ...idempotency, namespace: "order-idempotency" }),
+      names: new OrderNames(store, hash, clock),
+      unsettled: new UnsettledOrders(),
+      recent: new RecentOrders(clock),
+      resolver: new Resolver(clock, logger, options.maxUnresolved),
+      guards,
+      reservations: new WeakMap(),
+      background: new Background(clock, logger),
+      records: options.records ?? NO_RECORDS,
+    };
+    const { background, intents, names } = this.#parts;
+    const batches = new IdempotencyRecords<CloseBatch, CloseAllAnswer>({ ...idempotency, namespace: "close-batch" });
+    this.#conclusion = new SingleConclusion(this.#parts);
+    this.#placements = new SinglePlacements(this.#parts, this.#conclusion);
+    this.#closes = new PositionCloses(this.#parts, this.#placements, batches);
+    const { maxSwitches } = options;
+    const switches = { clock, logger, randomIds, background };
+    this.#switches = new DeadManSwitches(maxSwitches === undefined ? switches : { ...switches, maxSwitches });
+    const { sweep } = options.guards ?? {};
+    const swept = sweep === undefined ? [] : [{ sweep: () => sweep.call(options.guards) }];
+    this.#sweepables = [this.#parts.idempotency, batches, intents, names, ...swept];
+    this.#maxInFlight = options.maxInFlight ?? MAX_IN_FLIGHT;
+  }
+
+  /** Before the first call: lists orders that an earlier start may have left, and begins the sweeps. */
+  async start(): Promise<void> {
+    const { background, intents, unsettled } = this.#parts;
+    for (const intent of await intents.listOpen()) {
+      const run = await this.#runOf(intent);
+      if (run !== null) unsettled.add({ run, recordKey: intent.idempotencyRecord, fromEarlierStart: true });
+    }
+    background.startSweeps(this.#sweepables);
+  }
+
+  place(request: PlaceRequest, context: OrderContext): Promise<OrderAnswer> {
+    return this.#run(request.deadlineMs, async (deadline) => {
+      const room = roomOf(this.#parts.rooms, request);
+      if (!("orders" in room)) return room;
+      const instrument = listedInstrument(room, request.symbol);
+      if (!isInstrument(instrument)) return instrument;
+      const checked = checkOrder(instrument, request);
+      if (!checked.ok) return checked;
+      const { clientOrderId } = request;
+      const { idempotencyKey } = context;
+      const plan = (flight: SingleFlight): Promise<Planned> => this.#plan(flight, checked.order);
+      const job = {
+        account: request,
+        room,
+        instrument,
+        clientOrderId,
+        inPlaceOf: null,
+        deadline,
+        idempotencyKey,
+        plan,
+      };
+      return this.#placements.perform(job, context);
+    });
+  }
+
+  cancel(request: OrderName, _context: OrderContext): Promise<CancelAnswer> {
+    return this.#withAccount(request, (opened, deadline) => cancelOrder(this.#parts, opened, request, deadline));
+  }
+
+  amend(request: AmendRequest, context: OrderContext): Promise<AmendAnswer> {
+    return this.#withAccount(request, (opened, deadline) =>
+      amendOrder(this.#parts, opened, request, context, deadline),
+    );
+  }
+
+  cancelAll(request: CancelAllRequest, _context: OrderContext): Promise<CancelAllAnswer> {
+    return this.#withAccount(request, (opened, deadline) => cancelEverything(this.#parts, opened, request, deadline));
+  }
+
+  closePosition(request: ClosePositionRequest, context: OrderContext): Promise<ClosePositionAnswer> {
+    return this.#run(request.deadlineMs, (deadline) => this.#closes.closePosition(request, context, deadline));
+  }
+
+  closeAll(request: CloseAllRequest, context: OrderContext): Promise<CloseAllAnswer> {
+    return this.#run(request.deadlineMs, (deadline) => this.#closes.closeAll(request, context, deadline));
+  }
+
+  setLeverage(request: SettingRequest & { readonly leverage: number }, _context: OrderContext): Promise<SettingAnswer> {
+    return this.#withAccount(request, (opened, deadline) => setLeverage(this.#parts, opened, request, deadline));
+  }
+
+  setMarginMode(
+    request: SettingRequest & { readonly mode: "cross" | "isolated" },
+    _context: OrderContext,
+  ): Promise<SettingAnswer> {
+    return this.#withAccount(request, (opened, deadline) => setMarginMode(this.#parts, opened, request, deadline));
+  }
+
+  orderStatus(request: OrderName, _context: OrderContext): Promise<OrderAnswer> {
+    return this.#withAccount(request, (opened, deadline) =>
+      orderStatus(this.#parts, this.#conclusion, opened, request, deadline),
+    );
+  }
+
+  openOrders(request: OpenOrdersRequest, _context: OrderContext): Promise<OpenOrdersAnswer> {
+    return this.#withAccount(request, (opened, deadline) => this.#openOrders(opened, request, deadline));
+  }
+
+  async armSwitch(request: ArmRequest, _context: OrderContext): Promise<SwitchAnswer> {
+    const { timeoutMs, venue, credentials } = request;
+    if (!Number.isInteger(timeoutMs) || timeoutMs < MIN_TIMEOUT_MS || timeoutMs > MAX_TIMEOUT_MS) {
+      return invalid("timeoutMs", `must be a whole number from ${MIN_TIMEOUT_MS} to ${MAX_TIMEOUT_MS}`);
+    }
+    return this.#run(timeoutMs, async () => {
+      const room = roomOf(this.#parts.rooms, request);
+      if (!("orders" in room)) return room;
+      const opened = room.openSession(credentials);
+      if (!opened.ok) return refusal("MISSING_CREDENTIALS", { exchange: venue, problem: opened.problem });
+      const accountHash = intentAccountHash(this.#parts.hash, opened.session);
+      const armed = await this.#switches.arm(room, opened.session, accountHash, timeoutMs);
+      return armed === null ? refusal("OVERLOADED", { reason: "SWITCHES" }) : { ok: true, armed };
+    });
+  }
+
+  async heartbeat(switchId: string): Promise<SwitchAnswer> {
+    const armed = await this.#switches.heartbeat(switchId);
+    return armed === null ? refusal("SWITCH_NOT_FOUND") : { ok: true, armed };
+  }
+
+  async disarmSwitch(switchId: string): Promise<SwitchAnswer> {
+    const armed = await this.#switches.disarm(switchId);
+    return armed === null ? refusal("SWITCH_NOT_FOUND") : { ok: true, armed };
+  }
+
+  onResolved(listener: OrderResolvedListener): () => void {
+    return this.#conclusion.onResolved(listener);
+  }
+
+  status(): OrderDeskStatus {
+    const { resolver, unsettled } = this.#parts;
+    return {
+      inFlight: this.#flights.size,
+      draining: this.#draining,
+      unknownCount: unsettled.count,
+      unknown: unsettled.list(),
+      resolver: resolver.counts(),
+      armedSwitchCount: this.#switches.armedCount,
+    };
+  }
+
+  /** Refuses new calls, lets running ones end, fires switches that only we hold, gives the resolver a last look, and waits for writes; at most `timeoutMs`. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#draining = true;
+    const { clock, resolver, background } = this.#parts;
+    const deadline = new Deadline(clock, timeoutMs);
+    background.stopSweeps();
+    await within(clock, Promise.all(this.#flights), deadline.leftMs());
+    await within(clock, Promise.all([this.#switches.stop(), resolver.stop()]), deadline.leftMs());
+    while (background.size > 0 && deadline.leftMs() > 0) {
+      await within(clock, background.settled(), deadline.leftMs());
+    }
+  }
+
+  /** On a hedge the flag is not the venue's to enforce: the live position bounds the size. */
+  async #plan(flight: SingleFlight, order: CheckedOrder): Promise<Planned> {
+    if (order.positionSide === "BOTH" || !order.reduceOnly) return { ok: true, order, positionsBefore: [] };
+    const { room, session, instrument, deadline } = flight;
+    const read = await readLive(this.#parts, room, session, instrument, deadline);
+    return closingLimit(instrument, order, read);
+  }
+
+  async #openOrders(opened: OpenedAccount, request: OpenOrdersRequest, deadline: Deadline): Promise<OpenOrdersAnswer> {
+    const { room, session } = opened;
+    const { symbol, venue } = request;
+    const listed = symbol === null ? null : listedInstrument(room, symbol);
+    if (listed !== null && !isInstrument(listed)) return listed;
+    const options = callOptions(deadline, "read");
+    const answered = await within(
+      this.#parts.clock,
+      room.reader.readOpenOrders(session, listed, options),
+      options.timeoutMs,
+    );
+    const read = answered.done ? answered.value : ({ ok: false, code: "TIMEOUT", retryAfterMs: null } as const);
+    if (!read.ok) return readRefusal("FAILED_TO_FETCH_ORDERS", venue, read);
+    const orders = await Promise.all(
+      read.value.flatMap((order) => {
+        const instrument = instrumentOf(room.markets, order.nativeSymbol);
+        if (instrument === null) return [];
+        return [callersName(this.#parts, opened, order).then((name) => factsOfVenueOrder(instrument, order, name))];
+      }),
+    );
+    return { ok: true, orders, asOfMs: read.asOfMs, source: read.source };
+  }
+
+  #withAccount<T>(
+    request: OrderAccount & { readonly deadlineMs: number },
+    work: (opened: OpenedAccount, deadline: Deadline) => Promise<T>,
+  ): Promise<T | OrderRefusal> {
+    return this.#run(request.deadlineMs, (deadline) =>
+      withAccount(this.#parts, request, (opened) => work(opened, deadline)),
+    );
+  }
+
+  /** Never rejects. What sends takes care of its own faults: what comes here as one was met before anything left. */
+  async #run<T>(deadlineMs: number, work: (deadline: Deadline) => Promise<T>): Promise<T | OrderRefusal> {
+    if (this.#draining) return refusal("SHUTTING_DOWN");
+    if (this.#flights.size >= this.#maxInFlight) return refusal("OVERLOADED");
+    const flight = work(new Deadline(this.#parts.clock, deadlineMs)).catch((error: unknown): OrderRefusal => {
+      if (error instanceof ServiceError && error.code !== "INTERNAL") return refusal(error.code, error.context);
+      this.#parts.logger.error("order_call_failed", { problem: problemOf(error) });
+      return refusal("INTERNAL");
+    });
+    this.#flights.add(flight);
+    try {
+      return await flight;
+    } finally {
+      this.#flights.delete(flight);
+    }
+  }
+
+  /** The latest state of the order that an open intent belongs to. */
+  async #runOf(intent: OrderIntent<SingleRun>): Promise<SingleRun | null> {
+    if (intent.idempotencyRecord === null) return intent.run;
+    const run = await this.#parts.idempotency.readRun(intent.idempotencyRecord);
+    return run !== null && run.routeId === intent.routeId ? run : null;
+  }
+}

@@ -1,0 +1,282 @@
+/**
+ * One order on its way: session, idempotency, price, guards, name, send, answer, and what a retry, a replay or a crash
+ * before it makes of that. What can go wrong here is a refusal, as long as no order was sent.
+ */
+import { ServiceError } from "../../domain/errors.js";
+import type { Instrument } from "../../domain/instrument.js";
+import type { RandomIds } from "../../storage/keyed-hash.js";
+import type { VenueRoom } from "../../ports.js";
+import { problemOf } from "../background.js";
+import { type Deadline, within } from "../deadline.js";
+import type { IdempotencyBegin, IdempotencyTicket } from "../idempotency.js";
+import { collectSecrets } from "../redact.js";
+import { mintRouteId } from "../route-ids.js";
+import type { Attempt, PositionBefore } from "../trade-run.js";
+import { intentAccountHash } from "../trade-intent.js";
+import { applyResolution } from "../trade-send.js";
+import { boundMarket, liveDoubleMid } from "./market-bound.js";
+import { checkMinNotional, refusal, type CheckedOrder } from "./order-check.js";
+import {
+  domainOrderType,
+  type OrderAccount,
+  type OrderAdjustment,
+  type OrderAnswer,
+  type OrderContext,
+  type OrderRefusal,
+} from "./order-desk.js";
+import { answerOf, unsentAnswer } from "./order-facts.js";
+import type { SingleConclusion } from "./single-conclude.js";
+import type { SingleFlight, SingleParts } from "./single-context.js";
+import { isUnsettled, lastAttempt, type SingleRun, type StoredAnswer } from "./single-run.js";
+import { mintAttempt, sendOrder, type SingleSendEnd } from "./single-send.js";
+import { recoverOrder } from "./single-settle.js";
+
+export type Planned =
+  | { readonly ok: true; readonly order: CheckedOrder; readonly positionsBefore: readonly PositionBefore[] }
+  | OrderRefusal;
+
+/** What is to be done, whoever asked for it: a caller's order, or a leg of a close. */
+interface OrderJob {
+  readonly account: OrderAccount;
+  readonly room: VenueRoom;
+  readonly instrument: Instrument;
+  readonly clientOrderId: string | null;
+  readonly deadline: Deadline;
+  /** Reference of a refused order whose name it may take; null: of none. */
+  readonly inPlaceOf: string | null;
+  /** Null: without. A leg's key is derived from its request's. */
+  readonly idempotencyKey: string | null;
+  /** What the order is to be; asked once no earlier order of the key stands in the way. */
+  plan(flight: SingleFlight): Promise<Planned>;
+}
+
+export class SinglePlacements {
+  readonly #parts: SingleParts;
+  readonly #conclusion: SingleConclusion;
+  readonly #randomIds: RandomIds;
+
+  constructor(parts: SingleParts, conclusion: SingleConclusion) {
+    this.#parts = parts;
+    this.#conclusion = conclusion;
+    this.#randomIds = parts.randomIds;
+  }
+
+  /** Never rejects. The session it opened is closed when it resolves, or belongs to the resolver. */
+  async perform(job: OrderJob, context: OrderContext): Promise<OrderAnswer> {
+    const { account, room, instrument, deadline } = job;
+    const opened = room.openSession(account.credentials);
+    if (!opened.ok) return refusal("MISSING_CREDENTIALS", { exchange: account.venue, problem: opened.problem });
+    const { session } = opened;
+    const { hash, idempotency } = this.#parts;
+    let ticket: IdempotencyTicket<SingleRun, StoredAnswer> | null = null;
+    let flight: SingleFlight | null = null;
+    try {
+      const accountHash = intentAccountHash(hash, session);
+      const begun = await this.#begin(job, context, accountHash);
+      if (begun?.kind === "refused") return refusal(begun.code);
+      ticket = begun === null ? null : begun.ticket;
+      // The same key and body for another account is another request.
+      if (begun !== null && begun.kind !== "fresh" && begun.run.accountHash !== accountHash) {
+        return refusal("IDEMPOTENCY_MISMATCH");
+      }
+      const { apiKeyId } = context;
+      const secrets = collectSecrets(account.credentials);
+      flight = { room, instrument, session, accountHash, apiKeyId, ticket, deadline, secrets, taken: false };
+      if (begun?.kind === "replay") return await this.#replay(flight, begun.result, begun.run);
+      if (begun?.kind === "recover") return await this.#recover(flight, job, context, begun.run);
+      return await this.#placeAnew(flight, job, context, null);
+    } catch (error) {
+      return this.#explain(error);
+    } finally {
+      if (flight?.taken !== true) session.close();
+      // One whose last write is under way frees itself once that is durable.
+      if (ticket !== null && !ticket.isEnding) idempotency.release(ticket);
+    }
+  }
+
+  /** Null: no key. */
+  async #begin(
+    job: OrderJob,
+    context: OrderContext,
+    accountHash: string,
+  ): Promise<IdempotencyBegin<SingleRun, StoredAnswer> | null> {
+    if (job.idempotencyKey === null) return null;
+    return this.#parts.idempotency.begin(
+      { scope: scopeOf(context.apiKeyId, accountHash), key: job.idempotencyKey },
+      context.rawBody,
+    );
+  }
+
+  /** `earlier`: the run of a crashed request, whose orders are all known never to have been placed. */
+  async #placeAnew(
+    flight: SingleFlight,
+    job: OrderJob,
+    context: OrderContext,
+    earlier: SingleRun | null,
+  ): Promise<OrderAnswer> {
+    const { clock, guards, names, reservations } = this.#parts;
+    const { instrument } = flight;
+    if (instrument.status !== "TRADING") {
+      return refusal("VENUE_UNAVAILABLE", { exchange: instrument.venue, reason: "HALTED" });
+    }
+    const planned = await job.plan(flight);
+    if (!planned.ok) return planned;
+    const { order } = planned;
+    const priced = this.#price(flight, order);
+    if (!priced.ok) return priced;
+    const adjustments = [...order.adjustments, ...priced.adjustments];
+    const routeId = earlier?.routeId ?? mintRouteId("or", clock.wallMs(), this.#randomIds);
+    const run: SingleRun = {
+      routeId,
+      requestId: context.requestId,
+      venue: instrument.venue,
+      accountHash: flight.accountHash,
+      symbol: instrument.symbol,
+      side: order.side,
+      direction: order.direction,
+      type: order.type,
+      orderType: domainOrderType(order.type),
+      positionSide: order.positionSide,
+      reduceOnly: order.reduceOnly,
+      trigger: order.trigger,
+      clientOrderId: job.clientOrderId,
+      adjustments,
+      startedAtMs: earlier?.startedAtMs ?? clock.wallMs(),
+      positionsBefore: [...planned.positionsBefore],
+      routing: null,
+      attempts: earlier?.attempts ?? [],
+      venueCode: null,
+    };
+    const { clientOrderId } = run;
+    const routeIds = job.inPlaceOf === null ? [routeId] : [routeId, job.inPlaceOf];
+    const claim = clientOrderId === null ? null : await names.claim(run.accountHash, clientOrderId, ...routeIds);
+    if (clientOrderId !== null && claim === null) return refusal("DUPLICATE_CLIENT_ORDER_ID", { clientOrderId });
+    const { qtyLots, timeInForce } = order;
+    const attempt = mintAttempt(this.#parts, flight, run, { qtyLots, timeInForce, priceTicks: priced.priceTicks });
+    const verdict = guards.check({
+      clientIdHex: attempt.clientIdHex,
+      atMs: attempt.intentAtMs,
+      apiKeyId: flight.apiKeyId,
+      accountHash: flight.accountHash,
+      venue: run.venue,
+      symbol: run.symbol,
+      opens: !run.reduceOnly,
+      qtyLots,
+      qtyDecimals: attempt.qtyDecimals,
+      priceDecimals: attempt.priceDecimals,
+      priceTicks: attempt.priceTicks,
+      doubleMidTicks: this.#doubleMid(flight),
+    });
+    if (!verdict.ok) return refusal(verdict.code, verdict.details);
+    reservations.set(attempt, verdict.reservation);
+    return this.#send(flight, run, attempt, verdict.reservation, claim);
+  }
+
+  async #send(
+    flight: SingleFlight,
+    run: SingleRun,
+    attempt: Attempt,
+    reservation: Parameters<typeof sendOrder>[3]["reservation"],
+    claim: Parameters<typeof sendOrder>[3]["claim"],
+  ): Promise<OrderAnswer> {
+    let end: SingleSendEnd;
+    try {
+      end = await sendOrder(this.#parts, flight, run, { attempt, reservation, claim });
+    } catch (error) {
+      if (attempt.sentAtMs === null) throw error;
+      // A fault of ours after a send is an unknown outcome, never an error.
+      this.#parts.logger.error("order_failed_after_send", { routeId: run.routeId, problem: problemOf(error) });
+      if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
+      return this.#conclusion.finish(flight, run, null);
+    }
+    if (end.kind === "notSent") return end.refusal;
+    if (end.kind === "settled") {
+      if (attempt.outcome !== "NOT_SENT") return this.#conclusion.finish(flight, run, null);
+      this.#conclusion.discard(flight, run);
+      return unsentAnswer(run, attempt);
+    }
+    const resolved = await within(this.#parts.clock, end.resolution, flight.deadline.leftMs());
+    if (!resolved.done) return this.#conclusion.finish(flight, run, end.resolution);
+    applyResolution(this.#parts, attempt, resolved.value);
+    return this.#conclusion.finish(flight, run, null);
+  }
+
+  /** The price that is sent. A MARKET takes it from the live book, or is not sent. */
+  #price(
+    flight: SingleFlight,
+    order: CheckedOrder,
+  ):
+    | { readonly ok: true; readonly priceTicks: number; readonly adjustments: readonly OrderAdjustment[] }
+    | OrderRefusal {
+    if (order.priceTicks !== null) return { ok: true, priceTicks: order.priceTicks, adjustments: [] };
+    const { instrument, room } = flight;
+    const market = room.markets.get(instrument.symbol);
+    if (market === undefined)
+      return refusal("VENUE_UNAVAILABLE", { exchange: instrument.venue, reason: "BOOK_INVALID" });
+    const bound = boundMarket(market, order, this.#parts.clock.monoNs());
+    if (!bound.ok) return bound;
+    // Venues value a market order near the mid: refused is only what falls short at its dearest.
+    const dearest = Math.max(bound.priceTicks, Math.ceil(this.#doubleMid(flight) / 2));
+    return checkMinNotional(instrument, order, dearest) ?? bound;
+  }
+
+  /** 0: there is no live one. */
+  #doubleMid({ room, instrument }: SingleFlight): number {
+    const market = room.markets.get(instrument.symbol);
+    const doubleMid = market === undefined ? 0 : liveDoubleMid(market, this.#parts.clock.monoNs());
+    return typeof doubleMid === "number" ? doubleMid : 0;
+  }
+
+  /** The stored answer; one of unknown outcome, or of an order that was working still, in its current state. */
+  async #replay(flight: SingleFlight, stored: StoredAnswer, storedRun: SingleRun): Promise<OrderAnswer> {
+    const run = this.#shared(storedRun);
+    if (!stored.ok || (stored.order.outcome !== "UNKNOWN" && !isUnsettled(storedRun)))
+      return { ...stored, replayed: true };
+    if (
+      isUnsettled(run) &&
+      flight.ticket !== null &&
+      (await recoverOrder(this.#parts, flight, run, false)) !== "OPEN"
+    ) {
+      return { ...(await this.#conclusion.publishResolved(run, flight.ticket.recordKey)), replayed: true };
+    }
+    return { ...(answerOf(run, this.#parts.clock.wallMs()) ?? stored), replayed: true };
+  }
+
+  /** A crash left the record RUNNING: its order first. */
+  async #recover(
+    flight: SingleFlight,
+    job: OrderJob,
+    context: OrderContext,
+    storedRun: SingleRun,
+  ): Promise<OrderAnswer> {
+    const run = this.#shared(storedRun);
+    const end = await recoverOrder(this.#parts, flight, run, true);
+    if (end === "SETTLED") return this.#conclusion.finish(flight, run, null);
+    if (end === "NOT_PLACED") {
+      await this.#conclusion.settleAbsent(run);
+      return this.#placeAnew(flight, job, context, run);
+    }
+    // Its record stays RUNNING: the next request with the key looks again.
+    const answer = answerOf(run, this.#parts.clock.wallMs());
+    return answer ?? refusal("INTERNAL");
+  }
+
+  /** Who finds out what became of an order changes the one record of it that all readers share. */
+  #shared(storedRun: SingleRun): SingleRun {
+    const attempt = lastAttempt(storedRun);
+    const entry = attempt === null ? null : this.#parts.unsettled.get(attempt.clientIdHex);
+    return entry !== null && entry.run.routeId === storedRun.routeId ? entry.run : storedRun;
+  }
+
+  #explain(error: unknown): OrderRefusal {
+    if (error instanceof ServiceError && error.code !== "INTERNAL") return refusal(error.code, error.context);
+    const problem = error instanceof ServiceError ? String(error.context.problem ?? "") : problemOf(error);
+    this.#parts.logger.error("order_failed", { problem });
+    return refusal("INTERNAL");
+  }
+}
+
+/** Apart from the scopes of closes and opens: the same key there derives other client ids. */
+export function scopeOf(apiKeyId: string | null, accountHash: string): string {
+  return apiKeyId === null ? `order:account:${accountHash}` : `order:key:${apiKeyId}`;
+}

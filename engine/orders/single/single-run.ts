@@ -1,0 +1,68 @@
+/**
+ * The plain record of one single order: what was asked, and what became of it. Everything an answer needs is in it, so
+ * that an answer can be built at any time, also after a restart.
+ *
+ * Invariant: holds no credential and no account label (only its keyed hash); JSON in, JSON out, without loss.
+ */
+import type { Direction, OrderTrigger, OrderType, PositionSide, Side } from "../../domain/order.js";
+import type { RoutableVenue } from "../../domain/venue.js";
+import { isSettled, mayRest, type Attempt, type PositionBefore } from "../trade-run.js";
+import type { OrderAnswer, OrderAdjustment, SingleOrderType } from "./order-desk.js";
+
+/** What an idempotency record keeps. */
+export type StoredAnswer = OrderAnswer;
+
+export interface SingleRun {
+  /** The order's own reference, `or_…`. Named as on a trade: what rows and logs are joined by. */
+  readonly routeId: string;
+  readonly requestId: string;
+  readonly venue: RoutableVenue;
+  /** Keyed hash: answers to others than its sender are refused by it. */
+  readonly accountHash: string;
+  readonly symbol: string;
+  readonly side: Side;
+  /** Of the position that it opens or closes. */
+  readonly direction: Direction;
+  readonly type: SingleOrderType;
+  /** As the domain and the record call `type`. */
+  readonly orderType: OrderType;
+  readonly positionSide: PositionSide;
+  readonly reduceOnly: boolean;
+  readonly trigger: OrderTrigger | null;
+  readonly clientOrderId: string | null;
+  readonly adjustments: readonly OrderAdjustment[];
+  readonly startedAtMs: number;
+  /** For the profit in the record; of a close only. */
+  readonly positionsBefore: PositionBefore[];
+  readonly routing: null;
+  /** The last one counts; those before it were proven never to have been placed. */
+  readonly attempts: Attempt[];
+  /** The venue's own code of a reject; null otherwise. */
+  venueCode: string | null;
+}
+
+/** The order as it was last tried; null before the first. */
+export function lastAttempt(run: SingleRun): Attempt | null {
+  return run.attempts.at(-1) ?? null;
+}
+
+/** An order that reading the venue can still end. */
+export function isUnsettled(run: SingleRun): boolean {
+  const attempt = lastAttempt(run);
+  if (attempt === null) return false;
+  if (attempt.outcome === "CONFIRMED") return attempt.order !== null && !isSettled(attempt.order, mayRest(attempt));
+  return attempt.outcome === "UNKNOWN" || attempt.outcome === "PENDING";
+}
+
+/** Nothing of it was executed, nor can be. */
+export function tookNothing(attempt: Attempt): boolean {
+  if (attempt.outcome === "NOT_SENT" || attempt.outcome === "REJECTED") return true;
+  const { order } = attempt;
+  if (attempt.outcome !== "CONFIRMED" || order === null || order.filledLots > 0) return false;
+  return order.status === "CANCELED" || order.status === "REJECTED";
+}
+
+/** No order of the run stands or stood at the venue: its name is free again. */
+export function neverAtVenue(run: SingleRun): boolean {
+  return run.attempts.every((attempt) => attempt.outcome === "NOT_SENT" || attempt.outcome === "REJECTED");
+}

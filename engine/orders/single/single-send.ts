@@ -1,0 +1,313 @@
+/**
+ * One single order: minted, durable, sent, and brought to one of three outcomes. The only place that sends one.
+ *
+ * Invariants: the intent, the name, the share of the daily limits and the RUNNING record of an idempotent request are
+ * durable in one batch before the request leaves; nothing is ever sent twice under one client id; whatever goes wrong
+ * after the send is UNKNOWN.
+ */
+import { ServiceError } from "../../domain/errors.js";
+import { canonicalPriceDecimals, canonicalQtyDecimals } from "../../domain/instrument.js";
+import type { OrderCommand, PlaceOutcome } from "../../domain/order.js";
+import type { GuardReservation } from "../../guards/guards.js";
+import { storeUnavailable, type StateCondition, type StateWrite } from "../../storage/state-store.js";
+import { problemOf } from "../background.js";
+import { within } from "../deadline.js";
+import type { OrderIntent } from "../intent-log.js";
+import { redactVenueText } from "../redact.js";
+import type { Resolution } from "../resolver.js";
+import { MAX_SEND_TIMEOUT_MS, MIN_SEND_TIMEOUT_MS, STORE_TIMEOUT_MS } from "../trade-context.js";
+import { isSettled, mayRest, type Attempt } from "../trade-run.js";
+import { applyResolution } from "../trade-send.js";
+import { isMarket } from "./order-check.js";
+import type { OrderRefusal } from "./order-desk.js";
+import type { NameClaim } from "./order-names.js";
+import type { SingleFlight, SingleParts } from "./single-context.js";
+import type { SingleRun } from "./single-run.js";
+
+/** An order ready to be sent: checked, priced, let through by the guards. */
+interface SendOrder {
+  readonly attempt: Attempt;
+  readonly reservation: GuardReservation;
+  /** Null: the caller gave it no name. */
+  readonly claim: NameClaim | null;
+}
+
+export type SingleSendEnd =
+  /** The attempt's outcome is final. */
+  | { readonly kind: "settled" }
+  /** Outcome UNKNOWN, or accepted and still working; the resolver has it. */
+  | { readonly kind: "resolving"; readonly resolution: Promise<Resolution> }
+  /** Nothing left this machine, and what was written is being taken back. */
+  | { readonly kind: "notSent"; readonly refusal: OrderRefusal };
+
+/** The next attempt of the run, not a part of it yet. */
+export function mintAttempt(
+  parts: SingleParts,
+  flight: SingleFlight,
+  run: SingleRun,
+  priced: { readonly qtyLots: number; readonly priceTicks: number; readonly timeInForce: Attempt["timeInForce"] },
+): Attempt {
+  const { instrument, room } = flight;
+  const attemptNumber = run.attempts.length + 1;
+  const clientIdHex = parts.clientIds.mint(flight.ticket?.scope ?? null, 0, attemptNumber);
+  const nowMs = parts.clock.wallMs();
+  return {
+    leg: 0,
+    attempt: attemptNumber,
+    venue: run.venue,
+    nativeSymbol: instrument.nativeSymbol,
+    clientIdHex,
+    intentAtMs: nowMs,
+    venueClientOrderId: room.orders.venueClientOrderId(clientIdHex),
+    side: run.side,
+    positionSide: run.positionSide,
+    timeInForce: priced.timeInForce,
+    ...(run.trigger === null ? {} : { rests: true }),
+    reduceOnly: run.reduceOnly,
+    qtyLots: priced.qtyLots,
+    priceTicks: priced.priceTicks,
+    priceDecimals: canonicalPriceDecimals(instrument),
+    qtyDecimals: canonicalQtyDecimals(instrument),
+    multiplierExp10: instrument.multiplierExp10,
+    quoteAsset: instrument.quoteAsset,
+    takerFeeMilliBps: instrument.takerFeeMilliBps,
+    makerFeeMilliBps: instrument.makerFeeMilliBps,
+    notPlacedAfterMs: notPlacedBoundMs(flight, nowMs),
+    outcome: "PENDING",
+    reason: null,
+    venueText: null,
+    order: null,
+    sentAtMs: null,
+    ackAtMs: null,
+  };
+}
+
+/** Adds the attempt to the run, first of all. */
+export async function sendOrder(
+  parts: SingleParts,
+  flight: SingleFlight,
+  run: SingleRun,
+  ready: SendOrder,
+): Promise<SingleSendEnd> {
+  const { attempt, reservation } = ready;
+  run.attempts.push(attempt);
+  const notDurable = await makeDurable(parts, flight, run, ready);
+  if (notDurable !== null) {
+    run.attempts.pop();
+    return { kind: "notSent", refusal: notDurable };
+  }
+  if (!reservation.mayStillSend()) {
+    // Switched off while this order was being written down.
+    attempt.outcome = "NOT_SENT";
+    attempt.reason = "TRADING_HALTED";
+    return { kind: "settled" };
+  }
+  const { instrument, room, session } = flight;
+  const command: OrderCommand = {
+    instrument,
+    side: run.side,
+    type: isMarket(run.type) ? "MARKET" : "LIMIT",
+    ...(run.trigger === null ? {} : { trigger: run.trigger }),
+    timeInForce: attempt.timeInForce,
+    priceTicks: attempt.priceTicks,
+    qtyLots: attempt.qtyLots,
+    reduceOnly: run.reduceOnly,
+    positionSide: run.positionSide,
+    clientIdHex: attempt.clientIdHex,
+  };
+  const timeoutMs = boundedTimeoutMs(flight.deadline.leftMs());
+  attempt.sentAtMs = parts.clock.wallMs();
+  let outcome: PlaceOutcome;
+  try {
+    outcome = await room.orders.place(session, command, { timeoutMs, lane: run.reduceOnly ? "exit" : "trade" });
+  } catch (error) {
+    // A room that throws is a bug of ours, and by now the order may be out.
+    parts.logger.error("place_threw", { venue: run.venue, routeId: run.routeId, problem: problemOf(error) });
+    outcome = { outcome: "unknown", cause: "INTERNAL", notPlacedAfterMs: attempt.notPlacedAfterMs };
+  }
+  try {
+    return applyOutcome(parts, flight, run, attempt, outcome);
+  } catch (error) {
+    // An answer that we stumble over is an answer all the same: the order is read from the venue instead.
+    parts.logger.error("outcome_not_applied", { venue: run.venue, routeId: run.routeId, problem: problemOf(error) });
+    attempt.outcome = "UNKNOWN";
+    attempt.reason = "BAD_RESPONSE";
+    attempt.order = null;
+    return startResolving(parts, flight, run, attempt, Number.MAX_SAFE_INTEGER);
+  }
+}
+
+/** Null: durable. Else nothing is sent, and what may land late is taken back behind it. */
+async function makeDurable(
+  parts: SingleParts,
+  flight: SingleFlight,
+  run: SingleRun,
+  { attempt, reservation, claim }: SendOrder,
+): Promise<OrderRefusal | null> {
+  const { ticket } = flight;
+  const named =
+    claim === null || run.clientOrderId === null
+      ? null
+      : parts.names.claimRows(run.accountHash, claim, {
+          clientIdHex: attempt.clientIdHex,
+          venueClientOrderId: attempt.venueClientOrderId,
+          routeId: run.routeId,
+          symbol: run.symbol,
+          clientOrderId: run.clientOrderId,
+          createdAtMs: attempt.intentAtMs,
+        });
+  const running = ticket === null ? null : parts.idempotency.runningRows(ticket, run);
+  const conditions: StateCondition[] = [...(running?.batch.conditions ?? [])];
+  if (named !== null) conditions.push(named.condition);
+  const writes: StateWrite[] = [
+    ...parts.intents.openWrites(intentOf(run, attempt, flight)),
+    ...reservation.writes,
+    ...(named?.writes ?? []),
+    ...(running?.batch.writes ?? []),
+  ];
+  const startNs = parts.clock.monoNs();
+  try {
+    const committed = await within(parts.clock, parts.store.commit({ conditions, writes }), STORE_TIMEOUT_MS);
+    // The clock has the last word: after a stall of this process the write may win against its timer, and the
+    // intent's bound would not hold for an order sent then.
+    if (!committed.done || (parts.clock.monoNs() - startNs) / 1e6 > STORE_TIMEOUT_MS) throw storeUnavailable("TIMEOUT");
+    if (!committed.value) {
+      reservation.release();
+      return await lostRace(parts, run);
+    }
+  } catch (error) {
+    const release = reservation.release();
+    if (!(error instanceof ServiceError) || error.code !== "STORE_UNAVAILABLE") throw error;
+    parts.background.run("intent_take_back", takeBack(parts, flight, run, attempt, release));
+    return { ok: false, code: error.code, details: error.context, replayed: false };
+  }
+  if (running !== null && ticket !== null) parts.idempotency.committed(ticket, running.row);
+  return null;
+}
+
+/** Another order took the name, or another service the key, between our reading and the commit. */
+async function lostRace(parts: SingleParts, run: SingleRun): Promise<OrderRefusal> {
+  const { accountHash, clientOrderId, routeId } = run;
+  const isFree = clientOrderId === null || (await parts.names.claim(accountHash, clientOrderId, routeId)) !== null;
+  return isFree
+    ? { ok: false, code: "IDEMPOTENCY_IN_PROGRESS", details: {}, replayed: false }
+    : { ok: false, code: "DUPLICATE_CLIENT_ORDER_ID", details: { clientOrderId }, replayed: false };
+}
+
+/** Its batch may land late; these writes queue behind it. */
+async function takeBack(
+  parts: SingleParts,
+  flight: SingleFlight,
+  run: SingleRun,
+  attempt: Attempt,
+  release: readonly StateWrite[],
+): Promise<void> {
+  const { ticket } = flight;
+  const dropped = [
+    ...parts.intents.dropWrites({ clientIdHex: attempt.clientIdHex, createdAtMs: attempt.intentAtMs }),
+    ...release,
+  ];
+  if (ticket === null || ticket.stored !== null) await parts.store.commit({ writes: dropped });
+  else await parts.idempotency.abandon(ticket, dropped);
+  // Only now is it certain what the name's row says.
+  if (run.clientOrderId === null || run.attempts.length > 0) return;
+  const freed = await parts.names.freeRows(run.accountHash, run.clientOrderId, run.routeId);
+  if (freed.writes.length > 0) await parts.store.commit(freed);
+}
+
+function intentOf(run: SingleRun, attempt: Attempt, flight: SingleFlight): OrderIntent<SingleRun> {
+  return {
+    clientIdHex: attempt.clientIdHex,
+    accountHash: run.accountHash,
+    venue: run.venue,
+    symbol: run.symbol,
+    nativeSymbol: attempt.nativeSymbol,
+    side: run.side,
+    positionSide: run.positionSide,
+    type: run.orderType,
+    timeInForce: attempt.timeInForce,
+    reduceOnly: run.reduceOnly,
+    qtyLots: attempt.qtyLots,
+    priceTicks: attempt.priceTicks,
+    notPlacedAfterMs: attempt.notPlacedAfterMs,
+    routeId: run.routeId,
+    idempotencyRecord: flight.ticket?.recordKey ?? null,
+    leg: attempt.leg,
+    attempt: attempt.attempt,
+    createdAtMs: attempt.intentAtMs,
+    // With a key the record in the same batch has it.
+    run: flight.ticket === null ? run : null,
+  };
+}
+
+function applyOutcome(
+  parts: SingleParts,
+  flight: SingleFlight,
+  run: SingleRun,
+  attempt: Attempt,
+  outcome: PlaceOutcome,
+): SingleSendEnd {
+  switch (outcome.outcome) {
+    case "accepted":
+      applyResolution(parts, attempt, { kind: "found", order: outcome.order });
+      if (isSettled(outcome.order, mayRest(attempt))) return { kind: "settled" };
+      // Acknowledged, so it exists: no proof of absence applies to it.
+      return startResolving(parts, flight, run, attempt, Number.MAX_SAFE_INTEGER);
+    case "rejected":
+      if (outcome.reason === "DUPLICATE_CLIENT_ID") {
+        // The venue has an order under this id: it is looked up, not failed.
+        attempt.outcome = "UNKNOWN";
+        attempt.reason = outcome.reason;
+        return startResolving(parts, flight, run, attempt, Number.MAX_SAFE_INTEGER);
+      }
+      attempt.outcome = outcome.sent ? "REJECTED" : "NOT_SENT";
+      attempt.reason = outcome.reason;
+      attempt.venueText = redactVenueText(outcome.venueText, flight.secrets);
+      run.venueCode = redactVenueText(outcome.venueCode, flight.secrets);
+      if (outcome.sent) attempt.ackAtMs = parts.clock.wallMs();
+      else attempt.sentAtMs = null;
+      return { kind: "settled" };
+    case "unknown":
+      attempt.outcome = "UNKNOWN";
+      attempt.reason = redactVenueText(outcome.cause, flight.secrets);
+      // A room's bound may be wrong only in our favour if it lies before the send; then our own holds.
+      if (outcome.notPlacedAfterMs >= (attempt.sentAtMs ?? 0)) attempt.notPlacedAfterMs = outcome.notPlacedAfterMs;
+      parts.logger.warn("order_unknown", {
+        venue: run.venue,
+        routeId: run.routeId,
+        cause: attempt.reason.slice(0, 100),
+      });
+      return startResolving(parts, flight, run, attempt, attempt.notPlacedAfterMs);
+  }
+}
+
+function startResolving(
+  parts: SingleParts,
+  flight: SingleFlight,
+  run: SingleRun,
+  attempt: Attempt,
+  notPlacedAfterMs: number,
+): SingleSendEnd {
+  const { room, instrument, session } = flight;
+  if (flight.taken) throw new ServiceError("INTERNAL", { problem: "no session for the resolver" });
+  flight.taken = true;
+  attempt.notPlacedAfterMs = notPlacedAfterMs;
+  const { routeId } = run;
+  const { clientIdHex } = attempt;
+  const order = { routeId, room, instrument, clientIdHex, notPlacedAfterMs, mayRest: mayRest(attempt) };
+  return { kind: "resolving", resolution: parts.resolver.resolve(order, session) };
+}
+
+function boundedTimeoutMs(leftMs: number): number {
+  return Math.min(MAX_SEND_TIMEOUT_MS, Math.max(MIN_SEND_TIMEOUT_MS, leftMs));
+}
+
+/**
+ * When the order can no longer be accepted, at the latest: the proof of absence after a crash rests on it. The durable
+ * wait before the send takes at most STORE_TIMEOUT_MS, and what it takes the send has less of. While the process lives
+ * the room's own bound, known after signing, replaces it.
+ */
+function notPlacedBoundMs(flight: SingleFlight, nowMs: number): number {
+  const timeoutMs = boundedTimeoutMs(flight.deadline.leftMs() - STORE_TIMEOUT_MS);
+  return nowMs + STORE_TIMEOUT_MS + flight.room.orders.placeBoundMs(flight.session, timeoutMs);
+}

@@ -1,0 +1,89 @@
+/**
+ * Single orders that reading the venue can still end: of unknown outcome, or accepted and working when last seen. For
+ * the list in the status, and for a caller who asks again, also after a restart.
+ *
+ * Bounds: MAX_LISTED orders; beyond it they are counted only, and are settled by a retry with their idempotency key or
+ * given up with their intent.
+ */
+import type { UnknownExecution } from "../execution-registry.js";
+import { lastAttempt, type SingleRun } from "./single-run.js";
+
+const MAX_LISTED = 1_000;
+
+export interface UnsettledOrder {
+  readonly run: SingleRun;
+  /** Of its idempotency record, null without one. */
+  readonly recordKey: string | null;
+  readonly fromEarlierStart: boolean;
+}
+
+export class UnsettledOrders {
+  readonly #orders = new Map<string, UnsettledOrder>();
+  /** The same orders by account and what the venue, or the caller, calls them. */
+  readonly #byName = new Map<string, UnsettledOrder>();
+  readonly #maxListed: number;
+  readonly #unlisted = new WeakSet<SingleRun>();
+  #unlistedCount = 0;
+
+  constructor(maxListed = MAX_LISTED) {
+    this.#maxListed = maxListed;
+  }
+
+  add(order: UnsettledOrder): void {
+    const id = idOf(order.run);
+    if (id === null || this.#orders.has(id) || this.#unlisted.has(order.run)) return;
+    if (this.#orders.size < this.#maxListed) {
+      this.#orders.set(id, order);
+      for (const name of namesOf(order.run)) this.#byName.set(name, order);
+      return;
+    }
+    this.#unlisted.add(order.run);
+    this.#unlistedCount += 1;
+  }
+
+  remove(run: SingleRun): void {
+    const id = idOf(run);
+    if (id !== null && this.#orders.delete(id)) {
+      for (const name of namesOf(run)) this.#byName.delete(name);
+      return;
+    }
+    if (this.#unlisted.delete(run)) this.#unlistedCount -= 1;
+  }
+
+  get(clientIdHex: string): UnsettledOrder | null {
+    return this.#orders.get(clientIdHex) ?? null;
+  }
+
+  /** By the caller's id or the venue's form of ours; of this account only. */
+  find(accountHash: string, name: string): UnsettledOrder | null {
+    return this.#byName.get(nameKey(accountHash, name)) ?? null;
+  }
+
+  get count(): number {
+    return this.#orders.size + this.#unlistedCount;
+  }
+
+  /** Oldest first. */
+  list(): UnknownExecution[] {
+    return [...this.#orders.values()].flatMap(({ run, fromEarlierStart }) => {
+      const attempt = lastAttempt(run);
+      if (attempt === null) return [];
+      const { routeId, venue, symbol } = run;
+      const { venueClientOrderId, intentAtMs } = attempt;
+      return [{ routeId, venue, symbol, venueClientOrderId, sinceMs: intentAtMs, fromEarlierStart }];
+    });
+  }
+}
+
+function namesOf(run: SingleRun): string[] {
+  const names = [lastAttempt(run)?.venueClientOrderId ?? null, run.clientOrderId];
+  return names.flatMap((name) => (name === null ? [] : [nameKey(run.accountHash, name)]));
+}
+
+function nameKey(accountHash: string, name: string): string {
+  return `${accountHash}|${name}`;
+}
+
+function idOf(run: SingleRun): string | null {
+  return lastAttempt(run)?.clientIdHex ?? null;
+}

@@ -1,0 +1,380 @@
+/**
+ * The end of a trade: the reply, and everything that remembers it (registry, idempotency record, intents, list of
+ * unknown orders, the record, decision events). An order that was with the resolver at the reply brings them up to date
+ * when it ends.
+ *
+ * Invariant: what is durable of a conclusion becomes so in one batch, beside the reply: a crash leaves all of it (the
+ * rows of the record among it, once) or an open intent, from which the order is looked up again.
+ */
+import { delay } from "../domain/clock.js";
+import { ServiceError } from "../domain/errors.js";
+import type { RoutableVenue } from "../domain/venue.js";
+import type { StateCondition, StateWrite } from "../storage/state-store.js";
+import { problemOf } from "./background.js";
+import type { TradeFlight, TradeParts } from "./trade-context.js";
+import { doubtOrders, faultData } from "./trade-fault.js";
+import type { LateOrder } from "./trade-execute.js";
+import { buildTradeData, toTradeResult } from "./trade-reply.js";
+import { filledLots } from "./attempt-figures.js";
+import { unknownAttempt, unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
+import { applyResolution, intentOutcome, roundMs } from "./trade-send.js";
+import type { TradeContext, TradeData, TradeRequest, TradeResult } from "./trade-types.js";
+import { Deadline } from "./deadline.js";
+import type { DecisionEvent, DecisionSink } from "./decision-event.js";
+import type { IdempotencyTicket, RecordUpdate } from "./idempotency.js";
+import { takeOrderEvents, type OrderEvent } from "./order-events.js";
+import type { ConcludedTrade } from "./record-sink.js";
+
+const MAX_RESOLVED_LISTENERS = 16;
+/** A store that refuses for a moment is asked again, after 1, 2 and 4 s, before a conclusion is given up. */
+const COMMIT_TRIES = 4;
+const FIRST_RETRY_MS = 1_000;
+
+/** Readings of an idempotency record that changes under its update. */
+const MAX_UPDATE_TRIES = 5;
+
+interface RecordToUpdate {
+  readonly recordKey: string;
+  readonly result: TradeResult;
+}
+
+/** A trade whose outcome was unknown at its reply has found its end. Holds no credential. */
+export interface ResolvedTrade {
+  readonly routeId: string;
+  readonly data: TradeData;
+  /** Whose orders these are: `accountHashOf` of each session that sent one. */
+  readonly accounts: readonly { readonly venue: RoutableVenue; readonly accountHash: string }[];
+}
+
+/** Called in the turn in which the end is known; must not throw. */
+export type ResolvedListener = (resolved: ResolvedTrade) => void;
+
+export interface Concluded {
+  readonly ok: true;
+  readonly success: boolean;
+  readonly data: TradeData;
+  readonly replayed: false;
+}
+
+export class TradeConclusion {
+  readonly #parts: TradeParts;
+  readonly #onDecision: DecisionSink;
+  readonly #listeners = new Set<ResolvedListener>();
+  /** The last conclusion of a run that is being stored: the next one waits for it. */
+  readonly #storing = new WeakMap<TradeRun, Promise<void>>();
+
+  constructor(parts: TradeParts, onDecision: DecisionSink) {
+    this.#parts = parts;
+    this.#onDecision = onDecision;
+  }
+
+  /** Returns the function that ends the subscription. At most MAX_RESOLVED_LISTENERS. */
+  onResolved(listener: ResolvedListener): () => void {
+    if (this.#listeners.size >= MAX_RESOLVED_LISTENERS) {
+      throw new ServiceError("INTERNAL", { problem: "too many listeners for execution.resolved" });
+    }
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The reply of a run that this request carried to its end; the durable parts follow beside it. */
+  finish(flight: TradeFlight, context: TradeContext, run: TradeRun, late: readonly LateOrder[]): Concluded {
+    const { registry } = this.#parts;
+    const reply = this.#reply(flight, context, run);
+    const unknown = unknownAttempt(run);
+    if (unknown === null && registry.isUnknown(run.routeId)) registry.markKnown(run.routeId);
+    const { ticket } = flight;
+    const elapsedMs = roundMs(flight.deadline.elapsedMs());
+    const listed = ticket !== null || unknown !== null || late.length > 0;
+    const store = (ownWrites: () => StateWrite[]): Promise<void> =>
+      this.#store(run, COMMIT_TRIES, (events) => [
+        ...(listed ? registry.persistWrites(reply.data, run) : []),
+        ...ownWrites(),
+        ...this.#decisionRows("replied", run, reply.data, events, elapsedMs),
+      ]);
+    this.#parts.background.run(
+      "conclusion",
+      ticket === null ? store(() => []) : this.#complete(ticket, run, reply, store),
+    );
+    for (const order of late)
+      this.#parts.background.run("late_resolution", this.#resolveLate(flight, context, run, order));
+    return reply;
+  }
+
+  /** The end of a run none of whose orders left this machine: a retry with the key runs anew. */
+  discard(flight: TradeFlight, run: TradeRun): void {
+    const { background, idempotency, records } = this.#parts;
+    const { ticket } = flight;
+    const store = (ownWrites: () => StateWrite[]): Promise<void> =>
+      this.#store(run, COMMIT_TRIES, (events) => [...ownWrites(), ...records.eventWrites(run, events)]);
+    background.run("close_discard", ticket === null ? store(() => []) : idempotency.discard(ticket, store));
+  }
+
+  /** Orders found never to have been placed, before the close goes on: it may end in a refusal, which concludes nothing. */
+  settleIntents(run: TradeRun): void {
+    this.#parts.background.run("intent_settle", this.#settleOnly(run));
+  }
+
+  /** The reply of a run that stays open: its record stays RUNNING, and the next request with the key looks again. */
+  leaveOpen(flight: TradeFlight, context: TradeContext, run: TradeRun): Concluded {
+    return this.#reply(flight, context, run);
+  }
+
+  /** Tells everybody who remembers the run what became of its last unknown order. */
+  async publishResolved(run: TradeRun, recordKey: string | null): Promise<TradeData> {
+    const { registry, logger, records } = this.#parts;
+    const data = this.dataOf(run);
+    const unknown = unknownAttempt(run);
+    // Still unknown: another leg, or it could not be printed, see dataOf.
+    if (unknown !== null) this.#markUnknown(run, unknown);
+    else if (registry.isUnknown(run.routeId)) registry.markKnown(run.routeId);
+    registry.remember(data, run);
+    // Another order of it may still be open to be read: then the end is told later, once.
+    const isEnd = unsettledAttempt(run) === null;
+    const resolved = isEnd ? { routeId: run.routeId, data, accounts: accountsOf(run) } : null;
+    for (const listener of resolved === null ? [] : this.#listeners) {
+      try {
+        if (resolved !== null) listener(resolved);
+      } catch (error) {
+        logger.error("resolved_listener_threw", { problem: problemOf(error) });
+      }
+    }
+    const rowsOf = (events: readonly OrderEvent[]): StateWrite[] => [
+      ...registry.persistWrites(data, run),
+      ...(isEnd ? this.#decisionRows("resolved", run, data, events, null) : records.eventWrites(run, events)),
+    ];
+    await this.#store(run, 1, rowsOf, recordKey === null ? null : { recordKey, result: toTradeResult(data, false) });
+    return data;
+  }
+
+  /** As publishResolved, for an end that was found by asking: no request is at work on it any more. */
+  async publishAsked(run: TradeRun, recordKey: string | null): Promise<void> {
+    const deadline = new Deadline(this.#parts.clock, 0);
+    const data = await this.publishResolved(run, recordKey);
+    this.emit("resolved", { ...run, dryRun: false }, run, deadline, { data });
+  }
+
+  /**
+   * The reply as the run stands. A run that cannot be printed is a fault of ours, met when orders may be at work: its
+   * orders are unknown from then on, to be read again, and the reply says so.
+   */
+  dataOf(run: TradeRun): TradeData {
+    const nowMs = this.#parts.clock.wallMs();
+    try {
+      return buildTradeData(run, nowMs);
+    } catch (error) {
+      this.#parts.logger.error("reply_not_built", { routeId: run.routeId, problem: problemOf(error) });
+      doubtOrders(run);
+      return faultData(run, nowMs);
+    }
+  }
+
+  emit(
+    kind: DecisionEvent["kind"],
+    request: Pick<TradeRequest, "symbol" | "direction" | "dryRun">,
+    context: Pick<TradeContext, "requestId">,
+    deadline: Deadline,
+    what: Partial<Pick<DecisionEvent, "code" | "routing" | "data">>,
+  ): void {
+    const event: DecisionEvent = {
+      kind,
+      tsMs: this.#parts.clock.wallMs(),
+      requestId: context.requestId,
+      symbol: request.symbol,
+      direction: request.direction,
+      dryRun: request.dryRun,
+      code: what.code ?? null,
+      routing: what.routing ?? null,
+      data: what.data ?? null,
+      elapsedMs: roundMs(deadline.elapsedMs()),
+    };
+    try {
+      this.#onDecision(event);
+      if (event.dryRun || (event.kind === "refused" && event.routing === null)) this.#parts.records.note(event);
+    } catch (error) {
+      // A recorder that fails must not fail a close.
+      this.#parts.logger.error("decision_sink_threw", { problem: problemOf(error) });
+    }
+    if (event.kind === "refused" && event.routing !== null && !event.dryRun) {
+      this.#parts.background.run("refusal_record", this.#storeRefusal(event, event.routing));
+    }
+  }
+
+  /** A close that was routed and then refused: a decision like others, only that no order followed. */
+  async #storeRefusal(event: DecisionEvent, routing: ConcludedTrade["routing"]): Promise<void> {
+    const { tsMs, requestId, symbol, direction, code, elapsedMs } = event;
+    const refused = { kind: "refused", tsMs, requestId, symbol, direction, code, routing, elapsedMs } as const;
+    const writes = this.#parts.records.decisionWrites({ ...refused, data: null, run: null, events: [] });
+    if (writes.length === 0) return;
+    await this.#parts.store.commit({ writes });
+    this.#parts.records.committed(writes);
+  }
+
+  #reply(flight: TradeFlight, context: TradeContext, run: TradeRun): Concluded {
+    const { registry } = this.#parts;
+    const elapsedMs = flight.deadline.elapsedMs();
+    run.timingMs.total = roundMs(elapsedMs);
+    this.#parts.observer.latency("total", "", elapsedMs * 1e3);
+    const data = this.dataOf(run);
+    registry.remember(data, run);
+    const unknown = unknownAttempt(run);
+    if (unknown !== null) this.#markUnknown(run, unknown);
+    this.emit("replied", flight.request, context, flight.deadline, { data });
+    return { ok: true, success: data.execution.state !== "REJECTED", data, replayed: false };
+  }
+
+  async #complete(
+    ticket: IdempotencyTicket,
+    run: TradeRun,
+    result: TradeResult,
+    store: (ownWrites: () => StateWrite[]) => Promise<void>,
+  ): Promise<void> {
+    const stored = await this.#parts.idempotency.complete(ticket, run, result, store);
+    if (!stored) this.#parts.logger.warn("idempotency_not_stored", { routeId: run.routeId });
+  }
+
+  /**
+   * One batch: the ended intents of the run, what `writesOf` adds, built at the last moment, and the update of an
+   * idempotency record. Conclusions of one run are stored one after the other. The store saying no is tried again
+   * `tries` times in all.
+   */
+  async #store(
+    run: TradeRun,
+    tries: number,
+    writesOf: (events: readonly OrderEvent[]) => StateWrite[],
+    update: RecordToUpdate | null = null,
+  ): Promise<void> {
+    const before = this.#storing.get(run);
+    const storing = (async (): Promise<void> => {
+      // What became of the one before is its own caller's to see.
+      if (before !== undefined) await before.catch(() => {});
+      for (let tried = 1; ; tried++) {
+        try {
+          return await this.#commitSettled(run, writesOf, update);
+        } catch (error) {
+          if (tried >= tries || !this.#isWorthRetrying(error)) throw error;
+          await delay(this.#parts.clock, FIRST_RETRY_MS * 2 ** (tried - 1));
+        }
+      }
+    })();
+    this.#storing.set(run, storing);
+    await storing;
+  }
+
+  /** The record may change between its reading and the commit: the reply's own write may still be on its way. */
+  async #commitSettled(
+    run: TradeRun,
+    writesOf: (events: readonly OrderEvent[]) => StateWrite[],
+    update: RecordToUpdate | null,
+  ): Promise<void> {
+    for (let tries = 0; tries < MAX_UPDATE_TRIES; tries++) {
+      const read = update === null ? null : await this.#parts.idempotency.readForUpdate(update.recordKey, run);
+      // Whoever wrote the newer record tells of all its orders.
+      if (read?.kind === "newer") return;
+      if (await this.#commit(run, writesOf, update, read)) return;
+    }
+    this.#parts.logger.error("conclusion_not_stored", { routeId: run.routeId });
+  }
+
+  async #settleOnly(run: TradeRun): Promise<void> {
+    const writes = await this.#settleWrites(run, true);
+    if (writes.length > 0) await this.#parts.store.commit({ writes });
+  }
+
+  /** `absentOnly`: of orders that are nowhere; what others did is settled with the rows that tell of it. */
+  async #settleWrites(run: TradeRun, absentOnly: boolean): Promise<StateWrite[]> {
+    const writes: StateWrite[] = [];
+    for (const attempt of run.attempts) {
+      const outcome = intentOutcome(attempt);
+      if (outcome === null || (absentOnly && outcome !== "NOT_PLACED")) continue;
+      const ref = { clientIdHex: attempt.clientIdHex, createdAtMs: attempt.intentAtMs };
+      writes.push(...(await this.#parts.intents.settleWrites(ref, outcome)), ...(await this.#releaseWrites(attempt)));
+    }
+    return writes;
+  }
+
+  /** An entry's order that ended with nothing filled gives back what it took of the daily limits. */
+  async #releaseWrites(attempt: Attempt): Promise<readonly StateWrite[]> {
+    if (attempt.reduceOnly !== false || filledLots(attempt) > 0 || attempt.order?.status === "OPEN") return [];
+    const { guards, reservations } = this.#parts;
+    const reservation = reservations.get(attempt);
+    if (reservation === undefined) return guards.releaseEarlier(attempt.clientIdHex, attempt.intentAtMs);
+    return reservation.release();
+  }
+
+  /** false: the record changed meanwhile. */
+  async #commit(
+    run: TradeRun,
+    writesOf: (events: readonly OrderEvent[]) => StateWrite[],
+    update: RecordToUpdate | null,
+    read: RecordUpdate | null,
+  ): Promise<boolean> {
+    const { clock, records, store } = this.#parts;
+    const settled = await this.#settleWrites(run, false);
+    const taken = takeOrderEvents(run, clock.wallMs());
+    let committed = false;
+    try {
+      const writes = [...settled, ...writesOf(taken.events)];
+      const conditions: StateCondition[] = [];
+      if (update !== null && read?.kind === "update") {
+        conditions.push(read.condition);
+        writes.push(read.write(update.result));
+      }
+      committed = writes.length === 0 || (await store.commit({ conditions, writes }));
+      if (committed) records.committed(writes);
+      return committed;
+    } finally {
+      if (!committed) taken.giveBack();
+    }
+  }
+
+  /** After a failed commit, or closed, the store refuses until the next start. */
+  #isWorthRetrying(error: unknown): boolean {
+    if (!(error instanceof ServiceError) || error.code !== "STORE_UNAVAILABLE") return false;
+    const { problem } = this.#parts.store.status();
+    return problem !== "COMMIT_FAILED" && problem !== "CLOSED";
+  }
+
+  #decisionRows(
+    kind: "replied" | "resolved",
+    run: TradeRun,
+    data: TradeData,
+    events: readonly OrderEvent[],
+    elapsedMs: number | null,
+  ): readonly StateWrite[] {
+    const { clock, logger, records } = this.#parts;
+    try {
+      const { requestId, symbol, direction } = run;
+      const close = { kind, tsMs: clock.wallMs(), requestId, symbol, direction, code: null, elapsedMs } as const;
+      return records.decisionWrites({ ...close, routing: data.routing, data, run, events });
+    } catch (error) {
+      // A row that cannot be written must not keep the conclusion from being stored.
+      logger.error("record_rows_failed", { routeId: run.routeId, problem: problemOf(error) });
+      return [];
+    }
+  }
+
+  async #resolveLate(flight: TradeFlight, context: TradeContext, run: TradeRun, late: LateOrder): Promise<void> {
+    if (!applyResolution(this.#parts, late.attempt, await late.resolution)) return;
+    const data = await this.publishResolved(run, flight.ticket?.recordKey ?? null);
+    if (unsettledAttempt(run) === null) this.emit("resolved", flight.request, context, flight.deadline, { data });
+  }
+
+  #markUnknown(run: TradeRun, attempt: Attempt): void {
+    this.#parts.registry.markUnknown({
+      routeId: run.routeId,
+      venue: attempt.venue,
+      symbol: run.symbol,
+      venueClientOrderId: attempt.venueClientOrderId,
+      sinceMs: attempt.intentAtMs,
+      fromEarlierStart: false,
+    });
+  }
+}
+
+function accountsOf(run: TradeRun): ResolvedTrade["accounts"] {
+  const accounts = new Map<string, ResolvedTrade["accounts"][number]>();
+  for (const { venue, accountHash } of run.attempts)
+    if (accountHash !== undefined) accounts.set(`${venue} ${accountHash}`, { venue, accountHash });
+  return [...accounts.values()];
+}

@@ -1,0 +1,70 @@
+/** What the parts of the trade path share: ports, collaborators, bounds. Built once by the trade service. */
+import type { Clock } from "../domain/clock.js";
+import type { Logger } from "../domain/logger.js";
+import type { GuardReservation, Guards } from "../guards/guards.js";
+import type { StateStore } from "../storage/state-store.js";
+import type { KeyedHash } from "../storage/keyed-hash.js";
+import type { Background } from "./background.js";
+import type { TradeAccounts, Rooms } from "./trade-accounts.js";
+import type { TradeRequest } from "./trade-types.js";
+import type { TradeRouting } from "./trade-routing.js";
+import type { ClientIdSource } from "./client-id.js";
+import type { Deadline } from "./deadline.js";
+import type { ExecutionRegistry } from "./execution-registry.js";
+import type { FeeCache } from "./fee-cache.js";
+import type { IdempotencyRecords, IdempotencyTicket } from "./idempotency.js";
+import type { IntentLog } from "./intent-log.js";
+import type { BoundQuote, QuoteBook } from "./quote-book.js";
+import type { RecordSink } from "./record-sink.js";
+import type { RouteObserver } from "./route-observer.js";
+import type { Resolver } from "./resolver.js";
+import type { Attempt } from "./trade-run.js";
+
+/** Live positions are waited for no longer than this (routing design, 1.1). */
+export const POSITIONS_DEADLINE_MS = 800;
+/** A durable write that takes longer counts as failed: nothing is sent. */
+export const STORE_TIMEOUT_MS = 2_000;
+/** Position orders one trade may try, all venues and clamps together; each leg of a split beyond the first adds one. */
+export const MAX_ATTEMPTS = 4;
+/** Below this much time left no further order is started. */
+export const MIN_RETRY_MS = 50;
+/** A request that has little time left still gives its order this long to be answered: an unknown outcome is dearer. */
+export const MIN_SEND_TIMEOUT_MS = 250;
+/** However long the caller's deadline, one order is answered within this or its outcome is unknown. */
+export const MAX_SEND_TIMEOUT_MS = 10_000;
+
+export interface TradeParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly rooms: Rooms;
+  readonly store: StateStore;
+  readonly hash: KeyedHash;
+  readonly routing: TradeRouting;
+  readonly clientIds: ClientIdSource;
+  readonly intents: IntentLog;
+  readonly idempotency: IdempotencyRecords;
+  readonly registry: ExecutionRegistry;
+  readonly resolver: Resolver;
+  readonly feeCache: FeeCache;
+  readonly background: Background;
+  readonly records: RecordSink;
+  readonly quotes: QuoteBook;
+  readonly guards: Guards;
+  /** What opening orders of this process took of the daily limits, until their end is stored. */
+  readonly reservations: WeakMap<Attempt, GuardReservation>;
+  readonly observer: RouteObserver;
+}
+
+/** One request on its way. */
+export interface TradeFlight {
+  readonly request: TradeRequest;
+  readonly accounts: TradeAccounts;
+  readonly ticket: IdempotencyTicket | null;
+  readonly deadline: Deadline;
+  /** What the call is bound to; null: nothing, or not looked up yet. */
+  quote: BoundQuote | null;
+  /** The API key of the caller, for limits; null in public mode. */
+  readonly apiKeyId: string | null;
+  /** Texts to blank in whatever a venue says. */
+  readonly secrets: readonly string[];
+}

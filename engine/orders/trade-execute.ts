@@ -1,0 +1,192 @@
+/**
+ * From the first plans to the end of a trade: sends, and after a definitive refusal or a definitive partial fill
+ * sends what remains to the next-best venue while time is left.
+ *
+ * Invariants: no second order while one is of unknown outcome; each order is at most what remains; at most
+ * MAX_ATTEMPTS orders; a venue is tried once, save one clamp to a position that shrank.
+ */
+import type { ServiceError } from "../domain/errors.js";
+import type { RoutableVenue } from "../domain/venue.js";
+import { formatScaled } from "../domain/decimal.js";
+import {
+  MAX_ATTEMPTS,
+  MIN_RETRY_MS,
+  POSITIONS_DEADLINE_MS,
+  type TradeFlight,
+  type TradeParts,
+} from "./trade-context.js";
+import { readPositions, openLots, heldPosition, type AccountReading } from "./account-readings.js";
+import { filledAnything, remainingSize } from "./trade-reply.js";
+import type { SendPlan } from "./trade-plan.js";
+import { isOpening, isSettled, mayRest, unknownAttempt, type Attempt, type TradeRun } from "./trade-run.js";
+import { applyResolution, sendOrders, type SentOrder } from "./trade-send.js";
+import { applySettings } from "./trade-settings.js";
+import { within } from "./deadline.js";
+import type { Resolution } from "./resolver.js";
+
+/** An order that is with the resolver still: its end comes after the reply. */
+export interface LateOrder {
+  readonly attempt: Attempt;
+  readonly resolution: Promise<Resolution>;
+}
+
+export type ExecuteEnd =
+  | { readonly kind: "done"; readonly late: readonly LateOrder[] }
+  /** Nothing was sent and nothing ever filled. Without an error: another service took the key. */
+  | { readonly kind: "notSent"; readonly error: ServiceError | null };
+
+const NONE_LATE: ExecuteEnd = { kind: "done", late: [] };
+
+export async function executeTrade(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+  firstPlans: readonly SendPlan[],
+  readings: ReadonlyMap<RoutableVenue, AccountReading>,
+): Promise<ExecuteEnd> {
+  const earlierAttempts = run.attempts.length;
+  const attemptsMax = MAX_ATTEMPTS + firstPlans.length - 1;
+  const tried = new Set<RoutableVenue>();
+  const clamped = new Set<RoutableVenue>();
+  for (let plans = firstPlans; plans.length > 0; ) {
+    const before = run.attempts.length;
+    const problem = isOpening(run) ? await applySettings(parts, flight, run, plans, readings) : null;
+    const end =
+      problem === null ? await sendOrders(parts, flight, run, plans) : ({ kind: "guarded", error: problem } as const);
+    if (end.kind !== "sent") {
+      // What this request or one before it did stands; with nothing done the request fails as a whole.
+      if (before > earlierAttempts || filledAnything(run)) return NONE_LATE;
+      run.attempts.length = before;
+      return { kind: "notSent", error: end.kind === "keyTaken" ? null : end.error };
+    }
+    const late = await waitForEnds(parts, flight, run, end.orders);
+    // One leg of unknown outcome: the others stand, and nothing more is sent beside it.
+    if (late.length > 0 || unknownAttempt(run) !== null) return { kind: "done", late };
+    if (end.orders.some(({ attempt }) => unsettledOrder(attempt))) return NONE_LATE;
+    for (const { venue } of plans) tried.add(venue);
+    const next = await nextPlan(parts, flight, run, end.orders, plans, readings, tried, clamped, attemptsMax);
+    plans = next === null ? [] : [next];
+  }
+  return NONE_LATE;
+}
+
+/** Waits for those that are with the resolver, all at once, as long as the caller does. Returns the ones that outlast it. */
+export async function waitForEnds(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+  orders: readonly SentOrder[],
+): Promise<LateOrder[]> {
+  const late: LateOrder[] = [];
+  const waits = orders.map(async ({ attempt, resolution }) => {
+    if (resolution === null) return;
+    // Accepted and working: an ACK is all the caller waits for.
+    const waitMs = attempt.outcome === "CONFIRMED" && run.waitFor === "ACK" ? 0 : flight.deadline.leftMs();
+    const resolved = await within(parts.clock, resolution, waitMs);
+    if (resolved.done) applyResolution(parts, attempt, resolved.value);
+    else late.push({ attempt, resolution });
+  });
+  if (waits.length > 0) await Promise.all(waits);
+  return late;
+}
+
+/** Accepted, but still working when its resolver gave up. */
+function unsettledOrder(attempt: Attempt): boolean {
+  return attempt.outcome === "CONFIRMED" && attempt.order !== null && !isSettled(attempt.order, mayRest(attempt));
+}
+
+/** What to send after all orders ended definitively; null: nothing more. */
+async function nextPlan(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+  orders: readonly SentOrder[],
+  plans: readonly SendPlan[],
+  readings: ReadonlyMap<RoutableVenue, AccountReading>,
+  tried: ReadonlySet<RoutableVenue>,
+  clamped: Set<RoutableVenue>,
+  attemptsMax: number,
+): Promise<SendPlan | null> {
+  const rests = run.orderType !== "MARKET";
+  const isServed = ({ attempt }: SentOrder): boolean =>
+    attempt.outcome === "CONFIRMED" && (rests || (attempt.order?.filledLots ?? 0) >= attempt.qtyLots);
+  if (orders.every(isServed)) return null;
+  // A stop is for the one venue it was named for.
+  if (run.orderType === "STOP_MARKET" || run.orderType === "STOP_LIMIT") return null;
+  if (run.attempts.length >= attemptsMax || flight.deadline.leftMs() < MIN_RETRY_MS) return null;
+  for (const [index, { attempt }] of orders.entries()) {
+    const plan = plans[index];
+    if (plan === undefined || attempt.outcome !== "REJECTED" || attempt.reason !== "REDUCE_ONLY") continue;
+    const shrunk = await rereadPosition(parts, flight, run, plan);
+    if (shrunk === "FLAT") {
+      if (plans.length === 1) return null;
+      // Flat on one venue of several: the others tell how the trade went.
+      run.note = null;
+      run.positionAfter = null;
+      continue;
+    }
+    if (shrunk !== null && !clamped.has(plan.venue)) {
+      clamped.add(plan.venue);
+      return shrunk;
+    }
+  }
+  const remaining = remainingSize(run);
+  if (remaining === "0" || remaining.startsWith("-")) return null;
+  const answer = parts.routing.routeTrade(flight.request, readings, run.routeId, remaining, tried, flight.quote);
+  const next = answer.ok ? answer.routed.plans[0] : undefined;
+  // The session of a venue whose order went to the resolver is not ours any more.
+  return next === undefined || flight.accounts.isTaken(next.venue) ? null : next;
+}
+
+/** "Reduce only would increase": the position is not what was read. FLAT, a smaller plan, or null (it is as large as before, or unreadable). */
+async function rereadPosition(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+  plan: SendPlan,
+): Promise<SendPlan | "FLAT" | null> {
+  const account = flight.accounts.get(plan.venue);
+  if (account === null || flight.accounts.isTaken(plan.venue)) return null;
+  const reading = await readPositions(
+    parts.clock,
+    account,
+    plan.instrument,
+    Math.min(POSITIONS_DEADLINE_MS, flight.deadline.leftMs()),
+  );
+  if (reading.positions === null) return null;
+  const heldLots = openLots(reading.positions, run.direction);
+  const before = run.positionsBefore.find((position) => position.venue === plan.venue);
+  if (before !== undefined) before.qtyLots = heldLots;
+  if (heldLots === 0) {
+    run.note = "ALREADY_FLAT";
+    run.positionAfter = {
+      exchange: plan.venue,
+      symbol: run.symbol,
+      direction: run.direction,
+      size: "0",
+      entryPrice: null,
+      asOf: parts.clock.wallMs(),
+      source: reading.source,
+    };
+    return "FLAT";
+  }
+  if (heldLots >= plan.qtyLots) return null;
+  const step = plan.instrument.qtyStepLots;
+  const qtyLots = heldLots - (heldLots % step);
+  if (qtyLots < Math.max(1, plan.instrument.minQtyLots)) return null;
+  run.adjustments.push({
+    field: "size",
+    from: formatScaled(plan.qtyLots, plan.qtyDecimals),
+    to: formatScaled(qtyLots, plan.qtyDecimals),
+    rule: "POSITION_SIZE",
+  });
+  return {
+    ...plan,
+    qtyLots,
+    before: {
+      ...plan.before,
+      qtyLots: heldLots,
+      entryPrice: heldPosition(reading.positions, run.direction)?.entryPrice ?? null,
+    },
+  };
+}

@@ -1,0 +1,99 @@
+/**
+ * The reply of a trade whose record we fail to print: a fault of ours, met when orders may be at work. It says what
+ * is certain without computing anything: an order was sent, its outcome is unknown, the venue is to be asked.
+ *
+ * Invariant: never throws on a run that this program made; never says final, failed or filled.
+ */
+import { formatScaled } from "../domain/decimal.js";
+import { protectionReport } from "./protection-report.js";
+import { algoOf } from "./trade-reply.js";
+import { isOpening, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
+import type { TradeData, ExecutionLeg } from "./trade-types.js";
+
+/** Forgets what the venue said of the orders that it knows, so that they are read again by whoever looks next. */
+export function doubtOrders(run: TradeRun): void {
+  for (const attempt of run.attempts) {
+    if (attempt.outcome !== "CONFIRMED" && attempt.outcome !== "PENDING") continue;
+    // The venue knew it: that it does not know it at some later time would prove nothing.
+    if (attempt.outcome === "CONFIRMED") attempt.notPlacedAfterMs = Number.MAX_SAFE_INTEGER;
+    attempt.outcome = "UNKNOWN";
+    attempt.order = null;
+  }
+}
+
+export function faultData(run: TradeRun, nowMs: number): TradeData {
+  const attempts = positionAttempts(run);
+  const lead = attempts.find((attempt) => attempt.outcome === "UNKNOWN") ?? attempts.at(-1) ?? null;
+  const submitted = lead === null ? "0" : sizeOf(lead);
+  return {
+    executedOn: lead === null ? null : lead.venue,
+    order:
+      lead === null
+        ? null
+        : {
+            orderId: lead.venueClientOrderId,
+            symbol: run.symbol,
+            side: run.side,
+            type: run.orderType,
+            status: "UNKNOWN",
+            price: formatScaled(lead.priceTicks, lead.priceDecimals),
+            quantity: submitted,
+            filledQuantity: "0",
+            averagePrice: null,
+            timestamp: lead.sentAtMs ?? nowMs,
+            exchange: lead.venue,
+            clientOrderId: run.clientOrderId,
+            venueClientOrderId: lead.venueClientOrderId,
+            reduceOnly: lead.reduceOnly ?? true,
+            triggerPrice: null,
+          },
+    routing: run.routing,
+    execution: {
+      state: "UNKNOWN",
+      final: false,
+      mode: "LIVE",
+      algo: algoOf(run),
+      note: null,
+      requestedSize: run.requestedSize,
+      submittedSize: submitted,
+      filledSize: "0",
+      remainingSize: run.requestedSize,
+      averagePrice: null,
+      notional: null,
+      fees: [],
+      realizedSlippageBps: null,
+      vsQuoteBps: null,
+      adjustments: [...run.adjustments],
+      legs: attempts.map(legOf),
+      ...(isOpening(run) ? protectionReport(run) : {}),
+      timingMs: { ...run.timingMs },
+      statusPath: null,
+    },
+    position: null,
+  };
+}
+
+function legOf(attempt: Attempt): ExecutionLeg {
+  const { outcome } = attempt;
+  const rejected = outcome === "REJECTED" || outcome === "NOT_SENT";
+  return {
+    leg: attempt.leg,
+    attempt: attempt.attempt,
+    exchange: attempt.venue,
+    venueClientOrderId: attempt.venueClientOrderId,
+    orderId: null,
+    size: sizeOf(attempt),
+    filledSize: "0",
+    averagePrice: null,
+    status: rejected ? "REJECTED" : "UNKNOWN",
+    outcome: rejected ? outcome : "UNKNOWN",
+    reason: rejected ? attempt.reason : null,
+    venueText: rejected ? attempt.venueText : null,
+    sentAt: attempt.sentAtMs,
+    ackAt: attempt.ackAtMs,
+  };
+}
+
+function sizeOf(attempt: Attempt): string {
+  return formatScaled(attempt.qtyLots, attempt.qtyDecimals);
+}

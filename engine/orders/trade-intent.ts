@@ -1,0 +1,208 @@
+/**
+ * What stands before an order leaves: its attempt, its client id, what the guards are told, and the one durable batch.
+ *
+ * Invariants: an intent names its client id, its account by keyed hash, and the time after which the venue takes the
+ * order no more; the intents of all orders that leave together (with the RUNNING record of an idempotent request) are
+ * one batch; what did not become durable in time is taken back behind it.
+ */
+import { ServiceError } from "../domain/errors.js";
+import type { GuardedOrder, GuardReservation } from "../guards/guards.js";
+import type { AccountSession } from "../ports.js";
+import type { KeyedHash } from "../storage/keyed-hash.js";
+import { MAX_BATCH_ROWS, storeUnavailable, type StateBatch } from "../storage/state-store.js";
+import { within } from "./deadline.js";
+import type { OrderIntent } from "./intent-log.js";
+import type { OpenAccount } from "./trade-accounts.js";
+import {
+  MAX_SEND_TIMEOUT_MS,
+  MIN_SEND_TIMEOUT_MS,
+  STORE_TIMEOUT_MS,
+  type TradeFlight,
+  type TradeParts,
+} from "./trade-context.js";
+import type { SendPlan } from "./trade-plan.js";
+import type { Attempt, AttemptRole, TradeRun } from "./trade-run.js";
+
+/** An attempt on its way. */
+export interface Outgoing {
+  readonly plan: SendPlan;
+  readonly account: OpenAccount;
+  readonly attempt: Attempt;
+  readonly reservation: GuardReservation;
+}
+
+export function guardedOrder(
+  flight: TradeFlight,
+  run: TradeRun,
+  plan: SendPlan,
+  attempt: Attempt,
+  account: OpenAccount,
+): GuardedOrder {
+  return {
+    clientIdHex: attempt.clientIdHex,
+    atMs: attempt.intentAtMs,
+    apiKeyId: flight.apiKeyId,
+    accountHash: account.accountHash,
+    venue: plan.venue,
+    symbol: run.symbol,
+    opens: !plan.reduceOnly,
+    qtyLots: plan.qtyLots,
+    qtyDecimals: plan.qtyDecimals,
+    priceDecimals: plan.priceDecimals,
+    priceTicks: plan.priceTicks,
+    doubleMidTicks: plan.doubleMidTicks,
+  };
+}
+
+/** Of a client id, apart from the legs of the trade: the same key and leg never name two orders. */
+const LEG_BASE: Readonly<Record<AttemptRole, number>> = { POSITION: 0, TAKE_PROFIT: 100, STOP_LOSS: 200, UNDO: 300 };
+
+export function mintAttempt(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+  plan: SendPlan,
+  account: OpenAccount,
+): Attempt {
+  const { role, leg, type } = plan;
+  const attemptNumber =
+    1 + run.attempts.filter((other) => (other.role ?? "POSITION") === role && other.leg === leg).length;
+  const clientIdHex = parts.clientIds.mint(flight.ticket?.scope ?? null, LEG_BASE[role] + leg, attemptNumber);
+  const nowMs = parts.clock.wallMs();
+  return {
+    ...(role === "POSITION" ? {} : { role }),
+    leg,
+    attempt: attemptNumber,
+    venue: plan.venue,
+    nativeSymbol: plan.instrument.nativeSymbol,
+    accountHash: account.accountHash,
+    clientIdHex,
+    intentAtMs: nowMs,
+    venueClientOrderId: account.room.orders.venueClientOrderId(clientIdHex),
+    side: plan.side,
+    positionSide: plan.positionSide,
+    ...(type === run.orderType ? {} : { type }),
+    timeInForce: plan.timeInForce,
+    ...(plan.trigger === null ? {} : { triggerTicks: plan.trigger.priceTicks, rests: true }),
+    ...(plan.reduceOnly ? {} : { reduceOnly: false }),
+    qtyLots: plan.qtyLots,
+    priceTicks: plan.priceTicks,
+    priceDecimals: plan.priceDecimals,
+    qtyDecimals: plan.qtyDecimals,
+    multiplierExp10: plan.instrument.multiplierExp10,
+    quoteAsset: plan.instrument.quoteAsset,
+    takerFeeMilliBps: plan.takerFeeMilliBps,
+    makerFeeMilliBps: plan.makerFeeMilliBps,
+    notPlacedAfterMs: notPlacedBoundMs(flight, account, nowMs),
+    outcome: "PENDING",
+    reason: null,
+    venueText: null,
+    order: null,
+    sentAtMs: null,
+    ackAtMs: null,
+  };
+}
+
+export type Durable =
+  | { readonly kind: "durable" }
+  /** Not durable in time: nothing was sent. */
+  | { readonly kind: "notDurable"; readonly error: ServiceError }
+  /** Another service took the idempotency key meanwhile: nothing was sent. */
+  | { readonly kind: "keyTaken" };
+
+/** All intents in one batch, so that no leg is on its way without the others being known. */
+export async function makeDurable(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+  outgoing: readonly Outgoing[],
+): Promise<Durable> {
+  const intentWrites = outgoing.flatMap(({ attempt, account, reservation }) => [
+    ...parts.intents.openWrites(intentOf(parts, run, attempt, account, flight)),
+    ...reservation.writes,
+  ]);
+  const running = flight.ticket === null ? null : parts.idempotency.runningRows(flight.ticket, run);
+  const batch: StateBatch =
+    running === null
+      ? { writes: intentWrites }
+      : { conditions: running.batch.conditions ?? [], writes: [...intentWrites, ...running.batch.writes] };
+  if (batch.writes.length > MAX_BATCH_ROWS) throw new ServiceError("INTERNAL", { problem: "intent batch" });
+  const startNs = parts.clock.monoNs();
+  try {
+    const committed = await within(parts.clock, parts.store.commit(batch), STORE_TIMEOUT_MS);
+    // The clock has the last word: after a stall of this process the write may win against its timer, and the
+    // intent's bound would not hold for an order sent then.
+    if (!committed.done || (parts.clock.monoNs() - startNs) / 1e6 > STORE_TIMEOUT_MS) throw storeUnavailable("TIMEOUT");
+    if (!committed.value) return { kind: "keyTaken" };
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== "STORE_UNAVAILABLE") throw error;
+    // It may land late; nothing was sent, so it is taken back behind it.
+    const dropWrites = outgoing.flatMap(({ attempt, reservation }) => [
+      ...parts.intents.dropWrites({ clientIdHex: attempt.clientIdHex, createdAtMs: attempt.intentAtMs }),
+      ...reservation.release(),
+    ]);
+    const takenBack =
+      flight.ticket === null || flight.ticket.stored !== null
+        ? parts.store.commit({ writes: dropWrites })
+        : parts.idempotency.abandon(flight.ticket, dropWrites);
+    parts.background.run("intent_take_back", takenBack);
+    return { kind: "notDurable", error };
+  }
+  if (running !== null && flight.ticket !== null) parts.idempotency.committed(flight.ticket, running.row);
+  return { kind: "durable" };
+}
+
+function intentOf(
+  parts: TradeParts,
+  run: TradeRun,
+  attempt: Attempt,
+  account: OpenAccount,
+  flight: TradeFlight,
+): OrderIntent {
+  return {
+    clientIdHex: attempt.clientIdHex,
+    accountHash: intentAccountHash(parts.hash, account.session),
+    venue: attempt.venue,
+    symbol: run.symbol,
+    nativeSymbol: attempt.nativeSymbol,
+    side: attempt.side,
+    positionSide: attempt.positionSide,
+    type: attempt.type ?? run.orderType,
+    timeInForce: attempt.timeInForce,
+    reduceOnly: attempt.reduceOnly ?? true,
+    qtyLots: attempt.qtyLots,
+    priceTicks: attempt.priceTicks,
+    notPlacedAfterMs: attempt.notPlacedAfterMs,
+    routeId: run.routeId,
+    idempotencyRecord: flight.ticket?.recordKey ?? null,
+    leg: attempt.leg,
+    attempt: attempt.attempt,
+    createdAtMs: attempt.intentAtMs,
+    // With a key the record in the same batch has it.
+    run: flight.ticket === null ? run : null,
+  };
+}
+
+export function sendTimeoutMs(flight: TradeFlight): number {
+  return boundedTimeoutMs(flight.deadline.leftMs());
+}
+
+function boundedTimeoutMs(leftMs: number): number {
+  return Math.min(MAX_SEND_TIMEOUT_MS, Math.max(MIN_SEND_TIMEOUT_MS, leftMs));
+}
+
+/**
+ * When the order can no longer be accepted, at the latest: the proof of absence after a crash rests on it. The durable
+ * wait before the send takes at most STORE_TIMEOUT_MS, and what it takes the send has less of. So, as a room's bound
+ * grows no faster than its timeout, the longest wait is the worst case. While the process lives the room's own bound,
+ * known after signing, replaces it.
+ */
+function notPlacedBoundMs(flight: TradeFlight, account: OpenAccount, nowMs: number): number {
+  const timeoutMs = boundedTimeoutMs(flight.deadline.leftMs() - STORE_TIMEOUT_MS);
+  return nowMs + STORE_TIMEOUT_MS + account.room.orders.placeBoundMs(account.session, timeoutMs);
+}
+
+/** Whose order an intent is, finer than the account's hash: the same key may act for several accounts of a venue. */
+export function intentAccountHash(hash: KeyedHash, session: AccountSession): string {
+  return hash.hmacHex("intent-account", [session.venue, session.accountId, session.accountScope ?? ""]);
+}

@@ -1,0 +1,202 @@
+/**
+ * What follows an entry that filled: take-profit and stop-loss orders, reduce-only, for what filled on each venue
+ * (routing design, section 6), and the way back where a venue refused them and the caller wants that.
+ *
+ * Invariants: each is an order like others, with an intent and a client id of its own; what is unknown is unknown, never
+ * failed, and closes nothing; whatever becomes of them, the entry stands as it is.
+ */
+import { canonicalPriceDecimals, canonicalQtyDecimals } from "../domain/instrument.js";
+import { closingSide } from "../domain/order.js";
+import { parseScaledRounded } from "../domain/decimal.js";
+import { protectPrice } from "../domain/price-grid.js";
+import { BOOK_LIVE } from "../market/book.js";
+import { doubleMidTicks } from "../market/depth-walk.js";
+import { worstTicks } from "../routing/pricing.js";
+import { QUOTE_RATE_ONE_PPM as SAME_QUOTE } from "../routing/route-types.js";
+import { problemOf } from "./background.js";
+import { MIN_SEND_TIMEOUT_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
+import { waitForEnds, type LateOrder } from "./trade-execute.js";
+import { protectionsOf, slippedPrice, triggerTicks, type SendPlan } from "./trade-plan.js";
+import { isOfPosition, mayRest, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
+import { sendOrders, type SentOrder } from "./trade-send.js";
+
+/** How far beyond its trigger a protection order may fill: the widest bound a caller may ask for anywhere. */
+export const PROTECTION_SLIPPAGE_BPS = 1_000;
+
+/** Sends what is wanted and not there yet. Returns what outlasts the request. Never rejects for what a venue does. */
+export async function protectEntry(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+): Promise<readonly LateOrder[]> {
+  const { protection } = run;
+  if (protection === undefined || run.attempts.some((attempt) => !isOfPosition(attempt))) return [];
+  const filled = filledByVenue(run);
+  if (filled.length === 0) {
+    protection.problem = idleReason(run);
+    return [];
+  }
+  const plans = filled.flatMap((one) => protectionPlans(parts, flight, run, one));
+  if (plans.length === 0) {
+    protection.problem = "NO_SESSION";
+    return [];
+  }
+  const end = await sendOrders(parts, flight, run, plans);
+  if (end.kind !== "sent") {
+    protection.problem = end.kind === "keyTaken" ? "IDEMPOTENCY_IN_PROGRESS" : end.error.code;
+    return [];
+  }
+  const late = await waitForEnds(parts, flight, run, end.orders);
+  if (!protection.closeOnFailure || !end.orders.some(isRefused)) return late;
+  return [...late, ...(await undo(parts, flight, run, filled))];
+}
+
+/** Why there is nothing to protect, as far as is known. */
+function idleReason(run: TradeRun): string {
+  const attempts = positionAttempts(run);
+  const isOpen = ({ order }: Attempt): boolean => order?.status === "OPEN" || order?.status === "PARTIALLY_FILLED";
+  if (attempts.some((one) => one.outcome === "UNKNOWN" || one.outcome === "PENDING" || (isOpen(one) && !mayRest(one))))
+    return "OUTCOME_UNKNOWN";
+  return attempts.some(isOpen) ? "RESTING" : "NOTHING_FILLED";
+}
+
+interface FilledPart {
+  /** The largest order there: what venue, contract and side are taken from. */
+  readonly attempt: Attempt;
+  readonly lots: number;
+}
+
+function filledByVenue(run: TradeRun): FilledPart[] {
+  const byVenue = new Map<string, FilledPart>();
+  for (const attempt of positionAttempts(run)) {
+    const lots = attempt.order?.filledLots ?? 0;
+    if (lots === 0) continue;
+    const before = byVenue.get(attempt.venue);
+    byVenue.set(attempt.venue, { attempt: before?.attempt ?? attempt, lots: lots + (before?.lots ?? 0) });
+  }
+  return [...byVenue.values()];
+}
+
+/** What filled against a position in the other direction opened nothing, and needs no protection. */
+function openedLots(run: TradeRun, { attempt, lots }: FilledPart): number {
+  const before = run.positionsBefore.find(({ venue }) => venue === attempt.venue);
+  return Math.max(0, lots - (before?.oppositeLots ?? 0));
+}
+
+function protectionPlans(parts: TradeParts, flight: TradeFlight, run: TradeRun, filled: FilledPart): SendPlan[] {
+  const { protection } = run;
+  if (protection === undefined) return [];
+  const side = closingSide(run.direction);
+  const plans: SendPlan[] = [];
+  for (const [, kind, text] of protectionsOf(protection)) {
+    const base = reducingPlan(parts, flight, run, filled, kind === "STOP" ? "STOP_LOSS" : "TAKE_PROFIT");
+    const bound = slippedPrice(text, side, PROTECTION_SLIPPAGE_BPS);
+    if (base === null || bound === null) continue;
+    const rounding = side === "SELL" ? "ceil" : "floor";
+    const ticks = parseScaledRounded(bound, canonicalPriceDecimals(base.instrument), rounding);
+    plans.push({
+      ...base,
+      type: "STOP_MARKET",
+      trigger: { kind, priceTicks: triggerTicks(base.instrument, side, kind, text), source: "MARK" },
+      priceTicks: protectPrice(base.instrument, side, ticks),
+    });
+  }
+  return plans;
+}
+
+/** A reduce-only order for what filled there; null where it cannot be sent. */
+function reducingPlan(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+  filled: FilledPart,
+  role: SendPlan["role"],
+): SendPlan | null {
+  const { attempt } = filled;
+  const lots = openedLots(run, filled);
+  const account = flight.accounts.renew(attempt.venue);
+  const instrument = parts.rooms.get(attempt.venue)?.markets.get(run.symbol)?.instrument;
+  const before = run.positionsBefore.find(({ venue }) => venue === attempt.venue);
+  if (account === null || instrument === undefined || before === undefined || lots === 0) return null;
+  return {
+    role,
+    leg: attempt.leg,
+    venue: attempt.venue,
+    instrument,
+    side: closingSide(run.direction),
+    type: "MARKET",
+    timeInForce: "IOC",
+    trigger: null,
+    reduceOnly: true,
+    qtyLots: lots,
+    priceTicks: 0,
+    positionSide: attempt.positionSide,
+    doubleMidTicks: 0,
+    priceDecimals: canonicalPriceDecimals(instrument),
+    qtyDecimals: canonicalQtyDecimals(instrument),
+    takerFeeMilliBps: attempt.takerFeeMilliBps,
+    makerFeeMilliBps: attempt.makerFeeMilliBps,
+    before,
+  };
+}
+
+function isRefused({ attempt }: SentOrder): boolean {
+  return attempt.outcome === "REJECTED" || attempt.outcome === "NOT_SENT";
+}
+
+/** Closes what filled at the market, then takes back the protection that stands: it would guard nothing. */
+async function undo(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+  filled: readonly FilledPart[],
+): Promise<readonly LateOrder[]> {
+  const plans = filled.flatMap((one) => undoPlan(parts, flight, run, one));
+  if (plans.length < filled.length && run.protection !== undefined) run.protection.problem = "NO_LIVE_BOOK";
+  if (plans.length === 0) return [];
+  const end = await sendOrders(parts, flight, run, plans);
+  if (end.kind !== "sent") return [];
+  const late = await waitForEnds(parts, flight, run, end.orders);
+  const closed = end.orders.filter(
+    ({ attempt }) => attempt.outcome === "CONFIRMED" && (attempt.order?.filledLots ?? 0) >= attempt.qtyLots,
+  );
+  await Promise.all(closed.map(({ attempt }) => cancelProtection(parts, flight, run, attempt.venue)));
+  return late;
+}
+
+function undoPlan(parts: TradeParts, flight: TradeFlight, run: TradeRun, filled: FilledPart): SendPlan[] {
+  const plan = reducingPlan(parts, flight, run, filled, "UNDO");
+  const market = parts.rooms.get(filled.attempt.venue)?.markets.get(run.symbol);
+  if (plan === null || market === undefined || market.book.state !== BOOK_LIVE) return [];
+  const doubleMid = doubleMidTicks(market);
+  if (doubleMid === 0) return [];
+  const { side, instrument } = plan;
+  const { maxSlippageBps } = flight.request;
+  const bound = worstTicks(side, maxSlippageBps, doubleMid, instrument, SAME_QUOTE, instrument, SAME_QUOTE);
+  return [{ ...plan, priceTicks: protectPrice(instrument, side, bound), doubleMidTicks: doubleMid }];
+}
+
+/** Best effort: a reduce-only order without a position does nothing, and the venue drops it in time. */
+async function cancelProtection(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+  venue: Attempt["venue"],
+): Promise<void> {
+  const standing = run.attempts.filter(
+    (attempt) => attempt.venue === venue && attempt.triggerTicks !== undefined && attempt.order?.status === "OPEN",
+  );
+  for (const attempt of standing) {
+    const account = flight.accounts.renew(venue);
+    const instrument = parts.rooms.get(venue)?.markets.get(run.symbol)?.instrument;
+    if (account === null || instrument === undefined || attempt.order === null) continue;
+    try {
+      const ref = { clientIdHex: attempt.clientIdHex };
+      const timeoutMs = Math.max(MIN_SEND_TIMEOUT_MS, flight.deadline.leftMs());
+      const outcome = await account.room.orders.cancel(account.session, instrument, ref, { timeoutMs, lane: "exit" });
+      if (outcome.outcome === "accepted") attempt.order = { ...attempt.order, status: "CANCELED" };
+    } catch (error) {
+      parts.logger.error("cancel_threw", { venue, routeId: run.routeId, problem: problemOf(error) });
+    }
+  }
+}

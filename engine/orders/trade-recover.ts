@@ -1,0 +1,86 @@
+/**
+ * A request whose record says RUNNING or UNKNOWN: what became of its order is asked of the venue, with the
+ * caller's own credentials, before anything else.
+ *
+ * Invariant: nothing new is sent unless each order of the run is known, by the venue's word or by proof, to have
+ * ended or never to have been placed.
+ */
+import { delay } from "../domain/clock.js";
+import { problemOf } from "./background.js";
+import type { TradeFlight, TradeParts } from "./trade-context.js";
+import { isOfPosition, mayRest, unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
+import { applyResolution } from "./trade-send.js";
+import { FIRST_POLL_DELAY_MS, lookUpOrder, type LookUp, type UnknownOrder } from "./resolver.js";
+
+/**
+ * FOUND: every order is known, the last one of the position by its record at the venue. NOT_PLACED: that one was proven
+ * never placed, and nothing followed it. STILL_UNKNOWN otherwise.
+ */
+export type RecoveryEnd = "FOUND" | "NOT_PLACED" | "STILL_UNKNOWN";
+
+/** `waitForProof`: poll until the deadline; otherwise look once. */
+export async function recoverRun(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+  waitForProof: boolean,
+): Promise<RecoveryEnd> {
+  let end: RecoveryEnd = "FOUND";
+  for (let attempt = unsettledAttempt(run); attempt !== null; attempt = unsettledAttempt(run)) {
+    // The process that knew more is gone: from here on it is an order of unknown outcome.
+    if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
+    const order = unknownOrderOf(parts, run, attempt);
+    const account = flight.accounts.get(attempt.venue);
+    if (order === null || account === null || parts.resolver.isActive(attempt.clientIdHex)) return "STILL_UNKNOWN";
+    try {
+      const look = await pollUntilKnown(parts, flight, order, waitForProof);
+      if (look.kind === "open") return "STILL_UNKNOWN";
+      applyResolution(parts, attempt, look);
+      // What followed an entry says that the entry was there.
+      if (!isOfPosition(attempt)) end = "FOUND";
+      else end = look.kind === "found" || run.attempts.some((other) => !isOfPosition(other)) ? "FOUND" : "NOT_PLACED";
+    } catch (error) {
+      // A fault of ours in the look-up says nothing of the order.
+      parts.logger.error("recovery_failed", { routeId: run.routeId, problem: problemOf(error) });
+      return "STILL_UNKNOWN";
+    }
+  }
+  return end;
+}
+
+async function pollUntilKnown(
+  parts: TradeParts,
+  flight: TradeFlight,
+  order: UnknownOrder,
+  waitForProof: boolean,
+): Promise<LookUp> {
+  const account = flight.accounts.get(order.room.venue);
+  if (account === null) return { kind: "open", order: null, answered: false };
+  for (let delayMs = FIRST_POLL_DELAY_MS; ; delayMs *= 2) {
+    const look = await lookUpOrder(
+      parts.clock,
+      order,
+      account.session,
+      Math.max(FIRST_POLL_DELAY_MS, flight.deadline.leftMs()),
+    );
+    if (look.kind !== "open" || !waitForProof) return look;
+    const leftMs = flight.deadline.leftMs();
+    if (leftMs <= 0) return look;
+    await delay(parts.clock, Math.min(delayMs, leftMs));
+  }
+}
+
+/** Null: the venue or the contract is not there any more. */
+export function unknownOrderOf(parts: TradeParts, run: TradeRun, attempt: Attempt): UnknownOrder | null {
+  const room = parts.rooms.get(attempt.venue);
+  const instrument = room?.markets.get(run.symbol)?.instrument;
+  if (room === undefined || instrument === undefined) return null;
+  return {
+    routeId: run.routeId,
+    room,
+    instrument,
+    clientIdHex: attempt.clientIdHex,
+    notPlacedAfterMs: attempt.notPlacedAfterMs,
+    mayRest: mayRest(attempt),
+  };
+}

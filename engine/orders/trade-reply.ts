@@ -1,0 +1,372 @@
+/**
+ * A trade's record → its reply. Pure: no clock, no store, no venue; the same run gives the same reply,
+ * also after a restart.
+ *
+ * Invariants: filled ≤ submitted ≤ requested; an order of unknown outcome makes the whole state UNKNOWN, and
+ * `success: false` is said only when nothing was executed for certain.
+ */
+import { formatScaled } from "../domain/decimal.js";
+import {
+  addRatio,
+  compareRatio,
+  divideRatio,
+  formatRatio,
+  multiplyRatio,
+  ratio,
+  ratioFromScaled,
+  ratioFromText,
+  subtractRatio,
+  type Ratio,
+} from "../domain/decimal-ratio.js";
+import type { OrderStatus } from "../domain/order.js";
+import { filledLots, orderId, statusOf } from "./attempt-figures.js";
+import { protectionReport } from "./protection-report.js";
+import {
+  isOfPosition,
+  isOpening,
+  mayRest,
+  positionAttempts,
+  unknownAttempt,
+  type Attempt,
+  type TradeRun,
+} from "./trade-run.js";
+import type {
+  TradeData,
+  TradeResult,
+  ExecutionLeg,
+  ExecutionReport,
+  ExecutionState,
+  NormalizedOrder,
+  PositionAfter,
+} from "./trade-types.js";
+
+const ZERO = ratio(0n);
+const BPS = ratio(10_000n);
+/** Fee rates are thousandths of a basis point: 10^-7. */
+const MILLI_BPS = ratio(1n, 10_000_000n);
+const SIZE_PLACES = 24;
+const NOTIONAL_PLACES = 8;
+const FEE_PLACES = 6;
+const BPS_PLACES = 2;
+/** A weighted average is finer than the tick. */
+const EXTRA_AVERAGE_PLACES = 4;
+
+export function buildTradeData(run: TradeRun, nowMs: number): TradeData {
+  const totals = sumUp(run);
+  const state = stateOf(run, totals);
+  const lead = leadAttempt(run, state);
+  const order = lead === null ? null : normalizedOrder(run, lead, totals, nowMs);
+  return {
+    executedOn: lead === null || state === "REJECTED" ? null : lead.venue,
+    order,
+    routing: run.routing,
+    execution: executionReport(run, totals, state, lead, order),
+    // With an order of unknown outcome any figure would be a guess.
+    position: run.positionAfter ?? (lead === null || state === "UNKNOWN" ? null : computedPosition(run, lead, nowMs)),
+  };
+}
+
+export function toTradeResult(data: TradeData, replayed: boolean): TradeResult {
+  return { ok: true, success: data.execution.state !== "REJECTED", data, replayed };
+}
+
+/** Base units still to be traded, as text; "0" when done. */
+export function remainingSize(run: TradeRun): string {
+  return formatRatio(sumUp(run).remaining, SIZE_PLACES, "floor");
+}
+
+export function filledAnything(run: TradeRun): boolean {
+  return positionAttempts(run).some((attempt) => filledLots(attempt) > 0);
+}
+
+interface Totals {
+  readonly requested: Ratio;
+  readonly submitted: Ratio;
+  readonly filled: Ratio;
+  readonly remaining: Ratio;
+  /** Quote units over all fills with a price. */
+  readonly notional: Ratio;
+  readonly average: Ratio | null;
+}
+
+function sumUp(run: TradeRun): Totals {
+  const requested = ratioFromText(run.requestedSize);
+  let filled = ZERO;
+  let priced = ZERO;
+  let notional = ZERO;
+  let submitted = ZERO;
+  const attempts = positionAttempts(run);
+  const legs = isSplit(attempts);
+  for (const attempt of attempts) {
+    // Legs go out together; a retry goes out for what the ones before it left.
+    if (isSent(attempt) && !legs) submitted = addRatio(filled, lots(attempt, attempt.qtyLots));
+    const filledHere = lots(attempt, filledLots(attempt));
+    filled = addRatio(filled, filledHere);
+    const price = averagePrice(attempt);
+    if (price === null) continue;
+    priced = addRatio(priced, filledHere);
+    notional = addRatio(notional, multiplyRatio(price, filledHere));
+  }
+  if (legs) submitted = submittedOverLegs(attempts, requested);
+  // An order that was refused later does not shrink what was submitted before it.
+  if (compareRatio(submitted, filled) < 0) submitted = filled;
+  return {
+    requested,
+    submitted,
+    filled,
+    remaining: subtractRatio(requested, filled),
+    notional,
+    average: priced.num === 0n ? null : divideRatio(notional, priced),
+  };
+}
+
+/** The first orders of all legs, and what later ones sent beyond what those left unfilled; never above the request. */
+function submittedOverLegs(attempts: readonly Attempt[], requested: Ratio): Ratio {
+  let first = ZERO;
+  for (const attempt of attempts)
+    if (isSent(attempt) && attempt.attempt === 1) first = addRatio(first, lots(attempt, attempt.qtyLots));
+  return compareRatio(first, requested) > 0 ? requested : first;
+}
+
+function stateOf(run: TradeRun, totals: Totals): ExecutionState {
+  const attempts = positionAttempts(run);
+  if (attempts.some(isUnknown)) return "UNKNOWN";
+  const open = attempts.findLast(
+    ({ outcome, order }) =>
+      outcome === "CONFIRMED" && (order?.status === "OPEN" || order?.status === "PARTIALLY_FILLED"),
+  );
+  if (open !== undefined) return mayRest(open) ? "RESTING" : "SUBMITTED";
+  if (totals.filled.num > 0n) return isDust(run, totals.remaining) ? "COMPLETED" : "PARTIAL";
+  return run.note === "ALREADY_FLAT" ? "NOOP" : "REJECTED";
+}
+
+function isUnknown({ outcome }: Attempt): boolean {
+  return outcome === "UNKNOWN" || outcome === "PENDING";
+}
+
+/** Less than a lot on every venue that was tried. */
+function isDust(run: TradeRun, remaining: Ratio): boolean {
+  return positionAttempts(run).every((attempt) => compareRatio(remaining, lots(attempt, 1)) < 0);
+}
+
+/** The order that stands for the close: of unknown outcome, else the largest fill, else the last one. */
+function leadAttempt(run: TradeRun, state: ExecutionState): Attempt | null {
+  if (state === "NOOP") return null;
+  const attempts = positionAttempts(run);
+  const unknown = attempts.find(isUnknown) ?? null;
+  let lead: Attempt | null = null;
+  for (const attempt of attempts) {
+    if (
+      filledLots(attempt) > 0 &&
+      (lead === null || compareRatio(lots(attempt, filledLots(attempt)), lots(lead, filledLots(lead))) > 0)
+    )
+      lead = attempt;
+  }
+  // Of a split the largest fill stands for it, whatever is unknown of another leg.
+  if (unknown !== null && (lead === null || !isSplit(attempts))) return unknown;
+  return lead ?? attempts.at(-1) ?? null;
+}
+
+function isSplit(attempts: readonly Attempt[]): boolean {
+  return attempts.some(({ leg }) => leg !== attempts[0]?.leg);
+}
+
+function normalizedOrder(run: TradeRun, lead: Attempt, totals: Totals, nowMs: number): NormalizedOrder {
+  const attempts = positionAttempts(run);
+  const aggregate = isSplit(attempts) || attempts.filter((attempt) => filledLots(attempt) > 0).length > 1;
+  return {
+    orderId: aggregate ? run.routeId : (orderId(lead) ?? lead.venueClientOrderId),
+    symbol: run.symbol,
+    side: run.side,
+    type: run.orderType,
+    status: isSplit(attempts) ? splitStatus(attempts) : statusOf(lead),
+    price: formatScaled(lead.priceTicks, lead.priceDecimals),
+    quantity: aggregate ? sizeText(totals.submitted) : formatScaled(lead.qtyLots, lead.qtyDecimals),
+    filledQuantity: aggregate ? sizeText(totals.filled) : formatScaled(filledLots(lead), lead.qtyDecimals),
+    averagePrice: aggregate ? priceText(totals.average, lead) : priceText(averagePrice(lead), lead),
+    timestamp: lead.order?.tsVenueMs || lead.ackAtMs || lead.sentAtMs || nowMs,
+    exchange: lead.venue,
+    clientOrderId: run.clientOrderId,
+    venueClientOrderId: lead.venueClientOrderId,
+    // Also on hedge-mode accounts, where the closed side takes the flag's place.
+    reduceOnly: lead.reduceOnly ?? true,
+    triggerPrice: lead.triggerTicks === undefined ? null : formatScaled(lead.triggerTicks, lead.priceDecimals),
+  };
+}
+
+/** The aggregate's: unknown or open while any leg is, filled when all are. */
+function splitStatus(attempts: readonly Attempt[]): OrderStatus {
+  const statuses = attempts.map(statusOf);
+  for (const status of ["UNKNOWN", "OPEN", "PARTIALLY_FILLED"] as const) if (statuses.includes(status)) return status;
+  if (statuses.every((status) => status === "REJECTED")) return "REJECTED";
+  return statuses.every((status) => status === "FILLED") ? "FILLED" : "CANCELED";
+}
+
+function executionReport(
+  run: TradeRun,
+  totals: Totals,
+  state: ExecutionState,
+  lead: Attempt | null,
+  order: NormalizedOrder | null,
+): ExecutionReport {
+  const leadOrderId = lead === null ? null : orderId(lead);
+  return {
+    state,
+    final: state !== "UNKNOWN" && state !== "SUBMITTED" && state !== "RESTING" && unknownAttempt(run) === null,
+    mode: "LIVE",
+    algo: algoOf(run),
+    note: run.note ?? (state === "COMPLETED" && totals.remaining.num > 0n ? "DUST_REMAINDER" : null),
+    requestedSize: run.requestedSize,
+    submittedSize: sizeText(totals.submitted),
+    filledSize: sizeText(totals.filled),
+    remainingSize: sizeText(totals.remaining),
+    averagePrice: lead === null ? null : priceText(totals.average, lead),
+    notional: totals.average === null ? null : formatRatio(totals.notional, NOTIONAL_PLACES, "halfUp"),
+    fees: positionAttempts(run).flatMap(feeOf),
+    realizedSlippageBps: costBps(run, run.routing.reference?.mid ?? null, totals.average),
+    vsQuoteBps: costBps(run, run.routing.price, totals.average),
+    adjustments: run.adjustments.map((adjustment) => ({ ...adjustment })),
+    legs: positionAttempts(run).map((attempt) => executionLeg(attempt)),
+    ...(isOpening(run) ? protectionReport(run) : {}),
+    timingMs: { ...run.timingMs },
+    statusPath:
+      lead === null || order === null || leadOrderId === null
+        ? null
+        : `/api/trading/${lead.venue}/orders/${encodeURIComponent(leadOrderId)}/status?symbol=${encodeURIComponent(run.symbol)}`,
+  };
+}
+
+export function algoOf(run: Pick<TradeRun, "orderType">): "GTC" | "IOC" | "STOP" {
+  if (run.orderType === "MARKET") return "IOC";
+  return run.orderType === "LIMIT" ? "GTC" : "STOP";
+}
+
+function executionLeg(attempt: Attempt): ExecutionLeg {
+  const rejected = attempt.outcome === "REJECTED" || attempt.outcome === "NOT_SENT";
+  return {
+    leg: attempt.leg,
+    attempt: attempt.attempt,
+    exchange: attempt.venue,
+    venueClientOrderId: attempt.venueClientOrderId,
+    orderId: orderId(attempt),
+    size: formatScaled(attempt.qtyLots, attempt.qtyDecimals),
+    filledSize: formatScaled(filledLots(attempt), attempt.qtyDecimals),
+    averagePrice: priceText(averagePrice(attempt), attempt),
+    status: statusOf(attempt),
+    // An intent whose send this record has not seen the end of may have been placed.
+    outcome: attempt.outcome === "PENDING" ? "UNKNOWN" : attempt.outcome,
+    reason: rejected ? attempt.reason : null,
+    venueText: rejected ? attempt.venueText : null,
+    sentAt: attempt.sentAtMs,
+    ackAt: attempt.ackAtMs,
+  };
+}
+
+/** Positive: worse than the benchmark, whichever the side. */
+function costBps(run: TradeRun, benchmark: string | null, average: Ratio | null): string | null {
+  if (benchmark === null || average === null) return null;
+  const mark = ratioFromText(benchmark);
+  if (mark.num <= 0n) return null;
+  const difference = run.side === "SELL" ? subtractRatio(mark, average) : subtractRatio(average, mark);
+  return formatRatio(multiplyRatio(divideRatio(difference, mark), BPS), BPS_PLACES, "halfUp");
+}
+
+/** None, or one. */
+export function feeOf(attempt: Attempt): ExecutionReport["fees"] {
+  if (filledLots(attempt) === 0) return [];
+  const reported = attempt.order?.fee ?? null;
+  if (reported !== null) return [{ amount: reported.amount, asset: reported.asset, source: "venue" }];
+  const price = averagePrice(attempt);
+  if (price === null) return [];
+  // What filled by the time of the reply took liquidity.
+  const rate = multiplyRatio(ratio(BigInt(attempt.takerFeeMilliBps)), MILLI_BPS);
+  const amount = multiplyRatio(multiplyRatio(price, lots(attempt, filledLots(attempt))), rate);
+  return [{ amount: formatRatio(amount, FEE_PLACES, "halfUp"), asset: attempt.quoteAsset, source: "computed" }];
+}
+
+function computedPosition(run: TradeRun, lead: Attempt, nowMs: number): PositionAfter | null {
+  const before = run.positionsBefore.find((position) => position.venue === lead.venue);
+  if (before === undefined) return null;
+  const held = ratioFromScaled(before.qtyLots, before.qtyDecimals);
+  let filled = ZERO;
+  let undone = ZERO;
+  for (const attempt of run.attempts) {
+    if (attempt.venue !== lead.venue) continue;
+    const here = lots(attempt, filledLots(attempt));
+    if (isOfPosition(attempt)) filled = addRatio(filled, here);
+    else undone = addRatio(undone, here);
+  }
+  if (isOpening(run)) return openedPosition(run, lead, before, subtractRatio(filled, undone), nowMs);
+  let left = subtractRatio(held, filled);
+  // Somebody else closed a part meanwhile: the venue would have clamped the order, so below zero is flat.
+  if (left.num < 0n) left = ZERO;
+  return {
+    exchange: lead.venue,
+    symbol: run.symbol,
+    direction: run.direction,
+    size: sizeText(left),
+    entryPrice: left.num === 0n ? null : before.entryPrice,
+    asOf: nowMs,
+    source: "computed",
+  };
+}
+
+/** After an entry: what was held and what came to it; of a position that it netted, what is left of that. */
+function openedPosition(
+  run: TradeRun,
+  lead: Attempt,
+  before: TradeRun["positionsBefore"][number],
+  added: Ratio,
+  nowMs: number,
+): PositionAfter {
+  const opposite = ratioFromScaled(before.oppositeLots ?? 0, before.qtyDecimals);
+  const held = ratioFromScaled(before.qtyLots, before.qtyDecimals);
+  const net = subtractRatio(addRatio(held, added), opposite);
+  const turned = net.num < 0n;
+  const size = turned ? subtractRatio(ZERO, net) : net;
+  const average = opposite.num > 0n ? null : entryAverage(before.entryPrice, held, added, averagePrice(lead));
+  return {
+    exchange: lead.venue,
+    symbol: run.symbol,
+    direction: turned ? (run.direction === "LONG" ? "SHORT" : "LONG") : run.direction,
+    size: sizeText(size),
+    entryPrice: size.num === 0n ? null : priceText(average, lead),
+    asOf: nowMs,
+    source: "computed",
+  };
+}
+
+/** By size, as venues reckon it; null where a part of it is not known. */
+function entryAverage(entry: string | null, held: Ratio, added: Ratio, price: Ratio | null): Ratio | null {
+  if (added.num <= 0n) return entry === null ? null : ratioFromText(entry);
+  if (price === null) return null;
+  if (held.num === 0n) return price;
+  if (entry === null) return null;
+  const value = addRatio(multiplyRatio(ratioFromText(entry), held), multiplyRatio(price, added));
+  return divideRatio(value, addRatio(held, added));
+}
+
+function isSent(attempt: Attempt): boolean {
+  return attempt.outcome !== "NOT_SENT";
+}
+
+/** Canonical quoting; null while nothing filled. */
+export function averagePrice(attempt: Attempt): Ratio | null {
+  const native = attempt.order?.averagePrice ?? null;
+  if (native === null || filledLots(attempt) === 0) return null;
+  return multiplyRatio(ratioFromText(native), ratioFromScaled(1, attempt.multiplierExp10));
+}
+
+function lots(attempt: Attempt, count: number): Ratio {
+  return ratioFromScaled(count, attempt.qtyDecimals);
+}
+
+function sizeText(value: Ratio): string {
+  return formatRatio(value, SIZE_PLACES, "floor");
+}
+
+function priceText(value: Ratio | null, attempt: Attempt): string | null {
+  return value === null
+    ? null
+    : formatRatio(value, Math.max(0, attempt.priceDecimals) + EXTRA_AVERAGE_PLACES, "halfUp");
+}

@@ -1,0 +1,383 @@
+/**
+ * Between the trade service and the pure router: fills the router's input from what was read, and copies the
+ * decision out at once, because input and decision are reused by the next trade.
+ */
+import type { Clock } from "../domain/clock.js";
+import { compareDecimals } from "../domain/decimal.js";
+import {
+  compareRatio,
+  formatRatio,
+  multiplyRatio,
+  type Ratio,
+  ratio,
+  ratioFromScaled,
+} from "../domain/decimal-ratio.js";
+import type { ErrorCode } from "../domain/errors.js";
+import { canonicalPriceDecimals } from "../domain/instrument.js";
+import type { Side } from "../domain/order.js";
+import { isRoutableVenue, ROUTABLE_VENUES, type RoutableVenue } from "../domain/venue.js";
+import type { Market } from "../market/market.js";
+import type { MarketRoom, RoomStatus, RoutingHealth } from "../ports.js";
+import { orderAdjustments } from "../routing/adjustments.js";
+import { decideRoute, decisionErrorCode } from "../routing/decide.js";
+import {
+  buildRoutingReport,
+  requestedSizeText,
+  sizeMaxima,
+  worstPriceText,
+  type RoutingReport,
+} from "../routing/report.js";
+import {
+  setBoundText,
+  setLimitText,
+  setNotionalText,
+  setSizeAll,
+  setSizePercentText,
+  setSizeText,
+} from "../routing/route-input.js";
+import {
+  type Candidate,
+  type CandidateResult,
+  Decision,
+  ONE_MILLI_BPS,
+  QUOTE_RATE_ONE_PPM,
+  RouteInput,
+  type RouteKind,
+} from "../routing/route-types.js";
+import { splitRoute } from "../routing/split.js";
+import type { Rooms } from "./trade-accounts.js";
+import { heldPosition, isHedged, openLots, type AccountReading } from "./account-readings.js";
+import type { BoundQuote } from "./quote-book.js";
+import type { RouteObserver } from "./route-observer.js";
+import { firesAtOnce, planOf, slippedPrice, tradeSide, type PlanProblem, type SendPlan } from "./trade-plan.js";
+import type { ExecutionReport, OpenTerms, TradeRequest } from "./trade-types.js";
+
+/** Configuration of the router that the venues' own data does not give. */
+export interface RoutingSettings {
+  readonly latencyFactor: number;
+  /** Quote asset → common quote, parts per million; an asset not named counts 1, tagged `assumed`. */
+  readonly quoteRatePpm: ReadonlyMap<string, number>;
+  /** Documented delay a venue adds to taker orders. */
+  readonly takerDelayMs: Readonly<Partial<Record<RoutableVenue, number>>>;
+}
+
+export const DEFAULT_ROUTING_SETTINGS: RoutingSettings = {
+  latencyFactor: 0.5,
+  quoteRatePpm: new Map(),
+  takerDelayMs: {},
+};
+
+export interface Routed {
+  readonly report: RoutingReport;
+  readonly requestedSize: string;
+  readonly worstPrice: string;
+  readonly expectedCostBps: string;
+  readonly adjustments: ExecutionReport["adjustments"];
+  /** The legs; none for a public quote: nothing can be sent. */
+  readonly plans: readonly SendPlan[];
+  /** What a quote of this decision binds: worst price in the common quote, and who was eligible. Null for a live call. */
+  readonly bound: { readonly worstPrice: string; readonly venues: readonly RoutableVenue[] } | null;
+}
+
+export type RouteAnswer =
+  | { readonly ok: true; readonly routed: Routed }
+  | {
+      readonly ok: false;
+      readonly code: ErrorCode;
+      readonly details: Readonly<Record<string, unknown>>;
+      readonly report: RoutingReport | null;
+    };
+
+export interface QuoteRequest {
+  readonly symbol: string;
+  readonly side: Side;
+  /** Base units. */
+  readonly size: string;
+  readonly maxSlippageBps: number;
+  readonly maxQuoteAgeMs: number;
+  readonly preferredExchange: RoutableVenue | null;
+  readonly excludeExchanges: readonly RoutableVenue[];
+}
+
+export type MarketRooms = ReadonlyMap<RoutableVenue, MarketRoom>;
+
+export class TradeRouting {
+  readonly #rooms: Rooms;
+  /** Also those that cannot trade: a quote needs books only. */
+  readonly #marketRooms: MarketRooms;
+  readonly #clock: Clock;
+  readonly #settings: RoutingSettings;
+  readonly #observer: RouteObserver;
+  readonly #input = new RouteInput();
+  readonly #decision = new Decision();
+
+  constructor(
+    rooms: Rooms,
+    marketRooms: MarketRooms,
+    clock: Clock,
+    settings: RoutingSettings,
+    observer: RouteObserver,
+  ) {
+    this.#rooms = rooms;
+    this.#marketRooms = marketRooms;
+    this.#clock = clock;
+    this.#settings = settings;
+    this.#observer = observer;
+  }
+
+  /** `size`: what is still to be done, in place of the request's own. `tried`: venues that must not be chosen again. */
+  routeTrade(
+    request: TradeRequest,
+    readings: ReadonlyMap<RoutableVenue, AccountReading>,
+    routeId: string,
+    size: string | null,
+    tried: ReadonlySet<RoutableVenue>,
+    quote: BoundQuote | null,
+  ): RouteAnswer {
+    const input = this.#input;
+    input.reset(routeKindOf(request), tradeSide(request), this.#clock.monoNs());
+    input.maxSlippageBps = request.maxSlippageBps;
+    input.maxQuoteAgeMs = request.maxQuoteAgeMs;
+    input.latencyFactor = this.#settings.latencyFactor;
+    input.preferred = request.preferredExchange ?? "";
+    // What is left after a first try goes to one venue.
+    input.allowSplit = request.allowSplit && tried.size === 0;
+    const problem = setSize(input, request, size) ?? setPrice(input, request);
+    if (problem !== null) return invalid(problem.path, problem.problem);
+    if (quote !== null && request.orderType === "MARKET") setBoundText(input, quote.worstPrice);
+    // Venues without a room are listed too: a reply says of every venue why it was not chosen.
+    for (const venue of ROUTABLE_VENUES) {
+      const room = this.#rooms.get(venue);
+      const market = room?.markets.get(request.symbol) ?? null;
+      if (market !== null) this.#observer.beforeRoute(market);
+      const candidate = this.#addCandidate(venue, room, market);
+      candidate.excluded =
+        tried.has(venue) || request.excludeExchanges.includes(venue) || quote?.venues.includes(venue) === false;
+      const reading = readings.get(venue);
+      // A venue that does not list the symbol was not read; with credentials it must say so, not NO_CREDENTIALS.
+      candidate.hasCredentials =
+        reading !== undefined || (market === null && isGiven(request, venue)) || isOverruled(request, venue);
+      if (reading === undefined) continue;
+      candidate.positionKnown = reading.positions !== null;
+      candidate.longLots = openLots(reading.positions ?? [], "LONG");
+      candidate.shortLots = openLots(reading.positions ?? [], "SHORT");
+      if (reading.fees !== null) {
+        candidate.takerFeeMilliBps = reading.fees.takerFeeMilliBps;
+        candidate.makerFeeMilliBps = reading.fees.makerFeeMilliBps;
+        candidate.feeSource = "account";
+      }
+      if (request.open !== null) addEntryFacts(candidate, request, request.open, reading);
+    }
+    const answer = this.#decide(routeId, request.maxLegs, request.dryRun, (candidate, result, leg) =>
+      planOf(request, candidate, result, leg, readings),
+    );
+    if (!answer.ok) {
+      // The way of a quote that the market has left behind.
+      if (quote === null || answer.code !== "SLIPPAGE_CAP") return answer;
+      return { ...answer, code: "QUOTE_EXPIRED", details: { ...answer.details, reason: "PRICE_MOVED" } };
+    }
+    if (quote !== null && compareDecimals(answer.routed.requestedSize, quote.size) > 0)
+      return invalid("size", "is more than was quoted");
+    const early = firesAtOnce(request, answer.routed.plans);
+    return early === null ? answer : invalid(early.path, early.problem);
+  }
+
+  /** Books only: no credentials, no positions. */
+  routeQuote(request: QuoteRequest, routeId: string): RouteAnswer {
+    const input = this.#input;
+    input.reset("QUOTE", request.side, this.#clock.monoNs());
+    input.maxSlippageBps = request.maxSlippageBps;
+    input.maxQuoteAgeMs = request.maxQuoteAgeMs;
+    input.latencyFactor = this.#settings.latencyFactor;
+    input.preferred = request.preferredExchange ?? "";
+    if (!setSizeText(input, request.size)) return invalid("size", "must be a positive decimal text");
+    for (const venue of ROUTABLE_VENUES) {
+      const room = this.#marketRooms.get(venue);
+      const candidate = this.#addCandidate(venue, room, room?.markets.get(request.symbol) ?? null);
+      candidate.excluded = request.excludeExchanges.includes(venue);
+    }
+    return this.#decide(routeId, 1, true, () => null);
+  }
+
+  #addCandidate(venue: RoutableVenue, room: MarketRoom | undefined, market: Market | null): Candidate {
+    const candidate = this.#input.addCandidate(venue, market);
+    if (room === undefined) return candidate;
+    const health = room.routingHealth ?? healthOf(room.status());
+    candidate.healthy = health.breaker !== "open";
+    // Entries never draw on what is kept for ways out.
+    candidate.budgetAvailable = this.#input.opens ? room.status().laneTokens.trade > 0 : health.exitTokens > 0;
+    candidate.latencyMsP90 = room.ackLatency.p90();
+    candidate.takerDelayMs = this.#settings.takerDelayMs[venue] ?? 0;
+    const ratePpm = market === null ? undefined : this.#settings.quoteRatePpm.get(market.instrument.quoteAsset);
+    if (ratePpm !== undefined) {
+      candidate.quoteRatePpm = ratePpm;
+      candidate.quoteRateSource = "config";
+    }
+    return candidate;
+  }
+
+  #decide(
+    routeId: string,
+    maxLegs: number,
+    isQuote: boolean,
+    toPlan: (candidate: Candidate, result: CandidateResult, leg: number) => SendPlan | null,
+  ): RouteAnswer {
+    const input = this.#input;
+    const decision = this.#decision;
+    decideRoute(input, decision);
+    if (input.allowSplit) splitRoute(input, decision, maxLegs);
+    const report = buildRoutingReport(input, decision, { routeId, decidedAtMs: this.#clock.wallMs() });
+    const code = decisionErrorCode(decision);
+    if (code !== null) return { ok: false, code, details: this.#details(code, report), report };
+    const plans: SendPlan[] = [];
+    const chosen = decision.legs.length > 0 ? decision.legs : [decision.selected];
+    for (const [leg, index] of chosen.entries()) {
+      const candidate = input.candidates[index];
+      const result = decision.results[index];
+      if (candidate === undefined || result === undefined) throw new RangeError("the decision selected no candidate");
+      const plan = toPlan(candidate, result, leg);
+      if (plan !== null) plans.push(plan);
+    }
+    return {
+      ok: true,
+      routed: {
+        report,
+        requestedSize: requestedSizeText(decision),
+        worstPrice: report.limits.worstPrice ?? "0",
+        expectedCostBps: report.candidates[decision.selected]?.costBps ?? "0",
+        adjustments: orderAdjustments(input, decision),
+        plans,
+        bound: isQuote ? { worstPrice: commonWorstPrice(input, decision), venues: eligibleVenues(report) } : null,
+      },
+    };
+  }
+
+  #details(code: ErrorCode, report: RoutingReport): Record<string, unknown> {
+    const preferred = this.#input.preferred;
+    if (code === "NO_ELIGIBLE_VENUE" && this.#input.opens) return { trade: "open", candidates: report.candidates };
+    if (code === "SIZE_EXCEEDS_POSITION")
+      return { ...sizeMaxima(this.#input, this.#decision), candidates: report.candidates };
+    if (code === "MISSING_CREDENTIALS") return { exchange: preferred };
+    if (code === "VENUE_UNAVAILABLE" || code === "VENUE_RATE_LIMITED") {
+      const blocked = report.candidates.find(
+        (candidate) => candidate.reasonCode === "RATE_BUDGET" || candidate.reasonCode === "VENUE_UNHEALTHY",
+      );
+      return { exchange: preferred !== "" ? preferred : (blocked?.exchange ?? ""), candidates: report.candidates };
+    }
+    return { candidates: report.candidates };
+  }
+}
+
+function healthOf(status: RoomStatus): RoutingHealth {
+  return { breaker: status.breaker, exitTokens: status.laneTokens.exit };
+}
+
+function setSize(
+  input: RouteInput,
+  request: TradeRequest,
+  size: string | null,
+): { readonly path: string; readonly problem: string } | null {
+  if (size !== null)
+    return setSizeText(input, size) ? null : { path: "size", problem: "is outside the range that can be held exactly" };
+  if (request.open?.notionalUsd != null)
+    return setNotionalText(input, request.open.notionalUsd)
+      ? null
+      : { path: "notionalUsd", problem: "must be a positive decimal text" };
+  if (request.sizePercent !== null)
+    return setSizePercentText(input, request.sizePercent)
+      ? null
+      : { path: "sizePercent", problem: "must be above 0 and at most 100, with at most 4 decimals" };
+  if (request.size === "ALL" && request.open === null) {
+    setSizeAll(input);
+    return null;
+  }
+  if (request.size !== null && setSizeText(input, request.size)) return null;
+  return { path: "size", problem: "must be a positive decimal text or ALL" };
+}
+
+function routeKindOf(request: TradeRequest): RouteKind {
+  const { orderType } = request;
+  if (request.open !== null) return orderType === "LIMIT" ? "OPEN_LIMIT" : "OPEN_MARKET";
+  return orderType === "MARKET" ? "CLOSE_MARKET" : orderType === "LIMIT" ? "CLOSE_LIMIT" : "CLOSE_STOP";
+}
+
+/** The price that a LIMIT or a stop brings; null: fine. */
+function setPrice(input: RouteInput, request: TradeRequest): PlanProblem | null {
+  const { orderType, limitPrice, triggerPrice } = request;
+  if (orderType === "LIMIT" || orderType === "STOP_LIMIT") {
+    return limitPrice !== null && setLimitText(input, limitPrice)
+      ? null
+      : { path: "limitPrice", problem: "must be a positive decimal text" };
+  }
+  if (orderType !== "STOP_MARKET") return null;
+  const bound = triggerPrice === null ? null : slippedPrice(triggerPrice, input.side, request.maxSlippageBps);
+  return bound !== null && setLimitText(input, bound)
+    ? null
+    : { path: "triggerPrice", problem: "must be a positive decimal text" };
+}
+
+/** What an entry's eligibility and score need beside. */
+function addEntryFacts(candidate: Candidate, request: TradeRequest, terms: OpenTerms, reading: AccountReading): void {
+  const { instrument, settings } = reading;
+  const opposite = request.direction === "LONG" ? candidate.shortLots : candidate.longLots;
+  const nets = opposite > 0 && !isHedged(reading);
+  candidate.netsOpposite = nets && !terms.allowNetting;
+  const canSet = reading.account.room.settings !== undefined;
+  candidate.leverageUnsupported =
+    (terms.leverage !== null && (!canSet || terms.leverage > instrument.maxLeverage)) ||
+    (terms.marginMode !== null && !canSet);
+  const held = heldPosition(reading.positions ?? [], request.direction);
+  const leverage = terms.leverage ?? settings?.leverage ?? held?.leverage ?? instrument.maxLeverage;
+  const free = reading.free === null ? Number.NaN : Number(reading.free);
+  // What nets needs no margin of its own; the venue judges it.
+  if (!nets && Number.isFinite(free)) candidate.buyingPower = Math.max(0, free) * leverage;
+  const ticker = candidate.market?.ticker;
+  if (terms.expectedHoldHours === null || ticker === undefined || !(ticker.fundingIntervalHours > 0)) return;
+  const rate = Number(ticker.fundingRate) / ticker.fundingIntervalHours;
+  const milliBps = Math.round(rate * terms.expectedHoldHours * ONE_MILLI_BPS);
+  if (Number.isSafeInteger(milliBps)) candidate.fundingMilliBps = milliBps;
+}
+
+/** The loosest of the legs, in the common quote. */
+function commonWorstPrice(input: RouteInput, decision: Decision): string {
+  const selected = input.candidates[decision.selected];
+  // One venue that quotes in the common quote: its own price, as text.
+  if (decision.legs.length === 0 && selected?.quoteRatePpm === QUOTE_RATE_ONE_PPM)
+    return worstPriceText(input, decision) ?? "0";
+  let worst: Ratio | null = null;
+  let places = 0;
+  for (const index of decision.legs.length > 0 ? decision.legs : [decision.selected]) {
+    const candidate = input.candidates[index];
+    const instrument = candidate?.market?.instrument;
+    if (candidate === undefined || instrument === undefined) continue;
+    const native = ratioFromScaled(decision.results[index]?.priceTicks ?? 0, canonicalPriceDecimals(instrument));
+    const price = multiplyRatio(native, ratio(BigInt(candidate.quoteRatePpm), BigInt(QUOTE_RATE_ONE_PPM)));
+    places = Math.max(
+      places,
+      canonicalPriceDecimals(instrument) + (candidate.quoteRatePpm === QUOTE_RATE_ONE_PPM ? 0 : 6),
+    );
+    if (worst === null || (input.side === "SELL") === compareRatio(price, worst) < 0) worst = price;
+  }
+  return worst === null ? "0" : formatRatio(worst, places, input.side === "SELL" ? "floor" : "ceil");
+}
+
+function eligibleVenues(report: RoutingReport): RoutableVenue[] {
+  const venues: RoutableVenue[] = [];
+  for (const { eligible, exchange } of report.candidates)
+    if (eligible && isRoutableVenue(exchange)) venues.push(exchange);
+  return venues;
+}
+
+function isGiven(request: TradeRequest, venue: RoutableVenue): boolean {
+  const raw = request.credentials[venue];
+  return raw !== undefined && raw !== null;
+}
+
+/** Credentials for a venue that the caller's preference rules out: no session was opened, NOT_PREFERRED says why. */
+function isOverruled(request: TradeRequest, venue: RoutableVenue): boolean {
+  return request.preferredExchange !== null && request.preferredExchange !== venue && isGiven(request, venue);
+}
+
+function invalid(path: string, problem: string): RouteAnswer {
+  return { ok: false, code: "INVALID_PARAMETERS", details: { fields: [{ path, problem }] }, report: null };
+}

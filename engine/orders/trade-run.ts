@@ -1,0 +1,167 @@
+/**
+ * The plain record of one trade: what was decided and what became of each order. Everything a reply needs is
+ * in it, so a reply can be built at any time, also after a restart from the copy in the idempotency record.
+ *
+ * Invariant: holds no credential and no account label; JSON in, JSON out, without loss.
+ */
+import type { Direction, OrderType, PositionSide, Side, TimeInForce, VenueOrder } from "../domain/order.js";
+import type { RoutableVenue } from "../domain/venue.js";
+import type { RoutingReport } from "../routing/report.js";
+import type { ExecutionReport, LegOutcome, PositionAfter, TradeIntent } from "./trade-types.js";
+
+/** PENDING: intent durable, outcome not known to this record yet. */
+export type AttemptOutcome = LegOutcome | "PENDING";
+
+/** POSITION: of the trade itself. The others follow an entry, and all reduce: its protection, or the way back. */
+export type AttemptRole = "POSITION" | "TAKE_PROFIT" | "STOP_LOSS" | "UNDO";
+
+/** One order that was or may have been sent. Scales are copied so that no instrument is needed to print it. */
+export interface Attempt {
+  /** Absent: POSITION. */
+  readonly role?: AttemptRole;
+  readonly leg: number;
+  /** Counts the orders of a leg and role. */
+  readonly attempt: number;
+  readonly venue: RoutableVenue;
+  readonly nativeSymbol: string;
+  /** Keyed hash of the account that sent it; absent in runs of versions before. */
+  readonly accountHash?: string;
+  readonly clientIdHex: string;
+  /** When its intent was written; with clientIdHex it names the intent. */
+  readonly intentAtMs: number;
+  readonly venueClientOrderId: string;
+  readonly side: Side;
+  readonly positionSide: PositionSide;
+  /** Absent: the run's. */
+  readonly type?: OrderType;
+  readonly timeInForce: TimeInForce;
+  /** Where it waits for a price. */
+  readonly triggerTicks?: number;
+  /** It waits at the venue whatever its timeInForce says (it has a trigger). Absent: as timeInForce says. */
+  readonly rests?: boolean;
+  /** Absent: true, as of every order of a close. */
+  readonly reduceOnly?: boolean;
+  readonly qtyLots: number;
+  readonly priceTicks: number;
+  /** Canonical decimals of ticks and lots, and how far native prices are from canonical ones. */
+  readonly priceDecimals: number;
+  readonly qtyDecimals: number;
+  readonly multiplierExp10: number;
+  readonly quoteAsset: string;
+  /** For the fee when the venue reports none. */
+  readonly takerFeeMilliBps: number;
+  readonly makerFeeMilliBps: number;
+  /** Upper bound, tightened by the room's own answer. */
+  notPlacedAfterMs: number;
+  outcome: AttemptOutcome;
+  /** Our reject reason and the venue's text, redacted and cut. */
+  reason: string | null;
+  venueText: string | null;
+  order: VenueOrder | null;
+  sentAtMs: number | null;
+  ackAtMs: number | null;
+  /** What the record was told of it; absent: nothing yet. */
+  recorded?: AttemptRecord;
+}
+
+/** See order-events.ts. */
+export interface AttemptRecord {
+  readonly ver: number;
+  readonly state: string;
+  readonly filled: boolean;
+}
+
+/** The position that the trade found. */
+export interface PositionBefore {
+  readonly venue: RoutableVenue;
+  qtyLots: number;
+  /** Of the other direction, where an entry takes from it first; absent: none. */
+  readonly oppositeLots?: number;
+  readonly qtyDecimals: number;
+  readonly entryPrice: string | null;
+}
+
+/** What an entry is to be protected by. */
+export interface ProtectionWish {
+  readonly takeProfit: string | null;
+  readonly stopLoss: string | null;
+  readonly closeOnFailure: boolean;
+  /** Why no order was sent for it; null while there is no reason. */
+  problem: string | null;
+}
+
+export interface TradeRun {
+  /** Absent: CLOSE. */
+  readonly intent?: TradeIntent;
+  readonly routeId: string;
+  readonly requestId: string;
+  readonly symbol: string;
+  readonly direction: Direction;
+  readonly side: Side;
+  readonly orderType: OrderType;
+  readonly waitFor: "ACK" | "FILL";
+  readonly clientOrderId: string | null;
+  /** Opens only; absent: none asked for. */
+  readonly protection?: ProtectionWish;
+  /** Base units: what the caller asked for, ALL and percent resolved. */
+  requestedSize: string;
+  routing: RoutingReport;
+  adjustments: ExecutionReport["adjustments"];
+  readonly startedAtMs: number;
+  readonly positionsBefore: PositionBefore[];
+  readonly attempts: Attempt[];
+  /** ALREADY_FLAT, DUST_REMAINDER, … */
+  note: string | null;
+  positionAfter: PositionAfter | null;
+  readonly timingMs: ExecutionReport["timingMs"];
+}
+
+/** Is any order of the run without a known outcome? */
+export function unknownAttempt(run: TradeRun): Attempt | null {
+  return run.attempts.find((attempt) => attempt.outcome === "UNKNOWN" || attempt.outcome === "PENDING") ?? null;
+}
+
+export function isOpening(run: Pick<TradeRun, "intent">): boolean {
+  return run.intent === "OPEN";
+}
+
+export function isOfPosition(attempt: Pick<Attempt, "role">): boolean {
+  return attempt.role === undefined || attempt.role === "POSITION";
+}
+
+/** The orders of the trade itself. */
+export function positionAttempts(run: TradeRun): Attempt[] {
+  return run.attempts.filter(isOfPosition);
+}
+
+/** Any order that reading the venue can still end: of unknown outcome, or accepted and working when it was last seen. */
+export function unsettledAttempt(run: TradeRun): Attempt | null {
+  return (
+    unknownAttempt(run) ??
+    run.attempts.find(
+      (attempt) =>
+        attempt.outcome === "CONFIRMED" && attempt.order !== null && !isSettled(attempt.order, mayRest(attempt)),
+    ) ??
+    null
+  );
+}
+
+/** Is an order that is open at the venue where it was meant to be? */
+export function mayRest(attempt: Pick<Attempt, "timeInForce" | "rests">): boolean {
+  return attempt.rests ?? (attempt.timeInForce === "GTC" || attempt.timeInForce === "POST_ONLY");
+}
+
+/** Will the venue's record of this order still change without our doing? A resting order is as settled as it gets. */
+export function isSettled(order: VenueOrder, rests: boolean): boolean {
+  if (order.status === "UNKNOWN") return false;
+  return rests || (order.status !== "OPEN" && order.status !== "PARTIALLY_FILLED");
+}
+
+export function encodeRun(run: object): string {
+  return JSON.stringify(run);
+}
+
+/** Reads what encodeRun wrote. */
+export function decodeRun<Run = TradeRun>(text: string): Run {
+  return JSON.parse(text) as Run;
+}

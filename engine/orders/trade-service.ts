@@ -1,0 +1,238 @@
+/**
+ * The trade path: one request in, one position closed at the best exit or opened at the best entry, one reply out.
+ *
+ *   sessions → idempotency → live positions and fees → route → intent durable → send → outcome → reply
+ *
+ * Invariants: no order without explicit side, none but an entry's own without reduceOnly; filled ≤ submitted ≤ requested ≤ position; an unknown
+ * outcome is never re-sent, re-routed or reported as failed; one idempotency key, one execution, across crashes;
+ * every session is closed at the end of the request or of the resolution of its order.
+ *
+ * Bounds: MAX_IN_FLIGHT trades (beyond: OVERLOADED); what each part bounds is said there.
+ */
+import type { Clock } from "../domain/clock.js";
+import type { ErrorCode } from "../domain/errors.js";
+import type { Logger } from "../domain/logger.js";
+import { NO_GUARDS, type Guards } from "../guards/guards.js";
+import type { RoutingReport } from "../routing/report.js";
+import type { KeyedHash, RandomIds } from "../storage/keyed-hash.js";
+import type { StateStore } from "../storage/state-store.js";
+import { Background } from "./background.js";
+import { createClientIdSource } from "./client-id.js";
+import type { Rooms } from "./trade-accounts.js";
+import { ExecutionAsks } from "./execution-ask.js";
+import { TradeConclusion, type ResolvedListener } from "./trade-conclude.js";
+import type { TradeParts } from "./trade-context.js";
+import { quoteOf } from "./trade-quote.js";
+import { TradeRequests, unlistedSymbol } from "./trade-request.js";
+import {
+  TradeRouting,
+  DEFAULT_ROUTING_SETTINGS,
+  type MarketRooms,
+  type QuoteRequest,
+  type RoutingSettings,
+} from "./trade-routing.js";
+import type { TradeRun } from "./trade-run.js";
+import type { TradeContext, TradeData, TradeRequest, TradeResult, ExecutionAnswer, Quote } from "./trade-types.js";
+import { Deadline, within } from "./deadline.js";
+import type { DecisionSink } from "./decision-event.js";
+import { ExecutionRegistry, type UnknownExecution } from "./execution-registry.js";
+import { FeeCache } from "./fee-cache.js";
+import { IdempotencyRecords } from "./idempotency.js";
+import { IntentLog, type OrderIntent } from "./intent-log.js";
+import { QuoteBook } from "./quote-book.js";
+import { NO_RECORDS, type RecordSink } from "./record-sink.js";
+import { NO_OBSERVER, type RouteObserver } from "./route-observer.js";
+import { Resolver, type ResolverCounts } from "./resolver.js";
+import { mintRouteId } from "./route-ids.js";
+
+export const MAX_IN_FLIGHT = 2_000;
+
+export interface TradeServiceOptions {
+  readonly rooms: Rooms;
+  /** For quotes; the rooms above where absent. */
+  readonly marketRooms?: MarketRooms;
+  readonly store: StateStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly hash: KeyedHash;
+  readonly randomIds: RandomIds;
+  readonly onDecision?: DecisionSink;
+  /** Where rows of orders and decisions go; none are kept where absent. */
+  readonly records?: RecordSink;
+  readonly routing?: RoutingSettings;
+  /** Limits on what may be opened; none where absent. */
+  readonly guards?: Guards;
+  readonly observer?: RouteObserver;
+  readonly maxInFlight?: number;
+  readonly maxUnresolved?: number;
+  /** For a store that several services share: is the service of that boot still at work? */
+  readonly isBootAlive?: (bootId: string) => boolean;
+}
+
+export interface TradeServiceStatus {
+  readonly inFlight: number;
+  readonly draining: boolean;
+  readonly unknownCount: number;
+  readonly unknown: readonly UnknownExecution[];
+  readonly resolver: ResolverCounts;
+}
+
+export type QuoteResult =
+  | { readonly ok: true; readonly routing: RoutingReport; readonly quote: Quote }
+  | { readonly ok: false; readonly code: ErrorCode; readonly details: Readonly<Record<string, unknown>> };
+
+export class TradeService {
+  readonly #parts: TradeParts;
+  readonly #conclusion: TradeConclusion;
+  readonly #requests: TradeRequests;
+  readonly #asks: ExecutionAsks;
+  readonly #randomIds: RandomIds;
+  readonly #marketRooms: MarketRooms;
+  readonly #maxInFlight: number;
+  readonly #flights = new Set<Promise<TradeResult>>();
+  #draining = false;
+
+  constructor(options: TradeServiceOptions) {
+    const { clock, store, hash, logger, rooms, randomIds } = options;
+    this.#marketRooms = options.marketRooms ?? rooms;
+    const isBootAlive = options.isBootAlive ?? (() => false);
+    this.#parts = {
+      clock,
+      logger,
+      rooms,
+      store,
+      hash,
+      routing: new TradeRouting(
+        rooms,
+        this.#marketRooms,
+        clock,
+        options.routing ?? DEFAULT_ROUTING_SETTINGS,
+        options.observer ?? NO_OBSERVER,
+      ),
+      clientIds: createClientIdSource(hash, randomIds),
+      intents: new IntentLog(store, clock, logger),
+      idempotency: new IdempotencyRecords({ store, hash, clock, bootId: randomIds.randomHex128(), isBootAlive }),
+      registry: new ExecutionRegistry(store, clock),
+      resolver: new Resolver(clock, logger, options.maxUnresolved),
+      feeCache: new FeeCache(clock),
+      background: new Background(clock, logger),
+      records: options.records ?? NO_RECORDS,
+      quotes: new QuoteBook(clock),
+      guards: options.guards ?? NO_GUARDS,
+      reservations: new WeakMap(),
+      observer: options.observer ?? NO_OBSERVER,
+    };
+    this.#conclusion = new TradeConclusion(this.#parts, options.onDecision ?? (() => {}));
+    this.#requests = new TradeRequests(this.#parts, this.#conclusion, randomIds);
+    this.#asks = new ExecutionAsks(this.#parts, this.#conclusion);
+    this.#randomIds = randomIds;
+    this.#maxInFlight = options.maxInFlight ?? MAX_IN_FLIGHT;
+  }
+
+  /** Before the first close: lists orders that an earlier start may have left, and begins the sweeps. */
+  async start(): Promise<void> {
+    const { intents, registry, idempotency, rooms, background } = this.#parts;
+    for (const intent of await intents.listOpen()) {
+      registry.markUnknown({
+        routeId: intent.routeId,
+        venue: intent.venue,
+        symbol: intent.symbol,
+        venueClientOrderId:
+          rooms.get(intent.venue)?.orders.venueClientOrderId(intent.clientIdHex) ?? intent.clientIdHex,
+        sinceMs: intent.createdAtMs,
+        fromEarlierStart: true,
+      });
+      const run = await this.#runOf(intent);
+      if (run !== null) registry.remember(this.#conclusion.dataOf(run), run);
+    }
+    background.startSweeps([idempotency, intents, registry]);
+  }
+
+  /** A close or an open, as the request says. Never rejects for what a caller, a venue or the store does. */
+  async trade(request: TradeRequest, context: TradeContext): Promise<TradeResult> {
+    if (this.#draining) return { ok: false, code: "SHUTTING_DOWN", details: {}, replayed: false };
+    if (this.#flights.size >= this.#maxInFlight) return { ok: false, code: "OVERLOADED", details: {}, replayed: false };
+    const flight = this.#requests.run(request, context);
+    this.#flights.add(flight);
+    try {
+      return await flight;
+    } finally {
+      this.#flights.delete(flight);
+    }
+  }
+
+  /** Public dry run: books only. */
+  quote(request: QuoteRequest): QuoteResult {
+    const { clock, routing } = this.#parts;
+    const unlisted = unlistedSymbol(this.#marketRooms, request.symbol);
+    if (unlisted !== null) return { ok: false, code: "UNKNOWN_SYMBOL", details: unlisted };
+    const nowMs = clock.wallMs();
+    const answer = routing.routeQuote(request, mintRouteId("rt", nowMs, this.#randomIds));
+    if (!answer.ok) return { ok: false, code: answer.code, details: answer.details };
+    const { routed } = answer;
+    const quote = quoteOf(routed, request.side, nowMs, this.#randomIds);
+    const { symbol, side } = request;
+    const terms = {
+      symbol,
+      side,
+      size: routed.requestedSize,
+      intent: null,
+      orderType: "MARKET",
+      accounts: null,
+    } as const;
+    const { worstPrice, venues } = routed.bound ?? { worstPrice: routed.worstPrice, venues: [] };
+    this.#parts.quotes.keep(quote.quoteId, { ...terms, worstPrice, venues }, quote.expiresAt);
+    return { ok: true, routing: answer.routed.report, quote };
+  }
+
+  /** Current state of a trade; null: not known (any more). Rejects with STORE_UNAVAILABLE. */
+  execution(routeId: string): Promise<TradeData | null> {
+    return this.#parts.registry.get(routeId);
+  }
+
+  /** As `execution`, but an order of unknown outcome is looked up first where the credentials are its account's. */
+  async askExecution(routeId: string, credentials: TradeRequest["credentials"]): Promise<ExecutionAnswer> {
+    if (this.#draining) return { ok: true, data: await this.execution(routeId) };
+    return this.#asks.ask(routeId, credentials);
+  }
+
+  status(): TradeServiceStatus {
+    const { registry, resolver } = this.#parts;
+    return {
+      inFlight: this.#flights.size,
+      draining: this.#draining,
+      unknownCount: registry.unknownCount,
+      unknown: registry.listUnknown(),
+      resolver: resolver.counts(),
+    };
+  }
+
+  /** Called when an order of unknown outcome found its end after the reply. Returns the function that ends it. */
+  onResolved(listener: ResolvedListener): () => void {
+    return this.#conclusion.onResolved(listener);
+  }
+
+  /** Refuses new trades, lets running ones end, gives the resolver a last look, and waits for writes; at most `timeoutMs`. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#draining = true;
+    const { clock, resolver, background } = this.#parts;
+    const deadline = new Deadline(clock, timeoutMs);
+    background.stopSweeps();
+    await within(clock, Promise.all(this.#flights), deadline.leftMs());
+    await within(clock, resolver.stop(), deadline.leftMs());
+    while (background.size > 0 && deadline.leftMs() > 0) {
+      await within(clock, background.settled(), deadline.leftMs());
+    }
+  }
+
+  /** The latest state of the close that an open intent belongs to; null: the registry has it, or nobody. */
+  async #runOf(intent: OrderIntent): Promise<TradeRun | null> {
+    const { idempotency, registry } = this.#parts;
+    if (intent.idempotencyRecord === null) {
+      // A reply that was given is newer than the intent.
+      return (await registry.get(intent.routeId)) === null ? intent.run : null;
+    }
+    const run = await idempotency.readRun(intent.idempotencyRecord);
+    return run !== null && run.routeId === intent.routeId ? run : null;
+  }
+}

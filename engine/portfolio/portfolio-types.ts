@@ -1,0 +1,41 @@
+/** What the portfolio says of one account at one venue, and what its listeners hear. */
+import type { VenueOrder } from "../domain/order.js";
+import type { AccountEvent, ReadFailure } from "../ports.js";
+import type { PositionChange } from "./position-changes.js";
+import type { ResolvedExecution } from "./resolved-executions.js";
+
+/**
+ * `LIVE`: pushed and reconciled. `SNAPSHOT`: right at `asOf` (polled, or a stream that is being reconciled).
+ * `AUTH_REQUIRED`: needs credentials, or others than these. `ERROR`: could not be had; what is shown is older, or nothing.
+ */
+type CoverageState = "LIVE" | "SNAPSHOT" | "AUTH_REQUIRED" | "ERROR";
+
+export interface CoverageError {
+  readonly code: ReadFailure | "NOT_CONFIGURED" | "MISSING_CREDENTIALS" | "NO_ANSWER_YET";
+  readonly message: string;
+}
+
+export interface Coverage {
+  readonly state: CoverageState;
+  readonly mode: "push" | "poll" | "request";
+  /** Wall ms of the state shown; null before the first. */
+  readonly asOf: number | null;
+  readonly source: "stream" | "venue" | null;
+  /** Polled: time between two looks at this account, as many are polled now. */
+  readonly intervalMs: number | null;
+  readonly error: CoverageError | null;
+}
+
+export type AccountChange =
+  /** Never empty. */
+  | { readonly kind: "positions"; readonly changes: readonly PositionChange[] }
+  /** State, mode, error, or the first knowledge of the account. */
+  | { readonly kind: "coverage" }
+  | { readonly kind: "order"; readonly order: VenueOrder }
+  | Extract<AccountEvent, { readonly kind: "fill" }>
+  | { readonly kind: "resolved"; readonly execution: ResolvedExecution }
+  /** More happened than is told one by one: the open orders are to be read anew. */
+  | { readonly kind: "ordersReset" };
+
+/** Called after the state is applied. May not throw. */
+export type AccountListener = (change: AccountChange) => void;

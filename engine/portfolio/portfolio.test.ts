@@ -1,0 +1,397 @@
+/** Accounts pushed, polled, shared, refused and ended, on virtual time. */
+import { beforeEach, describe, expect, it } from "vitest";
+import { silentLogger } from "../domain/logger.js";
+import { VirtualClock } from "../domain/virtual-clock.js";
+import { accountHashOf } from "../orders/trade-accounts.js";
+import type { KeyedHash } from "../storage/keyed-hash.js";
+import { type AccountHandle, Portfolio, type PortfolioOptions } from "./portfolio.js";
+import type { AccountChange } from "./portfolio-types.js";
+import type { ResolvedExecution } from "./resolved-executions.js";
+import { type FakeAccount, FakeVenue, STREAM_LIVE_MS } from "./test/fake-accounts.js";
+
+/** Tells parts apart, as the real one does. */
+const hash: KeyedHash = { hmacHex: (purpose, parts) => JSON.stringify([purpose, ...parts.map(String)]) };
+
+let clock: VirtualClock;
+let two: FakeVenue;
+let portfolio: Portfolio;
+let alice: FakeAccount;
+let resolve: (execution: ResolvedExecution) => void;
+
+function createPortfolio(venue: FakeVenue, options: Partial<PortfolioOptions> = {}): Portfolio {
+  return new Portfolio({
+    rooms: new Map([[venue.venue, venue.room]]),
+    clock,
+    logger: silentLogger,
+    hash,
+    resolved: {
+      listen(listener) {
+        resolve = listener;
+        return () => {
+          resolve = () => {};
+        };
+      },
+    },
+    ...options,
+  });
+}
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  two = new FakeVenue("venuetwo", clock);
+  alice = two.addAccount("alice");
+  portfolio = createPortfolio(two);
+});
+
+interface Listening {
+  readonly handle: AccountHandle;
+  readonly heard: AccountChange[];
+  events(): string[];
+}
+
+function listen(block: unknown = two.credentials(alice), wantsOrders = false): Listening {
+  const heard: AccountChange[] = [];
+  const opened = portfolio.open("venuetwo", { kind: "credentials", block }, wantsOrders, (change) => {
+    heard.push(change);
+  });
+  if (!opened.ok) throw new Error(opened.code);
+  return {
+    handle: opened.handle,
+    heard,
+    events: () =>
+      heard.flatMap((change) => (change.kind === "positions" ? change.changes.map((one) => one.event) : [])),
+  };
+}
+
+describe("a pushed account", () => {
+  it("is not known, and not flat, before its stream is reconciled; then it is LIVE", async () => {
+    alice.hold("BTC", 400);
+    const { handle, events } = listen();
+    expect(handle.watch.positions).toBeNull();
+    expect(handle.watch.coverage()).toMatchObject({ state: "ERROR", asOf: null, error: { code: "NO_ANSWER_YET" } });
+    await clock.advanceAsync(STREAM_LIVE_MS);
+    expect(handle.watch.positions).toMatchObject([{ symbol: "BTC", qtyLots: 400 }]);
+    expect(handle.watch.coverage()).toEqual({
+      state: "LIVE",
+      mode: "push",
+      asOf: clock.wallMs(),
+      source: "stream",
+      intervalMs: null,
+      error: null,
+    });
+    expect([events(), two.reads]).toEqual([["opened"], []]);
+  });
+
+  it("tells opened, changed, closed once with size 0, and a flip as both", async () => {
+    const { heard } = listen();
+    await clock.advanceAsync(100);
+    heard.length = 0;
+    alice.hold("BTC", 400);
+    alice.hold("BTC", 150);
+    alice.hold("BTC", 150);
+    alice.hold("BTC", -50);
+    alice.hold("BTC", 0);
+    const told = heard.flatMap((change) =>
+      change.kind === "positions"
+        ? change.changes.map(({ event, position }) => `${event} ${position.direction} ${position.qtyLots}`)
+        : [change.kind],
+    );
+    expect(told).toEqual(["opened LONG 400", "changed LONG 150", "opened SHORT 50", "closed LONG 0", "closed SHORT 0"]);
+  });
+
+  it("tells a position that the venue took over as liquidated", async () => {
+    alice.hold("BTC", 400);
+    alice.hold("ETH", 10);
+    const { events } = listen();
+    await clock.advanceAsync(100);
+    const order = alice.rest("BTC", 400, { side: "SELL" });
+    alice.fill(order.venueOrderId, 100, true);
+    alice.hold("BTC", 300);
+    alice.fill(order.venueOrderId, 300, true);
+    alice.hold("BTC", 0);
+    alice.hold("ETH", 0);
+    expect(events().slice(2)).toEqual(["liquidated", "liquidated", "closed"]);
+    // A later end of the same contract is not the venue's doing.
+    alice.hold("BTC", 5);
+    await clock.advanceAsync(11_000);
+    alice.hold("BTC", 0);
+    expect(events().at(-1)).toBe("closed");
+  });
+
+  it("what the venue reckons alone is a change that does not hurry", async () => {
+    alice.hold("BTC", 400);
+    const { heard } = listen();
+    await clock.advanceAsync(100);
+    heard.length = 0;
+    alice.hold("BTC", 400, { unrealizedPnl: "1.5" });
+    alice.hold("BTC", 400, { unrealizedPnl: "1.5", leverage: 10 });
+    const held = heard.flatMap((change) =>
+      change.kind === "positions" ? change.changes.map((one) => one.isHeld) : [],
+    );
+    expect(held).toEqual([false, true]);
+  });
+
+  it("keeps its state through a short loss, is polled through a long one, and adopts what it missed", async () => {
+    alice.hold("BTC", 400);
+    alice.hold("ETH", -7);
+    const { handle, events } = listen();
+    await clock.advanceAsync(100);
+    alice.drop();
+    expect(handle.watch.coverage()).toMatchObject({ state: "SNAPSHOT", mode: "push" });
+    alice.hold("BTC", 100);
+    expect(handle.watch.positions).toMatchObject([{ qtyLots: 400 }, { qtyLots: 7 }]);
+    await clock.advanceAsync(10_000);
+    expect(handle.watch.coverage()).toMatchObject({ state: "SNAPSHOT", mode: "poll", source: "venue" });
+    expect(handle.watch.positions).toMatchObject([{ qtyLots: 7 }, { qtyLots: 100 }]);
+    alice.hold("ETH", 0);
+    alice.restore();
+    expect(handle.watch.coverage()).toMatchObject({ state: "LIVE", mode: "push", source: "stream" });
+    expect(events()).toEqual(["opened", "opened", "changed", "closed"]);
+    const readCount = two.reads.length;
+    await clock.advanceAsync(60_000);
+    expect(two.reads).toHaveLength(readCount);
+  });
+});
+
+describe("a polled account", () => {
+  beforeEach(() => {
+    two = new FakeVenue("venuetwo", clock, { streamPlaces: null });
+    alice = two.addAccount("alice");
+    portfolio = createPortfolio(two, {
+      paces: {
+        venuetwo: {
+          positions: { looksPerMinute: 60, intervalMsMin: 5_000 },
+          orders: { looksPerMinute: 12, intervalMsMin: 5_000 },
+        },
+      },
+    });
+  });
+
+  it("is looked at at once, then in its interval, in the lanes of reads", async () => {
+    alice.hold("BTC", 400);
+    const { handle, events } = listen();
+    await clock.advanceAsync(1);
+    expect(handle.watch.coverage()).toMatchObject({ state: "SNAPSHOT", mode: "poll", intervalMs: 5_000 });
+    expect(handle.watch.positions).toMatchObject([{ qtyLots: 400 }]);
+    alice.hold("BTC", 0);
+    await clock.advanceAsync(60_000);
+    expect(events()).toEqual(["opened", "closed"]);
+    expect(two.reads.map((read) => read.lane)).toEqual(["read", ...Array(12).fill("background")]);
+  });
+
+  it("a look that fails changes no position, says why, and pauses the venue as long as it asks", async () => {
+    alice.hold("BTC", 400);
+    const { handle, events } = listen();
+    await clock.advanceAsync(1);
+    two.failure = { code: "RATE_LIMITED", retryAfterMs: 30_000 };
+    await clock.advanceAsync(6_000);
+    expect(handle.watch.coverage()).toMatchObject({ state: "ERROR", mode: "poll", error: { code: "RATE_LIMITED" } });
+    expect(handle.watch.positions).toMatchObject([{ qtyLots: 400 }]);
+    const readCount = two.reads.length;
+    await clock.advanceAsync(24_000);
+    expect(two.reads).toHaveLength(readCount);
+    two.failure = null;
+    await clock.advanceAsync(10_000);
+    expect([handle.watch.coverage().state, events()]).toEqual(["SNAPSHOT", ["opened"]]);
+  });
+
+  it("refused credentials need others, and are tried once a minute", async () => {
+    const { handle } = listen({ apiKey: "alice", apiSecret: "wrong" });
+    await clock.advanceAsync(1);
+    expect(handle.watch.coverage()).toMatchObject({ state: "AUTH_REQUIRED", error: { code: "AUTH" } });
+    expect(handle.watch.positions).toBeNull();
+    await clock.advanceAsync(300_000);
+    expect(two.reads.length).toBeLessThanOrEqual(6);
+  });
+
+  it("tells orders as lists show them: new, filled, ended as the venue says, unknown where it does not", async () => {
+    const resting = alice.rest("BTC", 10);
+    const { handle, heard } = listen(undefined, true);
+    await clock.advanceAsync(1);
+    expect(handle.watch.openOrders).toEqual([resting]);
+    const second = alice.rest("ETH", 5);
+    alice.fill(resting.venueOrderId, 4);
+    await clock.advanceAsync(20_000);
+    alice.fill(resting.venueOrderId, 6);
+    alice.open.delete(second.venueOrderId);
+    await clock.advanceAsync(20_000);
+    const told = heard.flatMap((change) =>
+      change.kind === "order" ? [`${change.order.venueOrderId} ${change.order.status} ${change.order.filledLots}`] : [],
+    );
+    expect(told.sort()).toEqual([
+      "alice-1 FILLED 10",
+      "alice-1 PARTIALLY_FILLED 4",
+      "alice-2 OPEN 0",
+      "alice-2 UNKNOWN 0",
+    ]);
+    expect(handle.watch.openOrders).toEqual([]);
+  });
+});
+
+describe("places of streams", () => {
+  beforeEach(() => {
+    two = new FakeVenue("venuetwo", clock, { streamPlaces: 10 });
+    portfolio = createPortfolio(two);
+  });
+
+  it("go to the first, the others are polled; who is polled takes a place that becomes free", async () => {
+    const accounts = Array.from({ length: 13 }, (_, index) => two.addAccount(`account-${index}`));
+    const listening = accounts.map((account) => listen(two.credentials(account)));
+    await clock.advanceAsync(60_000);
+    const modes = () => listening.map(({ handle }) => handle.watch.coverage().mode);
+    expect(modes()).toEqual([...Array(10).fill("push"), ...Array(3).fill("poll")]);
+    expect(listening.every(({ handle }) => handle.watch.positions !== null)).toBe(true);
+    expect(portfolio.counts()).toEqual({ accounts: 13, polled: 3 });
+    listening[4]?.handle.close();
+    await clock.advanceAsync(100);
+    expect(modes().slice(10)).toEqual(["push", "poll", "poll"]);
+    expect(listening[10]?.handle.watch.coverage().state).toBe("LIVE");
+    expect(two.streamedCount()).toBe(10);
+  });
+
+  it("that the venue takes back leave the account polled, and it asks again", async () => {
+    const account = two.addAccount("bob");
+    const { handle } = listen(two.credentials(account));
+    await clock.advanceAsync(100);
+    account.end();
+    await clock.advanceAsync(1_000);
+    expect(handle.watch.coverage()).toMatchObject({ state: "SNAPSHOT", mode: "poll" });
+    await clock.advanceAsync(60_000);
+    expect(handle.watch.coverage()).toMatchObject({ state: "LIVE", mode: "push" });
+    expect(portfolio.counts().polled).toBe(0);
+  });
+});
+
+describe("sharing", () => {
+  it("is of the very same credentials only: one session, closed with the last", async () => {
+    const first = listen();
+    const second = listen({ apiSecret: "secret-of-alice", apiKey: "alice" });
+    expect([second.handle.watch === first.handle.watch, two.sessionsOpened]).toEqual([true, 1]);
+    first.handle.close();
+    first.handle.close();
+    await clock.advanceAsync(100);
+    alice.hold("BTC", 1);
+    expect([two.sessionsOpen, first.events(), second.events()]).toEqual([1, [], ["opened"]]);
+    second.handle.close();
+    expect([two.sessionsOpen, portfolio.counts().accounts, two.streamedCount()]).toEqual([0, 0, 0]);
+    await clock.advanceAsync(120_000);
+    expect(clock.pendingTimerCount).toBe(0);
+  });
+
+  it("gives a wrong secret beside a right key nothing of what the right one opened", async () => {
+    alice.hold("BTC", 400);
+    const right = listen();
+    const wrong = listen({ apiKey: "alice", apiSecret: "wrong" });
+    await clock.advanceAsync(30_000);
+    expect(right.handle.watch.positions).toHaveLength(1);
+    expect(wrong.handle.watch.positions).toBeNull();
+    expect(wrong.heard.every((change) => change.kind === "coverage")).toBe(true);
+    expect(wrong.handle.watch.coverage().state).toBe("AUTH_REQUIRED");
+  });
+
+  it("is bounded, and refuses what it cannot open without leaving a session", () => {
+    portfolio = createPortfolio(two, { accountsMax: 1 });
+    listen();
+    const bob = two.addAccount("bob");
+    const open = (venue: "venuetwo" | "venueone", block: unknown) =>
+      portfolio.open(venue, { kind: "credentials", block }, false, () => {});
+    expect(open("venuetwo", two.credentials(bob))).toEqual({ ok: false, code: "OVERLOADED" });
+    expect(open("venueone", {})).toEqual({ ok: false, code: "NOT_CONFIGURED" });
+    portfolio = createPortfolio(two);
+    expect(
+      portfolio.open("venuetwo", { kind: "credentials", block: { apiKey: "malformed" } }, false, () => {}),
+    ).toEqual({
+      ok: false,
+      code: "BAD_CREDENTIALS",
+      problem: "venuetwo.apiKey must be a key",
+    });
+    expect(portfolio.open("venuetwo", { kind: "address", walletAddress: "0xabc" }, false, () => {})).toEqual({
+      ok: false,
+      code: "MISSING_CREDENTIALS",
+    });
+    expect(two.sessionsOpen).toBe(1);
+  });
+
+  it("ends whole with the portfolio", async () => {
+    listen();
+    listen(two.credentials(two.addAccount("bob")));
+    await clock.advanceAsync(100);
+    portfolio.stop();
+    expect([two.sessionsOpen, clock.pendingTimerCount]).toEqual([0, 0]);
+  });
+});
+
+describe("orders", () => {
+  it("begin with the whole list and go on with events; a failed first list is made up for", async () => {
+    const resting = alice.rest("BTC", 10);
+    two.failure = { code: "TIMEOUT", retryAfterMs: null };
+    const { handle, heard } = listen(undefined, true);
+    await clock.advanceAsync(100);
+    expect(handle.watch.ordersCoverage()).toMatchObject({ state: "ERROR", error: { code: "TIMEOUT" } });
+    expect([handle.watch.openOrders, handle.watch.areOrdersSettled]).toEqual([null, true]);
+    two.failure = null;
+    await clock.advanceAsync(6_000);
+    expect(heard.some((change) => change.kind === "ordersReset")).toBe(true);
+    expect(handle.watch.openOrders).toEqual([resting]);
+    expect(handle.watch.ordersCoverage().state).toBe("LIVE");
+    alice.fill(resting.venueOrderId, 3);
+    expect(handle.watch.openOrders).toMatchObject([{ filledLots: 3, status: "PARTIALLY_FILLED" }]);
+    alice.cancel(resting.venueOrderId);
+    expect(handle.watch.openOrders).toEqual([]);
+    expect(heard.filter((change) => change.kind === "fill")).toHaveLength(1);
+  });
+
+  it("that ended while the stream was away are looked up when it is back", async () => {
+    const first = alice.rest("BTC", 10);
+    const { handle, heard } = listen(undefined, true);
+    await clock.advanceAsync(100);
+    alice.drop();
+    alice.fill(first.venueOrderId, 10);
+    const second = alice.rest("ETH", 5);
+    await clock.advanceAsync(500);
+    alice.restore();
+    await clock.advanceAsync(500);
+    expect(handle.watch.openOrders).toEqual([second]);
+    const told = heard.flatMap((change) =>
+      change.kind === "order" ? [`${change.order.venueOrderId} ${change.order.status}`] : [],
+    );
+    expect(told.sort()).toEqual(["alice-1 FILLED", "alice-2 OPEN"]);
+  });
+});
+
+describe("an execution that was resolved", () => {
+  const execution: ResolvedExecution = {
+    routeId: "rt_1",
+    accounts: [{ venue: "venuetwo", accountHash: accountHashOf(hash, "venuetwo", "alice") }],
+    exchange: "venuetwo",
+    order: null,
+    state: "REJECTED",
+  };
+
+  it("is told to the account's own credentials, once proven, and to nobody else", async () => {
+    const bob = listen(two.credentials(two.addAccount("bob")));
+    const wrong = listen({ apiKey: "alice", apiSecret: "wrong" });
+    const right = listen();
+    resolve(execution);
+    expect(right.heard.some((change) => change.kind === "resolved")).toBe(false);
+    await clock.advanceAsync(100);
+    resolve(execution);
+    resolve({ ...execution, accounts: [] });
+    const count = ({ heard }: Listening) => heard.filter((change) => change.kind === "resolved").length;
+    expect([count(right), count(wrong), count(bob)]).toEqual([1, 0, 0]);
+  });
+
+  it("is told to nobody who came by a public address", async () => {
+    two = new FakeVenue("venuetwo", clock, { isPublic: true });
+    alice = two.addAccount("alice");
+    portfolio = createPortfolio(two);
+    const heard: AccountChange[] = [];
+    const opened = portfolio.open("venuetwo", { kind: "address", walletAddress: "alice" }, true, (change) =>
+      heard.push(change),
+    );
+    await clock.advanceAsync(100);
+    expect(opened.ok && opened.handle.watch.coverage().state).toBe("LIVE");
+    resolve(execution);
+    expect(heard.some((change) => change.kind === "resolved")).toBe(false);
+  });
+});

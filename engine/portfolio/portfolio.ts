@@ -1,0 +1,189 @@
+/**
+ * All accounts being watched: one watch per venue and credentials, shared by all who show the very same ones, opened
+ * with the first and ended, session and all, with the last.
+ *
+ * Invariants: who shows other credentials shares nothing here, also for the same account (a wrong secret beside a right
+ * key name would otherwise see what the right one opened); what the credentials are is kept as a keyed hash only, the
+ * keys live in the session alone. Bound: ACCOUNTS_MAX watches; one more is refused.
+ */
+import type { Clock } from "../domain/clock.js";
+import type { Logger } from "../domain/logger.js";
+import { ROUTABLE_VENUES, type RoutableVenue } from "../domain/venue.js";
+import { accountHashOf } from "../orders/trade-accounts.js";
+import type { VenueRoom } from "../ports.js";
+import type { KeyedHash } from "../storage/keyed-hash.js";
+import { AccountWatch, type VenueSchedules } from "./account-watch.js";
+import { type PollPace, PollSchedule } from "./poll-schedule.js";
+import type { AccountListener } from "./portfolio-types.js";
+import { NO_RESOLVED_EXECUTIONS, type ResolvedExecutions } from "./resolved-executions.js";
+
+export interface VenuePace {
+  readonly positions: PollPace;
+  readonly orders: PollPace;
+}
+
+/**
+ * Looks a minute over all accounts that are polled at a venue: about a sixth of what the venue grants (positions and open
+ * orders weigh 2 and 20 of 1200 on venueone, 5 and 40 of 2400 on venuetwo, 1 each of 60 requests on venuethree's standard
+ * tier), all of it in the lanes `read` and `background`, whose share no look can exceed whatever stands here.
+ */
+export const DEFAULT_PACES: Readonly<Record<RoutableVenue, VenuePace>> = {
+  venueone: {
+    positions: { looksPerMinute: 60, intervalMsMin: 5_000 },
+    orders: { looksPerMinute: 3, intervalMsMin: 20_000 },
+  },
+  venuetwo: {
+    positions: { looksPerMinute: 40, intervalMsMin: 5_000 },
+    orders: { looksPerMinute: 4, intervalMsMin: 15_000 },
+  },
+  venuethree: {
+    positions: { looksPerMinute: 5, intervalMsMin: 15_000 },
+    orders: { looksPerMinute: 2, intervalMsMin: 30_000 },
+  },
+  venuefour: {
+    positions: { looksPerMinute: 40, intervalMsMin: 5_000 },
+    orders: { looksPerMinute: 4, intervalMsMin: 15_000 },
+  },
+};
+const ACCOUNTS_MAX = 1_000;
+
+export interface PortfolioOptions {
+  readonly rooms: ReadonlyMap<RoutableVenue, VenueRoom>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly hash: KeyedHash;
+  readonly resolved?: ResolvedExecutions;
+  readonly paces?: Partial<Record<RoutableVenue, VenuePace>>;
+  readonly accountsMax?: number;
+}
+
+export type AccountAccess =
+  /** A raw block of interface spec 2.3. */
+  | { readonly kind: "credentials"; readonly block: unknown }
+  /** What is public of an address. */
+  | { readonly kind: "address"; readonly walletAddress: string };
+
+export interface AccountHandle {
+  readonly watch: AccountWatch;
+  /** Idempotent. The last one ends the watch. */
+  close(): void;
+}
+
+export type OpenedAccount =
+  | { readonly ok: true; readonly handle: AccountHandle }
+  | { readonly ok: false; readonly code: "NOT_CONFIGURED" | "MISSING_CREDENTIALS" | "OVERLOADED" }
+  /** `problem` names a field, never its value. */
+  | { readonly ok: false; readonly code: "BAD_CREDENTIALS"; readonly problem: string };
+
+export class Portfolio {
+  readonly #options: PortfolioOptions;
+  readonly #accountsMax: number;
+  readonly #watches = new Map<string, AccountWatch>();
+  readonly #schedules: ReadonlyMap<RoutableVenue, VenueSchedules>;
+  readonly #endResolved: () => void;
+  #isStopped = false;
+
+  constructor(options: PortfolioOptions) {
+    const { clock, paces, resolved = NO_RESOLVED_EXECUTIONS } = options;
+    this.#options = options;
+    this.#accountsMax = options.accountsMax ?? ACCOUNTS_MAX;
+    this.#schedules = new Map(
+      ROUTABLE_VENUES.map((venue) => {
+        const { positions, orders } = paces?.[venue] ?? DEFAULT_PACES[venue];
+        return [venue, { positions: new PollSchedule(clock, positions), orders: new PollSchedule(clock, orders) }];
+      }),
+    );
+    this.#endResolved = resolved.listen((execution) => {
+      for (const watch of this.#watches.values()) {
+        if (watch.owns(execution.accounts)) watch.tell({ kind: "resolved", execution });
+      }
+    });
+  }
+
+  /** Accounts being watched, and those of them that are polled. */
+  counts(): { readonly accounts: number; readonly polled: number } {
+    let polled = 0;
+    for (const schedule of this.#schedules.values()) polled += schedule.positions.size;
+    return { accounts: this.#watches.size, polled };
+  }
+
+  open(venue: RoutableVenue, access: AccountAccess, wantsOrders: boolean, listener: AccountListener): OpenedAccount {
+    const room = this.#options.rooms.get(venue);
+    if (room === undefined) return { ok: false, code: "NOT_CONFIGURED" };
+    const tag = this.#tagOf(venue, access);
+    const known = this.#watches.get(tag);
+    if (known !== undefined) {
+      if (!known.listen(listener, wantsOrders)) return { ok: false, code: "OVERLOADED" };
+      return { ok: true, handle: this.#handle(tag, known, listener) };
+    }
+    if (this.#isStopped || this.#watches.size >= this.#accountsMax) return { ok: false, code: "OVERLOADED" };
+    if (access.kind === "address" && room.openAddress === undefined) return { ok: false, code: "MISSING_CREDENTIALS" };
+    const opened =
+      access.kind === "credentials" ? room.openSession(access.block) : room.openAddress?.(access.walletAddress);
+    if (opened === undefined) return { ok: false, code: "MISSING_CREDENTIALS" };
+    if (!opened.ok) return { ok: false, code: "BAD_CREDENTIALS", problem: opened.problem };
+    const { clock, logger, hash } = this.#options;
+    const schedules = this.#schedules.get(venue) as VenueSchedules;
+    const watch = new AccountWatch(room, opened.session, {
+      clock,
+      logger,
+      schedules,
+      isCredentialed: access.kind === "credentials",
+      accountHash: accountHashOf(hash, venue, opened.session.accountId),
+    });
+    this.#watches.set(tag, watch);
+    watch.listen(listener, wantsOrders);
+    watch.start();
+    return { ok: true, handle: this.#handle(tag, watch, listener) };
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#endResolved();
+    for (const watch of this.#watches.values()) watch.close();
+    this.#watches.clear();
+    for (const { positions, orders } of this.#schedules.values()) {
+      positions.stop();
+      orders.stop();
+    }
+  }
+
+  #handle(tag: string, watch: AccountWatch, listener: AccountListener): AccountHandle {
+    let isOpen = true;
+    return {
+      watch,
+      close: () => {
+        if (!isOpen) return;
+        isOpen = false;
+        if (!watch.unlisten(listener)) return;
+        watch.close();
+        if (this.#watches.get(tag) === watch) this.#watches.delete(tag);
+        this.#promote(watch.venue);
+      },
+    };
+  }
+
+  /** A stream may have become free: the account that waits longest has it. */
+  #promote(venue: RoutableVenue): void {
+    for (const watch of this.#watches.values()) {
+      if (watch.venue !== venue || watch.hasStream) continue;
+      watch.promote();
+      return;
+    }
+  }
+
+  #tagOf(venue: RoutableVenue, access: AccountAccess): string {
+    const what = access.kind === "address" ? access.walletAddress.toLowerCase() : canonicalJson(access.block);
+    return this.#options.hash.hmacHex("portfolio.account", [venue, access.kind, what]);
+  }
+}
+
+/** The same text for the same block, however its fields are ordered. */
+export function canonicalJson(value: unknown): string {
+  return (
+    JSON.stringify(value, (_, inner: unknown) => {
+      if (inner === null || typeof inner !== "object" || Array.isArray(inner)) return inner;
+      return Object.fromEntries(Object.entries(inner).sort(([left], [right]) => (left < right ? -1 : 1)));
+    }) ?? ""
+  );
+}

@@ -1,0 +1,400 @@
+/**
+ * A venue made of accounts alone: positions and orders that a test writes, streams with a stated number of places, reads
+ * that are counted by lane and answered as told. On virtual time: a stream is LIVE `STREAM_LIVE_MS` after it was opened.
+ */
+import type { Clock } from "../../domain/clock.js";
+import type { Instrument } from "../../domain/instrument.js";
+import type { VenueOrder } from "../../domain/order.js";
+import type { VenuePosition } from "../../domain/position.js";
+import type { RoutableVenue } from "../../domain/venue.js";
+import { LatencyWindow } from "../../market/latency-window.js";
+import { createMarket, type FeedState, type Market } from "../../market/market.js";
+import type {
+  AccountEvent,
+  AccountSession,
+  AccountStream,
+  CallOptions,
+  Lane,
+  OpenSession,
+  OrderSender,
+  Read,
+  ReadFailure,
+  VenueRoom,
+} from "../../ports.js";
+
+export const STREAM_LIVE_MS = 20;
+
+function testInstrument(venue: RoutableVenue, symbol: string): Instrument {
+  return {
+    venue,
+    symbol,
+    nativeSymbol: `${symbol}USDT`,
+    nativeId: -1,
+    multiplierExp10: 0,
+    priceDecimals: 1,
+    qtyDecimals: 3,
+    priceRule: "step",
+    priceStepTicks: 1,
+    qtyStepLots: 1,
+    minQtyLots: 1,
+    maxQtyLots: Number.MAX_SAFE_INTEGER,
+    minNotional: "0",
+    minNotionalOnReduceOnly: "no",
+    bandUpPpm: 0,
+    bandDownPpm: 0,
+    quoteAsset: "USDT",
+    takerFeeMilliBps: 0,
+    makerFeeMilliBps: 0,
+    maxLeverage: 50,
+    status: "TRADING",
+  };
+}
+
+interface Stream {
+  state: FeedState;
+  readonly isGenuine: boolean;
+  readonly onEvent: (event: AccountEvent) => void;
+}
+
+/** One account: the truth that tests write and that reads and streams show. */
+export class FakeAccount {
+  readonly id: string;
+  readonly secret: string;
+  readonly #venue: FakeVenue;
+  readonly positions = new Map<string, VenuePosition>();
+  readonly open = new Map<string, VenueOrder>();
+  readonly ended = new Map<string, VenueOrder>();
+  readonly streams = new Set<Stream>();
+  #orderCount = 0;
+
+  constructor(venue: FakeVenue, id: string, secret: string) {
+    this.#venue = venue;
+    this.id = id;
+    this.secret = secret;
+  }
+
+  /** Signed lots; 0 closes. `changes`: other fields. */
+  hold(symbol: string, lots: number, changes: Partial<VenuePosition> = {}): void {
+    for (const direction of ["LONG", "SHORT"] as const) this.positions.delete(`${symbol}|${direction}`);
+    if (lots !== 0) {
+      const position = this.#venue.position(symbol, lots, changes);
+      this.positions.set(`${symbol}|${position.direction}`, position);
+    }
+    this.#venue.ringPositions(this);
+  }
+
+  /** A resting order, told on the streams. */
+  rest(symbol: string, qtyLots: number, changes: Partial<VenueOrder> = {}): VenueOrder {
+    const order: VenueOrder = {
+      venue: this.#venue.venue,
+      nativeSymbol: this.#venue.nativeOf(symbol),
+      venueOrderId: `${this.id}-${++this.#orderCount}`,
+      venueClientOrderId: null,
+      side: "BUY",
+      type: "LIMIT",
+      status: "OPEN",
+      venueStatus: "NEW",
+      priceTicks: 9_000,
+      qtyLots,
+      filledLots: 0,
+      averagePrice: null,
+      reduceOnly: false,
+      triggerPrice: null,
+      tsVenueMs: this.#venue.clock.wallMs(),
+      fee: null,
+      ...changes,
+    };
+    this.#set(order);
+    this.tell({ kind: "order", order });
+    return order;
+  }
+
+  /** Fills some of it; all: it ends. */
+  fill(orderId: string, lots: number, isLiquidation = false): void {
+    const before = this.open.get(orderId);
+    if (before === undefined) return;
+    const filledLots = Math.min(before.qtyLots, before.filledLots + lots);
+    const isWhole = filledLots === before.qtyLots;
+    const order: VenueOrder = {
+      ...before,
+      filledLots,
+      status: isWhole ? "FILLED" : "PARTIALLY_FILLED",
+      venueStatus: isWhole ? "FILLED" : "PARTIALLY_FILLED",
+      averagePrice: "900",
+      tsVenueMs: this.#venue.clock.wallMs(),
+    };
+    this.#set(order);
+    this.tell({
+      kind: "fill",
+      order,
+      qtyLots: filledLots - before.filledLots,
+      price: "900",
+      fee: { amount: "0.01", asset: "USDT" },
+      tradeId: `${orderId}-${filledLots}`,
+      ...(isLiquidation ? { isLiquidation } : {}),
+    });
+    this.tell({ kind: "order", order });
+  }
+
+  cancel(orderId: string): void {
+    const before = this.open.get(orderId);
+    if (before === undefined) return;
+    const order: VenueOrder = { ...before, status: "CANCELED", venueStatus: "CANCELED" };
+    this.#set(order);
+    this.tell({ kind: "order", order });
+  }
+
+  /** Told on streams that are LIVE only: what happens while one is away is lost to it. */
+  tell(event: AccountEvent): void {
+    for (const stream of [...this.streams]) if (stream.state === "LIVE" && stream.isGenuine) stream.onEvent(event);
+  }
+
+  /** The streams lose their connection. */
+  drop(): void {
+    for (const stream of [...this.streams]) this.#state(stream, "STALE");
+  }
+
+  /** They are back, and the room has reconciled: orders that are open now are told again. */
+  restore(): void {
+    for (const stream of [...this.streams]) {
+      if (!stream.isGenuine) continue;
+      this.#state(stream, "LIVE");
+      stream.onEvent({ kind: "positions" });
+      for (const order of [...this.open.values()]) stream.onEvent({ kind: "order", order });
+    }
+  }
+
+  end(): void {
+    for (const stream of [...this.streams]) {
+      this.streams.delete(stream);
+      this.#state(stream, "DOWN");
+    }
+  }
+
+  #state(stream: Stream, state: FeedState): void {
+    stream.state = state;
+    stream.onEvent({ kind: "state", state });
+  }
+
+  #set(order: VenueOrder): void {
+    const isOpen = order.status === "OPEN" || order.status === "PARTIALLY_FILLED";
+    this.open.delete(order.venueOrderId);
+    (isOpen ? this.open : this.ended).set(order.venueOrderId, order);
+  }
+}
+
+class FakeSession implements AccountSession {
+  readonly venue: RoutableVenue;
+  readonly accountId: string;
+  readonly secret: string;
+  readonly #onClose: () => void;
+  isOpen = true;
+
+  constructor(venue: RoutableVenue, accountId: string, secret: string, onClose: () => void) {
+    this.venue = venue;
+    this.accountId = accountId;
+    this.secret = secret;
+    this.#onClose = onClose;
+  }
+
+  close(): void {
+    if (this.isOpen) this.#onClose();
+    this.isOpen = false;
+  }
+}
+
+const BY_ADDRESS = "(public)";
+
+export class FakeVenue {
+  readonly venue: RoutableVenue;
+  readonly clock: Clock;
+  readonly room: VenueRoom;
+  readonly markets: ReadonlyMap<string, Market>;
+  readonly accounts = new Map<string, FakeAccount>();
+  /** Accounts that may stream at once; null: the venue streams nothing. */
+  readonly streamPlaces: number | null;
+  /** What reads answer instead. */
+  failure: { readonly code: ReadFailure; readonly retryAfterMs: number | null } | null = null;
+  /** Asked before each read is answered: budgets, delays. */
+  admit: (lane: Lane, weight: number) => Promise<boolean> = async () => true;
+  readonly reads: { readonly lane: Lane; readonly atMs: number; readonly what: "positions" | "orders" | "order" }[] =
+    [];
+  sessionsOpen = 0;
+  sessionsOpened = 0;
+
+  constructor(
+    venue: RoutableVenue,
+    clock: Clock,
+    options: {
+      readonly streamPlaces?: number | null;
+      readonly isPublic?: boolean;
+      readonly markets?: readonly Market[];
+    } = {},
+  ) {
+    this.venue = venue;
+    this.clock = clock;
+    this.streamPlaces = options.streamPlaces === undefined ? 100 : options.streamPlaces;
+    const markets =
+      options.markets ??
+      ["BTC", "ETH", "SOL"].map((symbol) =>
+        createMarket(testInstrument(venue, symbol), { deepTier: false, maxBookAgeMs: 2_000, maxDeepAgeMs: 7_000 }),
+      );
+    this.markets = new Map(markets.map((market) => [market.instrument.symbol, market]));
+    this.room = this.#createRoom(options.isPublic ?? false);
+  }
+
+  addAccount(id: string, secret = `secret-of-${id}`): FakeAccount {
+    const account = new FakeAccount(this, id, secret);
+    this.accounts.set(id, account);
+    return account;
+  }
+
+  credentials(account: FakeAccount): { readonly apiKey: string; readonly apiSecret: string } {
+    return { apiKey: account.id, apiSecret: account.secret };
+  }
+
+  nativeOf(symbol: string): string {
+    return this.markets.get(symbol)?.instrument.nativeSymbol ?? symbol;
+  }
+
+  position(symbol: string, lots: number, changes: Partial<VenuePosition>): VenuePosition {
+    return {
+      venue: this.venue,
+      symbol,
+      nativeSymbol: this.nativeOf(symbol),
+      direction: lots > 0 ? "LONG" : "SHORT",
+      positionSide: "BOTH",
+      qtyLots: Math.abs(lots),
+      entryPrice: "900",
+      markPrice: null,
+      liquidationPrice: null,
+      unrealizedPnl: null,
+      leverage: 5,
+      marginMode: "cross",
+      collateral: null,
+      tsVenueMs: this.clock.wallMs(),
+      ...changes,
+    };
+  }
+
+  ringPositions(account: FakeAccount): void {
+    account.tell({ kind: "positions" });
+  }
+
+  streamedCount(): number {
+    return [...this.accounts.values()].filter((account) => account.streams.size > 0).length;
+  }
+
+  #open(accountId: string, secret: string): OpenSession {
+    this.sessionsOpen++;
+    this.sessionsOpened++;
+    return { ok: true, session: new FakeSession(this.venue, accountId, secret, () => this.sessionsOpen--) };
+  }
+
+  #isGenuine(session: FakeSession): boolean {
+    const account = this.accounts.get(session.accountId);
+    return session.isOpen && (session.secret === BY_ADDRESS || account?.secret === session.secret);
+  }
+
+  async #read<T>(
+    session: AccountSession,
+    { lane }: CallOptions,
+    what: "positions" | "orders" | "order",
+    weight: number,
+    value: (account: FakeAccount) => T,
+  ): Promise<Read<T>> {
+    const own = session as FakeSession;
+    if (!own.isOpen) throw new Error("a closed session was used");
+    this.reads.push({ lane, atMs: this.clock.wallMs(), what });
+    if (!(await this.admit(lane, weight)))
+      return { ok: false, code: "RATE_LIMITED", message: "no budget", retryAfterMs: 1_000 };
+    if (this.failure !== null) return { ok: false, message: "as told", ...this.failure };
+    const account = this.accounts.get(own.accountId);
+    if (account === undefined || !this.#isGenuine(own))
+      return { ok: false, code: "AUTH", message: "unknown key or wrong signature", retryAfterMs: null };
+    return { ok: true, value: value(account), asOfMs: this.clock.wallMs(), source: "venue" };
+  }
+
+  #openStream(session: AccountSession, onEvent: (event: AccountEvent) => void): ReturnType<Opener> {
+    const own = session as FakeSession;
+    const account = this.accounts.get(own.accountId) ?? new FakeAccount(this, own.accountId, "");
+    if (account.streams.size === 0 && this.streamedCount() >= (this.streamPlaces ?? 0))
+      return { ok: false, problem: "no place" };
+    const entry: Stream = { state: "SYNCING", isGenuine: this.#isGenuine(own), onEvent };
+    account.streams.add(entry);
+    this.clock.setTimer(() => {
+      if (!account.streams.has(entry) || entry.state !== "SYNCING") return;
+      entry.state = entry.isGenuine ? "LIVE" : "DOWN";
+      entry.onEvent({ kind: "state", state: entry.state });
+    }, STREAM_LIVE_MS);
+    const stream: AccountStream = {
+      get state() {
+        return entry.state;
+      },
+      positions: () =>
+        entry.state === "LIVE"
+          ? { ok: true, value: [...account.positions.values()], asOfMs: this.clock.wallMs(), source: "stream" }
+          : { ok: false, code: entry.isGenuine ? "VENUE_ERROR" : "AUTH", message: "not live", retryAfterMs: null },
+      close: () => void account.streams.delete(entry),
+    };
+    return { ok: true, stream };
+  }
+
+  #createRoom(isPublic: boolean): VenueRoom {
+    const { venue } = this;
+    const unscripted: Read<never> = { ok: false, code: "VENUE_ERROR", message: "not scripted", retryAfterMs: null };
+    const orders: OrderSender = {
+      place: async () => ({ outcome: "unknown", cause: "not scripted", notPlacedAfterMs: 0 }),
+      cancel: async () => ({ outcome: "unknown", cause: "not scripted" }),
+      placeBoundMs: () => 0,
+      venueClientOrderId: (text) => text,
+    };
+    return {
+      venue,
+      markets: this.markets,
+      ackLatency: new LatencyWindow(200),
+      orders,
+      streams:
+        this.streamPlaces === null
+          ? null
+          : { openAccountStream: (session, onEvent) => this.#openStream(session, onEvent) },
+      reader: {
+        readPositions: (session, _, options) =>
+          this.#read(session, options, "positions", 2, (account) => [...account.positions.values()]),
+        readOpenOrders: (session, _, options) =>
+          this.#read(session, options, "orders", 20, (account) => [...account.open.values()]),
+        readOrder: (session, _, ref, options) =>
+          this.#read(session, options, "order", 2, (account) => {
+            const id = "venueOrderId" in ref ? ref.venueOrderId : "";
+            return account.open.get(id) ?? account.ended.get(id) ?? null;
+          }),
+        readBalances: async () => unscripted,
+        readFeeRates: async () => unscripted,
+      },
+      start: async () => {},
+      stop: async () => {},
+      openSession: (raw) => {
+        const { apiKey, apiSecret } = raw as { apiKey: string; apiSecret: string };
+        if (apiKey === "malformed") return { ok: false, problem: `${venue}.apiKey must be a key` };
+        return this.#open(apiKey, apiSecret);
+      },
+      ...(isPublic ? { openAddress: (address: string) => this.#open(address, BY_ADDRESS) } : {}),
+      status: () => ({
+        venue,
+        state: "LIVE",
+        breaker: "closed",
+        breakerOpenUntilMs: 0,
+        clockOffsetMs: 0,
+        socketCount: 1,
+        reconnectCount: 0,
+        resyncCount: 0,
+        gapCount: 0,
+        decodeErrorCount: 0,
+        protocolDriftCount: 0,
+        laneTokens: { exit: 1, trade: 1, reconcile: 1, read: 1, background: 1 },
+      }),
+    };
+  }
+}
+
+type Opener = NonNullable<VenueRoom["streams"]>["openAccountStream"];

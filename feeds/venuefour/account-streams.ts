@@ -1,0 +1,52 @@
+/**
+ * The account streams of the room: one connection per set of credentials, shared by all who stream with them
+ * (shared-account-stream.ts).
+ *
+ * Invariant: nobody sees a stream that other credentials opened, also for the same account. The venue itself shows an
+ * account to whoever names it; who may see what here is not decided by that.
+ */
+import type { VenuePosition } from "../../engine/domain/position.js";
+import type { AccountEvent, AccountSession, AccountStream, AccountStreams, Read } from "../../engine/ports.js";
+import { MAX_ACCOUNT_STREAMS } from "./limits.js";
+import { VenuefourSession } from "./session.js";
+import { type AccountStreamDeps, SharedAccountStream } from "./shared-account-stream.js";
+
+export class VenuefourAccountStreams implements AccountStreams {
+  readonly #deps: () => AccountStreamDeps;
+  readonly #byTag = new Map<string, SharedAccountStream>();
+
+  /** `deps` is asked for when the first stream opens: account reads look here too. */
+  constructor(deps: () => AccountStreamDeps) {
+    this.#deps = deps;
+  }
+
+  get openCount(): number {
+    return this.#byTag.size;
+  }
+
+  openAccountStream(
+    session: AccountSession,
+    onEvent: (event: AccountEvent) => void,
+  ): { readonly ok: true; readonly stream: AccountStream } | { readonly ok: false; readonly problem: string } {
+    if (!(session instanceof VenuefourSession)) return { ok: false, problem: "session of another venue" };
+    if (!session.isOpen) return { ok: false, problem: "session is closed" };
+    const { tag } = session;
+    let shared = this.#byTag.get(tag);
+    if (shared === undefined) {
+      if (this.#byTag.size >= MAX_ACCOUNT_STREAMS) return { ok: false, problem: "account stream limit reached" };
+      shared = new SharedAccountStream(this.#deps(), session.accountId, () => this.#byTag.delete(tag));
+      this.#byTag.set(tag, shared);
+    }
+    return { ok: true, stream: shared.join(session, onEvent) };
+  }
+
+  /** Positions of a LIVE stream of the same credentials; null where there is none. */
+  positionsOf(session: VenuefourSession): Extract<Read<readonly VenuePosition[]>, { ok: true }> | null {
+    const read = session.isOpen ? this.#byTag.get(session.tag)?.positions() : undefined;
+    return read?.ok === true ? read : null;
+  }
+
+  stop(): void {
+    for (const shared of [...this.#byTag.values()]) shared.stop();
+  }
+}

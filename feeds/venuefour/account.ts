@@ -1,0 +1,176 @@
+/**
+ * What an account on venuefour holds, read live; positions from its stream while that is LIVE and no order of ours has
+ * just been sent. A read is whole or a failure: a row that cannot be understood fails it, since a position left out
+ * looks like a flat account. Rows of contracts that are not listed here are left out and reported.
+ */
+import type { Instrument } from "../../engine/domain/instrument.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import type { VenueOrder } from "../../engine/domain/order.js";
+import type { AccountSummary, FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
+import type { AccountReader, AccountSession, CallOptions, OrderRef, Read } from "../../engine/ports.js";
+import { failedRead } from "../shared/call-results.js";
+import type { InstrumentIndex } from "../shared/instrument-index.js";
+import { decodeWith } from "../shared/wire-fields.js";
+import {
+  normalizeAccount,
+  normalizeBalances,
+  normalizeFees,
+  normalizeOrder,
+  normalizePosition,
+} from "./account-normalize.js";
+import type { AccountRest } from "./account-rest.js";
+import {
+  decodeAccount,
+  decodeOpenOrders,
+  decodePositions,
+  type VenuefourWireAccount,
+  type VenuefourWirePosition,
+} from "./account-wire.js";
+import { READ_CREDITS } from "./limits.js";
+import type { OrderMemory } from "./order-memory.js";
+import type { OrderSearch } from "./order-search.js";
+import { VenuefourSession } from "./session.js";
+import type { VenuefourSettings } from "./settings.js";
+
+const FOREIGN = failedRead("AUTH", "session of another venue");
+/** Rows in one log line. */
+const MAX_SYMBOL_CHARS = 32;
+
+export interface VenuefourAccountDeps {
+  readonly rest: AccountRest;
+  readonly search: OrderSearch;
+  readonly memory: OrderMemory;
+  readonly settings: VenuefourSettings;
+  readonly instruments: InstrumentIndex;
+  readonly logger: Logger;
+  /** Null where no stream of the same credentials is LIVE. */
+  readonly streamed: (session: VenuefourSession) => Extract<Read<readonly VenuePosition[]>, { ok: true }> | null;
+}
+
+/** Positions of a REST answer with the sequence number that orders them among the stream's frames. */
+export interface PositionsAnswer {
+  readonly positions: readonly VenuePosition[];
+  readonly lastId: number | null;
+}
+
+export class VenuefourAccount implements Required<AccountReader> {
+  readonly #deps: VenuefourAccountDeps;
+
+  constructor(deps: VenuefourAccountDeps) {
+    this.#deps = deps;
+  }
+
+  heldPositions(session: AccountSession, instrument: Instrument): Read<readonly VenuePosition[]> | null {
+    if (!(session instanceof VenuefourSession) || this.#deps.memory.isSettling(session.accountId)) return null;
+    const held = this.#deps.streamed(session);
+    if (held === null) return null;
+    return { ...held, value: held.value.filter((position) => position.nativeSymbol === instrument.nativeSymbol) };
+  }
+
+  async readPositions(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenuePosition[]>> {
+    if (!(session instanceof VenuefourSession)) return FOREIGN;
+    const held = this.#deps.memory.isSettling(session.accountId) ? null : this.#deps.streamed(session);
+    const read = held === null ? await this.readSnapshot(session, options) : null;
+    if (read !== null && !read.ok) return read;
+    const all = held?.value ?? read?.value.positions ?? [];
+    const value =
+      instrument === null ? all : all.filter((position) => position.nativeSymbol === instrument.nativeSymbol);
+    return { ok: true, value, asOfMs: (held ?? read)?.asOfMs ?? 0, source: held === null ? "venue" : "stream" };
+  }
+
+  /** Always from the venue. Leverage stands with the settings, which cost a read of their own: not on the way out. */
+  async readSnapshot(session: VenuefourSession, options: CallOptions): Promise<Read<PositionsAnswer>> {
+    const { rest, settings } = this.#deps;
+    if (options.lane !== "exit") await settings.refresh(session, options);
+    const read = await rest.read(session, "/positions", {}, READ_CREDITS, decodePositions, options);
+    if (!read.ok) return read;
+    const decoded = decodeWith(null, () => this.normalizePositions(session.accountId, read.value.rows));
+    if (!decoded.ok) return failedRead("BAD_RESPONSE", `positions: ${decoded.problem}`);
+    return { ...read, value: { positions: decoded.value, lastId: read.value.lastId } };
+  }
+
+  /** Throws WireFault on a row that does not fit its instrument. */
+  normalizePositions(accountId: string, rows: readonly VenuefourWirePosition[]): readonly VenuePosition[] {
+    const { instruments, settings } = this.#deps;
+    const found: VenuePosition[] = [];
+    for (const wire of rows) {
+      const listed = instruments.byNativeSymbol(wire.symbol);
+      if (listed === null) {
+        this.#unlisted("venuefour.position.unlisted", wire.symbol);
+        continue;
+      }
+      const position = normalizePosition(wire, listed, settings.knownLeverage(accountId, listed));
+      if (position !== null) found.push(position);
+    }
+    return found;
+  }
+
+  async readOrder(
+    session: AccountSession,
+    instrument: Instrument,
+    ref: OrderRef,
+    options: CallOptions,
+  ): Promise<Read<VenueOrder | null>> {
+    if (!(session instanceof VenuefourSession)) return FOREIGN;
+    return this.#deps.search.find(session, instrument, ref, options);
+  }
+
+  async findOrder(session: AccountSession, ref: OrderRef, options: CallOptions): Promise<Read<VenueOrder | null>> {
+    if (!(session instanceof VenuefourSession)) return FOREIGN;
+    return this.#deps.search.find(session, null, ref, options);
+  }
+
+  async readOpenOrders(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenueOrder[]>> {
+    if (!(session instanceof VenuefourSession)) return FOREIGN;
+    const rows = await this.#deps.rest.read(session, "/orders", {}, READ_CREDITS, decodeOpenOrders, options);
+    if (!rows.ok) return rows;
+    const decoded = decodeWith(null, () => {
+      const found: VenueOrder[] = [];
+      for (const wire of rows.value) {
+        const listed = this.#deps.instruments.byNativeSymbol(wire.symbol);
+        if (listed === null) this.#unlisted("venuefour.order.unlisted", wire.symbol);
+        if (listed === null || (instrument !== null && wire.symbol !== instrument.nativeSymbol)) continue;
+        this.#deps.memory.note(session.accountId, wire.orderId, wire.clientOrderId);
+        found.push(normalizeOrder(wire, listed));
+      }
+      return found;
+    });
+    return decoded.ok ? { ...rows, value: decoded.value } : failedRead("BAD_RESPONSE", `orders: ${decoded.problem}`);
+  }
+
+  async readBalances(session: AccountSession, options: CallOptions): Promise<Read<readonly VenueBalance[]>> {
+    return this.#account(session, options, normalizeBalances);
+  }
+
+  async readFeeRates(session: AccountSession, _instrument: Instrument, options: CallOptions): Promise<Read<FeeRates>> {
+    return this.#account(session, options, normalizeFees);
+  }
+
+  async readAccount(session: AccountSession, options: CallOptions): Promise<Read<AccountSummary>> {
+    return this.#account(session, options, normalizeAccount);
+  }
+
+  async #account<T>(
+    session: AccountSession,
+    options: CallOptions,
+    normalize: (wire: VenuefourWireAccount) => T,
+  ): Promise<Read<T>> {
+    if (!(session instanceof VenuefourSession)) return FOREIGN;
+    const read = await this.#deps.rest.read(session, "/account", {}, READ_CREDITS, decodeAccount, options);
+    if (!read.ok) return read;
+    const decoded = decodeWith(read.value, () => normalize(read.value));
+    return decoded.ok ? { ...read, value: decoded.value } : failedRead("BAD_RESPONSE", `account: ${decoded.problem}`);
+  }
+
+  #unlisted(event: string, symbol: string): void {
+    this.#deps.logger.warn(event, { symbol: symbol.slice(0, MAX_SYMBOL_CHARS) });
+  }
+}

@@ -1,0 +1,101 @@
+/** The trading half of the venuefour room, wired: sessions, account reads, orders, settings, histories, streams. */
+import type { Clock } from "../../engine/domain/clock.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import type { Random } from "../../engine/domain/random.js";
+import type { LatencyWindow } from "../../engine/market/latency-window.js";
+import type { AccountHistory, AccountReader, AccountSettings, OrderSender } from "../../engine/ports.js";
+import { failedRead } from "../shared/call-results.js";
+import type { ConnectionBudget } from "../shared/connection-budget.js";
+import type { Connector } from "../shared/connector.js";
+import type { VenueHttp } from "../shared/http.js";
+import { InstrumentIndex } from "../shared/instrument-index.js";
+import { VenuefourAccount } from "./account.js";
+import { AccountRest } from "./account-rest.js";
+import { VenuefourAccountStreams } from "./account-streams.js";
+import { VenuefourHistory } from "./history.js";
+import { OrderMemory } from "./order-memory.js";
+import { OrderSearch } from "./order-search.js";
+import { VenuefourOrders } from "./orders.js";
+import { Sender } from "./sender.js";
+import { VenuefourSession } from "./session.js";
+import { VenuefourSettings } from "./settings.js";
+
+export interface VenuefourTradingDeps {
+  readonly http: VenueHttp;
+  /** Path of the API's root on its host, no trailing slash. */
+  readonly root: string;
+  readonly wsUrl: string;
+  readonly connector: Connector;
+  readonly budget: ConnectionBudget;
+  readonly instruments: () => ReadonlyMap<string, Instrument>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly ackLatency: LatencyWindow;
+  /** Venue wall clock minus ours. */
+  readonly clockOffsetMs: () => number;
+  /** The venue found our clock wrong: measure it again. */
+  readonly onClockError?: () => Promise<void>;
+}
+
+export interface VenuefourTrading {
+  readonly reader: Required<AccountReader>;
+  readonly orders: OrderSender;
+  readonly streams: VenuefourAccountStreams;
+  readonly history: AccountHistory;
+  readonly settings: AccountSettings;
+}
+
+export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTrading {
+  const { ackLatency, budget, clock, clockOffsetMs, connector, http, logger, random, root, wsUrl } = deps;
+  const instruments = new InstrumentIndex(deps.instruments);
+  const rest = new AccountRest({ http, root, clock, clockOffsetMs });
+  const memory = new OrderMemory(clock);
+  const sender = new Sender({
+    rest,
+    clock,
+    ackLatency,
+    onClockError: deps.onClockError ?? (() => Promise.resolve()),
+  });
+  const settings = new VenuefourSettings({ rest, sender, clock });
+  const search = new OrderSearch({ rest, memory, instruments, clock, clockOffsetMs, logger });
+  const history = new VenuefourHistory({ rest, instruments, clock });
+  const streams: VenuefourAccountStreams = new VenuefourAccountStreams(() => ({
+    wsUrl,
+    connector,
+    clock,
+    random,
+    logger,
+    budget,
+    account: reader,
+    history,
+    settings,
+    memory,
+    instrumentOf: (nativeSymbol) => instruments.byNativeSymbol(nativeSymbol),
+    clockOffsetMs,
+  }));
+  const reader: VenuefourAccount = new VenuefourAccount({
+    rest,
+    search,
+    memory,
+    settings,
+    instruments,
+    logger,
+    streamed: (session) => streams.positionsOf(session),
+  });
+  const orders = new VenuefourOrders({
+    sender,
+    memory,
+    reader,
+    instruments,
+    clock,
+    logger,
+    glance: (session, instrument, venueOrderId, options) =>
+      session instanceof VenuefourSession
+        ? search.glance(session, instrument, venueOrderId, options)
+        : Promise.resolve(failedRead("AUTH", "session of another venue")),
+    isStreamed: (session) => session instanceof VenuefourSession && streams.positionsOf(session) !== null,
+  });
+  return { reader, orders, streams, history, settings };
+}

@@ -1,0 +1,92 @@
+/**
+ * The trading half with its account streams: positions come from an account's stream where that may stand for a live
+ * read, and every order or setting of ours makes them doubtful until a state surely newer than its answer.
+ */
+import type { Instrument } from "../../engine/domain/instrument.js";
+import type { VenuePosition } from "../../engine/domain/position.js";
+import type { AccountReader, AccountSession, AccountSettings, OrderSender, Read } from "../../engine/ports.js";
+import type { VenueoneAccountStreams } from "./account-stream.js";
+import type { VenueoneTrading } from "./trading.js";
+
+/** A streamed account may stand for a live read only if something about it arrived this recently. */
+const MAX_STREAMED_POSITIONS_AGE_MS = 6_000;
+
+export interface WatchedHalf {
+  readonly reader: AccountReader;
+  readonly orders: OrderSender;
+  readonly settings: AccountSettings;
+}
+
+export function watchAccounts(trading: VenueoneTrading, streams: VenueoneAccountStreams): WatchedHalf {
+  /** Account of each session that was read, so that an order finds it without waiting. */
+  const accountOf = new WeakMap<AccountSession, string>();
+  const noteOrder = (session: AccountSession): void => streams.noteOrder(accountOf.get(session) ?? null);
+  const around = async <T>(session: AccountSession, send: () => Promise<T>): Promise<T> => {
+    noteOrder(session);
+    try {
+      return await send();
+    } finally {
+      noteOrder(session);
+    }
+  };
+  const { orders, reader, settings } = trading;
+  return {
+    reader: {
+      readPositions: async (session, instrument, call) => {
+        const account = await trading.resolveAccount(session, call);
+        if (!account.ok) return account;
+        accountOf.set(session, account.value);
+        streams.noteUse(account.value);
+        return streamedPositions(streams, account.value, instrument) ?? reader.readPositions(session, instrument, call);
+      },
+      heldPositions: (session, instrument) => {
+        const account = trading.knownAccount(session);
+        if (account === null || !account.ok) return account;
+        accountOf.set(session, account.value);
+        const held = streamedPositions(streams, account.value, instrument);
+        // Nothing in hand: readPositions notes the use.
+        if (held !== null) streams.noteUse(account.value);
+        return held;
+      },
+      readOrder: (session, instrument, ref, call) => reader.readOrder(session, instrument, ref, call),
+      readOpenOrders: (session, instrument, call) => reader.readOpenOrders(session, instrument, call),
+      readBalances: (session, call) => reader.readBalances(session, call),
+      readFeeRates: (session, instrument, call) => reader.readFeeRates(session, instrument, call),
+      findOrder: (session, ref, call) => reader.findOrder(session, ref, call),
+      readAccount: (session, call) => reader.readAccount(session, call),
+    },
+    orders: {
+      place: (session, command, call) => around(session, () => orders.place(session, command, call)),
+      // An amended order may fill as a placed one does; a cancelled one no longer.
+      amend: (session, instrument, current, change, call) =>
+        around(session, () => orders.amend(session, instrument, current, change, call)),
+      cancel: (session, instrument, ref, call) => orders.cancel(session, instrument, ref, call),
+      cancelAll: (session, instrument, call) => orders.cancelAll(session, instrument, call),
+      scheduleCancel: (session, atMs, call) => orders.scheduleCancel(session, atMs, call),
+      placeBoundMs: (session, timeoutMs) => orders.placeBoundMs(session, timeoutMs),
+      venueClientOrderId: (clientIdHex) => orders.venueClientOrderId(clientIdHex),
+      parseClientOrderId: (text) => orders.parseClientOrderId(text),
+    },
+    settings: {
+      read: (session, instrument, call) => settings.read(session, instrument, call),
+      setLeverage: (session, instrument, leverage, call) =>
+        around(session, () => settings.setLeverage(session, instrument, leverage, call)),
+      setMarginMode: (session, instrument, mode, call) =>
+        around(session, () => settings.setMarginMode(session, instrument, mode, call)),
+    },
+  };
+}
+
+/** `instrument` null: all of them. Null: only REST may answer. */
+function streamedPositions(
+  streams: VenueoneAccountStreams,
+  account: string,
+  instrument: Instrument | null,
+): Read<readonly VenuePosition[]> | null {
+  const live = streams.livePositions(account, MAX_STREAMED_POSITIONS_AGE_MS);
+  if (live === null) return null;
+  const { positions, asOfMs } = live;
+  const value =
+    instrument === null ? positions : positions.filter((held) => held.nativeSymbol === instrument.nativeSymbol);
+  return { ok: true, value, asOfMs, source: "stream" };
+}

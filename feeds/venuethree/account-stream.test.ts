@@ -1,0 +1,223 @@
+/** Account streams of venuethree on a virtual clock: tokens, renewal, refusals, bounds, failed reads. */
+import { describe, expect, it } from "vitest";
+import { createSeededRandom } from "../../engine/domain/random.js";
+import type { AccountEvent, AccountSession } from "../../engine/ports.js";
+import { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
+import type { HttpRequest } from "../shared/http.js";
+import { type FakeConnection, FakeNetwork } from "../shared/test/fake-connector.js";
+import { VenuethreeAccountStreams } from "./account-stream.js";
+import { ACCOUNT, API_KEY, createHarness, type Harness, PUBLIC_KEY } from "./test/trading-harness.js";
+
+const CHANNELS = ["account_all_orders", "account_all_trades", "account_all_positions"];
+
+interface Bench {
+  readonly harness: Harness;
+  readonly network: FakeNetwork;
+  readonly streams: VenuethreeAccountStreams;
+  readonly events: AccountEvent[];
+  readonly session: AccountSession;
+  /** Calls by name; those in `failing` are answered 500. */
+  readonly calls: string[];
+  readonly failing: Set<string>;
+  open(session?: AccountSession): ReturnType<VenuethreeAccountStreams["openAccountStream"]>;
+}
+
+function start(maxAccounts = 2): Bench {
+  const harness = createHarness();
+  const { clock, http, trading } = harness;
+  const network = new FakeNetwork();
+  const calls: string[] = [];
+  const failing = new Set<string>();
+  const answer = (request: HttpRequest) => {
+    const name = /v1\/(\w+)/.exec(request.path)?.[1] ?? "";
+    calls.push(name);
+    http.step(answer);
+    if (failing.has(name)) return http.response(500, "");
+    const accountIndex = Number(/(?:account_index|value)=(\d+)/.exec(request.path)?.[1]);
+    const account = {
+      index: accountIndex,
+      l1_address: "0x",
+      available_balance: "1",
+      collateral: "1",
+      total_asset_value: "1",
+      positions: [],
+    };
+    const key = { account_index: accountIndex, api_key_index: API_KEY, nonce: 1, public_key: PUBLIC_KEY };
+    return http.response(200, { code: 200, orders: [], trades: [], accounts: [account], api_keys: [key] });
+  };
+  http.step(answer);
+  const events: AccountEvent[] = [];
+  const random = createSeededRandom(9);
+  const streams = new VenuethreeAccountStreams({
+    clock,
+    random,
+    logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+    rest: trading.rest,
+    tokens: trading.tokens,
+    instrumentOf: (marketId) => trading.markets.byMarketId(marketId),
+    clockOffsetMs: () => 0,
+    wsUrl: "ws://venue/stream",
+    connector: network.connector,
+    budget: new ConnectionBudget(clock, { maxConnections: 10, connectsPerMinute: 60 }),
+    messages: new MessagePacer(clock, 1_000, 60_000),
+    resolveKey: (session, call) => trading.resolveKey(session, call),
+    maxAccounts,
+  });
+  const session = harness.open();
+  return {
+    harness,
+    network,
+    streams,
+    events,
+    session,
+    calls,
+    failing,
+    open: (given = session) => streams.openAccountStream(given, (event) => events.push(event)),
+  };
+}
+
+/** Lets everything that is due happen, in the order of the clock. */
+async function run({ harness }: Bench, ms = 0): Promise<void> {
+  for (let left = ms; ; left -= 250) {
+    for (let turn = 0; turn < 40; turn++) await Promise.resolve();
+    if (left <= 0) return;
+    harness.clock.advance(Math.min(250, left));
+  }
+}
+
+interface ClientFrame {
+  readonly type: string;
+  readonly channel?: string;
+  readonly auth?: string;
+}
+
+function framesOf(connection: FakeConnection): readonly ClientFrame[] {
+  return connection.sent.map((text) => JSON.parse(text) as ClientFrame).filter(({ type }) => type !== "ping");
+}
+
+function acknowledge(connection: FakeConnection, accountIndex = ACCOUNT): void {
+  for (const name of CHANNELS) {
+    const key = name.replace("account_all_", "");
+    connection.receive(JSON.stringify({ type: `subscribed/${name}`, channel: `${name}:${accountIndex}`, [key]: {} }));
+  }
+}
+
+async function live(): Promise<Bench & { readonly connection: FakeConnection }> {
+  const bench = start();
+  const opened = bench.open();
+  expect(opened.ok).toBe(true);
+  await run(bench);
+  const connection = bench.network.last;
+  connection.open();
+  await run(bench, 250);
+  acknowledge(connection);
+  await run(bench, 250);
+  expect(bench.events.at(-1)).toEqual({ kind: "state", state: "LIVE" });
+  return { ...bench, connection };
+}
+
+describe("account streams on a virtual clock", () => {
+  it("subscribe three channels, each with a token of 7 hours, and are LIVE after a read that began later", async () => {
+    const bench = await live();
+    const frames = framesOf(bench.connection);
+    expect(frames.map(({ type, channel }) => `${type} ${channel}`)).toEqual(
+      CHANNELS.map((name) => `subscribe ${name}/${ACCOUNT}`),
+    );
+    for (const { auth = "" } of frames) {
+      const [deadlineS, account, key] = auth.split(":").map(Number);
+      expect([account, key]).toEqual([ACCOUNT, API_KEY]);
+      expect(Math.abs((deadlineS ?? 0) * 1_000 - bench.harness.clock.wallMs() - 7 * 3_600_000)).toBeLessThan(2_000);
+    }
+    expect(bench.calls).toEqual(["apikeys", "account", "accountActiveOrders", "trades", "accountInactiveOrders"]);
+  });
+
+  it("stay SYNCING while reads fail, and become LIVE when one succeeds: a failed read is no flat account", async () => {
+    const bench = start();
+    bench.failing.add("accountActiveOrders");
+    const opened = bench.open();
+    await run(bench);
+    bench.network.last.open();
+    await run(bench, 250);
+    acknowledge(bench.network.last);
+    await run(bench, 3_000);
+    expect(opened.ok && opened.stream.positions()).toMatchObject({ ok: false });
+    bench.failing.clear();
+    await run(bench, 20_000);
+    expect(opened.ok && opened.stream.state).toBe("LIVE");
+  });
+
+  it("ask again, with another token, for what is not acknowledged in time", async () => {
+    const bench = start();
+    bench.open();
+    await run(bench);
+    bench.network.last.open();
+    await run(bench, 250);
+    bench.network.last.receive('{"error":{"code":20013,"message":"invalid auth: expired"}}');
+    await run(bench, 7_000);
+    const frames = framesOf(bench.network.last);
+    expect(frames.filter(({ type }) => type === "unsubscribe")).toHaveLength(3);
+    expect(new Set(frames.flatMap(({ auth }) => auth ?? [])).size).toBe(6);
+    acknowledge(bench.network.last);
+    await run(bench, 250);
+    expect(bench.events.at(-1)).toEqual({ kind: "state", state: "LIVE" });
+  });
+
+  it("renew their tokens before the venue ends them", async () => {
+    const bench = await live();
+    const before = framesOf(bench.connection).length;
+    // Pongs keep the connection; only its silence would end it.
+    for (let minute = 0; minute <= 361; minute++) {
+      for (let part = 0; part < 3; part++) {
+        bench.connection.receive('{"type":"pong"}');
+        bench.harness.clock.advance(20_000);
+      }
+      await run(bench);
+      if (framesOf(bench.connection).length > before) break;
+    }
+    const renewed = framesOf(bench.connection).slice(before);
+    expect(renewed.map(({ type }) => type).sort()).toEqual([
+      ...Array(3).fill("subscribe"),
+      ...Array(3).fill("unsubscribe"),
+    ]);
+    expect(bench.events.at(-1)).toEqual({ kind: "state", state: "SYNCING" });
+    acknowledge(bench.connection);
+    await run(bench, 250);
+    expect(bench.events.at(-1)).toEqual({ kind: "state", state: "LIVE" });
+  });
+
+  it("answer the server's ping, and count what they cannot read", async () => {
+    const bench = await live();
+    bench.connection.receive('{"type":"ping"}');
+    await run(bench, 250);
+    expect(bench.connection.sent).toContain('{"type":"pong"}');
+    bench.connection.receive(
+      `{"type":"update/account_all_orders","channel":"account_all_orders:${ACCOUNT}","orders":{"1":[{}]}}`,
+    );
+    expect(bench.events.at(-1)).toEqual({ kind: "state", state: "SYNCING" });
+    expect(bench.streams.stats().decodeErrorCount).toBe(1);
+    await run(bench, 1_000);
+    expect(bench.events.at(-1)).toEqual({ kind: "state", state: "LIVE" });
+  });
+
+  it("end with their last watcher, and with the session that signed for them", async () => {
+    const bench = await live();
+    bench.session.close();
+    await run(bench, 1_250);
+    expect(bench.streams.stats()).toMatchObject({ accountCount: 0 });
+    expect(bench.events.at(-1)).toEqual({ kind: "state", state: "DOWN" });
+    await run(bench, 250);
+    expect(framesOf(bench.connection).filter(({ type }) => type === "unsubscribe")).toHaveLength(3);
+  });
+
+  it("are bounded, and take no address alone", async () => {
+    const bench = start(1);
+    expect(bench.open()).toMatchObject({ ok: true });
+    await run(bench);
+    expect(bench.open(bench.harness.open({ accountIndex: 7 }))).toMatchObject({ ok: false });
+    expect(bench.open(bench.harness.open())).toMatchObject({ ok: true });
+    const address = bench.harness.trading.openAddress(`0x${"ab".repeat(20)}`);
+    if (address.ok) expect(bench.open(address.session)).toMatchObject({ ok: false });
+    bench.streams.stop();
+    expect(bench.open()).toMatchObject({ ok: false });
+  });
+});

@@ -1,0 +1,324 @@
+/**
+ * Pushed account state: orders, trades and positions of up to MAX_STREAMED_ACCOUNTS accounts over one socket. Each
+ * subscription carries a token signed by a session of somebody who watches; nobody is attached to an account before
+ * the venue has confirmed that their key is one of its keys (key-directory.ts).
+ *
+ * What one watched account is, and when it is LIVE, stands in watched-account.ts.
+ */
+import type { TimerHandle } from "../../engine/domain/clock.js";
+import type { VenueOrder } from "../../engine/domain/order.js";
+import type { VenuePosition } from "../../engine/domain/position.js";
+import type { FeedState } from "../../engine/market/market.js";
+import type {
+  AccountEvent,
+  AccountSession,
+  AccountStream,
+  AccountStreams,
+  CallOptions,
+  Read,
+} from "../../engine/ports.js";
+import { fullJitterMs } from "../shared/backoff.js";
+import { failedRead } from "../shared/call-results.js";
+import type { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
+import type { Connector } from "../shared/connector.js";
+import { PersistentSocket } from "../shared/socket.js";
+import type { SocketStats } from "../shared/socket-options.js";
+import { ACCOUNT_CHANNELS, accountChannel, type AccountFrame, decodeAccountFrame } from "./account-frames.js";
+import type { ConfirmedKey } from "./key-directory.js";
+import { ACCOUNT_PING_EVERY_MS, IDLE_SOCKET_MS, MAX_STREAMED_ACCOUNTS, TOKEN_RENEW_MS } from "./limits.js";
+import { VenuethreeSession } from "./session.js";
+import { type AccountCounters, WatchedAccount, type WatchedAccountDeps } from "./watched-account.js";
+
+const RESOLVE: CallOptions = { timeoutMs: 5_000, lane: "read" };
+const RESOLVE_BACKOFF = { baseMs: 500, capMs: 15_000 };
+const MAX_RESOLVE_TRIES = 5;
+const HOUSEKEEPING_MS = 1_000;
+/** A channel that is not acknowledged by then was refused without a word that names it, or lost. */
+const ACKNOWLEDGE_DEADLINE_MS = 5_000;
+/** Tries in a row, each half as patient again as the one before. */
+const MAX_PATIENCE = 6;
+const PING_TEXT = '{"type":"ping"}';
+const PONG_TEXT = '{"type":"pong"}';
+
+export interface AccountStreamsOptions extends Omit<WatchedAccountDeps, "counters"> {
+  readonly wsUrl: string;
+  readonly connector: Connector;
+  readonly budget: ConnectionBudget;
+  readonly messages: MessagePacer;
+  /** The account behind a session; only then may it be subscribed. */
+  readonly resolveKey: (session: AccountSession, options: CallOptions) => Promise<Read<ConfirmedKey>>;
+  readonly maxAccounts?: number;
+}
+
+type Listener = (event: AccountEvent) => void;
+
+/** One account, its subscription, and how far it has come. */
+interface Watch {
+  readonly account: WatchedAccount;
+  /** Wall ms at which its channels were asked for; 0 while they are not. */
+  askedAtMs: number;
+  tryCount: number;
+  /** Wall ms of the token in use. */
+  tokenAtMs: number;
+}
+
+export interface AccountStreamsStats extends Readonly<AccountCounters> {
+  readonly socket: SocketStats | null;
+  readonly accountCount: number;
+  readonly liveCount: number;
+}
+
+export class VenuethreeAccountStreams implements AccountStreams {
+  readonly #options: AccountStreamsOptions;
+  readonly #maxAccounts: number;
+  readonly #watches = new Map<number, Watch>();
+  readonly #counters: AccountCounters = { resyncCount: 0, decodeErrorCount: 0, differenceCount: 0 };
+  #socket: PersistentSocket | null = null;
+  /** Wall ms of the newest frame: one connection delivers in order, so it proves the accounts current as of then. */
+  #provenAtMs = 0;
+  #housekeeping: TimerHandle | null = null;
+  #isStopped = false;
+
+  constructor(options: AccountStreamsOptions) {
+    this.#options = options;
+    this.#maxAccounts = Math.min(options.maxAccounts ?? MAX_STREAMED_ACCOUNTS, MAX_STREAMED_ACCOUNTS);
+  }
+
+  stats(): AccountStreamsStats {
+    let liveCount = 0;
+    for (const { account } of this.#watches.values()) if (account.state === "LIVE") liveCount++;
+    return {
+      socket: this.#socket?.stats() ?? null,
+      accountCount: this.#watches.size,
+      liveCount,
+      ...this.#counters,
+    };
+  }
+
+  openAccountStream(
+    session: AccountSession,
+    onEvent: Listener,
+  ): { readonly ok: true; readonly stream: AccountStream } | { readonly ok: false; readonly problem: string } {
+    if (this.#isStopped) return { ok: false, problem: "the room is stopped" };
+    if (!(session instanceof VenuethreeSession)) return { ok: false, problem: "an address alone streams nothing" };
+    if (this.#watches.size >= this.#maxAccounts && !this.#watches.has(session.accountIndex))
+      return { ok: false, problem: `all ${this.#maxAccounts} account streams of this venue are in use` };
+    let watch: Watch | null = null;
+    let key: ConfirmedKey | null = null;
+    let isClosed = false;
+    let failure = failedRead("VENUE_ERROR", "the account stream is starting");
+    let state: FeedState = "SYNCING";
+    const fail = (why: ReturnType<typeof failedRead>): void => {
+      failure = why;
+      state = "DOWN";
+      onEvent({ kind: "state", state });
+    };
+    const attach = async (): Promise<void> => {
+      const confirmed = await this.#resolve(session, () => isClosed);
+      if (isClosed) return;
+      if (!confirmed.ok) {
+        fail(confirmed);
+        return;
+      }
+      watch = this.#acquire(confirmed.value.accountIndex);
+      if (watch === null) {
+        fail(failedRead("RATE_LIMITED", "no account stream is free on this venue"));
+        return;
+      }
+      key = confirmed.value;
+      watch.account.keys.add(key);
+      watch.account.listeners.add(onEvent);
+      this.#subscribe(watch);
+      onEvent({ kind: "state", state: watch.account.state });
+    };
+    void attach();
+    const stream: AccountStream = {
+      get state() {
+        return watch?.account.state ?? state;
+      },
+      positions: () => watch?.account.read(this.#provenAtMs) ?? failure,
+      close: () => {
+        isClosed = true;
+        if (watch === null) return;
+        watch.account.listeners.delete(onEvent);
+        if (key !== null) watch.account.keys.delete(key);
+        if (watch.account.listeners.size === 0) this.#drop(watch);
+      },
+    };
+    return { ok: true, stream };
+  }
+
+  /** An order of ours goes out, or its answer came. */
+  noteOrder(accountIndex: number): void {
+    this.#watches.get(accountIndex)?.account.noteOrder();
+  }
+
+  /** Streamed positions if they may stand for a live read, else null. */
+  livePositions(accountIndex: number, maxAgeMs: number): Read<readonly VenuePosition[]> | null {
+    if (this.#options.clock.wallMs() - this.#provenAtMs > maxAgeMs) return null;
+    return this.#watches.get(accountIndex)?.account.readSettled(this.#provenAtMs) ?? null;
+  }
+
+  /** An order whose end was streamed; null where it was not. */
+  endedOrder(accountIndex: number, field: "order_id" | "client_order_id", id: string): VenueOrder | null {
+    return this.#watches.get(accountIndex)?.account.endedOrder(field, id) ?? null;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    if (this.#housekeeping !== null) this.#options.clock.clearTimer(this.#housekeeping);
+    for (const { account } of this.#watches.values()) account.giveUp();
+    this.#watches.clear();
+    this.#socket?.stop();
+  }
+
+  /** Asks whose the key is; tries again on failures that may pass. */
+  async #resolve(session: AccountSession, isClosed: () => boolean): Promise<Read<ConfirmedKey>> {
+    const { clock, random, resolveKey } = this.#options;
+    for (let attempt = 1; ; attempt++) {
+      const key = await resolveKey(session, RESOLVE);
+      if (key.ok || key.code === "AUTH" || attempt >= MAX_RESOLVE_TRIES || isClosed()) return key;
+      await new Promise<void>((done) => {
+        clock.setTimer(done, fullJitterMs(RESOLVE_BACKOFF, attempt, random));
+      });
+    }
+  }
+
+  #acquire(accountIndex: number): Watch | null {
+    const known = this.#watches.get(accountIndex);
+    if (known !== undefined) return known;
+    if (this.#isStopped || this.#watches.size >= this.#maxAccounts) return null;
+    const account = new WatchedAccount(accountIndex, { ...this.#options, counters: this.#counters });
+    const watch: Watch = { account, askedAtMs: 0, tryCount: 0, tokenAtMs: 0 };
+    this.#watches.set(accountIndex, watch);
+    this.#keepHouse();
+    return watch;
+  }
+
+  #drop({ account }: Watch): void {
+    this.#watches.delete(account.accountIndex);
+    account.giveUp();
+    for (const channel of ACCOUNT_CHANNELS) this.#socket?.unsubscribe(accountChannel(channel, account.accountIndex));
+  }
+
+  #subscribe(watch: Watch): void {
+    if (watch.askedAtMs > 0) return;
+    const socket = this.#openSocket();
+    watch.askedAtMs = this.#options.clock.wallMs();
+    // Silence says nothing: an account may be idle for days. The connection's own pings tell whether it lives.
+    for (const channel of ACCOUNT_CHANNELS)
+      socket.subscribe({ name: accountChannel(channel, watch.account.accountIndex), livenessMs: 0, probe: null });
+  }
+
+  /** Unsubscribes and subscribes anew, with a fresh token: all of it, as one channel alone would not make it whole. */
+  #ask(watch: Watch): void {
+    watch.askedAtMs = this.#options.clock.wallMs();
+    watch.account.unsync("SYNCING");
+    for (const channel of ACCOUNT_CHANNELS)
+      this.#socket?.resubscribe(accountChannel(channel, watch.account.accountIndex));
+  }
+
+  #openSocket(): PersistentSocket {
+    if (this.#socket !== null) return this.#socket;
+    const { wsUrl, clock, random, logger, connector, budget, messages } = this.#options;
+    const socket = new PersistentSocket({
+      name: "venuethree.accounts",
+      url: wsUrl,
+      clock,
+      random,
+      logger,
+      connector,
+      budget,
+      protocol: {
+        subscribe: ([name = ""]) => this.#subscribeText(name),
+        unsubscribe: ([name = ""]) => JSON.stringify({ type: "unsubscribe", channel: name }),
+        maxNamesPerFrame: 1,
+      },
+      pacers: () => [messages],
+      maxSubscriptions: MAX_STREAMED_ACCOUNTS * ACCOUNT_CHANNELS.length,
+      heartbeat: { pingText: PING_TEXT, everyMs: ACCOUNT_PING_EVERY_MS, idleMs: IDLE_SOCKET_MS },
+      handlers: {
+        onFrame: (data) => {
+          this.#provenAtMs = clock.wallMs();
+          this.#frame(decodeAccountFrame(data.toString("utf8")));
+        },
+        onOpen: () => {
+          for (const watch of this.#watches.values()) watch.askedAtMs = clock.wallMs();
+        },
+        onDown: () => {
+          for (const { account } of this.#watches.values()) account.unsync("STALE");
+        },
+      },
+    });
+    this.#socket = socket;
+    socket.start();
+    return socket;
+  }
+
+  /** Signed as it is written: a token is never older than its subscription. */
+  #subscribeText(name: string): string {
+    const watch = this.#watches.get(Number(/\d+$/.exec(name)?.[0]));
+    const key = watch?.account.openKey() ?? null;
+    const auth = key === null ? null : this.#options.tokens.streamTokenOf(key);
+    if (watch !== undefined) watch.tokenAtMs = this.#options.clock.wallMs();
+    // Without a key (all who watched are gone) the venue refuses, and housekeeping drops the account.
+    return JSON.stringify({ type: "subscribe", channel: name, ...(auth === null ? {} : { auth }) });
+  }
+
+  #frame(frame: AccountFrame): void {
+    switch (frame.kind) {
+      case "orders":
+      case "trades":
+      case "positions":
+        this.#watches.get(frame.accountIndex)?.account.onFrame(frame);
+        return;
+      case "unreadable": {
+        const watch = frame.accountIndex === null ? undefined : this.#watches.get(frame.accountIndex);
+        if (watch === undefined) this.#counters.decodeErrorCount++;
+        else watch.account.onUnreadable(frame.problem);
+        return;
+      }
+      case "error":
+        // Housekeeping asks again for what stays unacknowledged, whether the error named it or not.
+        this.#options.logger.warn("venuethree.account.error-frame", { code: frame.code });
+        return;
+      case "ping":
+        this.#socket?.send(PONG_TEXT);
+        return;
+      case "other":
+        // Pongs, the greeting, acknowledgements of unsubscribing.
+        return;
+    }
+  }
+
+  #keepHouse(): void {
+    if (this.#housekeeping !== null || this.#isStopped) return;
+    this.#housekeeping = this.#options.clock.setTimer(() => {
+      this.#housekeeping = null;
+      for (const watch of [...this.#watches.values()]) this.#look(watch);
+      if (this.#watches.size > 0) this.#keepHouse();
+    }, HOUSEKEEPING_MS);
+  }
+
+  #look(watch: Watch): void {
+    const nowMs = this.#options.clock.wallMs();
+    const { account } = watch;
+    if (account.listeners.size === 0 || account.openKey() === null) {
+      this.#drop(watch);
+      return;
+    }
+    if (this.#socket?.state !== "open" || watch.askedAtMs === 0) return;
+    if (account.isWhole) {
+      watch.tryCount = 0;
+      account.keepTrue();
+      if (nowMs - watch.tokenAtMs > TOKEN_RENEW_MS) this.#ask(watch);
+      return;
+    }
+    const patienceMs = ACKNOWLEDGE_DEADLINE_MS * 1.5 ** Math.min(watch.tryCount, MAX_PATIENCE);
+    if (nowMs - watch.askedAtMs < patienceMs) return;
+    watch.tryCount++;
+    const key = account.openKey();
+    if (key !== null) this.#options.tokens.forget(key.session);
+    this.#ask(watch);
+  }
+}

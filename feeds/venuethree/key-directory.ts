@@ -1,0 +1,130 @@
+/**
+ * Which key of its account a session's key is, confirmed by the venue: the public key is compared with those that are
+ * registered (`apikeys`, weight 150, hence cached). Nothing is read, streamed or signed for an account index before,
+ * so that a wrong index is a refusal and not somebody else's data.
+ */
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../../engine/domain/clock.js";
+import type { AccountSession, CallOptions, Read } from "../../engine/ports.js";
+import { failedRead } from "../shared/call-results.js";
+import { Deadline } from "../shared/deadline.js";
+import type { VenuethreeAccountRest } from "./account-rest.js";
+import type { VenuethreeWireKey } from "./account-wire.js";
+import { VenuethreeSession } from "./session.js";
+
+export interface ConfirmedKey {
+  readonly accountIndex: number;
+  readonly apiKeyIndex: number;
+  readonly session: VenuethreeSession;
+}
+
+export interface KeyDirectoryDeps {
+  readonly rest: VenuethreeAccountRest;
+  readonly clock: Clock;
+  /** The directory tells the next nonce with each key. */
+  readonly onNonce: (accountIndex: number, apiKeyIndex: number, nonce: number) => void;
+}
+
+const MAX_KEYS = 4096;
+/** A key that is replaced is refused by the venue at its next use, which forgets it here. */
+const FOUND_TTL_MS = 10 * 60_000;
+/** Remembered just long enough to stop a flood; a key may be registered the next moment. */
+const MISSING_TTL_MS = 2_000;
+
+interface Entry {
+  /** Indexes the key is registered at; none: it is not this account's. */
+  readonly apiKeyIndexes: readonly number[];
+  /** First-layer address; null until it was asked for. */
+  readonly l1Address: string | null;
+  readonly expiresAtMs: number;
+}
+
+export class KeyDirectory {
+  readonly #deps: KeyDirectoryDeps;
+  readonly #entries = new LRUCache<string, Entry>({ max: MAX_KEYS });
+  /** One look-up per key and lane at a time (a close must not wait in another lane's queue); bounded by the calls in flight. */
+  readonly #pending = new Map<string, Promise<Read<Entry>>>();
+
+  constructor(deps: KeyDirectoryDeps) {
+    this.#deps = deps;
+  }
+
+  /** An AUTH failure says why these credentials act for nobody; NEEDS_CREDENTIALS that there are none. */
+  async resolve(session: AccountSession, options: CallOptions): Promise<Read<ConfirmedKey>> {
+    const known = this.resolveKnown(session);
+    if (known !== null) return known;
+    if (!(session instanceof VenuethreeSession)) return failedRead("NEEDS_CREDENTIALS", "an address reads no secrets");
+    const key = `${options.lane} ${nameOf(session)}`;
+    let pending = this.#pending.get(key);
+    if (pending === undefined) {
+      pending = this.#ask(session, options).finally(() => this.#pending.delete(key));
+      this.#pending.set(key, pending);
+    }
+    const entry = await pending;
+    return entry.ok ? confirm(session, entry.value, entry.asOfMs) : entry;
+  }
+
+  /** As `resolve` while the key is remembered; null where the venue has to be asked. */
+  resolveKnown(session: AccountSession): Read<ConfirmedKey> | null {
+    if (!(session instanceof VenuethreeSession)) {
+      return session.venue === "venuethree"
+        ? failedRead("NEEDS_CREDENTIALS", "an address alone reads only what is public")
+        : failedRead("AUTH", "session of another venue");
+    }
+    if (!session.isOpen) return failedRead("AUTH", "session is closed");
+    const entry = this.#entries.get(nameOf(session));
+    const nowMs = this.#deps.clock.wallMs();
+    if (entry === undefined || entry.expiresAtMs <= nowMs) return null;
+    if (session.walletAddress !== null && entry.l1Address === null && entry.apiKeyIndexes.length > 0) return null;
+    return confirm(session, entry, nowMs);
+  }
+
+  /** The venue refused the key: ask again next time. */
+  forget(session: VenuethreeSession): void {
+    this.#entries.delete(nameOf(session));
+  }
+
+  async #ask(session: VenuethreeSession, options: CallOptions): Promise<Read<Entry>> {
+    const { rest, clock, onNonce } = this.#deps;
+    const deadline = new Deadline(clock, options);
+    const keys = await rest.apiKeys(session.accountIndex, options);
+    if (!keys.ok) return keys;
+    const found = keys.value.filter((row) => row.public_key === session.accountId);
+    let l1Address: string | null = null;
+    if (session.walletAddress !== null && found.length > 0) {
+      const left = deadline.left();
+      if (left === null) return failedRead("TIMEOUT", "no time left for the account's address");
+      const account = await rest.accountByIndex(session.accountIndex, left);
+      if (!account.ok) return account;
+      l1Address = account.value.l1_address;
+    }
+    for (const row of found) onNonce(session.accountIndex, row.api_key_index, row.nonce);
+    const entry: Entry = {
+      apiKeyIndexes: found.map(indexOf),
+      l1Address,
+      expiresAtMs: clock.wallMs() + (found.length === 0 ? MISSING_TTL_MS : FOUND_TTL_MS),
+    };
+    this.#entries.set(nameOf(session), entry);
+    return { ...keys, value: entry };
+  }
+}
+
+function indexOf(row: VenuethreeWireKey): number {
+  return row.api_key_index;
+}
+
+/** Both parts are public. */
+function nameOf(session: VenuethreeSession): string {
+  return `${session.accountIndex} ${session.accountId}`;
+}
+
+function confirm(session: VenuethreeSession, entry: Entry, asOfMs: number): Read<ConfirmedKey> {
+  const [first] = entry.apiKeyIndexes;
+  if (first === undefined) return failedRead("AUTH", "the key is not registered for this accountIndex");
+  const { accountIndex, walletAddress } = session;
+  const apiKeyIndex = session.apiKeyIndex ?? first;
+  if (!entry.apiKeyIndexes.includes(apiKeyIndex)) return failedRead("AUTH", "apiKeyIndex is not the index of this key");
+  if (walletAddress !== null && entry.l1Address !== walletAddress)
+    return failedRead("AUTH", "accountIndex is not an account of walletAddress");
+  return { ok: true, value: { accountIndex, apiKeyIndex, session }, asOfMs, source: "venue" };
+}

@@ -1,0 +1,165 @@
+// hot path
+/**
+ * Orders, changes and cancels of venuethree. Outcomes are exact (tx-sender.ts). The venue's yes is only "submitted": an
+ * accepted order is OPEN with nothing filled, and what became of it is told by the account stream or a read; one that
+ * the sequencer refused is found by its transaction (account.ts). Every transaction carries `ExpiredAt`, so an unknown
+ * order has a moment after which it provably was not placed.
+ */
+import type { Clock } from "../../engine/domain/clock.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
+import type {
+  AmendOutcome,
+  CancelAllOutcome,
+  CancelOutcome,
+  OrderChange,
+  OrderCommand,
+  PlaceOutcome,
+  Refused,
+  Unclear,
+  VenueOrder,
+} from "../../engine/domain/order.js";
+import type { AccountSession, CallOptions, OrderRef, OrderSender } from "../../engine/ports.js";
+import { refusedOf } from "../shared/call-results.js";
+import {
+  cancelAllTx,
+  cancelTx,
+  clientIdHexOf,
+  clientOrderIndexOf,
+  createOrderTx,
+  modifyTx,
+  type Prepared,
+  scheduleCancelTx,
+} from "./order-tx.js";
+import { orderOf, type SentOrders } from "./sent-orders.js";
+import type { TxSender } from "./tx-sender.js";
+
+/**
+ * Time for a transaction to be executed. Below the first, clock error and the venue's own delay of 0.3 s could expire
+ * it; above the second an unknown order could not be resolved in a minute.
+ */
+const MIN_EXPIRY_MS = 3_000;
+const MAX_EXPIRY_MS = 30_000;
+/** After `ExpiredAt`: 3 s for the error of our clock offset, 2 s for the lag with which an order becomes findable. */
+const EXPIRY_MARGIN_MS = 5_000;
+/** The venue's now is rounded, and so is the end in our time. */
+const ROUNDING_MS = 2;
+/** Cancels do no harm late; their life is the venue tools' own. */
+const CANCEL_EXPIRY_MS = 599_000;
+
+export interface VenuethreeOrdersDeps {
+  readonly sender: TxSender;
+  readonly sentOrders: SentOrders;
+  readonly clock: Clock;
+  readonly clockOffsetMs: () => number;
+}
+
+export class VenuethreeOrders implements OrderSender {
+  readonly #deps: VenuethreeOrdersDeps;
+
+  constructor(deps: VenuethreeOrdersDeps) {
+    this.#deps = deps;
+  }
+
+  venueClientOrderId(clientIdHex: string): string {
+    return String(clientOrderIndexOf(clientIdHex));
+  }
+
+  parseClientOrderId(text: string): string | null {
+    return clientIdHexOf(text);
+  }
+
+  placeBoundMs(_session: AccountSession, timeoutMs: number): number {
+    return expiryMs(timeoutMs) + EXPIRY_MARGIN_MS + ROUNDING_MS;
+  }
+
+  async place(session: AccountSession, command: OrderCommand, options: CallOptions): Promise<PlaceOutcome> {
+    const { sender, sentOrders, clockOffsetMs } = this.#deps;
+    const venueNowMs = this.#venueNowMs();
+    const prepared = createOrderTx(command, venueNowMs);
+    if (!prepared.ok) return prepared.why;
+    // Fixed here, before anything is waited for: placeBoundMs rests on it.
+    const expiresAtMs = venueNowMs + expiryMs(options.timeoutMs);
+    const sent = await sender.send(session, prepared.tx, expiresAtMs, options, (key, signed) => {
+      sentOrders.note(key.accountIndex, command, signed.hash, venueNowMs);
+    });
+    if (sent.kind === "rejected") return sent.rejected;
+    if (sent.kind === "unknown") {
+      const notPlacedAfterMs = Math.ceil(expiresAtMs - clockOffsetMs()) + EXPIRY_MARGIN_MS;
+      return { outcome: "unknown", cause: sent.cause, notPlacedAfterMs };
+    }
+    const { response } = sent;
+    return {
+      outcome: "accepted",
+      order: orderOf(
+        command,
+        clientOrderIndexOf(command.clientIdHex),
+        Math.round(response.receivedAtMs + clockOffsetMs()),
+      ),
+      ackMs: response.receivedAtMs - response.sentAtMs,
+    };
+  }
+
+  async cancel(
+    session: AccountSession,
+    instrument: Instrument,
+    ref: OrderRef,
+    options: CallOptions,
+  ): Promise<CancelOutcome> {
+    return (await this.#send(session, cancelTx(instrument, ref), options)) ?? ACCEPTED;
+  }
+
+  async amend(
+    session: AccountSession,
+    instrument: Instrument,
+    current: VenueOrder,
+    change: OrderChange,
+    options: CallOptions,
+  ): Promise<AmendOutcome> {
+    // A late change could undo a later one: it lives no longer than an order would.
+    const refused = await this.#send(
+      session,
+      modifyTx(instrument, current, change),
+      options,
+      expiryMs(options.timeoutMs),
+    );
+    return refused ?? { outcome: "accepted", order: null };
+  }
+
+  async cancelAll(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<CancelAllOutcome> {
+    const refused = await this.#send(session, cancelAllTx(instrument), options, expiryMs(options.timeoutMs));
+    return refused ?? { outcome: "accepted", canceledCount: null, failed: [] };
+  }
+
+  async scheduleCancel(session: AccountSession, atMs: number | null, options: CallOptions): Promise<CancelOutcome> {
+    const atVenueMs = atMs === null ? null : atMs + this.#deps.clockOffsetMs();
+    const tx = scheduleCancelTx(atVenueMs, this.#venueNowMs());
+    return (await this.#send(session, tx, options, expiryMs(options.timeoutMs))) ?? ACCEPTED;
+  }
+
+  #venueNowMs(): number {
+    return Math.round(this.#deps.clock.wallMs() + this.#deps.clockOffsetMs());
+  }
+
+  /** Null: accepted. */
+  async #send(
+    session: AccountSession,
+    prepared: Prepared,
+    options: CallOptions,
+    lifeMs: number = CANCEL_EXPIRY_MS,
+  ): Promise<Refused | Unclear | null> {
+    if (!prepared.ok) return refusedOf(prepared.why);
+    const sent = await this.#deps.sender.send(session, prepared.tx, this.#venueNowMs() + lifeMs, options);
+    if (sent.kind === "accepted") return null;
+    return sent.kind === "rejected" ? refusedOf(sent.rejected) : { outcome: "unknown", cause: sent.cause };
+  }
+}
+
+const ACCEPTED: CancelOutcome = { outcome: "accepted" };
+
+function expiryMs(timeoutMs: number): number {
+  return Math.min(Math.max(Math.ceil(timeoutMs), MIN_EXPIRY_MS), MAX_EXPIRY_MS);
+}

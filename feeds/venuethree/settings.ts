@@ -1,0 +1,130 @@
+/**
+ * Leverage and margin mode of one market. The venue sets both by one transaction, so each change reads the other first
+ * and sends it as it is. A market the account never touched has no row: then the market's own default counts.
+ */
+import type { Clock } from "../../engine/domain/clock.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
+import type {
+  AccountSession,
+  AccountSettings,
+  CallOptions,
+  Read,
+  SettingOutcome,
+  SymbolSettings,
+} from "../../engine/ports.js";
+import { failedRead, localReject, refusedByRead, refusedOf } from "../shared/call-results.js";
+import { Deadline } from "../shared/deadline.js";
+import { decodeWith } from "../shared/wire-fields.js";
+import { leverageOf, marginFractionOf, marginOf } from "./account-normalize.js";
+import type { VenuethreeAccountRest } from "./account-rest.js";
+import type { KeyDirectory } from "./key-directory.js";
+import { leverageTx, marginFractionFor } from "./order-tx.js";
+import type { TxSender } from "./tx-sender.js";
+
+/** A setting that waits does no harm for so long. */
+const EXPIRY_MS = 30_000;
+
+export interface VenuethreeSettingsDeps {
+  readonly rest: VenuethreeAccountRest;
+  readonly keys: KeyDirectory;
+  readonly sender: TxSender;
+  readonly clock: Clock;
+  readonly clockOffsetMs: () => number;
+}
+
+interface Setting {
+  /** Units of 1e-4. */
+  readonly marginFraction: number;
+  readonly marginMode: "cross" | "isolated";
+}
+
+export class VenuethreeSettings implements AccountSettings {
+  readonly #deps: VenuethreeSettingsDeps;
+
+  constructor(deps: VenuethreeSettingsDeps) {
+    this.#deps = deps;
+  }
+
+  async read(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<SymbolSettings>> {
+    const setting = await this.#read(session, instrument, new Deadline(this.#deps.clock, options));
+    return setting.ok ? { ...setting, value: settingsOf(setting.value) } : setting;
+  }
+
+  async setLeverage(
+    session: AccountSession,
+    instrument: Instrument,
+    leverage: number,
+    options: CallOptions,
+  ): Promise<SettingOutcome> {
+    if (!Number.isInteger(leverage) || leverage < 1 || leverage > instrument.maxLeverage) {
+      const text = `leverage is a whole number from 1 to ${instrument.maxLeverage}`;
+      return refusedOf(localReject("VENUE_STATE", "LEVERAGE", text));
+    }
+    const marginFraction = marginFractionFor(leverage);
+    return this.#change(session, instrument, (setting) => ({ ...setting, marginFraction }), options);
+  }
+
+  async setMarginMode(
+    session: AccountSession,
+    instrument: Instrument,
+    marginMode: "cross" | "isolated",
+    options: CallOptions,
+  ): Promise<SettingOutcome> {
+    return this.#change(session, instrument, (setting) => ({ ...setting, marginMode }), options);
+  }
+
+  async #change(
+    session: AccountSession,
+    instrument: Instrument,
+    changed: (setting: Setting) => Setting,
+    options: CallOptions,
+  ): Promise<SettingOutcome> {
+    const { clock, clockOffsetMs, sender } = this.#deps;
+    const deadline = new Deadline(clock, options);
+    const before = await this.#read(session, instrument, deadline);
+    if (!before.ok) return refusedByRead(before);
+    const { marginFraction, marginMode } = changed(before.value);
+    const settings = settingsOf({ marginFraction, marginMode });
+    if (marginFraction === before.value.marginFraction && marginMode === before.value.marginMode)
+      return { outcome: "accepted", settings };
+    const prepared = leverageTx(instrument, marginFraction, marginMode);
+    if (!prepared.ok) return refusedOf(prepared.why);
+    const left = deadline.left();
+    if (left === null) return refusedOf(localReject("VENUE_STATE", "DEADLINE", "no time left before sending"));
+    const expiresAtMs = Math.round(clock.wallMs() + clockOffsetMs()) + EXPIRY_MS;
+    const sent = await sender.send(session, prepared.tx, expiresAtMs, left);
+    if (sent.kind === "accepted") return { outcome: "accepted", settings };
+    return sent.kind === "rejected" ? refusedOf(sent.rejected) : { outcome: "unknown", cause: sent.cause };
+  }
+
+  async #read(session: AccountSession, instrument: Instrument, deadline: Deadline): Promise<Read<Setting>> {
+    const { keys, rest } = this.#deps;
+    const first = deadline.left();
+    if (first === null) return NO_TIME;
+    const key = keys.resolveKnown(session) ?? (await keys.resolve(session, first));
+    if (!key.ok) return key;
+    const second = deadline.left();
+    if (second === null) return NO_TIME;
+    const account = await rest.accountByIndex(key.value.accountIndex, second);
+    if (!account.ok) return account;
+    const row = account.value.positions.find((position) => position.market_id === instrument.nativeId);
+    if (row !== undefined) {
+      const decoded = decodeWith(row, () => ({
+        marginFraction: marginFractionOf(row),
+        marginMode: marginOf(row).marginMode,
+      }));
+      if (!decoded.ok) return failedRead("BAD_RESPONSE", `account: ${decoded.problem}`);
+      if (decoded.value.marginFraction > 0) return { ...account, value: decoded.value };
+    }
+    const third = deadline.left();
+    if (third === null) return NO_TIME;
+    const fallback = await rest.defaultMarginFraction(instrument.nativeId, third);
+    return fallback.ok ? { ...fallback, value: { marginFraction: fallback.value, marginMode: "cross" } } : fallback;
+  }
+}
+
+const NO_TIME = failedRead("TIMEOUT", "no time left for the settings");
+
+function settingsOf({ marginFraction, marginMode }: Setting): SymbolSettings {
+  return { leverage: leverageOf(marginFraction), marginMode, maxNotionalValue: null };
+}

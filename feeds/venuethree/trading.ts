@@ -1,0 +1,132 @@
+/** The trading half of the venuethree room, wired: sessions, account reads, orders, history, settings. The market half is its own. */
+import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import type { LatencyWindow } from "../../engine/market/latency-window.js";
+import type {
+  AccountHistory,
+  AccountSession,
+  AccountSettings,
+  CallOptions,
+  OpenSession,
+  Read,
+} from "../../engine/ports.js";
+import type { VenueHttp } from "../shared/http.js";
+import { VenuethreeAccount } from "./account.js";
+import { VenuethreeAccountRest } from "./account-rest.js";
+import { AuthTokens } from "./auth-tokens.js";
+import { NoncePool } from "./crypto/schnorr.js";
+import { VenuethreeHistory } from "./history.js";
+import { type ConfirmedKey, KeyDirectory } from "./key-directory.js";
+import { KeyLanes } from "./key-lanes.js";
+import type { TierName } from "./limits.js";
+import { MarketIndex } from "./market-index.js";
+import { VenuethreeOrders } from "./orders.js";
+import { PublicKeys } from "./public-keys.js";
+import { SentOrders } from "./sent-orders.js";
+import { openVenuethreeAddress, openVenuethreeSession } from "./session.js";
+import { VenuethreeSettings } from "./settings.js";
+import { laneName, TxSender } from "./tx-sender.js";
+
+/** Pairs made beforehand: a burst of as many orders signs in a tenth of a millisecond each. */
+const POOL_PAIRS = 256;
+/** Made at a time, about half a millisecond each, with pauses that leave the loop to others. */
+const PAIRS_PER_STEP = 1;
+const STEP_EVERY_MS = 4;
+
+export interface VenuethreeTradingDeps {
+  readonly http: VenueHttp;
+  readonly instruments: () => ReadonlyMap<string, Instrument>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Venue wall clock minus ours. */
+  readonly clockOffsetMs: () => number;
+  readonly ackLatency: LatencyWindow;
+  /** First hashed element of every transaction. */
+  readonly chainId: number;
+  readonly tier: TierName;
+}
+
+export interface VenuethreeTrading {
+  readonly reader: VenuethreeAccount;
+  readonly orders: VenuethreeOrders;
+  readonly history: AccountHistory;
+  readonly settings: AccountSettings;
+  readonly rest: VenuethreeAccountRest;
+  readonly tokens: AuthTokens;
+  readonly markets: MarketIndex;
+  openSession(rawCredentials: unknown): OpenSession;
+  openAddress(walletAddress: string): OpenSession;
+  /** The account and key behind a session, confirmed by the venue. */
+  resolveKey(session: AccountSession, options: CallOptions): Promise<Read<ConfirmedKey>>;
+  /** The same where it needs no question to the venue, else null. */
+  knownKey(session: AccountSession): Read<ConfirmedKey> | null;
+  /** Ends the filling of the pool. */
+  stop(): void;
+}
+
+export function createVenuethreeTrading(deps: VenuethreeTradingDeps): VenuethreeTrading {
+  const { ackLatency, chainId, clock, clockOffsetMs, logger } = deps;
+  const rest = new VenuethreeAccountRest(deps.http, deps.tier);
+  const lanes = new KeyLanes({ clock });
+  const keys = new KeyDirectory({
+    rest,
+    clock,
+    onNonce: (accountIndex, apiKeyIndex, nonce) => lanes.hint(laneName({ accountIndex, apiKeyIndex }), nonce),
+  });
+  const pool = new NoncePool(POOL_PAIRS);
+  const filler = new PoolFiller(clock, pool);
+  const tokens = new AuthTokens(clock, clockOffsetMs, pool);
+  const markets = new MarketIndex(deps.instruments);
+  const sentOrders = new SentOrders();
+  const sender = new TxSender({ rest, keys, lanes, pool, clock, logger, ackLatency, chainId });
+  const account = new VenuethreeAccount({ rest, keys, tokens, markets, sentOrders, clock, clockOffsetMs, logger });
+  const publicKeys = new PublicKeys();
+  return {
+    reader: account,
+    orders: new VenuethreeOrders({ sender, sentOrders, clock, clockOffsetMs }),
+    history: new VenuethreeHistory({ account, rest, markets, clock }),
+    settings: new VenuethreeSettings({ rest, keys, sender, clock, clockOffsetMs }),
+    rest,
+    tokens,
+    markets,
+    openSession: (raw) => {
+      const opened = openVenuethreeSession(raw, publicKeys);
+      // Somebody is about to sign.
+      if (opened.ok) filler.fillSoon();
+      return opened;
+    },
+    openAddress: openVenuethreeAddress,
+    resolveKey: (session, options) => keys.resolve(session, options),
+    knownKey: (session) => keys.resolveKnown(session),
+    stop: () => filler.stop(),
+  };
+}
+
+/** Fills the pool of signing pairs beside the orders: a little at a time, while it is not full. */
+class PoolFiller {
+  readonly #clock: Clock;
+  readonly #pool: NoncePool;
+  #timer: TimerHandle | null = null;
+  #isStopped = false;
+
+  constructor(clock: Clock, pool: NoncePool) {
+    this.#clock = clock;
+    this.#pool = pool;
+  }
+
+  fillSoon(): void {
+    if (this.#timer !== null || this.#isStopped) return;
+    this.#timer = this.#clock.setTimer(() => {
+      this.#timer = null;
+      if (this.#pool.fill(PAIRS_PER_STEP)) this.fillSoon();
+    }, STEP_EVERY_MS);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    if (this.#timer !== null) this.#clock.clearTimer(this.#timer);
+    this.#timer = null;
+    this.#pool.clear();
+  }
+}

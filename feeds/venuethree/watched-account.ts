@@ -1,0 +1,301 @@
+/**
+ * One account being watched: its state as streamed (account-slot.ts) and the REST reads that make and keep it true.
+ *
+ * LIVE only after its channels are acknowledged on the present connection **and** a read begun after that was adopted;
+ * the venue does not replay what was missed. A failed read is not a flat account: it stays SYNCING and tries again. The
+ * venue's state is the truth; differences are counted and adopted.
+ */
+import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import type { VenueOrder } from "../../engine/domain/order.js";
+import type { VenuePosition } from "../../engine/domain/position.js";
+import type { Random } from "../../engine/domain/random.js";
+import type { FeedState } from "../../engine/market/market.js";
+import type { AccountEvent, CallOptions, Read } from "../../engine/ports.js";
+import { failedRead } from "../shared/call-results.js";
+import { LoadRefused, Resync } from "../shared/resync.js";
+import { ACCOUNT_CHANNELS, type AccountChannel, type AccountFrame } from "./account-frames.js";
+import type { VenuethreeAccountRest } from "./account-rest.js";
+import { AccountSlot, type Applied } from "./account-slot.js";
+import type { VenuethreeWireAccount, VenuethreeWireAccountTrade, VenuethreeWireOrder } from "./account-wire.js";
+import type { AuthTokens } from "./auth-tokens.js";
+import type { ConfirmedKey } from "./key-directory.js";
+import { MAX_PAGE_ROWS } from "./limits.js";
+
+const RECONCILE_LANE: CallOptions = { timeoutMs: 5_000, lane: "reconcile" };
+const RECONCILE_BACKOFF = { baseMs: 500, capMs: 15_000 };
+const ESCALATE_AFTER = 5;
+/** REST truth, whatever the streams say; two reads. */
+const TRUTH_EVERY_MS = 120_000;
+/** A position counts as newer than an order only when it was read this much later: the venue delays takers by 0.3 s. */
+const SURELY_LATER_MS = 1_500;
+const MAX_PROBLEM_CHARS = 200;
+
+/** Summed over all accounts of a room. */
+export interface AccountCounters {
+  resyncCount: number;
+  decodeErrorCount: number;
+  /** Markets whose size was not what we held when REST was asked. */
+  differenceCount: number;
+}
+
+export interface WatchedAccountDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly rest: VenuethreeAccountRest;
+  readonly tokens: AuthTokens;
+  readonly instrumentOf: (marketId: number) => Instrument | null;
+  readonly clockOffsetMs: () => number;
+  readonly counters: AccountCounters;
+}
+
+interface Truth {
+  readonly account: VenuethreeWireAccount;
+  readonly orders: readonly VenuethreeWireOrder[];
+  readonly ended: readonly VenuethreeWireOrder[];
+  readonly trades: readonly VenuethreeWireAccountTrade[];
+}
+
+export class WatchedAccount {
+  readonly accountIndex: number;
+  readonly listeners = new Set<(event: AccountEvent) => void>();
+  /** Confirmed keys of those who watch; any open one signs. */
+  readonly keys = new Set<ConfirmedKey>();
+  readonly #deps: WatchedAccountDeps;
+  readonly #data: AccountSlot;
+  readonly #resync: Resync<never, Truth>;
+  readonly #acknowledged = new Set<AccountChannel>();
+  #state: FeedState = "SYNCING";
+  /** Given up: answers that come later do nothing. */
+  #isGone = false;
+  #truthAtMs = 0;
+  /** Wall ms of the last order of ours, sent or answered; 0 once a state surely newer was adopted. */
+  #lastOrderMs = 0;
+  #refreshTimer: TimerHandle | null = null;
+
+  constructor(accountIndex: number, deps: WatchedAccountDeps) {
+    this.accountIndex = accountIndex;
+    this.#deps = deps;
+    this.#data = new AccountSlot({
+      accountIndex,
+      instrumentOf: deps.instrumentOf,
+      emit: (event) => this.#emit(event),
+    });
+    this.#resync = new Resync<never, Truth>({
+      clock: deps.clock,
+      random: deps.random,
+      backoff: RECONCILE_BACKOFF,
+      // Frames are applied as they come, so none is buffered.
+      maxBufferedFrames: 1,
+      escalateAfter: ESCALATE_AFTER,
+      load: () => this.#loadTruth(),
+      apply: (truth) => (this.#adopt(truth) ? "synced" : "retry"),
+      onEscalate: (attemptCount) => deps.logger.error("venuethree.account.unreconciled", { attemptCount }),
+    });
+  }
+
+  get state(): FeedState {
+    return this.#state;
+  }
+
+  get isWhole(): boolean {
+    return this.#acknowledged.size === ACCOUNT_CHANNELS.length;
+  }
+
+  isAcknowledged(channel: AccountChannel): boolean {
+    return this.#acknowledged.has(channel);
+  }
+
+  /** A key whose session is open; null: nobody can sign for this account any more. */
+  openKey(): ConfirmedKey | null {
+    for (const key of this.keys) if (key.session.isOpen) return key;
+    return null;
+  }
+
+  /** `provenAtMs`: wall ms of the newest frame of the connection, which proves that none before it is missing. */
+  read(provenAtMs: number): Read<readonly VenuePosition[]> {
+    if (this.#state !== "LIVE") return failedRead("VENUE_ERROR", `the account stream is ${this.#state}`);
+    const asOfMs = Math.max(provenAtMs, this.#truthAtMs);
+    return { ok: true, value: this.#data.positions(), asOfMs, source: "stream" };
+  }
+
+  /** The same where it may stand for a live read: no order of ours is newer. Else null. */
+  readSettled(provenAtMs: number): Read<readonly VenuePosition[]> | null {
+    return this.#state === "LIVE" && this.#lastOrderMs === 0 ? this.read(provenAtMs) : null;
+  }
+
+  /** What the stream has told of an order's end is final, whatever the state of the stream. */
+  endedOrder(field: "order_id" | "client_order_id", id: string): VenueOrder | null {
+    return this.#data.endedOrder(field, id);
+  }
+
+  /** An order of ours goes out, or its answer came: what was streamed before is no longer the whole truth. */
+  noteOrder(): void {
+    this.#lastOrderMs = this.#deps.clock.wallMs();
+    // Counted from the latest order: a state read earlier would have to be read again.
+    this.#clearRefresh();
+    this.#refreshSoon();
+  }
+
+  onFrame(frame: Extract<AccountFrame, { readonly kind: "orders" | "trades" | "positions" }>): void {
+    const applied = this.#apply(frame);
+    if (!applied.ok) {
+      this.onUnreadable(applied.problem);
+      return;
+    }
+    if (!frame.isSnapshot) return;
+    this.#acknowledged.add(`account_all_${frame.kind}`);
+    // From here on nothing is missed: a read begun now and the streams together are the whole truth.
+    if (this.isWhole && this.#state !== "LIVE") this.#reconcile();
+  }
+
+  /** Something about this account could not be read: not LIVE until REST has told the whole state. */
+  onUnreadable(problem: string): void {
+    this.#deps.counters.decodeErrorCount++;
+    this.#deps.logger.warn("venuethree.account.unreadable", { problem: problem.slice(0, MAX_PROBLEM_CHARS) });
+    this.#setState("SYNCING");
+    if (this.isWhole) this.#reconcile();
+  }
+
+  /** The channels are gone (`STALE`) or asked for anew: all must be acknowledged again. */
+  unsync(state: FeedState): void {
+    this.#acknowledged.clear();
+    this.#resync.cancel();
+    this.#setState(state);
+  }
+
+  giveUp(): void {
+    this.#isGone = true;
+    this.#resync.cancel();
+    this.#clearRefresh();
+    this.#setState("DOWN");
+  }
+
+  /** Called regularly. */
+  keepTrue(): void {
+    if (this.#state === "LIVE" && this.#deps.clock.wallMs() - this.#truthAtMs > TRUTH_EVERY_MS) this.#refresh();
+  }
+
+  #apply(frame: Extract<AccountFrame, { readonly kind: "orders" | "trades" | "positions" }>): Applied {
+    switch (frame.kind) {
+      case "orders":
+        // What left the list while nobody looked is found by the reconciliation that follows a snapshot.
+        return this.#data.applyOrders(frame.orders);
+      case "trades":
+        return this.#data.applyTrades(frame.trades, false);
+      case "positions":
+        return this.#data.applyPositions(frame.positions, this.#venueNowMs());
+    }
+  }
+
+  #venueNowMs(): number {
+    return Math.round(this.#deps.clock.wallMs() + this.#deps.clockOffsetMs());
+  }
+
+  #reconcile(): void {
+    if (!this.#isGone && this.#resync.start()) this.#deps.counters.resyncCount++;
+  }
+
+  /** Open orders first, ended ones after: one that ends between the two reads is in the second. */
+  async #loadTruth(): Promise<Truth | LoadRefused | null> {
+    const { rest, tokens } = this.#deps;
+    const key = this.openKey();
+    const token = key === null ? null : tokens.tokenOf(key);
+    if (key === null || token === null) return null;
+    const { accountIndex } = this;
+    const page = { accountIndex, marketId: null, limit: MAX_PAGE_ROWS, cursor: null };
+    const [account, orders, trades] = await Promise.all([
+      rest.accountByIndex(accountIndex, RECONCILE_LANE),
+      rest.activeOrders(accountIndex, null, token, RECONCILE_LANE),
+      rest.trades(page, token, RECONCILE_LANE),
+    ]);
+    const ended = orders.ok ? await rest.inactiveOrders(page, token, RECONCILE_LANE) : orders;
+    for (const read of [account, orders, trades, ended]) {
+      if (read.ok) continue;
+      if (read.code === "AUTH") tokens.forget(key.session);
+      const isShut = read.code === "RATE_LIMITED" || read.code === "BREAKER_OPEN";
+      return isShut && read.retryAfterMs !== null ? new LoadRefused(read.retryAfterMs) : null;
+    }
+    if (!account.ok || !orders.ok || !trades.ok || !ended.ok) return null;
+    return {
+      account: account.value,
+      orders: orders.value.rows,
+      ended: ended.value.rows,
+      trades: trades.value.rows,
+    };
+  }
+
+  #adopt(truth: Truth): boolean {
+    const state = this.#data.applyPositions(truth.account.positions, this.#venueNowMs());
+    const listed = this.#data.applyOpenOrders(truth.orders);
+    if (!state.ok || !listed.ok) return this.#cannotAdopt();
+    // Only how orders ended that we knew: the rest of the list is history.
+    const gone = new Set(listed.gone.map((wire) => wire.order_id));
+    const ends = this.#data.applyOrders(truth.ended.filter((wire) => gone.has(wire.order_id)));
+    const fills = this.#data.applyTrades(truth.trades, true);
+    if (!ends.ok || !fills.ok) return this.#cannotAdopt();
+    for (const wire of listed.gone) if (this.#data.isOpen(wire.order_id)) this.#data.endUnknown(wire);
+    this.#noteDifferences(state.differences);
+    this.#truthAtMs = this.#deps.clock.wallMs();
+    if (this.isWhole) this.#setState("LIVE");
+    return true;
+  }
+
+  #cannotAdopt(): boolean {
+    this.#deps.counters.decodeErrorCount++;
+    return false;
+  }
+
+  #noteDifferences(count: number): void {
+    if (count === 0) return;
+    this.#deps.counters.differenceCount += count;
+    this.#deps.logger.warn("venuethree.account.difference", { count, state: this.#state });
+  }
+
+  #refreshSoon(): void {
+    if (this.#refreshTimer !== null || this.#state !== "LIVE") return;
+    this.#refreshTimer = this.#deps.clock.setTimer(() => {
+      this.#refreshTimer = null;
+      if (this.#lastOrderMs > 0) this.#refresh();
+    }, SURELY_LATER_MS);
+  }
+
+  #clearRefresh(): void {
+    if (this.#refreshTimer !== null) this.#deps.clock.clearTimer(this.#refreshTimer);
+    this.#refreshTimer = null;
+  }
+
+  /** Reads positions alone (public, one call); a failure leaves things as they are, age tells. */
+  #refresh(): void {
+    const beganMs = this.#deps.clock.wallMs();
+    this.#truthAtMs = beganMs;
+    void this.#deps.rest.accountByIndex(this.accountIndex, RECONCILE_LANE).then((account) => {
+      if (this.#isGone) return;
+      if (account.ok) this.#refreshed(account.value, beganMs);
+      // An order may have come since: its state is still to be seen.
+      if (this.#lastOrderMs > 0) this.#refreshSoon();
+    });
+  }
+
+  #refreshed(account: VenuethreeWireAccount, beganMs: number): void {
+    const applied = this.#data.applyPositions(account.positions, this.#venueNowMs());
+    if (!applied.ok) {
+      this.onUnreadable(applied.problem);
+      return;
+    }
+    if (beganMs >= this.#lastOrderMs + SURELY_LATER_MS) this.#lastOrderMs = 0;
+    this.#noteDifferences(applied.differences);
+  }
+
+  #setState(state: FeedState): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    this.#emit({ kind: "state", state });
+  }
+
+  #emit(event: AccountEvent): void {
+    for (const listener of this.listeners) listener(event);
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * Changes to orders that rest: amend (V3 keys only, as the venue has it), cancel all, and the countdown that cancels
+ * all. The venue does the latter two per symbol, so those of every symbol are several calls with one outcome: unknown
+ * if any is, and nothing is reported as done that might not be.
+ */
+import type { Clock } from "../../engine/domain/clock.js";
+import { formatScaled } from "../../engine/domain/decimal.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
+import type {
+  AmendOutcome,
+  CancelAllOutcome,
+  CancelOutcome,
+  OrderChange,
+  Refused,
+  VenueOrder,
+} from "../../engine/domain/order.js";
+import type { AccountSession, CallOptions, Read } from "../../engine/ports.js";
+import { failedRead, localReject, refusedByRead, refusedOf } from "../shared/call-results.js";
+import { Deadline } from "../shared/deadline.js";
+import { asFields, decodeJson } from "../shared/wire-fields.js";
+import { normalizeOrder } from "./account-normalize.js";
+import { decodeOrder, decodeOrders } from "./account-wire.js";
+import { amendOrderCall, cancelAllCall, countdownCancelAllCall, openOrdersCall } from "./calls.js";
+import type { VenuetwoInstructions } from "./instructions.js";
+import type { OrderMemory } from "./order-memory.js";
+import type { VenuetwoCall, VenuetwoRest } from "./rest.js";
+import { VenuetwoSession } from "./session.js";
+
+/** The longest countdown we ask for; the venue states none. */
+const MAX_COUNTDOWN_MS = 24 * 3_600_000;
+
+export interface VenuetwoOrderChangesDeps {
+  readonly instructions: VenuetwoInstructions;
+  readonly rest: VenuetwoRest;
+  readonly memory: OrderMemory;
+  readonly clock: Clock;
+}
+
+export class VenuetwoOrderChanges {
+  readonly #deps: VenuetwoOrderChangesDeps;
+
+  constructor(deps: VenuetwoOrderChangesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Keeps the order's id and its place where only the size shrinks; a refused change leaves the order as it was. */
+  async amend(
+    session: AccountSession,
+    instrument: Instrument,
+    current: VenueOrder,
+    change: OrderChange,
+    options: CallOptions,
+  ): Promise<AmendOutcome> {
+    const problem = amendProblem(session, instrument, current, change);
+    if (problem !== null) return problem;
+    const call = amendOrderCall(instrument.nativeSymbol, [
+      ["orderId", current.venueOrderId],
+      ["quantity", formatScaled(change.qtyLots, instrument.qtyDecimals)],
+      ["price", formatScaled(change.priceTicks, instrument.priceDecimals)],
+    ]);
+    const answer = await this.#deps.instructions.send(session, call, options);
+    if (answer.kind === "rejected") return refusedOf(answer.rejected);
+    if (answer.kind === "unknown") return { outcome: "unknown", cause: answer.cause };
+    const decoded = decodeJson(answer.response.body, (value) => normalizeOrder(decodeOrder(value), instrument));
+    if (!decoded.ok) return { outcome: "unknown", cause: "REPLY_UNREADABLE" };
+    const order = decoded.value;
+    if (order.venueOrderId !== current.venueOrderId) return { outcome: "unknown", cause: "REPLY_OF_ANOTHER_ORDER" };
+    return { outcome: "accepted", order: { ...order, reduceOnly: current.reduceOnly } };
+  }
+
+  /** The venue does not say how many it cancelled. `failed`: symbols it refused, one entry each. */
+  async cancelAll(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<CancelAllOutcome> {
+    const deadline = new Deadline(this.#deps.clock, options);
+    const symbols = instrument === null ? await this.#openSymbols(session, options) : given([instrument.nativeSymbol]);
+    if (!symbols.ok) return refusedByRead(symbols);
+    const results = await this.#each(session, symbols.value, deadline, cancelAllCall, isDone);
+    if (results.unclear !== null) return { outcome: "unknown", cause: results.unclear };
+    const [first] = results.failed;
+    if (first !== undefined && results.doneCount === 0) return first;
+    return { outcome: "accepted", canceledCount: symbols.value.length === 0 ? 0 : null, failed: results.failed };
+  }
+
+  /**
+   * Counts down in every symbol with open orders, and in those that these credentials dealt in here before, for orders
+   * still to come. A symbol dealt in for the first time after this call is covered by the next one.
+   */
+  async scheduleCancel(session: AccountSession, atMs: number | null, options: CallOptions): Promise<CancelOutcome> {
+    const deadline = new Deadline(this.#deps.clock, options);
+    const countdown = (): number => (atMs === null ? 0 : Math.floor(atMs - this.#deps.clock.wallMs()));
+    const countdownMs = countdown();
+    if (atMs !== null && !(countdownMs > 0 && countdownMs <= MAX_COUNTDOWN_MS)) {
+      const text = `a scheduled cancel lies ahead, at most ${MAX_COUNTDOWN_MS} ms`;
+      return refusedOf(localReject("VENUE_STATE", "SCHEDULE_TIME", text));
+    }
+    const open = await this.#openSymbols(session, options);
+    if (!open.ok) return refusedByRead(open);
+    const symbols = [...new Set([...open.value, ...this.#deps.memory.symbolsOf(session)])];
+    // Each call counts from when it is sent; never 0, which would stop it.
+    const callOf = (symbol: string): VenuetwoCall =>
+      countdownCancelAllCall(symbol, atMs === null ? 0 : Math.max(1, countdown()));
+    const results = await this.#each(session, symbols, deadline, callOf, isCountdown);
+    if (results.unclear !== null) return { outcome: "unknown", cause: results.unclear };
+    return results.failed[0] ?? { outcome: "accepted" };
+  }
+
+  async #openSymbols(session: AccountSession, options: CallOptions): Promise<Read<readonly string[]>> {
+    if (!(session instanceof VenuetwoSession)) return failedRead("AUTH", "session of another venue");
+    const rows = await this.#deps.rest.read(session, openOrdersCall(null), decodeOrders, options);
+    return rows.ok ? { ...rows, value: [...new Set(rows.value.map((row) => row.symbol))] } : rows;
+  }
+
+  /** One call per symbol. After an unclear one the rest is tried all the same: these calls only take orders away. */
+  async #each(
+    session: AccountSession,
+    symbols: readonly string[],
+    deadline: Deadline,
+    callOf: (symbol: string) => VenuetwoCall,
+    isAnswer: (value: unknown) => boolean,
+  ): Promise<{ readonly doneCount: number; readonly failed: readonly Refused[]; readonly unclear: string | null }> {
+    let doneCount = 0;
+    let unclear: string | null = null;
+    const failed: Refused[] = [];
+    for (const symbol of symbols) {
+      const left = deadline.left();
+      if (left === null) {
+        failed.push(refusedOf(localReject("VENUE_STATE", "DEADLINE", `no time left before sending for ${symbol}`)));
+        continue;
+      }
+      const answer = await this.#deps.instructions.send(session, callOf(symbol), left);
+      if (answer.kind === "rejected") {
+        failed.push(refusedOf(answer.rejected));
+      } else if (answer.kind === "unknown") {
+        unclear ??= answer.cause;
+      } else {
+        const decoded = decodeJson(answer.response.body, isAnswer);
+        if (decoded.ok && decoded.value) doneCount++;
+        else unclear ??= "REPLY_SHAPE";
+      }
+    }
+    return { doneCount, failed, unclear };
+  }
+}
+
+function given(symbols: readonly string[]): Read<readonly string[]> {
+  return { ok: true, value: symbols, asOfMs: 0, source: "venue" };
+}
+
+/** `{"code":"200", …}`, as text or number by dialect. */
+function isDone(value: unknown): boolean {
+  return Number(asFields(value, "answer")["code"]) === 200;
+}
+
+function isCountdown(value: unknown): boolean {
+  return asFields(value, "answer")["countdownTime"] !== undefined;
+}
+
+function amendProblem(
+  session: AccountSession,
+  instrument: Instrument,
+  current: VenueOrder,
+  change: OrderChange,
+): Refused | null {
+  const refuse = (...reason: Parameters<typeof localReject>): Refused => refusedOf(localReject(...reason));
+  if (instrument.venue !== "venuetwo" || current.nativeSymbol !== instrument.nativeSymbol)
+    return refuse("VENUE_STATE", "INSTRUMENT", "not an order of this instrument");
+  if (session instanceof VenuetwoSession && session.identity.kind === "v1")
+    return refuse("VENUE_STATE", "NOT_SUPPORTED", "this venue amends orders for V3 agent keys only");
+  if (!/^\d{1,40}$/.test(current.venueOrderId)) return refuse("NOT_FOUND", "BAD_REF", "not an order id of this venue");
+  if (current.status !== "OPEN" && current.status !== "PARTIALLY_FILLED")
+    return refuse("NOT_FOUND", "NOT_OPEN", "the order is not open any more");
+  if (current.type !== "LIMIT" || current.triggerPrice !== null)
+    return refuse("VENUE_STATE", "NOT_SUPPORTED", "only limit orders can be amended on this venue");
+  if (!Number.isSafeInteger(change.priceTicks) || change.priceTicks <= 0)
+    return refuse("PRICE", "PRICE", "price is not a positive number of ticks");
+  if (!Number.isSafeInteger(change.qtyLots) || change.qtyLots <= 0)
+    return refuse("SIZE", "SIZE", "size is not a positive number of lots");
+  if (change.qtyLots <= current.filledLots)
+    return refuse("SIZE", "SIZE_FILLED", "the new size is not above what has filled");
+  return null;
+}

@@ -1,0 +1,109 @@
+/** Leverage and margin mode of one symbol. Both may be set again as they are, so nothing is read before a change. */
+import { isPlainDecimal } from "../../engine/domain/decimal.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
+import type {
+  AccountSession,
+  AccountSettings,
+  CallOptions,
+  Read,
+  SettingOutcome,
+  SymbolSettings,
+} from "../../engine/ports.js";
+import { failedRead, localReject, refusedOf } from "../shared/call-results.js";
+import { asFields, decodeJson, integerField, textField } from "../shared/wire-fields.js";
+import { integerOrNull, marginModeOf } from "./account-normalize.js";
+import { decodePositionRisk } from "./account-wire.js";
+import { leverageCall, marginTypeCall, positionRiskCall } from "./calls.js";
+import type { VenuetwoInstructions } from "./instructions.js";
+import type { VenuetwoRest } from "./rest.js";
+import { VenuetwoSession } from "./session.js";
+
+/** "No need to change margin type." */
+const CODE_SAME_MARGIN_TYPE = "-4046";
+
+export interface VenuetwoSettingsDeps {
+  readonly rest: VenuetwoRest;
+  readonly instructions: VenuetwoInstructions;
+}
+
+export class VenuetwoSettings implements AccountSettings {
+  readonly #deps: VenuetwoSettingsDeps;
+
+  constructor(deps: VenuetwoSettingsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Flat symbols too: the venue lists each with its settings. Both rows of a hedge-mode account say the same. */
+  async read(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<SymbolSettings>> {
+    if (!(session instanceof VenuetwoSession)) return failedRead("AUTH", "session of another venue");
+    const call = positionRiskCall(instrument.nativeSymbol);
+    const rows = await this.#deps.rest.read(session, call, decodePositionRisk, options);
+    if (!rows.ok) return rows;
+    const row = rows.value.find((candidate) => candidate.symbol === instrument.nativeSymbol);
+    if (row === undefined) return failedRead("BAD_RESPONSE", "positionRisk: the symbol is missing");
+    const leverage = row.leverage === null ? null : integerOrNull(row.leverage);
+    const value = { leverage, marginMode: marginModeOf(row.marginType), maxNotionalValue: row.maxNotionalValue };
+    return { ...rows, value };
+  }
+
+  async setLeverage(
+    session: AccountSession,
+    instrument: Instrument,
+    leverage: number,
+    options: CallOptions,
+  ): Promise<SettingOutcome> {
+    if (!Number.isInteger(leverage) || leverage < 1 || leverage > instrument.maxLeverage) {
+      const text = `leverage is a whole number from 1 to ${instrument.maxLeverage}`;
+      return refusedOf(localReject("VENUE_STATE", "LEVERAGE", text));
+    }
+    const call = leverageCall(instrument.nativeSymbol, leverage);
+    const answer = await this.#deps.instructions.send(session, call, options);
+    if (answer.kind === "rejected") return refusedOf(answer.rejected);
+    if (answer.kind === "unknown") return { outcome: "unknown", cause: answer.cause };
+    const decoded = decodeJson(answer.response.body, decodeLeverage);
+    if (!decoded.ok || decoded.value.symbol !== instrument.nativeSymbol)
+      return { outcome: "unknown", cause: "REPLY_SHAPE" };
+    const { leverage: set, maxNotionalValue } = decoded.value;
+    return { outcome: "accepted", settings: { leverage: set, marginMode: null, maxNotionalValue } };
+  }
+
+  async setMarginMode(
+    session: AccountSession,
+    instrument: Instrument,
+    marginMode: "cross" | "isolated",
+    options: CallOptions,
+  ): Promise<SettingOutcome> {
+    const call = marginTypeCall(instrument.nativeSymbol, marginMode);
+    const settings: SymbolSettings = { leverage: null, marginMode, maxNotionalValue: null };
+    const answer = await this.#deps.instructions.send(session, call, options);
+    if (answer.kind === "unknown") return { outcome: "unknown", cause: answer.cause };
+    if (answer.kind === "rejected") {
+      // It was so already, which is what was asked for.
+      if (answer.rejected.venueCode === CODE_SAME_MARGIN_TYPE) return { outcome: "accepted", settings };
+      return refusedOf(answer.rejected);
+    }
+    const decoded = decodeJson(answer.response.body, (value) => Number(asFields(value, "answer")["code"]));
+    return decoded.ok && decoded.value === 200
+      ? { outcome: "accepted", settings }
+      : { outcome: "unknown", cause: "REPLY_SHAPE" };
+  }
+}
+
+function decodeLeverage(value: unknown): {
+  readonly symbol: string;
+  readonly leverage: number;
+  readonly maxNotionalValue: string | null;
+} {
+  const row = asFields(value, "leverage");
+  return {
+    symbol: textField(row, "symbol"),
+    leverage: integerField(row, "leverage"),
+    maxNotionalValue: notionalOrNull(row["maxNotionalValue"]),
+  };
+}
+
+/** Descriptive, and seen both as text and as a number: it must not cast doubt on a change that was made. */
+function notionalOrNull(value: unknown): string | null {
+  if (typeof value === "number" && Number.isSafeInteger(value)) return String(value);
+  return typeof value === "string" && isPlainDecimal(value) ? value : null;
+}

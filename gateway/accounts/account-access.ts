@@ -1,0 +1,158 @@
+/**
+ * Whose account a request is about, and with which credentials: those it carries, or those of a server wallet that it
+ * may act for.
+ *
+ * A wallet is acted for by naming its id, a UUID that nobody can guess, in `x-wallet-id` or in the path. By its public
+ * address alone it is acted for only by the operator of a service bound to this machine (operator-access.ts).
+ *
+ * Invariant: credentials are passed on by reference for this request; a refusal never repeats a byte of them.
+ */
+import type { CredentialSource, WalletCredentials } from "../../engine/custody/credential-source.js";
+import { ServiceError } from "../../engine/domain/errors.js";
+import { isRoutableVenue, type RoutableVenue, VENUES } from "../../engine/domain/venue.js";
+import { isTradingRoom, type VenueRoom } from "../../engine/ports.js";
+import { type OperatorAccess, requireOperator } from "../history/operator-access.js";
+import type { Ask } from "../http/json-route.js";
+import { invalidParameters } from "../http/query.js";
+import { type MarketView, venueUnavailable } from "../market-view.js";
+import {
+  CREDENTIALS_HEADER,
+  CREDENTIALS_QUERY,
+  readBodyCredentials,
+  readVenueCredentials,
+} from "../venue-credentials.js";
+import { isBase58Key, isEvmAddress, isWalletId } from "./names.js";
+
+export const WALLET_HEADER = "x-wallet-id";
+/** Asked for by every route that can take per-request credentials. */
+export const ACCOUNT_HEADERS: readonly string[] = [WALLET_HEADER, CREDENTIALS_HEADER];
+
+export type VenueBlocks = WalletCredentials["credentials"];
+
+const NO_BLOCKS: VenueBlocks = {};
+
+/** The id in `x-wallet-id`. Throws MISSING_WALLET_HEADER. */
+export function walletIdHeader(ask: Pick<Ask, "headers">): string {
+  const text = ask.headers[WALLET_HEADER] ?? "";
+  if (text === "") throw new ServiceError("MISSING_WALLET_HEADER");
+  return text;
+}
+
+/** What is said of a wallet id that names none: 401 on leverage, 404 elsewhere. */
+export type UnknownWallet = "WALLET_NOT_FOUND" | "INVALID_WALLET_ID";
+
+export async function findWallet(
+  wallets: CredentialSource,
+  walletId: string,
+  unknown: UnknownWallet = "WALLET_NOT_FOUND",
+): Promise<WalletCredentials> {
+  const wallet = isWalletId(walletId) ? await read(wallets, walletId) : null;
+  if (wallet === null || !sameText(wallet.walletId, walletId)) throw new ServiceError(unknown);
+  return wallet;
+}
+
+async function read(wallets: CredentialSource, name: string): Promise<WalletCredentials | null> {
+  try {
+    return await wallets.find(name);
+  } catch (error) {
+    throw new ServiceError("STORE_UNAVAILABLE", {}, { cause: error });
+  }
+}
+
+/** Each name that is given must be the wallet's. Throws INVALID_WALLET_ID. */
+export function requireSameWallet(wallet: WalletCredentials, ...names: readonly (string | null | undefined)[]): void {
+  for (const name of names) {
+    if (name === null || name === undefined) continue;
+    const same = name === wallet.userId || sameText(name, wallet.walletId) || sameText(name, wallet.address);
+    if (!same) throw new ServiceError("INVALID_WALLET_ID");
+  }
+}
+
+function sameText(left: string, right: string): boolean {
+  return left.toLowerCase() === right.toLowerCase();
+}
+
+/** The wallet's block for a venue. Throws MISSING_CREDENTIALS. */
+export function walletBlock(wallet: WalletCredentials, venue: RoutableVenue): unknown {
+  const block = wallet.credentials[venue] ?? null;
+  if (block === null) throw new ServiceError("MISSING_CREDENTIALS", { exchange: venue });
+  return block;
+}
+
+/** Blocks that the request itself carries, in one of the ways in which it can. Throws INVALID_PARAMETERS. */
+export function carriedBlocks(ask: Pick<Ask, "headers" | "query" | "body">): VenueBlocks {
+  const header = ask.headers[CREDENTIALS_HEADER] ?? "";
+  const texts = readVenueCredentials(header, ask.query[CREDENTIALS_QUERY] ?? "");
+  const body = readBodyCredentials(ask.body);
+  if (texts !== null && body !== null)
+    throw invalidParameters({ path: "body", problem: "must not hold credentials that are given elsewhere too" });
+  return texts ?? body ?? NO_BLOCKS;
+}
+
+/** Carried blocks, then those of the wallet that `x-wallet-id` names. Throws WALLET_NOT_FOUND for an unknown one. */
+export async function callerBlocks(wallets: CredentialSource, ask: Ask): Promise<VenueBlocks> {
+  const carried = carriedBlocks(ask);
+  const walletId = ask.headers[WALLET_HEADER] ?? null;
+  if (walletId === null) return carried;
+  const wallet = await findWallet(wallets, walletId);
+  return { ...wallet.credentials, ...carried };
+}
+
+/** The block for one venue. Throws MISSING_CREDENTIALS. */
+export async function callerBlock(wallets: CredentialSource, ask: Ask, venue: RoutableVenue): Promise<unknown> {
+  const block = (await callerBlocks(wallets, ask))[venue] ?? null;
+  if (block === null) throw new ServiceError("MISSING_CREDENTIALS", { exchange: venue });
+  return block;
+}
+
+/** For reads of an address: carried blocks, then those of the wallet of that address if the caller may act for it. */
+export async function addressBlocks(
+  wallets: CredentialSource,
+  operator: OperatorAccess,
+  ask: Ask,
+  walletAddress: string,
+): Promise<VenueBlocks> {
+  const carried = carriedBlocks(ask);
+  const walletId = ask.headers[WALLET_HEADER] ?? null;
+  if (walletId !== null) {
+    const wallet = await findWallet(wallets, walletId);
+    requireSameWallet(wallet, walletAddress);
+    return { ...wallet.credentials, ...carried };
+  }
+  if (!isOperator(operator, ask)) return carried;
+  const wallet = await read(wallets, walletAddress);
+  return wallet === null ? carried : { ...wallet.credentials, ...carried };
+}
+
+function isOperator(operator: OperatorAccess, ask: Ask): boolean {
+  try {
+    requireOperator(operator, ask.origin);
+    return true;
+  } catch {
+    // Not the operator: no fault here, the caller reads what it brought credentials for.
+    return false;
+  }
+}
+
+/** An address as a wallet or an account has it. Throws INVALID_WALLET_ADDRESS. */
+export function checkWalletAddress(text: string, venue: RoutableVenue | null): string {
+  const takesBase58 = venue === null || venue === "venuefour";
+  if (isEvmAddress(text) || (takesBase58 && isBase58Key(text))) return text;
+  throw new ServiceError("INVALID_WALLET_ADDRESS", {
+    fields: [{ path: "walletAddress", problem: "must be 0x and 40 hex digits" }],
+  });
+}
+
+/** The `{exchange}` of a path. venuefive is part of the interface, but not configured. */
+export function exchangeOf(text: string): RoutableVenue {
+  if (isRoutableVenue(text)) return text;
+  if (text === "venuefive") throw new ServiceError("VENUE_UNAVAILABLE", { exchange: text, reason: "NOT_CONFIGURED" });
+  throw invalidParameters({ path: "exchange", problem: `must be one of ${VENUES.join(", ")}` });
+}
+
+/** The room, trading side included. Throws VENUE_UNAVAILABLE. */
+export function tradingRoom(view: MarketView, venue: RoutableVenue): VenueRoom {
+  const room = view.requireRoom(venue);
+  if (!isTradingRoom(room)) throw venueUnavailable(venue, "NOT_CONFIGURED");
+  return room;
+}

@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import { VirtualClock } from "../../engine/domain/virtual-clock.js";
+import type { AccountSession, Read, VenueRoom } from "../../engine/ports.js";
+import { createFakeRoom } from "../test/fake-room.js";
+import { accountAddress, AccountReads } from "./account-reads.js";
+import { coverageOf, readError } from "./read-errors.js";
+
+const ADDRESS = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
+const OTHER = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
+const LIMITS = { timeoutMs: 1_000, inFlightMax: 2 };
+
+function setUp() {
+  const clock = new VirtualClock();
+  const room = createFakeRoom("venueone", [], () => clock.wallMs());
+  return { clock, room, reads: new AccountReads(clock, LIMITS) };
+}
+
+const NEVER = new Promise<Read<number>>(() => {});
+const ok = async (): Promise<Read<number>> => ({ ok: true, value: 7, asOfMs: 5, source: "venue" });
+
+describe("a read of an account", () => {
+  it("opens a session for itself and closes it, whatever comes of the read", async () => {
+    const { room, reads } = setUp();
+    const ref = { walletAddress: ADDRESS, block: { privateKey: "k" } };
+    expect(await reads.read(room, ref, ok)).toEqual({ ok: true, value: 7, asOfMs: 5, source: "venue" });
+    const failed: Read<number> = { ok: false, code: "VENUE_ERROR", message: "boom", retryAfterMs: 3 };
+    expect(await reads.read(room, ref, async () => failed)).toEqual(failed);
+    await expect(reads.read(room, ref, () => Promise.reject(new Error("a bug")))).rejects.toThrow("a bug");
+    expect([room.sessionsOpen(), reads.inFlight]).toEqual([0, 0]);
+  });
+
+  it("ends at its deadline although the room never answers", async () => {
+    const { clock, room, reads } = setUp();
+    const reading = reads.read(room, { walletAddress: ADDRESS, block: {} }, () => NEVER);
+    clock.advance(1_250);
+    expect(await reading).toMatchObject({ ok: false, code: "TIMEOUT" });
+    expect([room.sessionsOpen(), reads.inFlight]).toEqual([0, 0]);
+  });
+
+  it("is refused at once beyond the bound, and taken again when one has ended", async () => {
+    const { clock, room, reads } = setUp();
+    const ref = { walletAddress: ADDRESS, block: {} };
+    const running = [reads.read(room, ref, () => NEVER), reads.read(room, ref, () => NEVER)];
+    expect(await reads.read(room, ref, ok)).toMatchObject({ ok: false, code: "OVERLOADED" });
+    clock.advance(1_250);
+    await Promise.all(running);
+    expect(await reads.read(room, ref, ok)).toMatchObject({ ok: true });
+  });
+
+  it("needs credentials where nothing is public, and uses the address where something is", async () => {
+    const { room, reads } = setUp();
+    const ref = { walletAddress: ADDRESS, block: null };
+    expect(await reads.read(room, ref, ok)).toMatchObject({ ok: false, code: "AUTH_REQUIRED" });
+    const asked: string[] = [];
+    const session: AccountSession = { venue: "venueone", accountId: "public", close: () => void asked.push("closed") };
+    const open: VenueRoom = {
+      ...room,
+      openAddress(address) {
+        asked.push(address);
+        return { ok: true, session };
+      },
+    };
+    expect(await reads.read(open, ref, ok)).toMatchObject({ ok: true });
+    expect(asked).toEqual([ADDRESS, "closed"]);
+  });
+
+  it("tells the room which account is meant, unless the block says so itself", async () => {
+    const { room, reads } = setUp();
+    const blocks: unknown[] = [];
+    const noting: VenueRoom = {
+      ...room,
+      openSession(raw) {
+        blocks.push(raw);
+        return room.openSession(raw);
+      },
+    };
+    const own = { privateKey: "k", walletAddress: OTHER };
+    await reads.read(noting, { walletAddress: ADDRESS, block: { privateKey: "k" } }, ok);
+    await reads.read(noting, { walletAddress: ADDRESS, block: own }, ok);
+    expect(blocks).toEqual([{ privateKey: "k", walletAddress: ADDRESS }, own]);
+    expect(accountAddress("venueone", { walletAddress: ADDRESS, block: own })).toBe(OTHER);
+    for (const block of [null, {}, { walletAddress: 7 }, { walletAddress: "a key by mistake" }])
+      expect(accountAddress("venueone", { walletAddress: ADDRESS, block })).toBe(ADDRESS);
+  });
+
+  it("never passes on what looks like a key", async () => {
+    const { room, reads } = setUp();
+    const secret = "ab".repeat(40);
+    const failed: Read<number> = { ok: false, code: "VENUE_ERROR", message: `bad ${secret}`, retryAfterMs: null };
+    const read = await reads.read(room, { walletAddress: ADDRESS, block: {} }, async () => failed);
+    expect(JSON.stringify(read)).not.toContain(secret);
+  });
+});
+
+describe("a failed read", () => {
+  const failed = (code: string) => ({ ok: false, code, message: "words", retryAfterMs: null }) as const;
+
+  it.each([
+    ["AUTH", 401, "Missing or invalid credentials for venuetwo"],
+    ["AUTH_REQUIRED", 401, "Missing or invalid credentials for venuetwo"],
+    ["NEEDS_CREDENTIALS", 401, "Missing or invalid credentials for venuetwo"],
+    ["RATE_LIMITED", 503, "venuetwo is rate limiting this service"],
+    ["BREAKER_OPEN", 503, "venuetwo is unavailable"],
+    ["OVERLOADED", 503, "Too many requests in flight"],
+    ["NOT_SUPPORTED", 400, "Not supported: words"],
+    ["BAD_CURSOR", 400, "Invalid request parameters"],
+    ["TIMEOUT", 500, "Failed to fetch open positions: TIMEOUT: words"],
+    ["VENUE_ERROR", 500, "Failed to fetch open positions: VENUE_ERROR: words"],
+    ["BAD_RESPONSE", 500, "Failed to fetch open positions: BAD_RESPONSE: words"],
+  ] as const)("%s is %i %s on a route of one venue", (code, status, text) => {
+    const error = readError("venuetwo", failed(code) as never, "FAILED_TO_FETCH_POSITIONS");
+    expect([error.status, error.message]).toEqual([status, text]);
+  });
+
+  it("is AUTH_REQUIRED or ERROR in a coverage, never a snapshot", () => {
+    expect(coverageOf("venuetwo", failed("AUTH") as never)).toMatchObject({
+      state: "AUTH_REQUIRED",
+      asOf: null,
+      error: { code: "MISSING_CREDENTIALS", message: "Missing or invalid credentials for venuetwo" },
+    });
+    expect(coverageOf("venuetwo", failed("TIMEOUT") as never)).toMatchObject({
+      state: "ERROR",
+      error: { code: "TIMEOUT" },
+    });
+    expect(coverageOf("venuetwo", { ok: true, value: [], asOfMs: 5, source: "stream" })).toEqual({
+      state: "LIVE",
+      mode: "push",
+      asOf: 5,
+      source: "stream",
+    });
+  });
+});

@@ -1,0 +1,111 @@
+/**
+ * Reads of accounts at venues, each with a session of its own, a deadline and a bound on how many run at once.
+ *
+ * Invariants: never throws for what a venue does: a failed read is a value with a reason, never an empty list; every
+ * session is closed when its read ends; a venue that answers late leaves nothing waiting.
+ */
+import type { Clock } from "../../engine/domain/clock.js";
+import type { RoutableVenue } from "../../engine/domain/venue.js";
+import { within } from "../../engine/orders/deadline.js";
+import type { AccountSession, CallOptions, OpenSession, Read, ReadFailure, VenueRoom } from "../../engine/ports.js";
+import { scrub } from "../http/scrub.js";
+import { isBase58Key, isEvmAddress } from "./names.js";
+
+/** Whose account: the block decides where there is one, else what is public of the address. */
+export interface AccountRef {
+  readonly walletAddress: string;
+  /** Raw block of interface spec 2.3; null without. */
+  readonly block: unknown;
+}
+
+/** `AUTH_REQUIRED`: no credentials, and nothing public. `OVERLOADED`: too many reads of ours run. */
+export type AccountFailure = ReadFailure | "AUTH_REQUIRED" | "NOT_SUPPORTED" | "OVERLOADED";
+
+export interface FailedRead {
+  readonly ok: false;
+  readonly code: AccountFailure;
+  /** For people, without anything secret. */
+  readonly message: string;
+  readonly retryAfterMs: number | null;
+}
+
+export type AccountRead<T> = Extract<Read<T>, { ok: true }> | FailedRead;
+
+export interface ReadLimits {
+  readonly timeoutMs: number;
+  /** Reads of all requests together; one more fails at once. */
+  readonly inFlightMax: number;
+}
+
+export const DEFAULT_READ_LIMITS: ReadLimits = { timeoutMs: 4_000, inFlightMax: 256 };
+/** What a room may need beyond its own timeout to say so. */
+const GRACE_MS = 250;
+
+export class AccountReads {
+  readonly #clock: Clock;
+  readonly #limits: ReadLimits;
+  #inFlight = 0;
+
+  constructor(clock: Clock, limits: ReadLimits = DEFAULT_READ_LIMITS) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Opens a session, reads, closes it. */
+  async read<T>(
+    room: VenueRoom,
+    ref: AccountRef,
+    run: (session: AccountSession, options: CallOptions) => Promise<Read<T>> | null,
+  ): Promise<AccountRead<T>> {
+    if (this.#inFlight >= this.#limits.inFlightMax) return failed("OVERLOADED", "too many account reads in flight");
+    const opened = openAccount(room, ref);
+    if (opened === null)
+      return failed("AUTH_REQUIRED", `${room.venue} shows nothing of an account without credentials`);
+    if (!opened.ok) return failed("AUTH", opened.problem);
+    this.#inFlight++;
+    try {
+      const { timeoutMs } = this.#limits;
+      const asked = run(opened.session, { timeoutMs, lane: "read" });
+      if (asked === null) return failed("NOT_SUPPORTED", `${room.venue} has no such read`);
+      const answer = await within(this.#clock, asked, timeoutMs + GRACE_MS);
+      if (!answer.done) return failed("TIMEOUT", `no answer within ${timeoutMs} ms`);
+      return answer.value.ok ? answer.value : { ...answer.value, message: scrub(answer.value.message) };
+    } finally {
+      this.#inFlight--;
+      opened.session.close();
+    }
+  }
+}
+
+function failed(code: AccountFailure, message: string): FailedRead {
+  return { ok: false, code, message: scrub(message), retryAfterMs: null };
+}
+
+/** Null: nothing to open it with. */
+function openAccount(room: VenueRoom, ref: AccountRef): OpenSession | null {
+  if (ref.block !== null) return room.openSession(namingAccount(room.venue, ref));
+  return room.openAddress === undefined ? null : room.openAddress(ref.walletAddress);
+}
+
+/**
+ * Where a key names no account by itself, the block also says which account is meant, and the room refuses a key of
+ * another one: else a caller who asks for one address would be shown another's positions under its name.
+ */
+function namingAccount(venue: RoutableVenue, { block, walletAddress }: AccountRef): unknown {
+  if (venue === "venuefour") return block;
+  if (block === null || typeof block !== "object" || !isEvmAddress(walletAddress)) return block;
+  const named = (block as { readonly walletAddress?: unknown }).walletAddress ?? null;
+  return named === null ? { ...block, walletAddress } : block;
+}
+
+/** Whose account the rows are of: the block's own address where it names one, and nothing else that a block may hold. */
+export function accountAddress(venue: RoutableVenue, { block, walletAddress }: AccountRef): string {
+  const named = block !== null && typeof block === "object" && "walletAddress" in block ? block.walletAddress : null;
+  if (typeof named !== "string") return walletAddress;
+  const isAddress = venue === "venuefour" ? isBase58Key(named) : isEvmAddress(named);
+  return isAddress ? named : walletAddress;
+}

@@ -1,0 +1,41 @@
+/**
+ * Server wallets in memory, filled by whoever puts the service together: the demo, and tests. Nothing is written down.
+ *
+ * Invariant: a user id, a wallet id and an address each name at most one wallet; at most WALLETS_MAX are held.
+ */
+import type { CredentialSource, WalletCredentials } from "../../engine/custody/credential-source.js";
+import { isEvmAddress, isWalletId } from "./names.js";
+
+/** One more is refused: this store is for a handful of wallets. */
+export const WALLETS_MAX = 10_000;
+
+export class MemoryCredentials implements CredentialSource {
+  readonly #byName = new Map<string, WalletCredentials>();
+  #count = 0;
+
+  constructor(wallets: readonly WalletCredentials[] = []) {
+    for (const wallet of wallets) this.add(wallet);
+  }
+
+  /** Throws RangeError on a malformed wallet, a name that is taken, or one wallet too many. */
+  add(wallet: WalletCredentials): void {
+    if (this.#count >= WALLETS_MAX) throw new RangeError(`more than ${WALLETS_MAX} wallets`);
+    if (!isWalletId(wallet.walletId)) throw new RangeError("walletId is not a UUID");
+    if (!isEvmAddress(wallet.address)) throw new RangeError("address is not 0x and 40 hex digits");
+    if (wallet.userId === "" || isWalletId(wallet.userId) || isEvmAddress(wallet.userId))
+      throw new RangeError("userId is empty, or could be taken for a wallet id or an address");
+    const names = [wallet.walletId, wallet.address, wallet.userId].map(nameKey);
+    for (const name of names) if (this.#byName.has(name)) throw new RangeError("a wallet of this name exists");
+    for (const name of names) this.#byName.set(name, wallet);
+    this.#count++;
+  }
+
+  async find(walletIdOrAddress: string): Promise<WalletCredentials | null> {
+    return this.#byName.get(nameKey(walletIdOrAddress)) ?? null;
+  }
+}
+
+/** UUIDs and addresses are hex, in any case; a user id is the caller's own text. */
+function nameKey(text: string): string {
+  return isWalletId(text) || isEvmAddress(text) ? text.toLowerCase() : text;
+}

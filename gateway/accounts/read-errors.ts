@@ -1,0 +1,76 @@
+/** A failed read of an account → the error of a single-venue route, or the coverage entry of an aggregated one. */
+import { ServiceError } from "../../engine/domain/errors.js";
+import type { RoutableVenue } from "../../engine/domain/venue.js";
+import type { Coverage } from "../../schemas/account-common.js";
+import { invalidParameters } from "../http/query.js";
+import type { AccountRead, FailedRead } from "./account-reads.js";
+
+/** Which of the spec's texts a failure of ours or the venue's gets. */
+export type ReadErrorCode = "FAILED_TO_FETCH_POSITIONS" | "FAILED_TO_FETCH_ACCOUNT";
+
+export function readError(venue: RoutableVenue, read: FailedRead, code: ReadErrorCode): ServiceError {
+  const { message, retryAfterMs } = read;
+  const details = { exchange: venue, readCode: read.code, ...(retryAfterMs === null ? {} : { retryAfterMs }) };
+  switch (read.code) {
+    case "AUTH":
+    case "AUTH_REQUIRED":
+    case "NEEDS_CREDENTIALS":
+      return new ServiceError("MISSING_CREDENTIALS", { ...details, problem: message });
+    case "RATE_LIMITED":
+      return new ServiceError("VENUE_RATE_LIMITED", { ...details, retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_MS });
+    case "BREAKER_OPEN":
+      return new ServiceError("VENUE_UNAVAILABLE", { ...details, reason: "BREAKER_OPEN" });
+    case "OVERLOADED":
+      return new ServiceError("OVERLOADED", details);
+    case "NOT_SUPPORTED":
+      return new ServiceError("NOT_SUPPORTED", { what: message, exchange: venue });
+    case "BAD_CURSOR":
+      return invalidParameters({ path: "cursor", problem: "is not the nextCursor of a page" });
+    default:
+      return new ServiceError(code, { ...details, reason: `${read.code}: ${message}` });
+  }
+}
+
+/** Where a venue names no time. */
+const DEFAULT_RETRY_MS = 1_000;
+
+export function coverageOf<T>(venue: RoutableVenue, read: AccountRead<T>): Coverage {
+  if (read.ok) {
+    const isStream = read.source === "stream";
+    return {
+      state: isStream ? "LIVE" : "SNAPSHOT",
+      mode: isStream ? "push" : "request",
+      asOf: read.asOfMs,
+      source: read.source,
+    };
+  }
+  const isAuth = read.code === "AUTH" || read.code === "AUTH_REQUIRED" || read.code === "NEEDS_CREDENTIALS";
+  const { message } = isAuth ? new ServiceError("MISSING_CREDENTIALS", { exchange: venue }) : read;
+  return failedCoverage(
+    isAuth ? "AUTH_REQUIRED" : "ERROR",
+    isAuth ? "MISSING_CREDENTIALS" : read.code,
+    message,
+    read.retryAfterMs,
+  );
+}
+
+export const NOT_CONFIGURED = "NOT_CONFIGURED";
+
+export function notConfigured(venue: string): Coverage {
+  return failedCoverage("ERROR", NOT_CONFIGURED, `${venue} is not configured`, null);
+}
+
+function failedCoverage(
+  state: "AUTH_REQUIRED" | "ERROR",
+  code: string,
+  message: string,
+  retryAfterMs: number | null,
+): Coverage {
+  return {
+    state,
+    mode: "request",
+    asOf: null,
+    source: null,
+    error: { code, message, ...(retryAfterMs === null ? {} : { retryAfterMs }) },
+  };
+}

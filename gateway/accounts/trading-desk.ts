@@ -1,0 +1,32 @@
+/** What the routes about accounts and single-venue orders need, put together; wiring.ts and tests make one. */
+import type { Clock } from "../../engine/domain/clock.js";
+import type { CredentialSource } from "../../engine/custody/credential-source.js";
+import type { GuardBook } from "../../engine/guards/guard-book.js";
+import type { OrderDesk } from "../../engine/orders/single/order-desk.js";
+import type { OperatorAccess } from "../history/operator-access.js";
+import { AccountReads, type ReadLimits } from "./account-reads.js";
+
+/** Orders that open exposure are refused while it is thrown; exits and cancels go on. */
+export type KillSwitch = Pick<GuardBook, "halt" | "resume" | "status">;
+
+export interface TradingDesk {
+  readonly wallets: CredentialSource;
+  readonly orders: OrderDesk;
+  readonly reads: AccountReads;
+  readonly killSwitch: KillSwitch;
+  readonly operator: OperatorAccess;
+}
+
+export interface TradingDeskParts {
+  readonly clock: Clock;
+  readonly wallets: CredentialSource;
+  readonly orders: OrderDesk;
+  readonly killSwitch: KillSwitch;
+  readonly operator: OperatorAccess;
+  readonly readLimits?: ReadLimits;
+}
+
+export function createTradingDesk(parts: TradingDeskParts): TradingDesk {
+  const { clock, wallets, orders, killSwitch, operator, readLimits } = parts;
+  return { wallets, orders, reads: new AccountReads(clock, readLimits), killSwitch, operator };
+}

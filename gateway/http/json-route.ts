@@ -1,0 +1,183 @@
+/**
+ * A route whose answer takes time: the request is read whole while its handler runs, then the answer is awaited.
+ *
+ * Invariants: nothing of the native request is touched after the handler; exactly one reply; work that began goes on
+ * when its caller leaves; at most `closesInFlightMax` requests that may send something run at once, one more is refused
+ * before anything is sent.
+ */
+import type { HttpRequest, HttpResponse } from "uWebSockets.js";
+import type { TSchema } from "@sinclair/typebox";
+import { ServiceError } from "../../engine/domain/errors.js";
+import type { Operation } from "../../schemas/operation.js";
+import { unknownFields, type Validator } from "../../schemas/validate.js";
+import type { RequestOrigin } from "../history/operator-access.js";
+import type { Route, RouteContext } from "../routes/context.js";
+import { type Edge, headerSafe } from "./edge.js";
+import { asServiceError } from "./error-reply.js";
+import { parseJsonBody } from "./json-body.js";
+import type { PendingReply } from "./pending-reply.js";
+import { decodeComponent, invalidParameters, parseQuery } from "./query.js";
+import { announcesBody, checkIdempotencyKey, headerOrNull, receiveBody } from "./receive.js";
+import { scrub } from "./scrub.js";
+
+/** Everything of one request that a route may look at. */
+export interface Ask {
+  readonly requestId: string;
+  readonly receivedAtMs: number;
+  /** Decoded path parameters by name. */
+  readonly params: Readonly<Record<string, string>>;
+  /** Decoded query parameters that the route knows. */
+  readonly query: Readonly<Record<string, string>>;
+  /** By lower-case name, those that the route asked for; null when absent. */
+  readonly headers: Readonly<Record<string, string | null>>;
+  readonly origin: RequestOrigin;
+  readonly idempotencyKey: string | null;
+  /** Parsed body; undefined when none was sent. */
+  readonly body: unknown;
+  readonly rawBody: Buffer;
+  /** What an idempotency key is bound to: path and body, not the query, which may carry credentials. */
+  readonly boundBytes: Buffer;
+}
+
+export interface Answer {
+  /** JSON text. */
+  readonly text: string;
+  readonly replayed?: boolean;
+}
+
+/** A refusal that was stored with an Idempotency-Key, given again. */
+export class ReplayedRefusal extends ServiceError {}
+
+export interface JsonRouteOptions {
+  readonly operation: Operation;
+  readonly headers: readonly string[];
+  /** Does it send to a venue? Then it counts as in flight, and a stopping service waits for it. */
+  readonly sends: boolean;
+  /** Throws or rejects with ServiceError; fields of the body that its schema does not know are named in a header. */
+  readonly answer: (ask: Ask) => Promise<Answer>;
+}
+
+const REPLAYED = "\r\nIdempotent-Replayed: true";
+const NO_BODY = Buffer.alloc(0);
+
+export function jsonRoute(context: RouteContext, options: JsonRouteOptions): Route {
+  const { operation, sends } = options;
+  const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
+  const queryNames = Object.keys((operation.query as { properties?: object } | null)?.properties ?? {});
+  const { edge, clock, inFlight, limits } = context;
+
+  function start(
+    ask: Omit<Ask, "body" | "rawBody" | "boundBytes">,
+    path: string,
+    rawBody: Buffer,
+    reply: PendingReply,
+  ) {
+    let ignored = "";
+    try {
+      const mayLack = operation.body === null || operation.bodyOptional === true;
+      const body = rawBody.length === 0 && mayLack ? undefined : parsed(rawBody);
+      ignored = ignoredFields(operation.body, body);
+      checkIdempotencyKey(ask.idempotencyKey);
+      if (sends && inFlight.closes >= limits.closesInFlightMax)
+        throw new ServiceError("OVERLOADED", { limit: limits.closesInFlightMax });
+      const boundBytes = Buffer.concat([Buffer.from(`${operation.method} ${path}\n`), rawBody]);
+      if (sends) inFlight.closes++;
+      // Within a promise, so that what it throws before its first wait is counted out again too.
+      Promise.resolve({ ...ask, body, rawBody, boundBytes })
+        .then(options.answer)
+        .finally(() => {
+          if (sends) inFlight.closes--;
+        })
+        .then((answer) => reply.json(answer.text, answer.replayed === true ? ignored + REPLAYED : ignored))
+        .catch((error: unknown) =>
+          reply.fail(asServiceError(error), error instanceof ReplayedRefusal ? ignored + REPLAYED : ignored),
+        );
+    } catch (error) {
+      reply.fail(asServiceError(error), ignored);
+    }
+  }
+
+  return {
+    operation,
+    handle(response: HttpResponse, request: HttpRequest) {
+      edge.checkTarget(request);
+      const params: Record<string, string> = {};
+      for (const [index, name] of names.entries())
+        params[name] = decodeComponent(request.getParameter(index) ?? "", name);
+      const headers: Record<string, string | null> = {};
+      for (const name of options.headers) headers[name] = headerOrNull(request, name);
+      const query = parseQuery(request.getQuery(), queryNames);
+      const idempotencyKey = headerOrNull(request, "idempotency-key");
+      const origin: RequestOrigin = {
+        host: request.getHeader("host"),
+        origin: request.getHeader("origin"),
+        fetchSite: request.getHeader("sec-fetch-site"),
+      };
+      const path = request.getUrl();
+      const announced = request.getHeader("content-length");
+      const hasBody = operation.method === "POST" || operation.method === "PATCH" || announcesBody(request);
+      const receivedAtMs = clock.wallMs();
+      const reply = edge.detach(response);
+      const ask = { requestId: reply.requestId, receivedAtMs, params, query, headers, origin, idempotencyKey };
+      if (!hasBody) {
+        if (edge.closing && sends) reply.fail(new ServiceError("SHUTTING_DOWN"), "", true);
+        else start(ask, path, NO_BODY, reply);
+        return;
+      }
+      receiveBody(context, response, announced, reply, (body) => start(ask, path, body, reply));
+    },
+  };
+}
+
+function parsed(rawBody: Buffer): unknown {
+  const result = parseJsonBody(rawBody);
+  if (!result.ok) throw new ServiceError(result.code, result.details);
+  return result.value;
+}
+
+function ignoredFields(schema: TSchema | null, body: unknown): string {
+  if (schema === null || body === undefined) return "";
+  const unknown = unknownFields(schema, body);
+  return unknown.length === 0 ? "" : `\r\nX-Ignored-Fields: ${scrub(headerSafe(unknown))}`;
+}
+
+/**
+ * The reply to a request that may have sent something: a serialiser that fails must not turn what became of it into an
+ * error.
+ */
+export function replyText<T>(edge: Edge, serialise: (value: T) => string, value: T): string {
+  try {
+    return serialise(value);
+  } catch (error) {
+    edge.logger.error("http.reply_off_schema", { errorName: error instanceof Error ? error.name : "unknown" });
+    return JSON.stringify(value, (_, inner: unknown) => (typeof inner === "bigint" ? String(inner) : inner));
+  }
+}
+
+/** The body as its schema has it. Throws MISSING_PARAMETERS or INVALID_PARAMETERS. */
+export function checkedBody<T>(validate: Validator<T>, body: unknown): T {
+  if (body === null || typeof body !== "object" || Array.isArray(body))
+    throw invalidParameters({ path: "body", problem: "must be an object" });
+  return checked(validate, body);
+}
+
+/** A query holds texts only; where the schema wants an integer, digits are one. Anything else stays text and is refused. */
+export function checkedQuery<T>(
+  validate: Validator<T>,
+  query: Readonly<Record<string, string>>,
+  integerNames: readonly string[] = [],
+): T {
+  const values: Record<string, unknown> = { ...query };
+  for (const name of integerNames) {
+    const text = query[name];
+    if (text !== undefined && /^[0-9]{1,16}$/.test(text)) values[name] = Number(text);
+  }
+  return checked(validate, values);
+}
+
+function checked<T>(validate: Validator<T>, value: unknown): T {
+  const result = validate(value);
+  if (result.ok) return result.value;
+  const { missing, fields } = result.problems;
+  throw new ServiceError(missing ? "MISSING_PARAMETERS" : "INVALID_PARAMETERS", { fields });
+}

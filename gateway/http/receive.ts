@@ -1,0 +1,83 @@
+/**
+ * The body of a request, within the bounds of the service: refused at once while it stops or has too many open, read
+ * with a limit and a deadline, dropped when its caller leaves.
+ */
+import type { HttpRequest, HttpResponse } from "uWebSockets.js";
+import { ServiceError } from "../../engine/domain/errors.js";
+import { idempotencyKeySchema } from "../../schemas/operation.js";
+import { compileValidator } from "../../schemas/validate.js";
+import type { BodyReader } from "./body.js";
+import type { Edge } from "./edge.js";
+import type { PendingReply } from "./pending-reply.js";
+import { invalidParameters } from "./query.js";
+
+export interface BodyBounds {
+  readonly bodyBytesMax: number;
+  readonly bodyDeadlineMs: number;
+  readonly openBodiesMax: number;
+}
+
+export interface BodyParts {
+  readonly edge: Edge;
+  readonly bodies: BodyReader;
+  readonly limits: BodyBounds;
+}
+
+const validateKey = compileValidator(idempotencyKeySchema);
+
+/** Must be called within the handler, as must everything that reads the request. Refusals are answered here. */
+export function receiveBody(
+  { edge, bodies, limits }: BodyParts,
+  response: HttpResponse,
+  announced: string,
+  reply: PendingReply,
+  onBody: (body: Buffer) => void,
+): void {
+  if (edge.closing) {
+    reply.fail(new ServiceError("SHUTTING_DOWN"), "", true);
+    return;
+  }
+  if (bodies.openCount >= limits.openBodiesMax) {
+    reply.fail(new ServiceError("OVERLOADED", { limit: limits.openBodiesMax }), "", true);
+    return;
+  }
+  const drop = bodies.read(response, announced, onBody, (failure) =>
+    reply.fail(
+      new ServiceError(failure, { limitBytes: limits.bodyBytesMax, deadlineMs: limits.bodyDeadlineMs }),
+      "",
+      true,
+    ),
+  );
+  reply.whenAborted(drop);
+}
+
+/** Does a body follow a request whose method needs none? */
+export function announcesBody(request: HttpRequest): boolean {
+  const length = request.getHeader("content-length");
+  return (length !== "" && length !== "0") || request.getHeader("transfer-encoding") !== "";
+}
+
+/**
+ * As `getHeader`, but null when absent: a key that is there and empty is a caller who believes to be protected, so it is
+ * told apart. The server also shows a value of non-ASCII bytes as empty.
+ */
+export function headerOrNull(request: HttpRequest, name: string): string | null {
+  const text = request.getHeader(name);
+  if (text !== "") return text;
+  let present = false;
+  request.forEach((given) => {
+    if (given === name) present = true;
+  });
+  return present ? "" : null;
+}
+
+/** Throws INVALID_PARAMETERS: an empty key is a caller who believes to be protected. Null: no such header. */
+export function checkIdempotencyKey(idempotencyKey: string | null): void {
+  if (idempotencyKey === null) return;
+  const checked = validateKey(idempotencyKey);
+  if (checked.ok) return;
+  throw invalidParameters({
+    path: "Idempotency-Key",
+    problem: checked.problems.fields[0]?.problem ?? "is not valid",
+  });
+}

@@ -1,0 +1,219 @@
+/**
+ * What an account did: fills and funding on one venue, and all orders of a server wallet on venueone (interface spec
+ * 4.10). Pages go from new to old by a cursor that the venue's room makes.
+ */
+import { formatScaled } from "../../engine/domain/decimal.js";
+import { canonicalQtyDecimals } from "../../engine/domain/instrument.js";
+import type { VenueFill } from "../../engine/domain/order.js";
+import type { FundingPayment } from "../../engine/domain/position.js";
+import type { RoutableVenue } from "../../engine/domain/venue.js";
+import { factsOfVenueOrder, instrumentOf } from "../../engine/orders/single/order-facts.js";
+import type {
+  AccountHistory,
+  AccountSession,
+  CallOptions,
+  HistoryPage,
+  HistoryQuery,
+  Read,
+  VenueRoom,
+} from "../../engine/ports.js";
+import {
+  accountFillsReplySchema,
+  accountFundingReplySchema,
+  accountHistoryQuerySchema,
+  type FillRow,
+  type FundingRow,
+  HISTORY_LIMIT,
+  historicalOrdersReplySchema,
+  walletHistoryQuerySchema,
+} from "../../schemas/account-reads.js";
+import { OPERATIONS } from "../../schemas/operations.js";
+import { compileSerialiser } from "../../schemas/serialise.js";
+import { compileValidator } from "../../schemas/validate.js";
+import {
+  ACCOUNT_HEADERS,
+  addressBlocks,
+  checkWalletAddress,
+  exchangeOf,
+  findWallet,
+  requireSameWallet,
+  tradingRoom,
+  WALLET_HEADER,
+  walletBlock,
+  walletIdHeader,
+} from "../accounts/account-access.js";
+import type { AccountRef } from "../accounts/account-reads.js";
+import { orderRecord } from "../accounts/order-views.js";
+import { readError } from "../accounts/read-errors.js";
+import { type Ask, checkedQuery, jsonRoute } from "../http/json-route.js";
+import { invalidParameters } from "../http/query.js";
+import type { Route } from "./context.js";
+import { symbolHint, type TradingContext } from "./order-desk-call.js";
+
+const INTEGERS = ["since", "until", "limit"];
+
+export function accountHistoryRoutes(context: TradingContext): Route[] {
+  return [fillsRoute(context), fundingRoute(context), historicalOrdersRoute(context)];
+}
+
+interface AskedPage {
+  readonly symbol?: string;
+  readonly since?: number;
+  readonly until?: number;
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+function historyQuery(context: TradingContext, venue: RoutableVenue, asked: AskedPage): HistoryQuery {
+  const { since = null, until = null } = asked;
+  if (since !== null && until !== null && since > until)
+    throw invalidParameters({ path: "since", problem: "must not be after until" });
+  const symbol = symbolHint(context, venue, asked.symbol);
+  return {
+    instrument: symbol === null ? null : (context.view.market(venue, symbol)?.instrument ?? null),
+    sinceMs: since,
+    untilMs: until,
+    limit: asked.limit ?? HISTORY_LIMIT.default,
+    cursor: asked.cursor ?? null,
+  };
+}
+
+/** Throws what the read fails with. */
+async function readPage<T>(
+  context: TradingContext,
+  room: VenueRoom,
+  ref: AccountRef,
+  read: (history: AccountHistory, session: AccountSession, options: CallOptions) => Promise<Read<HistoryPage<T>>>,
+): Promise<HistoryPage<T>> {
+  const { history } = room;
+  const page = await context.trading.reads.read(room, ref, (session, options) =>
+    history === undefined ? null : read(history, session, options),
+  );
+  if (!page.ok) throw readError(room.venue, page, "FAILED_TO_FETCH_ACCOUNT");
+  return page.value;
+}
+
+/** What both routes by address do: whose account, which page, the rows of it. */
+async function addressPage<T>(
+  context: TradingContext,
+  ask: Ask,
+  validate: (query: Ask["query"]) => AskedPage,
+  read: (
+    history: AccountHistory,
+    session: AccountSession,
+    query: HistoryQuery,
+    options: CallOptions,
+  ) => Promise<Read<HistoryPage<T>>>,
+): Promise<{ readonly room: VenueRoom; readonly walletAddress: string; readonly page: HistoryPage<T> }> {
+  const { trading, view } = context;
+  const venue = exchangeOf(ask.params["exchange"] ?? "");
+  const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", venue);
+  const asked = validate(ask.query);
+  const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
+  const room = tradingRoom(view, venue);
+  const query = historyQuery(context, venue, asked);
+  const ref = { walletAddress, block: blocks[venue] ?? null };
+  const page = await readPage(context, room, ref, (history, session, options) =>
+    read(history, session, query, options),
+  );
+  return { room, walletAddress, page };
+}
+
+function fillsRoute(context: TradingContext): Route {
+  const validate = compileValidator(accountHistoryQuerySchema);
+  const serialise = compileSerialiser(accountFillsReplySchema);
+  return jsonRoute(context, {
+    operation: OPERATIONS.accountFills,
+    headers: ACCOUNT_HEADERS,
+    sends: false,
+    async answer(ask) {
+      const { room, walletAddress, page } = await addressPage(
+        context,
+        ask,
+        (query) => checkedQuery(validate, query, INTEGERS),
+        (history, session, query, options) => history.readFills(session, query, options),
+      );
+      const fills = page.rows.flatMap((fill) => fillRow(room, fill));
+      const data = { fills, total: fills.length, nextCursor: page.nextCursor };
+      const timestamp = context.clock.wallMs();
+      return { text: serialise({ success: true, exchange: room.venue, walletAddress, data, timestamp }) };
+    },
+  });
+}
+
+function fillRow(room: VenueRoom, fill: VenueFill): FillRow[] {
+  const market = room.markets.get(fill.symbol);
+  if (market === undefined) return [];
+  return [
+    {
+      exchange: fill.venue,
+      symbol: fill.symbol,
+      nativeSymbol: fill.nativeSymbol,
+      tradeId: fill.tradeId,
+      orderId: fill.venueOrderId,
+      venueClientOrderId: fill.venueClientOrderId,
+      side: fill.side,
+      quantity: formatScaled(fill.qtyLots, canonicalQtyDecimals(market.instrument)),
+      price: fill.price,
+      fee: fill.fee,
+      isMaker: fill.isMaker,
+      realizedPnl: fill.realizedPnl,
+      timestamp: fill.tsVenueMs,
+    },
+  ];
+}
+
+function fundingRoute(context: TradingContext): Route {
+  const validate = compileValidator(accountHistoryQuerySchema);
+  const serialise = compileSerialiser(accountFundingReplySchema);
+  return jsonRoute(context, {
+    operation: OPERATIONS.accountFunding,
+    headers: ACCOUNT_HEADERS,
+    sends: false,
+    async answer(ask) {
+      const { room, walletAddress, page } = await addressPage(
+        context,
+        ask,
+        (query) => checkedQuery(validate, query, INTEGERS),
+        (history, session, query, options) => history.readFunding(session, query, options),
+      );
+      const funding = page.rows.map(fundingRow);
+      const data = { funding, total: funding.length, nextCursor: page.nextCursor };
+      const timestamp = context.clock.wallMs();
+      return { text: serialise({ success: true, exchange: room.venue, walletAddress, data, timestamp }) };
+    },
+  });
+}
+
+function fundingRow({ venue, symbol, nativeSymbol, amount, asset, rate, tsVenueMs }: FundingPayment): FundingRow {
+  return { exchange: venue, symbol, nativeSymbol, amount, asset, rate, timestamp: tsVenueMs };
+}
+
+function historicalOrdersRoute(context: TradingContext): Route {
+  const { clock, view, trading } = context;
+  const validate = compileValidator(walletHistoryQuerySchema);
+  const serialise = compileSerialiser(historicalOrdersReplySchema);
+  return jsonRoute(context, {
+    operation: OPERATIONS.historicalOrders,
+    headers: [WALLET_HEADER],
+    sends: false,
+    async answer(ask) {
+      const walletId = walletIdHeader(ask);
+      const asked = checkedQuery(validate, ask.query, INTEGERS);
+      const wallet = await findWallet(trading.wallets, walletId);
+      requireSameWallet(wallet, ask.params["walletId"]);
+      const room = tradingRoom(view, "venueone");
+      const query = historyQuery(context, "venueone", asked);
+      const ref = { walletAddress: wallet.address, block: walletBlock(wallet, "venueone") };
+      const page = await readPage(context, room, ref, (history, session, options) =>
+        history.readOrders(session, query, options),
+      );
+      const orders = page.rows.flatMap((order) => {
+        const instrument = instrumentOf(room.markets, order.nativeSymbol);
+        return instrument === null ? [] : [orderRecord(factsOfVenueOrder(instrument, order, null))];
+      });
+      const data = { orders, total: orders.length, nextCursor: page.nextCursor };
+      return { text: serialise({ success: true, data, timestamp: clock.wallMs() }) };
+    },
+  });
+}

@@ -1,0 +1,103 @@
+/**
+ * What the routes that trade share: reads the body, refuses what is wrong with it, hands the rest to the trade service
+ * and writes what it says.
+ *
+ * Invariants: a trade that began goes on when its caller disconnects; at most `closesInFlightMax` run at once
+ * and at most `openBodiesMax` bodies are open, one more is refused with 503 before anything is sent.
+ */
+import { ServiceError } from "../../engine/domain/errors.js";
+import type { TradeRequest, TradeResult } from "../../engine/orders/trade-types.js";
+import type { TSchema } from "@sinclair/typebox";
+import type { closeReplySchema } from "../../schemas/close.js";
+import type { Operation } from "../../schemas/operation.js";
+import { compileSerialiser } from "../../schemas/serialise.js";
+import { unknownFields } from "../../schemas/validate.js";
+import { headerSafe } from "../http/edge.js";
+import { asServiceError } from "../http/error-reply.js";
+import { parseJsonBody } from "../http/json-body.js";
+import { replyText } from "../http/json-route.js";
+import type { PendingReply } from "../http/pending-reply.js";
+import { checkIdempotencyKey, headerOrNull, receiveBody } from "../http/receive.js";
+import { scrub } from "../http/scrub.js";
+import type { Route, RouteContext } from "./context.js";
+
+/** What one of them has of its own. */
+export interface TradeRouteParts {
+  readonly operation: Operation;
+  readonly bodySchema: TSchema;
+  readonly replySchema: typeof closeReplySchema;
+  /** Throws the refusal of a body that is wrong. */
+  readonly build: (parsed: unknown) => TradeRequest;
+}
+
+export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route {
+  const { edge, clock, limits, inFlight, metrics } = context;
+  const serialise = compileSerialiser(parts.replySchema, ["data.routing", "data.quote"]);
+
+  /** `idempotencyKey`: null when the header is absent. */
+  function start(body: Buffer, idempotencyKey: string | null, receivedAtMs: number, reply: PendingReply): void {
+    let ignored = "";
+    try {
+      const parsed = parseJsonBody(body);
+      if (!parsed.ok) throw new ServiceError(parsed.code, parsed.details);
+      const unknown = unknownFields(parts.bodySchema, parsed.value);
+      if (unknown.length > 0) ignored = `\r\nX-Ignored-Fields: ${scrub(headerSafe(unknown))}`;
+      checkIdempotencyKey(idempotencyKey);
+      const request = parts.build(parsed.value);
+      if (inFlight.closes >= limits.closesInFlightMax)
+        throw new ServiceError("OVERLOADED", { limit: limits.closesInFlightMax });
+      inFlight.closes++;
+      const startedNs = clock.monoNs();
+      const settled = () => {
+        inFlight.closes--;
+        metrics.observeClose(clock.monoNs() - startedNs);
+      };
+      context.desk
+        .trade(request, {
+          requestId: reply.requestId,
+          idempotencyKey,
+          apiKeyId: null,
+          rawBody: body,
+          receivedAtMs,
+        })
+        .then(
+          (result) => {
+            settled();
+            answer(result, ignored, reply);
+          },
+          (error: unknown) => {
+            settled();
+            reply.fail(asServiceError(error), ignored);
+          },
+        )
+        .catch((error: unknown) => reply.fail(asServiceError(error), ignored));
+    } catch (error) {
+      reply.fail(asServiceError(error), ignored);
+    }
+  }
+
+  function answer(result: TradeResult, ignored: string, reply: PendingReply): void {
+    const headers = result.replayed ? `${ignored}\r\nIdempotent-Replayed: true` : ignored;
+    if (!result.ok) {
+      reply.fail(new ServiceError(result.code, result.details), headers);
+      return;
+    }
+    const envelope = { success: result.success, data: result.data, timestamp: clock.wallMs() };
+    const body = replyText(edge, serialise, envelope);
+    // Only a venue's own words could carry what we did not write.
+    const { legs, protectionOrders } = result.data.execution;
+    const foreign = [...legs, ...(protectionOrders ?? [])].some(({ venueText }) => venueText !== null);
+    reply.json(foreign ? scrub(body) : body, headers);
+  }
+
+  return {
+    operation: parts.operation,
+    handle(response, request) {
+      const announced = request.getHeader("content-length");
+      const idempotencyKey = headerOrNull(request, "idempotency-key");
+      const receivedAtMs = clock.wallMs();
+      const reply = edge.detach(response);
+      receiveBody(context, response, announced, reply, (body) => start(body, idempotencyKey, receivedAtMs, reply));
+    },
+  };
+}

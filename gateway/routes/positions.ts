@@ -1,0 +1,188 @@
+/**
+ * Positions (interface spec 4.9): of one address on all venues, on one venue, and venuetwo's native form for a server
+ * wallet. Each is a read of its moment; the stream has what moves.
+ *
+ * Invariants: one venue's failure never hides another's positions; what could not be read is an error or a coverage
+ * entry, never an empty list.
+ */
+import { ServiceError } from "../../engine/domain/errors.js";
+import type { VenuePosition } from "../../engine/domain/position.js";
+import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
+import { isTradingRoom } from "../../engine/ports.js";
+import type { Coverage, CoverageByVenue } from "../../schemas/account-common.js";
+import { OPERATIONS } from "../../schemas/operations.js";
+import {
+  type AggregatedPosition,
+  allPositionsReplySchema,
+  nativePositionsQuerySchema,
+  nativePositionsReplySchema,
+  venuePositionsReplySchema,
+} from "../../schemas/positions.js";
+import { compileSerialiser } from "../../schemas/serialise.js";
+import { compileValidator } from "../../schemas/validate.js";
+import {
+  ACCOUNT_HEADERS,
+  addressBlocks,
+  checkWalletAddress,
+  exchangeOf,
+  findWallet,
+  requireSameWallet,
+  tradingRoom,
+  type VenueBlocks,
+  WALLET_HEADER,
+  walletBlock,
+} from "../accounts/account-access.js";
+import { accountAddress, type AccountRead, type AccountRef } from "../accounts/account-reads.js";
+import { aggregatedPosition, nativePosition } from "../accounts/position-views.js";
+import { coverageOf, NOT_CONFIGURED, notConfigured, readError } from "../accounts/read-errors.js";
+import { checkedQuery, jsonRoute } from "../http/json-route.js";
+import type { Route } from "./context.js";
+import { symbolOn, type TradingContext } from "./order-desk-call.js";
+
+export function positionRoutes(context: TradingContext): Route[] {
+  return [allRoute(context), venueRoute(context), nativeRoute(context)];
+}
+
+function refOf(blocks: VenueBlocks, venue: RoutableVenue, walletAddress: string): AccountRef {
+  return { walletAddress, block: blocks[venue] ?? null };
+}
+
+function rowsOf(
+  { view, clock }: TradingContext,
+  venue: RoutableVenue,
+  read: Extract<AccountRead<readonly VenuePosition[]>, { ok: true }>,
+  walletAddress: string,
+): AggregatedPosition[] {
+  const now = { wallMs: clock.wallMs(), monoNs: clock.monoNs() };
+  return read.value.flatMap((position) => {
+    const market = view.market(venue, position.symbol);
+    return market === null || position.qtyLots === 0
+      ? []
+      : [aggregatedPosition(position, market, walletAddress, read, now)];
+  });
+}
+
+function allRoute(context: TradingContext): Route {
+  const { clock, view, trading } = context;
+  const serialise = compileSerialiser(allPositionsReplySchema);
+
+  async function readVenue(
+    venue: RoutableVenue,
+    ref: AccountRef,
+  ): Promise<{ readonly rows: AggregatedPosition[]; readonly coverage: Coverage }> {
+    const room = view.room(venue);
+    if (room === null || !isTradingRoom(room)) return { rows: [], coverage: notConfigured(venue) };
+    const read = await trading.reads.read(room, ref, (session, options) =>
+      room.reader.readPositions(session, null, options),
+    );
+    const rows = read.ok ? rowsOf(context, venue, read, accountAddress(venue, ref)) : [];
+    return { rows, coverage: coverageOf(venue, read) };
+  }
+
+  return jsonRoute(context, {
+    operation: OPERATIONS.allPositions,
+    headers: ACCOUNT_HEADERS,
+    sends: false,
+    async answer(ask) {
+      const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", null);
+      const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
+      const parts = await Promise.all(
+        ROUTABLE_VENUES.map((venue) => readVenue(venue, refOf(blocks, venue, walletAddress))),
+      );
+      const coverage = {
+        ...(Object.fromEntries(ROUTABLE_VENUES.map((venue, index) => [venue, parts[index]?.coverage])) as Omit<
+          CoverageByVenue,
+          "venuefive"
+        >),
+        venuefive: notConfigured("venuefive"),
+      };
+      requireSomeAnswer(coverage);
+      const positions = parts.flatMap((part) => part.rows);
+      return {
+        text: serialise({
+          success: true,
+          walletAddress,
+          positions,
+          totalPositions: positions.length,
+          data: { positions: { venuefive: { positions: [], count: 0 } } },
+          coverage,
+          timestamp: clock.wallMs(),
+        }),
+      };
+    },
+  });
+}
+
+/** Every venue that was asked failed: then an empty list would read as a flat account. */
+function requireSomeAnswer(coverage: CoverageByVenue): void {
+  const asked = Object.entries(coverage).filter(([, { error }]) => error?.code !== NOT_CONFIGURED);
+  const answered = asked.some(([, { state }]) => state === "LIVE" || state === "SNAPSHOT");
+  const failed = asked.filter(([, { state }]) => state === "ERROR");
+  if (answered || failed.length === 0) return;
+  const reason = failed.map(([venue, { error }]) => `${venue} ${error?.code ?? ""}`).join(", ");
+  throw new ServiceError("FAILED_TO_FETCH_POSITIONS", { reason, coverage });
+}
+
+function venueRoute(context: TradingContext): Route {
+  const { clock, view, trading } = context;
+  const serialise = compileSerialiser(venuePositionsReplySchema);
+  return jsonRoute(context, {
+    operation: OPERATIONS.venuePositions,
+    headers: ACCOUNT_HEADERS,
+    sends: false,
+    async answer(ask) {
+      const venue = exchangeOf(ask.params["exchange"] ?? "");
+      const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", venue);
+      const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
+      const room = tradingRoom(view, venue);
+      const ref = refOf(blocks, venue, walletAddress);
+      const read = await trading.reads.read(room, ref, (session, options) =>
+        room.reader.readPositions(session, null, options),
+      );
+      if (!read.ok) throw readError(venue, read, "FAILED_TO_FETCH_POSITIONS");
+      const positions = rowsOf(context, venue, read, accountAddress(venue, ref));
+      return {
+        text: serialise({
+          success: true,
+          exchange: venue,
+          walletAddress,
+          positions,
+          totalPositions: positions.length,
+          coverage: coverageOf(venue, read),
+          timestamp: clock.wallMs(),
+        }),
+      };
+    },
+  });
+}
+
+function nativeRoute(context: TradingContext): Route {
+  const { clock, view, trading } = context;
+  const validate = compileValidator(nativePositionsQuerySchema);
+  const serialise = compileSerialiser(nativePositionsReplySchema);
+  return jsonRoute(context, {
+    operation: OPERATIONS.venuetwoNativePositions,
+    headers: [WALLET_HEADER],
+    sends: false,
+    async answer(ask) {
+      const query = checkedQuery(validate, ask.query);
+      const wallet = await findWallet(trading.wallets, ask.params["walletId"] ?? "");
+      requireSameWallet(wallet, ask.headers[WALLET_HEADER]);
+      const room = tradingRoom(view, "venuetwo");
+      const symbol = query.symbol === undefined ? null : symbolOn(context, "venuetwo", query.symbol);
+      const instrument = symbol === null ? null : (view.market("venuetwo", symbol)?.instrument ?? null);
+      const ref = { walletAddress: wallet.address, block: walletBlock(wallet, "venuetwo") };
+      const read = await trading.reads.read(room, ref, (session, options) =>
+        room.reader.readPositions(session, instrument, options),
+      );
+      if (!read.ok) throw readError("venuetwo", read, "FAILED_TO_FETCH_POSITIONS");
+      const now = { wallMs: clock.wallMs(), monoNs: clock.monoNs() };
+      const positions = read.value.flatMap((position) => {
+        const market = view.market("venuetwo", position.symbol);
+        return market === null ? [] : [nativePosition(position, market, now)];
+      });
+      const data = { positions, total: positions.length };
+      return { text: serialise({ success: true, data, timestamp: clock.wallMs() }) };
+    },
+  });
+}

@@ -1,0 +1,120 @@
+/**
+ * Subscribe and resume frames of the topics of accounts → keys: `positions:<wallet>#<scope>`.
+ *
+ * The scope is a keyed hash of who asks, the exchanges and the credentials for them: two callers of one wallet who do not
+ * show the very same share neither frames nor rings nor resume points, and a key text alone opens nothing.
+ *
+ * Invariant: credentials leave this file only into the portfolio, which opens a session with them; nothing here keeps
+ * them beyond the frame in hand.
+ */
+import { ServiceError } from "../../engine/domain/errors.js";
+import { ROUTABLE_VENUES, type RoutableVenue, VENUES, type Venue } from "../../engine/domain/venue.js";
+import { canonicalJson, type Portfolio } from "../../engine/portfolio/portfolio.js";
+import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
+import { subscribeOrdersSchema, subscribePositionsSchema } from "../../schemas/stream.js";
+import { compileValidator } from "../../schemas/validate.js";
+import { checkWalletAddress } from "../accounts/account-access.js";
+import type { AccountSources, AccountWish } from "./account-members.js";
+import { checked } from "./checked.js";
+import type { KeySpec } from "./feed.js";
+import { PULSE_MS } from "./limits.js";
+import { OrdersFeed } from "./orders-feed.js";
+import { PositionsFeed } from "./positions-feed.js";
+
+export interface StreamAccounts {
+  readonly portfolio: Portfolio;
+  /** Of the server: scopes mean nothing elsewhere. */
+  readonly hash: KeyedHash;
+}
+
+type AccountTopic = "positions" | "orders";
+type Blocks = Readonly<Partial<Record<string, unknown>>>;
+
+/** A subscription that a client kept, with what is needed to open it again. */
+export interface ResumedSub {
+  readonly sub: string;
+  readonly exchanges?: readonly Venue[];
+  readonly credentials?: Blocks;
+}
+
+/** 128 bits in hex: keys of others are not to be guessed, and never collide. */
+const SCOPE_CHARS = 32;
+const KEY_TEXT = /^(positions|orders):([0-9A-Za-z]{1,128})#([0-9a-f]{32})$/;
+/** What a profit alone moves waits for the pulse; a size does not. */
+const POSITIONS_INTERVAL_MS = PULSE_MS;
+
+export class AccountTopics {
+  readonly #sources: AccountSources;
+  readonly #hash: KeyedHash;
+  readonly #positions = compileValidator(subscribePositionsSchema);
+  readonly #orders = compileValidator(subscribeOrdersSchema);
+
+  constructor(sources: Omit<AccountSources, "portfolio">, accounts: StreamAccounts) {
+    this.#sources = { ...sources, portfolio: accounts.portfolio };
+    this.#hash = accounts.hash;
+  }
+
+  isKeyText(text: string): boolean {
+    return KEY_TEXT.test(text);
+  }
+
+  subscribed(topic: AccountTopic, frame: unknown): KeySpec {
+    const { walletAddress, exchanges, credentials } =
+      topic === "orders" ? checked(this.#orders, frame) : checked(this.#positions, frame);
+    return this.#spec(topic, walletAddress, exchanges, credentials);
+  }
+
+  /** Throws UNKNOWN_SUBSCRIPTION unless exchanges and credentials are those of the key. */
+  resumed({ sub, exchanges, credentials }: ResumedSub): KeySpec {
+    const [, topic = "", walletAddress = ""] = KEY_TEXT.exec(sub) ?? [];
+    const spec = this.#spec(topic === "orders" ? "orders" : "positions", walletAddress, exchanges, credentials);
+    if (spec.text !== sub) {
+      const problem = "exchanges and credentials are not those of the subscription: they are needed again to resume it";
+      throw new ServiceError("UNKNOWN_SUBSCRIPTION", { sub, problem });
+    }
+    return spec;
+  }
+
+  #spec(
+    topic: AccountTopic,
+    walletText: string,
+    exchanges: readonly Venue[] | undefined,
+    credentials: Blocks | undefined,
+  ): KeySpec {
+    const walletAddress = walletOf(walletText);
+    const venues = [...new Set(exchanges ?? VENUES)].sort();
+    const blocks = blocksOf(venues, credentials ?? {});
+    // Nobody proves an API key yet; where one is, its id joins the scope.
+    const apiKey = "";
+    const scope = this.#hash
+      .hmacHex("stream.scope", [topic, apiKey, walletAddress, venues.join(","), canonicalJson(blocks)])
+      .slice(0, SCOPE_CHARS);
+    const wish: AccountWish = { walletAddress, venues, blocks };
+    const sources = this.#sources;
+    const text = `${topic}:${walletAddress}#${scope}`;
+    if (topic === "orders")
+      return { text, intervalMs: 0, isPrivate: true, open: (mark) => new OrdersFeed(sources, wish, mark) };
+    return {
+      text,
+      intervalMs: POSITIONS_INTERVAL_MS,
+      isPrivate: true,
+      open: (mark) => new PositionsFeed(sources, wish, mark),
+    };
+  }
+}
+
+/** Hex in lower case, so that one wallet has one key; base58 means what it spells. */
+function walletOf(text: string): string {
+  const wallet = checkWalletAddress(text, null);
+  return wallet.startsWith("0x") || wallet.startsWith("0X") ? wallet.toLowerCase() : wallet;
+}
+
+/** Those of the exchanges asked for; the others are not looked at. */
+function blocksOf(venues: readonly Venue[], credentials: Blocks): Partial<Record<RoutableVenue, unknown>> {
+  const blocks: Partial<Record<RoutableVenue, unknown>> = {};
+  for (const venue of ROUTABLE_VENUES) {
+    const block = credentials[venue] ?? null;
+    if (block !== null && venues.includes(venue)) blocks[venue] = block;
+  }
+  return blocks;
+}

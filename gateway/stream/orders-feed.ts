@@ -1,0 +1,197 @@
+/**
+ * The `orders` topic: open orders, then every event of them one by one, never merged: orders and fills as the accounts
+ * tell them, and executions whose unknown outcome was resolved.
+ *
+ * Invariants: an event is told after what it changed is shown; what a subscriber folds from its snapshot and the events
+ * is what the snapshot would hold now. Bound: PENDING_MAX events in one turn of the service; beyond it all start anew.
+ */
+import { formatScaled, plainFromVenueNumber } from "../../engine/domain/decimal.js";
+import { canonicalQtyDecimals } from "../../engine/domain/instrument.js";
+import type { VenueOrder } from "../../engine/domain/order.js";
+import { factsOfVenueOrder, instrumentOf } from "../../engine/orders/single/order-facts.js";
+import type { AccountWatch } from "../../engine/portfolio/account-watch.js";
+import type { AccountChange } from "../../engine/portfolio/portfolio-types.js";
+import type { ResolvedExecution } from "../../engine/portfolio/resolved-executions.js";
+import type { FillRow } from "../../schemas/account-reads.js";
+import { orderRecord } from "../accounts/order-views.js";
+import { scaleText } from "../ticker-payload.js";
+import {
+  AccountMembers,
+  type AccountSources,
+  type AccountWish,
+  coverageMark,
+  coverageText,
+} from "./account-members.js";
+import type { Feed, FeedEvents, Image, Mark } from "./feed.js";
+
+/** A venue that tells again after a reconnect what was missed tells up to 2000 fills at once. */
+const PENDING_MAX = 2_500;
+
+type Fill = Extract<AccountChange, { readonly kind: "fill" }>;
+
+export class OrdersFeed implements Feed, FeedEvents, Image {
+  readonly events: FeedEvents = this;
+  readonly #mark: Mark;
+  readonly #members: AccountMembers;
+  readonly #coverageMarks = new Map<string, string>();
+  #pending: string[] = [];
+  #told = 0;
+  #isLost = false;
+  /** Nothing is told before the first snapshot. */
+  #isShown = false;
+
+  constructor(sources: AccountSources, wish: AccountWish, mark: Mark) {
+    this.#mark = mark;
+    this.#members = new AccountMembers(sources, wish, true, (watch, change) => this.#hear(watch, change));
+  }
+
+  isReady(nowNs: number): boolean {
+    return this.#members.isReady(nowNs, (watch) => watch.areOrdersSettled);
+  }
+
+  /**
+   * The feed itself: a snapshot shows the open orders of the moment it is sent. An event that waits then comes after it
+   * and sets what the snapshot had already.
+   */
+  look(): Image {
+    if (!this.#isShown) {
+      this.#isShown = true;
+      for (const { venue, handle } of this.#members.all)
+        if (handle !== null) this.#coverageMarks.set(venue, coverageMark(handle.watch.ordersCoverage()));
+    }
+    return this;
+  }
+
+  snapshotText(): string {
+    const orders: string[] = [];
+    const coverage: string[] = [];
+    for (const { venue, handle, fixed } of this.#members.all) {
+      const watch = handle?.watch ?? null;
+      const shown = watch?.ordersCoverage() ?? fixed;
+      if (shown !== null) coverage.push(`"${venue}":${coverageText(shown)}`);
+      for (const order of watch?.openOrders ?? []) {
+        const text = watch === null ? null : recordText(watch, order);
+        if (text !== null) orders.push(text);
+      }
+    }
+    return `{"orders":[${orders.join(",")}],"coverage":{${coverage.join(",")}}}`;
+  }
+
+  updateText(): string {
+    // Events are told one by one (FeedEvents); nobody asks an unmerged key for the difference of two images.
+    throw new TypeError("orders are not merged");
+  }
+
+  drifted(): boolean {
+    return this.#told < this.#pending.length || this.#isLost;
+  }
+
+  next(): string | null {
+    const data = this.#pending[this.#told] ?? null;
+    if (data !== null) this.#told++;
+    if (this.#told === this.#pending.length) {
+      this.#pending = [];
+      this.#told = 0;
+    }
+    return data;
+  }
+
+  takeLoss(): boolean {
+    if (!this.#isLost) return false;
+    this.#isLost = false;
+    this.#pending = [];
+    this.#told = 0;
+    return true;
+  }
+
+  close(): void {
+    this.#members.close();
+    this.#pending = [];
+  }
+
+  #hear(watch: AccountWatch, change: AccountChange): void {
+    if (!this.#isShown) {
+      // The first snapshot may have become possible.
+      if (change.kind === "coverage") this.#mark(true);
+      return;
+    }
+    const data = this.#dataOf(watch, change);
+    if (data !== null) this.#push(data);
+  }
+
+  #dataOf(watch: AccountWatch, change: AccountChange): string | null {
+    switch (change.kind) {
+      case "order": {
+        const order = recordText(watch, change.order);
+        return order === null ? null : `{"event":"order","order":${order}}`;
+      }
+      case "fill": {
+        const order = recordText(watch, change.order);
+        const fill = fillOf(watch, change);
+        return order === null || fill === null
+          ? null
+          : `{"event":"fill","order":${order},"fill":${JSON.stringify(fill)}}`;
+      }
+      case "resolved":
+        return resolvedText(change.execution);
+      case "coverage":
+        return this.#coverageData(watch);
+      case "ordersReset":
+        this.#isLost = true;
+        this.#mark(true);
+        return null;
+      case "positions":
+        return null;
+    }
+  }
+
+  #coverageData(watch: AccountWatch): string | null {
+    const coverage = watch.ordersCoverage();
+    const mark = coverageMark(coverage);
+    if (this.#coverageMarks.get(watch.venue) === mark) return null;
+    this.#coverageMarks.set(watch.venue, mark);
+    return `{"event":"coverage","coverage":{"${watch.venue}":${coverageText(coverage)}}}`;
+  }
+
+  #push(data: string): void {
+    if (this.#isLost) return;
+    if (this.#pending.length >= PENDING_MAX) {
+      this.#isLost = true;
+      this.#pending = [];
+      this.#told = 0;
+    } else this.#pending.push(data);
+    this.#mark(true);
+  }
+}
+
+/** Null: the order is of a contract that the room does not list; it cannot be counted in lots, nor closed here. */
+function recordText(watch: AccountWatch, order: VenueOrder): string | null {
+  const instrument = instrumentOf(watch.room.markets, order.nativeSymbol);
+  return instrument === null ? null : JSON.stringify(orderRecord(factsOfVenueOrder(instrument, order, null)));
+}
+
+function fillOf(watch: AccountWatch, { order, qtyLots, price, fee, tradeId }: Fill): FillRow | null {
+  const instrument = instrumentOf(watch.room.markets, order.nativeSymbol);
+  if (instrument === null) return null;
+  const feeAmount = fee === null ? null : plainFromVenueNumber(fee.amount);
+  return {
+    exchange: watch.venue,
+    symbol: instrument.symbol,
+    nativeSymbol: order.nativeSymbol,
+    tradeId,
+    orderId: order.venueOrderId,
+    venueClientOrderId: order.venueClientOrderId,
+    side: order.side,
+    quantity: formatScaled(qtyLots, canonicalQtyDecimals(instrument)),
+    // Rooms tell fills in the venue's own quoting.
+    price: scaleText(price, -instrument.multiplierExp10) ?? price,
+    fee: fee === null || feeAmount === null ? null : { amount: feeAmount, asset: fee.asset },
+    isMaker: null,
+    realizedPnl: null,
+    timestamp: order.tsVenueMs,
+  };
+}
+
+function resolvedText({ exchange, routeId, state, order }: ResolvedExecution): string {
+  return JSON.stringify({ event: "execution.resolved", exchange, routeId, state, order });
+}

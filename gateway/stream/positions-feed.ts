@@ -1,0 +1,179 @@
+/**
+ * The `positions` topic: the accounts of one wallet, as the portfolio holds them, valued at the marks of our own feeds.
+ * A size that changes goes out at once; what only the mark moves waits for the interval of the key.
+ */
+import type { Venue } from "../../engine/domain/venue.js";
+import type { AccountWatch } from "../../engine/portfolio/account-watch.js";
+import type { AccountChange } from "../../engine/portfolio/portfolio-types.js";
+import { type PositionEvent, positionKey } from "../../engine/portfolio/position-changes.js";
+import { aggregatedPosition } from "../accounts/position-views.js";
+import {
+  AccountMembers,
+  type AccountSources,
+  type AccountWish,
+  coverageMark,
+  coverageText,
+} from "./account-members.js";
+import type { Feed, Image, Mark } from "./feed.js";
+import { type CoverageRow, isSameRow, type PositionRow, PositionsImage } from "./positions-image.js";
+import { VenueMember } from "./venue-member.js";
+
+/** How often what nobody signals is told: when accounts were last looked at, marks that grew old. */
+const REFRESH_MS = 5_000;
+/** Ends remembered, so that a slow reader hears how; beyond it a position is simply closed. */
+const ENDINGS_MAX = 1_024;
+
+export class PositionsFeed implements Feed {
+  readonly #sources: AccountSources;
+  readonly #wish: AccountWish;
+  readonly #mark: Mark;
+  readonly #members: AccountMembers;
+  /** Marks of the contracts held, by venue and symbol. */
+  readonly #taps = new Map<string, VenueMember>();
+  readonly #endings = new Map<string, PositionEvent>();
+  readonly #liquidationCounts = new Map<string, number>();
+  #image: PositionsImage | null = null;
+  #isDirty = true;
+  #refreshedNs = 0;
+
+  constructor(sources: AccountSources, wish: AccountWish, mark: Mark) {
+    this.#sources = sources;
+    this.#wish = wish;
+    this.#mark = mark;
+    this.#members = new AccountMembers(sources, wish, false, (watch, change) => this.#hear(watch, change));
+  }
+
+  isReady(nowNs: number): boolean {
+    return this.#members.isReady(nowNs, (watch) => watch.isSettled);
+  }
+
+  look(nowNs: number): Image {
+    const shown = this.#image;
+    if (shown !== null && !this.#isDirty) return shown;
+    this.#isDirty = false;
+    const isRefresh = nowNs - this.#refreshedNs >= REFRESH_MS * 1e6;
+    if (isRefresh) this.#refreshedNs = nowNs;
+    const rows = this.#rows(nowNs, shown?.rows ?? new Map());
+    const coverage = this.#coverage(isRefresh, shown?.coverage ?? new Map());
+    if (shown !== null && isSameMap(rows, shown.rows) && isSameMap(coverage, shown.coverage)) return shown;
+    this.#image = new PositionsImage(rows, coverage, new Map(this.#endings), this.#sources.clock);
+    return this.#image;
+  }
+
+  drifted(nowNs: number): boolean {
+    if (nowNs - this.#refreshedNs >= REFRESH_MS * 1e6) this.#isDirty = true;
+    for (const tap of this.#taps.values()) if (tap.isMoved) this.#isDirty = true;
+    return this.#isDirty;
+  }
+
+  close(): void {
+    this.#members.close();
+    for (const tap of this.#taps.values()) tap.close();
+    this.#taps.clear();
+  }
+
+  #hear(watch: AccountWatch, change: AccountChange): void {
+    switch (change.kind) {
+      case "positions": {
+        let isHeld = false;
+        for (const { event, position, isHeld: isHolding } of change.changes) {
+          isHeld ||= isHolding;
+          this.#note(`${watch.venue}|${positionKey(position.symbol, position.direction)}`, event, position.qtyLots);
+        }
+        this.#isDirty = true;
+        this.#mark(isHeld);
+        return;
+      }
+      case "coverage":
+        this.#isDirty = true;
+        this.#mark(true);
+        return;
+      default:
+        // Orders are another topic's.
+        return;
+    }
+  }
+
+  #note(key: string, event: PositionEvent, qtyLots: number): void {
+    if (event === "liquidated" && qtyLots > 0)
+      this.#liquidationCounts.set(key, (this.#liquidationCounts.get(key) ?? 0) + 1);
+    if (qtyLots > 0) return;
+    this.#liquidationCounts.delete(key);
+    this.#endings.delete(key);
+    this.#endings.set(key, event);
+    if (this.#endings.size <= ENDINGS_MAX) return;
+    const oldest = this.#endings.keys().next();
+    if (oldest.done !== true) this.#endings.delete(oldest.value);
+  }
+
+  /** Rows that are the same stay the very same objects. */
+  #rows(nowNs: number, shown: ReadonlyMap<string, PositionRow>): Map<string, PositionRow> {
+    const rows = new Map<string, PositionRow>();
+    const tapped = new Set<string>();
+    const now = { wallMs: this.#sources.clock.wallMs(), monoNs: nowNs };
+    for (const { handle } of this.#members.all) {
+      const watch = handle?.watch;
+      const { asOf, source } = watch?.coverage() ?? { asOf: null, source: null };
+      if (watch === undefined || asOf === null || source === null) continue;
+      for (const position of watch.positions ?? []) {
+        const market = watch.room.markets.get(position.symbol);
+        // A room lists what its positions are in (venue ports).
+        if (market === undefined) continue;
+        this.#tap(watch, position.symbol, tapped);
+        const stamp = { asOfMs: asOf, source: "stream" } as const;
+        const view = aggregatedPosition(position, market, this.#wish.walletAddress, stamp, now);
+        const key = `${watch.venue}|${positionKey(position.symbol, position.direction)}`;
+        const row = rowOf({ ...view, source }, this.#liquidationCounts.get(key) ?? 0);
+        const before = shown.get(key);
+        rows.set(key, before !== undefined && isSameRow(before, row) ? before : row);
+      }
+    }
+    for (const [name, tap] of this.#taps) {
+      if (tapped.has(name)) continue;
+      tap.close();
+      this.#taps.delete(name);
+    }
+    return rows;
+  }
+
+  /** Hears of the contract's mark from now on. */
+  #tap(watch: AccountWatch, symbol: string, tapped: Set<string>): void {
+    const name = `${watch.venue}|${symbol}`;
+    tapped.add(name);
+    const known = this.#taps.get(name);
+    if (known !== undefined) {
+      known.follow();
+      return;
+    }
+    // A mark that grows old, or a book that leaves LIVE, moves figures and nothing else: no hurry.
+    const mark: Mark = () => {
+      this.#isDirty = true;
+      this.#mark(false);
+    };
+    this.#taps.set(name, new VenueMember(this.#sources, watch.venue, symbol, "ticker", mark));
+  }
+
+  #coverage(isRefresh: boolean, shown: ReadonlyMap<Venue, CoverageRow>): Map<Venue, CoverageRow> {
+    const rows = new Map<Venue, CoverageRow>();
+    for (const { venue, handle, fixed } of this.#members.all) {
+      const coverage = handle?.watch.coverage() ?? fixed;
+      if (coverage === null) continue;
+      const row: CoverageRow = { mark: coverageMark(coverage), text: coverageText(coverage) };
+      const before = shown.get(venue);
+      const isSame = before !== undefined && (isRefresh ? before.text === row.text : before.mark === row.mark);
+      rows.set(venue, isSame ? before : row);
+    }
+    return rows;
+  }
+}
+
+function rowOf(position: PositionRow["position"], liquidationCount: number): PositionRow {
+  const { asOf: _asOf, source: _source, ageMs: _ageMs, ...body } = position;
+  return { position, body: JSON.stringify(body), liquidationCount };
+}
+
+function isSameMap<K, V>(left: ReadonlyMap<K, V>, right: ReadonlyMap<K, V>): boolean {
+  if (left.size !== right.size) return false;
+  for (const [key, value] of left) if (right.get(key) !== value) return false;
+  return true;
+}

@@ -1,0 +1,106 @@
+/**
+ * What a `positions` key shows at one moment: whole positions by `exchange|symbol|direction`, and coverage by venue.
+ *
+ * Invariant: folding the update between two images onto the first gives the second. Ages are those at the frame's `ts`
+ * and make no difference between images.
+ */
+import type { Clock } from "../../engine/domain/clock.js";
+import type { Venue } from "../../engine/domain/venue.js";
+import type { PositionEvent } from "../../engine/portfolio/position-changes.js";
+import type { AggregatedPosition } from "../../schemas/positions.js";
+import type { Image } from "./feed.js";
+
+export interface PositionRow {
+  readonly position: AggregatedPosition;
+  /** Everything of it but when and where from it is. */
+  readonly body: string;
+  /** How often the venue itself had reduced it. */
+  readonly liquidationCount: number;
+}
+
+export interface CoverageRow {
+  /** Decides whether it is shown anew. */
+  readonly mark: string;
+  readonly text: string;
+}
+
+export class PositionsImage implements Image {
+  readonly rows: ReadonlyMap<string, PositionRow>;
+  readonly coverage: ReadonlyMap<Venue, CoverageRow>;
+  /** How positions that are gone ended, by key. */
+  readonly #endings: ReadonlyMap<string, PositionEvent>;
+  readonly #clock: Clock;
+
+  constructor(
+    rows: ReadonlyMap<string, PositionRow>,
+    coverage: ReadonlyMap<Venue, CoverageRow>,
+    endings: ReadonlyMap<string, PositionEvent>,
+    clock: Clock,
+  ) {
+    this.rows = rows;
+    this.coverage = coverage;
+    this.#endings = endings;
+    this.#clock = clock;
+  }
+
+  snapshotText(): string {
+    const positions = [...this.rows.values()].map((row) => this.#rowText(row.position));
+    return `{"positions":[${positions.join(",")}],"coverage":{${coverageMembers(this.coverage, null)}}}`;
+  }
+
+  updateText(from: PositionsImage): string {
+    const events: PositionEvent[] = [];
+    const texts: string[] = [];
+    for (const [key, row] of this.rows) {
+      const before = from.rows.get(key);
+      if (before !== undefined && isSameRow(row, before)) continue;
+      events.push(eventOf(before, row));
+      texts.push(this.#rowText(row.position));
+    }
+    for (const [key, { position }] of from.rows) {
+      if (this.rows.has(key)) continue;
+      events.push(this.#endings.get(key) ?? "closed");
+      texts.push(this.#rowText(ended(position)));
+    }
+    const coverage = coverageMembers(this.coverage, from.coverage);
+    const coveragePart = coverage === "" ? "" : `,"coverage":{${coverage}}`;
+    return `{"events":${JSON.stringify(events)},"positions":[${texts.join(",")}]${coveragePart}}`;
+  }
+
+  #rowText(position: AggregatedPosition): string {
+    return JSON.stringify({ ...position, ageMs: Math.max(0, this.#clock.wallMs() - position.asOf) });
+  }
+}
+
+export function isSameRow(left: PositionRow, right: PositionRow): boolean {
+  return left.body === right.body && left.liquidationCount === right.liquidationCount;
+}
+
+function eventOf(before: PositionRow | undefined, row: PositionRow): PositionEvent {
+  if (before === undefined) return "opened";
+  return before.liquidationCount === row.liquidationCount ? "changed" : "liquidated";
+}
+
+/** Gone: nothing of it is worth anything any more. */
+function ended({
+  unrealizedPnl: _unrealizedPnl,
+  unrealizedPnlPercent: _unrealizedPnlPercent,
+  collateral: _collateral,
+  margin: _margin,
+  notional: _notional,
+  ...position
+}: AggregatedPosition): AggregatedPosition {
+  return { ...position, size: "0" };
+}
+
+function coverageMembers(
+  coverage: ReadonlyMap<Venue, CoverageRow>,
+  before: ReadonlyMap<Venue, CoverageRow> | null,
+): string {
+  let text = "";
+  for (const [venue, row] of coverage) {
+    if (before?.get(venue)?.text === row.text) continue;
+    text += `${text === "" ? "" : ","}"${venue}":${row.text}`;
+  }
+  return text;
+}

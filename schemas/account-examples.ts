@@ -1,0 +1,380 @@
+/** Examples of the OpenAPI document for accounts and single-venue orders. Tests validate each against its schema. */
+const TIMESTAMP = 1_790_000_000_422;
+const WALLET_ADDRESS = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
+
+const VENUEONE_ORDER = {
+  orderId: "20987654321",
+  symbol: "BTC",
+  side: "BUY",
+  type: "MARKET",
+  status: "FILLED",
+  price: "98390",
+  quantity: "0.01",
+  filledQuantity: "0.01",
+  averagePrice: "97418",
+  timestamp: 1_790_000_000_412,
+  exchange: "venueone",
+  clientOrderId: null,
+  venueClientOrderId: "0x8c1f0a52d9e34b7790aa41c2d5e6f701",
+  reduceOnly: false,
+  triggerPrice: null,
+};
+
+const VENUETWO_ORDER = {
+  orderId: 8_389_765_519_012,
+  orderIdStr: "8389765519012",
+  symbol: "BTCUSDT",
+  status: "NEW",
+  clientOrderId: "open-91c2",
+  venueClientOrderId: "8c1f0a52d9e34b7790aa41c2d5e6f701",
+  price: "96000",
+  avgPrice: "0",
+  origQty: "0.01",
+  executedQty: "0",
+  cumQty: "0",
+  cumQuote: "0",
+  timeInForce: "GTC",
+  type: "LIMIT",
+  reduceOnly: false,
+  closePosition: false,
+  side: "BUY",
+  positionSide: "BOTH",
+  stopPrice: "0",
+  workingType: "CONTRACT_PRICE",
+  priceProtect: false,
+  origType: "LIMIT",
+  updateTime: 1_790_000_000_412,
+};
+
+const RECORD = {
+  ...VENUEONE_ORDER,
+  nativeSymbol: "BTC",
+  venueStatus: "filled",
+  venueTimestamp: 1_790_000_000_412,
+  remainingQuantity: "0",
+  timeInForce: "IOC",
+};
+
+const POSITION = {
+  symbol: "BTC",
+  exchange: "venueone",
+  direction: "LONG",
+  size: "0.4",
+  entryPrice: "95110.2",
+  markPrice: "97421.5",
+  liquidationPrice: "78210",
+  unrealizedPnl: "924.52",
+  unrealizedPnlPercent: "12.1507",
+  leverage: 5,
+  collateral: "7608.816",
+  margin: "7793.72",
+  timestamp: 1_790_000_000_390,
+  walletAddress: WALLET_ADDRESS,
+  nativeSymbol: "BTC",
+  positionSide: "BOTH",
+  marginMode: "cross",
+  notional: "38968.6",
+  quoteAsset: "USDC",
+  markSource: "venue",
+  asOf: 1_790_000_000_390,
+  source: "venue",
+  ageMs: 32,
+};
+
+const READ_NOW = { state: "SNAPSHOT", mode: "request", asOf: 1_790_000_000_390, source: "venue" };
+const NO_CREDENTIALS = {
+  state: "AUTH_REQUIRED",
+  mode: "request",
+  asOf: null,
+  source: null,
+  error: { code: "MISSING_CREDENTIALS", message: "Missing or invalid credentials for venuetwo" },
+};
+const notConfigured = (venue: string) => ({
+  state: "ERROR",
+  mode: "request",
+  asOf: null,
+  source: null,
+  error: { code: "NOT_CONFIGURED", message: `${venue} is not configured` },
+});
+const COVERAGE = {
+  venueone: READ_NOW,
+  venuetwo: NO_CREDENTIALS,
+  venuethree: notConfigured("venuethree"),
+  venuefour: notConfigured("venuefour"),
+  venuefive: notConfigured("venuefive"),
+};
+
+const BALANCE = {
+  exchange: "venueone",
+  walletAddress: WALLET_ADDRESS,
+  quoteAsset: "USDC",
+  equity: "100924.52",
+  marginUsed: "7793.72",
+  free: "93130.8",
+  maintenanceMargin: "389.68",
+  distanceToLiquidation: "100534.84",
+  distanceToLiquidationPercent: "99.6138",
+  balances: [{ asset: "USDC", total: "100000", available: "93130.8" }],
+  asOf: 1_790_000_000_390,
+  source: "venue",
+  ageMs: 32,
+};
+
+const WALLET_ORDER = { symbol: "BTC", side: "BUY", type: "LIMIT", quantity: "0.01", price: "96000" };
+const USER = { userId: "alice" };
+const KEY = { credentials: { venueone: { privateKey: "<venueone_private_key>" } } };
+
+export const ACCOUNT_REQUEST_EXAMPLES: Readonly<Record<string, unknown>> = {
+  venuetwoPerpOrder: { ...WALLET_ORDER, timeInForce: "GTC", clientOrderId: "open-91c2" },
+  venuetwoOrder: { ...USER, symbol: "BTCUSDT", side: "SELL", type: "MARKET", quantity: "0.01", reduceOnly: true },
+  venueoneOrder: { ...USER, symbol: "BTC", side: "BUY", type: "MARKET", quantity: "0.01", price: "98500" },
+  venuethreeOrder: { userId: WALLET_ADDRESS, ...WALLET_ORDER },
+  venuefourOrder: WALLET_ORDER,
+  venueoneClose: {
+    ...USER,
+    symbol: "BTC-PERP",
+    side: "SELL",
+    type: "MARKET",
+    quantity: "0.01",
+    price: "96500",
+    reduceOnly: true,
+  },
+  venueoneCloseAll: { ...USER, reduceOnly: true },
+  venuetwoClose: { symbol: "BTCUSDT" },
+  venuetwoLeverage: { symbol: "BTCUSDT", leverage: 10 },
+  amendOrder: { symbol: "BTC", price: "95900", quantity: "0.02", ...KEY },
+  setLeverage: { symbol: "BTC", leverage: 10, ...KEY },
+  setMarginMode: { symbol: "BTC", marginMode: "isolated", ...KEY },
+  closeEverything: { ...KEY, cancelOrders: true, maxSlippageBps: 100 },
+  deadMan: { timeoutMs: 60_000, ...KEY },
+  killSwitch: { active: true, reason: "exchange maintenance" },
+};
+
+const order = (data: unknown) => ({ success: true, data, timestamp: TIMESTAMP });
+const CLOSED = {
+  symbol: "BTC",
+  status: "CLOSED",
+  orderId: "20987654322",
+  exchange: "venueone",
+  direction: "LONG",
+  size: "0.4",
+  filledSize: "0.4",
+  averagePrice: "97402.6",
+};
+const SWITCH = {
+  switchId: "dm_01JD3W0M8Q",
+  exchange: "venueone",
+  timeoutMs: 60_000,
+  expiresAt: 1_790_000_060_422,
+  venueArmed: true,
+};
+const KILL = {
+  active: true,
+  halts: [{ exchange: null, reason: "exchange maintenance", since: TIMESTAMP }],
+  usedToday: "125000",
+};
+const SETTINGS = {
+  exchange: "venueone",
+  symbol: "BTC",
+  leverage: 10,
+  marginMode: "cross",
+  maxNotionalValue: null,
+  outcome: "ACCEPTED",
+};
+
+export const ACCOUNT_REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
+  venuetwoPerpOrder: order(VENUETWO_ORDER),
+  venuetwoOrder: order(VENUETWO_ORDER),
+  venueoneOrder: order(VENUEONE_ORDER),
+  venuethreeOrder: {
+    success: true,
+    orderId: "562949953421312",
+    status: "submitted",
+    adapter: "venuethree",
+    timestamp: TIMESTAMP,
+    order: { ...VENUEONE_ORDER, exchange: "venuethree", orderId: "562949953421312" },
+  },
+  venuefourOrder: order({ ...VENUEONE_ORDER, exchange: "venuefour" }),
+  venueoneClose: order({
+    closeId: "20987654322",
+    status: "submitted",
+    timestamp: TIMESTAMP,
+    order: { ...VENUEONE_ORDER, orderId: "20987654322", side: "SELL", reduceOnly: true },
+  }),
+  venueoneCloseAll: order({
+    success: true,
+    closedCount: 1,
+    totalPositions: 1,
+    results: [CLOSED],
+    message: "Closed 1 of 1 positions",
+  }),
+  venuetwoClose: order({ ...VENUETWO_ORDER, side: "SELL", type: "MARKET", origType: "MARKET", reduceOnly: true }),
+  venuetwoLeverage: order({ symbol: "BTCUSDT", leverage: 10, maxNotionalValue: "40000000" }),
+  cancelOrder: order({
+    exchange: "venueone",
+    orderId: "20987654321",
+    symbol: "BTC",
+    status: "CANCELED",
+    outcome: "ACCEPTED",
+  }),
+  amendOrder: order({ outcome: "ACCEPTED", previousOrderId: "20987654321", order: RECORD }),
+  cancelAllOrders: order({
+    exchange: "venueone",
+    symbol: null,
+    outcome: "ACCEPTED",
+    canceledCount: 3,
+    failedCount: 0,
+  }),
+  setLeverage: order(SETTINGS),
+  setMarginMode: order({ ...SETTINGS, marginMode: "isolated" }),
+  closeEverything: order({
+    success: true,
+    closedCount: 1,
+    totalPositions: 1,
+    venues: [
+      {
+        exchange: "venueone",
+        state: "CLOSED",
+        canceledOrders: 3,
+        closedCount: 1,
+        totalPositions: 1,
+        results: [CLOSED],
+        error: null,
+      },
+    ],
+    message: "Closed 1 of 1 positions",
+  }),
+  deadMan: order(SWITCH),
+  deadManHeartbeat: order(SWITCH),
+  deadManEnd: order(SWITCH),
+  killSwitch: order(KILL),
+  killSwitchStatus: order(KILL),
+  allPositions: {
+    success: true,
+    walletAddress: WALLET_ADDRESS,
+    positions: [POSITION],
+    totalPositions: 1,
+    data: { positions: { venuefive: { positions: [], count: 0 } } },
+    coverage: COVERAGE,
+    timestamp: TIMESTAMP,
+  },
+  venuePositions: {
+    success: true,
+    exchange: "venueone",
+    walletAddress: WALLET_ADDRESS,
+    positions: [POSITION],
+    totalPositions: 1,
+    coverage: READ_NOW,
+    timestamp: TIMESTAMP,
+  },
+  venuetwoNativePositions: order({
+    positions: [
+      {
+        symbol: "BTCUSDT",
+        positionAmt: "-0.3",
+        entryPrice: "97500",
+        markPrice: "97422.1",
+        unRealizedProfit: "23.37",
+        liquidationPrice: "116880.4",
+        leverage: "5",
+        maxNotionalValue: "40000000",
+        marginType: "cross",
+        isolatedMargin: "0",
+        isAutoAddMargin: "false",
+        positionSide: "BOTH",
+        notional: "-29226.63",
+        isolatedWallet: "0",
+        updateTime: 1_790_000_000_380,
+      },
+    ],
+    total: 1,
+  }),
+  allBalances: {
+    success: true,
+    walletAddress: WALLET_ADDRESS,
+    data: {
+      accounts: [BALANCE],
+      totals: { equity: "100924.52", marginUsed: "7793.72", free: "93130.8", complete: false },
+    },
+    coverage: COVERAGE,
+    timestamp: TIMESTAMP,
+  },
+  venueBalances: {
+    success: true,
+    exchange: "venueone",
+    walletAddress: WALLET_ADDRESS,
+    data: BALANCE,
+    coverage: READ_NOW,
+    timestamp: TIMESTAMP,
+  },
+  accountFills: {
+    success: true,
+    exchange: "venueone",
+    walletAddress: WALLET_ADDRESS,
+    data: {
+      fills: [
+        {
+          exchange: "venueone",
+          symbol: "BTC",
+          nativeSymbol: "BTC",
+          tradeId: "118906512037719",
+          orderId: "20987654321",
+          venueClientOrderId: null,
+          side: "BUY",
+          quantity: "0.01",
+          price: "97418",
+          fee: { amount: "0.438381", asset: "USDC" },
+          isMaker: false,
+          realizedPnl: "0",
+          timestamp: 1_790_000_000_412,
+        },
+      ],
+      total: 1,
+      nextCursor: null,
+    },
+    timestamp: TIMESTAMP,
+  },
+  accountFunding: {
+    success: true,
+    exchange: "venueone",
+    walletAddress: WALLET_ADDRESS,
+    data: {
+      funding: [
+        {
+          exchange: "venueone",
+          symbol: "BTC",
+          nativeSymbol: "BTC",
+          amount: "-0.487",
+          asset: "USDC",
+          rate: "0.0000125",
+          timestamp: 1_790_000_000_000,
+        },
+      ],
+      total: 1,
+      nextCursor: null,
+    },
+    timestamp: TIMESTAMP,
+  },
+  historicalOrders: order({ orders: [RECORD], total: 1, nextCursor: null }),
+  orderStatus: order(RECORD),
+  openOrders: {
+    success: true,
+    exchange: "venueone",
+    data: {
+      orders: [
+        {
+          ...RECORD,
+          type: "LIMIT",
+          status: "OPEN",
+          venueStatus: "open",
+          filledQuantity: "0",
+          averagePrice: null,
+          remainingQuantity: "0.01",
+          timeInForce: "GTC",
+        },
+      ],
+      total: 1,
+    },
+    timestamp: TIMESTAMP,
+  },
+};

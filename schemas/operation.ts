@@ -1,0 +1,61 @@
+/** What is said of one route: its address, what it takes, what it costs, what it answers. The tables are in operations.ts. */
+import { type TSchema, Type } from "@sinclair/typebox";
+import { symbolText } from "./common.js";
+import type { BucketName } from "./service.js";
+
+export interface HeaderParameter {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: TSchema;
+  /** Default false. */
+  readonly required?: boolean;
+}
+
+export interface Operation {
+  readonly id: string;
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** OpenAPI form: `{name}` for parameters. */
+  readonly path: string;
+  readonly summary: string;
+  readonly tag: "trade" | "orders" | "account" | "market data" | "history" | "service";
+  /** Buckets charged, in the order in which they are asked; the first with a token pays. */
+  readonly buckets: readonly BucketName[];
+  readonly weight: number;
+  readonly pathParameters: Readonly<Record<string, TSchema>>;
+  readonly query: TSchema | null;
+  readonly headers: readonly HeaderParameter[];
+  readonly body: TSchema | null;
+  /** The body may be left out. Default false. */
+  readonly bodyOptional?: boolean;
+  /** Reply of status 200; text for those that do not answer JSON envelopes. */
+  readonly reply: TSchema | "text/plain" | "application/json";
+  /** Media types of status 200 beside JSON, one row per line, chosen by the Accept header. */
+  readonly exports?: readonly string[];
+  /** Error statuses beside those that any route may answer (COMMON_ERRORS). */
+  readonly errors: Readonly<Record<number, string>>;
+}
+
+export const idempotencyKeySchema = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  pattern: "^[\\x21-\\x7e]+$",
+  "x-kind": "visibleAscii",
+});
+
+/** The `{symbol}` of a path. */
+export const symbolParameter = symbolText({
+  description: "Upper-case base asset; BTC-PERP, BTC-USD, BTCUSDT, BTC-USDT and BTC%2FUSDT work too, in any case.",
+  examples: ["BTC"],
+});
+
+export const UNKNOWN_SYMBOL_ERROR = {
+  404: "No venue lists the symbol (UNKNOWN_SYMBOL); the text previews available ones.",
+} as const;
+
+/** Does every request for `path` also fit `template`? A parameter of the template stands for any one segment. */
+export function coversPath(template: string, path: string): boolean {
+  const wanted = template.split("/");
+  const given = path.split("/");
+  if (wanted.length !== given.length) return false;
+  return wanted.every((segment, index) => segment.startsWith("{") || segment === given[index]);
+}

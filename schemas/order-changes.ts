@@ -1,0 +1,238 @@
+/** Cancel, amend, account settings, closing everything, and the two switches: additions of the API design. */
+import { type Static, Type } from "@sinclair/typebox";
+import { credentialsQueryField } from "./account-common.js";
+import { credentialsSchema } from "./close.js";
+import {
+  nullable,
+  optionalField,
+  positiveDecimal,
+  reply,
+  routableVenue,
+  ROUTABLE_VENUE_WORDS,
+  symbolText,
+  timeMs,
+  words,
+} from "./common.js";
+import { maxSlippageBps } from "./routing.js";
+import { closeItemSchema, orderRecordSchema } from "./venue-orders.js";
+
+const symbol = symbolText({ description: "BTC, BTC-PERP, BTC-USD, BTCUSDT, BTC/USDT; any case.", examples: ["BTC"] });
+const credentials = Type.Optional(credentialsSchema);
+
+/** Interface spec section 8, venuetwo. Other venues: what the instrument allows. */
+export const LEVERAGE_BOUNDS = { min: 1, max: 125 } as const;
+
+// ---------------------------------------------------------------- cancel and amend
+
+export const cancelQuerySchema = Type.Object({
+  symbol: Type.Optional(symbolText({ description: "A hint that saves a search." })),
+  credentials: credentialsQueryField,
+});
+
+export const cancelBodySchema = Type.Object({ credentials }, { $id: "CancelRequest" });
+
+const outcomeWord = words(["ACCEPTED", "UNKNOWN"], {
+  description: "UNKNOWN: sent, but not answered; the order may still stand. Ask for its status.",
+});
+
+export const cancelReplySchema = reply(
+  {
+    success: Type.Literal(true),
+    data: reply({
+      exchange: routableVenue,
+      orderId: Type.String(),
+      symbol: Type.String(),
+      status: words(["CANCELED", "SUBMITTED", "UNKNOWN"], {
+        description: "SUBMITTED: the venue took the request (venuethree); whether the order was open it says later.",
+      }),
+      outcome: outcomeWord,
+    }),
+    timestamp: timeMs,
+  },
+  { $id: "CancelReply" },
+);
+
+export const amendBodySchema = Type.Object(
+  {
+    symbol: optionalField(symbol),
+    price: optionalField(positiveDecimal(), { description: "At least one of price and quantity." }),
+    quantity: optionalField(positiveDecimal(), { description: "The whole order, what has filled included." }),
+    credentials,
+  },
+  { $id: "AmendRequest" },
+);
+
+export const amendReplySchema = reply(
+  {
+    success: Type.Literal(true),
+    data: reply({
+      outcome: outcomeWord,
+      previousOrderId: Type.String({ description: "Some venues give a changed order a new id." }),
+      order: nullable(orderRecordSchema),
+    }),
+    timestamp: timeMs,
+  },
+  { $id: "AmendReply" },
+);
+
+export const cancelAllReplySchema = reply(
+  {
+    success: Type.Literal(true),
+    data: reply({
+      exchange: routableVenue,
+      symbol: nullable(Type.String()),
+      outcome: outcomeWord,
+      canceledCount: nullable(Type.Integer({ minimum: 0, description: "Null: the venue does not say." })),
+      failedCount: Type.Integer({ minimum: 0 }),
+    }),
+    timestamp: timeMs,
+  },
+  { $id: "CancelAllReply" },
+);
+
+// ---------------------------------------------------------------- leverage and margin mode
+
+/** Range and symbol are judged by the route, which owns the spec's texts. */
+export const venuetwoLeverageRequestSchema = Type.Object(
+  { symbol: Type.String({ minLength: 1, maxLength: 64 }), leverage: Type.Number() },
+  { $id: "VenuetwoLeverageRequest" },
+);
+
+export const venuetwoLeverageReplySchema = reply(
+  {
+    success: Type.Literal(true),
+    data: reply({ symbol: Type.String(), leverage: Type.Number(), maxNotionalValue: Type.String() }),
+    timestamp: timeMs,
+  },
+  { $id: "VenuetwoLeverageReply" },
+);
+
+export const leverageRequestSchema = Type.Object(
+  { symbol: Type.String({ minLength: 1, maxLength: 64 }), leverage: Type.Number(), credentials },
+  { $id: "LeverageRequest" },
+);
+
+export const marginModeRequestSchema = Type.Object(
+  { symbol, marginMode: words(["cross", "isolated"]), credentials },
+  { $id: "MarginModeRequest" },
+);
+
+export const settingsReplySchema = reply(
+  {
+    success: Type.Literal(true),
+    data: reply({
+      exchange: routableVenue,
+      symbol: Type.String(),
+      leverage: nullable(Type.Number()),
+      marginMode: nullable(words(["cross", "isolated"])),
+      maxNotionalValue: nullable(Type.String()),
+      outcome: outcomeWord,
+    }),
+    timestamp: timeMs,
+  },
+  { $id: "SettingsReply" },
+);
+
+// ---------------------------------------------------------------- everything, everywhere
+
+export const closeEverythingRequestSchema = Type.Object(
+  {
+    credentials,
+    exchanges: optionalField(Type.Array(words(ROUTABLE_VENUE_WORDS), { maxItems: 4 }), {
+      description: "Only these; without it every venue with credentials.",
+    }),
+    symbol: optionalField(symbol, { description: "Only this one." }),
+    cancelOrders: optionalField(Type.Boolean(), { default: true, description: "Cancel open orders first." }),
+    maxSlippageBps: optionalField(maxSlippageBps),
+  },
+  { $id: "CloseEverythingRequest" },
+);
+
+const venueCloseSchema = reply({
+  exchange: routableVenue,
+  state: words(["CLOSED", "PARTIAL", "FAILED", "UNKNOWN", "FLAT", "ERROR"], {
+    description: "ERROR: the venue's positions could not be read; nothing is known of them.",
+  }),
+  canceledOrders: nullable(Type.Integer({ minimum: 0 })),
+  closedCount: Type.Integer({ minimum: 0 }),
+  totalPositions: Type.Integer({ minimum: 0 }),
+  results: Type.Array(closeItemSchema),
+  error: nullable(reply({ code: Type.String(), message: Type.String() })),
+});
+export type VenueClose = Static<typeof venueCloseSchema>;
+
+export const closeEverythingReplySchema = reply(
+  {
+    success: Type.Literal(true),
+    data: reply({
+      success: Type.Boolean({ description: "Every position of every venue asked is closed." }),
+      closedCount: Type.Integer({ minimum: 0 }),
+      totalPositions: Type.Integer({ minimum: 0 }),
+      venues: Type.Array(venueCloseSchema),
+      message: Type.String(),
+    }),
+    timestamp: timeMs,
+  },
+  { $id: "CloseEverythingReply" },
+);
+
+// ---------------------------------------------------------------- switches
+
+export const killSwitchRequestSchema = Type.Object(
+  {
+    active: Type.Boolean({
+      description: "true: no order that opens exposure leaves any more; exits and cancels go on.",
+    }),
+    exchange: optionalField(words(ROUTABLE_VENUE_WORDS), { description: "Only there; without it everywhere." }),
+    reason: optionalField(Type.String({ minLength: 1, maxLength: 200 })),
+  },
+  { $id: "KillSwitchRequest" },
+);
+
+export const killSwitchReplySchema = reply(
+  {
+    success: Type.Literal(true),
+    data: reply({
+      active: Type.Boolean({ description: "Openings are stopped somewhere." }),
+      halts: Type.Array(
+        reply({
+          exchange: nullable(words(ROUTABLE_VENUE_WORDS), { description: "Null: everywhere." }),
+          reason: Type.String(),
+          since: timeMs,
+        }),
+      ),
+      usedToday: Type.String({ description: "Notional of the orders sent today (UTC), over all callers." }),
+    }),
+    timestamp: timeMs,
+  },
+  { $id: "KillSwitchReply" },
+);
+
+export const DEAD_MAN_MS = { min: 5_000, max: 86_400_000 } as const;
+
+export const deadManRequestSchema = Type.Object(
+  {
+    timeoutMs: Type.Integer({
+      minimum: DEAD_MAN_MS.min,
+      maximum: DEAD_MAN_MS.max,
+      description: "After this all open orders of the account are cancelled, unless a heartbeat came.",
+    }),
+    credentials,
+  },
+  { $id: "DeadManRequest" },
+);
+
+export const deadManReplySchema = reply(
+  {
+    success: Type.Literal(true),
+    data: reply({
+      switchId: Type.String({ description: "Whoever knows it can prolong or end the switch, and nothing else." }),
+      exchange: routableVenue,
+      timeoutMs: Type.Integer({ minimum: 0 }),
+      expiresAt: timeMs,
+      venueArmed: Type.Boolean({ description: "Armed at the venue too: it happens even if this service ends." }),
+    }),
+    timestamp: timeMs,
+  },
+  { $id: "DeadManReply" },
+);

@@ -1,0 +1,69 @@
+/**
+ * What the topics of accounts carry: positions and orders, one schema per frame.
+ *
+ * Folding `positions`: each position of an update replaces the one of the same exchange, symbol and direction; size
+ * "0" removes it; coverage replaces coverage by venue. Folding `orders`: the order of an `order` or `fill` event replaces
+ * that of the same exchange, symbol and id, or removes it when its status is neither OPEN nor PARTIALLY_FILLED; a fill
+ * whose order is UNKNOWN says nothing of the order.
+ */
+import { type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import { coverageSchema } from "./account-common.js";
+import { fillSchema } from "./account-reads.js";
+import { nullable, reply, routableVenue, VENUE_WORDS, words } from "./common.js";
+import { normalizedOrderSchema } from "./close.js";
+import { aggregatedPositionSchema } from "./positions.js";
+import { snapshotFrame, updateFrame } from "./stream-data.js";
+import { orderRecordSchema } from "./venue-orders.js";
+
+const POSITION_EVENT_WORDS = ["opened", "changed", "closed", "liquidated"] as const;
+
+const coverageMembers: TProperties = {};
+for (const venue of VENUE_WORDS) coverageMembers[venue] = Type.Optional(coverageSchema);
+/** The venues asked for; in an update those whose coverage changed. */
+const coverage = reply(coverageMembers);
+
+export const positionsSnapshotSchema = snapshotFrame(
+  "positions",
+  reply({ positions: Type.Array(aggregatedPositionSchema), coverage }),
+  "PositionsSnapshot",
+);
+
+export const positionsUpdateSchema = updateFrame(
+  "positions",
+  reply({
+    events: Type.Array(words(POSITION_EVENT_WORDS), {
+      description: "One per position, in the same order. A position that is gone comes once, with size 0.",
+    }),
+    positions: Type.Array(aggregatedPositionSchema),
+    coverage: Type.Optional(coverage),
+  }),
+  "PositionsUpdate",
+);
+
+export const ordersSnapshotSchema = snapshotFrame(
+  "orders",
+  reply({ orders: Type.Array(orderRecordSchema, { description: "Those that are open." }), coverage }),
+  "OrdersSnapshot",
+);
+
+/** The four are told apart by `event`. */
+const orderEvents: TSchema[] = [
+  reply({ event: Type.Literal("order"), order: orderRecordSchema }),
+  reply({ event: Type.Literal("fill"), order: orderRecordSchema, fill: fillSchema }),
+  reply({
+    event: Type.Literal("execution.resolved", {
+      description: "An order of this service whose outcome was unknown at the reply has found its end.",
+    }),
+    exchange: routableVenue,
+    routeId: Type.String(),
+    state: Type.String({ description: "Of the execution, as GET /api/trade/executions/{routeId} shows it." }),
+    order: nullable(normalizedOrderSchema, { description: "null: it was never placed." }),
+  }),
+  reply({ event: Type.Literal("coverage"), coverage }),
+];
+
+export const ordersUpdateSchema = updateFrame(
+  "orders",
+  Type.Unsafe<Readonly<Record<string, unknown>>>({ oneOf: orderEvents }),
+  "OrdersUpdate",
+);

@@ -1,0 +1,297 @@
+/**
+ * Single-venue orders and closes (interface spec 2.7, 4.6 and 4.7) with the additions of the API design: the client order
+ * id, the slippage bound of market orders, post-only.
+ */
+import { type Static, Type } from "@sinclair/typebox";
+import { MAX_CLIENT_ORDER_ID_CHARS, normalizedOrderSchema } from "./close.js";
+import {
+  decimal,
+  optionalField,
+  orderStatus,
+  positiveDecimal,
+  reply,
+  ROUTABLE_VENUE_WORDS,
+  side,
+  symbolText,
+  timeMs,
+  words,
+} from "./common.js";
+import { maxSlippageBps } from "./routing.js";
+
+export const TIME_IN_FORCE_WORDS = ["GTC", "IOC", "FOK", "POST_ONLY"] as const;
+const ORDER_TYPE_WORDS = ["MARKET", "LIMIT"] as const;
+export const VENUETWO_TYPE_WORDS = ["MARKET", "LIMIT", "STOP_MARKET", "TAKE_PROFIT_MARKET"] as const;
+
+const symbol = symbolText({ description: "BTC, BTC-PERP, BTC-USD, BTCUSDT, BTC/USDT; any case.", examples: ["BTC"] });
+const walletRef = Type.String({ minLength: 1, maxLength: 128, description: "User id, wallet id or address." });
+
+/** Additions that every order body takes. */
+const additions = {
+  timeInForce: optionalField(words(TIME_IN_FORCE_WORDS), {
+    description: "Of LIMIT orders; GTC by default. MARKET orders never rest.",
+  }),
+  clientOrderId: optionalField(
+    Type.String({
+      minLength: 1,
+      maxLength: MAX_CLIENT_ORDER_ID_CHARS,
+      pattern: "^[\\x21-\\x7e]+$",
+      "x-kind": "visibleAscii",
+    }),
+    { description: "Echoed in the reply; what the venue saw is venueClientOrderId." },
+  ),
+  maxSlippageBps: optionalField(maxSlippageBps, {
+    description: "Worst price of a MARKET order, from the live mid. Default 100.",
+  }),
+  reduceOnly: optionalField(Type.Boolean(), { default: false }),
+};
+
+const common = {
+  symbol,
+  side,
+  quantity: positiveDecimal({ description: "Base units.", examples: ["0.01"] }),
+};
+
+export const venuetwoOrderRequestSchema = Type.Object(
+  {
+    ...common,
+    userId: optionalField(walletRef),
+    type: words(VENUETWO_TYPE_WORDS),
+    price: optionalField(positiveDecimal(), {
+      description: "Required for LIMIT; the trigger of a stop type without stopPrice.",
+    }),
+    stopPrice: optionalField(positiveDecimal(), { description: "Trigger of STOP_MARKET and TAKE_PROFIT_MARKET." }),
+    positionSide: optionalField(words(["BOTH", "LONG", "SHORT"]), {
+      description: "LONG and SHORT on hedge-mode accounts, where reduceOnly follows from it.",
+    }),
+    workingType: optionalField(words(["CONTRACT_PRICE", "MARK_PRICE"]), {
+      description: "Which price fires a stop: the last one (default) or the mark.",
+    }),
+    ...additions,
+  },
+  { $id: "VenuetwoOrderRequest" },
+);
+
+export const venueoneOrderRequestSchema = Type.Object(
+  {
+    userId: walletRef,
+    ...common,
+    type: words(ORDER_TYPE_WORDS),
+    price: positiveDecimal({
+      description: "Limit; of a MARKET order the worst price, still bounded by maxSlippageBps from the live mid.",
+    }),
+    ...additions,
+  },
+  { $id: "VenueoneOrderRequest" },
+);
+
+export const venuethreeOrderRequestSchema = Type.Object(
+  {
+    userId: walletRef,
+    ...common,
+    type: words(ORDER_TYPE_WORDS),
+    price: optionalField(positiveDecimal(), { description: "Required for LIMIT." }),
+    credentials: Type.Optional(
+      Type.Object(
+        { venuethree: Type.Optional(Type.Unsafe<unknown>({})) },
+        { description: "Instead of the query: {venuethree: {apiKeyPrivateKey, apiKeyIndex, accountIndex}}." },
+      ),
+    ),
+    ...additions,
+  },
+  { $id: "VenuethreeOrderRequest" },
+);
+
+export const venuefourOrderRequestSchema = Type.Object(
+  {
+    userId: optionalField(walletRef),
+    ...common,
+    type: words(ORDER_TYPE_WORDS),
+    price: optionalField(positiveDecimal(), { description: "Required for LIMIT." }),
+    credentials: Type.Optional(
+      Type.Object(
+        { venuefour: Type.Optional(Type.Unsafe<unknown>({})) },
+        { description: "Or the header X-Venue-Credentials." },
+      ),
+    ),
+    ...additions,
+  },
+  { $id: "VenuefourOrderRequest" },
+);
+
+/** Spec 4.6: as query parameters, kept for compatibility; headers `X-Venuethree-*` or the credentials block are better. */
+export const venuethreeOrderQuerySchema = Type.Object({
+  apiKeyPrivateKey: Type.Optional(Type.String({ minLength: 1, maxLength: 512, "x-kind": "credential" })),
+  apiKeyIndex: Type.Optional(Type.Integer({ minimum: 0, maximum: 255 })),
+  accountIndex: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+});
+
+/** A number on the wire, with all its digits: larger than a double holds exactly, it is written from a bigint. */
+const exactInteger = Type.Unsafe<number | bigint>({ type: "integer", minimum: 0 });
+
+export const venuetwoOrderSchema = reply({
+  orderId: exactInteger,
+  orderIdStr: Type.String({ description: "The same digits, for readers whose numbers are doubles." }),
+  symbol: Type.String({ description: "The venue's own symbol." }),
+  status: Type.String({ description: "The venue's word (NEW, FILLED, …), or UNKNOWN." }),
+  clientOrderId: Type.String({ description: "What the caller sent, else what the venue saw." }),
+  venueClientOrderId: Type.String(),
+  price: decimal(),
+  avgPrice: decimal(),
+  origQty: decimal(),
+  executedQty: decimal(),
+  cumQty: decimal(),
+  cumQuote: decimal(),
+  timeInForce: Type.String(),
+  type: Type.String(),
+  reduceOnly: Type.Boolean(),
+  closePosition: Type.Boolean(),
+  side,
+  positionSide: words(["BOTH", "LONG", "SHORT"]),
+  stopPrice: decimal(),
+  workingType: Type.String(),
+  priceProtect: Type.Boolean(),
+  origType: Type.String(),
+  updateTime: timeMs,
+});
+export type VenuetwoOrder = Static<typeof venuetwoOrderSchema>;
+
+export const venuetwoOrderReplySchema = reply(
+  { success: Type.Literal(true), data: venuetwoOrderSchema, timestamp: timeMs },
+  { $id: "VenuetwoOrderReply" },
+);
+
+export const venuetwoCloseReplySchema = reply(
+  {
+    success: Type.Literal(true),
+    data: reply({
+      ...venuetwoOrderSchema.properties,
+      orders: Type.Optional(
+        Type.Array(venuetwoOrderSchema, { description: "Both orders, where both hedge sides were closed." }),
+      ),
+    }),
+    timestamp: timeMs,
+  },
+  { $id: "VenuetwoCloseReply" },
+);
+
+/** venueone's order (2.7) is the normalized order, whose additions it gains. */
+export const venueOrderReplySchema = reply(
+  { success: Type.Literal(true), data: normalizedOrderSchema, timestamp: timeMs },
+  { $id: "VenueOrderReply" },
+);
+
+/** Without the `data` wrapper, as the spec has it. */
+export const venuethreeOrderReplySchema = reply(
+  {
+    success: Type.Literal(true),
+    orderId: Type.String(),
+    status: Type.String({ description: "submitted, or UNKNOWN." }),
+    adapter: words(["venuethree"]),
+    timestamp: timeMs,
+    order: normalizedOrderSchema,
+  },
+  { $id: "VenuethreeOrderReply" },
+);
+
+// ---------------------------------------------------------------- closes of one venue
+
+/** Spec 4.7: all fields required; the symbol of the path decides. */
+export const venueoneCloseRequestSchema = Type.Object(
+  {
+    userId: walletRef,
+    symbol,
+    side,
+    type: words(ORDER_TYPE_WORDS),
+    quantity: positiveDecimal(),
+    price: positiveDecimal(),
+    reduceOnly: Type.Boolean({ description: "Must be true." }),
+    clientOrderId: additions.clientOrderId,
+    maxSlippageBps: additions.maxSlippageBps,
+  },
+  { $id: "VenueoneCloseRequest" },
+);
+
+export const venueoneCloseReplySchema = reply(
+  {
+    success: Type.Literal(true),
+    data: reply({
+      closeId: Type.String({ description: "The venue's order id; the client order id while that is not known." }),
+      status: Type.String({ description: "submitted, or UNKNOWN." }),
+      timestamp: timeMs,
+      order: normalizedOrderSchema,
+    }),
+    timestamp: timeMs,
+  },
+  { $id: "VenueoneCloseReply" },
+);
+
+/** symbol, side, quantity and price are ignored: the positions of the venue decide. */
+export const venueoneCloseAllRequestSchema = Type.Object(
+  {
+    userId: walletRef,
+    symbol: optionalField(Type.String({ maxLength: 64 }), { description: "Ignored." }),
+    side: optionalField(Type.String({ maxLength: 16 }), { description: "Ignored." }),
+    type: optionalField(words(ORDER_TYPE_WORDS), { description: "Ignored: positions are closed at the market." }),
+    quantity: optionalField(Type.String({ maxLength: 64 }), { description: "Ignored." }),
+    price: optionalField(Type.String({ maxLength: 64 }), { description: "Ignored." }),
+    reduceOnly: optionalField(Type.Boolean(), { description: "Must not be false." }),
+    maxSlippageBps: additions.maxSlippageBps,
+  },
+  { $id: "VenueoneCloseAllRequest" },
+);
+
+export const CLOSE_ITEM_WORDS = ["CLOSED", "PARTIAL", "FAILED", "UNKNOWN"] as const;
+
+export const closeItemSchema = reply({
+  symbol: Type.String(),
+  status: words(CLOSE_ITEM_WORDS),
+  orderId: Type.String({ description: "The client order id while the venue's is not known; empty: nothing was sent." }),
+  exchange: words(ROUTABLE_VENUE_WORDS),
+  direction: words(["LONG", "SHORT"]),
+  size: decimal(),
+  filledSize: decimal(),
+  averagePrice: Type.Optional(decimal()),
+  code: Type.Optional(Type.String({ description: "Why it FAILED." })),
+  message: Type.Optional(Type.String()),
+});
+export type CloseItem = Static<typeof closeItemSchema>;
+
+export const venueoneCloseAllReplySchema = reply(
+  {
+    success: Type.Literal(true),
+    data: reply({
+      success: Type.Boolean({ description: "Every position is closed." }),
+      closedCount: Type.Integer({ minimum: 0 }),
+      totalPositions: Type.Integer({ minimum: 0 }),
+      results: Type.Array(closeItemSchema),
+      message: Type.String(),
+    }),
+    timestamp: timeMs,
+  },
+  { $id: "VenueoneCloseAllReply" },
+);
+
+export const venuetwoCloseRequestSchema = Type.Object(
+  {
+    symbol,
+    positionSide: optionalField(words(["LONG", "SHORT"]), {
+      description: "Left out: every position of the symbol is closed.",
+    }),
+    clientOrderId: additions.clientOrderId,
+    maxSlippageBps: additions.maxSlippageBps,
+  },
+  { $id: "VenuetwoCloseRequest" },
+);
+
+/** Order status, open orders, histories: the normalized order (2.2) with the venue's own word and time. */
+export const orderRecordSchema = reply({
+  ...normalizedOrderSchema.properties,
+  status: orderStatus,
+  nativeSymbol: Type.String(),
+  venueStatus: Type.String({ description: "The venue's own word." }),
+  venueTimestamp: timeMs,
+  remainingQuantity: decimal(),
+  timeInForce: Type.Optional(words(TIME_IN_FORCE_WORDS)),
+  triggerKind: Type.Optional(words(["STOP", "TAKE_PROFIT"])),
+});
+export type OrderRecord = Static<typeof orderRecordSchema>;
