@@ -62,6 +62,18 @@ describe("TickerText", () => {
     expect(text.reply()).toBe(text.reply());
   });
 
+  it("tells within one millisecond why a book is broken", () => {
+    const { clock, market, text } = setup();
+    const part = { venue: "venuetwo", ticker: text, failure: "", withheld: false } as const;
+    const aggregate = new AggregateText([part], clock, compileSerialiser(bestTouchSchema));
+    market.book.invalidate("SEQUENCE_GAP");
+    for (const reply of [text, aggregate]) expect(reply.reply()).toContain('"state":"SYNCING"');
+    market.book.invalidate("DISCONNECTED");
+    for (const reply of [text, aggregate]) expect(reply.reply()).toContain('"state":"DOWN"');
+    loadBook(market.book, [[974_100, 5]], [[974_200, 5]], clock.monoNs());
+    for (const reply of [aggregate, text]) expect(reply.reply()).toContain('"state":"LIVE"');
+  });
+
   it("is not misled by a mark inside a text field", () => {
     const clock = new VirtualClock();
     clock.advance(5);

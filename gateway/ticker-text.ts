@@ -29,10 +29,13 @@ export type PayloadSerialiser = (market: Market, state: FeedState) => string;
 
 export class TickerText {
   readonly market: Market;
+  /** How often the texts were made anew: unchanged means the same texts. */
+  refreshCount = 0;
   readonly #clock: Clock;
   readonly #serialise: PayloadSerialiser;
   #tickerNs = -1;
   #bookState: BookState | -1 = -1;
+  #invalidReason: Market["book"]["invalidReason"] | null = null;
   #state: FeedState | "" = "";
   #atMs = -1;
   #head = "";
@@ -55,7 +58,9 @@ export class TickerText {
     return (
       nowMs === this.#atMs &&
       this.market.ticker.tsRecvNs === this.#tickerNs &&
-      this.market.book.state === this.#bookState
+      this.market.book.state === this.#bookState &&
+      // A broken book is SYNCING or DOWN by why it broke.
+      this.market.book.invalidReason === this.#invalidReason
     );
   }
 
@@ -73,6 +78,7 @@ export class TickerText {
   }
 
   #refresh(nowMs: number): void {
+    this.refreshCount += 1;
     const market = this.market;
     const age = ageMs(market.ticker.tsRecvNs, this.#clock.monoNs());
     const state = feedStateOf(market, age, TICKER_STALE_MS);
@@ -85,6 +91,7 @@ export class TickerText {
       this.#state = state;
     }
     this.#bookState = market.book.state;
+    this.#invalidReason = market.book.invalidReason;
     this.#atMs = nowMs;
     this.#payload = `${this.#head}${age}${this.#tail}`;
     this.#reply = `{"success":true,"data":${this.#payload},"timestamp":${nowMs}}`;
@@ -108,6 +115,7 @@ export class AggregateText {
   #atMs = -1;
   #stampNs = -1;
   #states = -1;
+  #refreshes = -1;
   #reply = "";
 
   constructor(parts: readonly AggregatePart[], clock: Clock, serialiseBest: (best: BestTouch) => string) {
@@ -121,16 +129,24 @@ export class AggregateText {
     // Receive times only grow within a millisecond, so an equal sum means that none moved.
     let stampNs = 0;
     let states = 0;
+    let isCurrent = nowMs === this.#atMs;
     for (const part of this.#parts) {
       if (part.ticker === null) continue;
       const { ticker, book, touch } = part.ticker.market;
       stampNs += ticker.tsRecvNs + book.tsRecvNs + touch.tsRecvNs;
       states = states * 4 + book.state;
+      isCurrent &&= !isShown(part) || part.ticker.isCurrent(nowMs);
     }
-    if (nowMs === this.#atMs && stampNs === this.#stampNs && states === this.#states) return this.#reply;
+    if (
+      isCurrent &&
+      this.#refreshes === refreshesOf(this.#parts) &&
+      stampNs === this.#stampNs &&
+      states === this.#states
+    )
+      return this.#reply;
     let data = "";
     for (const part of this.#parts) {
-      const text = part.ticker?.known === true && !part.withheld ? part.ticker.payload(nowMs) : part.failure;
+      const text = isShown(part) ? part.ticker.payload(nowMs) : part.failure;
       data += `"${part.venue}":${text},`;
     }
     const best = this.#serialiseBest(bestTouch(this.#parts, this.#clock.monoNs()));
@@ -138,8 +154,19 @@ export class AggregateText {
     this.#atMs = nowMs;
     this.#stampNs = stampNs;
     this.#states = states;
+    this.#refreshes = refreshesOf(this.#parts);
     return this.#reply;
   }
+}
+
+function isShown(part: AggregatePart): part is AggregatePart & { readonly ticker: TickerText } {
+  return part.ticker?.known === true && !part.withheld;
+}
+
+function refreshesOf(parts: readonly AggregatePart[]): number {
+  let count = 0;
+  for (const part of parts) if (part.ticker !== null) count += part.ticker.refreshCount;
+  return count;
 }
 
 /** Best bid and ask over books that are live and fresh. Quote assets count one to one, as in routing by default. */

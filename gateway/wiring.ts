@@ -13,6 +13,7 @@ import { SingleOrderService } from "../engine/orders/single/single-order-service
 import { TradeService } from "../engine/orders/trade-service.js";
 import { isTradingRoom, type MarketRoom } from "../engine/ports.js";
 import { Portfolio } from "../engine/portfolio/portfolio.js";
+import { resolvedTrades } from "../engine/portfolio/resolved-executions.js";
 import { openLmdbStore } from "../engine/storage/lmdb-store.js";
 import { createKeyedHash, cryptoRandomIds, loadServerSecret } from "../engine/storage/server-secret.js";
 import type { StateStore } from "../engine/storage/state-store.js";
@@ -127,7 +128,8 @@ export async function createService(config: Config, overrides: ServiceOverrides 
     });
     undo.push(() => orders.drain(DRAIN_EXTRA_MS));
     await orders.start();
-    const portfolio = new Portfolio({ rooms: tradingRooms, clock, logger, hash });
+    const resolved = resolvedTrades(closeService);
+    const portfolio = new Portfolio({ rooms: tradingRooms, clock, logger, hash, resolved });
     undo.push(async () => portfolio.stop());
     await waitForBooks(rooms, clock);
     const operator = { loopbackOnly: isLoopback(config.host), open: false };

@@ -489,7 +489,7 @@ describe("account streams of venuefour against the local venue", () => {
   });
 
   it("tell after a loss what happened meanwhile: orders, fills once, positions", async () => {
-    const { sim, room, session, ticks, place, positionLots, logs } = await start();
+    const { sim, room, session, ticks, place, positionLots } = await start();
     const watching = await watch(room, session);
     orderOf(await place({ priceTicks: ticks(1.02) }));
     await watching.until("first fill", isFill);

@@ -134,7 +134,7 @@ describe("the client", () => {
       ts: 2,
       data: { event: "order", order: order("9", "OPEN") },
     });
-    const view = views.at(-1);
-    expect([view?.current, view?.seq, (view?.data as OrdersData).orders.size]).toEqual([true, 2, 1]);
+    const view = views.at(-1) as SubscriptionView;
+    expect([view.current, view.seq, (view.data as OrdersData).orders.size]).toEqual([true, 2, 1]);
   });
 });

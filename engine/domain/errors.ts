@@ -20,7 +20,10 @@ const ERROR_TABLE = {
   NO_ELIGIBLE_VENUE: { status: 400, text: "No eligible venue for this {trade}" },
   SIZE_BELOW_LOT: { status: 400, text: "Size is below one lot of the venue" },
   BELOW_MIN_SIZE: { status: 400, text: "Size is below the venue's minimum" },
-  OPPOSITE_POSITION: { status: 400, text: "A position in the other direction is open; allowNetting lets the order reduce it" },
+  OPPOSITE_POSITION: {
+    status: 400,
+    text: "A position in the other direction is open; allowNetting lets the order reduce it",
+  },
   INSUFFICIENT_MARGIN: { status: 400, text: "The free margin does not carry this order" },
   LEVERAGE_NOT_SUPPORTED: { status: 400, text: "The leverage or margin mode is not supported" },
   LEVERAGE_NOT_SET: { status: 400, text: "{exchange} did not take the leverage or margin mode; nothing was ordered" },
@@ -107,5 +110,7 @@ export class ServiceError extends Error {
 const DEFAULT_WORDS: Readonly<Record<string, string>> = { trade: "close" };
 
 export function errorText(code: ErrorCode, context: ErrorContext = {}): string {
-  return ERROR_TABLE[code].text.replace(/\{(\w+)\}/g, (_, key: string) => String(context[key] ?? DEFAULT_WORDS[key] ?? ""));
+  return ERROR_TABLE[code].text.replace(/\{(\w+)\}/g, (_, key: string) =>
+    String(context[key] ?? DEFAULT_WORDS[key] ?? ""),
+  );
 }

@@ -8,6 +8,7 @@
  * Bounds: settled records live SETTLED_RETENTION_MS; an open one that nobody could settle is given up, with a
  * warning, after OPEN_RETENTION_MS. `listOpen` reads at most `limit`.
  */
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../domain/clock.js";
 import type { Logger } from "../domain/logger.js";
 import type { OrderType, PositionSide, Side, TimeInForce } from "../domain/order.js";
@@ -24,6 +25,7 @@ import type { TradeRun } from "./trade-run.js";
 import { expiringWrites, SWEEP_MAX_ROWS, sweepExpired, timeText } from "./expiring-rows.js";
 
 export const SETTLED_RETENTION_MS = 24 * 3_600_000;
+const MAX_OPENED = 4_096;
 export const OPEN_RETENTION_MS = 7 * 24 * 3_600_000;
 
 /** `Run`: what the order belongs to, plain data. */
@@ -70,6 +72,8 @@ export class IntentLog<Run = TradeRun> {
   readonly #store: StateStore;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  /** Those that this process opened, without what they belong to: what settles them need not be read out of their rows. */
+  readonly #opened = new LRUCache<string, OrderIntent<Run>>({ max: MAX_OPENED });
 
   constructor(store: StateStore, clock: Clock, logger: Logger, names: IntentNamespaces = TRADE_INTENTS) {
     this.#names = names;
@@ -80,7 +84,9 @@ export class IntentLog<Run = TradeRun> {
 
   /** The writes that open the intent; the caller commits them, in one batch with its own rows, before it sends. */
   openWrites(intent: OrderIntent<Run>): StateWrite[] {
-    return [{ namespace: this.#names.open, key: openKey(intent), value: encodeJson(intent) }];
+    const key = openKey(intent);
+    this.#opened.set(key, { ...intent, run: null });
+    return [{ namespace: this.#names.open, key, value: encodeJson(intent) }];
   }
 
   /**
@@ -91,7 +97,8 @@ export class IntentLog<Run = TradeRun> {
     const row = await this.#store.get(this.#names.open, openKey(ref));
     if (row === null) return [];
     const nowMs = this.#clock.wallMs();
-    const settled = encodeJson({ ...(decodeJson(row) as OrderIntent<Run>), run: null, outcome, settledAtMs: nowMs });
+    const intent = this.#opened.get(openKey(ref)) ?? (decodeJson(row) as OrderIntent<Run>);
+    const settled = encodeJson({ ...intent, run: null, outcome, settledAtMs: nowMs });
     return [
       ...this.dropWrites(ref),
       ...expiringWrites(this.#names.settled, ref.clientIdHex, settled, nowMs + SETTLED_RETENTION_MS),

@@ -258,6 +258,9 @@ function startResolving(
   return parts.resolver.resolve(order, session);
 }
 
+/** Of a venue's own word. */
+const MAX_STATUS_CHARS = 100;
+
 /** What a reply computes with is checked here, once: a venue's odd figure must not fail a close that happened. */
 function confirm(parts: Pick<TradeParts, "logger">, attempt: Attempt, order: VenueOrder): void {
   const filledLots = Number.isSafeInteger(order.filledLots)
@@ -268,9 +271,11 @@ function confirm(parts: Pick<TradeParts, "logger">, attempt: Attempt, order: Ven
     parts.logger.error("venue_order_implausible", { venue: attempt.venue, clientId: attempt.clientIdHex });
   // First the copy, which reads every field: should one fail, the attempt is as it was.
   attempt.order = { ...order, filledLots, averagePrice };
-  attempt.outcome = "CONFIRMED";
-  attempt.reason = null;
-  attempt.venueText = null;
+  // A venue that takes orders before it judges them refuses some of these later: a refusal like any other.
+  const isRefused = order.status === "REJECTED" && filledLots === 0;
+  attempt.outcome = isRefused ? "REJECTED" : "CONFIRMED";
+  attempt.reason = isRefused ? "VENUE_STATE" : null;
+  attempt.venueText = isRefused ? order.venueStatus.slice(0, MAX_STATUS_CHARS) : null;
 }
 
 /** Whole tenths: finer is noise. */

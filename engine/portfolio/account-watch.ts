@@ -70,7 +70,7 @@ export class AccountWatch {
   #error: CoverageError | null = null;
   #isPolled = false;
   #isLive = false;
-  /** The venue has answered for this session: the credentials are good. */
+  /** The venue has listed open orders for this session. Positions prove nothing: some venues show them to anybody. */
   #isProven = false;
   #ordersError: CoverageError | null = null;
   #isReadingOrders = false;
@@ -149,10 +149,6 @@ export class AccountWatch {
   }
 
   // ---------------------------------------------------------------- life
-
-  get listenerCount(): number {
-    return this.#listeners.size;
-  }
 
   /** False when the account has no room for another listener. */
   listen(listener: AccountListener, wantsOrders: boolean): boolean {
@@ -246,7 +242,6 @@ export class AccountWatch {
     const wasLive = this.#isLive;
     this.#isLive = true;
     this.#error = null;
-    this.#isProven = true;
     this.#clearGrace();
     this.#endPolling();
     this.#adopt(positions, asOfMs, "stream");
@@ -314,7 +309,6 @@ export class AccountWatch {
     if (this.#isLive) return NO_PAUSE;
     if (!read.ok) return this.#fail(read);
     this.#error = null;
-    this.#isProven = true;
     this.#adopt(read.value, read.asOfMs, "venue");
     return NO_PAUSE;
   }

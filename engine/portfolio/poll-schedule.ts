@@ -4,7 +4,7 @@
  *
  * Invariants: at most `looksPerMinute` looks begin in any minute, whatever is added or removed; at most
  * IN_FLIGHT_MAX looks run at once; an account that was never looked at goes before all others; a venue that says
- * "slower" is left alone for as long as it asks.
+ * "slower" is left alone for as long as it asks, and whose turn it was has the next one.
  */
 import type { Clock, TimerHandle } from "../domain/clock.js";
 
@@ -136,8 +136,11 @@ export class PollSchedule {
     const endMs = this.#nowMs();
     if (pauseVenueMs > 0) this.#freeAtMs = Math.max(this.#freeAtMs, endMs + Math.min(pauseVenueMs, PAUSE_MS_MAX));
     entry.isRunning = false;
-    entry.isFirst = false;
-    entry.dueMs = Math.max(nowMs + this.intervalMs, endMs + Math.min(pauseAccountMs, PAUSE_MS_MAX));
+    // Refused for want of budget: it keeps its turn.
+    if (pauseVenueMs === 0) {
+      entry.isFirst = false;
+      entry.dueMs = Math.max(nowMs + this.intervalMs, endMs + Math.min(pauseAccountMs, PAUSE_MS_MAX));
+    }
     this.#arm();
   }
 }

@@ -369,9 +369,9 @@ describe("an execution that was resolved", () => {
   };
 
   it("is told to the account's own credentials, once proven, and to nobody else", async () => {
-    const bob = listen(two.credentials(two.addAccount("bob")));
-    const wrong = listen({ apiKey: "alice", apiSecret: "wrong" });
-    const right = listen();
+    const bob = listen(two.credentials(two.addAccount("bob")), true);
+    const wrong = listen({ apiKey: "alice", apiSecret: "wrong" }, true);
+    const right = listen(undefined, true);
     resolve(execution);
     expect(right.heard.some((change) => change.kind === "resolved")).toBe(false);
     await clock.advanceAsync(100);

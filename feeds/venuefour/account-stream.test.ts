@@ -140,8 +140,10 @@ function send(connection: FakeConnection, frame: object): void {
 
 async function live(
   routes: Record<string, unknown> = QUIET,
+  offsetMs = 0,
 ): Promise<Watching & { readonly connection: FakeConnection }> {
   const harness = createHarness();
+  harness.offsetMs = offsetMs;
   answer(harness, routes, 40);
   const watching = listen(harness);
   const connection = await connect(harness);
@@ -235,7 +237,7 @@ describe("an account stream", () => {
       "/orders": envelope([open], { last_order_id: 6 }),
       "/positions": envelope([REST_POSITION], { last_order_id: 6 }),
     };
-    const { connection, harness, stream, events } = await live(routes);
+    const { connection, harness, stream, events } = await live(routes, 26.5);
     expect(events.at(-1)).toMatchObject({ kind: "order", order: { venueOrderId: "8", status: "OPEN" } });
     connection.end(1006);
     expect(stream.state).toBe("SYNCING");
@@ -250,6 +252,9 @@ describe("an account stream", () => {
     const told = events.slice(before).map((event) => (event.kind === "state" ? event.state : event.kind));
     expect(told).toEqual(["LIVE", "positions", "order", "fill"]);
     expect(events.at(-1)).toMatchObject({ tradeId: "92", price: "64000" });
+    // An estimate with fractions gives whole milliseconds to ask with.
+    const asked = harness.http.requests.find((request) => request.path.includes("/trades/history"))?.path;
+    expect(asked).toMatch(/start_time=\d+(?:&|$)/);
     // The frame comes late, from the new connection: it was told.
     send(next, { channel: "account_trades", data: [{ ...TRADE, h: 92, i: 8, ts: "close_long" }] });
     expect(events).toHaveLength(before + told.length);

@@ -371,7 +371,8 @@ export class SharedAccountStream {
     const session = this.#session();
     if (session === null) return false;
     const framesBefore = this.#positionFrameCount;
-    const askedAtVenueMs = clock.wallMs() + clockOffsetMs();
+    // Whole: it goes into a query, and the clock estimate has fractions.
+    const askedAtVenueMs = Math.floor(clock.wallMs() + clockOffsetMs());
     const [snapshot, open] = await Promise.all([
       account.readSnapshot(session, RECONCILE_OPTIONS),
       account.readOpenOrders(session, null, RECONCILE_OPTIONS),

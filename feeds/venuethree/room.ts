@@ -91,7 +91,7 @@ const DATE_RESOLUTION_MS = 1_000;
 /** Chain ids by host (sheet: hosts and chain ids); the first that matches. */
 const CHAIN_IDS: readonly (readonly [RegExp, number])[] = [
   [/testnet/, 300],
-  [/api\.rh\.lighter/, 466_324],
+  [/\bapi\.rh\./, 466_324],
 ];
 const MAIN_CHAIN_ID = 304;
 

@@ -412,7 +412,7 @@ describe("settings of venuetwo", () => {
     const inj = { ...BTC, symbol: "INJ", nativeSymbol: "INJUSDT" };
     expect(await harness.trading.settings.read(harness.open(), inj, OPTIONS)).toMatchObject({
       ok: true,
-      value: { leverage: 20, marginMode: "cross", maxNotionalValue: "25000" },
+      value: { leverage: 20, marginMode: "cross", maxNotionalValue: "25000", hedgeMode: false },
     });
   });
 

@@ -42,7 +42,12 @@ export class VenuetwoSettings implements AccountSettings {
     const row = rows.value.find((candidate) => candidate.symbol === instrument.nativeSymbol);
     if (row === undefined) return failedRead("BAD_RESPONSE", "positionRisk: the symbol is missing");
     const leverage = row.leverage === null ? null : integerOrNull(row.leverage);
-    const value = { leverage, marginMode: marginModeOf(row.marginType), maxNotionalValue: row.maxNotionalValue };
+    const value = {
+      leverage,
+      marginMode: marginModeOf(row.marginType),
+      maxNotionalValue: row.maxNotionalValue,
+      hedgeMode: row.positionSide !== "BOTH",
+    };
     return { ...rows, value };
   }
 

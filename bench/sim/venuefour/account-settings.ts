@@ -3,7 +3,7 @@ import type { VenuefourContext } from "./context.js";
 import { refuseBook, refuseBusiness } from "./errors.js";
 import type { Row } from "./market-view.js";
 import type { Fields } from "./operations.js";
-import type { Caller } from "./order-desk.js";
+import type { Caller } from "./order-checks.js";
 
 interface Times {
   readonly createdMs: number;

@@ -9,7 +9,8 @@ import type { VenuefourContext } from "./context.js";
 import { refuseBody, refuseBusiness, VenuefourRefusal } from "./errors.js";
 import { AGENTS_MAX, CONFIG_KEYS_MAX } from "./keys.js";
 import { type Fields, isObject, type OperationName } from "./operations.js";
-import { type Caller, OrderDesk } from "./order-desk.js";
+import type { Caller } from "./order-checks.js";
+import { OrderDesk } from "./order-desk.js";
 import { type SignedCall, Signatures } from "./signature.js";
 
 /** What an operation answers. `symbol` and ids are what the socket shows of it. */

@@ -2,27 +2,14 @@
  * Executes orders of callers whose signature has been checked, fact sheet section 6. Each method answers what the venue
  * answers or throws its refusal; a refusal has changed nothing.
  */
-import { notionalE12, parseSafe, parseScaled, pow10, trimZeros, moneyText } from "../core/fixed.js";
-import type {
-  SimExchange,
-  SimInstrument,
-  SimOrder,
-  SimOrderRequest,
-  SimRefusal,
-  SimSide,
-  SimTimeInForce,
-  SimTrigger,
-} from "../core/types.js";
+import { parseSafe, pow10 } from "../core/fixed.js";
+import type { SimExchange, SimInstrument, SimOrder, SimOrderRequest, SimSide, SimTrigger } from "../core/types.js";
 import type { VenuefourContext } from "./context.js";
-import { refuseBook, refuseBody, refuseBusiness, refuseMultiple, VenuefourRefusal } from "./errors.js";
-import { amount as amountText, price as priceText } from "./market-view.js";
+import { refuseBody, refuseBusiness } from "./errors.js";
+import { amount as amountText } from "./market-view.js";
 import type { Fields } from "./operations.js";
+import { type Caller, OrderChecks } from "./order-checks.js";
 import { type OrderTag, type OrderWord, tagOf } from "./order-view.js";
-
-export interface Caller {
-  readonly accountId: string;
-  readonly wallet: string;
-}
 
 /** Slippage of a market order: a percentage with this many decimals, above zero and at most a hundred. */
 const SLIPPAGE_DECIMALS = 6;
@@ -48,20 +35,22 @@ interface WaitingChildren {
 export class OrderDesk {
   readonly #context: VenuefourContext;
   readonly #exchange: SimExchange;
+  readonly #checks: OrderChecks;
   /** By parent: placed once it has filled. */
   readonly #children = new Map<number, WaitingChildren>();
 
   constructor(context: VenuefourContext) {
     this.#context = context;
     this.#exchange = context.exchange;
+    this.#checks = new OrderChecks(context);
   }
 
   /* ---------------------------------------------------------------- new orders */
 
   createMarket(caller: Caller, fields: Fields): SimOrder {
-    const instrument = this.#instrument(fields);
+    const instrument = this.#checks.instrument(fields);
     const side = sideOf(fields);
-    const lots = this.#lots(instrument, fields.amount);
+    const lots = this.#checks.lots(instrument, fields.amount);
     const slippage = parseSafe(String(fields.slippage_percent), SLIPPAGE_DECIMALS);
     if (slippage === null || slippage <= 0 || slippage > SLIPPAGE_MAX)
       throw refuseBody("slippage_percent: out of range");
@@ -81,10 +70,10 @@ export class OrderDesk {
   }
 
   create(caller: Caller, fields: Fields): SimOrder {
-    const instrument = this.#instrument(fields);
-    const lots = this.#lots(instrument, fields.amount);
-    const asked = this.#ticks(instrument, fields.price);
-    const { timeInForce, priceTicks } = this.#limitOf(instrument, sideOf(fields), String(fields.tif), asked);
+    const instrument = this.#checks.instrument(fields);
+    const lots = this.#checks.lots(instrument, fields.amount);
+    const asked = this.#checks.ticks(instrument, fields.price);
+    const { timeInForce, priceTicks } = this.#checks.limitOf(instrument, sideOf(fields), String(fields.tif), asked);
     const children = this.#childrenOf(caller, instrument, fields);
     const order = this.#place(caller, instrument, {
       ...this.#basics(caller, instrument, fields, lots, priceTicks),
@@ -98,12 +87,12 @@ export class OrderDesk {
 
   /** A new order in the place of the old: post-only, with the old one's side, flag and client id. */
   edit(caller: Caller, fields: Fields): SimOrder {
-    const instrument = this.#instrument(fields);
+    const instrument = this.#checks.instrument(fields);
     const old = this.#open(caller, instrument, fields, false);
-    const lots = this.#lots(instrument, fields.amount);
-    const priceTicks = this.#ticks(instrument, fields.price);
-    if (!old.reduceOnly) this.#checkNotional(caller, instrument, lots, priceTicks);
-    if (old.reduceOnly) this.#checkReduceOnly(caller, instrument, old.side, lots);
+    const lots = this.#checks.lots(instrument, fields.amount);
+    const priceTicks = this.#checks.ticks(instrument, fields.price);
+    if (!old.reduceOnly) this.#checks.checkNotional(caller, instrument, lots, priceTicks);
+    if (old.reduceOnly) this.#checks.checkReduceOnly(caller, instrument, old.side, lots);
     this.#exchange.cancel(caller.accountId, old.orderId, "REPLACED");
     const children = this.#children.get(old.orderId);
     this.#children.delete(old.orderId);
@@ -125,11 +114,11 @@ export class OrderDesk {
   }
 
   createStop(caller: Caller, fields: Fields): SimOrder {
-    const instrument = this.#instrument(fields);
+    const instrument = this.#checks.instrument(fields);
     const stop = fields.stop_order as Fields;
     const protection = this.#protection(instrument, stop);
     const word = protection.limitTicks === null ? "stop_market" : "stop_limit";
-    this.#checkClientId(caller, stop.client_order_id);
+    this.#checks.checkClientId(caller, stop.client_order_id);
     return this.#placeTrigger(caller, instrument, sideOf(fields), "STOP", word, protection, {
       isReduceOnly: fields.reduce_only === true,
       isProtection: false,
@@ -141,21 +130,21 @@ export class OrderDesk {
 
   /** Replaces the protection of the whole position of the same kind; one with an amount comes on top. */
   setPositionTpsl(caller: Caller, fields: Fields): void {
-    const instrument = this.#instrument(fields);
+    const instrument = this.#checks.instrument(fields);
     const side = sideOf(fields);
     const takeProfit = this.#protectionOrNull(instrument, fields.take_profit);
     const stopLoss = this.#protectionOrNull(instrument, fields.stop_loss);
     if (takeProfit === null && stopLoss === null) throw refuseBody("missing field `take_profit` or `stop_loss`");
     const { quirks } = this.#context;
     const { symbol } = instrument;
-    const positionLots = this.#positionLots(caller, symbol);
+    const positionLots = this.#checks.positionLots(caller, symbol);
     if (positionLots === 0)
       throw refuseBusiness("positionNotFound", `Position not found for ${caller.wallet}: ${symbol}`, quirks);
     if (side !== (positionLots > 0 ? "SELL" : "BUY"))
       throw refuseBusiness("invalidStopSide", "Invalid stop order side: must be opposite to position side", quirks);
     for (const protection of [takeProfit, stopLoss]) {
       if (protection === null) continue;
-      this.#checkClientId(caller, protection.clientId);
+      this.#checks.checkClientId(caller, protection.clientId);
       if ((protection.lots ?? 0) > Math.abs(positionLots))
         throw refuseBusiness(
           "invalidStopAmount",
@@ -176,7 +165,7 @@ export class OrderDesk {
   /* ---------------------------------------------------------------- the end of orders */
 
   cancel(caller: Caller, fields: Fields, isStop: boolean): SimOrder {
-    const order = this.#open(caller, this.#instrument(fields), fields, isStop);
+    const order = this.#open(caller, this.#checks.instrument(fields), fields, isStop);
     this.#exchange.cancel(caller.accountId, order.orderId);
     this.#children.delete(order.orderId);
     return order;
@@ -186,7 +175,7 @@ export class OrderDesk {
   cancelAll(caller: Caller, fields: Fields): number {
     const isAll = fields.all_symbols === true;
     if (!isAll && fields.symbol === undefined) throw refuseBody("missing field `symbol`");
-    const symbol = isAll ? undefined : this.#instrument(fields).symbol;
+    const symbol = isAll ? undefined : this.#checks.instrument(fields).symbol;
     let count = 0;
     for (const order of this.#exchange.openOrders(caller.accountId, symbol)) {
       if (order.trigger !== null && !order.triggered) continue;
@@ -220,47 +209,6 @@ export class OrderDesk {
 
   /* ---------------------------------------------------------------- parts */
 
-  #instrument(fields: Fields): SimInstrument {
-    const symbol = String(fields.symbol);
-    const instrument = this.#exchange.instruments.get(symbol);
-    if (instrument !== undefined) return instrument;
-    if (this.#context.listing.spotSymbols.has(symbol))
-      throw refuseBusiness("unsupported", "Unsupported operation", this.#context.quirks);
-    throw refuseBook(symbol, this.#context.quirks);
-  }
-
-  #lots(instrument: SimInstrument, value: unknown): number {
-    const lots = parseSafe(String(value), instrument.qtyDecimals);
-    if (lots === null || lots <= 0 || lots % instrument.qtyStepLots !== 0)
-      throw refuseMultiple("invalidAmount", String(value), this.#context.quirks);
-    return lots;
-  }
-
-  #ticks(instrument: SimInstrument, value: unknown): number {
-    const ticks = parseSafe(String(value), instrument.priceDecimals);
-    if (ticks === null || ticks <= 0 || ticks % instrument.priceStepTicks !== 0)
-      throw refuseMultiple("invalidTickSize", String(value), this.#context.quirks);
-    return ticks;
-  }
-
-  /** TOB is moved to one tick from the far side instead of being cancelled. */
-  #limitOf(
-    instrument: SimInstrument,
-    side: SimSide,
-    tif: string,
-    asked: number,
-  ): { readonly timeInForce: SimTimeInForce; readonly priceTicks: number } {
-    if (tif === "GTC" || tif === "IOC") return { timeInForce: tif, priceTicks: asked };
-    const { symbol, priceStepTicks: step } = instrument;
-    const far = side === "BUY" ? this.#exchange.bestAsk(symbol) : this.#exchange.bestBid(symbol);
-    if (tif === "ALO" || far === null) return { timeInForce: "POST_ONLY", priceTicks: asked };
-    const closest = side === "BUY" ? far.priceTicks - step : far.priceTicks + step;
-    return {
-      timeInForce: "POST_ONLY",
-      priceTicks: side === "BUY" ? Math.min(asked, closest) : Math.max(asked, closest),
-    };
-  }
-
   /** What market and limit orders share; the checks of the sheet in its order. */
   #basics(
     caller: Caller,
@@ -271,9 +219,9 @@ export class OrderDesk {
   ): Omit<SimOrderRequest, "type" | "timeInForce" | "priceTicks" | "tag"> {
     const side = sideOf(fields);
     const reduceOnly = fields.reduce_only === true;
-    this.#checkClientId(caller, fields.client_order_id);
-    if (reduceOnly) this.#checkReduceOnly(caller, instrument, side, qtyLots);
-    else this.#checkNotional(caller, instrument, qtyLots, priceTicks);
+    this.#checks.checkClientId(caller, fields.client_order_id);
+    if (reduceOnly) this.#checks.checkReduceOnly(caller, instrument, side, qtyLots);
+    else this.#checks.checkNotional(caller, instrument, qtyLots, priceTicks);
     return {
       symbol: instrument.symbol,
       side,
@@ -284,61 +232,6 @@ export class OrderDesk {
       trigger: null,
       closePosition: false,
     };
-  }
-
-  #checkClientId(caller: Caller, clientId: unknown): void {
-    if (typeof clientId !== "string") return;
-    if (this.#exchange.orderByClientId(caller.accountId, clientId.toLowerCase()) !== null)
-      throw refuseBusiness("duplicateClientId", `Duplicate client order id: ${clientId}`, this.#context.quirks);
-  }
-
-  /** Position, side, amount, in this order. An oversize order is refused, not trimmed. */
-  #checkReduceOnly(caller: Caller, instrument: SimInstrument, side: SimSide, lots: number): void {
-    const { quirks } = this.#context;
-    const { symbol } = instrument;
-    const positionLots = this.#positionLots(caller, symbol);
-    if (positionLots === 0)
-      throw refuseBusiness(
-        "reduceOnlyPosition",
-        `No position found for reduce-only order: ${caller.wallet} ${symbol}`,
-        quirks,
-      );
-    if (positionLots > 0 === (side === "BUY"))
-      throw refuseBusiness(
-        "reduceOnlySide",
-        "Invalid reduce-only order side: must be opposite to position side",
-        quirks,
-      );
-    if (lots > Math.abs(positionLots))
-      throw refuseBusiness(
-        "reduceOnlyAmount",
-        `Invalid reduce-only order amount: ${amountText(instrument, lots)} exceeds position amount ${amountText(instrument, Math.abs(positionLots))}`,
-        quirks,
-      );
-  }
-
-  /** Whether the minimum binds reduce-only orders is not known: here it does not. */
-  #checkNotional(caller: Caller, instrument: SimInstrument, lots: number, priceTicks: number): void {
-    const row = this.#context.listing.rows.find((entry) => entry.symbol === instrument.symbol);
-    if (row === undefined) return;
-    const notional = notionalE12(instrument, priceTicks, lots);
-    const shown = trimZeros(moneyText(notional, 6));
-    const minimum = parseScaled(row.min_order_size, 12) ?? 0n;
-    const maximum = parseScaled(row.max_order_size, 12) ?? 0n;
-    // As seen live: code 0 beside a speaking text.
-    if (notional < minimum)
-      throw new VenuefourRefusal(
-        422,
-        `Order amount too low for ${caller.wallet}: ${shown} < ${row.min_order_size}`,
-        0,
-        { errorId: "invalid_amount" },
-      );
-    if (maximum > 0n && notional > maximum)
-      throw refuseBusiness(
-        "amountTooHigh",
-        `Order amount too high for ${caller.wallet}: ${shown} > ${row.max_order_size}`,
-        this.#context.quirks,
-      );
   }
 
   #place(caller: Caller, instrument: SimInstrument, request: SimOrderRequest): SimOrder {
@@ -358,45 +251,7 @@ export class OrderDesk {
     const done = this.#exchange.place(caller.accountId, request);
     this.#context.journal.settled();
     if (done.ok) return done.value;
-    throw this.#refusalOf(done.reason, caller, instrument, request);
-  }
-
-  #refusalOf(
-    reason: SimRefusal,
-    caller: Caller,
-    instrument: SimInstrument,
-    request: SimOrderRequest,
-  ): VenuefourRefusal {
-    const { quirks } = this.#context;
-    switch (reason) {
-      case "MARGIN": {
-        const available = moneyText(this.#exchange.margin(caller.accountId).availableE12, 6);
-        const needed = moneyText(notionalE12(instrument, request.priceTicks ?? 0, request.qtyLots), 6);
-        return refuseBusiness(
-          "insufficientBalance",
-          `Insufficient balance for ${caller.wallet}: ${needed} (account value: ${available})`,
-          quirks,
-        );
-      }
-      case "REDUCE_ONLY":
-        return refuseBusiness(
-          "reduceOnlyPosition",
-          `No position found for reduce-only order: ${caller.wallet} ${instrument.symbol}`,
-          quirks,
-        );
-      case "HALTED":
-        return refuseBusiness("tradingDisabled", `Trading disabled for ${instrument.symbol}`, quirks);
-      case "TOO_MANY_ORDERS":
-        return refuseBusiness("openOrderLimit", `Open order limit reached for ${caller.wallet}: 5000`, quirks);
-      case "DUPLICATE_CLIENT_ID":
-        return refuseBusiness("duplicateClientId", `Duplicate client order id: ${request.clientId}`, quirks);
-      case "BAD_PRICE":
-        return refuseMultiple("invalidTickSize", priceText(instrument, request.priceTicks ?? 0), quirks);
-      case "BAD_QTY":
-        return refuseMultiple("invalidAmount", amountText(instrument, request.qtyLots), quirks);
-      default:
-        return new VenuefourRefusal(500, "Internal server error", 500);
-    }
+    throw this.#checks.refusalOf(done.reason, caller, instrument, request);
   }
 
   #open(caller: Caller, instrument: SimInstrument, fields: Fields, isStop: boolean): SimOrder {
@@ -419,10 +274,6 @@ export class OrderDesk {
     return order;
   }
 
-  #positionLots(caller: Caller, symbol: string): number {
-    return this.#exchange.position(caller.accountId, symbol, "BOTH")?.qtyLots ?? 0;
-  }
-
   /* ---------------------------------------------------------------- triggers */
 
   #protectionOrNull(instrument: SimInstrument, value: unknown): Protection | null {
@@ -431,9 +282,9 @@ export class OrderDesk {
 
   #protection(instrument: SimInstrument, fields: Fields): Protection {
     return {
-      stopTicks: this.#ticks(instrument, fields.stop_price),
-      limitTicks: fields.limit_price === undefined ? null : this.#ticks(instrument, fields.limit_price),
-      lots: fields.amount === undefined ? null : this.#lots(instrument, fields.amount),
+      stopTicks: this.#checks.ticks(instrument, fields.stop_price),
+      limitTicks: fields.limit_price === undefined ? null : this.#checks.ticks(instrument, fields.limit_price),
+      lots: fields.amount === undefined ? null : this.#checks.lots(instrument, fields.amount),
       clientId: textOrNull(fields.client_order_id)?.toLowerCase() ?? null,
       triggerPriceType: textOrNull(fields.trigger_price_type),
     };
@@ -443,8 +294,8 @@ export class OrderDesk {
     const takeProfit = this.#protectionOrNull(instrument, fields.take_profit);
     const stopLoss = this.#protectionOrNull(instrument, fields.stop_loss);
     if (takeProfit === null && stopLoss === null) return null;
-    this.#checkClientId(caller, takeProfit?.clientId);
-    this.#checkClientId(caller, stopLoss?.clientId);
+    this.#checks.checkClientId(caller, takeProfit?.clientId);
+    this.#checks.checkClientId(caller, stopLoss?.clientId);
     return { caller, takeProfit, stopLoss };
   }
 

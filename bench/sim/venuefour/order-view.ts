@@ -3,7 +3,7 @@ import { absBig, moneyText, notionalE12, pow10, trimZeros } from "../core/fixed.
 import type { SimExchange, SimFill, SimInstrument, SimOrder, SimOrderEvent, SimPosition } from "../core/types.js";
 import { amount, price, type Row } from "./market-view.js";
 
-export const MONEY_DECIMALS = 6;
+const MONEY_DECIMALS = 6;
 
 export type OrderWord =
   | "limit"
@@ -44,7 +44,7 @@ export function sideWord(side: SimOrder["side"]): "bid" | "ask" {
 }
 
 /** `rejected` for what never rested; whatever else ends unfilled, an IOC remainder too, is `cancelled`. */
-export function statusWord(order: SimOrder): string {
+function statusWord(order: SimOrder): string {
   if (order.endReason === "POST_ONLY" || order.endReason === "SELF_TRADE") return "rejected";
   if (order.status === "NEW") return "open";
   return order.status === "PARTIALLY_FILLED" || order.status === "FILLED" ? order.status.toLowerCase() : "cancelled";
@@ -59,11 +59,11 @@ const END_WORDS: Readonly<Record<string, string>> = {
   BAND: "expired",
 };
 
-export function reasonWord(order: SimOrder): string | null {
+function reasonWord(order: SimOrder): string | null {
   return order.endReason === null ? null : (END_WORDS[order.endReason] ?? "force_cancel");
 }
 
-export function eventWord(order: SimOrder, event: SimOrderEvent): string {
+function eventWord(order: SimOrder, event: SimOrderEvent): string {
   switch (event) {
     case "NEW":
       return order.trigger === null ? "make" : "stop_created";
@@ -79,7 +79,7 @@ export function eventWord(order: SimOrder, event: SimOrderEvent): string {
 }
 
 /** Average of the fills, six decimals or the price's own, truncated; "0" before a fill. */
-export function averageText(order: SimOrder, instrument: SimInstrument): string {
+function averageText(order: SimOrder, instrument: SimInstrument): string {
   if (order.filledLots === 0) return "0";
   const average = (order.filledNotionalE12 * pow10(instrument.qtyDecimals)) / BigInt(order.filledLots);
   return trimZeros(moneyText(average, Math.max(MONEY_DECIMALS, instrument.priceDecimals)));
@@ -247,7 +247,7 @@ function moneyNearest(amountE12: bigint): string {
   return trimZeros(moneyText(nearest(amountE12), MONEY_DECIMALS));
 }
 
-export interface FillFigures {
+interface FillFigures {
   readonly fee: string;
   /** Net of the fee. */
   readonly pnl: string;
@@ -255,7 +255,7 @@ export interface FillFigures {
 }
 
 /** The entry price behind a fill: what the closed part was entered for, or the fill's own. */
-export function fillFigures(fill: SimFill, instrument: SimInstrument): FillFigures {
+function fillFigures(fill: SimFill, instrument: SimInstrument): FillFigures {
   const closedLots = fillSide(fill).startsWith("close") ? Math.min(fill.qtyLots, Math.abs(fill.positionBeforeLots)) : 0;
   const fee = nearest(fill.feeE12);
   let entry = price(instrument, fill.priceTicks);

@@ -91,6 +91,8 @@ export async function startFourVenues(options: FourOptions): Promise<FourVenues>
       connections: NO_LIMIT,
       newConnectionsPerMinute: NO_LIMIT,
       messagesPerMinute: NO_LIMIT,
+      transactionsPerMinute: NO_LIMIT,
+      otherTransactionsPerMinute: NO_LIMIT,
     },
   });
   const venuefour = await startVenuefourSim({

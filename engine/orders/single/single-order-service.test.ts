@@ -300,6 +300,21 @@ describe("an idempotency key", () => {
     expect(new Set(harness.venue.log.map(({ command }) => command.clientIdHex)).size).toBe(2);
     expect(harness.venue.log.filter(({ filledLots }) => filledLots > 0)).toHaveLength(1);
   });
+
+  it("never uses a client id again that was sent, also when the next order never left", async () => {
+    const harness = await createDesk();
+    harness.venue.fate = () => ({ kind: "loseRequest" });
+    await crashDuring(harness, {}, 100);
+    await harness.restart();
+    harness.venue.fate = () => ({ kind: "notSent", reason: "RATE_LIMITED" });
+    expect(await harness.place({ deadlineMs: 30_000 }, KEYED)).toMatchObject({ code: "VENUE_RATE_LIMITED" });
+    await harness.clock.advanceAsync(100);
+    harness.venue.fate = () => ({ kind: "fill" });
+    expect(await harness.place({ deadlineMs: 30_000 }, KEYED)).toMatchObject({ ok: true, order: { status: "FILLED" } });
+    const ids = harness.venue.log.map(({ command }) => command.clientIdHex);
+    expect(ids).toHaveLength(2);
+    expect(new Set(ids).size).toBe(2);
+  });
 });
 
 describe("the caller's own id of an order", () => {

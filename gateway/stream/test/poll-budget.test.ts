@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { silentLogger } from "../../../engine/domain/logger.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
+import type { AccountWatch } from "../../../engine/portfolio/account-watch.js";
 import { DEFAULT_PACES, Portfolio, type VenuePace } from "../../../engine/portfolio/portfolio.js";
 import { FakeVenue } from "../../../engine/portfolio/test/fake-accounts.js";
 import { createKeyedHash } from "../../../engine/storage/server-secret.js";
@@ -88,10 +89,13 @@ describe("the poller's budget", () => {
       const { clock, queue, venue, spent, portfolio } = bench(pace);
       const random = createSeededRandom(7);
       const accounts = Array.from({ length: ACCOUNTS }, (_unused, index) => venue.addAccount(`account-${index}`));
+      const watches: AccountWatch[] = [];
       for (const [index, account] of accounts.entries()) {
         account.hold("BTC", index + 1);
         const access = { kind: "credentials", block: venue.credentials(account) } as const;
-        expect(portfolio.open("venueone", access, index % 4 === 0, () => {}).ok).toBe(true);
+        const opened = portfolio.open("venueone", access, index % 4 === 0, () => {});
+        if (!opened.ok) throw new Error(opened.code);
+        watches.push(opened.handle.watch);
       }
       let closes = 0;
       let waitedMs = 0;
@@ -119,8 +123,12 @@ describe("the poller's budget", () => {
       );
       const lanes = new Set(venue.reads.map(({ lane }) => lane));
       expect([...lanes].sort()).toEqual(["background", "read"]);
+      // Too fast a pace is held by the lanes, not by itself.
+      const polled = worstWindow(spent, ({ lane }) => lane !== "exit");
+      expect(polled > REST_WEIGHT_PER_MINUTE / 3).toBe(pace !== DEFAULT_PACES.venueone);
       // Nobody is left out: the streamed ones are pushed, each of the others was looked at.
       expect(venue.streamedCount()).toBe(MAX_STREAMED_USERS);
+      expect(watches.map((watch) => watch.positions?.[0]?.qtyLots)).toEqual(accounts.map((_one, index) => index + 1));
       expect(portfolio.counts()).toEqual({ accounts: ACCOUNTS, polled: ACCOUNTS - MAX_STREAMED_USERS });
       portfolio.stop();
       expect(venue.sessionsOpen).toBe(0);
