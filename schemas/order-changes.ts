@@ -201,7 +201,11 @@ export const killSwitchReplySchema = reply(
           since: timeMs,
         }),
       ),
-      usedToday: Type.String({ description: "Notional of the orders sent today (UTC), over all callers." }),
+      usedToday: nullable(
+        Type.String({
+          description: "Notional of the orders sent today (UTC), over all callers; null where no daily limit is set.",
+        }),
+      ),
     }),
     timestamp: timeMs,
   },

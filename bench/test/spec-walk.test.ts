@@ -75,6 +75,7 @@ function at(reply: Reply, path: string): unknown {
 }
 
 async function walk(row: SpecRow): Promise<void> {
+  await system.freshBooks();
   const before = system.sentCount();
   const reply = await send(row);
   const told = `${row.row}: ${reply.text.slice(0, 600)}`;

@@ -18,7 +18,7 @@ import { judgeTrades, sendTrade, tradeOutcome, type TradeTrial, tradeTrial } fro
 import { pause } from "./support/system.js";
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
-const TRADES = Number(process.env.TRADES ?? 480);
+const TRADES = Number(process.env.TRADES ?? 320);
 const PHASES = Math.max(8, Math.ceil(TRADES / 500));
 const CONCURRENCY = 16;
 const TRADERS = 24;

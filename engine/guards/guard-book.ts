@@ -62,7 +62,8 @@ interface GuardStatus {
   readonly halts: readonly Halt[];
   /** UTC day of the totals, YYYY-MM-DD. */
   readonly day: string;
-  readonly usedToday: string;
+  /** Null where no daily limit is set: then nothing is counted. */
+  readonly usedToday: string | null;
   readonly subjectCount: number;
 }
 
@@ -209,10 +210,13 @@ export class GuardBook implements Guards {
   status(): GuardStatus {
     const day = dayOf(this.#clock.wallMs());
     const totals = this.#days.get(day);
+    const isCounted = [this.#global, this.#each, ...this.#byKey.values()].some(
+      (limits) => limits.maxDailyMicro !== null,
+    );
     return {
       halts: [...this.#halts.values()],
       day,
-      usedToday: microText(totals?.all ?? 0n),
+      usedToday: isCounted ? microText(totals?.all ?? 0n) : null,
       subjectCount: totals?.bySubject.size ?? 0,
     };
   }

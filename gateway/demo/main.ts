@@ -13,6 +13,19 @@ import { loadConfigOrExit, runService } from "../run.js";
 const VENUES_START_MS = 30_000;
 const CURL_SIZE = "0.05";
 
+/**
+ * The local venues of the demo grant any rate: whoever tries things for a minute should meet the service, not the
+ * budget of one address at a real venue (sixty reads a minute at one of them).
+ */
+const ROOMY_BUDGETS = Object.fromEntries(
+  [
+    "VENUEONE_REST_WEIGHT_PER_MINUTE",
+    "VENUETWO_REST_WEIGHT_PER_MINUTE",
+    "VENUETHREE_REST_WEIGHT_PER_MINUTE",
+    "VENUEFOUR_REST_WEIGHT_PER_MINUTE",
+  ].map((name) => [name, "1000000"]),
+);
+
 interface VenueUrls {
   readonly restUrl: string;
   readonly wsUrl: string;
@@ -32,11 +45,13 @@ const venuesChild = fork(
   [],
   {
     stdio: ["ignore", "pipe", "inherit", "ipc"],
+    env: { ...process.env, SIM_UNLIMITED: "1" },
   },
 );
 process.on("exit", () => venuesChild.kill("SIGTERM"));
 const urls = await venueUrls();
 const config = loadConfigOrExit({
+  ...ROOMY_BUDGETS,
   ...process.env,
   VENUEONE_REST_URL: urls.venueone.restUrl,
   VENUEONE_WS_URL: urls.venueone.wsUrl,

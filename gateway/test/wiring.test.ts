@@ -47,6 +47,9 @@ function rooms(): { readonly all: FakeRoom[]; readonly one: FakeRoom; readonly t
 async function start(all: readonly FakeRoom[], overrides: Readonly<Record<string, string>> = {}): Promise<Service> {
   const service = await createService(config(overrides), { rooms: all });
   services.push(service);
+  // The start may take longer than a book stays fresh.
+  const nowNs = createSystemClock().monoNs();
+  for (const room of all) for (const market of room.markets.values()) market.book.prove(nowNs);
   return service;
 }
 
@@ -56,7 +59,7 @@ describe("createService", () => {
     const first = await start(all);
     const client = new TestClient(first.url);
     const closed = await client.close(CLOSE, { "idempotency-key": "over-restart" });
-    expect(closed.status).toBe(200);
+    expect(closed.status, closed.text).toBe(200);
     const routeId = (closed.body as { data: { routing: { routeId: string } } }).data.routing.routeId;
     await client.stop();
     await first.stop();

@@ -59,7 +59,7 @@ const BAD_OPTIONS: Readonly<Record<string, readonly unknown[]>> = {
   maxSlippageBps: [0, -1, 1001, 1e9, "100", true, [], {}],
   maxQuoteAgeMs: [0, -5, 1e12, "2000", true, {}],
   deadlineMs: [0, 249, 30_001, 1.5, "500", true, {}],
-  allowSplit: [true, "false", 1, {}],
+  allowSplit: ["false", 1, {}],
   maxLegs: [0, 4, 1.5, "1", {}],
   excludeExchanges: [
     "venueone",

@@ -2,6 +2,8 @@
 import { createHash } from "node:crypto";
 import { createSystemClock } from "../../../engine/domain/clock.js";
 import { BOOK_LIVE } from "../../../engine/market/book.js";
+import { ageMs } from "../../../engine/market/freshness.js";
+import type { Market } from "../../../engine/market/market.js";
 import { publicKeyOf } from "../../../feeds/venuethree/crypto/schnorr.js";
 import { MemoryCredentials } from "../../../gateway/accounts/memory-credentials.js";
 import type { TestClient } from "../../../gateway/test/client.js";
@@ -34,6 +36,8 @@ export interface SpecSystem {
   readonly key: VenuethreeKey;
   readonly venuefourBlock: Readonly<Record<string, string>>;
   readonly logLines: readonly string[];
+  /** Resolves once no book is near its age limit: on a machine that stood still for a while they all are. */
+  freshBooks(): Promise<void>;
   /** Orders, cancels and changes that any venue has taken in. */
   sentCount(): number;
   stop(): Promise<void>;
@@ -42,6 +46,8 @@ export interface SpecSystem {
 const SYMBOLS = ["BTC", "ETH"];
 const NO_LIMIT = 1_000_000_000;
 const BOOKS_MS = 20_000;
+/** A market order wants a book of at most 2 s. */
+const FRESH_MS = 1_000;
 const ACCOUNT_INDEX = 281_474;
 const API_KEY_INDEX = 4;
 /** The walk asks more in a minute than the venues grant one address. */
@@ -91,9 +97,14 @@ export async function startSpecSystem(seed: number): Promise<SpecSystem> {
       ...UNLIMITED,
     },
   });
-  await waitUntil("a live book of every market", BOOKS_MS, () =>
-    service.rooms.every((room) => SYMBOLS.every((symbol) => room.markets.get(symbol)?.book.state === BOOK_LIVE)),
-  );
+  const isFresh = (market: Market | undefined): boolean =>
+    market?.book.state === BOOK_LIVE && ageMs(market.book.tsProvenNs, clock.monoNs()) < FRESH_MS;
+  const freshBooks = async (): Promise<void> => {
+    await waitUntil("a fresh book of every market", BOOKS_MS, () =>
+      service.rooms.every((room) => SYMBOLS.every((symbol) => isFresh(room.markets.get(symbol)))),
+    );
+  };
+  await freshBooks();
   return {
     client,
     pair,
@@ -104,6 +115,7 @@ export async function startSpecSystem(seed: number): Promise<SpecSystem> {
     key,
     venuefourBlock,
     logLines,
+    freshBooks,
     sentCount: () =>
       [pair.venueone, pair.venuetwo, venuethree, venuefour].reduce(
         (total, venue) => total + venue.log.records().length,

@@ -300,7 +300,7 @@ describe("secrets", () => {
         expect(seen.toLowerCase()).not.toContain(text.toLowerCase());
   });
 
-  it("are in no heap snapshot after the unsubscribe", async () => {
+  it("are in no heap snapshot after a request and after the unsubscribe", async () => {
     // Never a text in this process: bytes outside the heap, written into the frame digit by digit.
     const keys = { one: Buffer.alloc(32, 0x5a), two: Buffer.alloc(32, 0x6b) };
     for (const [index, key] of Object.values(keys).entries()) key.writeUInt32BE(0xc0ffee00 + index, 4);
@@ -322,15 +322,23 @@ describe("secrets", () => {
       positions: [{ symbol: "ETHUSDT", qty: "2" }],
     });
     const client = await open();
-    const frame = Buffer.concat([
-      Buffer.from(
-        `{"op":"subscribe","id":"heap","topic":"positions","walletAddress":"${wallet}","exchanges":["venueone","venuetwo"],"credentials":{"venueone":{"privateKey":"0x`,
-      ),
-      hexDigits(keys.one),
-      Buffer.from(`"},"venuetwo":{"apiKey":"${signer}","walletAddress":"${wallet}","apiSecret":"0x`),
-      hexDigits(keys.two),
-      Buffer.from('"}}}'),
-    ]);
+    const withSecrets = (head: string): Buffer =>
+      Buffer.concat([
+        Buffer.from(`${head},"credentials":{"venueone":{"privateKey":"0x`),
+        hexDigits(keys.one),
+        Buffer.from(`"},"venuetwo":{"apiKey":"${signer}","walletAddress":"${wallet}","apiSecret":"0x`),
+        hexDigits(keys.two),
+        Buffer.from('"}}}'),
+      ]);
+    const closed = await harness.client.send("/api/trade/position/close", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: withSecrets('{"symbol":"BTC","direction":"LONG","size":"0.1"'),
+    });
+    expect(closed.text).toContain('"state":"COMPLETED"');
+    const frame = withSecrets(
+      `{"op":"subscribe","id":"heap","topic":"positions","walletAddress":"${wallet}","exchanges":["venueone","venuetwo"]`,
+    );
     client.socket.send(frame, { binary: false });
     const answer = await client.next((one) => one.id === "heap");
     const { sub } = answer.subs[0] as { readonly sub: string };
