@@ -78,9 +78,15 @@ export interface AccountReader {
   ): Promise<Read<readonly VenuePosition[]>>;
   /**
    * The same where it needs no wait: positions streamed and reconciled that may stand for a live read. Null: ask
-   * `readPositions`. Absent on rooms that stream nothing.
+   * `readPositions`. Absent on rooms that stream nothing. `wantedLots`: all that is wanted of the position; a room may
+   * then answer although orders of ours that only reduce are not told of yet, if they leave as much whatever they did.
+   * Without it the exact size counts.
    */
-  heldPositions?(session: AccountSession, instrument: Instrument): Read<readonly VenuePosition[]> | null;
+  heldPositions?(
+    session: AccountSession,
+    instrument: Instrument,
+    wantedLots?: number,
+  ): Read<readonly VenuePosition[]> | null;
   /** Value null: the venue says that it knows no such order (which soon after a send can be indexing lag). */
   readOrder(
     session: AccountSession,

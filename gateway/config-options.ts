@@ -2,27 +2,9 @@
  * Every option of the service in one table: name, kind, bounds, default, meaning. The environment, the file and
  * docs/configuration.md all speak of these names; a test compares the document with this table.
  */
-
-export type OptionKind =
-  | { readonly kind: "text"; readonly default: string }
-  | { readonly kind: "secret"; readonly default: "" }
-  | { readonly kind: "url"; readonly default: string }
-  /** As url; empty where there is none. */
-  | { readonly kind: "optional-url"; readonly default: "" }
-  | { readonly kind: "word"; readonly words: readonly string[]; readonly default: string }
-  | { readonly kind: "integer"; readonly min: number; readonly max: number; readonly default: number }
-  | { readonly kind: "number"; readonly min: number; readonly max: number; readonly default: number }
-  | { readonly kind: "boolean"; readonly default: boolean }
-  /** Basis points as decimal text, at most three decimals; "" leaves it to the venue. */
-  | { readonly kind: "bps"; readonly default: "" }
-  /** Decimal text above 0 in quote units, at most six decimals; "" is no limit. */
-  | { readonly kind: "amount"; readonly default: "" }
-  /** Comma-separated text, or a JSON array in the file. */
-  | { readonly kind: "list"; readonly default: readonly string[] };
-
-export type Option = OptionKind & { readonly doc: string };
-
-const option = <const T extends Option>(value: T): T => value;
+import { option } from "./config-option.js";
+import { STREAM_OPTIONS } from "./config-stream-options.js";
+import { VENUE_OPTIONS } from "./config-venue-options.js";
 
 export const OPTIONS = {
   HOST: option({
@@ -60,169 +42,7 @@ export const OPTIONS = {
     doc: "Canonical symbols to follow; empty follows all that a venue lists, most traded first where its subscriptions are limited.",
   }),
 
-  VENUEONE_ENABLED: option({ kind: "boolean", default: true, doc: "Run the venueone room." }),
-  VENUEONE_REST_URL: option({ kind: "url", default: "https://api.hyperliquid.xyz", doc: "Base URL of its REST API." }),
-  VENUEONE_WS_URL: option({ kind: "url", default: "wss://api.hyperliquid.xyz/ws", doc: "URL of its WebSocket." }),
-  VENUEONE_MAINNET: option({
-    kind: "boolean",
-    default: true,
-    doc: "Signs for its main network; false for its test network.",
-  }),
-  VENUEONE_TAKER_FEE_BPS: option({
-    kind: "bps",
-    default: "",
-    doc: "Taker rate where the account's own is not known; empty: the venue's published base rate. Set together with the maker rate.",
-  }),
-  VENUEONE_MAKER_FEE_BPS: option({ kind: "bps", default: "", doc: "Maker rate, likewise; negative for a rebate." }),
-  VENUEONE_REST_WEIGHT_PER_MINUTE: option({
-    kind: "integer",
-    min: 1,
-    max: 1_000_000_000,
-    default: 1200,
-    doc: "Request weight per minute that the venue grants this address; the lanes share it.",
-  }),
-  VENUEONE_HTTP_CONNECTIONS: option({
-    kind: "integer",
-    min: 1,
-    max: 1024,
-    default: 64,
-    doc: "REST connections at most, opened as needed.",
-  }),
-  VENUETWO_ENABLED: option({ kind: "boolean", default: true, doc: "Run the venuetwo room." }),
-  VENUETWO_REST_URL: option({ kind: "url", default: "https://fapi.asterdex.com", doc: "Base URL of its REST API." }),
-  VENUETWO_WS_URL: option({ kind: "url", default: "wss://fstream.asterdex.com", doc: "Base URL of its WebSocket." }),
-  VENUETWO_MAINNET: option({
-    kind: "boolean",
-    default: true,
-    doc: "Signs for its main network; false for its test network.",
-  }),
-  VENUETWO_TAKER_FEE_BPS: option({
-    kind: "bps",
-    default: "",
-    doc: "Taker rate where the account's own is not known; empty: the venue's published base rate. Set together with the maker rate.",
-  }),
-  VENUETWO_MAKER_FEE_BPS: option({ kind: "bps", default: "", doc: "Maker rate, likewise; negative for a rebate." }),
-  VENUETWO_REST_WEIGHT_PER_MINUTE: option({
-    kind: "integer",
-    min: 1,
-    max: 1_000_000_000,
-    default: 1920,
-    doc: "Request weight per minute; the venue grants 2400, the rest is margin for what else runs on this address.",
-  }),
-  VENUETWO_ORDERS_PER_MINUTE: option({
-    kind: "integer",
-    min: 1,
-    max: 1_000_000_000,
-    default: 960,
-    doc: "Orders per minute and account; the venue grants 1200.",
-  }),
-  VENUETWO_ORDERS_PER_10_SECONDS: option({
-    kind: "integer",
-    min: 1,
-    max: 1_000_000_000,
-    default: 240,
-    doc: "Orders per ten seconds and account; the venue grants 300.",
-  }),
-  VENUETWO_HTTP_CONNECTIONS: option({
-    kind: "integer",
-    min: 1,
-    max: 1024,
-    default: 64,
-    doc: "REST connections at most, opened as needed.",
-  }),
-  VENUETWO_STREAM_LAYOUT: option({
-    kind: "word",
-    words: ["single", "split"],
-    default: "single",
-    doc: "`single`: one host path for all streams. `split`: book data and the rest under paths of their own (sister dialect).",
-  }),
-  VENUETWO_API_KEY: option({
-    kind: "secret",
-    default: "",
-    doc: "Key for the venuetwo ticker (interface spec 5.5). Never sent: see Tickers and time.",
-  }),
-  VENUETWO_API_SECRET: option({ kind: "secret", default: "", doc: "Secret for the venuetwo ticker." }),
-  VENUETWO_TICKER_AUTH: option({
-    kind: "word",
-    words: ["optional", "required"],
-    default: "optional",
-    doc: "`required`: without the two above the venuetwo ticker answers 401, and its place in the aggregate holds that error. The ticker is public at the venue, so `optional` needs nothing.",
-  }),
-  VENUETHREE_ENABLED: option({ kind: "boolean", default: true, doc: "Run the venuethree room." }),
-  VENUETHREE_REST_URL: option({
-    kind: "url",
-    default: "https://mainnet.zklighter.elliot.ai",
-    doc: "Base URL of its REST API.",
-  }),
-  VENUETHREE_WS_URL: option({
-    kind: "url",
-    default: "wss://mainnet.zklighter.elliot.ai/stream",
-    doc: "URL of its WebSocket.",
-  }),
-  VENUETHREE_TIER: option({
-    kind: "word",
-    words: [
-      "standard",
-      "plus",
-      "premium",
-      "premium1k",
-      "premium3k",
-      "premium10k",
-      "premium30k",
-      "premium100k",
-      "premium300k",
-      "premium500k",
-    ],
-    default: "standard",
-    doc: "Account tier of this address: default fees, taker delay, and how reads are counted.",
-  }),
-  VENUETHREE_TAKER_FEE_BPS: option({
-    kind: "bps",
-    default: "",
-    doc: "Taker rate where the account's own is not known; empty: the venue's published base rate. Set together with the maker rate.",
-  }),
-  VENUETHREE_MAKER_FEE_BPS: option({ kind: "bps", default: "", doc: "Maker rate, likewise; negative for a rebate." }),
-  VENUETHREE_REST_WEIGHT_PER_MINUTE: option({
-    kind: "integer",
-    min: 0,
-    max: 1_000_000_000,
-    default: 0,
-    doc: "Requests (standard tier) or request weight per minute that the venue grants this address; 0: as the tier has it.",
-  }),
-  VENUETHREE_HTTP_CONNECTIONS: option({
-    kind: "integer",
-    min: 1,
-    max: 1024,
-    default: 64,
-    doc: "REST connections at most, opened as needed.",
-  }),
-  VENUEFOUR_ENABLED: option({ kind: "boolean", default: true, doc: "Run the venuefour room." }),
-  VENUEFOUR_REST_URL: option({
-    kind: "url",
-    default: "https://api.pacifica.fi/api/v1",
-    doc: "Base URL of its REST API.",
-  }),
-  VENUEFOUR_WS_URL: option({ kind: "url", default: "wss://ws.pacifica.fi/ws", doc: "URL of its WebSocket." }),
-  VENUEFOUR_TAKER_FEE_BPS: option({
-    kind: "bps",
-    default: "",
-    doc: "Taker rate where the account's own is not known; empty: the venue's published base rate. Set together with the maker rate.",
-  }),
-  VENUEFOUR_MAKER_FEE_BPS: option({ kind: "bps", default: "", doc: "Maker rate, likewise; negative for a rebate." }),
-  VENUEFOUR_REST_WEIGHT_PER_MINUTE: option({
-    kind: "integer",
-    min: 1,
-    max: 1_000_000_000,
-    default: 100,
-    doc: "Request credits per minute that the venue grants this address; 100 without a config key.",
-  }),
-  VENUEFOUR_HTTP_CONNECTIONS: option({
-    kind: "integer",
-    min: 1,
-    max: 1024,
-    default: 64,
-    doc: "REST connections at most, opened as needed.",
-  }),
+  ...VENUE_OPTIONS,
 
   RECORDING: option({
     kind: "boolean",
@@ -409,6 +229,8 @@ export const OPTIONS = {
     default: 50_000,
     doc: "Callers remembered; the one not seen longest is forgotten.",
   }),
+
+  ...STREAM_OPTIONS,
 } as const;
 
 export type OptionName = keyof typeof OPTIONS;

@@ -4,6 +4,22 @@ import type { FeeRates } from "../engine/domain/position.js";
 import { isRoutableVenue, ROUTABLE_VENUES } from "../engine/domain/venue.js";
 import { type GuardPolicy, NO_LIMITS } from "../engine/guards/guard-book.js";
 import type { OptionValues } from "./config-options.js";
+import type { StreamLimits } from "./stream/limits.js";
+
+/** The limits of the stream that are options. */
+export type StreamConfig = Pick<
+  StreamLimits,
+  | "connectionsMax"
+  | "connectionsPerAddressMax"
+  | "subscriptionsMax"
+  | "keysMax"
+  | "privateKeysMax"
+  | "frameBytesMax"
+  | "framesPerSecond"
+  | "softBufferBytes"
+  | "hardBufferBytes"
+  | "fatalBufferBytes"
+>;
 
 export function readGuards(values: OptionValues, problems: string[]): GuardPolicy {
   for (const symbol of values.TRADE_SYMBOLS)
@@ -27,6 +43,29 @@ export function readGuards(values: OptionValues, problems: string[]): GuardPolic
       maxDailyNotional: amount(values.CALLER_DAILY_NOTIONAL_MAX),
     },
     byKey: new Map(),
+  };
+}
+
+/** What waits for a slow reader: merged first, then closed after a while, then closed at once. */
+const BUFFER_OPTIONS = ["STREAM_SOFT_BUFFER_BYTES", "STREAM_HARD_BUFFER_BYTES", "STREAM_FATAL_BUFFER_BYTES"] as const;
+
+export function readStreamLimits(values: OptionValues, problems: string[]): StreamConfig {
+  for (const [index, name] of BUFFER_OPTIONS.entries()) {
+    const above = BUFFER_OPTIONS[index + 1];
+    if (above !== undefined && values[name] >= values[above])
+      problems.push(`${name} (${values[name]}) must be less than ${above} (${values[above]})`);
+  }
+  return {
+    connectionsMax: values.STREAM_CONNECTIONS_MAX,
+    connectionsPerAddressMax: values.STREAM_CONNECTIONS_PER_ADDRESS_MAX,
+    subscriptionsMax: values.STREAM_SUBSCRIPTIONS_MAX,
+    keysMax: values.STREAM_KEYS_MAX,
+    privateKeysMax: values.STREAM_ACCOUNT_KEYS_MAX,
+    frameBytesMax: values.STREAM_FRAME_BYTES_MAX,
+    framesPerSecond: values.STREAM_FRAMES_PER_SECOND,
+    softBufferBytes: values.STREAM_SOFT_BUFFER_BYTES,
+    hardBufferBytes: values.STREAM_HARD_BUFFER_BYTES,
+    fatalBufferBytes: values.STREAM_FATAL_BUFFER_BYTES,
   };
 }
 

@@ -3,7 +3,9 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { type Environment, readConfig, SERVE_REFUSAL } from "./config.js";
-import { type Option, OPTIONS } from "./config-options.js";
+import type { Option } from "./config-option.js";
+import { OPTIONS } from "./config-options.js";
+import { DEFAULT_STREAM_LIMITS } from "./stream/limits.js";
 
 const noFile = () => null;
 
@@ -84,6 +86,16 @@ describe("readConfig", () => {
     [{ QUOTE_RATES: "USDT=9" }, "QUOTE_RATES"],
     [{ QUOTE_RATES: "USDT=1,USDT=1" }, "QUOTE_RATES"],
     [{ SERVER_SECRET: "abc" }, "SERVER_SECRET must be 64 hex digits"],
+    [{ STREAM_CONNECTIONS_MAX: "0" }, "STREAM_CONNECTIONS_MAX must be a whole number from 1 to 1000000"],
+    [{ STREAM_FRAME_BYTES_MAX: "262145" }, "STREAM_FRAME_BYTES_MAX must be a whole number from 1024 to 262144"],
+    [
+      { STREAM_SOFT_BUFFER_BYTES: "1048576" },
+      "STREAM_SOFT_BUFFER_BYTES (1048576) must be less than STREAM_HARD_BUFFER_BYTES (1048576)",
+    ],
+    [
+      { STREAM_FATAL_BUFFER_BYTES: "300000" },
+      "STREAM_HARD_BUFFER_BYTES (1048576) must be less than STREAM_FATAL_BUFFER_BYTES (300000)",
+    ],
     [{ UNWIND_CONFIG: "missing.json" }, "UNWIND_CONFIG: cannot read missing.json"],
   ])("refuses %j", (environment, problem) => {
     expect(problems(environment).join()).toContain(problem);
@@ -109,6 +121,34 @@ describe("readConfig", () => {
       config({ VENUETWO_TICKER_AUTH: "required", VENUETWO_API_KEY: "k", VENUETWO_API_SECRET: "s" })
         .venuetwoTickerRefused,
     ).toBe(false);
+  });
+
+  it("hands the stream its limits, by default its own", () => {
+    expect(DEFAULT_STREAM_LIMITS).toMatchObject(config({}).stream);
+    const stream = {
+      STREAM_CONNECTIONS_MAX: "1",
+      STREAM_CONNECTIONS_PER_ADDRESS_MAX: "2",
+      STREAM_SUBSCRIPTIONS_MAX: "3",
+      STREAM_KEYS_MAX: "4",
+      STREAM_ACCOUNT_KEYS_MAX: "5",
+      STREAM_FRAME_BYTES_MAX: "2048",
+      STREAM_FRAMES_PER_SECOND: "7",
+      STREAM_SOFT_BUFFER_BYTES: "20000",
+      STREAM_HARD_BUFFER_BYTES: "30000",
+      STREAM_FATAL_BUFFER_BYTES: "40000",
+    };
+    expect(config(stream).stream).toEqual({
+      connectionsMax: 1,
+      connectionsPerAddressMax: 2,
+      subscriptionsMax: 3,
+      keysMax: 4,
+      privateKeysMax: 5,
+      frameBytesMax: 2048,
+      framesPerSecond: 7,
+      softBufferBytes: 20_000,
+      hardBufferBytes: 30_000,
+      fatalBufferBytes: 40_000,
+    });
   });
 
   it("never repeats a value in a problem about a secret", () => {

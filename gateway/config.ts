@@ -6,8 +6,18 @@
 import type { GuardPolicy } from "../engine/guards/guard-book.js";
 import type { FeeRates } from "../engine/domain/position.js";
 import type { TierName } from "../feeds/venuethree/limits.js";
-import { type Option, type OptionName, OPTIONS, type OptionValues } from "./config-options.js";
-import { isAmount, isCanonicalSymbol, milliBps, readFees, readGuards, readQuoteRates } from "./config-values.js";
+import type { Option } from "./config-option.js";
+import { type OptionName, OPTIONS, type OptionValues } from "./config-options.js";
+import {
+  isAmount,
+  isCanonicalSymbol,
+  milliBps,
+  readFees,
+  readGuards,
+  readQuoteRates,
+  readStreamLimits,
+  type StreamConfig,
+} from "./config-values.js";
 import type { BucketRules } from "./http/limiter.js";
 import type { LogLevel } from "./log.js";
 import { isLoopback } from "./server-address.js";
@@ -72,6 +82,7 @@ export interface Config {
   readonly shutdownGraceMs: number;
   readonly rateLimits: BucketRules;
   readonly rateLimitCallersMax: number;
+  readonly stream: StreamConfig;
 }
 
 export type ConfigResult =
@@ -358,5 +369,6 @@ function assemble(values: OptionValues, profile: Profile, problems: string[]): C
       anon: { perSecond: values.RATE_ANON_PER_SECOND, burst: values.RATE_ANON_BURST },
     },
     rateLimitCallersMax: values.RATE_CALLERS_MAX,
+    stream: readStreamLimits(values, problems),
   };
 }

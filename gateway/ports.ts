@@ -19,8 +19,8 @@ export type QuoteAnswer =
 export interface TradeDesk {
   /** The public dry run: books only, synchronous, nothing sent. */
   quote(request: QuoteRequest): QuoteAnswer;
-  /** Never throws for what a venue or a caller does. */
-  trade(request: TradeRequest, context: TradeContext): Promise<TradeResult>;
+  /** Never throws or rejects for what a venue or a caller does. At once where nothing has to be waited for. */
+  trade(request: TradeRequest, context: TradeContext): TradeResult | Promise<TradeResult>;
   /** Null: no such execution (any more). Rejects with STORE_UNAVAILABLE. */
   execution(routeId: string): Promise<TradeData | null>;
   /** As `execution`, after an order of unknown outcome was looked up with these credentials. */

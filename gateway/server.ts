@@ -125,6 +125,7 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
       epoch: randomBytes(EPOCH_BYTES).toString("hex"),
       venuetwoTickerRefused: options.venuetwoTickerRefused,
       ...(parts.portfolio === undefined ? {} : { accounts: { portfolio: parts.portfolio, hash: parts.hash } }),
+      ...(parts.trading === undefined ? {} : { orders: parts.trading.orders }),
     },
   );
   const context: RouteContext = {

@@ -5,7 +5,7 @@ import type { TradeDesk } from "./ports.js";
 
 export function createTradeDesk(service: TradeService, store: StateStore): TradeDesk {
   return {
-    trade: (request, context) => service.trade(request, context),
+    trade: (request, context) => service.tradeAtOnce(request, context) ?? service.trade(request, context),
     quote: (request) => service.quote(request),
     execution: (routeId) => service.execution(routeId),
     askExecution: (routeId, credentials) => service.askExecution(routeId, credentials),

@@ -29,6 +29,7 @@ import { RoomStarter, waitForBooks } from "./room-starter.js";
 import { createRooms } from "./rooms.js";
 import { startServer } from "./server.js";
 import { isLoopback } from "./server-address.js";
+import { allResolved, resolvedOrders } from "./stream/resolved-orders.js";
 import { createTradeDesk } from "./trade-desk.js";
 
 /** The speed bump that venuefour puts before market, GTC and IOC orders (its order-types page, since 2025-11-12). */
@@ -128,7 +129,7 @@ export async function createService(config: Config, overrides: ServiceOverrides 
     });
     undo.push(() => orders.drain(DRAIN_EXTRA_MS));
     await orders.start();
-    const resolved = resolvedTrades(closeService);
+    const resolved = allResolved([resolvedTrades(closeService), resolvedOrders(orders)]);
     const portfolio = new Portfolio({ rooms: tradingRooms, clock, logger, hash, resolved });
     undo.push(async () => portfolio.stop());
     await waitForBooks(rooms, clock);

@@ -8,7 +8,9 @@ import { component, INTERFACE_VERSION } from "./openapi.js";
 import {
   authenticatedSchema,
   authSchema,
+  cancelOnDisconnectSchema,
   CLOSE_CODES,
+  disconnectSwitchesSchema,
   laggingSchema,
   noticeSchema,
   pingSchema,
@@ -93,6 +95,11 @@ const ASKED: Readonly<Record<string, OperationRow>> = {
     summary: "Take up subscriptions of an earlier connection, or ask for a fresh snapshot of one that runs",
     request: [resumeSchema],
     answers: [resumedSchema, ...SNAPSHOTS],
+  },
+  cancelOnDisconnect: {
+    summary: "Cancel all open orders of these accounts when this connection is lost",
+    request: [cancelOnDisconnectSchema],
+    answers: [disconnectSwitchesSchema],
   },
   ping: { summary: "Ask for a pong", request: [pingSchema], answers: [pongSchema] },
 };

@@ -18,6 +18,8 @@ export const instrumentSchema = reply({
   minSize: decimal(),
   maxSize: Type.Unsafe<string | null>({ ...decimal(), type: ["string", "null"] }),
   minNotional: decimal(),
+  restingMinSize: decimal("Smallest size of an order that rests; above minSize where the venue asks more of those."),
+  restingMinNotional: decimal("The same of the value, in quote units."),
   maxLeverage: Type.Number(),
   quoteAsset: Type.String(),
   takerFeeBps: decimal(),

@@ -43,7 +43,8 @@ export const cancelReplySchema = reply(
       orderId: Type.String(),
       symbol: Type.String(),
       status: words(["CANCELED", "SUBMITTED", "UNKNOWN"], {
-        description: "SUBMITTED: the venue took the request (venuethree); whether the order was open it says later.",
+        description:
+          "SUBMITTED: the venue took the request (venuethree) and has not said yet whether the order was open.",
       }),
       outcome: outcomeWord,
     }),

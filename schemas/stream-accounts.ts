@@ -55,9 +55,16 @@ const orderEvents: TSchema[] = [
       description: "An order of this service whose outcome was unknown at the reply has found its end.",
     }),
     exchange: routableVenue,
-    routeId: Type.String(),
-    state: Type.String({ description: "Of the execution, as GET /api/trade/executions/{routeId} shows it." }),
-    order: nullable(normalizedOrderSchema, { description: "null: it was never placed." }),
+    routeId: Type.String({ description: "Of a single order its own reference, or_…" }),
+    state: Type.String({
+      description:
+        "Of the execution, as GET /api/trade/executions/{routeId} shows it; of a single order in the same words.",
+    }),
+    order: nullable(normalizedOrderSchema, { description: "null: it was never placed, or the venue refused it." }),
+    clientOrderId: Type.Optional(nullable(Type.String(), { description: "Of a single order: what its caller sent." })),
+    venueClientOrderId: Type.Optional(
+      Type.String({ description: "Of a single order: what its reply called it while the outcome was unknown." }),
+    ),
   }),
   reply({ event: Type.Literal("coverage"), coverage }),
 ];

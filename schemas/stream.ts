@@ -6,10 +6,10 @@ import { type TProperties, Type } from "@sinclair/typebox";
 import { walletAddressText } from "./account-common.js";
 import { BOOK_DEPTH_BOUNDS } from "./book.js";
 import { credentialsSchema } from "./close.js";
-import { ROUTABLE_VENUE_WORDS, reply, symbolText, timeMs, VENUE_WORDS, words } from "./common.js";
+import { ROUTABLE_VENUE_WORDS, reply, routableVenue, symbolText, timeMs, VENUE_WORDS, words } from "./common.js";
 import { DEFAULT_INTERVAL_MS, INTERVALS_MS, TOPIC_WORDS } from "./stream-data.js";
 
-export const OP_WORDS = ["auth", "subscribe", "unsubscribe", "resume", "ping"] as const;
+export const OP_WORDS = ["auth", "subscribe", "unsubscribe", "resume", "cancelOnDisconnect", "ping"] as const;
 export type StreamOp = (typeof OP_WORDS)[number];
 
 /** Subscriptions of one connection; no list in a frame is longer. */
@@ -145,6 +145,47 @@ export const authSchema = clientFrame(
   "Auth",
 );
 
+/** Time of the switch behind a connection: what the venue's own switch waits when this service is gone. */
+export const DISCONNECT_BOUNDS = { minTimeoutMs: 5_000, maxTimeoutMs: 3_600_000, defaultTimeoutMs: 30_000 } as const;
+
+export const cancelOnDisconnectSchema = clientFrame(
+  "cancelOnDisconnect",
+  {
+    enabled: Type.Optional(
+      Type.Boolean({
+        default: true,
+        description: "false: ends every switch of this connection; nothing is cancelled.",
+      }),
+    ),
+    exchanges: Type.Optional(
+      Type.Array(words(ROUTABLE_VENUE_WORDS), {
+        minItems: 1,
+        maxItems: ROUTABLE_VENUE_WORDS.length,
+        description: "Without it: those with a block in `credentials`.",
+      }),
+    ),
+    credentials: accountFields.credentials,
+    graceMs: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: DISCONNECT_BOUNDS.maxTimeoutMs,
+        default: 0,
+        description:
+          "The orders are cancelled so long after the connection is lost; another connection that asks for the same account in time takes its switch over. At most `timeoutMs`.",
+      }),
+    ),
+    timeoutMs: Type.Optional(
+      Type.Integer({
+        minimum: DISCONNECT_BOUNDS.minTimeoutMs,
+        maximum: DISCONNECT_BOUNDS.maxTimeoutMs,
+        default: DISCONNECT_BOUNDS.defaultTimeoutMs,
+        description: "Where the venue has a switch of its own it fires so long after this service is gone.",
+      }),
+    ),
+  },
+  "CancelOnDisconnect",
+);
+
 export const pingSchema = clientFrame("ping", {}, "Ping");
 
 // ---------------------------------------------------------------- answers
@@ -199,6 +240,27 @@ export const authenticatedSchema = reply(
   { $id: "Authenticated" },
 );
 
+export const disconnectSwitchesSchema = reply(
+  {
+    type: Type.Literal("cancelOnDisconnect"),
+    id,
+    switches: Type.Array(
+      reply({
+        exchange: routableVenue,
+        switchId: Type.String({ description: "As of POST /api/trading/{exchange}/dead-man." }),
+        graceMs: Type.Integer({ minimum: 0 }),
+        timeoutMs: Type.Integer({ minimum: 1 }),
+        venueArmed: Type.Boolean({ description: "Armed at the venue too: it fires even when this service is gone." }),
+      }),
+      { description: "All that this connection holds now." },
+    ),
+  },
+  {
+    $id: "DisconnectSwitches",
+    description: "When this connection is lost, all open orders of these accounts are cancelled.",
+  },
+);
+
 export const laggingSchema = reply(
   { type: Type.Literal("lagging"), ts: timeMs },
   {
@@ -214,11 +276,12 @@ export const resyncSchema = reply(
     sub: Type.String(),
     epoch,
     ts: timeMs,
-    reason: words(["OVERFLOW"]),
+    reason: words(["OVERFLOW", "UNWATCHED"]),
   },
   {
     $id: "Resync",
-    description: "More happened than could be kept for this connection one by one: a snapshot follows instead.",
+    description:
+      "What happened cannot be told one by one, and a snapshot follows instead. OVERFLOW: it was more than is kept. UNWATCHED: nobody held the subscription for a while, so nothing was heard.",
   },
 );
 

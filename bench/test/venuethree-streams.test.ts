@@ -153,7 +153,7 @@ describe("account streams of venuethree", () => {
     await alice.until("open order", isOrder(id, "OPEN"));
     // No new connection comes up until the fill has happened.
     const refusal = on.sim.faults.add({ kind: "refuseHandshake", status: 503 });
-    on.sim.faults.add({ kind: "disconnect", scope: ["user"], count: 1 });
+    on.sim.faults.add({ kind: "disconnect", scope: ["user"], match: "account_all", count: 1 });
     await hit(on, 300);
     await alice.until("stale stream", (event) => event.kind === "state" && event.state === "STALE");
     await hit(on, 700);

@@ -35,6 +35,8 @@ export interface Instrument {
   readonly minNotional: string;
   /** Does the venue enforce minNotional on reduce-only orders too? `exceptFullClose`: unless the order closes the whole position. */
   readonly minNotionalOnReduceOnly: "no" | "exceptFullClose";
+  /** Higher minimums of orders that rest and may open, where the venue asks more of them than of those that take. */
+  readonly restingMinimum?: { readonly qtyLots: number; readonly notional: string };
   /**
    * Price band around the mark for limit prices, as integer parts per million of the mark (venuetwo PERCENT_PRICE: BUY ≤ mark × up, SELL ≥ mark × down).
    * 0 where the venue has none.

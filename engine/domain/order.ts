@@ -105,7 +105,8 @@ export type PlaceOutcome =
     };
 
 export type CancelOutcome =
-  | { readonly outcome: "accepted" }
+  /** `isPending`: the venue took the request; whether there is an order to cancel it decides later. */
+  | { readonly outcome: "accepted"; readonly isPending?: true }
   | {
       readonly outcome: "rejected";
       readonly reason: RejectReason;

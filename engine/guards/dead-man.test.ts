@@ -81,6 +81,23 @@ describe("a dead-man's switch", () => {
     expect(statuses(harness)).toEqual(["CANCELED"]);
   });
 
+  it("fires sooner once nobody will call: after a while or at once, never later than it would", async () => {
+    const { harness, facts } = await armed();
+    expect(harness.desk.expireSwitch(facts.switchId, 60_000)).toBe(true);
+    expect(harness.desk.expireSwitch(facts.switchId, 2_000)).toBe(true);
+    await harness.clock.advanceAsync(1_900);
+    expect(statuses(harness)).toEqual(["OPEN"]);
+    await harness.clock.advanceAsync(200);
+    expect(statuses(harness)).toEqual(["CANCELED"]);
+    expect(harness.desk.expireSwitch(facts.switchId, 0)).toBe(false);
+
+    await harness.order(LIMIT);
+    const again = await arm(harness);
+    expect(harness.desk.expireSwitch(again.switchId, 0)).toBe(true);
+    await harness.clock.advanceAsync(100);
+    expect([...statuses(harness), openSessions(harness)]).toEqual(["CANCELED", "CANCELED", 0]);
+  });
+
   it("is one for each account: arming again replaces it", async () => {
     const { harness, facts } = await armed();
     const again = await arm(harness, 20_000);

@@ -5,6 +5,7 @@
  *
  *   armed ──heartbeat──→ armed        armed ──time is up──→ firing ──cancelled, or MAX_TRIES──→ gone
  *   armed ──disarm────→ gone          armed ──shutdown────→ firing, unless the venue has it
+ *   armed ──expireIn──→ armed for a shorter time, or firing at once
  *
  * Invariants: the session is kept for this switch alone and closed when the switch is gone, whatever the end; one
  * account has at most one switch; a switch that began to fire is not called back.
@@ -119,6 +120,20 @@ export class DeadManSwitches {
     // The first heartbeat after the shortest pause moves the venue's switch; sooner ones are covered by its margin.
     if (armed.venueArmed && clock.wallMs() - armed.venueArmedAtMs >= MIN_VENUE_REARM_MS) await this.#armVenue(armed);
     return factsOf(armed);
+  }
+
+  /** No heartbeat will come: fires after `delayMs`, sooner where its time is up sooner. False: no such switch, or it fires already. */
+  expireIn(switchId: string, delayMs: number): boolean {
+    const { clock } = this.#options;
+    const armed = this.#byId.get(switchId);
+    if (armed?.state !== "armed") return false;
+    const dueMs = clock.wallMs() + delayMs;
+    if (dueMs >= armed.expiresAtMs) return true;
+    clock.clearTimer(armed.timer);
+    armed.expiresAtMs = dueMs;
+    if (delayMs > 0) armed.timer = clock.setTimer(() => this.#expire(armed), delayMs);
+    else this.#expire(armed);
+    return true;
   }
 
   /** Ends it at the venue too. Null: there is no such switch, or it fires already. */

@@ -5,7 +5,8 @@
  * Invariant: a read that fails or misses the deadline is "not known", never "flat".
  */
 import type { Clock } from "../domain/clock.js";
-import type { Instrument } from "../domain/instrument.js";
+import { parseScaledRounded } from "../domain/decimal.js";
+import { canonicalQtyDecimals, type Instrument } from "../domain/instrument.js";
 import type { Direction, PositionSide } from "../domain/order.js";
 import type { FeeRates, VenuePosition } from "../domain/position.js";
 import type { RoutableVenue } from "../domain/venue.js";
@@ -13,6 +14,7 @@ import type { Read, ReadFailure, SymbolSettings } from "../ports.js";
 import type { OpenAccount } from "./trade-accounts.js";
 import { within } from "./deadline.js";
 import type { FeeCache } from "./fee-cache.js";
+import type { TradeRequest } from "./trade-types.js";
 
 export interface AccountReading {
   readonly account: OpenAccount;
@@ -29,22 +31,23 @@ export interface AccountReading {
   readonly settings: SymbolSettings | null;
 }
 
+export type Readings = Map<RoutableVenue, AccountReading>;
+
 /** Reads all accounts that list the symbol; resolves by the deadline at the latest. */
 export async function readAccounts(
   clock: Clock,
   accounts: readonly OpenAccount[],
-  symbol: string,
-  direction: Direction,
+  request: Pick<TradeRequest, "symbol" | "direction" | "size" | "open">,
   feeCache: FeeCache,
   deadlineMs: number,
-  isEntry: boolean,
-): Promise<Map<RoutableVenue, AccountReading>> {
+): Promise<Readings> {
   const startNs = clock.monoNs();
-  const readings = new Map<RoutableVenue, AccountReading>();
+  const isEntry = request.open !== null;
+  const readings: Readings = new Map();
   const feeReads: Promise<void>[] = [];
   const reads: Promise<AccountReading>[] = [];
   for (const account of accounts) {
-    const instrument = account.room.markets.get(symbol)?.instrument;
+    const instrument = account.room.markets.get(request.symbol)?.instrument;
     if (instrument === undefined) continue;
     const feeRead = startFeeRead(account, instrument, feeCache, deadlineMs);
     if (feeRead !== null) feeReads.push(feeRead);
@@ -52,14 +55,14 @@ export async function readAccounts(
       reads.push(readEntry(clock, account, instrument, deadlineMs));
       continue;
     }
-    const held = account.room.reader.heldPositions?.(account.session, instrument) ?? null;
+    const held = heldPositions(account, instrument, request.size);
     // A streamed account is read without a wait, and so without a timer.
-    if (held !== null) readings.set(account.venue, readingOf(account, instrument, held));
+    if (held !== null) readings.set(account.venue, readingOf(account, instrument, held, null));
     else reads.push(readPositions(clock, account, instrument, deadlineMs));
   }
   if (reads.length > 0) for (const reading of await Promise.all(reads)) readings.set(reading.account.venue, reading);
   // Fees decide between venues; with one holder there is nothing to decide, and they are not waited for.
-  if (feeReads.length > 0 && (isEntry ? readings.size : countHolders(readings, direction)) > 1) {
+  if (feeReads.length > 0 && (isEntry ? readings.size : countHolders(readings, request.direction)) > 1) {
     const leftMs = deadlineMs - (clock.monoNs() - startNs) / 1e6;
     if (leftMs > 0) await within(clock, Promise.all(feeReads), leftMs);
   }
@@ -68,6 +71,38 @@ export async function readAccounts(
     if (fees !== null) readings.set(venue, { ...reading, fees });
   }
   return readings;
+}
+
+/** The same for a close where nothing has to be asked: every account streamed, every fee rate known. Else null. */
+export function readHeldAccounts(
+  accounts: readonly OpenAccount[],
+  request: Pick<TradeRequest, "symbol" | "size">,
+  feeCache: FeeCache,
+): Readings | null {
+  const readings: Readings = new Map();
+  for (const account of accounts) {
+    const instrument = account.room.markets.get(request.symbol)?.instrument;
+    if (instrument === undefined) continue;
+    const fees = feeCache.get(feeKey(account, instrument));
+    const held = fees === null ? null : heldPositions(account, instrument, request.size);
+    if (held === null) return null;
+    readings.set(account.venue, readingOf(account, instrument, held, fees));
+  }
+  return readings;
+}
+
+function heldPositions(
+  account: OpenAccount,
+  instrument: Instrument,
+  size: string | null,
+): Read<readonly VenuePosition[]> | null {
+  const { reader } = account.room;
+  if (reader.heldPositions === undefined) return null;
+  const wantedLots = size === null ? Number.NaN : parseScaledRounded(size, canonicalQtyDecimals(instrument), "ceil");
+  // ALL and a share of it are for whoever knows the exact size.
+  return wantedLots > 0
+    ? reader.heldPositions(account.session, instrument, wantedLots)
+    : reader.heldPositions(account.session, instrument);
 }
 
 function countHolders(readings: ReadonlyMap<RoutableVenue, AccountReading>, direction: Direction): number {
@@ -94,7 +129,7 @@ async function readEntry(
     room.settings === undefined ? null : within(clock, room.settings.read(session, instrument, options), timeoutMs),
   ]);
   return {
-    ...readingOf(account, instrument, positions.done ? positions.value : null),
+    ...readingOf(account, instrument, positions.done ? positions.value : null, null),
     free: summary?.done === true && summary.value.ok ? summary.value.value.free : null,
     settings: settings?.done === true && settings.value.ok ? settings.value.value : null,
   };
@@ -113,14 +148,15 @@ export async function readPositions(
     account.room.reader.readPositions(account.session, instrument, { timeoutMs, lane: "exit" }),
     timeoutMs,
   );
-  return readingOf(account, instrument, read.done ? read.value : null);
+  return readingOf(account, instrument, read.done ? read.value : null, null);
 }
 
-/** Null: no answer in time. */
+/** `read` null: no answer in time. */
 function readingOf(
   account: OpenAccount,
   instrument: Instrument,
   read: Read<readonly VenuePosition[]> | null,
+  fees: FeeRates | null,
 ): AccountReading {
   const answered = read?.ok === true;
   return {
@@ -132,7 +168,7 @@ function readingOf(
     failure: read === null ? "TIMEOUT" : read.ok ? null : read.code,
     retryAfterMs: read === null || read.ok ? null : read.retryAfterMs,
     source: answered ? read.source : "venue",
-    fees: null,
+    fees,
     free: null,
     settings: null,
   };

@@ -13,7 +13,7 @@ import type { TradeParts } from "./trade-context.js";
 import { unknownOrderOf } from "./trade-recover.js";
 import { unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
 import { intentAccountHash } from "./trade-intent.js";
-import { applyResolution } from "./trade-send.js";
+import { applyResolution } from "./send-outcome.js";
 import type { TradeRequest, ExecutionAnswer } from "./trade-types.js";
 import { Deadline, within } from "./deadline.js";
 import type { OrderIntent } from "./intent-log.js";

@@ -34,7 +34,7 @@ export interface IdempotencyScope {
 }
 
 /** What the record must know of the executions it remembers: plain data, JSON in, JSON out, without loss. */
-interface RunLike {
+export interface RunLike {
   readonly routeId: string;
   readonly attempts: readonly unknown[];
 }

@@ -6,18 +6,19 @@
  * Invariant: what is durable of a conclusion becomes so in one batch, beside the reply: a crash leaves all of it (the
  * rows of the record among it, once) or an open intent, from which the order is looked up again.
  */
-import { delay } from "../domain/clock.js";
 import { ServiceError } from "../domain/errors.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { StateCondition, StateWrite } from "../storage/state-store.js";
 import { problemOf } from "./background.js";
+import { COMMIT_TRIES, ConclusionCommits } from "./conclusion-commits.js";
 import type { TradeFlight, TradeParts } from "./trade-context.js";
 import { doubtOrders, faultData } from "./trade-fault.js";
 import type { LateOrder } from "./trade-execute.js";
 import { buildTradeData, toTradeResult } from "./trade-reply.js";
 import { filledLots } from "./attempt-figures.js";
 import { unknownAttempt, unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
-import { applyResolution, intentOutcome, roundMs } from "./trade-send.js";
+import { applyResolution, intentOutcome } from "./send-outcome.js";
+import { roundMs } from "./trade-send.js";
 import type { TradeContext, TradeData, TradeRequest, TradeResult } from "./trade-types.js";
 import { Deadline } from "./deadline.js";
 import type { DecisionEvent, DecisionSink } from "./decision-event.js";
@@ -26,12 +27,6 @@ import { takeOrderEvents, type OrderEvent } from "./order-events.js";
 import type { ConcludedTrade } from "./record-sink.js";
 
 const MAX_RESOLVED_LISTENERS = 16;
-/** A store that refuses for a moment is asked again, after 1, 2 and 4 s, before a conclusion is given up. */
-const COMMIT_TRIES = 4;
-const FIRST_RETRY_MS = 1_000;
-
-/** Readings of an idempotency record that changes under its update. */
-const MAX_UPDATE_TRIES = 5;
 
 interface RecordToUpdate {
   readonly recordKey: string;
@@ -60,11 +55,11 @@ export class TradeConclusion {
   readonly #parts: TradeParts;
   readonly #onDecision: DecisionSink;
   readonly #listeners = new Set<ResolvedListener>();
-  /** The last conclusion of a run that is being stored: the next one waits for it. */
-  readonly #storing = new WeakMap<TradeRun, Promise<void>>();
+  readonly #commits: ConclusionCommits<TradeRun, TradeResult>;
 
   constructor(parts: TradeParts, onDecision: DecisionSink) {
     this.#parts = parts;
+    this.#commits = new ConclusionCommits(parts);
     this.#onDecision = onDecision;
   }
 
@@ -244,36 +239,9 @@ export class TradeConclusion {
     writesOf: (events: readonly OrderEvent[]) => StateWrite[],
     update: RecordToUpdate | null = null,
   ): Promise<void> {
-    const before = this.#storing.get(run);
-    const storing = (async (): Promise<void> => {
-      // What became of the one before is its own caller's to see.
-      if (before !== undefined) await before.catch(() => {});
-      for (let tried = 1; ; tried++) {
-        try {
-          return await this.#commitSettled(run, writesOf, update);
-        } catch (error) {
-          if (tried >= tries || !this.#isWorthRetrying(error)) throw error;
-          await delay(this.#parts.clock, FIRST_RETRY_MS * 2 ** (tried - 1));
-        }
-      }
-    })();
-    this.#storing.set(run, storing);
-    await storing;
-  }
-
-  /** The record may change between its reading and the commit: the reply's own write may still be on its way. */
-  async #commitSettled(
-    run: TradeRun,
-    writesOf: (events: readonly OrderEvent[]) => StateWrite[],
-    update: RecordToUpdate | null,
-  ): Promise<void> {
-    for (let tries = 0; tries < MAX_UPDATE_TRIES; tries++) {
-      const read = update === null ? null : await this.#parts.idempotency.readForUpdate(update.recordKey, run);
-      // Whoever wrote the newer record tells of all its orders.
-      if (read?.kind === "newer") return;
-      if (await this.#commit(run, writesOf, update, read)) return;
-    }
-    this.#parts.logger.error("conclusion_not_stored", { routeId: run.routeId });
+    await this.#commits.store(run, tries, update?.recordKey ?? null, (read) =>
+      this.#commit(run, writesOf, update, read),
+    );
   }
 
   async #settleOnly(run: TradeRun): Promise<void> {
@@ -326,13 +294,6 @@ export class TradeConclusion {
     } finally {
       if (!committed) taken.giveBack();
     }
-  }
-
-  /** After a failed commit, or closed, the store refuses until the next start. */
-  #isWorthRetrying(error: unknown): boolean {
-    if (!(error instanceof ServiceError) || error.code !== "STORE_UNAVAILABLE") return false;
-    const { problem } = this.#parts.store.status();
-    return problem !== "COMMIT_FAILED" && problem !== "CLOSED";
   }
 
   #decisionRows(

@@ -19,7 +19,8 @@ import { readPositions, openLots, heldPosition, type AccountReading } from "./ac
 import { filledAnything, remainingSize } from "./trade-reply.js";
 import type { SendPlan } from "./trade-plan.js";
 import { isOpening, isSettled, mayRest, unknownAttempt, type Attempt, type TradeRun } from "./trade-run.js";
-import { applyResolution, sendOrders, type SentOrder } from "./trade-send.js";
+import { applyResolution } from "./send-outcome.js";
+import { sendOrders, type SentOrder } from "./trade-send.js";
 import { applySettings } from "./trade-settings.js";
 import { within } from "./deadline.js";
 import type { Resolution } from "./resolver.js";

@@ -194,7 +194,8 @@ async function cancelProtection(
       const ref = { clientIdHex: attempt.clientIdHex };
       const timeoutMs = Math.max(MIN_SEND_TIMEOUT_MS, flight.deadline.leftMs());
       const outcome = await account.room.orders.cancel(account.session, instrument, ref, { timeoutMs, lane: "exit" });
-      if (outcome.outcome === "accepted") attempt.order = { ...attempt.order, status: "CANCELED" };
+      if (outcome.outcome === "accepted" && outcome.isPending !== true)
+        attempt.order = { ...attempt.order, status: "CANCELED" };
     } catch (error) {
       parts.logger.error("cancel_threw", { venue, routeId: run.routeId, problem: problemOf(error) });
     }

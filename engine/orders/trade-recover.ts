@@ -9,7 +9,7 @@ import { delay } from "../domain/clock.js";
 import { problemOf } from "./background.js";
 import type { TradeFlight, TradeParts } from "./trade-context.js";
 import { isOfPosition, mayRest, unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
-import { applyResolution } from "./trade-send.js";
+import { applyResolution } from "./send-outcome.js";
 import { FIRST_POLL_DELAY_MS, lookUpOrder, type LookUp, type UnknownOrder } from "./resolver.js";
 
 /**

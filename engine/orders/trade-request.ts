@@ -2,39 +2,36 @@
  * One request on its way through the trade path, a close or an open: sessions, idempotency, reading, routing, execution, and what a
  * retry, a replay or a crash before it makes of that. What can go wrong here is a refusal, as long as no order was sent.
  */
-import { ServiceError, type ErrorCode } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import type { RoutableVenue } from "../domain/venue.js";
-import type { RoutingReport } from "../routing/report.js";
 import type { RandomIds } from "../storage/keyed-hash.js";
 import { problemOf } from "./background.js";
-import { TradeAccounts, type Rooms } from "./trade-accounts.js";
+import { TradeAccounts } from "./trade-accounts.js";
 import type { TradeConclusion, Concluded } from "./trade-conclude.js";
 import { MIN_RETRY_MS, POSITIONS_DEADLINE_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
 import { executeTrade, type ExecuteEnd, type LateOrder } from "./trade-execute.js";
-import { readAccounts, type AccountReading } from "./account-readings.js";
+import { readAccounts, readHeldAccounts, type AccountReading, type Readings } from "./account-readings.js";
 import { quoteOf, simulatedData } from "./trade-quote.js";
 import { recoverRun } from "./trade-recover.js";
 import { filledAnything, remainingSize, toTradeResult } from "./trade-reply.js";
+import { emptyRun, flightOf } from "./trade-flight.js";
 import { tradeSide, type SendPlan } from "./trade-plan.js";
 import { protectEntry } from "./trade-protect.js";
-import type { MarketRooms, RouteAnswer, Routed } from "./trade-routing.js";
-import { isOpening, unsettledAttempt, type ProtectionWish, type TradeRun } from "./trade-run.js";
+import { isFlat, refused, refusedLocally, refuseEarly, type Refused } from "./trade-refusals.js";
+import type { RouteAnswer, Routed } from "./trade-routing.js";
+import { isOpening, unsettledAttempt, type TradeRun } from "./trade-run.js";
 import { roundMs } from "./trade-send.js";
-import type { OpenTerms, TradeContext, TradeRequest, TradeResult } from "./trade-types.js";
+import type { TradeContext, TradeRequest, TradeResult } from "./trade-types.js";
 import { Deadline } from "./deadline.js";
 import type { IdempotencyBegin, IdempotencyTicket } from "./idempotency.js";
-import { collectSecrets } from "./redact.js";
 import { mintRouteId } from "./route-ids.js";
 
-/** Symbols named in an UNKNOWN_SYMBOL. */
-const PREVIEW_SYMBOLS = 20;
+/** Where a decision led: to an end (a refusal, a dry run), or on to its orders. */
+type Decided =
+  | { readonly end: Concluded | Refused }
+  | { readonly end: null; readonly routed: Routed; readonly positionsMs: number; readonly routingMs: number };
 
-interface Refused {
-  readonly ok: false;
-  readonly code: ErrorCode;
-  readonly details: Readonly<Record<string, unknown>>;
-  readonly routing: RoutingReport | null;
-}
+const NONE_TRIED: ReadonlySet<RoutableVenue> = new Set();
 
 export class TradeRequests {
   readonly #parts: TradeParts;
@@ -47,14 +44,36 @@ export class TradeRequests {
     this.#randomIds = randomIds;
   }
 
+  /**
+   * A dry run of a close over streamed accounts waits for nothing, so it ends in the turn it came in: a promise for each
+   * step would cost as much as the decision. Null: something has to be asked, or refused; nothing was done yet.
+   */
+  runAtOnce(request: TradeRequest, context: TradeContext): TradeResult | null {
+    if (!request.dryRun || request.open !== null) return null;
+    const { rooms, hash, clock, feeCache } = this.#parts;
+    const deadline = new Deadline(clock, request.deadlineMs);
+    if (refuseEarly(rooms, request) !== null) return null;
+    const accounts = new TradeAccounts(rooms, request, hash);
+    try {
+      if (request.preferredExchange !== null && accounts.problem(request.preferredExchange) !== null) return null;
+      const readings = readHeldAccounts(accounts.all(), request, feeCache);
+      if (readings === null) return null;
+      const flight = flightOf(request, context, accounts, null, deadline);
+      const end = this.#bindQuote(flight) ?? this.#decide(flight, context, readings, 0, null, null).end;
+      if (end === null) throw new ServiceError("INTERNAL", { problem: "a dry run without an end" });
+      return end.ok ? end : this.#refuse(request, context, deadline, end);
+    } catch (error) {
+      return this.#refuse(request, context, deadline, this.#explain(error));
+    } finally {
+      accounts.closeAll();
+    }
+  }
+
   /** Never rejects. Every session it opened is closed when it resolves, or belongs to the resolver. */
   async run(request: TradeRequest, context: TradeContext): Promise<TradeResult> {
     const { rooms, hash, idempotency, clock } = this.#parts;
     const deadline = new Deadline(clock, request.deadlineMs);
-    const refuse = (refused: Refused): TradeResult => {
-      this.#conclusion.emit("refused", request, context, deadline, { code: refused.code, routing: refused.routing });
-      return { ok: false, code: refused.code, details: refused.details, replayed: false };
-    };
+    const refuse = (refused: Refused): TradeResult => this.#refuse(request, context, deadline, refused);
     let accounts: TradeAccounts | null = null;
     let ticket: IdempotencyTicket | null = null;
     try {
@@ -68,15 +87,7 @@ export class TradeRequests {
       const begun = await this.#begin(request, context, accounts);
       if (begun !== null && begun.kind === "refused") return refuse(refused(begun.code, {}));
       ticket = begun === null ? null : begun.ticket;
-      const flight: TradeFlight = {
-        request,
-        accounts,
-        ticket,
-        deadline,
-        quote: null,
-        apiKeyId: context.apiKeyId,
-        secrets: collectSecrets(request.credentials),
-      };
+      const flight = flightOf(request, context, accounts, ticket, deadline);
       if (begun?.kind === "replay") return await this.#replay(flight, context, begun.result, begun.run);
       const end = await (begun?.kind === "recover"
         ? this.#recover(flight, context, begun.run)
@@ -89,6 +100,11 @@ export class TradeRequests {
       // One whose last write is under way frees itself once that is durable.
       if (ticket !== null && !ticket.isEnding) idempotency.release(ticket);
     }
+  }
+
+  #refuse(request: TradeRequest, context: TradeContext, deadline: Deadline, refused: Refused): TradeResult {
+    this.#conclusion.emit("refused", request, context, deadline, { code: refused.code, routing: refused.routing });
+    return { ok: false, code: refused.code, details: refused.details, replayed: false };
   }
 
   /** Null: no idempotency for this request (no key, a dry run, or no account that could scope it). */
@@ -107,46 +123,28 @@ export class TradeRequests {
 
   /** `earlier`: the run of a crashed request, all of whose orders are known by now. */
   async #tradeAnew(flight: TradeFlight, context: TradeContext, earlier: TradeRun | null): Promise<Concluded | Refused> {
-    const { clock, routing, feeCache, observer } = this.#parts;
+    const { clock, feeCache } = this.#parts;
     const { request, accounts, deadline } = flight;
     const unbound = earlier === null ? this.#bindQuote(flight) : null;
     if (unbound !== null) return unbound;
     const startedMs = deadline.elapsedMs();
     const readMs = Math.min(POSITIONS_DEADLINE_MS, Math.max(MIN_RETRY_MS, deadline.leftMs()));
-    const readings = await readAccounts(
-      clock,
-      accounts.all(),
-      request.symbol,
-      request.direction,
-      feeCache,
-      readMs,
-      request.open !== null,
-    );
-    const readDoneMs = deadline.elapsedMs();
-    const preferred = request.preferredExchange;
-    if (preferred !== null && readings.get(preferred)?.failure === "AUTH") {
-      return refused("MISSING_CREDENTIALS", { exchange: preferred });
-    }
-
-    const routeId = earlier?.routeId ?? mintRouteId("rt", clock.wallMs(), this.#randomIds);
+    const readings = await readAccounts(clock, accounts.all(), request, feeCache, readMs);
     const size = earlier !== null && filledAnything(earlier) ? remainingSize(earlier) : null;
-    const answer = routing.routeTrade(request, readings, routeId, size, new Set(), flight.quote);
-    const routedMs = deadline.elapsedMs();
-    observer.latency("positions", "", (readDoneMs - startedMs) * 1e3);
-    observer.latency("route", "", (routedMs - readDoneMs) * 1e3);
-    if (!answer.ok) return this.#refuseRoute(flight, context, answer, readings, earlier);
-    if (request.dryRun) return this.#simulate(flight, context, answer.routed);
-    const { plans } = answer.routed;
+    const decided = this.#decide(flight, context, readings, startedMs, earlier, size);
+    if (decided.end !== null) return decided.end;
+    const { routed } = decided;
+    const { plans } = routed;
     if (plans.length === 0) throw new ServiceError("INTERNAL", { problem: "a routed trade without a plan" });
 
-    const run = earlier ?? emptyRun(request, context, answer.routed, clock.wallMs());
+    const run = earlier ?? emptyRun(request, context, routed, clock.wallMs());
     if (earlier !== null && size === null) {
-      run.requestedSize = answer.routed.requestedSize;
-      run.routing = answer.routed.report;
-      run.adjustments = answer.routed.adjustments;
+      run.requestedSize = routed.requestedSize;
+      run.routing = routed.report;
+      run.adjustments = routed.adjustments;
     }
-    run.timingMs.positions = roundMs(readDoneMs - startedMs);
-    run.timingMs.routing = roundMs(routedMs - readDoneMs);
+    run.timingMs.positions = decided.positionsMs;
+    run.timingMs.routing = decided.routingMs;
     const end = await this.#execute(flight, run, plans, readings);
     if (end.kind === "notSent") {
       return end.error === null
@@ -159,6 +157,34 @@ export class TradeRequests {
       return unsent;
     }
     return this.#conclusion.finish(flight, context, run, [...end.late, ...(await this.#protect(flight, run))]);
+  }
+
+  /** The decision on what was read since `startedMs`; `size`: what is still to be done, in place of the request's own. */
+  #decide(
+    flight: TradeFlight,
+    context: TradeContext,
+    readings: Readings,
+    startedMs: number,
+    earlier: TradeRun | null,
+    size: string | null,
+  ): Decided {
+    const { clock, routing, observer } = this.#parts;
+    const { request, deadline } = flight;
+    const readDoneMs = deadline.elapsedMs();
+    const preferred = request.preferredExchange;
+    if (preferred !== null && readings.get(preferred)?.failure === "AUTH") {
+      return { end: refused("MISSING_CREDENTIALS", { exchange: preferred }) };
+    }
+    const routeId = earlier?.routeId ?? mintRouteId("rt", clock.wallMs(), this.#randomIds);
+    const answer = routing.routeTrade(request, readings, routeId, size, NONE_TRIED, flight.quote);
+    const routedMs = deadline.elapsedMs();
+    observer.latency("positions", "", (readDoneMs - startedMs) * 1e3);
+    observer.latency("route", "", (routedMs - readDoneMs) * 1e3);
+    if (!answer.ok) return { end: this.#refuseRoute(flight, context, answer, readings, earlier) };
+    const positionsMs = roundMs(readDoneMs - startedMs);
+    const routingMs = roundMs(routedMs - readDoneMs);
+    if (request.dryRun) return { end: this.#simulate(flight, context, answer.routed, positionsMs, routingMs) };
+    return { end: null, routed: answer.routed, positionsMs, routingMs };
   }
 
   /** Null: the call is bound to its quote, or to none. */
@@ -274,9 +300,17 @@ export class TradeRequests {
     return this.#conclusion.finish(flight, context, run, await this.#protect(flight, run));
   }
 
-  #simulate(flight: TradeFlight, context: TradeContext, routed: Routed): Concluded {
+  #simulate(
+    flight: TradeFlight,
+    context: TradeContext,
+    routed: Routed,
+    positionsMs: number,
+    routingMs: number,
+  ): Concluded {
     const nowMs = this.#parts.clock.wallMs();
     const run = emptyRun(flight.request, context, routed, nowMs);
+    run.timingMs.positions = positionsMs;
+    run.timingMs.routing = routingMs;
     run.timingMs.total = roundMs(flight.deadline.elapsedMs());
     const side = tradeSide(flight.request);
     const quote = quoteOf(routed, side, nowMs, this.#randomIds);
@@ -303,81 +337,4 @@ export class TradeRequests {
     this.#parts.logger.error("close_failed", { problem: detail });
     return refused("INTERNAL", {});
   }
-}
-
-/** What needs neither a session nor the store to refuse. */
-function refuseEarly(rooms: Rooms, request: TradeRequest): Refused | null {
-  const unlisted = unlistedSymbol(rooms, request.symbol);
-  if (unlisted !== null) return refused("UNKNOWN_SYMBOL", unlisted);
-  const preferred = request.preferredExchange;
-  if (preferred === null || (request.credentials[preferred] ?? null) !== null) return null;
-  return refused("MISSING_CREDENTIALS", { exchange: preferred });
-}
-
-/** Details of an UNKNOWN_SYMBOL; null when some venue lists it. */
-export function unlistedSymbol(rooms: MarketRooms, symbol: string): Record<string, unknown> | null {
-  for (const room of rooms.values()) if (room.markets.has(symbol)) return null;
-  const listed = new Set<string>();
-  for (const room of rooms.values()) {
-    for (const name of room.markets.keys()) if (listed.size < PREVIEW_SYMBOLS) listed.add(name);
-  }
-  const availableSymbols = [...listed].sort();
-  return { symbol, availableSymbols, preview: availableSymbols.join(", ") };
-}
-
-/** Every order was stopped by our own limiter, breaker or check: no venue has seen any of them. */
-function refusedLocally(run: TradeRun): Refused | null {
-  const last = run.attempts.at(-1);
-  if (last === undefined || run.attempts.some((attempt) => attempt.outcome !== "NOT_SENT")) return null;
-  const code =
-    last.reason === "TRADING_HALTED"
-      ? "TRADING_HALTED"
-      : last.reason === "RATE_LIMITED"
-        ? "VENUE_RATE_LIMITED"
-        : "VENUE_UNAVAILABLE";
-  const details = { exchange: last.venue, reason: last.reason, candidates: run.routing.candidates };
-  return refused(code, details, run.routing);
-}
-
-function isFlat(reading: AccountReading, request: TradeRequest): boolean {
-  return reading.positions !== null && !reading.positions.some((position) => position.direction === request.direction);
-}
-
-function refused(
-  code: ErrorCode,
-  details: Readonly<Record<string, unknown>>,
-  routing: RoutingReport | null = null,
-): Refused {
-  return { ok: false, code, details, routing };
-}
-
-function emptyRun(request: TradeRequest, context: TradeContext, routed: Routed, startedAtMs: number): TradeRun {
-  const { open } = request;
-  const isProtected = open !== null && (open.takeProfit !== null || open.stopLoss !== null);
-  return {
-    ...(open === null ? {} : { intent: "OPEN" }),
-    ...(isProtected ? { protection: protectionOf(open) } : {}),
-    routeId: routed.report.routeId,
-    requestId: context.requestId,
-    symbol: request.symbol,
-    direction: request.direction,
-    side: tradeSide(request),
-    orderType: request.orderType,
-    waitFor: request.waitFor,
-    clientOrderId: request.clientOrderId,
-    requestedSize: routed.requestedSize,
-    routing: routed.report,
-    adjustments: [...routed.adjustments],
-    startedAtMs,
-    positionsBefore: [],
-    attempts: [],
-    note: null,
-    positionAfter: null,
-    timingMs: { total: 0, positions: 0, routing: 0, sign: 0, venue: 0 },
-  };
-}
-
-function protectionOf(open: OpenTerms): ProtectionWish {
-  const { takeProfit, stopLoss, closeOnProtectionFailure } = open;
-  return { takeProfit, stopLoss, closeOnFailure: closeOnProtectionFailure, problem: null };
 }

@@ -1,22 +1,19 @@
 /**
- * Orders, one or several at once: minted, let through by the guards, durable, sent, and each brought to one of three
- * outcomes. The only place of the trade path that places orders.
+ * Orders, one or several at once: minted, let through by the guards, durable, sent (send-outcome.ts), and each brought to
+ * one of three outcomes. The only place of the trade path that places orders.
  *
  * Invariants: the intents of all (with the RUNNING record of an idempotent request, in one batch) are durable before any
  * request leaves, and are the only durable wait; an order names its side, and is reduce-only unless it is an entry's
  * own; nothing is ever sent twice under one client id; whatever goes wrong after the send is UNKNOWN.
  */
-import { isPlainDecimal } from "../domain/decimal.js";
 import { ServiceError } from "../domain/errors.js";
-import type { OrderCommand, PlaceOutcome, VenueOrder } from "../domain/order.js";
-import { problemOf } from "./background.js";
+import type { OrderCommand } from "../domain/order.js";
 import type { TradeFlight, TradeParts } from "./trade-context.js";
 import { guardedOrder, makeDurable, mintAttempt, sendTimeoutMs, type Durable, type Outgoing } from "./trade-intent.js";
 import type { SendPlan } from "./trade-plan.js";
-import { isOpening, isSettled, mayRest, type Attempt, type TradeRun } from "./trade-run.js";
-import type { IntentOutcome } from "./intent-log.js";
-import { redactVenueText } from "./redact.js";
+import { isOpening, mayRest, type Attempt, type TradeRun } from "./trade-run.js";
 import type { Resolution } from "./resolver.js";
+import { sendAttempt } from "./send-outcome.js";
 
 /** One order of a batch, durable and sent. */
 export interface SentOrder {
@@ -103,7 +100,7 @@ async function sendOne(
   timings: BatchTimings,
 ): Promise<SentOrder> {
   const { plan, account, attempt, reservation } = outgoing;
-  const { clock, observer } = parts;
+  const { observer } = parts;
   if (!plan.reduceOnly) parts.reservations.set(attempt, reservation);
   if (!reservation.mayStillSend()) {
     attempt.outcome = "NOT_SENT";
@@ -122,115 +119,22 @@ async function sendOne(
     positionSide: plan.positionSide,
     clientIdHex: attempt.clientIdHex,
   };
-  const sentNs = clock.monoNs();
-  attempt.sentAtMs = clock.wallMs();
-  let outcome: PlaceOutcome;
-  try {
-    outcome = await account.room.orders.place(account.session, command, {
-      timeoutMs: sendTimeoutMs(flight),
-      // What reduces goes on the lane that is kept for ways out.
-      lane: plan.reduceOnly ? "exit" : "trade",
-    });
-  } catch (error) {
-    // A room that throws is a bug of ours, and by now the order may be out.
-    parts.logger.error("place_threw", {
-      venue: plan.venue,
-      routeId: run.routeId,
-      problem: problemOf(error),
-    });
-    outcome = { outcome: "unknown", cause: "INTERNAL", notPlacedAfterMs: attempt.notPlacedAfterMs };
-  }
-  const tookMs = (clock.monoNs() - sentNs) / 1e6;
+  const { outcome, tookMs, resolveAfterMs } = await sendAttempt(parts, {
+    room: account.room,
+    session: account.session,
+    command,
+    attempt,
+    timeoutMs: sendTimeoutMs(flight),
+    routeId: run.routeId,
+    secrets: flight.secrets,
+  });
   const ackMs = outcome.outcome === "accepted" ? Math.min(outcome.ackMs, tookMs) : tookMs;
   timings.venue = Math.max(timings.venue, roundMs(ackMs));
   timings.sign = Math.max(timings.sign, roundMs(tookMs - ackMs));
   observer.latency("venue", plan.venue, ackMs * 1e3);
   observer.latency("sign", plan.venue, (tookMs - ackMs) * 1e3);
-  try {
-    return { attempt, resolution: applyOutcome(parts, flight, run, plan, attempt, outcome) };
-  } catch (error) {
-    // An answer that we stumble over is an answer all the same: the order is read from the venue instead.
-    parts.logger.error("outcome_not_applied", { venue: plan.venue, routeId: run.routeId, problem: problemOf(error) });
-    attempt.outcome = "UNKNOWN";
-    attempt.order = null;
-    return { attempt, resolution: startResolving(parts, flight, run, plan, attempt, Number.MAX_SAFE_INTEGER) };
-  }
-}
-
-/** How the intent log remembers the attempt's end; null: it has none yet. */
-export function intentOutcome(attempt: Attempt): IntentOutcome | null {
-  switch (attempt.outcome) {
-    case "CONFIRMED":
-      return attempt.order !== null && isSettled(attempt.order, mayRest(attempt)) ? "CONFIRMED" : null;
-    case "NOT_SENT":
-      return "NOT_SENT";
-    case "REJECTED":
-      return attempt.reason === "NOT_PLACED" ? "NOT_PLACED" : "REJECTED";
-    default:
-      return null;
-  }
-}
-
-/** Writes what the resolver found into the attempt; false: still unknown. */
-export function applyResolution(
-  parts: Pick<TradeParts, "clock" | "logger">,
-  attempt: Attempt,
-  resolution: Resolution,
-): boolean {
-  if (resolution.kind === "found") {
-    confirm(parts, attempt, resolution.order);
-    attempt.ackAtMs ??= parts.clock.wallMs();
-  } else if (resolution.kind === "notPlaced") {
-    attempt.outcome = "REJECTED";
-    attempt.reason = "NOT_PLACED";
-    attempt.venueText = null;
-  } else {
-    // Known to exist, still working: the latest sight of it is worth keeping.
-    if (attempt.outcome === "CONFIRMED" && resolution.order !== null) attempt.order = resolution.order;
-    return false;
-  }
-  return true;
-}
-
-/** Null: the outcome is final. */
-function applyOutcome(
-  parts: TradeParts,
-  flight: TradeFlight,
-  run: TradeRun,
-  plan: SendPlan,
-  attempt: Attempt,
-  outcome: PlaceOutcome,
-): Promise<Resolution> | null {
-  switch (outcome.outcome) {
-    case "accepted":
-      confirm(parts, attempt, outcome.order);
-      attempt.ackAtMs = parts.clock.wallMs();
-      if (isSettled(outcome.order, mayRest(attempt))) return null;
-      // Acknowledged, so it exists: no proof of absence applies to it.
-      return startResolving(parts, flight, run, plan, attempt, Number.MAX_SAFE_INTEGER);
-    case "rejected":
-      if (outcome.reason === "DUPLICATE_CLIENT_ID") {
-        // The venue has an order under this id: it is looked up, not failed.
-        attempt.outcome = "UNKNOWN";
-        return startResolving(parts, flight, run, plan, attempt, Number.MAX_SAFE_INTEGER);
-      }
-      attempt.outcome = outcome.sent ? "REJECTED" : "NOT_SENT";
-      attempt.reason = outcome.reason;
-      attempt.venueText = redactVenueText(outcome.venueText, flight.secrets);
-      if (outcome.sent) attempt.ackAtMs = parts.clock.wallMs();
-      else attempt.sentAtMs = null;
-      return null;
-    case "unknown":
-      attempt.outcome = "UNKNOWN";
-      // A room's bound may be wrong only in our favour if it lies before the send; then our own holds.
-      if (outcome.notPlacedAfterMs >= (attempt.sentAtMs ?? 0)) attempt.notPlacedAfterMs = outcome.notPlacedAfterMs;
-      parts.logger.warn("order_unknown", {
-        venue: plan.venue,
-        routeId: run.routeId,
-        cause: outcome.cause.slice(0, 100),
-      });
-      return startResolving(parts, flight, run, plan, attempt, attempt.notPlacedAfterMs);
-  }
+  const resolution = resolveAfterMs === null ? null : startResolving(parts, flight, run, plan, attempt, resolveAfterMs);
+  return { attempt, resolution };
 }
 
 function startResolving(
@@ -256,26 +160,6 @@ function startResolving(
     mayRest: mayRest(attempt),
   };
   return parts.resolver.resolve(order, session);
-}
-
-/** Of a venue's own word. */
-const MAX_STATUS_CHARS = 100;
-
-/** What a reply computes with is checked here, once: a venue's odd figure must not fail a close that happened. */
-function confirm(parts: Pick<TradeParts, "logger">, attempt: Attempt, order: VenueOrder): void {
-  const filledLots = Number.isSafeInteger(order.filledLots)
-    ? Math.min(Math.max(0, order.filledLots), attempt.qtyLots)
-    : 0;
-  const averagePrice = order.averagePrice !== null && isPlainDecimal(order.averagePrice) ? order.averagePrice : null;
-  if (filledLots !== order.filledLots || averagePrice !== order.averagePrice)
-    parts.logger.error("venue_order_implausible", { venue: attempt.venue, clientId: attempt.clientIdHex });
-  // First the copy, which reads every field: should one fail, the attempt is as it was.
-  attempt.order = { ...order, filledLots, averagePrice };
-  // A venue that takes orders before it judges them refuses some of these later: a refusal like any other.
-  const isRefused = order.status === "REJECTED" && filledLots === 0;
-  attempt.outcome = isRefused ? "REJECTED" : "CONFIRMED";
-  attempt.reason = isRefused ? "VENUE_STATE" : null;
-  attempt.venueText = isRefused ? order.venueStatus.slice(0, MAX_STATUS_CHARS) : null;
 }
 
 /** Whole tenths: finer is noise. */

@@ -610,6 +610,83 @@ describe("a dry run", () => {
     expect(allSessionsClosed(harness)).toBe(true);
   });
 
+  it("over streamed accounts is answered in the turn it came in, with what it would say otherwise", async () => {
+    const streamed = () => true;
+    const harness = createHarness({ one: { streamed }, two: { streamed } });
+    const { service, clock, one, two } = harness;
+    // The fee rates are asked for once.
+    one.feeRates = two.feeRates = { takerFeeMilliBps: 4_000, makerFeeMilliBps: 1_000 };
+    await harness.closeData({ dryRun: true });
+    await clock.advanceAsync(50);
+    const later = await harness.closeData({ dryRun: true });
+    const before = sells(harness).length;
+    const result = service.tradeAtOnce(closeRequest({ dryRun: true }), closeContext(clock));
+    if (result?.ok !== true) throw new Error("not answered at once");
+    const { routing, execution, quote } = result.data;
+    expect(execution).toEqual(later.execution);
+    expect(routing).toEqual({ ...later.routing, routeId: routing.routeId, decidedAt: routing.decidedAt });
+    expect(quote).toEqual({ ...later.quote, quoteId: quote?.quoteId, expiresAt: quote?.expiresAt });
+    expect(routing.candidates[0]).toMatchObject({ feeBps: "4", feeSource: "account" });
+    expect(sells(harness)).toHaveLength(before);
+    expect(one.calls.positions + two.calls.positions).toBe(0);
+    expect(allSessionsClosed(harness)).toBe(true);
+    expect(harness.events.at(-1)).toMatchObject({ kind: "replied", dryRun: true });
+    // What it quotes binds as any quote does.
+    const bound = await harness.closeData({ quoteId: quote?.quoteId ?? "" });
+    expect(bound.execution.state).toBe("COMPLETED");
+  });
+
+  it("over streamed accounts is refused in the turn it came in", async () => {
+    const streamed = () => true;
+    const harness = createHarness({ one: { streamed }, two: { streamed } });
+    harness.one.feeRates = harness.two.feeRates = { takerFeeMilliBps: 4_000, makerFeeMilliBps: 1_000 };
+    await harness.closeData({ dryRun: true });
+    await harness.clock.advanceAsync(50);
+    const context = closeContext(harness.clock);
+    expect(harness.service.tradeAtOnce(closeRequest({ dryRun: true, size: "9" }), context)).toMatchObject({
+      ok: false,
+      code: "SIZE_EXCEEDS_POSITION",
+    });
+    expect(harness.service.tradeAtOnce(closeRequest({ dryRun: true, quoteId: "qt_none" }), context)).toMatchObject({
+      ok: false,
+      code: "QUOTE_EXPIRED",
+    });
+    expect(harness.events.at(-1)).toMatchObject({ kind: "refused", code: "QUOTE_EXPIRED" });
+    expect(allSessionsClosed(harness)).toBe(true);
+  });
+
+  it("is not answered at once where something has to be asked or sent", async () => {
+    const wanted: (number | undefined)[] = [];
+    const streamed = (lots: number | undefined) => {
+      wanted.push(lots);
+      return lots !== undefined && lots <= 300;
+    };
+    const harness = createHarness({ one: { streamed }, two: {} });
+    const { service, clock } = harness;
+    harness.one.feeRates = harness.two.feeRates = { takerFeeMilliBps: 4_000, makerFeeMilliBps: 1_000 };
+    const { venueone } = closeRequest().credentials;
+    const alone = { dryRun: true, credentials: { venueone } };
+    const atOnce = (request: Partial<TradeRequest>) => service.tradeAtOnce(closeRequest(request), closeContext(clock));
+    // Fee rates are not known yet.
+    expect(atOnce(alone)).toBeNull();
+    // Two hold the position: their fee rates are waited for.
+    await harness.closeData({ dryRun: true });
+    expect(atOnce(alone)?.ok).toBe(true);
+    expect(wanted.at(-1)).toBe(250);
+    // The other venue streams nothing; the exact size has to be read; more than is sure to be there.
+    expect(atOnce({ dryRun: true })).toBeNull();
+    expect(atOnce({ ...alone, size: "ALL" })).toBeNull();
+    expect(atOnce({ ...alone, size: null, sizePercent: "50" })).toBeNull();
+    expect(wanted.slice(-2)).toEqual([undefined, undefined]);
+    expect(atOnce({ ...alone, size: "0.4" })).toBeNull();
+    // Live, an unknown symbol, credentials that do not open.
+    expect(atOnce({ credentials: { venueone } })).toBeNull();
+    expect(atOnce({ ...alone, symbol: "NONE" })).toBeNull();
+    expect(atOnce({ dryRun: true, preferredExchange: "venueone", credentials: { venueone: {} } })).toBeNull();
+    expect(allSessionsClosed(harness)).toBe(true);
+    expect(harness.store.rowCount()).toBe(0);
+  });
+
   it("in its public form needs no credentials and shows no positions", () => {
     const harness = createHarness();
     const result = harness.service.quote({

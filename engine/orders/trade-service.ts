@@ -23,7 +23,8 @@ import { ExecutionAsks } from "./execution-ask.js";
 import { TradeConclusion, type ResolvedListener } from "./trade-conclude.js";
 import type { TradeParts } from "./trade-context.js";
 import { quoteOf } from "./trade-quote.js";
-import { TradeRequests, unlistedSymbol } from "./trade-request.js";
+import { unlistedSymbol } from "./trade-refusals.js";
+import { TradeRequests } from "./trade-request.js";
 import {
   TradeRouting,
   DEFAULT_ROUTING_SETTINGS,
@@ -146,6 +147,11 @@ export class TradeService {
       if (run !== null) registry.remember(this.#conclusion.dataOf(run), run);
     }
     background.startSweeps([idempotency, intents, registry]);
+  }
+
+  /** A dry run that needs no wait, in this turn; null: `trade` it is. */
+  tradeAtOnce(request: TradeRequest, context: TradeContext): TradeResult | null {
+    return this.#draining ? null : this.#requests.runAtOnce(request, context);
   }
 
   /** A close or an open, as the request says. Never rejects for what a caller, a venue or the store does. */

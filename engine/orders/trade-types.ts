@@ -182,8 +182,8 @@ export interface PositionAfter {
   asOf: number;
   /**
    * `computed`: the position read for this close minus what it filled. After an accepted order it is always that: what
-   * the venue's stream shows cannot be had without a read that may become a venue call, and rooms distrust a stream for
-   * a while after each send, as it may be older than the fill.
+   * the venue's stream shows cannot be had without a read that may become a venue call, and rooms distrust a stream
+   * after each send until it has told of the fill.
    */
   source: "stream" | "venue" | "computed";
 }

@@ -1,6 +1,7 @@
 /**
  * One account at one venue being watched, with one set of credentials: pushed where the venue pushes and has room,
- * looked at by the poll schedule where it does not, and while a stream is away for longer than a moment.
+ * looked at by the poll schedule where it does not, and while a stream is away for longer than a moment. Its open orders
+ * are kept in watched-orders.ts.
  *
  *   stream LIVE ── its positions, reconciled by the room ──► LIVE, push
  *   no stream, or none free, or away ── looks over REST ──► SNAPSHOT, poll; a stream is tried again now and then
@@ -13,30 +14,24 @@ import type { Logger } from "../domain/logger.js";
 import type { VenueOrder } from "../domain/order.js";
 import type { VenuePosition } from "../domain/position.js";
 import type { RoutableVenue } from "../domain/venue.js";
-import type { AccountEvent, AccountSession, AccountStream, CallOptions, Read, VenueRoom } from "../ports.js";
+import type { AccountEvent, AccountSession, AccountStream, CallOptions, VenueRoom } from "../ports.js";
+import { type FailedRead, LOOK_TIMEOUT_MS, NO_PAUSE, pauseAfter, readSafely } from "./account-reads.js";
 import { Liquidations } from "./liquidations.js";
-import { isOpen, OpenOrders } from "./open-orders.js";
 import type { LookResult, PollSchedule, PollTask } from "./poll-schedule.js";
 import type { AccountChange, AccountListener, Coverage, CoverageError } from "./portfolio-types.js";
 import { positionChanges } from "./position-changes.js";
 import type { ResolvedExecution } from "./resolved-executions.js";
+import { WatchedOrders } from "./watched-orders.js";
 
 /** A stream that is not LIVE so long is helped out by polling; the room goes on trying. */
 const STREAM_GRACE_MS = 3_000;
 /** An account that got no stream asks again. */
 const STREAM_RETRY_MS = 60_000;
-/** Credentials that were refused are tried again: an agent may have been approved meanwhile. */
-const REFUSED_PAUSE_MS = 60_000;
-const LIMITED_PAUSE_MS = 5_000;
-const LOOK_TIMEOUT_MS = 5_000;
-/** Orders whose end is looked up after one list; the others end as UNKNOWN. */
-const ENDS_PER_LOOK = 8;
 /** Listeners of one account: subscriptions with the very same credentials. */
 const LISTENERS_MAX = 1_000;
 
 /** Not known is not flat. */
 const NO_ANSWER_YET: CoverageError = { code: "NO_ANSWER_YET", message: "the venue has not answered yet" };
-const NO_PAUSE: LookResult = { pauseVenueMs: 0, pauseAccountMs: 0 };
 
 /** Of one venue. Apart, because a list of open orders weighs about ten times as much as positions. */
 export interface VenueSchedules {
@@ -61,7 +56,7 @@ export class AccountWatch {
   readonly #session: AccountSession;
   /** The listener, and whether it wants open orders. */
   readonly #listeners = new Map<AccountListener, boolean>();
-  readonly #orders = new OpenOrders();
+  readonly #orders: WatchedOrders;
   readonly #liquidations: Liquidations;
   #stream: AccountStream | null = null;
   #positions: readonly VenuePosition[] | null = null;
@@ -70,17 +65,11 @@ export class AccountWatch {
   #error: CoverageError | null = null;
   #isPolled = false;
   #isLive = false;
-  /** The venue has listed open orders for this session. Positions prove nothing: some venues show them to anybody. */
-  #isProven = false;
-  #ordersError: CoverageError | null = null;
-  #isReadingOrders = false;
   #isClosed = false;
   #graceTimer: TimerHandle | null = null;
   #retryTimer: TimerHandle | null = null;
-  #ordersTimer: TimerHandle | null = null;
   #coverageShown = "";
   readonly #positionsTask: PollTask = { look: (isFirst) => this.#lookAtPositions(isFirst) };
-  readonly #ordersTask: PollTask = { look: (isFirst) => this.#readOrders(isFirst ? "read" : "background") };
 
   constructor(room: VenueRoom, session: AccountSession, parts: WatchParts) {
     this.venue = room.venue;
@@ -88,6 +77,14 @@ export class AccountWatch {
     this.#session = session;
     this.#parts = parts;
     this.#liquidations = new Liquidations(parts.clock);
+    this.#orders = new WatchedOrders(room, session, {
+      clock: parts.clock,
+      logger: parts.logger,
+      isWanted: () => this.#wantsOrders,
+      isPolled: () => this.#isPolled,
+      isFailed: () => this.#error !== null,
+      emit: (change) => this.#emit(change),
+    });
   }
 
   // ---------------------------------------------------------------- what is shown
@@ -99,7 +96,7 @@ export class AccountWatch {
 
   /** Null before the first whole list. */
   get openOrders(): readonly VenueOrder[] | null {
-    return this.#orders.isKnown ? this.#orders.list() : null;
+    return this.#orders.list();
   }
 
   /** The account was answered for, or it is known why it cannot be. */
@@ -108,13 +105,13 @@ export class AccountWatch {
   }
 
   get areOrdersSettled(): boolean {
-    return this.#orders.isKnown || this.#ordersError !== null || this.#error !== null;
+    return this.#orders.isSettled;
   }
 
   /** Was one of these opened with the very credentials of this watch, and has the venue proven them? */
   owns(accounts: ResolvedExecution["accounts"]): boolean {
     const { isCredentialed, accountHash } = this.#parts;
-    return isCredentialed && this.#isProven && accounts.some((account) => account.accountHash === accountHash);
+    return isCredentialed && this.#orders.isProven && accounts.some((account) => account.accountHash === accountHash);
   }
 
   coverage(): Coverage {
@@ -138,7 +135,7 @@ export class AccountWatch {
   /** The same of its open orders, which are read apart. */
   ordersCoverage(): Coverage {
     const coverage = this.coverage();
-    const error = coverage.error ?? this.#ordersError;
+    const error = coverage.error ?? this.#orders.error;
     return error === null || coverage.error !== null ? coverage : { ...coverage, state: "ERROR", error };
   }
 
@@ -154,15 +151,15 @@ export class AccountWatch {
   listen(listener: AccountListener, wantsOrders: boolean): boolean {
     if (this.#listeners.size >= LISTENERS_MAX) return false;
     this.#listeners.set(listener, wantsOrders);
-    if (wantsOrders && this.#isLive) void this.#readOrders("read");
-    if (wantsOrders && this.#isPolled) this.#parts.schedules.orders.add(this.#ordersTask);
+    if (wantsOrders && this.#isLive) void this.#orders.read("read");
+    if (wantsOrders && this.#isPolled) this.#parts.schedules.orders.add(this.#orders.task);
     return true;
   }
 
   /** True when it was the last one. */
   unlisten(listener: AccountListener): boolean {
     this.#listeners.delete(listener);
-    if (!this.#wantsOrders) this.#parts.schedules.orders.remove(this.#ordersTask);
+    if (!this.#wantsOrders) this.#parts.schedules.orders.remove(this.#orders.task);
     return this.#listeners.size === 0;
   }
 
@@ -186,6 +183,7 @@ export class AccountWatch {
     this.#dropStream();
     this.#endPolling();
     this.#clearTimers();
+    this.#orders.close();
     this.#session.close();
   }
 
@@ -246,7 +244,7 @@ export class AccountWatch {
     this.#endPolling();
     this.#adopt(positions, asOfMs, "stream");
     // What was polled before says nothing of fills and ends between two looks; the list closes the gap.
-    if (!wasLive && this.#wantsOrders) void this.#readOrders("read");
+    if (!wasLive && this.#wantsOrders) void this.#orders.read("read");
   }
 
   #streamEnded(stream: AccountStream): void {
@@ -287,7 +285,7 @@ export class AccountWatch {
     this.#isPolled = true;
     const { positions, orders } = this.#parts.schedules;
     positions.add(this.#positionsTask);
-    if (this.#wantsOrders) orders.add(this.#ordersTask);
+    if (this.#wantsOrders) orders.add(this.#orders.task);
     this.#showCoverage();
   }
 
@@ -296,13 +294,13 @@ export class AccountWatch {
     this.#isPolled = false;
     const { positions, orders } = this.#parts.schedules;
     positions.remove(this.#positionsTask);
-    orders.remove(this.#ordersTask);
+    orders.remove(this.#orders.task);
   }
 
   async #lookAtPositions(isFirst: boolean): Promise<LookResult> {
-    const lane = isFirst ? "read" : "background";
-    const read = await this.#call(() =>
-      this.room.reader.readPositions(this.#session, null, { timeoutMs: LOOK_TIMEOUT_MS, lane }),
+    const options: CallOptions = { timeoutMs: LOOK_TIMEOUT_MS, lane: isFirst ? "read" : "background" };
+    const read = await readSafely(this.#parts.logger, this.venue, () =>
+      this.room.reader.readPositions(this.#session, null, options),
     );
     if (this.#isClosed) return NO_PAUSE;
     // The stream came back meanwhile: what it holds is newer.
@@ -318,81 +316,10 @@ export class AccountWatch {
     this.#showCoverage();
     return pauseAfter(read);
   }
-  // ---------------------------------------------------------------- open orders
 
   get #wantsOrders(): boolean {
     for (const wants of this.#listeners.values()) if (wants) return true;
     return false;
-  }
-
-  /** The whole list; what is new in it is told, what is gone is looked up. One at a time. */
-  async #readOrders(lane: CallOptions["lane"]): Promise<LookResult> {
-    if (this.#isReadingOrders || this.#isClosed) return NO_PAUSE;
-    this.#isReadingOrders = true;
-    this.#orders.beginList();
-    const options: CallOptions = { timeoutMs: LOOK_TIMEOUT_MS, lane };
-    const read = await this.#call(() => this.room.reader.readOpenOrders(this.#session, null, options));
-    if (!this.#isClosed) {
-      if (read.ok) await this.#adoptOrders(read.value, options);
-      else this.#ordersUnread({ code: read.code, message: read.message });
-    }
-    this.#isReadingOrders = false;
-    return read.ok ? NO_PAUSE : pauseAfter(read);
-  }
-
-  #ordersUnread(error: CoverageError): void {
-    const wasSettled = this.areOrdersSettled;
-    // A list that is known stays true through the events that follow it.
-    if (!this.#orders.isKnown) this.#ordersError = error;
-    if (!wasSettled) this.#emit({ kind: "coverage" });
-    // A polled account's list has its turn.
-    if (!this.#isPolled) this.#readOrdersLater();
-  }
-
-  #readOrdersLater(): void {
-    if (this.#ordersTimer !== null || this.#isClosed) return;
-    this.#ordersTimer = this.#parts.clock.setTimer(() => {
-      this.#ordersTimer = null;
-      if (this.#wantsOrders) void this.#readOrders("background");
-    }, LIMITED_PAUSE_MS);
-  }
-
-  async #adoptOrders(rows: readonly VenueOrder[], options: CallOptions): Promise<void> {
-    this.#isProven = true;
-    const isFirst = !this.#orders.isKnown;
-    const wasSettled = this.areOrdersSettled;
-    const { news, gone } = this.#orders.adopt(rows);
-    this.#ordersError = null;
-    if (isFirst) {
-      // Where a snapshot begins, it is no news; where one was shown without orders, it is to be replaced.
-      this.#emit(wasSettled ? { kind: "ordersReset" } : { kind: "coverage" });
-      return;
-    }
-    for (const order of news) this.#emit({ kind: "order", order });
-    for (const [index, order] of gone.entries()) {
-      const end = index < ENDS_PER_LOOK ? await this.#endOf(order, options) : null;
-      if (this.#isClosed) return;
-      // Still listed open right after it left the list: the venue's index lags, the next look tells.
-      if (end !== null && isOpen(end)) continue;
-      // An end that cannot be learnt is not guessed; an open order it is not, all the same.
-      this.#orders.apply(end ?? { ...order, status: "CANCELED" });
-      this.#emit({ kind: "order", order: end ?? { ...order, status: "UNKNOWN", venueStatus: "" } });
-    }
-  }
-
-  async #endOf(order: VenueOrder, options: CallOptions): Promise<VenueOrder | null> {
-    const instrument = this.room.markets.get(this.#symbolOf(order.nativeSymbol) ?? "")?.instrument;
-    if (instrument === undefined) return null;
-    const ref = { venueOrderId: order.venueOrderId };
-    const read = await this.#call(() => this.room.reader.readOrder(this.#session, instrument, ref, options));
-    return read.ok ? read.value : null;
-  }
-
-  #symbolOf(nativeSymbol: string): string | null {
-    for (const [symbol, { instrument }] of this.room.markets) {
-      if (instrument.nativeSymbol === nativeSymbol) return symbol;
-    }
-    return null;
   }
 
   // ---------------------------------------------------------------- state
@@ -439,19 +366,6 @@ export class AccountWatch {
     if (!this.#isClosed) this.#emit(change);
   }
 
-  /** A room's bug must not end the watch: it counts as an answer that could not be read. */
-  async #call<T>(run: () => Promise<Read<T>>): Promise<Read<T>> {
-    try {
-      return await run();
-    } catch (error) {
-      this.#parts.logger.error("portfolio.read_failed", {
-        venue: this.venue,
-        errorName: error instanceof Error ? error.name : "unknown",
-      });
-      return { ok: false, code: "BAD_RESPONSE", message: "the answer could not be read", retryAfterMs: null };
-    }
-  }
-
   #clearGrace(): void {
     if (this.#graceTimer !== null) this.#parts.clock.clearTimer(this.#graceTimer);
     this.#graceTimer = null;
@@ -459,17 +373,7 @@ export class AccountWatch {
 
   #clearTimers(): void {
     this.#clearGrace();
-    for (const timer of [this.#retryTimer, this.#ordersTimer]) if (timer !== null) this.#parts.clock.clearTimer(timer);
+    if (this.#retryTimer !== null) this.#parts.clock.clearTimer(this.#retryTimer);
     this.#retryTimer = null;
-    this.#ordersTimer = null;
   }
-}
-
-type FailedRead = Extract<Read<never>, { readonly ok: false }>;
-
-function pauseAfter({ code, retryAfterMs }: FailedRead): LookResult {
-  if (code === "AUTH" || code === "NEEDS_CREDENTIALS") return { pauseVenueMs: 0, pauseAccountMs: REFUSED_PAUSE_MS };
-  if (code === "RATE_LIMITED" || code === "BREAKER_OPEN")
-    return { pauseVenueMs: retryAfterMs ?? LIMITED_PAUSE_MS, pauseAccountMs: 0 };
-  return NO_PAUSE;
 }

@@ -15,6 +15,8 @@ export interface ResolvedExecution {
   readonly order: NormalizedOrder | null;
   /** What became of the whole execution (`COMPLETED`, `PARTIAL`, `REJECTED`, …). */
   readonly state: string;
+  /** Of a single order: what its reply called it, also where it was never placed. */
+  readonly names?: { readonly clientOrderId: string | null; readonly venueClientOrderId: string };
 }
 
 export interface ResolvedExecutions {

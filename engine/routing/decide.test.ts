@@ -3,7 +3,7 @@ import type { Side } from "../domain/order.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import { decideRoute, decisionErrorCode } from "./decide.js";
 import { setLimitText, setSizeAll, setSizePercentText, setSizeText } from "./route-input.js";
-import { type Candidate, type CandidateResult, Decision, type RouteInput } from "./route-types.js";
+import { type Candidate, type CandidateResult, Decision, RouteInput, type RouteKind } from "./route-types.js";
 import { addHolder, buildMarket, closeInput, instrumentOf, type MarketPlan, NOW_NS } from "./test/scenario.js";
 
 const BOOK = {
@@ -184,6 +184,26 @@ describe("eligibility", () => {
     expect(one("0.6", () => {}, { bids: [[99_990, 50_000]], deep: { ...deep, ageMs: 3000 } }).result.depthAgeMs).toBe(
       3000,
     );
+  });
+
+  it("holds an entry that may rest to what the venue asks of resting orders, and nothing that takes or closes", () => {
+    const instrument = instrumentOf("venuethree", { restingMinimum: { qtyLots: 20, notional: "10" } });
+    const reasonOf = (kind: RouteKind, size: string, limit = "99990"): string => {
+      const input = new RouteInput();
+      input.reset(kind, kind.startsWith("OPEN") ? "BUY" : "SELL", NOW_NS);
+      setSizeText(input, size);
+      setLimitText(input, limit);
+      addHolder(input, buildMarket(plan("venuethree", { instrument })), kind.startsWith("OPEN") ? 0 : 100_000);
+      const decision = new Decision();
+      decideRoute(input, decision);
+      return resultAt(decision, 0).reason;
+    };
+    expect(reasonOf("OPEN_LIMIT", "0.00020")).toBe("");
+    expect(reasonOf("OPEN_LIMIT", "0.00019")).toBe("BELOW_MIN_SIZE");
+    expect(reasonOf("OPEN_LIMIT", "0.00020", "49999")).toBe("BELOW_MIN_SIZE");
+    expect(reasonOf("OPEN_MARKET", "0.00001")).toBe("");
+    expect(reasonOf("CLOSE_MARKET", "0.00001")).toBe("");
+    expect(reasonOf("CLOSE_LIMIT", "0.00001")).toBe("");
   });
 
   it("holds reduce-only orders to a minimum value only where the venue does, and never a full close", () => {

@@ -72,6 +72,7 @@ function lastReason(input: RouteInput, candidate: Candidate, result: CandidateRe
   if (!input.rests && result.priced && isBeyondWorst(input, result)) return "SLIPPAGE_CAP";
   const size = sizeReason(candidate, result);
   if (size !== "") return size;
+  if (input.rests && input.opens && isBelowResting(candidate, result)) return "BELOW_MIN_SIZE";
   if (input.kind !== "QUOTE" && isBelowMinNotional(input, candidate, result)) return "BELOW_MIN_SIZE";
   if (input.opens && isBeyondMargin(candidate, result)) return "INSUFFICIENT_MARGIN";
   return candidate.budgetAvailable ? "" : "RATE_BUDGET";
@@ -96,9 +97,16 @@ function sizeReason(candidate: Candidate, result: CandidateResult): ReasonCode |
 function isBelowMinNotional(input: RouteInput, candidate: Candidate, result: CandidateResult): boolean {
   if (candidate.market === null) return false;
   const instrument = candidate.market.instrument;
-  if (input.opens) return notionalBelow(instrument, result.orderLots, result.priceTicks);
+  if (input.opens) return notionalBelow(instrument, instrument.minNotional, result.orderLots, result.priceTicks);
   if (instrument.minNotionalOnReduceOnly === "no" || result.orderLots === result.positionLots) return false;
-  return notionalBelow(instrument, result.orderLots, result.priceTicks);
+  return notionalBelow(instrument, instrument.minNotional, result.orderLots, result.priceTicks);
+}
+
+/** Some venues ask of orders that rest what they do not ask of those that take. */
+function isBelowResting({ market }: Candidate, { orderLots, priceTicks }: CandidateResult): boolean {
+  const minimum = market?.instrument.restingMinimum;
+  if (market === null || minimum === undefined) return false;
+  return orderLots < minimum.qtyLots || notionalBelow(market.instrument, minimum.notional, orderLots, priceTicks);
 }
 
 /**
@@ -113,8 +121,8 @@ function isBeyondMargin(candidate: Candidate, result: CandidateResult): boolean 
 }
 
 /** Measured at the price that is sent, as the venue does. */
-function notionalBelow(instrument: Instrument, lots: number, ticks: number): boolean {
-  const minimum = parseScaled(instrument.minNotional, instrument.priceDecimals + instrument.qtyDecimals);
+function notionalBelow(instrument: Instrument, minNotional: string, lots: number, ticks: number): boolean {
+  const minimum = parseScaled(minNotional, instrument.priceDecimals + instrument.qtyDecimals);
   const notional = multiplySafe(lots, ticks);
   // A notional beyond the safe range is above any minimum; a minimum that cannot be read is not enforced here, the venue does.
   return notional < minimum;

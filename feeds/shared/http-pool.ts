@@ -43,7 +43,8 @@ export interface HttpPoolOptions {
   /** IP budget: weight per window. */
   readonly budget: number;
   readonly budgetWindowMs: number;
-  readonly accountLimits: readonly WindowLimit[];
+  /** A limiter where another way to the venue spends from the same limits. */
+  readonly accountLimits: readonly WindowLimit[] | AccountLimiter;
   readonly connections?: number;
   /** Connections only the exit lane may use. */
   readonly exitConnections?: number;
@@ -120,7 +121,8 @@ export class HttpPool implements VenueHttp {
       exitSlots: Math.min(options.exitConnections ?? DEFAULTS.exitConnections, connections - 1),
       maxQueuedPerLane: options.maxQueuedPerLane ?? DEFAULTS.maxQueuedPerLane,
     });
-    this.#accounts = new AccountLimiter(clock, options.accountLimits);
+    const { accountLimits } = options;
+    this.#accounts = accountLimits instanceof AccountLimiter ? accountLimits : new AccountLimiter(clock, accountLimits);
     this.#breaker = new Breaker({ clock, random, ...DEFAULT_BREAKER, ...options.breaker });
   }
 

@@ -1,6 +1,6 @@
 /**
- * A persistent WebSocket: connects, subscribes, keeps alive, notices silence per subscription,
- * reconnects, and replaces its connection before the venue ends it.
+ * A persistent WebSocket: connects, subscribes, keeps alive, notices silence per subscription
+ * (subscription-health.ts), reconnects, and replaces its connection before the venue ends it.
  *
  *   idle → connecting → open → waiting → connecting …      stop() → stopped
  *
@@ -14,7 +14,8 @@ import { type BackoffPolicy, fullJitterMs } from "./backoff.js";
 import { CLOSE_ABNORMAL } from "./connector.js";
 import { Link, type LinkOptions } from "./link.js";
 import type { SocketOptions, SocketState, SocketStats } from "./socket-options.js";
-import { type ProbeResult, Subscription, type SubscriptionSpec } from "./subscriptions.js";
+import { isSuspect, MAX_LOGGED_NAMES, SubscriptionHealth } from "./subscription-health.js";
+import { Subscription, type SubscriptionSpec } from "./subscriptions.js";
 
 /** The cap keeps the way back short after a longer outage; the connection budget keeps the venue's limit. */
 const DEFAULT_BACKOFF: BackoffPolicy = { baseMs: 500, capMs: 3_000 };
@@ -33,20 +34,11 @@ const CLOSE_RESTART = 1012;
 const CLOSE_TRY_LATER = 1013;
 const RESTART_SPREAD: BackoffPolicy = { baseMs: 5_000, capMs: 30_000 };
 const TRY_LATER_MIN_MS = 5_000;
-/** Kills in a row with a name among the suspects before it is sent apart: one alone is mostly chance. */
-const SUSPECT_AFTER = 2;
-/** Kills with the name sent alone before it is given up. */
-const QUARANTINE_AFTER = 2;
-/** Dead verdicts in a row for one stream: the first resubscribes it, the second replaces the connection. */
-const RECONNECT_AFTER_DEAD = 2;
-/** So many streams dead at one look, and at least half of all: it is the connection. */
-const MASS_DEATH_MIN = 3;
-const MAX_LOGGED_NAMES = 20;
-
 export class PersistentSocket {
   readonly #options: SocketOptions;
   readonly #linkOptions: Omit<LinkOptions, "pacers">;
   readonly #subscriptions = new Map<string, Subscription>();
+  readonly #health: SubscriptionHealth;
   #state: SocketState = "idle";
   #primary: Link | null = null;
   #standby: Link | null = null;
@@ -62,11 +54,15 @@ export class PersistentSocket {
   #frameCount = 0;
   #frameBytes = 0;
   #handlerErrorCount = 0;
-  #silentCount = 0;
-  #quarantinedCount = 0;
 
   constructor(options: SocketOptions) {
     this.#options = options;
+    this.#health = new SubscriptionHealth(options, this.#subscriptions, {
+      linkId: () => this.primaryLinkId,
+      askAnew: (name) => this.#primary?.resubscribe(name),
+      reconnect: (reason) => this.reconnect(reason),
+      guard: (call) => this.#guard(call),
+    });
     this.#linkOptions = {
       clock: options.clock,
       connector: options.connector,
@@ -97,8 +93,8 @@ export class PersistentSocket {
       frameCount: this.#frameCount,
       frameBytes: this.#frameBytes,
       handlerErrorCount: this.#handlerErrorCount,
-      silentCount: this.#silentCount,
-      quarantinedCount: this.#quarantinedCount,
+      silentCount: this.#health.silentCount,
+      quarantinedCount: this.#health.quarantinedCount,
       queuedSendCount: this.#primary?.queuedSendCount ?? 0,
       subscriptionCount: this.#subscriptions.size,
     };
@@ -224,7 +220,7 @@ export class PersistentSocket {
 
   #linkOpened(link: Link): void {
     for (const subscription of this.#subscriptions.values()) {
-      if (!subscription.isQuarantined) link.ask(subscription.spec.name, subscription.suspicion >= SUSPECT_AFTER);
+      if (!subscription.isQuarantined) link.ask(subscription.spec.name, isSuspect(subscription));
     }
     link.flush();
     if (link !== this.#primary) return;
@@ -302,7 +298,7 @@ export class PersistentSocket {
       isPrimary,
       askedLastSecond: wasKilled ? link.recentNames().slice(0, MAX_LOGGED_NAMES).join(" ") : "",
     });
-    if (wasKilled) this.#suspect(link.suspectNames());
+    if (wasKilled) this.#health.suspect(link.suspectNames());
     if (isStandby) {
       this.#standby = null;
       if (this.#overlapTimer !== null) this.#options.clock.clearTimer(this.#overlapTimer);
@@ -343,22 +339,6 @@ export class PersistentSocket {
     this.#connectTimer = clock.setTimer(() => this.#connectPrimary(), waitMs);
   }
 
-  #suspect(names: readonly string[]): void {
-    const { logger, name: socketName, handlers } = this.#options;
-    for (const name of names) {
-      const subscription = this.#subscriptions.get(name);
-      if (subscription === undefined) continue;
-      subscription.suspicion++;
-      if (names.length > 1 || subscription.suspicion <= SUSPECT_AFTER) continue;
-      subscription.aloneKillCount++;
-      if (subscription.aloneKillCount < QUARANTINE_AFTER) continue;
-      subscription.isQuarantined = true;
-      this.#quarantinedCount++;
-      logger.error("socket.quarantined", { socket: socketName, name });
-      this.#guard(() => handlers.onQuarantined?.(name));
-    }
-  }
-
   #scheduleRotation(afterMs: number): void {
     const { clock } = this.#options;
     if (this.#rotationTimer !== null) clock.clearTimer(this.#rotationTimer);
@@ -370,60 +350,9 @@ export class PersistentSocket {
 
   #checkLiveness(): void {
     this.#livenessTimer = this.#options.clock.setTimer(() => {
-      if (this.#state === "open") this.#judgeAll(this.#options.clock.monoNs());
+      if (this.#state === "open") this.#health.judgeAll(this.#options.clock.monoNs());
       this.#checkLiveness();
     }, LIVENESS_CHECK_MS);
-  }
-
-  #judgeAll(nowNs: number): void {
-    let judgedCount = 0;
-    const dead: Subscription[] = [];
-    for (const subscription of this.#subscriptions.values()) {
-      if (subscription.isQuarantined || subscription.spec.livenessMs === 0) continue;
-      judgedCount++;
-      const verdict = subscription.judge(nowNs);
-      if (verdict === "dead") dead.push(subscription);
-      else if (verdict === "probe") this.#probe(subscription);
-    }
-    if (dead.length > 0) this.#dead(dead, dead.length >= MASS_DEATH_MIN && dead.length * 2 >= judgedCount);
-  }
-
-  #probe(subscription: Subscription): void {
-    const { probe, name } = subscription.spec;
-    if (probe === null) return;
-    subscription.isProbing = true;
-    const linkId = this.primaryLinkId;
-    const settle = (result: ProbeResult): void => {
-      const isDead = subscription.probed(result, this.#options.clock.monoNs());
-      const isCurrent = linkId === this.primaryLinkId && this.#subscriptions.get(name) === subscription;
-      if (isDead && isCurrent) this.#dead([subscription], false);
-    };
-    probe().then(settle, () => settle("unknown"));
-  }
-
-  /** Asks for dead streams anew, or replaces the connection: when one stays dead, or when most of them died together. */
-  #dead(dead: readonly Subscription[], isMassDeath: boolean): void {
-    const { logger, name: socketName, handlers, clock } = this.#options;
-    let isHopeless = isMassDeath;
-    for (const subscription of dead) {
-      const { name } = subscription.spec;
-      this.#silentCount++;
-      subscription.deadCount++;
-      subscription.unknownCount = 0;
-      if (subscription.deadCount >= RECONNECT_AFTER_DEAD) isHopeless = true;
-      this.#guard(() => handlers.onSilent?.(name));
-    }
-    const names = dead.slice(0, MAX_LOGGED_NAMES).map((subscription) => subscription.spec.name);
-    logger.warn("socket.silent", { socket: socketName, count: dead.length, isHopeless, names: names.join(" ") });
-    if (isHopeless) {
-      for (const subscription of dead) subscription.deadCount = 0;
-      this.reconnect("silent");
-      return;
-    }
-    for (const subscription of dead) {
-      subscription.requested(clock.monoNs());
-      this.#primary?.resubscribe(subscription.spec.name);
-    }
   }
 
   #guard(call: () => void): void {

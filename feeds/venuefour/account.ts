@@ -10,7 +10,7 @@ import type { AccountSummary, FeeRates, VenueBalance, VenuePosition } from "../.
 import type { AccountReader, AccountSession, CallOptions, OrderRef, Read } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
 import type { InstrumentIndex } from "../shared/instrument-index.js";
-import { decodeWith } from "../shared/wire-fields.js";
+import { normalizedRead } from "../shared/normalized-read.js";
 import {
   normalizeAccount,
   normalizeBalances,
@@ -87,10 +87,10 @@ export class VenuefourAccount implements Required<AccountReader> {
     const { rest, settings } = this.#deps;
     if (options.lane !== "exit") await settings.refresh(session, options);
     const read = await rest.read(session, "/positions", {}, READ_CREDITS, decodePositions, options);
-    if (!read.ok) return read;
-    const decoded = decodeWith(null, () => this.normalizePositions(session.accountId, read.value.rows));
-    if (!decoded.ok) return failedRead("BAD_RESPONSE", `positions: ${decoded.problem}`);
-    return { ...read, value: { positions: decoded.value, lastId: read.value.lastId } };
+    return normalizedRead(read, "positions", ({ rows, lastId }) => ({
+      positions: this.normalizePositions(session.accountId, rows),
+      lastId,
+    }));
   }
 
   /** Throws WireFault on a row that does not fit its instrument. */
@@ -131,10 +131,9 @@ export class VenuefourAccount implements Required<AccountReader> {
   ): Promise<Read<readonly VenueOrder[]>> {
     if (!(session instanceof VenuefourSession)) return FOREIGN;
     const rows = await this.#deps.rest.read(session, "/orders", {}, READ_CREDITS, decodeOpenOrders, options);
-    if (!rows.ok) return rows;
-    const decoded = decodeWith(null, () => {
+    return normalizedRead(rows, "orders", (wires) => {
       const found: VenueOrder[] = [];
-      for (const wire of rows.value) {
+      for (const wire of wires) {
         const listed = this.#deps.instruments.byNativeSymbol(wire.symbol);
         if (listed === null) this.#unlisted("venuefour.order.unlisted", wire.symbol);
         if (listed === null || (instrument !== null && wire.symbol !== instrument.nativeSymbol)) continue;
@@ -143,7 +142,6 @@ export class VenuefourAccount implements Required<AccountReader> {
       }
       return found;
     });
-    return decoded.ok ? { ...rows, value: decoded.value } : failedRead("BAD_RESPONSE", `orders: ${decoded.problem}`);
   }
 
   async readBalances(session: AccountSession, options: CallOptions): Promise<Read<readonly VenueBalance[]>> {
@@ -165,9 +163,7 @@ export class VenuefourAccount implements Required<AccountReader> {
   ): Promise<Read<T>> {
     if (!(session instanceof VenuefourSession)) return FOREIGN;
     const read = await this.#deps.rest.read(session, "/account", {}, READ_CREDITS, decodeAccount, options);
-    if (!read.ok) return read;
-    const decoded = decodeWith(read.value, () => normalize(read.value));
-    return decoded.ok ? { ...read, value: decoded.value } : failedRead("BAD_RESPONSE", `account: ${decoded.problem}`);
+    return normalizedRead(read, "account", normalize);
   }
 
   #unlisted(event: string, symbol: string): void {

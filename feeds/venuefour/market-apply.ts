@@ -10,10 +10,11 @@
  * touch is seeded from the book; at equal times the book speaks (engine/market/touch.ts).
  * A number finer than the instrument allows is protocol drift: the book turns INVALID, nothing is rounded.
  */
-import { parseScaled, pow10 } from "../../engine/domain/decimal.js";
+import { parseScaled } from "../../engine/domain/decimal.js";
 import { BOOK_LIVE, INVALID_DECODE } from "../../engine/market/book.js";
 import type { Market } from "../../engine/market/market.js";
 import type { ScannedSide } from "../shared/json-bytes.js";
+import { applyLevels, scaleSide } from "../shared/scanned-levels.js";
 import type { DepthScanner } from "./depth-scan.js";
 import type { VenuefourWireBbo, VenuefourWireBook, VenuefourWireLevel } from "./wire.js";
 
@@ -31,13 +32,6 @@ export type Applied = typeof APPLIED | typeof PROVEN | typeof OUTDATED | typeof 
 
 /** Stands for a REST answer where a connection's number is asked for: any connection is later news than it. */
 export const REST_LINK = 0;
-
-/** Integer of digits × 10^-places at `decimals`; NaN when finer or too large. */
-function toScaled(digits: number, places: number, decimals: number): number {
-  if (places > decimals) return Number.NaN;
-  const scaled = digits * pow10(decimals - places);
-  return scaled <= Number.MAX_SAFE_INTEGER ? scaled : Number.NaN;
-}
 
 export class MarketApplier {
   readonly market: Market;
@@ -88,13 +82,7 @@ export class MarketApplier {
     }
     this.#bookMs = timeMs;
     this.#bookLinkId = linkId;
-    book.beginSnapshot();
-    for (let index = 0; index < bids.count; index++) {
-      book.applyBid(bids.priceDigits[index] as number, bids.qtyDigits[index] as number);
-    }
-    for (let index = 0; index < asks.count; index++) {
-      book.applyAsk(asks.priceDigits[index] as number, asks.qtyDigits[index] as number);
-    }
+    applyLevels(book, bids, asks);
     return this.#committed(timeMs, tsRecvNs, lateNs);
   }
 
@@ -150,18 +138,7 @@ export class MarketApplier {
 
   /** In place: digits become ticks and lots. False when one does not fit. */
   #scale(side: ScannedSide): boolean {
-    for (let index = 0; index < side.count; index++) {
-      const priceTicks = toScaled(
-        side.priceDigits[index] as number,
-        side.pricePlaces[index] as number,
-        this.#priceDecimals,
-      );
-      const qtyLots = toScaled(side.qtyDigits[index] as number, side.qtyPlaces[index] as number, this.#qtyDecimals);
-      if (Number.isNaN(priceTicks) || Number.isNaN(qtyLots)) return false;
-      side.priceDigits[index] = priceTicks;
-      side.qtyDigits[index] = qtyLots;
-    }
-    return true;
+    return scaleSide(side, this.#priceDecimals, this.#qtyDecimals);
   }
 
   /** Level by level in the frame's order. A frame with empty or disordered levels never equals, and is judged anew. */

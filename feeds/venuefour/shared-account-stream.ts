@@ -5,92 +5,64 @@
  *
  * Invariants: positions are readable only while LIVE; LIVE means that a REST answer asked for after the venue took the
  * subscriptions has been taken; frames that arrive meanwhile are applied at once and outlive an older answer
- * (account-state.ts). One reconcile runs at a time. A session is used only while its owner keeps the stream open. After
- * a loss the fills missed are read and told, each once.
+ * (account-state.ts). One reconcile (account-catch-up.ts) runs at a time. A session is used only while its owner keeps
+ * the stream open. After a loss the fills missed are read and told, each once.
  */
-import { type Clock, delay, type TimerHandle } from "../../engine/domain/clock.js";
-import type { Instrument } from "../../engine/domain/instrument.js";
+import { delay, type TimerHandle } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { Random } from "../../engine/domain/random.js";
-import type { FeedState } from "../../engine/market/market.js";
-import type { AccountEvent, AccountHistory, AccountStream, CallOptions, Read } from "../../engine/ports.js";
+import type { AccountEvent, AccountStream, Read } from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
-import { failedRead } from "../shared/call-results.js";
 import { type ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import type { Connector } from "../shared/connector.js";
 import { PersistentSocket } from "../shared/socket.js";
+import { StreamMembers } from "../shared/stream-members.js";
 import { WireFault } from "../shared/wire-fields.js";
-import type { VenuefourAccount } from "./account.js";
+import { AccountCatchUp, type CatchUpDeps } from "./account-catch-up.js";
 import { ACCOUNT_CHANNELS, type AccountFrame, decodeAccountFrame, ESSENTIAL_CHANNELS } from "./account-frames.js";
-import { nativePrice, normalizeFill, normalizeOrder } from "./account-normalize.js";
+import { normalizeFill, normalizeOrder } from "./account-normalize.js";
 import { AccountState } from "./account-state.js";
 import {
   ECHO_TIMEOUT_MS,
-  LOAD_TIMEOUT_MS,
   MESSAGES_PER_SECOND,
   PING_EVERY_MS,
   PING_TEXT,
   ROTATE_AFTER_MS,
   SOCKET_IDLE_MS,
 } from "./limits.js";
-import type { OrderMemory } from "./order-memory.js";
 import type { VenuefourSession } from "./session.js";
 import type { VenuefourSettings } from "./settings.js";
 
-export interface AccountStreamDeps {
+export interface AccountStreamDeps extends CatchUpDeps {
   readonly wsUrl: string;
   readonly connector: Connector;
-  readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly budget: ConnectionBudget;
-  readonly account: VenuefourAccount;
-  readonly history: AccountHistory;
   readonly settings: VenuefourSettings;
-  readonly memory: OrderMemory;
-  readonly instrumentOf: (nativeSymbol: string) => Instrument | null;
-  /** Venue wall clock minus ours. */
-  readonly clockOffsetMs: () => number;
 }
 
 const RECONCILE_BACKOFF = { baseMs: 500, capMs: 15_000 } as const;
 /** Failed tries after which it is said aloud, and again after as many more. */
 const ESCALATE_EVERY = 4;
-const RECONCILE_OPTIONS: CallOptions = { timeoutMs: LOAD_TIMEOUT_MS, lane: "reconcile" };
 /** The venue's word over REST, against frames that never came: two credits of the hundred a minute that all share. */
 const TRUTH_EVERY_MS = 5 * 60_000;
-/** Orders looked up one by one after a loss, because they vanished from the open ones or have fills. */
-const MAX_LOOKED_UP = 30;
 /** A fill waits so long for the update of its order before the venue is asked for it. */
 const FILL_PATIENCE_MS = 2_000;
-/** Fills read after a loss; a longer gap shows in the orders' filled sizes. */
-const MAX_MISSED_FILLS = 200;
-/** Overlap of what is read with what was heard; the trade ids sort it out. */
-const FILL_OVERLAP_MS = 10_000;
-/**
- * Error of our clock estimate (whole-second stamps). A fill from just before the stream began may so be told after the
- * first loss: it is true and told once, where the other way round one would be missed.
- */
-const CLOCK_MARGIN_MS = 2_000;
 /** Echoes that stayed away this often on one connection: it is replaced. */
 const MAX_ECHO_TRIES = 3;
-
-interface Member {
-  readonly session: VenuefourSession;
-  readonly onEvent: (event: AccountEvent) => void;
-}
 
 export class SharedAccountStream {
   readonly #deps: AccountStreamDeps;
   readonly #onEnd: () => void;
   readonly #accountId: string;
-  readonly #members = new Set<Member>();
+  readonly #members: StreamMembers<VenuefourSession>;
   readonly #socket: PersistentSocket;
   readonly #account = new AccountState();
+  readonly #catchUp: AccountCatchUp;
   /** Channels that the venue has echoed, by connection. At most two connections overlap. */
   readonly #echoes = new Map<number, Set<string>>();
-  #state: FeedState = "SYNCING";
   #isStopped = false;
   /** Grows with each loss and at the end: a reconcile that ends late finds itself outdated. */
   #runId = 0;
@@ -98,9 +70,6 @@ export class SharedAccountStream {
   /** Something asked for a reconcile while one was running. */
   #isReconcileDue = false;
   #positionFrameCount = 0;
-  /** Venue ms from which on every fill is to be told; null before the first LIVE. */
-  #fillsSinceMs: number | null = null;
-  #hasMissedFills = false;
   #asOfMs = 0;
   #echoTryCount = 0;
   #echoTimer: TimerHandle | null = null;
@@ -112,6 +81,13 @@ export class SharedAccountStream {
     this.#deps = deps;
     this.#accountId = accountId;
     this.#onEnd = onEnd;
+    this.#catchUp = new AccountCatchUp(deps, accountId, this.#account);
+    this.#members = new StreamMembers({
+      logger,
+      failureEvent: "venuefour.account.subscriber-failed",
+      positions: () => ({ ok: true, value: this.#account.positions(), asOfMs: this.#asOfMs, source: "stream" }),
+      onEmpty: () => this.stop(),
+    });
     this.#socket = new PersistentSocket({
       name: "venuefour.account",
       url: deps.wsUrl,
@@ -143,44 +119,24 @@ export class SharedAccountStream {
   }
 
   join(session: VenuefourSession, onEvent: (event: AccountEvent) => void): AccountStream {
-    const member: Member = { session, onEvent };
-    this.#members.add(member);
+    const stream = this.#members.join(session, onEvent);
     this.#socket.start();
-    const isMember = (): boolean => this.#members.has(member);
-    const state = (): FeedState => (isMember() ? this.#state : "DOWN");
-    return {
-      get state() {
-        return state();
-      },
-      positions: () => (isMember() ? this.positions() : failedRead("VENUE_ERROR", "stream closed")),
-      close: () => {
-        this.#members.delete(member);
-        if (this.#members.size === 0) this.stop();
-      },
-    };
+    return stream;
   }
 
   positions(): Read<readonly VenuePosition[]> {
-    if (this.#state !== "LIVE") return failedRead("VENUE_ERROR", "account stream is not live");
-    return { ok: true, value: this.#account.positions(), asOfMs: this.#asOfMs, source: "stream" };
+    return this.#members.positions();
   }
 
   stop(): void {
     if (this.#isStopped) return;
     this.#isStopped = true;
     this.#runId++;
-    this.#state = "DOWN";
-    this.#members.clear();
+    this.#members.end();
     for (const timer of [this.#echoTimer, this.#truthTimer, this.#fillTimer])
       if (timer !== null) this.#deps.clock.clearTimer(timer);
     this.#socket.stop();
     this.#onEnd();
-  }
-
-  /** A session whose owner is still streaming. */
-  #session(): VenuefourSession | null {
-    for (const { session } of this.#members) if (session.isOpen) return session;
-    return null;
   }
 
   // ------------------------------------------------------------ connection
@@ -227,9 +183,9 @@ export class SharedAccountStream {
     this.#runId++;
     this.#isReconciling = false;
     this.#isReconcileDue = false;
-    this.#hasMissedFills = this.#fillsSinceMs !== null;
+    this.#catchUp.lost();
     this.#account.forgetSequence();
-    this.#setState("SYNCING");
+    this.#members.enter("SYNCING");
   }
 
   // ------------------------------------------------------------ frames
@@ -265,7 +221,7 @@ export class SharedAccountStream {
         this.#positionFrameCount++;
         const positions = account.normalizePositions(this.#accountId, frame.rows);
         const isChanged = this.#account.applyPositions(positions, frame.li);
-        if (isChanged && this.#state === "LIVE") this.#emit({ kind: "positions" });
+        if (isChanged && this.#members.state === "LIVE") this.#members.tell({ kind: "positions" });
         return;
       }
       case "orders":
@@ -278,7 +234,7 @@ export class SharedAccountStream {
             this.#deps.logger.error("venuefour.order.status", { word: order.venueStatus.slice(0, 64) });
           const events = this.#account.applyOrder(order, li);
           memory.told(this.#accountId, order);
-          for (const event of events) this.#emit(event);
+          for (const event of events) this.#members.tell(event);
         }
         return;
       case "fills":
@@ -287,7 +243,7 @@ export class SharedAccountStream {
           if (instrument === null) continue;
           const { tradeId, venueOrderId, nativeSymbol, qtyLots, fee } = normalizeFill(wire, instrument);
           const fill = { tradeId, venueOrderId, nativeSymbol, qtyLots, price: wire.price, fee };
-          for (const event of this.#account.applyFill(fill)) this.#emit(event);
+          for (const event of this.#account.applyFill(fill)) this.#members.tell(event);
         }
         this.#awaitOrders();
         return;
@@ -303,7 +259,7 @@ export class SharedAccountStream {
   /** A frame that can not be read may have moved a position: not LIVE until REST has told. */
   #unread(problem: string): void {
     this.#deps.logger.warn("venuefour.account.unread", { problem });
-    this.#setState("SYNCING");
+    this.#members.enter("SYNCING");
     if (this.#isAnswered(this.#socket.primaryLinkId)) this.#startReconcile();
   }
 
@@ -314,23 +270,6 @@ export class SharedAccountStream {
       this.#fillTimer = null;
       if (!this.#isStopped && this.#account.awaitedOrderIds().length > 0) this.#startReconcile();
     }, FILL_PATIENCE_MS);
-  }
-
-  #emit(event: AccountEvent): void {
-    for (const member of [...this.#members]) {
-      try {
-        member.onEvent(event);
-      } catch {
-        // A subscriber's bug is its own: the others still get the event.
-        this.#deps.logger.error("venuefour.account.subscriber-failed", { kind: event.kind });
-      }
-    }
-  }
-
-  #setState(state: FeedState): void {
-    if (this.#state === state) return;
-    this.#state = state;
-    this.#emit({ kind: "state", state });
   }
 
   // ------------------------------------------------------------ reconcile
@@ -357,7 +296,7 @@ export class SharedAccountStream {
       }
       if (!isTaken) {
         // Without an answer, what we have is hearsay.
-        this.#setState("SYNCING");
+        this.#members.enter("SYNCING");
         if (attempt % ESCALATE_EVERY === ESCALATE_EVERY - 1)
           logger.error("venuefour.account.reconcile-failing", { count: attempt + 1 });
       }
@@ -367,91 +306,27 @@ export class SharedAccountStream {
 
   /** True when the account is taken, and LIVE. */
   async #tryReconcile(runId: number): Promise<boolean> {
-    const { account, clock, clockOffsetMs, logger } = this.#deps;
-    const session = this.#session();
+    const session = this.#members.session(({ isOpen }) => isOpen);
     if (session === null) return false;
     const framesBefore = this.#positionFrameCount;
-    // Whole: it goes into a query, and the clock estimate has fractions.
-    const askedAtVenueMs = Math.floor(clock.wallMs() + clockOffsetMs());
-    const [snapshot, open] = await Promise.all([
-      account.readSnapshot(session, RECONCILE_OPTIONS),
-      account.readOpenOrders(session, null, RECONCILE_OPTIONS),
-    ]);
-    if (runId !== this.#runId || !snapshot.ok || !open.ok) return false;
-    const events: AccountEvent[] = [];
-    const openIds = new Set(open.value.map((order) => order.venueOrderId));
-    const gone = this.#account.openOrders().filter((order) => !openIds.has(order.venueOrderId));
-    for (const order of open.value) events.push(...this.#account.adoptOrder(order));
-    // Orders that ended while nobody listened, and orders of fills: each is asked for, so that nothing stays unknown.
-    for (const { venueOrderId, nativeSymbol } of [...gone, ...this.#account.awaitedOrderIds()].slice(
-      0,
-      MAX_LOOKED_UP,
-    )) {
-      const found = await this.#lookUp(session, venueOrderId, nativeSymbol);
-      if (runId !== this.#runId || found === null) return false;
-      events.push(...found);
-    }
-    const missed = await this.#readMissedFills(session);
-    if (runId !== this.#runId || missed === null) return false;
-    events.push(...missed);
+    const caught = await this.#catchUp.read(session, () => runId === this.#runId);
+    if (caught === null) return false;
     const hasNewerFrame = this.#positionFrameCount > framesBefore;
-    const { positions, lastId } = snapshot.value;
+    const { positions, lastId, asOfMs, events } = caught;
     const isChanged = this.#account.adoptPositions(positions, lastId, hasNewerFrame);
-    const wasLive = this.#state === "LIVE";
-    if (wasLive && isChanged) logger.warn("venuefour.account.differed", { count: positions.length });
-    this.#asOfMs = snapshot.asOfMs;
-    this.#fillsSinceMs ??= askedAtVenueMs - CLOCK_MARGIN_MS;
-    // State first, so that who hears of the change can read it.
-    this.#state = "LIVE";
-    if (!wasLive) this.#emit({ kind: "state", state: "LIVE" });
-    if (isChanged || !wasLive) this.#emit({ kind: "positions" });
-    for (const event of events) this.#emit(event);
+    const wasLive = this.#members.state === "LIVE";
+    if (wasLive && isChanged) this.#deps.logger.warn("venuefour.account.differed", { count: positions.length });
+    this.#asOfMs = asOfMs;
+    this.#catchUp.taken(caught);
+    this.#members.enter("LIVE");
+    if (isChanged || !wasLive) this.#members.tell({ kind: "positions" });
+    for (const event of events) this.#members.tell(event);
     return true;
-  }
-
-  /** Null: no answer. */
-  async #lookUp(
-    session: VenuefourSession,
-    venueOrderId: string,
-    nativeSymbol: string,
-  ): Promise<readonly AccountEvent[] | null> {
-    const { account, instrumentOf, memory } = this.#deps;
-    const instrument = instrumentOf(nativeSymbol);
-    if (instrument === null) return [];
-    // The account's own channel named it.
-    memory.note(this.#accountId, venueOrderId, null);
-    const read = await account.readOrder(session, instrument, { venueOrderId }, RECONCILE_OPTIONS);
-    if (!read.ok) return null;
-    return read.value === null ? [] : this.#account.adoptOrder(read.value);
-  }
-
-  /** Fills since the stream began that no frame told, after a loss. Null: no answer. */
-  async #readMissedFills(session: VenuefourSession): Promise<readonly AccountEvent[] | null> {
-    if (!this.#hasMissedFills || this.#fillsSinceMs === null) return [];
-    const sinceMs = this.#fillsSinceMs;
-    const query = { instrument: null, sinceMs, untilMs: null, limit: MAX_MISSED_FILLS, cursor: null };
-    const read = await this.#deps.history.readFills(session, query, RECONCILE_OPTIONS);
-    if (!read.ok) return null;
-    this.#hasMissedFills = false;
-    const events: AccountEvent[] = [];
-    // Oldest first, as they happened.
-    for (const fill of [...read.value.rows].reverse()) {
-      const { tradeId, venueOrderId, nativeSymbol, qtyLots, fee } = fill;
-      const instrument = this.#deps.instrumentOf(nativeSymbol);
-      if (instrument === null) continue;
-      const price = nativePrice(instrument, fill.price);
-      events.push(...this.#account.applyFill({ tradeId, venueOrderId, nativeSymbol, qtyLots, price, fee }));
-    }
-    for (const { venueOrderId, nativeSymbol } of this.#account.awaitedOrderIds().slice(0, MAX_LOOKED_UP))
-      events.push(...((await this.#lookUp(session, venueOrderId, nativeSymbol)) ?? []));
-    const newestMs = read.value.rows[0]?.tsVenueMs;
-    if (newestMs !== undefined) this.#fillsSinceMs = Math.max(sinceMs, newestMs - FILL_OVERLAP_MS);
-    return events;
   }
 
   #checkTruth(): void {
     if (this.#isStopped) return;
     this.#truthTimer = this.#deps.clock.setTimer(() => this.#checkTruth(), TRUTH_EVERY_MS);
-    if (this.#state === "LIVE") this.#startReconcile();
+    if (this.#members.state === "LIVE") this.#startReconcile();
   }
 }

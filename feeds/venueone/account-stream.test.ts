@@ -485,6 +485,62 @@ describe("standing for a live read", () => {
     expect(streams.livePositions(ALICE, 60_000)?.positions).toEqual([]);
   });
 
+  it("does while reducing orders of ours leave what is wanted, whatever they did", async () => {
+    const { venue, streams, push, live } = setup();
+    venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+    await live(ALICE);
+    const wanted = (lots: number) => streams.livePositions(ALICE, 60_000, { coin: "BTC", lots });
+    streams.noteReduction(ALICE, "0xa", "BTC", 1_000);
+    expect(wanted(4_000)?.positions).toMatchObject([{ qtyLots: 5_000 }]);
+    expect(wanted(4_001)).toBeNull();
+    // The exact size, ALL, is another matter.
+    expect(streams.livePositions(ALICE, 60_000)).toBeNull();
+    // Of another coin nothing is under way, and none is held.
+    expect(streams.livePositions(ALICE, 60_000, { coin: "ETH", lots: 1 })).not.toBeNull();
+    streams.noteAnswer(ALICE, "0xa", 1_000);
+    expect(wanted(4_001)).toBeNull();
+    push("userFills", { user: ALICE, fills: [fill({ cloid: "0xa" })] });
+    expect(wanted(4_000)?.positions).toMatchObject([{ qtyLots: 4_000 }]);
+    expect(streams.livePositions(ALICE, 60_000)?.positions).toMatchObject([{ qtyLots: 4_000 }]);
+  });
+
+  it("does not where an order might leave nothing", async () => {
+    const { venue, streams, live } = setup();
+    venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+    await live(ALICE);
+    streams.noteReduction(ALICE, "0xa", "BTC", 5_000);
+    expect(streams.livePositions(ALICE, 60_000, { coin: "BTC", lots: 0 })).toBeNull();
+  });
+
+  it("asks the venue for the whole state where a fill that was answered is not streamed", async () => {
+    const { clock, venue, streams, live } = setup();
+    venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+    await live(ALICE);
+    streams.noteReduction(ALICE, "0xa", "BTC", 1_000);
+    streams.noteAnswer(ALICE, "0xa", 1_000);
+    venue.positions.set(ALICE, { BTC: { szi: "0.4", entryPx: "50000.0" } });
+    await clock.advanceAsync(1_400);
+    expect(streams.livePositions(ALICE, 60_000)).toBeNull();
+    await clock.advanceAsync(300);
+    expect(streams.livePositions(ALICE, 60_000)?.positions).toMatchObject([{ qtyLots: 4_000 }]);
+  });
+
+  it("does not after a refusal, an unknown outcome or an answer to an order it was not told of", async () => {
+    for (const note of [
+      (streams: VenueoneAccountStreams) => streams.noteReduction(ALICE, "0xa", "BTC", 1_000),
+      () => {},
+    ]) {
+      const { clock, venue, streams, live } = setup();
+      venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+      await live(ALICE);
+      note(streams);
+      streams.noteAnswer(ALICE, "0xa", null);
+      expect(streams.livePositions(ALICE, 60_000, { coin: "BTC", lots: 1 })).toBeNull();
+      await clock.advanceAsync(1_600);
+      expect(streams.livePositions(ALICE, 60_000)).not.toBeNull();
+    }
+  });
+
   it("trusts no account while it is not known whose order it was", async () => {
     const { streams, live } = setup();
     await live(ALICE);

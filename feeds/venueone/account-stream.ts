@@ -9,7 +9,6 @@
  * account is, and when it is LIVE, stands in watched-account.ts.
  */
 import type { TimerHandle } from "../../engine/domain/clock.js";
-import type { VenuePosition } from "../../engine/domain/position.js";
 import type { FeedState } from "../../engine/market/market.js";
 import type {
   AccountEvent,
@@ -28,7 +27,14 @@ import type { SocketStats } from "../shared/socket-options.js";
 import { decodeFrame, type VenueoneFrame } from "./decode.js";
 import { MAX_STREAMED_USERS, PING_EVERY_MS, PING_TEXT, QUIET_SOCKET_IDLE_MS } from "./limits.js";
 import { SUBSCRIBE_PROTOCOL } from "./stream.js";
-import { ACCOUNT_STREAMS, type AccountCounters, WatchedAccount, type WatchedAccountDeps } from "./watched-account.js";
+import {
+  ACCOUNT_STREAMS,
+  type AccountCounters,
+  type LivePositions,
+  type WantedLots,
+  WatchedAccount,
+  type WatchedAccountDeps,
+} from "./watched-account.js";
 
 /** The venue frees a user about 2 s after the unsubscription. */
 const FREEING_MS = 3_000;
@@ -166,12 +172,19 @@ export class VenueoneAccountStreams implements AccountStreams {
     }
   }
 
-  /** Streamed positions if they may stand for a live read, else null. */
-  livePositions(
-    address: string,
-    maxAgeMs: number,
-  ): { readonly positions: readonly VenuePosition[]; readonly asOfMs: number } | null {
-    return this.#accounts.get(address)?.livePositions(maxAgeMs) ?? null;
+  /** A reducing order of this account goes out: what it may take is counted until the streams have told of it. */
+  noteReduction(address: string, clientId: string, coin: string, qtyLots: number): void {
+    this.#accounts.get(address)?.noteReduction(clientId, coin, qtyLots);
+  }
+
+  /** The answer to it: what it filled, 0 when it was not sent; null: unknown, or refused. */
+  noteAnswer(address: string, clientId: string, filledLots: number | null): void {
+    this.#accounts.get(address)?.noteAnswer(clientId, filledLots);
+  }
+
+  /** Streamed positions if they may stand for a live read, else null. `wanted` null: exact sizes count. */
+  livePositions(address: string, maxAgeMs: number, wanted: WantedLots | null = null): LivePositions | null {
+    return this.#accounts.get(address)?.livePositions(maxAgeMs, wanted) ?? null;
   }
 
   stop(): void {

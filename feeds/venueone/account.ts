@@ -13,7 +13,7 @@ import { failedRead, noSuchOrder } from "../shared/call-results.js";
 import { Deadline } from "../shared/deadline.js";
 import type { InstrumentIndex } from "../shared/instrument-index.js";
 import type { NonceSequencer } from "../shared/nonce-sequencer.js";
-import { decodeWith } from "../shared/wire-fields.js";
+import { normalizedRead } from "../shared/normalized-read.js";
 import {
   filledLotsOfRow,
   normalizeFees,
@@ -62,9 +62,7 @@ export class VenueoneAccount implements AccountReader {
     const opened = await this.#open(session, options);
     if (!opened.ok) return opened;
     const state = await this.#deps.rest.clearinghouseState(opened.value.account, opened.value.options);
-    if (!state.ok) return state;
-    const { time, positions } = state.value;
-    const decoded = decodeWith(null, () => {
+    return normalizedRead(state, "clearinghouseState", ({ time, positions }) => {
       const found: VenuePosition[] = [];
       for (const wire of positions) {
         if (instrument !== null && wire.coin !== instrument.nativeSymbol) continue;
@@ -79,9 +77,6 @@ export class VenueoneAccount implements AccountReader {
       }
       return found;
     });
-    return decoded.ok
-      ? { ...state, value: decoded.value }
-      : failedRead("BAD_RESPONSE", `clearinghouseState: ${decoded.problem}`);
   }
 
   async readOrder(
@@ -106,10 +101,9 @@ export class VenueoneAccount implements AccountReader {
     const opened = await this.#open(session, options);
     if (!opened.ok) return opened;
     const rows = await this.#deps.rest.frontendOpenOrders(opened.value.account, opened.value.options);
-    if (!rows.ok) return rows;
-    const decoded = decodeWith(null, () => {
+    return normalizedRead(rows, "frontendOpenOrders", (wires) => {
       const found: VenueOrder[] = [];
-      for (const wire of rows.value) {
+      for (const wire of wires) {
         if (instrument !== null && wire.coin !== instrument.nativeSymbol) continue;
         // Spot and builder-dex orders share the list and are no business of ours.
         const listed = instrument ?? this.#deps.instruments.byNativeSymbol(wire.coin);
@@ -120,39 +114,29 @@ export class VenueoneAccount implements AccountReader {
       }
       return found;
     });
-    return decoded.ok
-      ? { ...rows, value: decoded.value }
-      : failedRead("BAD_RESPONSE", `frontendOpenOrders: ${decoded.problem}`);
   }
 
   async readBalances(session: AccountSession, options: CallOptions): Promise<Read<readonly VenueBalance[]>> {
     const collateral = await this.#readCollateral(session, options);
-    if (!collateral.ok) return collateral;
-    const { perp, spot } = collateral.value;
-    const decoded = decodeWith(null, () =>
+    return normalizedRead(collateral, "balances", ({ perp, spot }) =>
       perp === null ? normalizeSpotBalances(spot) : [normalizePerpBalance(perp)],
     );
-    return decoded.ok ? { ...collateral, value: decoded.value } : failedRead("BAD_RESPONSE", decoded.problem);
   }
 
   async readAccount(session: AccountSession, options: CallOptions): Promise<Read<AccountSummary>> {
     const collateral = await this.#readCollateral(session, options);
     if (!collateral.ok) return collateral;
-    const { perp, spot } = collateral.value;
     const nowVenueMs = Math.round(collateral.asOfMs + this.#deps.clockOffsetMs());
-    const decoded = decodeWith(null, () =>
+    return normalizedRead(collateral, "balances", ({ perp, spot }) =>
       perp === null ? normalizeUnifiedAccount(spot, nowVenueMs) : normalizePerpAccount(perp, nowVenueMs),
     );
-    return decoded.ok ? { ...collateral, value: decoded.value } : failedRead("BAD_RESPONSE", decoded.problem);
   }
 
   async readFeeRates(session: AccountSession, _instrument: Instrument, options: CallOptions): Promise<Read<FeeRates>> {
     const opened = await this.#open(session, options);
     if (!opened.ok) return opened;
     const fees = await this.#deps.rest.userFees(opened.value.account, opened.value.options);
-    if (!fees.ok) return fees;
-    const decoded = decodeWith(fees.value, () => normalizeFees(fees.value));
-    return decoded.ok ? { ...fees, value: decoded.value } : failedRead("BAD_RESPONSE", `userFees: ${decoded.problem}`);
+    return normalizedRead(fees, "userFees", normalizeFees);
   }
 
   /** Where the account keeps its collateral: `perp` null for accounts that keep all of it in `spot`. */
@@ -200,12 +184,9 @@ export class VenueoneAccount implements AccountReader {
       this.#deps.logger.error("venueone.order.status", { word: update.status.slice(0, 64) });
     const filled = await this.#deps.fills.read(account, update, instrument, deadline);
     if (!filled.ok) return filled;
-    const decoded = decodeWith(update.order, () =>
+    return normalizedRead(status, "orderStatus", () =>
       normalizeOrder(update.order, update.status, update.statusTimestamp, instrument, filled.value),
     );
-    return decoded.ok
-      ? { ...status, value: decoded.value }
-      : failedRead("BAD_RESPONSE", `orderStatus: ${decoded.problem}`);
   }
 
   /** The account to read and the time left for it. */

@@ -7,10 +7,11 @@
  * connections, a repeated snapshot); an unchanged book resent with a new time proves it current.
  * A number finer than the instrument allows is protocol drift: the book turns INVALID, nothing is rounded.
  */
-import { parseScaled, pow10 } from "../../engine/domain/decimal.js";
+import { parseScaled } from "../../engine/domain/decimal.js";
 import { BOOK_LIVE, type Book, INVALID_DECODE } from "../../engine/market/book.js";
 import type { Market } from "../../engine/market/market.js";
 import type { ScannedSide } from "../shared/json-bytes.js";
+import { applyLevels, scaleSide } from "../shared/scanned-levels.js";
 import type { DepthScanner } from "./depth-scan.js";
 import type { VenueoneWireBbo, VenueoneWireBook, VenueoneWireLevel } from "./wire.js";
 
@@ -28,13 +29,6 @@ export type Applied = typeof APPLIED | typeof OUTDATED | typeof DRIFT | typeof R
 export const TIER_FAST = 0;
 export const TIER_DEEP = 1;
 export type Tier = typeof TIER_FAST | typeof TIER_DEEP;
-
-/** Integer of digits × 10^-places at `decimals`; NaN when finer or too large. */
-function toScaled(digits: number, places: number, decimals: number): number {
-  if (places > decimals) return Number.NaN;
-  const scaled = digits * pow10(decimals - places);
-  return scaled <= Number.MAX_SAFE_INTEGER ? scaled : Number.NaN;
-}
 
 export class MarketApplier {
   readonly market: Market;
@@ -65,13 +59,7 @@ export class MarketApplier {
     if (book === null || !this.#isNewer(book, tier, scanner.timeMs)) return OUTDATED;
     if (!this.#scale(scanner.bids) || !this.#scale(scanner.asks)) return this.#drifted(book);
     const { bids, asks } = scanner;
-    book.beginSnapshot();
-    for (let index = 0; index < bids.count; index++) {
-      book.applyBid(bids.priceDigits[index] as number, bids.qtyDigits[index] as number);
-    }
-    for (let index = 0; index < asks.count; index++) {
-      book.applyAsk(asks.priceDigits[index] as number, asks.qtyDigits[index] as number);
-    }
+    applyLevels(book, bids, asks);
     return this.#committed(book, tier, scanner.timeMs, tsRecvNs, lateNs);
   }
 
@@ -129,18 +117,7 @@ export class MarketApplier {
 
   /** In place: digits become ticks and lots. False when one does not fit. */
   #scale(side: ScannedSide): boolean {
-    for (let index = 0; index < side.count; index++) {
-      const priceTicks = toScaled(
-        side.priceDigits[index] as number,
-        side.pricePlaces[index] as number,
-        this.#priceDecimals,
-      );
-      const qtyLots = toScaled(side.qtyDigits[index] as number, side.qtyPlaces[index] as number, this.#qtyDecimals);
-      if (Number.isNaN(priceTicks) || Number.isNaN(qtyLots)) return false;
-      side.priceDigits[index] = priceTicks;
-      side.qtyDigits[index] = qtyLots;
-    }
-    return true;
+    return scaleSide(side, this.#priceDecimals, this.#qtyDecimals);
   }
 
   #committed(book: Book, tier: Tier, timeMs: number, tsRecvNs: number, lateNs: number): Applied {

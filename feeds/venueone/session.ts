@@ -6,9 +6,12 @@
  * Invariant: key bytes leave this object only into a synchronous callback, and are zero after `close`.
  */
 import type { AccountSession, OpenSession } from "../../engine/ports.js";
-import { fromHex, isAddress } from "../shared/eip712.js";
+import { isAddress } from "../shared/eip712.js";
 import { isFields } from "../shared/wire-fields.js";
 import { AddressCache } from "./address-cache.js";
+
+const KEY_BYTES = 32;
+const HEX_DIGITS = 2 * KEY_BYTES;
 
 export class VenueoneSession implements AccountSession {
   readonly venue = "venueone";
@@ -79,7 +82,9 @@ export function openVenueoneSession(raw: unknown, addresses: AddressCache = new 
   const wallet = addressOption(raw, "walletAddress");
   if (vault === undefined) return problem("venueone.vaultAddress must be an address");
   if (wallet === undefined) return problem("venueone.walletAddress must be an address");
-  const privateKey = fromHex(keyText);
+  // Memory of its own, not of the shared pool: it is wiped at the end.
+  const privateKey = Buffer.alloc(KEY_BYTES);
+  privateKey.write(keyText.length > HEX_DIGITS ? keyText.slice(2) : keyText, "hex");
   const address = addresses.addressOf(privateKey);
   if (address === null) return problem("venueone.privateKey is not a key of the curve");
   return { ok: true, session: new VenueoneSession(privateKey, address, vault, wallet) };

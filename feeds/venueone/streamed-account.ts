@@ -1,12 +1,15 @@
 /**
  * The trading half with its account streams: positions come from an account's stream where that may stand for a live
- * read, and every order or setting of ours makes them doubtful until a state surely newer than its answer.
+ * read. A reducing order of ours makes them doubtful by what it may take, until its fills are streamed; any other order
+ * or setting, and one of unknown outcome, altogether, until a state surely newer than its answer.
  */
 import type { Instrument } from "../../engine/domain/instrument.js";
+import type { OrderCommand, PlaceOutcome } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, AccountSettings, OrderSender, Read } from "../../engine/ports.js";
 import type { VenueoneAccountStreams } from "./account-stream.js";
 import type { VenueoneTrading } from "./trading.js";
+import type { WantedLots } from "./watched-account.js";
 
 /** A streamed account may stand for a live read only if something about it arrived this recently. */
 const MAX_STREAMED_POSITIONS_AGE_MS = 6_000;
@@ -18,6 +21,7 @@ export interface WatchedHalf {
 }
 
 export function watchAccounts(trading: VenueoneTrading, streams: VenueoneAccountStreams): WatchedHalf {
+  const { orders, reader, settings } = trading;
   /** Account of each session that was read, so that an order finds it without waiting. */
   const accountOf = new WeakMap<AccountSession, string>();
   const noteOrder = (session: AccountSession): void => streams.noteOrder(accountOf.get(session) ?? null);
@@ -29,7 +33,26 @@ export function watchAccounts(trading: VenueoneTrading, streams: VenueoneAccount
       noteOrder(session);
     }
   };
-  const { orders, reader, settings } = trading;
+  const place = async (
+    session: AccountSession,
+    command: OrderCommand,
+    send: () => Promise<PlaceOutcome>,
+  ): Promise<PlaceOutcome> => {
+    const account = accountOf.get(session) ?? null;
+    if (account === null || !command.reduceOnly) return around(session, send);
+    const clientId = orders.venueClientOrderId(command.clientIdHex);
+    streams.noteReduction(account, clientId, command.instrument.nativeSymbol, command.qtyLots);
+    let filledLots: number | null = null;
+    try {
+      const outcome = await send();
+      // What the venue refuses it may refuse because the position is not what was held: that is to be read.
+      if (outcome.outcome === "accepted" && outcome.order.status !== "REJECTED") filledLots = outcome.order.filledLots;
+      else if (outcome.outcome === "rejected" && !outcome.sent) filledLots = 0;
+      return outcome;
+    } finally {
+      streams.noteAnswer(account, clientId, filledLots);
+    }
+  };
   return {
     reader: {
       readPositions: async (session, instrument, call) => {
@@ -37,13 +60,20 @@ export function watchAccounts(trading: VenueoneTrading, streams: VenueoneAccount
         if (!account.ok) return account;
         accountOf.set(session, account.value);
         streams.noteUse(account.value);
-        return streamedPositions(streams, account.value, instrument) ?? reader.readPositions(session, instrument, call);
+        return (
+          streamedPositions(streams, account.value, instrument, null) ?? reader.readPositions(session, instrument, call)
+        );
       },
-      heldPositions: (session, instrument) => {
+      heldPositions: (session, instrument, wantedLots) => {
         const account = trading.knownAccount(session);
         if (account === null || !account.ok) return account;
         accountOf.set(session, account.value);
-        const held = streamedPositions(streams, account.value, instrument);
+        const held = streamedPositions(
+          streams,
+          account.value,
+          instrument,
+          wantedLots === undefined ? null : { coin: instrument.nativeSymbol, lots: wantedLots },
+        );
         // Nothing in hand: readPositions notes the use.
         if (held !== null) streams.noteUse(account.value);
         return held;
@@ -56,7 +86,7 @@ export function watchAccounts(trading: VenueoneTrading, streams: VenueoneAccount
       readAccount: (session, call) => reader.readAccount(session, call),
     },
     orders: {
-      place: (session, command, call) => around(session, () => orders.place(session, command, call)),
+      place: (session, command, call) => place(session, command, () => orders.place(session, command, call)),
       // An amended order may fill as a placed one does; a cancelled one no longer.
       amend: (session, instrument, current, change, call) =>
         around(session, () => orders.amend(session, instrument, current, change, call)),
@@ -82,8 +112,9 @@ function streamedPositions(
   streams: VenueoneAccountStreams,
   account: string,
   instrument: Instrument | null,
+  wanted: WantedLots | null,
 ): Read<readonly VenuePosition[]> | null {
-  const live = streams.livePositions(account, MAX_STREAMED_POSITIONS_AGE_MS);
+  const live = streams.livePositions(account, MAX_STREAMED_POSITIONS_AGE_MS, wanted);
   if (live === null) return null;
   const { positions, asOfMs } = live;
   const value =

@@ -18,6 +18,7 @@ import type { ClockOffset } from "../shared/clock-offset.js";
 import { Resync } from "../shared/resync.js";
 import type { ProbeResult } from "../shared/subscriptions.js";
 import { AccountSlot } from "./account-slot.js";
+import { OrderDoubts } from "./order-doubts.js";
 import type { VenueoneWireAccount } from "./account-wire.js";
 import type { VenueoneRest } from "./rest.js";
 import type { VenueoneWireFill, VenueoneWireOrder } from "./wire.js";
@@ -60,6 +61,18 @@ export interface WatchedAccountDeps {
   readonly counters: AccountCounters;
 }
 
+/** Positions that stand for a live read, and since when. */
+export interface LivePositions {
+  readonly positions: readonly VenuePosition[];
+  readonly asOfMs: number;
+}
+
+/** What a caller wants of one position; a whole position's exact size cannot be wanted so. */
+export interface WantedLots {
+  readonly coin: string;
+  readonly lots: number;
+}
+
 interface Truth {
   readonly account: VenueoneWireAccount;
   readonly orders: readonly VenueoneWireOrder[];
@@ -72,6 +85,7 @@ export class WatchedAccount {
   isSubscribed = false;
   readonly #deps: WatchedAccountDeps;
   readonly #data: AccountSlot;
+  readonly #doubts = new OrderDoubts();
   readonly #resync: Resync<never, Truth>;
   readonly #acknowledged = new Set<string>();
   #state: FeedState = "SYNCING";
@@ -81,7 +95,7 @@ export class WatchedAccount {
   /** Wall ms of the last frame or answer about this account. */
   #asOfMs = 0;
   #truthAtMs = 0;
-  /** Wall ms of the last order of ours, sent or answered; 0 once a state surely newer was adopted. */
+  /** Wall ms of the last order of ours, sent or answered, that `#doubts` cannot judge; 0 once a state surely newer was adopted. */
   #lastOrderMs = 0;
   #refreshTimer: TimerHandle | null = null;
 
@@ -116,11 +130,39 @@ export class WatchedAccount {
     return { ok: true, value: this.#data.positions(), asOfMs: this.#asOfMs, source: "stream" };
   }
 
-  /** Positions that may stand for a live read: LIVE, recent, and newer than our last order. Else null. */
-  livePositions(maxAgeMs: number): { readonly positions: readonly VenuePosition[]; readonly asOfMs: number } | null {
+  /**
+   * Positions that may stand for a live read: LIVE, recent, and newer than our last order. While reducing orders of ours
+   * are not told of yet, only if they leave what is `wanted` whatever they did: a read of the venue would know no more
+   * of those still under way. Else null.
+   */
+  livePositions(maxAgeMs: number, wanted: WantedLots | null): LivePositions | null {
     if (this.#state !== "LIVE" || this.#lastOrderMs > 0) return null;
     if (this.#deps.clock.wallMs() - this.#asOfMs > maxAgeMs) return null;
-    return { positions: this.#data.positions(), asOfMs: this.#asOfMs };
+    const positions = this.#data.positions();
+    return this.#doubts.size === 0 || this.#leaves(positions, wanted) ? { positions, asOfMs: this.#asOfMs } : null;
+  }
+
+  #leaves(positions: readonly VenuePosition[], wanted: WantedLots | null): boolean {
+    if (wanted === null) return false;
+    const doubtLots = this.#doubts.lotsOf(wanted.coin);
+    if (doubtLots === 0) return true;
+    const held = positions.find((position) => position.nativeSymbol === wanted.coin);
+    return held !== undefined && held.qtyLots - doubtLots >= Math.max(1, wanted.lots);
+  }
+
+  /** A reducing order of ours goes out. `clientId`: as the venue sees it. */
+  noteReduction(clientId: string, coin: string, qtyLots: number): void {
+    if (!this.#doubts.sent(clientId, coin, qtyLots)) this.noteOrder();
+  }
+
+  /** What it filled by the venue's answer, 0 when it was not sent; null: unknown, or refused. */
+  noteAnswer(clientId: string, filledLots: number | null): void {
+    if (filledLots !== null && this.#doubts.answered(clientId, filledLots, this.#deps.clock.wallMs())) {
+      if (this.#doubts.size > 0) this.#refreshSoon();
+      return;
+    }
+    this.#doubts.drop(clientId);
+    this.noteOrder();
   }
 
   /** An order of ours goes out, or its answer came: what was streamed before is no longer the whole truth. */
@@ -155,8 +197,7 @@ export class WatchedAccount {
     this.#seen();
     const applied = this.#data.applyState(account);
     if (!applied.ok) this.onUnreadable(applied.problem);
-    else if (account.time - this.#deps.clockOffset.offsetMs >= this.#lastOrderMs + SURELY_LATER_MS)
-      this.#lastOrderMs = 0;
+    else this.#believeUntil(account.time - this.#deps.clockOffset.offsetMs - SURELY_LATER_MS);
   }
 
   onOrders(rows: readonly VenueoneWireOrder[]): void {
@@ -171,7 +212,8 @@ export class WatchedAccount {
     const applied = this.#data.applyFills(fills, isSnapshot);
     if (!applied.ok) this.onUnreadable(applied.problem);
     else if (this.#data.needsState) this.#refreshSoon();
-    // Their fills are told; what is lost past the bound is only how they ended.
+    // Their fills are told; what is lost past the bound is only how they ended, which nobody may be there to hear.
+    if (this.listeners.size === 0) return;
     for (const oid of applied.unlisted) this.#lookUp(() => this.#readUnlisted(oid));
   }
 
@@ -245,7 +287,7 @@ export class WatchedAccount {
     this.#refreshTimer = this.#deps.clock.setTimer(() => {
       this.#refreshTimer = null;
       // The stream may have brought the state meanwhile.
-      if (this.#data.needsState || this.#lastOrderMs > 0) this.#refresh();
+      if (this.#data.needsState || this.#lastOrderMs > 0 || this.#doubts.size > 0) this.#refresh();
     }, SURELY_LATER_MS);
   }
 
@@ -262,7 +304,7 @@ export class WatchedAccount {
       if (this.#isGone) return;
       if (account.ok) this.#refreshed(account.value, beganMs);
       // An order may have come since: its state is still to be seen.
-      if (this.#lastOrderMs > 0) this.#refreshSoon();
+      if (this.#lastOrderMs > 0 || this.#doubts.size > 0) this.#refreshSoon();
     });
   }
 
@@ -273,8 +315,14 @@ export class WatchedAccount {
       return;
     }
     this.#seen();
-    if (beganMs >= this.#lastOrderMs + SURELY_LATER_MS) this.#lastOrderMs = 0;
+    this.#believeUntil(beganMs - SURELY_LATER_MS);
     this.#noteDifferences(applied.differences);
+  }
+
+  /** A whole state was adopted that tells of every order answered by then. */
+  #believeUntil(untilMs: number): void {
+    if (untilMs >= this.#lastOrderMs) this.#lastOrderMs = 0;
+    this.#doubts.forgetAnswered(untilMs);
   }
 
   #lookUpEnd(row: VenueoneWireOrder): void {
@@ -336,6 +384,7 @@ export class WatchedAccount {
   }
 
   #emit(event: AccountEvent): void {
+    if (event.kind === "fill") this.#doubts.told(event.order.venueClientOrderId, event.qtyLots);
     for (const listener of this.listeners) listener(event);
   }
 }

@@ -136,6 +136,8 @@ export interface VenuethreeWireTx {
   readonly status: number;
   /** Why the sequencer refused it; null: it did not, or has not looked yet. */
   readonly refusal: { readonly code: number; readonly message: string } | null;
+  /** The sequencer has looked at it. */
+  readonly isDecided: boolean;
 }
 
 /** Rows of one page and how to ask for the next; null: there is none. */
@@ -313,8 +315,15 @@ export function decodeDefaultMargin(value: unknown): number {
 
 export function decodeTx(value: unknown): VenuethreeWireTx {
   const row = asFields(value, "answer");
-  return { status: integerField(row, "status"), refusal: refusalOf(textOrNull(row, "event_info")) };
+  const status = integerField(row, "status");
+  const eventInfo = textOrNull(row, "event_info");
+  const refusal = refusalOf(eventInfo);
+  const isExecuted = status === TX_EXECUTED && eventInfo !== null && eventInfo !== "";
+  return { status, refusal, isDecided: refusal !== null || status === TX_FAILED || isExecuted };
 }
+
+export const TX_FAILED = 0;
+const TX_EXECUTED = 2;
 
 /** `event_info` is JSON text whose `ae` is empty, or JSON text again. What cannot be read says nothing. */
 function refusalOf(eventInfo: string | null): VenuethreeWireTx["refusal"] {

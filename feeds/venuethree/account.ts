@@ -24,7 +24,7 @@ import {
   statusOfWord,
 } from "./account-normalize.js";
 import type { VenuethreeAccountRest } from "./account-rest.js";
-import type { VenuethreeWireAccount, VenuethreeWireOrder } from "./account-wire.js";
+import { TX_FAILED, type VenuethreeWireAccount, type VenuethreeWireOrder } from "./account-wire.js";
 import type { AuthTokens } from "./auth-tokens.js";
 import type { ConfirmedKey, KeyDirectory } from "./key-directory.js";
 import { MAX_PAGE_ROWS } from "./limits.js";
@@ -37,8 +37,6 @@ import { VenuethreeAddressSession } from "./session.js";
 const MAX_LOOKUP_PAGES = 5;
 /** An order that ended longer ago than all these pages is not looked for: history has it. */
 const LOOKUP_BACK_MS = 30 * 60_000;
-/** Transaction states (`status`): until it is executed or failed nothing is decided. */
-const TX_FAILED = 0;
 
 export interface VenuethreeAccountDeps {
   readonly rest: VenuethreeAccountRest;

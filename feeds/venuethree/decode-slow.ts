@@ -190,6 +190,8 @@ function decodeMarket(row: Fields): VenuethreeWireMarket {
     price_decimals: decimalsOf(row, "price_decimals", "supported_price_decimals"),
     size_decimals: decimalsOf(row, "size_decimals", "supported_size_decimals"),
     min_initial_margin_fraction: integerField(row, "min_initial_margin_fraction"),
+    min_base_amount: decimalOf(row, "min_base_amount"),
+    min_quote_amount: decimalOf(row, "min_quote_amount"),
     multiplier: decimalOf(row, "multiplier"),
     // Open interest has other units here than in the stream (sheet).
     stats: { ...decodeStats(row), open_interest: null },

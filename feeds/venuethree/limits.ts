@@ -19,6 +19,8 @@ export type TierName =
 export interface Tier {
   readonly makerFeeMilliBps: number;
   readonly takerFeeMilliBps: number;
+  /** Added by the venue before it executes a cancel or a resting order. */
+  readonly cancelDelayMs: number;
   /** Added by the venue before it matches a taker order. */
   readonly takerDelayMs: number;
   /** Of a rolling minute and IP, in requests (standard) or in weight. */
@@ -29,10 +31,13 @@ export interface Tier {
   readonly sendsPerMinute: number;
 }
 
+/** Premium has none. */
+const SLOW_CANCEL_MS = 200;
+
 /** Fees and delays of the account-types page, limits of the rate-limits page. */
 export const TIERS: Readonly<Record<TierName, Tier>> = {
-  standard: tier(0, 0, 300, 60, false, 60),
-  plus: tier(500, 500, 300, 120_000, true, 8_000),
+  standard: tier(0, 0, 300, 60, false, 60, SLOW_CANCEL_MS),
+  plus: tier(500, 500, 300, 120_000, true, 8_000, SLOW_CANCEL_MS),
   premium: tier(400, 2_800, 200, 24_000, true, 4_000),
   premium1k: tier(390, 2_730, 195, 24_000, true, 5_000),
   premium3k: tier(380, 2_660, 190, 24_000, true, 6_000),
@@ -50,8 +55,9 @@ function tier(
   restPerMinute: number,
   isWeighted: boolean,
   sendsPerMinute: number,
+  cancelDelayMs = 0,
 ): Tier {
-  return { makerFeeMilliBps, takerFeeMilliBps, takerDelayMs, restPerMinute, isWeighted, sendsPerMinute };
+  return { makerFeeMilliBps, takerFeeMilliBps, cancelDelayMs, takerDelayMs, restPerMinute, isWeighted, sendsPerMinute };
 }
 
 /** Share of a limit that we use ourselves: the venue counts on its own clock, and other programs share the address. */
@@ -151,3 +157,13 @@ export const STREAM_TOKEN_LIFE_S = 7 * 3_600;
 export const TOKEN_RENEW_MS = 6 * 3_600_000;
 /** A streamed account may stand for a live read only if its connection said something this recently. */
 export const MAX_STREAMED_POSITIONS_AGE_MS = 6_000;
+
+/** Transactions written to the connection and not answered, over all keys; more go as single requests. */
+export const MAX_UNANSWERED_TXS = 2_048;
+/** The connection that carries transactions is asked so often whether it lives, and given up after this silence. */
+export const TX_PING_EVERY_MS = 5_000;
+export const TX_IDLE_SOCKET_MS = 12_000;
+/** A connection that lives but answers no transaction is left alone for so long. */
+export const TX_DISTRUST_MS = 10_000;
+/** The venue says "too many" and no time: as for single requests. */
+export const TX_LIMITED_PAUSE_MS = 1_500;

@@ -127,5 +127,11 @@ function isSameScale(left: Instrument, right: Instrument): boolean {
 }
 
 function isSameTerms(left: Instrument, right: Instrument): boolean {
-  return isSameScale(left, right) && left.status === right.status && left.maxLeverage === right.maxLeverage;
+  return (
+    isSameScale(left, right) &&
+    left.status === right.status &&
+    left.maxLeverage === right.maxLeverage &&
+    left.restingMinimum?.qtyLots === right.restingMinimum?.qtyLots &&
+    left.restingMinimum?.notional === right.restingMinimum?.notional
+  );
 }

@@ -31,7 +31,7 @@ import {
   scheduleCancelTx,
 } from "./order-tx.js";
 import { orderOf, type SentOrders } from "./sent-orders.js";
-import type { TxSender } from "./tx-sender.js";
+import type { OnSigned, TxSender } from "./tx-sender.js";
 
 /**
  * Time for a transaction to be executed. Below the first, clock error and the venue's own delay of 0.3 s could expire
@@ -45,6 +45,12 @@ const EXPIRY_MARGIN_MS = 5_000;
 const ROUNDING_MS = 2;
 /** Cancels do no harm late; their life is the venue tools' own. */
 const CANCEL_EXPIRY_MS = 599_000;
+
+interface AskedCancel {
+  readonly outcome: CancelOutcome;
+  /** Of the last attempt. */
+  readonly txHash: string | null;
+}
 
 export interface VenuethreeOrdersDeps {
   readonly sender: TxSender;
@@ -87,15 +93,11 @@ export class VenuethreeOrders implements OrderSender {
       const notPlacedAfterMs = Math.ceil(expiresAtMs - clockOffsetMs()) + EXPIRY_MARGIN_MS;
       return { outcome: "unknown", cause: sent.cause, notPlacedAfterMs };
     }
-    const { response } = sent;
+    const { receivedAtMs, sentAtMs } = sent.reply;
     return {
       outcome: "accepted",
-      order: orderOf(
-        command,
-        clientOrderIndexOf(command.clientIdHex),
-        Math.round(response.receivedAtMs + clockOffsetMs()),
-      ),
-      ackMs: response.receivedAtMs - response.sentAtMs,
+      order: orderOf(command, clientOrderIndexOf(command.clientIdHex), Math.round(receivedAtMs + clockOffsetMs())),
+      ackMs: receivedAtMs - sentAtMs,
     };
   }
 
@@ -105,7 +107,21 @@ export class VenuethreeOrders implements OrderSender {
     ref: OrderRef,
     options: CallOptions,
   ): Promise<CancelOutcome> {
-    return (await this.#send(session, cancelTx(instrument, ref), options)) ?? ACCEPTED;
+    return (await this.askCancel(session, instrument, ref, options)).outcome;
+  }
+
+  /** With the transaction that asks for it; null where none was signed. */
+  async askCancel(
+    session: AccountSession,
+    instrument: Instrument,
+    ref: OrderRef,
+    options: CallOptions,
+  ): Promise<AskedCancel> {
+    let txHash: string | null = null;
+    const refused = await this.#send(session, cancelTx(instrument, ref), options, CANCEL_EXPIRY_MS, (_key, signed) => {
+      txHash = signed.hash;
+    });
+    return { outcome: refused ?? PENDING, txHash };
   }
 
   async amend(
@@ -149,16 +165,19 @@ export class VenuethreeOrders implements OrderSender {
     session: AccountSession,
     prepared: Prepared,
     options: CallOptions,
-    lifeMs: number = CANCEL_EXPIRY_MS,
+    lifeMs: number,
+    onSigned?: OnSigned,
   ): Promise<Refused | Unclear | null> {
     if (!prepared.ok) return refusedOf(prepared.why);
-    const sent = await this.#deps.sender.send(session, prepared.tx, this.#venueNowMs() + lifeMs, options);
+    const sent = await this.#deps.sender.send(session, prepared.tx, this.#venueNowMs() + lifeMs, options, onSigned);
     if (sent.kind === "accepted") return null;
     return sent.kind === "rejected" ? refusedOf(sent.rejected) : { outcome: "unknown", cause: sent.cause };
   }
 }
 
 const ACCEPTED: CancelOutcome = { outcome: "accepted" };
+/** The API took it; its sequencer says later whether there was an order to cancel. */
+const PENDING: CancelOutcome = { outcome: "accepted", isPending: true };
 
 function expiryMs(timeoutMs: number): number {
   return Math.min(Math.max(Math.ceil(timeoutMs), MIN_EXPIRY_MS), MAX_EXPIRY_MS);

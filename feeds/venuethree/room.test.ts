@@ -106,6 +106,24 @@ describe("createVenuethreeRoom", () => {
     expect(isTradingRoom(started)).toBe(true);
   });
 
+  it("opens the connection for transactions with the first session of a key, once, and closes it at the end", async () => {
+    const network = new FakeNetwork();
+    const started = create(await serve(answer(DETAILS)), network, { symbols: [] });
+    await started.start();
+    if (!isTradingRoom(started)) throw new Error("does not trade");
+    expect(network.connections).toHaveLength(0);
+    expect(started.openSession({ apiKeyPrivateKey: "no key", accountIndex: 5 }).ok).toBe(false);
+    expect(network.connections).toHaveLength(0);
+    const before = started.status().socketCount;
+    for (let count = 0; count < 2; count++)
+      expect(started.openSession({ apiKeyPrivateKey: "1f".repeat(40), accountIndex: 5 }).ok).toBe(true);
+    expect(network.connections).toHaveLength(1);
+    network.last.open();
+    expect(started.status().socketCount).toBe(before + 1);
+    await started.stop();
+    expect(network.last.isEnded).toBe(true);
+  });
+
   it("takes fees and the count of reads from the tier", async () => {
     const started = create(await serve(answer(DETAILS)), new FakeNetwork(), { tier: "premium" });
     await started.start();

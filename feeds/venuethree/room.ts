@@ -23,6 +23,7 @@ import type {
   RoutingHealth,
   VenueRoom,
 } from "../../engine/ports.js";
+import { AccountLimiter } from "../shared/account-limiter.js";
 import { fullJitterMs } from "../shared/backoff.js";
 import { ClockOffset } from "../shared/clock-offset.js";
 import { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
@@ -46,6 +47,7 @@ import { VenuethreeRest } from "./rest.js";
 import { MarketStream } from "./stream.js";
 import { streamedReader, watchedOrders } from "./streamed.js";
 import { createVenuethreeTrading, type VenuethreeTrading } from "./trading.js";
+import { TxSocket } from "./tx-socket.js";
 
 export interface VenuethreeRoomOptions {
   /** Base of `/api/v1/…`, no trailing slash. */
@@ -113,16 +115,18 @@ class VenuethreeRoom implements VenueRoom {
   readonly #rest: VenuethreeRest;
   readonly #clockOffset: ClockOffset;
   readonly #stream: MarketStream;
+  readonly #txSocket: TxSocket;
   readonly #markets: VenuethreeMarkets;
   #refreshTimer: TimerHandle | null = null;
   #isStopped = false;
 
   constructor(options: VenuethreeRoomOptions) {
     const { clock, random, logger, wsUrl, symbols, limits = {}, connector = connectWs, tier = "standard" } = options;
-    const { restPerMinute, sendsPerMinute, makerFeeMilliBps, takerFeeMilliBps } = TIERS[tier];
+    const { cancelDelayMs, restPerMinute, sendsPerMinute, makerFeeMilliBps, takerFeeMilliBps } = TIERS[tier];
     const sendLimit = limits.sendsPerMinute ?? limits.restPerMinute ?? Math.floor(sendsPerMinute * USED_SHARE);
     this.#options = options;
     this.#clockOffset = new ClockOffset(clock);
+    const accounts = new AccountLimiter(clock, [{ limit: sendLimit, windowMs: 60_000 }]);
     this.#http = new HttpPool({
       name: "venuethree",
       baseUrl: options.restUrl,
@@ -131,7 +135,7 @@ class VenuethreeRoom implements VenueRoom {
       logger,
       budget: limits.restPerMinute ?? Math.floor(restPerMinute * USED_SHARE),
       budgetWindowMs: REST_WINDOW_MS,
-      accountLimits: [{ limit: sendLimit, windowMs: 60_000 }],
+      accountLimits: accounts,
       judgeLimit,
       ...(limits.httpConnections === undefined ? {} : { connections: limits.httpConnections }),
     });
@@ -152,6 +156,7 @@ class VenuethreeRoom implements VenueRoom {
       symbols,
       fees: options.fees ?? { makerFeeMilliBps, takerFeeMilliBps },
     });
+    this.#txSocket = new TxSocket({ ...shared, accounts, isVenueUsable: () => this.#http.breaker !== "open" });
     const clockOffsetMs = (): number => Math.round(this.#clockOffset.offsetMs);
     this.#trading = createVenuethreeTrading({
       http,
@@ -162,6 +167,7 @@ class VenuethreeRoom implements VenueRoom {
       ackLatency: this.ackLatency,
       chainId: options.chainId ?? chainIdOf(options.restUrl),
       tier,
+      txSocket: this.#txSocket,
     });
     const trading = this.#trading;
     this.streams = new VenuethreeAccountStreams({
@@ -173,7 +179,11 @@ class VenuethreeRoom implements VenueRoom {
       resolveKey: (session, call) => trading.resolveKey(session, call),
     });
     this.reader = streamedReader(trading, this.streams, clock);
-    this.orders = watchedOrders(trading, this.streams);
+    this.orders = watchedOrders(trading, this.streams, {
+      clock,
+      cancelDelayMs,
+      readTx: (hash, call) => trading.rest.tx(hash, call),
+    });
     this.history = this.#trading.history;
     this.settings = this.#trading.settings;
   }
@@ -212,7 +222,7 @@ class VenuethreeRoom implements VenueRoom {
     this.#stream.stop();
     this.streams.stop();
     this.#trading.stop();
-    await this.#http.close(STOP_GRACE_MS);
+    await Promise.all([this.#http.close(STOP_GRACE_MS), this.#txSocket.stop(STOP_GRACE_MS)]);
   }
 
   get routingHealth(): RoutingHealth {
@@ -223,15 +233,17 @@ class VenuethreeRoom implements VenueRoom {
     const http = this.#http.stats();
     const stream = this.#stream.status();
     const accounts = this.streams.stats();
-    const isAccountSocketOpen = accounts.socket?.state === "open";
+    const transactions = this.#txSocket.stats();
+    const otherSocketCount = [accounts.socket, transactions].filter((socket) => socket?.state === "open").length;
     return {
       venue: "venuethree",
       state: this.#state(stream.openSocketCount),
       breaker: http.breaker,
       breakerOpenUntilMs: http.breakerOpenUntilMs,
       clockOffsetMs: Math.round(this.#clockOffset.offsetMs),
-      socketCount: stream.socketCount + (isAccountSocketOpen ? 1 : 0),
-      reconnectCount: stream.reconnectCount + (accounts.socket?.reconnectCount ?? 0),
+      socketCount: stream.socketCount + otherSocketCount,
+      reconnectCount:
+        stream.reconnectCount + (accounts.socket?.reconnectCount ?? 0) + (transactions?.reconnectCount ?? 0),
       resyncCount: stream.resyncCount + accounts.resyncCount,
       gapCount: stream.gapCount + accounts.differenceCount,
       decodeErrorCount: stream.decodeErrorCount + accounts.decodeErrorCount,

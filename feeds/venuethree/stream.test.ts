@@ -1,110 +1,42 @@
+/** The market stream of venuethree: subscribing, continuity of books, refusals, connections. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
-import { VirtualClock } from "../../engine/domain/virtual-clock.js";
+import type { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import {
-  BOOK_EMPTY,
   BOOK_INVALID,
   BOOK_LIVE,
   BOOK_SYNCING,
   INVALID_DECODE,
   INVALID_DISCONNECTED,
   INVALID_GAP,
-  INVALID_PROBE_MISMATCH,
   INVALID_REFUSED,
 } from "../../engine/market/book.js";
-import { ageMs } from "../../engine/market/freshness.js";
-import { createMarket, DEAF_LISTENER, type Market } from "../../engine/market/market.js";
-import { ClockOffset } from "../shared/clock-offset.js";
-import { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
-import { type FakeConnection, FakeNetwork } from "../shared/test/fake-connector.js";
-import { MESSAGES_PER_MINUTE, REFUSED_RETRY_MS } from "./limits.js";
-import { VenuethreeRest } from "./rest.js";
-import { MarketStream } from "./stream.js";
-import { buildInstrument } from "./symbols.js";
-import { TinyVenue } from "./test/tiny-venue.js";
-import type { VenuethreeWireMarket } from "./wire.js";
+import { DEAF_LISTENER, type Market } from "../../engine/market/market.js";
+import type { FakeConnection, FakeNetwork } from "../shared/test/fake-connector.js";
+import { REFUSED_RETRY_MS } from "./limits.js";
+import type { MarketStream } from "./stream.js";
+import { sentTo, StreamBench } from "./test/stream-bench.js";
+import type { TinyVenue } from "./test/tiny-venue.js";
 
-function marketOf(marketId: number): Market {
-  const wire: VenuethreeWireMarket = {
-    symbol: `COIN${marketId}`,
-    market_id: marketId,
-    status: "active",
-    price_decimals: 1,
-    size_decimals: 1,
-    min_initial_margin_fraction: 500,
-    multiplier: null,
-    stats: {
-      market_id: marketId,
-      mark_price: null,
-      index_price: null,
-      mid_price: null,
-      last_trade_price: null,
-      open_interest: null,
-      current_funding_rate: null,
-      daily_base_token_volume: null,
-      daily_quote_token_volume: null,
-      daily_price_low: null,
-      daily_price_high: null,
-      daily_price_change: null,
-    },
-  };
-  const instrument = buildInstrument(wire, { takerFeeMilliBps: 0, makerFeeMilliBps: 0 });
-  if (typeof instrument === "string") throw new Error(instrument);
-  return createMarket(instrument, { deepTier: false, maxBookAgeMs: 2_000, maxDeepAgeMs: 0 });
-}
-
+let bench: StreamBench;
 let clock: VirtualClock;
 let network: FakeNetwork;
 let venue: TinyVenue;
 let stream: MarketStream;
+let markets: readonly Market[];
 let one: Market;
 let two: Market;
 
 function setUp(count = 2): readonly Market[] {
-  clock = new VirtualClock();
-  network = new FakeNetwork();
-  venue = new TinyVenue(clock);
-  stream = new MarketStream({
-    wsUrl: "ws://venue/stream",
-    connector: network.connector,
-    clock,
-    random: createSeededRandom(5),
-    logger: silentLogger,
-    rest: new VenuethreeRest(venue, 1),
-    clockOffset: new ClockOffset(clock),
-    budget: new ConnectionBudget(clock, { maxConnections: 32, connectsPerMinute: 60 }),
-    messages: new MessagePacer(clock, MESSAGES_PER_MINUTE, 60_000),
-  });
-  const markets = Array.from({ length: count }, (_, index) => marketOf(index + 1));
-  [one, two] = [markets[0] as Market, (markets[1] ?? markets[0]) as Market];
-  return markets;
+  bench = new StreamBench(count);
+  ({ clock, network, venue, stream } = bench);
+  [one, two] = [bench.markets[0] as Market, (bench.markets[1] ?? bench.markets[0]) as Market];
+  return bench.markets;
 }
 
-/** Time passes while the venue answers what it is sent, every 50 ms. */
-async function pass(ms: number, each: (elapsedMs: number) => void = () => {}): Promise<void> {
-  for (let elapsedMs = 0; elapsedMs < ms; elapsedMs += 50) {
-    await clock.advanceAsync(50);
-    for (const connection of network.connections) if (!connection.isEnded) venue.serve(connection);
-    each(elapsedMs);
-  }
-}
+const pass = (ms: number, each?: (elapsedMs: number) => void): Promise<void> => bench.pass(ms, each);
+const goLive = (wanted: readonly Market[]): Promise<FakeConnection> => bench.goLive(wanted);
 
-async function goLive(markets: readonly Market[]): Promise<FakeConnection> {
-  stream.add(markets);
-  network.last.open();
-  await pass(300);
-  for (const { book } of markets) expect(book.state).toBe(BOOK_LIVE);
-  return network.last;
-}
-
-function sentTo(connection: FakeConnection, part: string): readonly string[] {
-  return connection.sent.filter((text) => text.includes(part));
-}
-
-const ageOf = (market: Market): number => ageMs(market.book.tsProvenNs, clock.monoNs());
-
-let markets: readonly Market[];
 beforeEach(() => {
   markets = setUp();
 });
@@ -386,188 +318,5 @@ describe("connections", () => {
     const before = connection.sent.length;
     await pass(10_000);
     expect([connection.sent.length, network.connections.length]).toEqual([before, 1]);
-  });
-});
-
-describe("quiet books", () => {
-  it("are proven current by any frame of their connection, without a message of ours", async () => {
-    const connection = await goLive(markets);
-    const before = connection.sent.length;
-    await pass(20_000, () => {
-      connection.receive(venue.height());
-      expect(ageOf(one)).toBeLessThan(1_000);
-    });
-    expect(connection.sent.length).toBe(before);
-  });
-
-  it("are proven by answered pings where nothing is sent, as of the question", async () => {
-    const connection = await goLive(markets);
-    await pass(2_000);
-    await pass(20_000, () => expect(ageOf(one)).toBeLessThan(2_000));
-    expect(sentTo(connection, '"ping"').length).toBeGreaterThan(10);
-  });
-
-  it("grow old when pings are not answered", async () => {
-    const connection = await goLive(markets);
-    venue.answersPings = false;
-    await pass(5_000);
-    expect(ageOf(one)).toBeGreaterThan(4_000);
-    expect(sentTo(connection, '"ping"')).toHaveLength(1);
-  });
-
-  it("take no proof from frames that were held up on their way", async () => {
-    const connection = await goLive(markets);
-    await pass(3_000, () => connection.receive(venue.height()));
-    const old = venue.height();
-    venue.answersPings = false;
-    await pass(10_000, () => connection.receive(old));
-    expect(ageOf(one)).toBeGreaterThan(2_000);
-  });
-
-  it("lose the proof while a newer ticker shows another top, and are audited: the stream is dead when the venue agrees with the ticker", async () => {
-    const connection = await goLive(markets);
-    venue.move(1, 1_100);
-    connection.receive(venue.ticker(1));
-    const reasons: string[] = [];
-    one.signal.listen({ ...DEAF_LISTENER, bookChanged: ({ book }) => reasons.push(book.invalidReason) });
-    await pass(1_000, () => connection.receive(venue.height()));
-    expect(ageOf(one)).toBeGreaterThan(900);
-    expect(ageOf(two)).toBeLessThan(500);
-    await pass(4_000, () => connection.receive(venue.height()));
-    expect(reasons[0]).toBe(INVALID_PROBE_MISMATCH);
-    expect([one.book.state, one.book.bidTicks(0)]).toEqual([BOOK_LIVE, 1_100]);
-    expect(venue.count("orderBookOrders")).toBe(1);
-  });
-
-  it("drop a ticker that the venue's own book contradicts", async () => {
-    const connection = await goLive(markets);
-    const good = venue.ticker(1);
-    connection.receive(good.replace('"nonce":1000', '"nonce":2000').replace('"100.0"', '"99.0"'));
-    expect(one.touch.present).toBe(true);
-    await pass(5_000, () => connection.receive(venue.height()));
-    expect([one.touch.present, one.book.state]).toEqual([false, BOOK_LIVE]);
-    expect(ageOf(one)).toBeLessThan(500);
-    expect(stream.status().resyncCount).toBe(0);
-  });
-
-  it("are audited when statistics show another mid", async () => {
-    const connection = await goLive(markets);
-    venue.move(2, 1_500);
-    await pass(3_000, () => connection.receive(venue.height()));
-    connection.receive(venue.stats(2, { mid_price: "150.2" }));
-    await pass(5_000, () => connection.receive(venue.height()));
-    expect([two.book.state, two.book.bidTicks(0)]).toEqual([BOOK_LIVE, 1_500]);
-    expect(stream.status().resyncCount).toBe(1);
-  });
-
-  it("are audited in turn, few a minute, and a book that lost its stream unnoticed is found", async () => {
-    const many = setUp(20);
-    const connection = await goLive(many);
-    venue.move(7, 1_300);
-    await pass(360_000, () => connection.receive(venue.height()));
-    expect(venue.count("orderBookOrders")).toBeLessThanOrEqual(6 * 6);
-    expect(venue.count("orderBookOrders")).toBeGreaterThan(20);
-    expect(many[6]?.book.bidTicks(0)).toBe(1_300);
-    expect(stream.status().resyncCount).toBe(1);
-  });
-
-  it("are left alone when the audit gets no answer", async () => {
-    const connection = await goLive(markets);
-    venue.isRestDown = true;
-    await pass(180_000, () => connection.receive(venue.height()));
-    expect([one.book.state, stream.status().resyncCount]).toEqual([BOOK_LIVE, 0]);
-    expect(ageOf(one)).toBeLessThan(500);
-  });
-});
-
-describe("touch, statistics, trades", () => {
-  it("overrides the top with a ticker of a newer nonce, and never goes back", async () => {
-    const connection = await goLive(markets);
-    const old = venue.ticker(1);
-    venue.move(1, 1_010);
-    connection.receive(venue.ticker(1));
-    expect([one.touch.bidTicks, one.touch.seq]).toEqual([1_010, venue.market(1).nonce]);
-    connection.receive(old);
-    expect(one.touch.bidTicks).toBe(1_010);
-  });
-
-  it("fills tickers from the statistics of all markets", async () => {
-    const connection = await goLive(markets);
-    connection.receive(
-      venue.stats(1, { mark_price: "100.2", last_trade_price: "100.1", current_funding_rate: "0.0012" }),
-    );
-    expect(one.ticker).toMatchObject({
-      markPrice: "100.2",
-      lastPrice: "100.1",
-      fundingRate: "0.000012",
-      fundingIntervalHours: 1,
-    });
-    expect([two.ticker.known, stream.hasStats(one), stream.hasStats(two)]).toEqual([false, true, false]);
-    expect(one.ticker.nextFundingTime % 3_600_000).toBe(0);
-    expect(one.ticker.nextFundingTime).toBeGreaterThan(clock.wallMs());
-  });
-
-  it("passes each trade on once, oldest first, with exact ids and the taker's side", async () => {
-    const connection = await goLive(markets);
-    const seen: unknown[] = [];
-    one.signal.listen({
-      ...DEAF_LISTENER,
-      traded: (_market, side, ticks, lots, id) => seen.push([side, ticks, lots, id]),
-    });
-    const big = "9007199254740993";
-    const rows = [
-      { trade_id: 12, is_maker_ask: false, price: "100.5" },
-      { trade_id: 11, trade_id_str: "11" },
-    ];
-    connection.receive(venue.trades(1, rows, true));
-    connection.receive(venue.trades(1, rows, true));
-    connection.receive(venue.trades(1, [{ trade_id: 99999 }]).replace("99999", big));
-    connection.receive(venue.trades(1, [{ trade_id: 99999 }]).replace("99999", big));
-    expect(seen).toEqual([
-      ["BUY", 1_000, 20, "11"],
-      ["SELL", 1_005, 20, "12"],
-      ["BUY", 1_000, 20, big],
-    ]);
-  });
-
-  it("counts a trade that the market's decimals cannot hold, and passes it not on", async () => {
-    const connection = await goLive(markets);
-    let count = 0;
-    one.signal.listen({ ...DEAF_LISTENER, traded: () => count++ });
-    connection.receive(venue.trades(1, [{ trade_id: 1, price: "100.05" }]));
-    expect([count, stream.status().protocolDriftCount]).toEqual([0, 1]);
-  });
-});
-
-describe("listing", () => {
-  it("gives the channels of a removed market back, empties its book, and streams its successor", async () => {
-    const connection = await goLive(markets);
-    stream.remove(one);
-    await pass(100);
-    expect(sentTo(connection, '"unsubscribe"')).toHaveLength(3);
-    expect([one.book.state, stream.streams(one)]).toEqual([BOOK_EMPTY, false]);
-    connection.receive(venue.move(1, 1_100));
-    expect(one.book.state).toBe(BOOK_EMPTY);
-    const successor = marketOf(1);
-    stream.add([successor]);
-    await pass(500);
-    expect([successor.book.state, one.book.state]).toEqual([BOOK_LIVE, BOOK_EMPTY]);
-  });
-
-  it("counts garbage and goes on", async () => {
-    const connection = await goLive(markets);
-    for (const text of [
-      "",
-      "{",
-      "null",
-      '{"type":"surprise"}',
-      '{"channel":"order_book:9","order_book":{"nonce":1}}',
-    ]) {
-      connection.receive(text);
-    }
-    connection.receive(venue.move(1, 1_100));
-    expect(one.book.bidTicks(0)).toBe(1_100);
-    const { decodeErrorCount, protocolDriftCount } = stream.status();
-    expect([decodeErrorCount, protocolDriftCount]).toEqual([3, 2]);
   });
 });

@@ -35,6 +35,23 @@ describe("buildInstruments", () => {
   });
 
   it.each([
+    ["as listed", {}, { qtyLots: 50, notional: "10" }],
+    ["finer than a lot: up", { min_base_amount: "0.00505", min_quote_amount: "0.5" }, { qtyLots: 51, notional: "0.5" }],
+    ["none", { min_base_amount: null, min_quote_amount: null }, { qtyLots: 1, notional: "0" }],
+    ["zero", { min_base_amount: "0.0000", min_quote_amount: "0" }, { qtyLots: 1, notional: "0" }],
+  ])("a minimum of resting orders %s; those that take have none", (_what, change, restingMinimum) => {
+    const made = buildInstrument(market(change), FEES);
+    expect(made).toMatchObject({ restingMinimum, minQtyLots: 1, minNotional: "0" });
+  });
+
+  it.each([{ min_base_amount: "99999999999999" }, { min_quote_amount: "-1" }])(
+    "a minimum that no order could have is a broken listing",
+    (change) => {
+      expect(buildInstrument(market(change), FEES)).toBe("malformed");
+    },
+  );
+
+  it.each([
     ["1000PEPE", "PEPE", 3],
     ["kPEPE", "PEPE", 3],
     ["1000000MOG", "MOG", 6],

@@ -4,7 +4,13 @@
  * Units: a tick is one unit of the market's last price decimal, a lot one of its last size decimal; both are the
  * venue's own steps. The venue keeps prices below 2^32 and sizes below 2^48 of them, so all of it is safe integers.
  */
-import { decimalPlaces, parseScaledBig, pow10Big } from "../../engine/domain/decimal.js";
+import {
+  decimalPlaces,
+  formatScaledBig,
+  parseScaledBig,
+  parseScaledRounded,
+  pow10Big,
+} from "../../engine/domain/decimal.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { FeeRates } from "../../engine/domain/position.js";
 import { parseNativeSymbol } from "../../engine/domain/symbol.js";
@@ -19,6 +25,8 @@ const QUOTE_ASSET = "USDC";
 const MARGIN_UNITS = 10_000;
 
 export type SkipReason = "malformed" | "unknownMultiplier" | "lessPreferred";
+
+type RestingMinimum = NonNullable<Instrument["restingMinimum"]>;
 
 export interface SymbolLoad {
   /** By canonical symbol. */
@@ -53,6 +61,8 @@ export function buildInstrument(wire: VenuethreeWireMarket, fees: FeeRates): Ins
   if (!isDecimals(priceDecimals) || !isDecimals(qtyDecimals)) return "malformed";
   if (!(margin >= 1 && margin <= MARGIN_UNITS)) return "malformed";
   if (!isKnownMultiplier(wire.multiplier, name.multiplierExp10)) return "unknownMultiplier";
+  const restingMinimum = restingMinimumOf(wire, qtyDecimals);
+  if (restingMinimum === null) return "malformed";
   return {
     venue: "venuethree",
     symbol: name.base,
@@ -64,11 +74,12 @@ export function buildInstrument(wire: VenuethreeWireMarket, fees: FeeRates): Ins
     priceRule: "step",
     priceStepTicks: 1,
     qtyStepLots: 1,
-    // min_base_amount and min_quote_amount bind resting orders only (sheet): a close is never too small.
+    // What the venue lists as minimum binds resting orders only (sheet): a close that takes is never too small.
     minQtyLots: 1,
     maxQtyLots: MAX_BASE_AMOUNT,
     minNotional: "0",
     minNotionalOnReduceOnly: "no",
+    restingMinimum,
     bandUpPpm: 0,
     bandDownPpm: 0,
     quoteAsset: QUOTE_ASSET,
@@ -77,6 +88,17 @@ export function buildInstrument(wire: VenuethreeWireMarket, fees: FeeRates): Ins
     maxLeverage: Math.floor(MARGIN_UNITS / margin),
     status: wire.status === "active" ? "TRADING" : "HALTED",
   };
+}
+
+/** In lots, up: a size between two lots cannot be ordered. Null for a minimum that no order could have. */
+function restingMinimumOf(wire: VenuethreeWireMarket, qtyDecimals: number): RestingMinimum | null {
+  const { min_base_amount: base, min_quote_amount: quote } = wire;
+  const qtyLots = base === null ? 1 : Math.max(1, parseScaledRounded(base, qtyDecimals, "ceil"));
+  const places = decimalPlaces(quote ?? "0");
+  const notional = parseScaledBig(quote ?? "0", places);
+  if (!(qtyLots <= MAX_BASE_AMOUNT) || notional === null || notional < 0n) return null;
+  // The venue prints six decimals, whatever they hold.
+  return { qtyLots, notional: formatScaledBig(notional, places) };
 }
 
 /** A field of 2026 whose meaning is not documented: taken when it is 1 or says what the name says, else the contract is not understood. */

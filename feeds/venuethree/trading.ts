@@ -27,6 +27,7 @@ import { SentOrders } from "./sent-orders.js";
 import { openVenuethreeAddress, openVenuethreeSession } from "./session.js";
 import { VenuethreeSettings } from "./settings.js";
 import { laneName, TxSender } from "./tx-sender.js";
+import type { TxSocket } from "./tx-socket.js";
 
 /** Pairs made beforehand: a burst of as many orders signs in a tenth of a millisecond each. */
 const POOL_PAIRS = 256;
@@ -45,6 +46,8 @@ export interface VenuethreeTradingDeps {
   /** First hashed element of every transaction. */
   readonly chainId: number;
   readonly tier: TierName;
+  /** Carries transactions where it is open. Default: each is a single request. */
+  readonly txSocket?: TxSocket;
 }
 
 export interface VenuethreeTrading {
@@ -68,7 +71,8 @@ export interface VenuethreeTrading {
 export function createVenuethreeTrading(deps: VenuethreeTradingDeps): VenuethreeTrading {
   const { ackLatency, chainId, clock, clockOffsetMs, logger } = deps;
   const rest = new VenuethreeAccountRest(deps.http, deps.tier);
-  const lanes = new KeyLanes({ clock });
+  const socket = deps.txSocket ?? null;
+  const lanes = new KeyLanes({ clock, ...(socket === null ? {} : { way: () => socket.way() }) });
   const keys = new KeyDirectory({
     rest,
     clock,
@@ -79,7 +83,7 @@ export function createVenuethreeTrading(deps: VenuethreeTradingDeps): Venuethree
   const tokens = new AuthTokens(clock, clockOffsetMs, pool);
   const markets = new MarketIndex(deps.instruments);
   const sentOrders = new SentOrders();
-  const sender = new TxSender({ rest, keys, lanes, pool, clock, logger, ackLatency, chainId });
+  const sender = new TxSender({ rest, socket, keys, lanes, pool, clock, logger, ackLatency, chainId });
   const account = new VenuethreeAccount({ rest, keys, tokens, markets, sentOrders, clock, clockOffsetMs, logger });
   const publicKeys = new PublicKeys();
   return {
@@ -93,7 +97,10 @@ export function createVenuethreeTrading(deps: VenuethreeTradingDeps): Venuethree
     openSession: (raw) => {
       const opened = openVenuethreeSession(raw, publicKeys);
       // Somebody is about to sign.
-      if (opened.ok) filler.fillSoon();
+      if (opened.ok) {
+        filler.fillSoon();
+        socket?.start();
+      }
       return opened;
     },
     openAddress: openVenuethreeAddress,

@@ -1,40 +1,31 @@
 // hot path
 /**
- * One transaction of any type: confirmed key, turn of the key, signature, `sendTx`, and what the answer means. `rejected`
- * only for what the venue (or our own limiter) refused before execution; `unknown` for everything that may have been
- * executed. `accepted` says that the venue's API took it: its sequencer may still refuse it.
+ * One transaction of any type: confirmed key, turn of the key, signature, the way out, and what the answer means
+ * (tx-answer.ts). `accepted` says that the venue's API took it: its sequencer may still refuse it.
  *
- * A refused nonce was not spent and nothing was executed: the transaction is signed anew with the nonce the venue names.
+ * A refused nonce was not spent and nothing was executed: the transaction is signed anew with its next nonce. What may
+ * have been executed is never sent again.
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { LatencyWindow } from "../../engine/market/latency-window.js";
-import type { AccountSession, CallOptions, Read } from "../../engine/ports.js";
-import {
-  type FailedRead,
-  type HttpResponse,
-  isRateLimitStatus,
-  isRefusedUnexecuted,
-  localReject,
-  notSentOrder,
-  type RejectedOrder,
-  retryAfterMs,
-  venueText,
-} from "../shared/call-results.js";
+import type { AccountSession, CallOptions, Lane, Read } from "../../engine/ports.js";
+import { type FailedRead, localReject, type RejectedOrder } from "../shared/call-results.js";
 import { Deadline } from "../shared/deadline.js";
-import type { HttpResult } from "../shared/http.js";
-import { isFields, parseJsonExact } from "../shared/wire-fields.js";
 import type { VenuethreeAccountRest } from "./account-rest.js";
 import type { NoncePool } from "./crypto/schnorr.js";
 import type { TxFields } from "./crypto/tx.js";
-import { isCredentialCode, isLimitCode, isNonceCode, isUndecidedCode, rejectReasonOf } from "./errors.js";
 import type { ConfirmedKey, KeyDirectory } from "./key-directory.js";
-import type { KeyLanes } from "./key-lanes.js";
+import { type KeyLanes, type LaneJob, SINGLE_REQUESTS, type Turn } from "./key-lanes.js";
 import type { PreparedTx } from "./order-tx.js";
 import { type SignedTransaction, signTransaction } from "./sign.js";
+import { doubtful, judge, kept, notSentRead, rejected, resultOfHttp, type Sent, type TxAnswer } from "./tx-answer.js";
+import type { TxSocket } from "./tx-socket.js";
 
 export interface TxSenderDeps {
   readonly rest: VenuethreeAccountRest;
+  /** Null: every transaction is a single request. */
+  readonly socket: TxSocket | null;
   readonly keys: KeyDirectory;
   readonly lanes: KeyLanes;
   readonly pool: NoncePool;
@@ -44,18 +35,12 @@ export interface TxSenderDeps {
   readonly chainId: number;
 }
 
-export type Sent =
-  | { readonly kind: "accepted"; readonly response: HttpResponse }
-  | { readonly kind: "rejected"; readonly rejected: RejectedOrder }
-  | { readonly kind: "unknown"; readonly cause: string };
-
 /** The first try, one for a nonce that was counted wrong, and one for another program that uses the key. */
 const MAX_ATTEMPTS = 3;
+/** Beyond those, tries that failed only with an earlier transaction: each time one behind it is fewer in flight. */
+const MAX_FOLLOWED = 8;
 
-/** What became of the nonce: spent, still to be used, or not known. */
-type NonceFate = "spent" | "kept" | "doubtful";
-type Answer = { readonly fate: NonceFate; readonly sent: Sent | "again" };
-type OnSigned = (key: ConfirmedKey, signed: SignedTransaction) => void;
+export type OnSigned = (key: ConfirmedKey, signed: SignedTransaction) => void;
 
 export class TxSender {
   readonly #deps: TxSenderDeps;
@@ -77,90 +62,130 @@ export class TxSender {
     const known = keys.resolveKnown(session) ?? (await keys.resolve(session, options));
     if (!known.ok) return rejected(notSentRead(known));
     const key = known.value;
-    const load = (): Promise<Read<number>> => this.#loadNonce(key, deadline);
-    const turn = await lanes.acquire(laneName(key), options.lane, () => deadline.leftMs(), load);
-    if (!turn.ok) return rejected(notSentRead(turn));
-    // What the next in turn starts from, should anything here throw.
-    let next: number | null = null;
-    try {
-      let nonce = turn.value.nonce;
-      for (let attempt = 1; ; attempt++) {
-        const { fate, sent } = await this.#sendOnce(key, tx, nonce, expiresAtVenueMs, deadline, onSigned);
-        next = fate === "spent" ? nonce + 1 : fate === "kept" ? nonce : null;
-        if (sent !== "again") return sent;
-        if (attempt === MAX_ATTEMPTS) return rejected(NONCE_REFUSED);
-        const loaded = await load();
-        if (!loaded.ok) return rejected(NONCE_REFUSED);
-        nonce = loaded.value;
-      }
-    } finally {
-      turn.value.end(next);
+    return new Promise((resolve, reject) => {
+      const job = new TxJob(
+        this.#deps,
+        { key, tx, expiresAtVenueMs, deadline, onSigned, resolve, reject },
+        options.lane,
+      );
+      lanes.submit(laneName(key), job);
+    });
+  }
+}
+
+interface TxTask {
+  readonly key: ConfirmedKey;
+  readonly tx: PreparedTx;
+  readonly expiresAtVenueMs: number;
+  readonly deadline: Deadline;
+  readonly onSigned: OnSigned | undefined;
+  readonly resolve: (sent: Sent) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+class TxJob implements LaneJob {
+  readonly lane: Lane;
+  readonly #deps: TxSenderDeps;
+  readonly #task: TxTask;
+  #attemptCount = 0;
+  #followedCount = 0;
+
+  constructor(deps: TxSenderDeps, task: TxTask, lane: Lane) {
+    this.#deps = deps;
+    this.#task = task;
+    this.lane = lane;
+  }
+
+  leftMs(): number {
+    return this.#task.deadline.leftMs();
+  }
+
+  async load(): Promise<Read<number>> {
+    const { key, deadline } = this.#task;
+    const left = deadline.left();
+    return left === null ? NO_TIME : this.#deps.rest.nextNonce(key.accountIndex, key.apiKeyIndex, left);
+  }
+
+  fail(why: FailedRead): void {
+    const wasTried = this.#attemptCount + this.#followedCount > 0;
+    this.#task.resolve(rejected(wasTried ? NONCE_REFUSED : notSentRead(why)));
+  }
+
+  start(turn: Turn): void {
+    const { deadline, onSigned, key, reject } = this.#task;
+    const left = deadline.left();
+    if (left === null) {
+      this.#end(turn, kept(localReject("VENUE_STATE", "DEADLINE", "no time left before sending")));
+      return;
     }
+    let signed: SignedTransaction | null;
+    try {
+      signed = this.#sign(turn.nonce);
+      if (signed !== null) onSigned?.(key, signed);
+    } catch (error) {
+      // Nothing has left: a fault of ours, and the nonce is still to be used.
+      turn.end("kept");
+      reject(error);
+      return;
+    }
+    if (signed === null) this.#end(turn, kept(localReject("AUTH", "SESSION", "session is closed")));
+    else void this.#dispatch(turn, signed, left);
   }
 
-  async #loadNonce({ accountIndex, apiKeyIndex }: ConfirmedKey, deadline: Deadline): Promise<Read<number>> {
-    const left = deadline.left();
-    return left === null ? NO_TIME : this.#deps.rest.nextNonce(accountIndex, apiKeyIndex, left);
-  }
-
-  async #sendOnce(
-    key: ConfirmedKey,
-    tx: PreparedTx,
-    nonce: number,
-    expiresAtVenueMs: number,
-    deadline: Deadline,
-    onSigned: OnSigned | undefined,
-  ): Promise<Answer> {
-    const { rest, logger, pool, chainId } = this.#deps;
-    const { accountIndex, apiKeyIndex, session } = key;
-    const left = deadline.left();
-    if (left === null) return kept(localReject("VENUE_STATE", "DEADLINE", "no time left before sending"));
+  #sign(nonce: number): SignedTransaction | null {
+    const { pool, chainId } = this.#deps;
+    const { key, tx, expiresAtVenueMs } = this.#task;
     const fields: TxFields = {
-      AccountIndex: accountIndex,
-      ApiKeyIndex: apiKeyIndex,
+      AccountIndex: key.accountIndex,
+      ApiKeyIndex: key.apiKeyIndex,
       ...tx.fields,
       ExpiredAt: expiresAtVenueMs,
       Nonce: nonce,
     };
-    const signed = session.withKey((privateKey) =>
+    return key.session.withKey((privateKey) =>
       signTransaction(chainId, tx.type, fields, tx.attributes, privateKey, pool.take()),
     );
-    if (signed === null) return kept(localReject("AUTH", "SESSION", "session is closed"));
-    onSigned?.(key, signed);
+  }
+
+  /** Written before the first await, as the lanes ask. */
+  async #dispatch(turn: Turn, signed: SignedTransaction, left: CallOptions): Promise<void> {
+    const { rest, socket, logger, ackLatency } = this.#deps;
+    const { key, tx } = this.#task;
+    let answer: TxAnswer;
     try {
-      return this.#read(key, signed, await rest.sendTx(tx.type, signed.text, accountIndex, left));
+      const result =
+        turn.wayId === SINGLE_REQUESTS.id || socket === null
+          ? resultOfHttp(await rest.sendTx(tx.type, signed.text, key.accountIndex, left))
+          : await socket.send(tx.type, signed.text, key.accountIndex, left.timeoutMs);
+      if (result.kind === "reply") ackLatency.record(result.reply.receivedAtMs - result.reply.sentAtMs);
+      answer = judge(result, signed.hash);
     } catch (error) {
       // Whatever fails here fails after the send.
       logger.error("venuethree.send.fault", { name: error instanceof Error ? error.name : "unknown" });
-      return doubtful("FAULT");
+      answer = doubtful("FAULT");
     }
+    this.#end(turn, answer);
   }
 
-  #read(key: ConfirmedKey, signed: SignedTransaction, result: HttpResult): Answer {
-    if (result.kind === "notSent") return kept(notSentOrder(result));
-    if (result.kind === "noResponse") return doubtful(result.reason);
-    this.#deps.ackLatency.record(result.receivedAtMs - result.sentAtMs);
-    const data = parseJsonExact(result.body);
-    const code = isFields(data) && typeof data["code"] === "number" ? data["code"] : null;
-    if (result.status === 200 && code === CODE_OK) {
-      const hash = isFields(data) ? data["tx_hash"] : null;
-      if (typeof hash !== "string" || hash === "") return doubtful("NO_TX_HASH");
-      // The hash is computed from what was sent: another one means that another transaction is meant.
-      if (hash.toLowerCase() !== signed.hash) return doubtful("TX_HASH");
-      return { fate: "spent", sent: { kind: "accepted", response: result } };
+  #end(turn: Turn, { fate, sent, doubtsKey }: TxAnswer): void {
+    const { key, resolve } = this.#task;
+    if (doubtsKey) this.#deps.keys.forget(key.session);
+    if (sent !== "again") {
+      turn.end(fate);
+      resolve(sent);
+      return;
     }
-    if (code !== null && isUndecidedCode(code)) return doubtful(String(code));
-    if (code !== null && isNonceCode(code)) return { fate: "doubtful", sent: "again" };
-    // 200 with another code is a refusal in the venue's own words; without one it is no answer.
-    const isRefused = result.status === 200 ? code !== null : isRefusedUnexecuted(result.status);
-    if (!isRefused) return doubtful(result.status === 200 ? "REPLY_UNREADABLE" : `HTTP_${result.status}`);
-    if (code !== null && isCredentialCode(code)) this.#deps.keys.forget(key.session);
-    const message = isFields(data) && typeof data["message"] === "string" ? data["message"] : result.body;
-    return kept(refusal(result, code, message));
+    if (turn.isBehind()) this.#followedCount++;
+    else this.#attemptCount++;
+    if (this.#attemptCount < MAX_ATTEMPTS && this.#followedCount <= MAX_FOLLOWED) {
+      turn.end(fate, this);
+      return;
+    }
+    turn.end(fate);
+    resolve(rejected(NONCE_REFUSED));
   }
 }
 
-const CODE_OK = 200;
 const NO_TIME: FailedRead = { ok: false, code: "TIMEOUT", message: "no time left for the nonce", retryAfterMs: null };
 
 const NONCE_REFUSED: RejectedOrder = { ...localReject("VENUE_STATE", "21104", "invalid nonce"), sent: true };
@@ -168,38 +193,4 @@ const NONCE_REFUSED: RejectedOrder = { ...localReject("VENUE_STATE", "21104", "i
 /** Name of a key's queue. */
 export function laneName({ accountIndex, apiKeyIndex }: Pick<ConfirmedKey, "accountIndex" | "apiKeyIndex">): string {
   return `${accountIndex}:${apiKeyIndex}`;
-}
-
-function kept(outcome: RejectedOrder): Answer {
-  return { fate: "kept", sent: rejected(outcome) };
-}
-
-function doubtful(cause: string): Answer {
-  return { fate: "doubtful", sent: { kind: "unknown", cause } };
-}
-
-function rejected(outcome: RejectedOrder): Sent & { readonly kind: "rejected" } {
-  return { kind: "rejected", rejected: outcome };
-}
-
-function refusal(response: HttpResponse, code: number | null, message: string): RejectedOrder {
-  const isLimit = isRateLimitStatus(response.status) || (code !== null && isLimitCode(code));
-  return {
-    outcome: "rejected",
-    reason: isLimit ? "RATE_LIMITED" : code === null ? "VENUE_STATE" : rejectReasonOf(code),
-    venueCode: code === null ? `HTTP_${response.status}` : String(code),
-    venueText: venueText(message),
-    sent: true,
-    retryAfterMs: isLimit ? retryAfterMs(response) : null,
-  };
-}
-
-/** A read that had to come first failed: nothing was signed. */
-function notSentRead(failure: FailedRead): RejectedOrder {
-  const { code, message, retryAfterMs: retryAfter } = failure;
-  const isAuth = code === "AUTH" || code === "NEEDS_CREDENTIALS";
-  return {
-    ...localReject(isAuth ? "AUTH" : code === "RATE_LIMITED" ? "RATE_LIMITED" : "VENUE_STATE", code, message),
-    retryAfterMs: retryAfter,
-  };
 }

@@ -14,6 +14,9 @@ export interface VenuethreeWireMarket {
   readonly size_decimals: number;
   /** Units of 1e-4: 500 is 5 %, 20×. */
   readonly min_initial_margin_fraction: number;
+  /** Smallest size, and smallest value in quote units, of an order that rests; null where the row has none. */
+  readonly min_base_amount: string | null;
+  readonly min_quote_amount: string | null;
   /** Units of the base per contract; absent in older answers. */
   readonly multiplier: string | null;
   readonly stats: VenuethreeWireStats;

@@ -12,7 +12,8 @@ import type { AccountReader, AccountSession, CallOptions, OrderRef, Read } from 
 import { failedRead, noSuchOrder } from "../shared/call-results.js";
 import { Deadline } from "../shared/deadline.js";
 import type { InstrumentIndex } from "../shared/instrument-index.js";
-import { decodeJson, decodeWith } from "../shared/wire-fields.js";
+import { normalizedRead } from "../shared/normalized-read.js";
+import { decodeJson } from "../shared/wire-fields.js";
 import {
   normalizeAccount,
   normalizeBalance,
@@ -79,10 +80,9 @@ export class VenuetwoAccount implements AccountReader {
       decodePositionRisk,
       options,
     );
-    if (!rows.ok) return rows;
-    const decoded = decodeWith(null, () => {
+    return normalizedRead(rows, "positionRisk", (wires) => {
       const found: VenuePosition[] = [];
-      for (const wire of rows.value) {
+      for (const wire of wires) {
         if (instrument !== null && wire.symbol !== instrument.nativeSymbol) continue;
         // Most of a full answer is flat rows, also of symbols that are not listed any more.
         if (!/[1-9]/.test(wire.positionAmt)) continue;
@@ -96,9 +96,6 @@ export class VenuetwoAccount implements AccountReader {
       }
       return found;
     });
-    return decoded.ok
-      ? { ...rows, value: decoded.value }
-      : failedRead("BAD_RESPONSE", `positionRisk: ${decoded.problem}`);
   }
 
   async readOrder(
@@ -148,10 +145,9 @@ export class VenuetwoAccount implements AccountReader {
       decodeOrders,
       options,
     );
-    if (!rows.ok) return rows;
-    const decoded = decodeWith(null, () => {
+    return normalizedRead(rows, "openOrders", (wires) => {
       const found: VenueOrder[] = [];
-      for (const wire of rows.value) {
+      for (const wire of wires) {
         const listed = instrument ?? this.#deps.instruments.byNativeSymbol(wire.symbol);
         if (listed === null || wire.symbol !== listed.nativeSymbol) continue;
         const order = normalizeOrder(wire, listed);
@@ -162,9 +158,6 @@ export class VenuetwoAccount implements AccountReader {
       }
       return found;
     });
-    return decoded.ok
-      ? { ...rows, value: decoded.value }
-      : failedRead("BAD_RESPONSE", `openOrders: ${decoded.problem}`);
   }
 
   async readBalances(session: AccountSession, options: CallOptions): Promise<Read<readonly VenueBalance[]>> {
@@ -187,11 +180,7 @@ export class VenuetwoAccount implements AccountReader {
       decodeCommission,
       options,
     );
-    if (!rates.ok) return rates;
-    const decoded = decodeWith(rates.value, () => normalizeCommission(rates.value));
-    return decoded.ok
-      ? { ...rates, value: decoded.value }
-      : failedRead("BAD_RESPONSE", `commissionRate: ${decoded.problem}`);
+    return normalizedRead(rates, "commissionRate", normalizeCommission);
   }
 
   #nowVenueMs(): number {

@@ -15,6 +15,8 @@
  * Reads past the end of a frame are harmless: the last byte is checked to be `}` first, loops over
  * digits stop there, and a frame counts only when the scan ends exactly at its end. The casts
  * `as number` on indexed reads rest on that.
+ *
+ * Longer than most files: one scanner, its loops beside what they call for every level and digit.
  */
 import { skipField, skipScalar, UNEXPECTED } from "../shared/json-skip.js";
 import { SCAN_DRIFT, SCAN_MALFORMED, scanDecimal } from "../shared/scan-decimal.js";

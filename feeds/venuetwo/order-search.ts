@@ -8,7 +8,7 @@ import type { VenueOrder } from "../../engine/domain/order.js";
 import type { CallOptions, OrderRef, Read } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
 import type { Deadline } from "../shared/deadline.js";
-import { decodeWith } from "../shared/wire-fields.js";
+import { normalizedRead } from "../shared/normalized-read.js";
 import { normalizeOrder } from "./account-normalize.js";
 import { decodeOrders, decodePositionRisk } from "./account-wire.js";
 import { incomeCall, openOrdersCall, positionRiskCall } from "./calls.js";
@@ -65,10 +65,7 @@ export class OrderSearch {
     if (row !== undefined) {
       const instrument = this.#deps.instrumentOf(row.symbol);
       if (instrument === null) return failedRead("BAD_RESPONSE", "the order is of a symbol that is not listed here");
-      const decoded = decodeWith(row, () => normalizeOrder(row, instrument));
-      return decoded.ok
-        ? { ...open, value: decoded.value }
-        : failedRead("BAD_RESPONSE", `openOrders: ${decoded.problem}`);
+      return normalizedRead(open, "openOrders", () => normalizeOrder(row, instrument));
     }
     const nowMs = this.#deps.nowVenueMs();
     const lately = await this.symbols(session, nowMs - MAX_SPAN_MS + 1, nowMs, deadline);

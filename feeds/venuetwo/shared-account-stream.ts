@@ -16,7 +16,6 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { Random } from "../../engine/domain/random.js";
-import type { FeedState } from "../../engine/market/market.js";
 import type {
   AccountEvent,
   AccountReader,
@@ -26,10 +25,10 @@ import type {
   Read,
 } from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
-import { failedRead } from "../shared/call-results.js";
 import { type ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import type { Connector } from "../shared/connector.js";
 import { PersistentSocket } from "../shared/socket.js";
+import { StreamMembers } from "../shared/stream-members.js";
 import { AccountState, type AppliedEvent } from "./account-state.js";
 import { decodeUserEvent } from "./decode-slow.js";
 import { ROTATE_AFTER_MS, LISTEN_KEY_REFRESH_MS, LOAD_TIMEOUT_MS, MAX_MESSAGES_PER_SECOND } from "./limits.js";
@@ -74,18 +73,12 @@ const CLOCK_MARGIN_MS = 1_000;
 /** Orders looked up one by one after a loss, because they vanished from the open ones. */
 const MAX_LOOKED_UP = 50;
 
-interface Member {
-  readonly session: AccountSession;
-  readonly onEvent: (event: AccountEvent) => void;
-}
-
 export class SharedAccountStream {
   readonly #deps: AccountStreamDeps;
   readonly #onEnd: () => void;
-  readonly #members = new Set<Member>();
+  readonly #members: StreamMembers<AccountSession>;
   readonly #socket: PersistentSocket;
   readonly #account = new AccountState();
-  #state: FeedState = "SYNCING";
   #isStopped = false;
   /** Grows with each loss and at the end: a reconcile that ends late finds itself outdated. */
   #runId = 0;
@@ -107,6 +100,12 @@ export class SharedAccountStream {
     const { clock, random, logger, connector, budget } = deps;
     this.#deps = deps;
     this.#onEnd = onEnd;
+    this.#members = new StreamMembers({
+      logger,
+      failureEvent: "venuetwo.account-subscriber-failed",
+      positions: () => ({ ok: true, value: this.#account.positions(), asOfMs: this.#asOfMs, source: "stream" }),
+      onEmpty: () => this.stop(),
+    });
     this.#socket = new PersistentSocket({
       name: "venuetwo.account",
       url: () => this.#url(),
@@ -133,34 +132,20 @@ export class SharedAccountStream {
   }
 
   join(session: AccountSession, onEvent: (event: AccountEvent) => void): AccountStream {
-    const member: Member = { session, onEvent };
-    this.#members.add(member);
+    const stream = this.#members.join(session, onEvent);
     this.#socket.start();
-    const isMember = (): boolean => this.#members.has(member);
-    const state = (): FeedState => (isMember() ? this.#state : "DOWN");
-    return {
-      get state() {
-        return state();
-      },
-      positions: () => (isMember() ? this.positions() : failedRead("VENUE_ERROR", "stream closed")),
-      close: () => {
-        this.#members.delete(member);
-        if (this.#members.size === 0) this.stop();
-      },
-    };
+    return stream;
   }
 
   positions(): Read<readonly VenuePosition[]> {
-    if (this.#state !== "LIVE") return failedRead("VENUE_ERROR", "account stream is not live");
-    return { ok: true, value: this.#account.positions(), asOfMs: this.#asOfMs, source: "stream" };
+    return this.#members.positions();
   }
 
   stop(): void {
     if (this.#isStopped) return;
     this.#isStopped = true;
     this.#runId++;
-    this.#state = "DOWN";
-    this.#members.clear();
+    this.#members.end();
     const { clock } = this.#deps;
     if (this.#refreshTimer !== null) clock.clearTimer(this.#refreshTimer);
     if (this.#truthTimer !== null) clock.clearTimer(this.#truthTimer);
@@ -170,16 +155,10 @@ export class SharedAccountStream {
 
   // ------------------------------------------------------------ listen key
 
-  /** A session whose owner is still streaming. */
-  #session(): AccountSession | null {
-    for (const { session } of this.#members) return session;
-    return null;
-  }
-
   /** Asked before each connect: the venue gives the running key again and prolongs it, or a new one. */
   async #url(): Promise<string> {
     const { layout, listenKeys, wsUrl } = this.#deps;
-    const session = this.#session();
+    const session = this.#members.session();
     const read = session === null ? null : await listenKeys.create(session, RECONCILE_OPTIONS);
     if (read === null || !read.ok) {
       // The socket counts it as a failed connect and comes back with backoff.
@@ -194,7 +173,7 @@ export class SharedAccountStream {
   }
 
   async #refresh(): Promise<void> {
-    const session = this.#session();
+    const session = this.#members.session();
     let nextMs = LISTEN_KEY_REFRESH_MS;
     if (session !== null && this.#socket.state === "open") {
       const read = await this.#deps.listenKeys.extend(session, RECONCILE_OPTIONS);
@@ -256,32 +235,18 @@ export class SharedAccountStream {
     if (applied.kind === "unfit") {
       this.#deps.logger.error("venuetwo.account-event-unfit", { problem: applied.problem });
       // What it said is lost to us: not LIVE until REST has told.
-      this.#setState("SYNCING");
+      this.#members.enter("SYNCING");
       this.#startReconcile();
       return;
     }
     for (const event of applied.events) {
       // Positions can be read only when LIVE, and are announced then.
-      if (event.kind !== "positions" || this.#state === "LIVE") this.#emit(event);
+      if (event.kind !== "positions" || this.#members.state === "LIVE") this.#emit(event);
     }
   }
 
   #emit(event: AccountEvent): void {
-    if (!this.#isProven && event.kind !== "state") return;
-    for (const member of [...this.#members]) {
-      try {
-        member.onEvent(event);
-      } catch {
-        // A subscriber's bug is its own: the others still get the event.
-        this.#deps.logger.error("venuetwo.account-subscriber-failed", { kind: event.kind });
-      }
-    }
-  }
-
-  #setState(state: FeedState): void {
-    if (this.#state === state) return;
-    this.#state = state;
-    this.#emit({ kind: "state", state });
+    if (this.#isProven) this.#members.tell(event);
   }
 
   #onDown(): void {
@@ -290,7 +255,7 @@ export class SharedAccountStream {
     this.#isReconcileDue = false;
     // What the next connection missed may contradict any event of this one.
     this.#account.forgetEventTimes();
-    this.#setState("SYNCING");
+    this.#members.enter("SYNCING");
   }
 
   // ------------------------------------------------------------ reconcile
@@ -318,7 +283,7 @@ export class SharedAccountStream {
       }
       if (!isTaken) {
         // Without an answer, what we have is hearsay.
-        this.#setState("SYNCING");
+        this.#members.enter("SYNCING");
         if (attempt % ESCALATE_EVERY === ESCALATE_EVERY - 1) {
           logger.error("venuetwo.account-reconcile-failing", { attemptCount: attempt + 1 });
         }
@@ -330,7 +295,7 @@ export class SharedAccountStream {
   /** True when the account is taken, and LIVE. */
   async #tryReconcile(runId: number, scope: "all" | "positions"): Promise<boolean> {
     const { clock, clockOffsetMs, reader, instrumentOf } = this.#deps;
-    const session = this.#session();
+    const session = this.#members.session();
     if (session === null) return false;
     const options = RECONCILE_OPTIONS;
     const sinceVenueMs = clock.wallMs() + clockOffsetMs() - CLOCK_MARGIN_MS;
@@ -361,19 +326,17 @@ export class SharedAccountStream {
         events.push({ kind: "order", order: read.value });
     }
     const isChanged = this.#account.adoptPositions(positions.value, sinceVenueMs);
-    const wasLive = this.#state === "LIVE";
+    const wasLive = this.#members.state === "LIVE";
     if (wasLive && isChanged)
       this.#deps.logger.warn("venuetwo.account-differed", { positionCount: positions.value.length });
     this.#asOfMs = positions.asOfMs;
-    // State first, so that who hears of the change can read it.
-    this.#state = "LIVE";
     if (!this.#isProven) {
       this.#isProven = true;
       // What was learnt before the proof is told now.
       events.length = 0;
       for (const order of this.#account.openOrders()) events.push({ kind: "order", order });
     }
-    if (!wasLive) this.#emit({ kind: "state", state: "LIVE" });
+    this.#members.enter("LIVE");
     if (isChanged || !wasLive) this.#emit({ kind: "positions" });
     for (const event of events) this.#emit(event);
     return true;
@@ -384,13 +347,13 @@ export class SharedAccountStream {
     this.#refusalCount = isRefused ? this.#refusalCount + 1 : 0;
     if (this.#refusalCount < MAX_REFUSALS) return;
     this.#deps.logger.warn("venuetwo.account-refused", { refusalCount: this.#refusalCount });
-    this.#setState("DOWN");
+    this.#members.enter("DOWN");
     this.stop();
   }
 
   #checkTruth(): void {
     if (this.#isStopped) return;
     this.#truthTimer = this.#deps.clock.setTimer(() => this.#checkTruth(), TRUTH_EVERY_MS);
-    if (this.#state === "LIVE") this.#startReconcile("positions");
+    if (this.#members.state === "LIVE") this.#startReconcile("positions");
   }
 }

@@ -17,12 +17,12 @@ export type JsonBody =
 
 export function parseJsonBody(bytes: Buffer): JsonBody {
   if (bytes.length === 0) return refuse({ problem: "the body is empty" });
-  if (!isUtf8(bytes)) return refuse({ problem: "the body is not valid UTF-8" });
   const shape = scanShape(bytes);
+  if (!shape.isAscii && !isUtf8(bytes)) return refuse({ problem: "the body is not valid UTF-8" });
   if (shape.depth > MAX_JSON_DEPTH) return refuse({ problem: `nested deeper than ${MAX_JSON_DEPTH} levels` });
   let value: unknown;
   try {
-    value = JSON.parse(bytes.toString("utf8"));
+    value = JSON.parse(shape.isAscii ? bytes.toString("latin1") : bytes.toString("utf8"));
   } catch (error) {
     const position = /position (\d+)/.exec(error instanceof Error ? error.message : "")?.[1];
     return refuse(position === undefined ? {} : { position: Number(position) });
@@ -36,16 +36,22 @@ function refuse(details: Readonly<Record<string, unknown>>): JsonBody {
   return { ok: false, code: "INVALID_JSON", details };
 }
 
-/** One pass: the deepest nesting, and the colons outside strings. Meaningful for valid JSON only; the parser judges validity. */
-function scanShape(bytes: Buffer): { depth: number; memberCount: number } {
+/**
+ * One pass: the deepest nesting, the colons outside strings, and whether every byte is ASCII. The first two mean something
+ * for valid JSON only; the parser judges validity.
+ */
+function scanShape(bytes: Buffer): { depth: number; memberCount: number; isAscii: boolean } {
+  let bits = 0;
   let depth = 0;
   let deepest = 0;
   let memberCount = 0;
   let inString = false;
   for (let index = 0; index < bytes.length; index++) {
-    const byte = bytes[index];
+    const byte = bytes[index] as number;
+    bits |= byte;
     if (inString) {
-      if (byte === 0x5c) index++;
+      // What is escaped cannot end the string.
+      if (byte === 0x5c) bits |= bytes[++index] ?? 0;
       else if (byte === 0x22) inString = false;
     } else if (byte === 0x22) inString = true;
     else if (byte === 0x3a) memberCount++;
@@ -53,7 +59,7 @@ function scanShape(bytes: Buffer): { depth: number; memberCount: number } {
       if (++depth > deepest) deepest = depth;
     } else if (byte === 0x7d || byte === 0x5d) depth--;
   }
-  return { depth: deepest, memberCount };
+  return { depth: deepest, memberCount, isAscii: bits < 0x80 };
 }
 
 /** Recursion is bounded by MAX_JSON_DEPTH. */

@@ -62,6 +62,8 @@ export function instrumentRow(instrument: Instrument): InstrumentRow {
     maxSize:
       instrument.maxQtyLots === Number.MAX_SAFE_INTEGER ? null : formatScaled(instrument.maxQtyLots, qtyDecimals),
     minNotional: instrument.minNotional,
+    restingMinSize: formatScaled(instrument.restingMinimum?.qtyLots ?? instrument.minQtyLots, qtyDecimals),
+    restingMinNotional: instrument.restingMinimum?.notional ?? instrument.minNotional,
     maxLeverage: instrument.maxLeverage,
     quoteAsset: instrument.quoteAsset,
     takerFeeBps: formatScaled(instrument.takerFeeMilliBps, 3),

@@ -1,7 +1,7 @@
 /** Cancel, cancel all, amend, leverage and margin mode, on any venue, with credentials or for a server wallet. */
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
-import type { SettingAnswer } from "../../engine/orders/single/order-desk.js";
+import type { CancelAnswer, SettingAnswer } from "../../engine/orders/single/order-desk.js";
 import { OPERATIONS } from "../../schemas/operations.js";
 import {
   amendBodySchema,
@@ -67,16 +67,16 @@ function cancelRoute(context: TradingContext): Route {
         orderContext(ask),
       );
       if (!answer.ok) throw refusalError(answer, venue);
-      const status = answer.outcome === "UNKNOWN" ? ("UNKNOWN" as const) : takenStatus(venue);
+      const status = cancelStatus(answer);
       const data = { exchange: venue, orderId: answer.orderId, symbol: answer.symbol, status, outcome: answer.outcome };
       return { text: replyText(edge, serialise, { success: true, data, timestamp: clock.wallMs() }) };
     },
   });
 }
 
-/** An answer of venuethree acknowledges a transaction; what becomes of it is decided after it. */
-function takenStatus(venue: RoutableVenue): "CANCELED" | "SUBMITTED" {
-  return venue === "venuethree" ? "SUBMITTED" : "CANCELED";
+function cancelStatus(answer: Extract<CancelAnswer, { ok: true }>): "CANCELED" | "SUBMITTED" | "UNKNOWN" {
+  if (answer.outcome === "UNKNOWN") return "UNKNOWN";
+  return answer.isPending === true ? "SUBMITTED" : "CANCELED";
 }
 
 function cancelAllRoute(context: TradingContext): Route {

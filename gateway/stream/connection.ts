@@ -326,7 +326,7 @@ export class Connection implements KeyWaiter {
     const frames = key.framesAfter(subscription.sentSeq, nowMs);
     let bytes = 0;
     if (frames === null) {
-      const resync = key.resyncFrame(nowMs);
+      const resync = key.resyncFrame(nowMs, "OVERFLOW");
       this.send(resync);
       subscription.image = null;
       subscription.reason = "";

@@ -6,8 +6,8 @@
  * changed, once per key for all subscribers in step. Interval 0, and whatever is urgent, goes out in the same turn of
  * the event loop. All intervals hang on the one pulse, so thousands of keys cost one timer.
  *
- * Bounds: connections, connections per address, keys (limits.ts). A key lives while it has subscribers; the pulse
- * runs while there are connections.
+ * Bounds: connections, connections per address, keys (limits.ts). A key lives while it has subscribers, a private one
+ * rests for a while after (rested-keys.ts); the pulse runs while there are connections.
  */
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -18,6 +18,7 @@ import { TokenBucket } from "../http/limiter.js";
 import type { MarketView } from "../market-view.js";
 import type { StreamAccounts } from "./account-topics.js";
 import { PUBLIC_AUTH, type StreamAuth } from "./auth.js";
+import { DisconnectSwitches, type SwitchDesk } from "./disconnect-switches.js";
 import { Connection, type ConnectionHost, type StreamSocket } from "./connection.js";
 import { FeedBoard } from "./feed-board.js";
 import type { KeySpec } from "./feed.js";
@@ -34,6 +35,7 @@ import {
 import { MarketTaps } from "./market-tap.js";
 import { Protocol, type ProtocolHost } from "./protocol.js";
 import { createStreamCounts, type StreamCounts } from "./stream-counts.js";
+import { RestedKeys } from "./rested-keys.js";
 import { StreamKey } from "./stream-key.js";
 import { Topics } from "./topics.js";
 
@@ -51,6 +53,8 @@ export interface HubParts {
   readonly auth?: StreamAuth;
   /** Positions and orders; absent: those topics are not served. */
   readonly accounts?: StreamAccounts;
+  /** Cancels on disconnect; absent: not served. */
+  readonly orders?: SwitchDesk;
 }
 
 /** A connection and what limits its client. */
@@ -65,12 +69,14 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   readonly topics: Topics;
   readonly auth: StreamAuth;
   readonly logger: Logger;
+  readonly switches: DisconnectSwitches | null;
   readonly taps = new MarketTaps();
   readonly #parts: HubParts;
   readonly #clock: Clock;
   readonly #board: FeedBoard;
   readonly #protocol: Protocol;
   readonly #keys = new Map<string, StreamKey>();
+  readonly #rested: RestedKeys;
   readonly #clients = new Map<Connection, Client>();
   readonly #perAddress = new Map<string, number>();
   /** Keys marked since the last flush, by interval. */
@@ -91,6 +97,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     this.limits = limits;
     this.#parts = parts;
     this.#clock = parts.clock;
+    this.#rested = new RestedKeys(parts.clock);
     this.logger = parts.logger;
     this.auth = parts.auth ?? PUBLIC_AUTH;
     this.#board = new FeedBoard(parts.view);
@@ -102,6 +109,13 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
       clock: parts.clock,
       ...(parts.accounts === undefined ? {} : { accounts: parts.accounts }),
     });
+    this.switches =
+      parts.orders === undefined
+        ? null
+        : new DisconnectSwitches(
+            { clock: parts.clock, logger: parts.logger, desk: parts.orders },
+            (connection, error) => this.#protocol.error(connection, error, {}),
+          );
     this.#protocol = new Protocol(this);
   }
 
@@ -153,6 +167,8 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
 
   forget(connection: Connection): void {
     if (!this.#clients.delete(connection)) return;
+    if (this.#isStopped) this.switches?.leave(connection);
+    else this.switches?.gone(connection);
     this.counts.connections--;
     const left = (this.#perAddress.get(connection.address) ?? 1) - 1;
     if (left > 0) this.#perAddress.set(connection.address, left);
@@ -168,6 +184,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     const status = this.#keys.get("status");
     if (status !== undefined) this.#advance(status);
     for (const connection of [...this.#clients.keys()]) this.#turnAway(connection, "RESTART", CLOSE_RESTART);
+    this.#rested.clear();
     this.#stopPulse();
   }
 
@@ -228,15 +245,32 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     this.#keys.delete(key.text);
     this.counts.keys--;
     if (key.isPrivate) this.#privateKeyCount--;
-    key.close();
+    // What its numbers told is kept for who lost the connection; of a key that told nothing there is nothing to keep.
+    if (key.isPrivate && key.seq > 0 && !this.#isStopped) this.#rested.add(key);
+    else key.close();
   }
 
   #openKey(spec: KeySpec): StreamKey {
-    const number = (this.#keysOpened++).toString(36);
-    const key: StreamKey = new StreamKey(spec, this.#parts.epoch + number, number, (urgent) => this.#mark(key, urgent));
+    const key = this.#wakeKey(spec) ?? this.#newKey(spec);
     this.#keys.set(spec.text, key);
     this.counts.keys++;
     if (key.isPrivate) this.#privateKeyCount++;
+    return key;
+  }
+
+  #newKey(spec: KeySpec): StreamKey {
+    const number = (this.#keysOpened++).toString(36);
+    const key: StreamKey = new StreamKey(spec, this.#parts.epoch + number, number, (urgent) => this.#mark(key, urgent));
+    return key;
+  }
+
+  #wakeKey(spec: KeySpec): StreamKey | null {
+    const key = this.#rested.get(spec.text);
+    if (key === null) return null;
+    key.wake(spec, (urgent) => this.#mark(key, urgent));
+    this.#rested.remove(key);
+    // Its sources may have answered already; then nobody else marks it.
+    this.#mark(key, true);
     return key;
   }
 
@@ -272,24 +306,32 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     do {
       if (key.isClosed) return;
       try {
-        if (key.waiting.size > 0) this.#beginWaiting(key);
         frame = key.advance(this.wallMs(), this.monoNs());
       } catch (error) {
-        // A bug in one topic must not end the others' frames.
-        this.logger.error("stream.key_failed", { errorName: error instanceof Error ? error.name : "unknown" });
+        this.#keyFailed(error);
         return;
       }
       this.#publish(key, frame);
       // Events are told one by one; as many as wait are bounded by their feed.
     } while (key.isUnmerged && frame !== "");
+    if (key.waiting.size > 0) this.#beginWaiting(key);
+  }
+
+  /** A bug in one topic must not end the others' frames. */
+  #keyFailed(error: unknown): void {
+    this.logger.error("stream.key_failed", { errorName: error instanceof Error ? error.name : "unknown" });
   }
 
   /** Snapshots that waited for the key's first image. */
   #beginWaiting(key: StreamKey): void {
-    if (!key.isReady(this.monoNs())) return;
-    for (const waiter of [...key.waiting]) {
-      key.waiting.delete(waiter);
-      waiter.begin(key);
+    try {
+      if (!key.isReady(this.monoNs())) return;
+      for (const waiter of [...key.waiting]) {
+        key.waiting.delete(waiter);
+        waiter.begin(key);
+      }
+    } catch (error) {
+      this.#keyFailed(error);
     }
   }
 

@@ -61,6 +61,9 @@ export const DEFAULT_STREAM_LIMITS: StreamLimits = {
   retryAfterMs: 1_000,
 };
 
+/** Private keys kept for clients that come back after the last subscriber has left, up to 1 MiB each. */
+export const RESTED_KEYS_MAX = 128;
+
 /** The one timer of the stream; every interval of a key is a multiple of it. */
 export const PULSE_MS = 50;
 /** A connection is looked at (buffer, ping, heartbeat) every so many pulses. */

@@ -1,6 +1,6 @@
 /**
  * The `orders` topic: open orders, then every event of them one by one, never merged: orders and fills as the accounts
- * tell them, and executions whose unknown outcome was resolved.
+ * tell them, and trades and single orders whose unknown outcome was resolved.
  *
  * Invariants: an event is told after what it changed is shown; what a subscriber folds from its snapshot and the events
  * is what the snapshot would hold now. Bound: PENDING_MAX events in one turn of the service; beyond it all start anew.
@@ -192,6 +192,6 @@ function fillOf(watch: AccountWatch, { order, qtyLots, price, fee, tradeId }: Fi
   };
 }
 
-function resolvedText({ exchange, routeId, state, order }: ResolvedExecution): string {
-  return JSON.stringify({ event: "execution.resolved", exchange, routeId, state, order });
+function resolvedText({ exchange, routeId, state, order, names }: ResolvedExecution): string {
+  return JSON.stringify({ event: "execution.resolved", exchange, routeId, state, order, ...names });
 }

@@ -78,7 +78,8 @@ export function isSameRow(left: PositionRow, right: PositionRow): boolean {
 
 function eventOf(before: PositionRow | undefined, row: PositionRow): PositionEvent {
   if (before === undefined) return "opened";
-  return before.liquidationCount === row.liquidationCount ? "changed" : "liquidated";
+  // Fewer: it began anew in between.
+  return row.liquidationCount > before.liquidationCount ? "liquidated" : "changed";
 }
 
 /** Gone: nothing of it is worth anything any more. */

@@ -6,9 +6,13 @@
  */
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
+import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
 import {
   authenticatedSchema,
   authSchema,
+  cancelOnDisconnectSchema,
+  disconnectSwitchesSchema,
+  DISCONNECT_BOUNDS,
   MAX_ID_CHARS,
   OP_WORDS,
   pingSchema,
@@ -29,6 +33,7 @@ import type { StreamAuth } from "./auth.js";
 import type { ResumedSub } from "./account-topics.js";
 import { checked } from "./checked.js";
 import type { Connection } from "./connection.js";
+import type { DisconnectSwitches, DisconnectWish, HeldSwitch } from "./disconnect-switches.js";
 import type { KeySpec } from "./feed.js";
 import { CLOSE_AUTH_FAILED, CLOSE_BAD_FRAME } from "./limits.js";
 import type { StreamKey } from "./stream-key.js";
@@ -40,6 +45,8 @@ export interface ProtocolHost {
   readonly topics: Topics;
   readonly auth: StreamAuth;
   readonly logger: Logger;
+  /** Null: there is nothing to trade with here. */
+  readonly switches: DisconnectSwitches | null;
   wallMs(): number;
   countError(): void;
   /** The keys of the specs, opened where nobody has them yet; throws when a bound is reached, nothing is opened then. */
@@ -65,9 +72,11 @@ export class Protocol {
   readonly #unsubscribe = compileValidator(unsubscribeSchema);
   readonly #resume = compileValidator(resumeSchema);
   readonly #ping = compileValidator(pingSchema);
+  readonly #cancelOnDisconnect = compileValidator(cancelOnDisconnectSchema);
   readonly #subscribedText = compileSerialiser(subscribedSchema);
   readonly #resumedText = compileSerialiser(resumedSchema);
   readonly #unsubscribedText = compileSerialiser(unsubscribedSchema);
+  readonly #switchesText = compileSerialiser(disconnectSwitchesSchema);
   readonly #pongText = compileSerialiser(pongSchema);
   readonly #authenticatedText = compileSerialiser(authenticatedSchema);
 
@@ -140,6 +149,9 @@ export class Protocol {
         );
         break;
       }
+      case "cancelOnDisconnect":
+        this.#switch(connection, frame, id);
+        break;
       case "ping":
         checked(this.#ping, frame);
         connection.send(this.#pongText({ type: "pong", ...id, ts: this.#host.wallMs() }));
@@ -224,6 +236,18 @@ export class Protocol {
     connection.send(this.#unsubscribedText({ type: "unsubscribed", ...id, subs: ended }));
   }
 
+  /** Answered when the venues have answered; frames that came since may be answered before. */
+  #switch(connection: Connection, frame: Frame, id: IdPart): void {
+    const { switches } = this.#host;
+    const { enabled = true, ...wish } = checked(this.#cancelOnDisconnect, frame);
+    if (switches === null) throw new ServiceError("NOT_SUPPORTED", { what: "cancelOnDisconnect" });
+    const work = enabled ? switches.arm(connection, disconnectWish(wish)) : switches.disarm(connection);
+    work.then(
+      (held) => connection.send(this.#switchesText({ type: "cancelOnDisconnect", ...id, switches: held.map(rowOf) })),
+      (error: unknown) => this.error(connection, error, id),
+    );
+  }
+
   #authenticate(connection: Connection, frame: Frame, id: IdPart): void {
     const result = this.#host.auth.authenticate(checked(this.#auth, frame), this.#host.wallMs());
     if (result.ok) {
@@ -233,6 +257,29 @@ export class Protocol {
     this.error(connection, new ServiceError(result.code, result.details), id);
     connection.end(CLOSE_AUTH_FAILED, "AUTH_FAILED");
   }
+}
+
+interface DisconnectFields {
+  readonly exchanges?: readonly RoutableVenue[];
+  readonly credentials?: Readonly<Partial<Record<string, unknown>>>;
+  readonly timeoutMs?: number;
+  readonly graceMs?: number;
+}
+
+function disconnectWish(fields: DisconnectFields): DisconnectWish {
+  const { credentials: blocks = {}, timeoutMs = DISCONNECT_BOUNDS.defaultTimeoutMs, graceMs = 0 } = fields;
+  const venues = fields.exchanges ?? ROUTABLE_VENUES.filter((venue) => (blocks[venue] ?? null) !== null);
+  if (venues.length === 0)
+    throw new ServiceError("MISSING_PARAMETERS", { fields: [{ path: "credentials", problem: "is required" }] });
+  // Between two heartbeats more than half of the time is always left.
+  if (graceMs * 2 > timeoutMs)
+    throw invalidParameters({ path: "graceMs", problem: `must be at most half of timeoutMs, ${timeoutMs}` });
+  return { venues: [...new Set(venues)], blocks, timeoutMs, graceMs };
+}
+
+function rowOf({ facts, graceMs }: HeldSwitch) {
+  const { venue: exchange, switchId, timeoutMs, venueArmed } = facts;
+  return { exchange, switchId, graceMs, timeoutMs, venueArmed };
 }
 
 /** Repeated only when it is a text of legal length; anything else is refused with the frame. */

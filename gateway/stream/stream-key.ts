@@ -4,9 +4,31 @@
  * Invariants: `seq` grows by one with each shared update, which leads from the image of `seq - 1` to that of `seq`;
  * numbers are given after conflation, so a subscriber in step sees no hole. A key forgotten and opened again has
  * another epoch: its numbers never mean two things. The ring of a private key holds what its latest numbers told.
+ *
+ * A private key that nobody holds is at rest: no source, no credentials, only its numbers and what they told. Who wakes
+ * it goes on from there: merged values with the difference to what was shown last, events with a resync and a snapshot,
+ * since what happened meanwhile was heard by nobody.
  */
 import type { Feed, FeedEvents, Image, KeySpec, Mark } from "./feed.js";
 import { FrameRing } from "./frame-ring.js";
+
+/** A key at rest has nothing to show. */
+const NO_FEED: Feed = {
+  look() {
+    throw new TypeError("a key at rest shows nothing");
+  },
+  drifted: () => false,
+  close() {},
+};
+/** Stands for what events have told: they are shown whole or one by one, never as a difference. */
+const TOLD: Image = {
+  snapshotText() {
+    throw new TypeError("a key at rest shows nothing");
+  },
+  updateText() {
+    throw new TypeError("events are not merged");
+  },
+};
 
 /** Waits for the first image of a key. */
 export interface KeyWaiter {
@@ -23,11 +45,13 @@ export class StreamKey {
   /** Subscribers whose snapshot waits until there is something to show. */
   readonly waiting = new Set<KeyWaiter>();
   readonly #ring: FrameRing | null;
-  readonly #events: FeedEvents | null;
+  #events: FeedEvents | null;
   #isReady: boolean;
   /** A loss was told, the snapshot after it was not yet. */
   #owesSnapshot = false;
-  readonly #feed: Feed;
+  /** Awake again, and its image is still the one of before its rest. */
+  #isBehind = false;
+  #feed: Feed;
   readonly #quotedText: string;
   #image: Image | null = null;
   #seq = 0;
@@ -57,8 +81,12 @@ export class StreamKey {
     return this.#events !== null;
   }
 
-  /** Once it is, it stays so. */
+  /** Is there something to show that is true now? Once there is, it stays so, until the key rests. */
   isReady(nowNs: number): boolean {
+    return this.#isFeedReady(nowNs) && !this.#isBehind;
+  }
+
+  #isFeedReady(nowNs: number): boolean {
     this.#isReady ||= this.#feed.isReady?.(nowNs) ?? true;
     return this.#isReady;
   }
@@ -84,9 +112,10 @@ export class StreamKey {
   /** The shared update that is due, "" when there is nothing to tell. */
   advance(nowMs: number, nowNs: number): string {
     const before = this.#image;
-    if (before === null) return "";
+    if (before === null || (this.#isBehind && !this.#isFeedReady(nowNs))) return "";
     if (this.#events !== null) return this.#advanceEvents(this.#events, nowMs, nowNs);
     const image = this.#feed.look(nowNs);
+    this.#isBehind = false;
     if (image === before) return "";
     this.#image = image;
     this.#seq++;
@@ -104,10 +133,12 @@ export class StreamKey {
       this.#seq++;
       return this.snapshotFrame(nowMs, nowNs, "");
     }
-    if (events.takeLoss()) {
+    if (events.takeLoss() || this.#isBehind) {
+      const reason = this.#isBehind ? "UNWATCHED" : "OVERFLOW";
+      this.#isBehind = false;
       this.#owesSnapshot = true;
       this.#ring?.clear();
-      return this.resyncFrame(nowMs);
+      return this.resyncFrame(nowMs, reason);
     }
     const data = events.next(nowNs);
     if (data === null) return "";
@@ -119,7 +150,7 @@ export class StreamKey {
 
   drifted(nowNs: number): boolean {
     if (this.#image === null) return this.waiting.size > 0 && this.isReady(nowNs);
-    return this.#feed.drifted(nowNs);
+    return this.#isBehind ? this.#isFeedReady(nowNs) : this.#feed.drifted(nowNs);
   }
 
   /** The updates from `seq` to the present, each as it was sent; null when they are no longer all there. */
@@ -130,8 +161,8 @@ export class StreamKey {
     return updates?.map(({ seq: to, tsMs, data }) => this.#updateText(to, to - 1, tsMs, data)) ?? null;
   }
 
-  resyncFrame(nowMs: number): string {
-    return `{"type":"resync","sub":${this.#quotedText},"epoch":"${this.epoch}","ts":${nowMs},"reason":"OVERFLOW"}`;
+  resyncFrame(nowMs: number, reason: "OVERFLOW" | "UNWATCHED"): string {
+    return `{"type":"resync","sub":${this.#quotedText},"epoch":"${this.epoch}","ts":${nowMs},"reason":"${reason}"}`;
   }
 
   snapshotFrame(nowMs: number, nowNs: number, reason: string): string {
@@ -150,9 +181,30 @@ export class StreamKey {
     return `{"type":"update","sub":${this.#quotedText},"epoch":"${this.epoch}","seq":${seq},"prevSeq":${prevSeq},"ts":${tsMs},"data":${data}}`;
   }
 
+  /** Nobody holds it: its sources end, and with them the credentials. */
+  rest(): void {
+    this.isClosed = true;
+    this.#feed.close();
+    this.#feed = NO_FEED;
+    // Events are told by their feed, and its image is the feed itself: nothing of it stays.
+    if (this.#events !== null && this.#image !== null) this.#image = TOLD;
+    this.#owesSnapshot = false;
+  }
+
+  /** Somebody holds it again, with the credentials of `spec`. Throws what opening its sources throws; it rests on then. */
+  wake(spec: KeySpec, mark: Mark): void {
+    this.#feed = spec.open(mark);
+    this.#events = this.#feed.events ?? null;
+    this.#isReady = this.#feed.isReady === undefined;
+    this.#isBehind = true;
+    this.isClosed = false;
+  }
+
   close(): void {
     this.isClosed = true;
     this.#ring?.clear();
     this.#feed.close();
+    this.#feed = NO_FEED;
+    this.#image = null;
   }
 }

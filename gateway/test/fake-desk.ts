@@ -175,6 +175,8 @@ export function createFakeDesk(): FakeDesk {
     async disarmSwitch(switchId) {
       return asked("disarmSwitch", { switchId }) ?? { ok: true, armed };
     },
+    // For the stream alone, which is tested with a desk of its own.
+    expireSwitch: () => false,
     onResolved: () => () => {},
     status: () => ({
       inFlight: 0,

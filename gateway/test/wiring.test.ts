@@ -8,6 +8,7 @@ import { createSystemClock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import { type Config, readConfig } from "../config.js";
 import { StartError } from "../start-error.js";
+import { StreamClient } from "../stream/test/stream-client.js";
 import { createService, type Service } from "../wiring.js";
 import { TestClient } from "./client.js";
 import { createFakeRoom, type FakeRoom, fakeInstrument, fakeMarket, loadBook } from "./fake-room.js";
@@ -88,6 +89,20 @@ describe("createService", () => {
     expect((await client.get("/api/trading/venueone/book/BTC")).status).toBe(200);
     expect((await client.close({ ...CLOSE, dryRun: true })).status).toBe(200);
     await client.stop();
+  });
+
+  it("holds the stream to its configured limits", async () => {
+    const service = await start(rooms().all, { STREAM_CONNECTIONS_MAX: "1", STREAM_SUBSCRIPTIONS_MAX: "1" });
+    const first = await StreamClient.open(service.port);
+    expect((await first.subscribe({ topic: "ticker", symbols: ["BTC"] })).type).toBe("subscribed");
+    expect(await first.subscribe({ topic: "status" })).toMatchObject({
+      type: "error",
+      code: "SUBSCRIPTION_LIMIT",
+      details: { limit: 1 },
+    });
+    const second = await StreamClient.open(service.port);
+    expect(await second.closed).toEqual({ code: 1013, reason: "TOO_MANY_CONNECTIONS" });
+    await first.stop();
   });
 
   it("refuses to start without any venue, and leaves the store free", async () => {

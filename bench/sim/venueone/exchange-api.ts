@@ -5,7 +5,7 @@
 import type { ExchangeRequest, L1Action } from "./actions.js";
 import { addressCap, withinAddressBudget } from "./budgets.js";
 import type { Journal } from "./journal.js";
-import { executeOrders, findBatchError, type OrderContext, type OrderStatusItem } from "./place.js";
+import { executeOrders, findBatchError, logged, type OrderContext, type OrderStatusItem } from "./place.js";
 import { executeCancels, executeModify } from "./revise.js";
 import { volumeText } from "./rows.js";
 import { recoverSigner, requestDigest } from "./signature.js";
@@ -44,7 +44,7 @@ export function createExchangeApi(parts: ExchangeApiParts): ExchangeApi {
   const { venue, journal } = parts;
   return {
     execute(request) {
-      const admitted = admit(venue, request);
+      const admitted = admit(parts, request);
       if (!admitted.ok) return refused(admitted.text);
       const { account, signer } = admitted;
       const cost = itemCount(request);
@@ -80,7 +80,7 @@ type Admission =
   | { readonly ok: true; readonly account: VenueAccount; readonly signer: string }
   | { readonly ok: false; readonly text: string };
 
-function admit(venue: Venue, request: ExchangeRequest): Admission {
+function admit({ venue, tpsl }: ExchangeApiParts, request: ExchangeRequest): Admission {
   const no = (text: string): Admission => ({ ok: false, text });
   const nowMs = venue.exchange.nowMs();
   const signer = recoverSigner(requestDigest(request, venue.isMainnet), request.signature);
@@ -99,16 +99,28 @@ function admit(venue: Venue, request: ExchangeRequest): Admission {
   if (!withinAddressBudget(account, itemCount(request), cap, nowMs)) {
     return no(REFUSED.addressBudget(account.requestsUsed, cap, volumeText(account.volumeE12)));
   }
-  const verdict = venue.nonces(signer).admit(request.nonce, nowMs);
+  const refusal = nonceRefusal(venue, signer, request.nonce, nowMs);
+  if (refusal === null) return { ok: true, account, signer };
+  // The signature was true, so the log has it: a nonce that is used again is what tests look for.
+  if (action.type === "order") {
+    const context: OrderContext = { venue, tpsl, account, signer, nonce: request.nonce };
+    for (const order of action.orders) logged(context, order).refused("NONCE", refusal);
+  }
+  return no(refusal);
+}
+
+/** Consumes the nonce when there is none. */
+function nonceRefusal(venue: Venue, signer: string, nonce: number, nowMs: number): string | null {
+  const verdict = venue.nonces(signer).admit(nonce, nowMs);
   switch (verdict.kind) {
     case "duplicate":
-      return no(REFUSED.nonceDuplicate(request.nonce));
+      return REFUSED.nonceDuplicate(nonce);
     case "tooLow":
-      return no(REFUSED.nonceTooLow(request.nonce, verdict.min));
+      return REFUSED.nonceTooLow(nonce, verdict.min);
     case "tooHigh":
-      return no(REFUSED.nonceTooHigh(request.nonce, verdict.max));
+      return REFUSED.nonceTooHigh(nonce, verdict.max);
     case "admitted":
-      return { ok: true, account, signer };
+      return null;
   }
 }
 

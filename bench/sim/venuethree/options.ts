@@ -83,6 +83,8 @@ export interface VenuethreeQuirks {
   readonly noTrades: "null" | "missing" | "empty";
   /** A client order index stays taken after its order has ended; else it is free again then. */
   readonly clientIndexUsedOnce: boolean;
+  /** Transactions written to one socket are taken in another order than they were written. */
+  readonly unorderedTransactions: boolean;
 }
 
 export const DEFAULT_QUIRKS: VenuethreeQuirks = {
@@ -93,6 +95,7 @@ export const DEFAULT_QUIRKS: VenuethreeQuirks = {
   emptySnapshots: false,
   noTrades: "null",
   clientIndexUsedOnce: false,
+  unorderedTransactions: false,
 };
 
 export interface VenuethreeAccount extends AccountRegistration {

@@ -1,7 +1,9 @@
 /**
  * Client messages of one connection, fact sheet 9.1 and 9.2. Every refusal is a frame without type or channel and
- * leaves the socket open; a second subscription to the same channel is refused and sends no snapshot. Transactions meet
- * the faults of REST calls, under the routes `WS jsonapi/sendtx` and `WS jsonapi/sendtxbatch`.
+ * leaves the socket open; a second subscription to the same channel is refused and sends no snapshot.
+ *
+ * Transactions are taken in the order in which they arrive. They meet the faults of the REST call they stand for, under
+ * a route that names both (`WS jsonapi/sendtx POST /api/v1/sendTx`); their answers are frames of the stream `txAnswer`.
  */
 import type { Random } from "../../../engine/domain/random.js";
 import { RollingBudget } from "../core/rolling-budget.js";
@@ -31,6 +33,15 @@ export interface SessionDeps {
   nextServer(): ApiServer;
 }
 
+type SendType = "jsonapi/sendtx" | "jsonapi/sendtxbatch";
+
+/** A fault on one way of sending is a fault on the other, unless it names the way. */
+const SEND_ROUTES: Readonly<Record<SendType, string>> = {
+  "jsonapi/sendtx": "WS jsonapi/sendtx POST /api/v1/sendTx",
+  "jsonapi/sendtxbatch": "WS jsonapi/sendtxbatch POST /api/v1/sendTxBatch",
+};
+/** Transactions of one socket overtake each other within this, where the quirk says so. */
+const UNORDERED_WITHIN_MS = 20;
 const MINUTE_MS = 60_000;
 const TRY_AGAIN_LATER = 1013;
 
@@ -115,10 +126,17 @@ export class Sessions {
 
   /* ---------------------------------------------------------------- transactions */
 
-  #send(socket: SimSocket, type: "jsonapi/sendtx" | "jsonapi/sendtxbatch", data: unknown): void {
+  #send(socket: SimSocket, type: SendType, data: unknown): void {
+    const { context, random } = this.#deps;
+    if (context.quirks.unorderedTransactions)
+      context.exchange.clock.setTimer(() => this.#take(socket, type, data), UNORDERED_WITHIN_MS * random.next());
+    else this.#take(socket, type, data);
+  }
+
+  #take(socket: SimSocket, type: SendType, data: unknown): void {
     const { faults, context } = this.#deps;
     // The verdict object is reused by the injector.
-    const verdict = { ...faults.onRequest(`WS ${type}`) };
+    const verdict = { ...faults.onRequest(SEND_ROUTES[type]) };
     if (verdict.before === "drop") return;
     let answer: string;
     if (verdict.before === "error") answer = refusal(CODE.serverError, "internal server error", data);
@@ -129,13 +147,13 @@ export class Sessions {
     }
     const finish = (): void => {
       if (verdict.after === "cut") socket.terminate();
-      else socket.reply(answer);
+      else socket.push("user", "txAnswer", answer, false);
     };
     if (verdict.delayMs > 0) context.exchange.clock.setTimer(finish, verdict.delayMs);
     else finish();
   }
 
-  #execute(type: "jsonapi/sendtx" | "jsonapi/sendtxbatch", data: unknown): string {
+  #execute(type: SendType, data: unknown): string {
     const { context, nowMs } = this.#deps;
     try {
       if (!isRow(data)) throw refuseTransaction(21501);

@@ -28,20 +28,33 @@ export interface JudgedVenue {
 
 export interface FourTrader {
   readonly label: string;
+  /** Every text of the credentials that must come out nowhere. */
+  readonly secrets: readonly string[];
   /** What each venue's core calls the account. */
   readonly accountIds: Readonly<Record<FourVenue, string>>;
   /** The `credentials` object of a request. */
   readonly credentials: Readonly<Record<FourVenue, Readonly<Record<string, unknown>>>>;
 }
 
+interface TraderOptions {
+  /** Quote units on each venue; default more than any test spends. */
+  readonly deposit?: string;
+  /** On venuetwo: signs as an agent, whose requests carry nonces, instead of with an API key. */
+  readonly viaAgent?: boolean;
+}
+
 export interface FourVenues {
   readonly venues: Readonly<Record<FourVenue, JudgedVenue>>;
+  /** Of all venues, and what their logs are stamped with. */
+  nowMs(): number;
   /** `positions`: signed decimal text by canonical symbol, the same on every venue. */
-  addTrader(label: string, positions: Readonly<Record<string, string>>): FourTrader;
+  addTrader(label: string, positions: Readonly<Record<string, string>>, options?: TraderOptions): FourTrader;
   /** Signed lots of the venue. */
   positionLots(venue: FourVenue, trader: FourTrader, symbol: string): number;
-  /** Adds the faults everywhere; the function returned ends them. */
-  fault(...specs: readonly FaultSpec[]): () => void;
+  /** Quote units of notional that the free margin carries at the leverage that is set. */
+  buyingPower(venue: FourVenue, trader: FourTrader, symbol: string): number;
+  /** Adds the faults to the venues; the function returned ends them. */
+  fault(venues: readonly FourVenue[], specs: readonly FaultSpec[]): () => void;
   stop(): Promise<void>;
 }
 
@@ -105,12 +118,13 @@ export async function startFourVenues(options: FourOptions): Promise<FourVenues>
   let traderCount = 0;
   return {
     venues,
-    addTrader(label, positions) {
+    nowMs: () => clock.wallMs(),
+    addTrader(label, positions, { deposit = DEPOSIT, viaAgent = false } = {}) {
       const entries = Object.entries(positions);
       const keys = deriveKeys(label, ++traderCount);
       venueone.addAccount({
         address: keys.address,
-        deposit: DEPOSIT,
+        deposit,
         volume: "50000000",
         agents: [{ address: privateKeyToAccount(keys.agentKey).address.toLowerCase(), name: "test" }],
         positions: entries.map(([coin, size]) => ({ coin, size, entryPx: ENTRY_PRICE[coin] ?? "1" })),
@@ -120,32 +134,37 @@ export async function startFourVenues(options: FourOptions): Promise<FourVenues>
         apiKey: keys.apiKey,
         apiSecret: keys.apiSecret,
         wallet: keys.address,
-        deposit: DEPOSIT,
+        agents: [keys.venuetwoAgent],
+        deposit,
         positions: entries.map(([symbol, qty]) => ({ symbol: nativeName("venuetwo", symbol), qty })),
       });
       venuethree.addAccount({
         accountIndex: keys.accountIndex,
         l1Address: keys.address,
-        deposit: DEPOSIT,
+        deposit,
         apiKeys: [{ apiKeyIndex: API_KEY_INDEX, publicKey: hex(publicKeyOf(keys.quinticKey)) }],
         positions: entries.map(([symbol, size]) => ({ symbol, size })),
       });
       venuefour.addAccount({
         walletAddress: keys.solanaAddress,
         agents: [keys.solanaAgent],
-        deposit: DEPOSIT,
+        deposit,
         positions: entries.map(([symbol, qty]) => ({ symbol, qty })),
       });
-      return traderOf(label, keys);
+      return traderOf(label, keys, viaAgent);
     },
     positionLots(venue, trader, symbol) {
       const account = trader.accountIds[venue];
       return venues[venue].exchange.position(account, nativeName(venue, symbol), "BOTH")?.qtyLots ?? 0;
     },
-    fault(...specs) {
-      const added = FOUR_VENUES.flatMap((venue) =>
-        specs.map((spec) => ({ venue, id: venues[venue].faults.add(spec).id })),
-      );
+    buyingPower(venue, trader, symbol) {
+      const { exchange } = venues[venue];
+      const account = trader.accountIds[venue];
+      const freeE12 = exchange.margin(account).availableE12;
+      return (Number(freeE12) / 1e12) * exchange.leverage(account, nativeName(venue, symbol));
+    },
+    fault(where, specs) {
+      const added = where.flatMap((venue) => specs.map((spec) => ({ venue, id: venues[venue].faults.add(spec).id })));
       return () => {
         for (const { venue, id } of added) venues[venue].faults.remove(id);
       };
@@ -161,6 +180,8 @@ interface TraderKeys {
   readonly agentKey: `0x${string}`;
   readonly apiKey: string;
   readonly apiSecret: string;
+  readonly venuetwoAgent: string;
+  readonly venuetwoAgentKey: `0x${string}`;
   readonly accountIndex: number;
   readonly quinticKey: Uint8Array;
   readonly solanaAddress: string;
@@ -174,11 +195,14 @@ function deriveKeys(label: string, number: number): TraderKeys {
   // The group's order is a little under 2^319: with the top byte empty every value is a scalar.
   const quinticKey = Buffer.concat([bytes("quintic"), Buffer.alloc(8)]);
   const agentSeed = bytes("solana-agent");
+  const venuetwoAgentKey = `0x${hex(bytes("agent-two"))}` as const;
   return {
     address: privateKeyToAccount(`0x${hex(bytes("main"))}`).address.toLowerCase(),
     agentKey: `0x${hex(bytes("agent"))}`,
     apiKey: hex(bytes("api-key")),
     apiSecret: hex(bytes("api-secret")),
+    venuetwoAgent: privateKeyToAccount(venuetwoAgentKey).address,
+    venuetwoAgentKey,
     accountIndex: 1_000 + number,
     quinticKey,
     solanaAddress: encodeBase58(publicHalf(bytes("solana"))),
@@ -187,9 +211,14 @@ function deriveKeys(label: string, number: number): TraderKeys {
   };
 }
 
-function traderOf(label: string, keys: TraderKeys): FourTrader {
+function traderOf(label: string, keys: TraderKeys, viaAgent: boolean): FourTrader {
+  const { apiKey, apiSecret, venuetwoAgent, venuetwoAgentKey } = keys;
+  const ofVenuetwo = viaAgent ? { apiKey: venuetwoAgent, apiSecret: venuetwoAgentKey } : { apiKey, apiSecret };
   return {
     label,
+    secrets: [keys.agentKey, ofVenuetwo.apiSecret, hex(keys.quinticKey), keys.solanaAgentSecret].map((secret) =>
+      secret.replace(/^0x/, ""),
+    ),
     accountIds: {
       venueone: keys.address,
       venuetwo: label,
@@ -198,7 +227,7 @@ function traderOf(label: string, keys: TraderKeys): FourTrader {
     },
     credentials: {
       venueone: { privateKey: keys.agentKey },
-      venuetwo: { apiKey: keys.apiKey, apiSecret: keys.apiSecret, walletAddress: keys.address },
+      venuetwo: { ...ofVenuetwo, walletAddress: keys.address },
       venuethree: { apiKeyPrivateKey: hex(keys.quinticKey), accountIndex: keys.accountIndex },
       venuefour: { apiKey: keys.solanaAgent, apiSecret: keys.solanaAgentSecret, walletAddress: keys.solanaAddress },
     },

@@ -26,6 +26,8 @@ export interface VenuethreeKey {
 
 export interface SpecSystem {
   readonly client: TestClient;
+  /** Of the gateway. */
+  readonly port: number;
   readonly pair: LocalPair;
   readonly venuethree: VenuethreeSim;
   readonly venuefour: VenuefourSim;
@@ -107,6 +109,7 @@ export async function startSpecSystem(seed: number): Promise<SpecSystem> {
   await freshBooks();
   return {
     client,
+    port: Number(new URL(service.url).port),
     pair,
     venuethree,
     venuefour,

@@ -110,7 +110,9 @@ function cancelAnswer(
     if (outcome.reason === "NOT_FOUND") return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue });
     return refusedBy("CANCEL_REJECTED", venue, outcome, secrets);
   }
-  return { ok: true, outcome: outcome.outcome === "accepted" ? "ACCEPTED" : "UNKNOWN", orderId, symbol, order: null };
+  if (outcome.outcome === "unknown") return { ok: true, outcome: "UNKNOWN", orderId, symbol, order: null };
+  const pending = outcome.isPending === true ? ({ isPending: true } as const) : {};
+  return { ok: true, outcome: "ACCEPTED", ...pending, orderId, symbol, order: null };
 }
 
 export async function amendOrder(

@@ -74,6 +74,21 @@ describe("what a caller asks for", () => {
     expect(refusalOf({ quantity: "0.01", type: "LIMIT", price: "1", reduceOnly: true }, least)).toBe("accepted");
   });
 
+  it("is held to what the venue asks of resting orders only where it rests and may open", () => {
+    const least: Instrument = { ...instrument, restingMinimum: { qtyLots: 10, notional: "10" } };
+    const resting = { quantity: "0.01", type: "LIMIT", price: "1000" } as const;
+    expect(refusalOf(resting, least)).toBe("accepted");
+    expect(refusalOf({ ...resting, quantity: "0.009" }, least)).toBe("BELOW_MIN_SIZE");
+    expect(refusalOf({ ...resting, price: "999.9" }, least)).toBe("BELOW_MIN_SIZE");
+    expect(refusalOf({ ...resting, quantity: "0.009", timeInForce: "POST_ONLY" }, least)).toBe("BELOW_MIN_SIZE");
+    for (const takes of [
+      { quantity: "0.001" },
+      { ...resting, quantity: "0.001", timeInForce: "IOC" as const },
+      { ...resting, quantity: "0.001", reduceOnly: true },
+    ])
+      expect(refusalOf(takes, least)).toBe("accepted");
+  });
+
   it("counts in base units where one contract is a thousand", () => {
     expect(checkQuantity(kilo, "quantity", "12000")).toEqual({ ok: true, lots: 12 });
     expect(checkQuantity(kilo, "quantity", "12500")).toMatchObject({ ok: false, details: { step: "1000" } });

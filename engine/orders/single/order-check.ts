@@ -78,7 +78,7 @@ export function checkOrder(instrument: Instrument, request: PlaceRequest): Check
     maxSlippageBps: request.maxSlippageBps,
     ...priced.prices,
   };
-  return checkNotional(instrument, order) ?? { ok: true, order };
+  return checkResting(instrument, order) ?? checkNotional(instrument, order) ?? { ok: true, order };
 }
 
 /** A size in base units on the venue's grid. */
@@ -152,6 +152,19 @@ export function slippedTicks(instrument: Instrument, side: Side, priceTicks: num
 /** The bound that protects more. */
 export function tighter(side: Side, left: number, right: number): number {
   return side === "SELL" ? Math.max(left, right) : Math.min(left, right);
+}
+
+/** What the venue asks only of orders that rest. One that reduces may close a position smaller than that. */
+function checkResting(instrument: Instrument, order: CheckedOrder): OrderRefusal | null {
+  const { restingMinimum } = instrument;
+  if (restingMinimum === undefined || order.type !== "LIMIT" || order.reduceOnly) return null;
+  if (order.timeInForce === "IOC" || order.timeInForce === "FOK") return null;
+  if (order.qtyLots < restingMinimum.qtyLots) {
+    const minimum = formatScaled(restingMinimum.qtyLots, canonicalQtyDecimals(instrument));
+    return refusal("BELOW_MIN_SIZE", { exchange: instrument.venue, minimum });
+  }
+  if (order.priceTicks === null) return null;
+  return checkMinNotional({ ...instrument, minNotional: restingMinimum.notional }, order, order.priceTicks);
 }
 
 /** Value at `priceTicks` against the venue's minimum; null: enough, or not asked of this order. */

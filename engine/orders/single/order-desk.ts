@@ -22,6 +22,7 @@ import type { RoutableVenue } from "../../domain/venue.js";
 import type { SymbolSettings } from "../../ports.js";
 import type { UnknownExecution } from "../execution-registry.js";
 import type { ResolverCounts } from "../resolver.js";
+import type { ExecutionState } from "../trade-types.js";
 
 /** Whose account at which venue. Credentials are opened for this call and wiped at its end; never stored. */
 export interface OrderAccount {
@@ -160,6 +161,8 @@ export type CancelAnswer =
       readonly ok: true;
       /** ACCEPTED: the venue took the cancel. UNKNOWN: no answer; asking again is safe. */
       readonly outcome: "ACCEPTED" | "UNKNOWN";
+      /** Taken; whether the order was open the venue decides later. */
+      readonly isPending?: true;
       readonly orderId: string;
       readonly symbol: string;
       /** What the order had been when it was looked up; null where no look was needed. */
@@ -331,6 +334,26 @@ export interface OrderDeskStatus {
   readonly armedSwitchCount: number;
 }
 
+/** An order whose outcome was unknown at its reply has found its end. Holds no credential. */
+export interface ResolvedOrder {
+  /** The order's own reference, `or_…`. */
+  readonly orderRef: string;
+  readonly venue: RoutableVenue;
+  /** `accountHashOf` of the session that sent it; null: sent by a version that kept none. */
+  readonly accountHash: string | null;
+  /** What the caller sent; null if nothing. */
+  readonly clientOrderId: string | null;
+  /** What its reply called it. */
+  readonly venueClientOrderId: string;
+  /** Null: it was never placed, or the venue refused it. */
+  readonly order: OrderFacts | null;
+  /** The words of a trade's execution. */
+  readonly state: ExecutionState;
+}
+
+/** Called in the turn in which the end is known; must not throw. */
+export type OrderResolvedListener = (resolved: ResolvedOrder) => void;
+
 export interface OrderDesk {
   place(request: PlaceRequest, context: OrderContext): Promise<OrderAnswer>;
   cancel(request: OrderName, context: OrderContext): Promise<CancelAnswer>;
@@ -352,10 +375,12 @@ export interface OrderDesk {
   armSwitch(request: ArmRequest, context: OrderContext): Promise<SwitchAnswer>;
   /** Starts the time anew. SWITCH_NOT_FOUND: it fired, was ended, or never was. */
   heartbeat(switchId: string): Promise<SwitchAnswer>;
+  /** No heartbeat will come: it fires after so many ms, or when its time is up if that is sooner; 0: now. False: no such switch. */
+  expireSwitch(switchId: string, delayMs: number): boolean;
   /** Ends it, at the venue too, and wipes its credentials. */
   disarmSwitch(switchId: string): Promise<SwitchAnswer>;
   /** Called with each order of unknown outcome that found its end after the reply. Returns the function that ends it. */
-  onResolved(listener: (order: OrderFacts | null, orderRef: string) => void): () => void;
+  onResolved(listener: OrderResolvedListener): () => void;
   status(): OrderDeskStatus;
 }
 

@@ -8,8 +8,9 @@ import { formatRatio, multiplyRatio, ratioFromScaled, ratioFromText, type Ratio 
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
 import type { VenueOrder } from "../../domain/order.js";
 import type { Attempt } from "../trade-run.js";
+import type { ExecutionState } from "../trade-types.js";
 import { refusal } from "./order-check.js";
-import type { OrderAnswer, OrderFacts, OrderRefusal, SingleOrderType } from "./order-desk.js";
+import type { OrderAnswer, OrderFacts, OrderRefusal, ResolvedOrder, SingleOrderType } from "./order-desk.js";
 import { lastAttempt, type SingleRun } from "./single-run.js";
 
 const NOTIONAL_PLACES = 8;
@@ -31,6 +32,32 @@ export function answerOf(run: SingleRun, nowMs: number): OrderAnswer | null {
     details: { exchange, reason, venueCode, venueText, clientOrderId, venueClientOrderId, orderRef: run.routeId },
     replayed: false,
   };
+}
+
+/** How an order of unknown outcome ended, for those who were told that it was unknown. */
+export function resolvedOrder(run: SingleRun, attempt: Attempt, nowMs: number): ResolvedOrder {
+  const order = attempt.outcome === "CONFIRMED" ? factsOfRun(run, attempt, nowMs) : null;
+  return {
+    orderRef: run.routeId,
+    venue: run.venue,
+    accountHash: attempt.accountHash ?? null,
+    clientOrderId: run.clientOrderId,
+    venueClientOrderId: attempt.venueClientOrderId,
+    order,
+    state: endState(order, (attempt.order?.filledLots ?? 0) > 0),
+  };
+}
+
+function endState(order: OrderFacts | null, isFilled: boolean): ExecutionState {
+  switch (order?.status) {
+    case "FILLED":
+      return "COMPLETED";
+    case "OPEN":
+    case "PARTIALLY_FILLED":
+      return "RESTING";
+    default:
+      return order !== null && isFilled ? "PARTIAL" : "REJECTED";
+  }
 }
 
 /** Our own limiter, breaker or check stopped it: no venue has seen it. */

@@ -5,19 +5,19 @@
  *
  * Invariant: a crash leaves all of a conclusion or an open intent, from which the order is looked up again.
  */
-import { delay } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { StateCondition, StateWrite } from "../../storage/state-store.js";
 import { problemOf } from "../background.js";
+import { COMMIT_TRIES, ConclusionCommits } from "../conclusion-commits.js";
 import { within } from "../deadline.js";
 import type { IdempotencyTicket, RecordUpdate } from "../idempotency.js";
 import { takeOrderEvents, type OrderEvent } from "../order-events.js";
 import type { Resolution } from "../resolver.js";
 import { STORE_TIMEOUT_MS } from "../trade-context.js";
 import type { Attempt } from "../trade-run.js";
-import { applyResolution, intentOutcome } from "../trade-send.js";
-import type { OrderAnswer, OrderFacts } from "./order-desk.js";
-import { answerOf, factsOfRun } from "./order-facts.js";
+import { applyResolution, intentOutcome } from "../send-outcome.js";
+import type { OrderAnswer, OrderResolvedListener } from "./order-desk.js";
+import { answerOf, resolvedOrder } from "./order-facts.js";
 import type { SingleFlight, SingleParts } from "./single-context.js";
 import {
   isUnsettled,
@@ -29,14 +29,6 @@ import {
 } from "./single-run.js";
 
 const MAX_RESOLVED_LISTENERS = 16;
-/** A store that refuses for a moment is asked again, after 1, 2 and 4 s, before a conclusion is given up. */
-const COMMIT_TRIES = 4;
-const FIRST_RETRY_MS = 1_000;
-/** Readings of an idempotency record that changes under its update. */
-const MAX_UPDATE_TRIES = 5;
-
-/** Null: the order was never placed. */
-export type OrderResolvedListener = (order: OrderFacts | null, orderRef: string) => void;
 
 interface RecordToUpdate {
   readonly recordKey: string;
@@ -46,11 +38,11 @@ interface RecordToUpdate {
 export class SingleConclusion {
   readonly #parts: SingleParts;
   readonly #listeners = new Set<OrderResolvedListener>();
-  /** The last conclusion of a run that is being stored: the next one waits for it. */
-  readonly #storing = new WeakMap<SingleRun, Promise<void>>();
+  readonly #commits: ConclusionCommits<SingleRun, StoredAnswer>;
 
   constructor(parts: SingleParts) {
     this.#parts = parts;
+    this.#commits = new ConclusionCommits(parts);
   }
 
   /** Returns the function that ends the subscription. At most MAX_RESOLVED_LISTENERS. */
@@ -117,10 +109,10 @@ export class SingleConclusion {
     if (answer === null || attempt === null)
       throw new ServiceError("INTERNAL", { problem: "a resolved order without an answer" });
     unsettled.remove(run);
-    const facts = attempt.outcome === "CONFIRMED" ? factsOfRun(run, attempt, nowMs) : null;
+    const resolved = resolvedOrder(run, attempt, nowMs);
     for (const listener of this.#listeners) {
       try {
-        listener(facts, run.routeId);
+        listener(resolved);
       } catch (error) {
         logger.error("resolved_listener_threw", { problem: problemOf(error) });
       }
@@ -165,32 +157,9 @@ export class SingleConclusion {
     ownWrites: () => StateWrite[],
     update: RecordToUpdate | null = null,
   ): Promise<void> {
-    const before = this.#storing.get(run);
-    const storing = (async (): Promise<void> => {
-      // What became of the one before is its own caller's to see.
-      if (before !== undefined) await before.catch(() => {});
-      for (let tried = 1; ; tried++) {
-        try {
-          return await this.#commitSettled(run, ownWrites, update);
-        } catch (error) {
-          if (tried >= tries || !this.#isWorthRetrying(error)) throw error;
-          await delay(this.#parts.clock, FIRST_RETRY_MS * 2 ** (tried - 1));
-        }
-      }
-    })();
-    this.#storing.set(run, storing);
-    await storing;
-  }
-
-  /** The record may change between its reading and the commit: the reply's own write may still be on its way. */
-  async #commitSettled(run: SingleRun, ownWrites: () => StateWrite[], update: RecordToUpdate | null): Promise<void> {
-    for (let tries = 0; tries < MAX_UPDATE_TRIES; tries++) {
-      const read = update === null ? null : await this.#parts.idempotency.readForUpdate(update.recordKey, run);
-      // Whoever wrote the newer record tells of all its orders.
-      if (read?.kind === "newer") return;
-      if (await this.#commit(run, ownWrites, update, read)) return;
-    }
-    this.#parts.logger.error("conclusion_not_stored", { routeId: run.routeId });
+    await this.#commits.store(run, tries, update?.recordKey ?? null, (read) =>
+      this.#commit(run, ownWrites, update, read),
+    );
   }
 
   /** false: the record, or the row of a name, changed meanwhile. */
@@ -257,12 +226,5 @@ export class SingleConclusion {
       logger.error("record_rows_failed", { routeId: run.routeId, problem: problemOf(error) });
       return [];
     }
-  }
-
-  /** After a failed commit, or closed, the store refuses until the next start. */
-  #isWorthRetrying(error: unknown): boolean {
-    if (!(error instanceof ServiceError) || error.code !== "STORE_UNAVAILABLE") return false;
-    const { problem } = this.#parts.store.status();
-    return problem !== "COMMIT_FAILED" && problem !== "CLOSED";
   }
 }

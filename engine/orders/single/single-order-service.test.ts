@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
 import type { DeskHarness } from "./test/desk-harness.js";
-import { createDesk, CREDENTIALS, orderContext, orderName, placeRequest, SECRET } from "./test/desk-harness.js";
-import type { OrderAnswer } from "./order-desk.js";
+import {
+  createDesk,
+  CREDENTIALS,
+  orderContext,
+  orderName,
+  placeRequest,
+  SECRET,
+  testHash,
+} from "./test/desk-harness.js";
+import { accountHashOf } from "../trade-accounts.js";
+import type { OrderAnswer, ResolvedOrder } from "./order-desk.js";
 
 const KEYED = { idempotencyKey: "key-1" };
 const LIMIT = { type: "LIMIT", price: "95000", timeInForce: "GTC" } as const;
@@ -155,10 +164,13 @@ describe("an order on one venue", () => {
     });
     expect(harness.desk.status()).toMatchObject({ unknownCount: 1, unknown: [{ venue: "venueone", symbol: "BTC" }] });
     const resolved: unknown[] = [];
-    harness.desk.onResolved((order, orderRef) => resolved.push([order?.status, orderRef.slice(0, 3)]));
+    harness.desk.onResolved(({ order, orderRef, state, clientOrderId, accountHash }) =>
+      resolved.push([order?.status, orderRef.slice(0, 3), state, clientOrderId, accountHash]),
+    );
     harness.venue.orderReadFailure = () => null;
     await harness.clock.advanceAsync(10_000);
-    expect(resolved).toEqual([["FILLED", "or_"]]);
+    const accountHash = accountHashOf(testHash, "venueone", CREDENTIALS.account);
+    expect(resolved).toEqual([["FILLED", "or_", "COMPLETED", "lost", accountHash]]);
     expect(harness.desk.status().unknownCount).toBe(0);
     expect(harness.venue.log).toHaveLength(1);
     expect(harness.venue.sessions.every(({ closed }) => closed)).toBe(true);
@@ -169,6 +181,35 @@ describe("an order on one venue", () => {
     harness.venue.fate = () => ({ kind: "loseRequest" });
     const answer = await harness.place({ deadlineMs: 20_000 });
     expect(answer).toMatchObject({ ok: false, code: "FAILED_TO_PLACE_ORDER", details: { reason: "NOT_PLACED" } });
+  });
+
+  it("that got lost on its way is told after the reply under the names of the reply, as nowhere", async () => {
+    const harness = await createDesk();
+    harness.venue.fate = () => ({ kind: "loseRequest" });
+    const resolved: ResolvedOrder[] = [];
+    harness.desk.onResolved((one) => resolved.push(one));
+    const order = await harness.order({ deadlineMs: 300, clientOrderId: "lost" });
+    await harness.clock.advanceAsync(20_000);
+    expect(order.outcome).toBe("UNKNOWN");
+    expect(resolved).toMatchObject([
+      { order: null, state: "REJECTED", clientOrderId: "lost", venueClientOrderId: order.venueClientOrderId },
+    ]);
+  });
+
+  it.each([
+    [{ kind: "fill", liquidity: 0.4 }, "IOC", "PARTIAL"],
+    [{ kind: "fill", liquidity: 0 }, "IOC", "REJECTED"],
+    [{ kind: "fill", liquidity: 0.4 }, "GTC", "RESTING"],
+  ] as const)("found later as %j with %s is told as %s", async (fate, timeInForce, state) => {
+    const harness = await createDesk();
+    harness.venue.fate = () => ({ ...fate, kind: "loseReply" });
+    harness.venue.orderReadFailure = () => "TIMEOUT";
+    const resolved: ResolvedOrder[] = [];
+    harness.desk.onResolved((one) => resolved.push(one));
+    await harness.place({ deadlineMs: 1_000, type: "LIMIT", price: "100010", timeInForce });
+    harness.venue.orderReadFailure = () => null;
+    await harness.clock.advanceAsync(10_000);
+    expect(resolved.map((one) => one.state)).toEqual([state]);
   });
 
   it("keeps its session with the resolver for 60 s at most", async () => {

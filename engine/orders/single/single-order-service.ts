@@ -58,6 +58,7 @@ import type {
   OrderDeskStatus,
   OrderName,
   OrderRefusal,
+  OrderResolvedListener,
   PlaceRequest,
   SettingAnswer,
   SettingRequest,
@@ -69,7 +70,7 @@ import { OrderNames } from "./order-names.js";
 import { closingLimit } from "./hedge-close.js";
 import { PositionCloses, type CloseBatch } from "./position-close.js";
 import { RecentOrders } from "./recent-orders.js";
-import { SingleConclusion, type OrderResolvedListener } from "./single-conclude.js";
+import { SingleConclusion } from "./single-conclude.js";
 import type { SingleFlight, SingleParts } from "./single-context.js";
 import { SinglePlacements, type Planned } from "./single-place.js";
 import type { SingleRun, StoredAnswer } from "./single-run.js";
@@ -247,6 +248,10 @@ export class SingleOrderService implements OrderDesk {
   async heartbeat(switchId: string): Promise<SwitchAnswer> {
     const armed = await this.#switches.heartbeat(switchId);
     return armed === null ? refusal("SWITCH_NOT_FOUND") : { ok: true, armed };
+  }
+
+  expireSwitch(switchId: string, delayMs: number): boolean {
+    return this.#switches.expireIn(switchId, delayMs);
   }
 
   async disarmSwitch(switchId: string): Promise<SwitchAnswer> {

@@ -13,7 +13,7 @@ import { collectSecrets } from "../redact.js";
 import { mintRouteId } from "../route-ids.js";
 import type { Attempt, PositionBefore } from "../trade-run.js";
 import { intentAccountHash } from "../trade-intent.js";
-import { applyResolution } from "../trade-send.js";
+import { applyResolution } from "../send-outcome.js";
 import { boundMarket, liveDoubleMid } from "./market-bound.js";
 import { checkMinNotional, refusal, type CheckedOrder } from "./order-check.js";
 import {

@@ -1,5 +1,6 @@
 /**
- * One single order: minted, durable, sent, and brought to one of three outcomes. The only place that sends one.
+ * One single order: minted, durable, sent (send-outcome.ts), and brought to one of three outcomes. The only place that
+ * sends one.
  *
  * Invariants: the intent, the name, the share of the daily limits and the RUNNING record of an idempotent request are
  * durable in one batch before the request leaves; nothing is ever sent twice under one client id; whatever goes wrong
@@ -7,17 +8,17 @@
  */
 import { ServiceError } from "../../domain/errors.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals } from "../../domain/instrument.js";
-import type { OrderCommand, PlaceOutcome } from "../../domain/order.js";
+import type { OrderCommand } from "../../domain/order.js";
 import type { GuardReservation } from "../../guards/guards.js";
 import { storeUnavailable, type StateCondition, type StateWrite } from "../../storage/state-store.js";
-import { problemOf } from "../background.js";
 import { within } from "../deadline.js";
 import type { OrderIntent } from "../intent-log.js";
 import { redactVenueText } from "../redact.js";
 import type { Resolution } from "../resolver.js";
 import { MAX_SEND_TIMEOUT_MS, MIN_SEND_TIMEOUT_MS, STORE_TIMEOUT_MS } from "../trade-context.js";
-import { isSettled, mayRest, type Attempt } from "../trade-run.js";
-import { applyResolution } from "../trade-send.js";
+import { sendAttempt } from "../send-outcome.js";
+import { accountHashOf } from "../trade-accounts.js";
+import { mayRest, type Attempt } from "../trade-run.js";
 import { isMarket } from "./order-check.js";
 import type { OrderRefusal } from "./order-desk.js";
 import type { NameClaim } from "./order-names.js";
@@ -47,7 +48,7 @@ export function mintAttempt(
   run: SingleRun,
   priced: { readonly qtyLots: number; readonly priceTicks: number; readonly timeInForce: Attempt["timeInForce"] },
 ): Attempt {
-  const { instrument, room } = flight;
+  const { instrument, room, session } = flight;
   const attemptNumber = run.attempts.length + 1;
   const clientIdHex = parts.clientIds.mint(flight.ticket?.scope ?? null, 0, attemptNumber);
   const nowMs = parts.clock.wallMs();
@@ -56,6 +57,7 @@ export function mintAttempt(
     attempt: attemptNumber,
     venue: run.venue,
     nativeSymbol: instrument.nativeSymbol,
+    accountHash: accountHashOf(parts.hash, run.venue, session.accountId),
     clientIdHex,
     intentAtMs: nowMs,
     venueClientOrderId: room.orders.venueClientOrderId(clientIdHex),
@@ -116,25 +118,18 @@ export async function sendOrder(
     clientIdHex: attempt.clientIdHex,
   };
   const timeoutMs = boundedTimeoutMs(flight.deadline.leftMs());
-  attempt.sentAtMs = parts.clock.wallMs();
-  let outcome: PlaceOutcome;
-  try {
-    outcome = await room.orders.place(session, command, { timeoutMs, lane: run.reduceOnly ? "exit" : "trade" });
-  } catch (error) {
-    // A room that throws is a bug of ours, and by now the order may be out.
-    parts.logger.error("place_threw", { venue: run.venue, routeId: run.routeId, problem: problemOf(error) });
-    outcome = { outcome: "unknown", cause: "INTERNAL", notPlacedAfterMs: attempt.notPlacedAfterMs };
-  }
-  try {
-    return applyOutcome(parts, flight, run, attempt, outcome);
-  } catch (error) {
-    // An answer that we stumble over is an answer all the same: the order is read from the venue instead.
-    parts.logger.error("outcome_not_applied", { venue: run.venue, routeId: run.routeId, problem: problemOf(error) });
-    attempt.outcome = "UNKNOWN";
-    attempt.reason = "BAD_RESPONSE";
-    attempt.order = null;
-    return startResolving(parts, flight, run, attempt, Number.MAX_SAFE_INTEGER);
-  }
+  const { outcome, resolveAfterMs } = await sendAttempt(parts, {
+    room,
+    session,
+    command,
+    attempt,
+    timeoutMs,
+    routeId: run.routeId,
+    secrets: flight.secrets,
+  });
+  if (resolveAfterMs !== null) return startResolving(parts, flight, run, attempt, resolveAfterMs);
+  if (outcome.outcome === "rejected") run.venueCode = redactVenueText(outcome.venueCode, flight.secrets);
+  return { kind: "settled" };
 }
 
 /** Null: durable. Else nothing is sent, and what may land late is taken back behind it. */
@@ -238,47 +233,6 @@ function intentOf(run: SingleRun, attempt: Attempt, flight: SingleFlight): Order
     // With a key the record in the same batch has it.
     run: flight.ticket === null ? run : null,
   };
-}
-
-function applyOutcome(
-  parts: SingleParts,
-  flight: SingleFlight,
-  run: SingleRun,
-  attempt: Attempt,
-  outcome: PlaceOutcome,
-): SingleSendEnd {
-  switch (outcome.outcome) {
-    case "accepted":
-      applyResolution(parts, attempt, { kind: "found", order: outcome.order });
-      if (isSettled(outcome.order, mayRest(attempt))) return { kind: "settled" };
-      // Acknowledged, so it exists: no proof of absence applies to it.
-      return startResolving(parts, flight, run, attempt, Number.MAX_SAFE_INTEGER);
-    case "rejected":
-      if (outcome.reason === "DUPLICATE_CLIENT_ID") {
-        // The venue has an order under this id: it is looked up, not failed.
-        attempt.outcome = "UNKNOWN";
-        attempt.reason = outcome.reason;
-        return startResolving(parts, flight, run, attempt, Number.MAX_SAFE_INTEGER);
-      }
-      attempt.outcome = outcome.sent ? "REJECTED" : "NOT_SENT";
-      attempt.reason = outcome.reason;
-      attempt.venueText = redactVenueText(outcome.venueText, flight.secrets);
-      run.venueCode = redactVenueText(outcome.venueCode, flight.secrets);
-      if (outcome.sent) attempt.ackAtMs = parts.clock.wallMs();
-      else attempt.sentAtMs = null;
-      return { kind: "settled" };
-    case "unknown":
-      attempt.outcome = "UNKNOWN";
-      attempt.reason = redactVenueText(outcome.cause, flight.secrets);
-      // A room's bound may be wrong only in our favour if it lies before the send; then our own holds.
-      if (outcome.notPlacedAfterMs >= (attempt.sentAtMs ?? 0)) attempt.notPlacedAfterMs = outcome.notPlacedAfterMs;
-      parts.logger.warn("order_unknown", {
-        venue: run.venue,
-        routeId: run.routeId,
-        cause: attempt.reason.slice(0, 100),
-      });
-      return startResolving(parts, flight, run, attempt, attempt.notPlacedAfterMs);
-  }
 }
 
 function startResolving(

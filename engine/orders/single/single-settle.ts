@@ -11,7 +11,7 @@ import { problemOf } from "../background.js";
 import { within } from "../deadline.js";
 import { FIRST_POLL_DELAY_MS, lookUpOrder, type LookUp, type UnknownOrder } from "../resolver.js";
 import { mayRest, type Attempt } from "../trade-run.js";
-import { applyResolution } from "../trade-send.js";
+import { applyResolution } from "../send-outcome.js";
 import type { SingleConclusion } from "./single-conclude.js";
 import type { SingleFlight, SingleParts } from "./single-context.js";
 import { isUnsettled, lastAttempt, type SingleRun } from "./single-run.js";

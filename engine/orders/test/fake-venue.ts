@@ -81,6 +81,8 @@ export interface FakeVenueOptions {
   readonly askTicks?: number;
   readonly levelLots?: number;
   readonly hedgeMode?: boolean;
+  /** Do streams stand for a live read where so much is wanted (undefined: the exact size)? Absent: it has none. */
+  readonly streamed?: (wantedLots: number | undefined) => boolean;
 }
 
 export const ORDER_VALIDITY_MS = 1_500;
@@ -91,6 +93,7 @@ export class FakeVenue {
   readonly instrument: Instrument;
   readonly market: Market;
   readonly hedgeMode: boolean;
+  readonly streamed: FakeVenueOptions["streamed"];
   readonly log: LoggedOrder[] = [];
   /** account → direction → lots. */
   readonly positions = new Map<string, Map<Direction, number>>();
@@ -124,6 +127,7 @@ export class FakeVenue {
     this.venue = options.venue;
     this.clock = options.clock;
     this.hedgeMode = options.hedgeMode ?? false;
+    this.streamed = options.streamed;
     this.instrument = { ...fakeInstrument(options.venue), ...options.instrument };
     this.market = createMarket(this.instrument, { deepTier: false, maxBookAgeMs: 1e12, maxDeepAgeMs: 0 });
     this.setBook(options.bidTicks ?? 999_900, options.askTicks ?? 1_000_100, options.levelLots ?? 1_000);
@@ -158,9 +162,16 @@ export class FakeVenue {
       await gate();
       return value;
     };
+    const { streamed } = this;
     return {
       venue: this.venue,
       reader: {
+        ...(streamed === undefined
+          ? {}
+          : {
+              heldPositions: (session: AccountSession, _: Instrument, wantedLots?: number) =>
+                streamed(wantedLots) ? this.#heldPositions(session, "stream") : null,
+            }),
         readPositions: (session, _instrument, options) => read(() => this.#readPositions(session, options)),
         readOrder: (session, _instrument, ref, options) => read(() => this.#readOrder(session, ref, options)),
         readOpenOrders: async () => failure("VENUE_ERROR"),
@@ -215,11 +226,15 @@ export class FakeVenue {
     await this.#wait(this.readLatencyMs());
     if (isClosed(session)) return failure("AUTH");
     if (failed !== null) return failure(failed);
+    return this.#heldPositions(session, "venue");
+  }
+
+  #heldPositions(session: AccountSession, source: "stream" | "venue"): Read<readonly VenuePosition[]> {
     const rows: VenuePosition[] = [];
     for (const [direction, qtyLots] of this.positions.get(session.accountId) ?? []) {
       if (qtyLots > 0) rows.push(this.#position(direction, qtyLots));
     }
-    return { ok: true, value: rows, asOfMs: this.clock.wallMs(), source: "venue" };
+    return { ok: true, value: rows, asOfMs: this.clock.wallMs(), source };
   }
 
   async #readOrder(session: AccountSession, ref: OrderRef, options: CallOptions): Promise<Read<VenueOrder | null>> {

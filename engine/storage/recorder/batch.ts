@@ -1,5 +1,5 @@
 /** A batch of rows on its way into the store, and where its token comes from. */
-import type { RecordTableName } from "../records/schema.js";
+import type { RecordTableName } from "../records/record-table.js";
 import type { RandomIds } from "../keyed-hash.js";
 import type { RecordsBatch } from "../records/records-store.js";
 

@@ -6,7 +6,7 @@
  * Bounds: MAX_OPEN_PARTITIONS batches open at once (around midnight rows of two days mix); one more closes the oldest.
  */
 import { RowWriter } from "./row-binary.js";
-import type { RecordTable } from "../records/schema.js";
+import type { RecordTable } from "../records/record-table.js";
 import type { Batch, TokenSource } from "./batch.js";
 import type { BufferPool } from "./buffer-pool.js";
 

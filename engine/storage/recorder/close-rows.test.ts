@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { takeOrderEvents } from "../../orders/order-events.js";
 import { recordTable } from "../records/schema.js";
+import type { StateWrite } from "../state-store.js";
 import { CloseRows, monthOf } from "./close-rows.js";
 import { MAX_ROW_BYTES } from "./outbox.js";
 import { RowWriter } from "./row-binary.js";
@@ -27,6 +29,22 @@ describe("rows of closes", () => {
     const run = madeUpRun({ number: 1, atMs: AT_MS });
     expect(rows.decision(madeUpConclusion({ number: 1, atMs: AT_MS }, run))).toHaveLength(5);
     expect(rows.decision(madeUpConclusion({ number: 1, atMs: AT_MS }, run))).toHaveLength(1);
+  });
+
+  it("of a fill that an earlier start had told, found anew from its intent, replace that fill", () => {
+    const rows = new CloseRows(listLogger([]));
+    const fillOf = (atMs: number): StateWrite | undefined => {
+      // As the intent kept it: nothing of it is marked as told. The venue's trade ids play no part.
+      const run = madeUpRun({ number: 7, atMs: AT_MS, overrides: { ackAtMs: atMs } });
+      const { events } = takeOrderEvents(JSON.parse(JSON.stringify(run)) as typeof run, atMs);
+      return rows.events(run, events).find(({ key }) => key.startsWith("fills|"));
+    };
+    const [before, after] = [fillOf(AT_MS), fillOf(AT_MS + 40 * 86_400_000)];
+    expect(before?.value).toBeDefined();
+    // The same row of the outbox while it waits there; once stored, the same partition and the same sorting key.
+    expect(after?.key).toBe(before?.key);
+    const { orderBy, partitionBy } = recordTable("fills");
+    expect([orderBy, partitionBy]).toEqual([["venue", "symbol", "fill_id"], "toYYYYMM(at)"]);
   });
 
   it("are made also with a figure that no column holds: it is left out, kept in the detail, and logged", () => {

@@ -2,7 +2,8 @@
  * What became of every row, per table. Invariant (checked by tests after every step of a random history):
  * accepted + recovered = stored + all dropped + pending, where pending is counted where the rows are, never derived.
  */
-import { RECORD_TABLES, type RecordTableName } from "../records/schema.js";
+import type { RecordTableName } from "../records/record-table.js";
+import { RECORD_TABLES } from "../records/schema.js";
 
 export const DROP_REASONS = [
   /** The ring was full: the oldest rows gave way. */

@@ -6,7 +6,7 @@
  */
 import type { Clock } from "../../domain/clock.js";
 import type { Market } from "../../market/market.js";
-import type { RecordTableName } from "../records/schema.js";
+import type { RecordTableName } from "../records/record-table.js";
 import type { Batcher } from "./batcher.js";
 import type { TableCounts } from "./counters.js";
 import { drainSnapshots, drainTicks, drainTrades, MarketRowHead } from "./market-rows.js";

@@ -4,7 +4,8 @@
  *
  *   header length u32 LE | header JSON | rows, one after the other
  */
-import { recordTable, type RecordTableName } from "../records/schema.js";
+import type { RecordTableName } from "../records/record-table.js";
+import { recordTable } from "../records/schema.js";
 import type { Batch } from "./batch.js";
 
 export interface OutboxBatch extends Batch {

@@ -5,7 +5,7 @@
  * Invariant: columns are written in the schema's order, all of them; a value that does not fit its column, or is
  * missing, makes the row bad and nothing of it is kept.
  */
-import type { ColumnType, RecordTable } from "../records/schema.js";
+import type { ColumnType, RecordTable } from "../records/record-table.js";
 import type { RowWriter } from "./row-binary.js";
 
 type Scalar = string | number | boolean | null;

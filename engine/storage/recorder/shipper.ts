@@ -15,7 +15,7 @@ import type { Clock, TimerHandle } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
 import type { Random } from "../../domain/random.js";
 import type { InsertOutcome, RecordsStore } from "../records/records-store.js";
-import type { RecordTableName } from "../records/schema.js";
+import type { RecordTableName } from "../records/record-table.js";
 import type { Batch } from "./batch.js";
 import type { BufferPool } from "./buffer-pool.js";
 import type { TableCounts } from "./counters.js";

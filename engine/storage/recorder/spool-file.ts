@@ -7,7 +7,8 @@
  * `000000000042-ticks-8192.rows`.
  */
 import { crc32 } from "node:zlib";
-import { RECORD_TABLES, type RecordTableName } from "../records/schema.js";
+import type { RecordTableName } from "../records/record-table.js";
+import { RECORD_TABLES } from "../records/schema.js";
 import type { Batch } from "./batch.js";
 
 const MAGIC = Buffer.from("UWSPOOL1", "latin1");

@@ -13,7 +13,7 @@ import { mkdirSync, readdirSync, statSync, unlinkSync } from "node:fs";
 import { open, readFile, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../../domain/logger.js";
-import type { RecordTableName } from "../records/schema.js";
+import type { RecordTableName } from "../records/record-table.js";
 import type { Batch } from "./batch.js";
 import type { DropReason, TableCounts } from "./counters.js";
 import { decodeSpoolFile, encodeSpoolFile, parseSpoolFileName, spoolFileName, type SpoolName } from "./spool-file.js";

@@ -7,14 +7,8 @@
  * table of the shard that the URL names (`insertTarget`), as a token means nothing to a Distributed table, which
  * splits a batch; reads go to the Distributed one.
  */
-import {
-  DERIVED_TABLES,
-  type DerivedTable,
-  MIGRATIONS_TABLE,
-  RECORD_TABLES,
-  type RecordTable,
-  type RecordTableName,
-} from "./schema.js";
+import type { DerivedTable, RecordTable, RecordTableName } from "./record-table.js";
+import { DERIVED_TABLES, MIGRATIONS_TABLE, RECORD_TABLES } from "./schema.js";
 
 export interface DdlTarget {
   readonly database: string;

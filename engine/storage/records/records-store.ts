@@ -6,7 +6,7 @@
  * server acknowledged the whole batch; the same token with the same bytes is stored once however often it is
  * sent; every call ends within its time limit.
  */
-import type { RecordTableName } from "./schema.js";
+import type { RecordTableName } from "./record-table.js";
 
 /** Longest batch token; see `insert`. */
 export const MAX_TOKEN_CHARS = 128;

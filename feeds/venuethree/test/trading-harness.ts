@@ -4,14 +4,19 @@ import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { LogFields, Logger } from "../../../engine/domain/logger.js";
 import type { OrderCommand } from "../../../engine/domain/order.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
+import { createSeededRandom } from "../../../engine/domain/random.js";
 import { LatencyWindow } from "../../../engine/market/latency-window.js";
 import type { AccountSession, CallOptions } from "../../../engine/ports.js";
+import { AccountLimiter } from "../../shared/account-limiter.js";
+import { ConnectionBudget } from "../../shared/connection-budget.js";
 import type { HttpRequest } from "../../shared/http.js";
+import { FakeNetwork } from "../../shared/test/fake-connector.js";
 import { ScriptedHttp } from "../../shared/test/scripted-http.js";
 import { parseJsonExact } from "../../shared/wire-fields.js";
 import { publicKeyOf, verifySignature } from "../crypto/schnorr.js";
 import { hashTransaction, type TxFields } from "../crypto/tx.js";
 import { createVenuethreeTrading, type VenuethreeTrading } from "../trading.js";
+import { TxSocket } from "../tx-socket.js";
 
 /** Made for these tests, of no value. */
 export const KEY = "1f".repeat(40);
@@ -90,8 +95,18 @@ export interface SentTx {
 /** Reads a posted transaction as the venue does: hash it anew and verify. */
 export function sentTx(request: HttpRequest): SentTx {
   const form = new URLSearchParams(request.body ?? "");
-  const type = Number(form.get("tx_type"));
-  const { Sig, L2TxAttributes, ...fields } = parseJsonExact(form.get("tx_info") ?? "") as Record<string, unknown>;
+  return readTx(Number(form.get("tx_type")), parseJsonExact(form.get("tx_info") ?? ""));
+}
+
+/** The same of a transaction that was written to a connection, with the id it is answered by. */
+export function writtenTx(frame: string): SentTx & { readonly id: string } {
+  const { type, data } = parseJsonExact(frame) as { type: string; data: Record<string, unknown> };
+  if (type !== "jsonapi/sendtx") throw new Error(`${type} is no transaction`);
+  return { ...readTx(Number(data["tx_type"]), data["tx_info"]), id: String(data["id"]) };
+}
+
+function readTx(type: number, info: unknown): SentTx {
+  const { Sig, L2TxAttributes, ...fields } = info as Record<string, unknown>;
   const attributes = Object.entries((L2TxAttributes ?? {}) as Record<string, number>);
   // Integers beyond a double come as text out of the exact parser.
   const integers = Object.fromEntries(
@@ -116,8 +131,12 @@ export interface Harness {
   readonly http: ScriptedHttp;
   readonly trading: VenuethreeTrading;
   readonly ackLatency: LatencyWindow;
+  /** Connections that carry transactions; none unless asked for. */
+  readonly network: FakeNetwork;
+  readonly txSocket: TxSocket | null;
   readonly logLines: string[];
   offsetMs: number;
+  isVenueUsable: boolean;
   open(extra?: Record<string, unknown>): AccountSession;
   /** The venue confirms the key. */
   confirmKey(nonce?: number): Harness;
@@ -127,7 +146,13 @@ export interface Harness {
   sent(): readonly SentTx[];
 }
 
-export function createHarness(): Harness {
+export interface HarnessOptions {
+  /** Transactions also go over a connection. */
+  readonly hasSocket?: boolean;
+  readonly sendsPerMinute?: number;
+}
+
+export function createHarness({ hasSocket = false, sendsPerMinute = 10_000 }: HarnessOptions = {}): Harness {
   const clock = new VirtualClock(1_790_000_000_000);
   const http = new ScriptedHttp(clock);
   const ackLatency = new LatencyWindow(500);
@@ -136,13 +161,29 @@ export function createHarness(): Harness {
     logLines.push(`${event} ${JSON.stringify(fields ?? {})}`);
   };
   const logger: Logger = { debug: log, info: log, warn: log, error: log };
+  const network = new FakeNetwork();
+  const txSocket = hasSocket
+    ? new TxSocket({
+        wsUrl: "ws://venue.test/stream",
+        connector: network.connector,
+        clock,
+        random: createSeededRandom(5),
+        logger,
+        budget: new ConnectionBudget(clock, { maxConnections: 8, connectsPerMinute: 60 }),
+        accounts: new AccountLimiter(clock, [{ limit: sendsPerMinute, windowMs: 60_000 }]),
+        isVenueUsable: () => harness.isVenueUsable,
+      })
+    : null;
   const instruments = new Map([BTC, ETH, PEPE].map((instrument) => [instrument.symbol, instrument] as const));
   const harness: Harness = {
     clock,
     http,
     ackLatency,
+    network,
+    txSocket,
     logLines,
     offsetMs: 0,
+    isVenueUsable: true,
     trading: createVenuethreeTrading({
       http,
       instruments: () => instruments,
@@ -152,6 +193,7 @@ export function createHarness(): Harness {
       ackLatency,
       chainId: CHAIN_ID,
       tier: "standard",
+      ...(txSocket === null ? {} : { txSocket }),
     }),
     open(extra = {}) {
       const opened = harness.trading.openSession({ apiKeyPrivateKey: KEY, accountIndex: ACCOUNT, ...extra });

@@ -2,7 +2,7 @@
 import { createClient } from "@clickhouse/client";
 import { createClickHouseStore } from "../../../engine/storage/records/clickhouse-store.js";
 import type { RecordsStore } from "../../../engine/storage/records/records-store.js";
-import type { RecordTableName } from "../../../engine/storage/records/schema.js";
+import type { RecordTableName } from "../../../engine/storage/records/record-table.js";
 import { SidecarBench } from "../../children/test/sidecar.js";
 import type { HistoryOptions } from "../../routes/history.js";
 import type { StorageSidecar } from "../../storage-sidecar.js";

@@ -2,7 +2,8 @@
  * RowBinary of test rows by the schema: slow, general, and written apart from the recorder's encoder, so that the two
  * cannot share a mistake. A column that a row does not name is 0, empty or null.
  */
-import { type RecordTableName, recordTable } from "../../../engine/storage/records/schema.js";
+import type { RecordTableName } from "../../../engine/storage/records/record-table.js";
+import { recordTable } from "../../../engine/storage/records/schema.js";
 
 export type TestValue = string | number | bigint | boolean | null | readonly (string | number | bigint | null)[];
 export type TestRow = Readonly<Record<string, TestValue>>;

@@ -36,6 +36,8 @@ class Run {
   resumedCount = 0;
   missedCount = 0;
   resyncCount = 0;
+  /** Orders that rested: nobody had held them. */
+  unwatchedCount = 0;
   /** Order updates that were not the next one of their key. */
   mergedOrders = 0;
 
@@ -133,7 +135,8 @@ class Run {
   placeOf(client: VirtualClient, sub: string): Record<string, unknown> {
     const { epoch, seq } = client.folds.get(sub) as Fold;
     const { exchanges, credentials } = this.wishes.get(sub)?.frame ?? {};
-    return { sub, epoch, seq, exchanges, credentials };
+    // Now and then of a start long gone.
+    return { sub, epoch: this.below(4) === 0 ? "gone" : epoch, seq, exchanges, credentials };
   }
 
   reconnect(index: number): void {
@@ -156,6 +159,7 @@ class Run {
   note(frame: Parameters<VirtualClient["onFrame"]>[0]): void {
     if (frame.type === "lagging") this.lagCount++;
     if (frame.type === "resync") this.resyncCount++;
+    if (frame.type === "resync" && frame["reason"] === "UNWATCHED") this.unwatchedCount++;
     if (frame.type === "error") throw new Error(JSON.stringify(frame));
     if (frame.type === "update" && frame.sub.startsWith("orders:") && frame.seq !== frame.prevSeq + 1)
       this.mergedOrders++;
@@ -229,6 +233,7 @@ describe("four minutes of accounts, cuts, resumes and slow readers", () => {
       // The run went through what it is about.
       expect(compared).toBeGreaterThan(5);
       expect(Math.min(run.lagCount, run.resumedCount, run.missedCount)).toBeGreaterThan(5);
+      expect(run.unwatchedCount).toBeGreaterThan(0);
       for (const client of run.clients) client.cut();
       expect(run.stream.hub.counts).toMatchObject({ connections: 0, subscriptions: 0, keys: 0, lagging: 0 });
       expect(run.stream.portfolio.counts()).toEqual({ accounts: 0, polled: 0 });

@@ -497,7 +497,7 @@ describe("resume", () => {
     expect(client.frames.find((frame) => frame.id === "own")?.type).toBe("resumed");
   });
 
-  it("beyond the ring, or when nobody held the key, brings a snapshot that says why", async () => {
+  it("beyond the ring brings a snapshot that says why", async () => {
     const [keeper, cutOff, cutLater] = [stream.connect(), stream.connect(), stream.connect()];
     const sub = await subscribe(keeper, positionsOf());
     for (const client of [cutOff, cutLater]) await subscribe(client, positionsOf());
@@ -514,14 +514,97 @@ describe("resume", () => {
     recent.op(resumeOf(recent, sub, recent.folds.get(sub)?.seq ?? 0));
     expect(framesOf(recent, sub)).toHaveLength(900);
     expect(recent.folds.get(sub)?.rows).toEqual(keeper.folds.get(sub)?.rows);
+  });
 
-    for (const client of [keeper, back, recent]) client.cut();
-    expect(stream.portfolio.counts().accounts).toBe(0);
-    const late = stream.connect(back.folds);
-    late.op(resumeOf(late, sub, back.folds.get(sub)?.seq ?? 0));
+  /** Everybody is cut; what happens then is heard by nobody. */
+  async function unwatched(wishOf: typeof positionsOf): Promise<{ cutOff: VirtualClient; sub: string; seq: number }> {
+    const [cutOff, last] = [stream.connect(), stream.connect()];
+    const sub = await subscribe(cutOff, wishOf());
+    await subscribe(last, wishOf());
+    const { seq } = cutOff.folds.get(sub) ?? { seq: 0 };
+    cutOff.cut();
+    alice.hold("BTC", 11);
+    alice.rest("BTC", 100);
+    await stream.advanceAsync(100);
+    last.cut();
+    expect([stream.portfolio.counts().accounts, stream.accounts.one.sessionsOpen]).toEqual([0, 0]);
+    return { cutOff, sub, seq };
+  }
+
+  it("of positions that nobody held goes on: what was missed before, then all that changed since as one update", async () => {
+    alice.hold("BTC", 10);
+    const { cutOff, sub, seq } = await unwatched(positionsOf);
+    alice.hold("BTC", 5);
+    alice.hold("ETH", 3);
+    await stream.advanceAsync(120_000);
+    const back = stream.connect(cutOff.folds);
+    back.op(resumeOf(back, sub, seq));
+    await stream.advanceAsync(200);
+    expect(back.frames[0]).toMatchObject({ type: "resumed", subs: [{ sub, seq, missed: false }] });
+    const frames = framesOf(back, sub);
+    expect(frames.map((frame) => frame.type)).not.toContain("snapshot");
+    expect(frames[0]?.data).toMatchObject({ events: ["changed"], positions: [{ symbol: "BTC", size: "0.011" }] });
+    expect(frames[1]?.data).toMatchObject({ events: ["changed", "opened"] });
+    const fresh = stream.connect();
+    await subscribe(fresh, positionsOf());
+    const sizes = (client: VirtualClient) =>
+      [...(client.folds.get(sub)?.rows ?? [])].map(([key, row]) => [key, row["size"], row["asOf"]]);
+    expect(sizes(back)).toEqual(sizes(fresh));
+    expect(sizes(back)).toHaveLength(2);
+  });
+
+  it("of orders that nobody held brings what was missed before, then a resync and the orders of now", async () => {
+    const { cutOff, sub, seq } = await unwatched(ordersOf);
+    alice.rest("BTC", 200);
+    await stream.advanceAsync(60_000);
+    const back = stream.connect(cutOff.folds);
+    back.op(resumeOf(back, sub, seq, ordersOf()));
+    await stream.advanceAsync(200);
+    expect(back.frames[0]).toMatchObject({ type: "resumed", subs: [{ sub, seq, missed: false }] });
+    expect(framesOf(back, sub)).toMatchObject([
+      { type: "update", data: { event: "order", order: { orderId: "alice-1" } } },
+      { type: "resync", reason: "UNWATCHED" },
+      { type: "snapshot" },
+    ]);
+    expect([...(back.folds.get(sub)?.rows.keys() ?? [])]).toEqual(["venueone|BTC|alice-1", "venueone|BTC|alice-2"]);
+    alice.fill("alice-2", 1);
+    stream.turn();
+    expect(framesOf(back, sub).at(-1)?.data).toMatchObject({ event: "order", order: { filledQuantity: "0.001" } });
+  });
+
+  it.each([
+    ["positions", positionsOf],
+    ["orders", ordersOf],
+  ] as const)(
+    "who subscribes to %s that rest gets a snapshot of now, after the venues have answered",
+    async (_, wishOf) => {
+      alice.hold("BTC", 10);
+      const { cutOff, sub, seq } = await unwatched(wishOf);
+      alice.hold("BTC", 7);
+      alice.rest("BTC", 300);
+      stream.accounts.one.failure = { code: "TIMEOUT", retryAfterMs: null };
+      const [fresh, back] = [stream.connect(), stream.connect(cutOff.folds)];
+      fresh.op(wishOf());
+      back.op(resumeOf(back, sub, seq, wishOf()));
+      expect(framesOf(fresh, sub)).toEqual([]);
+      stream.accounts.one.failure = null;
+      await stream.advanceAsync(8_000);
+      expect(framesOf(fresh, sub)[0]?.type).toBe("snapshot");
+      expect(fresh.folds.get(sub)?.rows.size).toBe(wishOf === positionsOf ? 1 : 2);
+      expect(back.folds.get(sub)?.rows).toEqual(fresh.folds.get(sub)?.rows);
+    },
+  );
+
+  it("of a key that nobody held for more than five minutes brings a snapshot of another epoch", async () => {
+    const { cutOff, sub, seq } = await unwatched(positionsOf);
+    const epoch = cutOff.folds.get(sub)?.epoch;
+    await stream.advanceAsync(300_100);
+    const late = stream.connect(cutOff.folds);
+    late.op(resumeOf(late, sub, seq));
     await stream.advanceAsync(100);
     expect(late.frames[0]).toMatchObject({ type: "resumed", subs: [{ missed: true }] });
     expect(framesOf(late, sub)[0]).toMatchObject({ type: "snapshot", reason: "RESUME_MISS", seq: 1 });
+    expect(late.folds.get(sub)?.epoch).not.toBe(epoch);
   });
 
   it("after five minutes brings a snapshot", async () => {

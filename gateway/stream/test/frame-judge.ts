@@ -37,6 +37,7 @@ const MESSAGE_OF: Readonly<Record<string, string>> = {
   subscribed: "Subscribed",
   resumed: "Resumed",
   unsubscribed: "Unsubscribed",
+  cancelOnDisconnect: "DisconnectSwitches",
   pong: "Pong",
   authenticated: "Authenticated",
   lagging: "Lagging",

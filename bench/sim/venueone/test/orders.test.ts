@@ -504,6 +504,7 @@ describe("what the venue writes down", () => {
       { nonce },
     );
     await bench.act(KEYS.stranger, orderAction([{ p: up(1.02), s: "0.01", tif: "Ioc" }]));
+    await bench.act(KEYS.agent, orderAction([{ p: up(1.02), s: "0.02", tif: "Ioc" }]), { nonce });
     const records = bench.sim.log.records({ action: "place" });
     expect(records).toMatchObject([
       {
@@ -518,6 +519,12 @@ describe("what the venue writes down", () => {
         filledQty: "0.01000",
       },
       { refusal: { text: "Order must have minimum value of $10. asset=0" }, orderId: null },
+      {
+        qty: "0.02",
+        nonce: String(nonce),
+        refusal: { code: "NONCE", text: `Invalid nonce: duplicate nonce ${nonce}` },
+        orderId: null,
+      },
     ]);
   });
 

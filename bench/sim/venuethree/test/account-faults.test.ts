@@ -110,11 +110,50 @@ describe("faults of transactions", () => {
       expect(executed(4)).toBe(true);
     });
 
+    it("meets the faults of the REST call too, and its answers those of frames", async () => {
+      const { faults } = bench.venue;
+      faults.add({ kind: "errorBefore", match: "POST /api/v1/sendTx", count: 1 });
+      send(1);
+      expect(await listener.waitFor((frame) => frame.id === "q")).toMatchObject({ error: { code: 29500 } });
+      expect(executed(1)).toBe(false);
+      faults.add({ kind: "loss", match: "txAnswer", count: 1 });
+      send(2);
+      await listener.drained();
+      expect(executed(2)).toBe(true);
+      expect(listener.frames.filter((frame) => frame.id === "q")).toHaveLength(1);
+      faults.add({ kind: "disconnect", match: "txAnswer", count: 1 });
+      trader.nonce++;
+      send(3);
+      expect(await listener.closed).toBe(1006);
+      expect(executed(3)).toBe(true);
+    });
+
+    it("takes what one socket wrote in its order, and in another where the quirk says so", async () => {
+      const burst = async (first: number): Promise<number> => {
+        for (let client = first; client < first + 12; client++) {
+          send(client);
+          trader.nonce++;
+        }
+        // Time has to pass for the quirk, and sockets need turns.
+        for (let turn = 0; turn < 4; turn++) {
+          await listener.drained();
+          bench.clock.advance(10);
+        }
+        await listener.drained();
+        const taken = listener.frames.splice(0).filter((frame) => frame.code === 200).length;
+        trader.nonce += taken - 12;
+        return taken;
+      };
+      expect(await burst(10)).toBe(12);
+      bench.venue.setQuirks({ unorderedTransactions: true });
+      expect(await burst(30)).toBeLessThan(12);
+    });
+
     it("drops and repeats frames of accounts by their own scope, and leaves the market alone", async () => {
       listener.send({ type: "subscribe", channel: "account_all_orders/65", auth: trader.token() });
       listener.send({ type: "subscribe", channel: "height" });
       await listener.drained();
-      bench.venue.faults.add({ kind: "loss", scope: ["user"], count: 1 });
+      bench.venue.faults.add({ kind: "loss", scope: ["user"], match: "account_all_orders", count: 1 });
       bench.venue.faults.add({ kind: "duplicate", scope: ["user"], match: "account_all_orders", count: 2 });
       send(5);
       await listener.drained();

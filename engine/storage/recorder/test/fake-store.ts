@@ -3,7 +3,8 @@
  * goes wrong on the way: refusals, outages, inserts that were stored although nobody heard of it.
  */
 import type { InsertOutcome, RecordsBatch, RecordsState, RecordsStore } from "../../records/records-store.js";
-import { recordTable, type RecordTableName } from "../../records/schema.js";
+import type { RecordTableName } from "../../records/record-table.js";
+import { recordTable } from "../../records/schema.js";
 
 export type InsertFate =
   | "store"

@@ -1,0 +1,175 @@
+/**
+ * Faults planted between the engine and its rooms, or at the service's door, that the judge must see: each breaks one
+ * thing that keeps orders single and small, and leaves everything else real.
+ */
+import { createSystemClock } from "../../../engine/domain/clock.js";
+import { createSeededRandom } from "../../../engine/domain/random.js";
+import type { OrderCommand } from "../../../engine/domain/order.js";
+import {
+  type AccountReader,
+  type AccountSession,
+  isTradingRoom,
+  type MarketRoom,
+  type NonceReservations,
+  type OrderSender,
+  type VenueRoom,
+} from "../../../engine/ports.js";
+import { createMemoryReservations } from "../../../feeds/shared/test/memory-reservations.js";
+import type { Config } from "../../../gateway/config.js";
+import { createLogger } from "../../../gateway/log.js";
+import { createRooms } from "../../../gateway/rooms.js";
+import { FOUR_VENUES, type FourVenue } from "./four-venues.js";
+import { sendTrade, type TradeSender } from "./trade-trial.js";
+
+export interface Mutant {
+  readonly name: string;
+  /** The rooms that the service gets. */
+  readonly rooms: (config: Config) => readonly MarketRoom[];
+  readonly send?: TradeSender;
+  /** What the judge says of it. */
+  readonly seen: RegExp;
+  /** Whose logs must show it; any of them where chance decides. */
+  readonly on: readonly FourVenue[] | "any";
+}
+
+type Place = OrderSender["place"];
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: "reduce-only is forgotten",
+    rooms: placing(
+      (place) => (session, command, options) => place(session, { ...command, reduceOnly: false }, options),
+    ),
+    seen: /reduceOnly false/,
+    on: FOUR_VENUES,
+  },
+  {
+    name: "an order of unknown outcome is sent again under another id",
+    rooms: placing((place) => async (session, command, options) => {
+      const outcome = await place(session, command, options);
+      if (outcome.outcome !== "unknown") return outcome;
+      const again = command.clientIdHex.slice(0, -1) + (command.clientIdHex.endsWith("0") ? "1" : "0");
+      return place(session, { ...command, clientIdHex: again }, options);
+    }),
+    seen: /is claimed by no reply/,
+    on: "any",
+  },
+  {
+    name: "sizes are clamped to twice the position",
+    rooms: (config) => roomsOf(config).map((room) => replaced(room, { reader: seeingDouble })),
+    seen: /ordered \S+ of a position of/,
+    on: "any",
+  },
+  {
+    name: "a signer's nonces are handed out twice",
+    rooms: sharingSigners,
+    seen: /nonce \d+ of record \d+ is used again/,
+    on: ["venueone", "venuethree"],
+  },
+  {
+    name: "the side is flipped",
+    rooms: placing((place) => (session, command, options) => place(session, flipped(command), options)),
+    seen: /side (BUY|SELL) does not (OPEN|CLOSE)/,
+    on: FOUR_VENUES,
+  },
+  {
+    name: "idempotency keys are ignored",
+    rooms: roomsOf,
+    send: (four, client, trial) =>
+      sendTrade(four, { send: (path, options) => client.send(path, { ...options, headers: JSON_ONLY }) }, trial),
+    seen: /is claimed by no reply/,
+    on: "any",
+  },
+];
+
+const JSON_ONLY = { "content-type": "application/json" };
+
+/** The rooms of production, nonces in memory: nothing is mutated. */
+export function roomsOf(config: Config, nonces: NonceReservations = createMemoryReservations()): VenueRoom[] {
+  const logger = createLogger("error", { write: () => {} });
+  const rooms = createRooms(config, createSystemClock(), createSeededRandom(11), logger, nonces);
+  return rooms.filter(isTradingRoom);
+}
+
+function placing(mutate: (place: Place) => Place): Mutant["rooms"] {
+  return (config) =>
+    roomsOf(config).map((room) =>
+      replaced(room, { orders: (orders) => replaced(orders, { place: (place) => mutate(place.bind(orders)) }) }),
+    );
+}
+
+function flipped(command: OrderCommand): OrderCommand {
+  return { ...command, side: command.side === "BUY" ? "SELL" : "BUY" };
+}
+
+function seeingDouble(reader: AccountReader): AccountReader {
+  return replaced(reader, {
+    readPositions: (read) => async (session, instrument, options) => {
+      const positions = await read.call(reader, session, instrument, options);
+      if (!positions.ok) return positions;
+      return { ...positions, value: positions.value.map((held) => ({ ...held, qtyLots: 2 * held.qtyLots })) };
+    },
+  });
+}
+
+/** Nonces so far ahead that no clock moves them: whoever starts anew starts with the same. */
+const AHEAD_MS = 600_000;
+
+/** Two rooms take turns with the orders of one key, and neither knows what the other has used. */
+function sharingSigners(config: Config): readonly MarketRoom[] {
+  const startMs = createSystemClock().wallMs() + AHEAD_MS;
+  const forgetful = (): NonceReservations => ({
+    async reserve(_signer, floor, span) {
+      const from = Math.max(floor, startMs);
+      return { from, until: from + span };
+    },
+  });
+  const others = roomsOf(config, forgetful());
+  return roomsOf(config, forgetful()).map((room, index) => {
+    const other = others[index] as VenueRoom;
+    const credentials = new WeakMap<AccountSession, unknown>();
+    let turn = 0;
+    return replaced(room, {
+      start: (start) => async () => {
+        await Promise.all([start.call(room), other.start()]);
+      },
+      stop: (stop) => async () => {
+        await Promise.all([stop.call(room), other.stop()]);
+      },
+      openSession: (open) => (raw) => {
+        const opened = open.call(room, raw);
+        if (opened.ok) credentials.set(opened.session, raw);
+        return opened;
+      },
+      orders: (orders) =>
+        replaced(orders, {
+          place: (place) => async (session, command, options) => {
+            if (turn++ % 2 === 0) return place.call(orders, session, command, options);
+            const opened = other.openSession(credentials.get(session));
+            if (!opened.ok) throw new RangeError(opened.problem);
+            try {
+              return await other.orders.place(opened.session, command, options);
+            } finally {
+              opened.session.close();
+            }
+          },
+        }),
+    });
+  });
+}
+
+type Replacements<T> = { readonly [Name in keyof T]?: (original: T[Name]) => T[Name] };
+
+/** The object itself but for some of its members; the rest keep their own `this`. */
+function replaced<T extends object>(target: T, replacements: Replacements<T>): T {
+  const members = new Map<PropertyKey, unknown>();
+  for (const name of Object.keys(replacements) as (keyof T)[])
+    members.set(name, (replacements[name] as (original: T[keyof T]) => unknown)(target[name]));
+  return new Proxy(target, {
+    get(_, name) {
+      if (members.has(name)) return members.get(name);
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}

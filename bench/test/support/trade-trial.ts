@@ -1,0 +1,176 @@
+/**
+ * One trade as its caller sees it: the body, the same at every retry, and every answer to it; sent until its end is
+ * known. What the answers are worth is judged elsewhere, by the venues' logs.
+ */
+import type { Json, TestClient } from "../../../gateway/test/client.js";
+import { isNetworkError, NEUTRAL } from "./close-judge.js";
+import { FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues } from "./four-venues.js";
+import { pause } from "./system.js";
+
+export interface TradeTrial {
+  readonly trader: FourTrader;
+  readonly kind: "OPEN" | "CLOSE";
+  readonly symbol: string;
+  readonly direction: "LONG" | "SHORT";
+  /** Base units as asked; null: all there is, or what a notional comes to. */
+  readonly size: string | null;
+  readonly preferred: FourVenue | null;
+  /** This venue was out of service when it was sent, and the trade had no need of it. */
+  readonly besides: FourVenue | null;
+  readonly key: string;
+  /** The same bytes at every retry. */
+  readonly body: string;
+  readonly answers: TradeAnswer[];
+}
+
+export interface TradeLeg {
+  readonly attempt: number;
+  readonly exchange: FourVenue;
+  readonly venueClientOrderId: string;
+  readonly outcome: string;
+  readonly size: string;
+  readonly filledSize: string;
+}
+
+interface TradeView {
+  readonly execution: {
+    readonly state: string;
+    readonly final: boolean;
+    readonly note: string | null;
+    readonly requestedSize: string;
+    readonly submittedSize: string;
+    readonly filledSize: string;
+    readonly averagePrice: string | null;
+    readonly legs: readonly TradeLeg[];
+  };
+}
+
+export interface TradeAnswer {
+  readonly status: number;
+  readonly code: string | null;
+  readonly success: boolean;
+  readonly data: TradeView | null;
+  /** Of a refusal: the venue it names. */
+  readonly blames: string | null;
+  /** How many of the caller's secrets its text holds. */
+  readonly leakCount: number;
+  readonly askedAtMs: number;
+  /** Length of each venue's log when it came. */
+  readonly logLengths: Readonly<Record<FourVenue, number>>;
+}
+
+export type TradeSender = typeof sendTrade;
+
+/** One request. A connection that broke is an answer too: `NETWORK`. */
+export async function sendTrade(
+  four: FourVenues,
+  client: Pick<TestClient, "send">,
+  trial: TradeTrial,
+): Promise<TradeAnswer> {
+  const askedAtMs = four.nowMs();
+  let said: Omit<TradeAnswer, "logLengths" | "askedAtMs">;
+  try {
+    const reply = await client.send(`/api/trade/position/${trial.kind.toLowerCase()}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "idempotency-key": trial.key },
+      body: trial.body,
+    });
+    const body = reply.body as {
+      readonly success: boolean;
+      readonly code?: string;
+      readonly data?: Json;
+      readonly details?: { readonly exchange?: string };
+    };
+    said = {
+      status: reply.status,
+      code: body.code ?? null,
+      success: body.success,
+      data: (body.data ?? null) as unknown as TradeView | null,
+      blames: body.details?.exchange ?? null,
+      leakCount: trial.trader.secrets.filter((secret) => reply.text.includes(secret)).length,
+    };
+  } catch (error) {
+    if (!isNetworkError(error)) throw error;
+    said = { status: 0, code: "NETWORK", success: false, data: null, blames: null, leakCount: 0 };
+  }
+  const answer: TradeAnswer = { ...said, askedAtMs, logLengths: logLengthsOf(four) };
+  trial.answers.push(answer);
+  return answer;
+}
+
+export function logLengthsOf(four: FourVenues): Readonly<Record<FourVenue, number>> {
+  return Object.fromEntries(FOUR_VENUES.map((venue) => [venue, four.venues[venue].log.length])) as Record<
+    FourVenue,
+    number
+  >;
+}
+
+const FIRST_RETRY_MS = 250;
+const MAX_RETRY_MS = 2_000;
+/** Beyond the longest validity of an order, which is an agent's on venuetwo, and the venues' lag. */
+const FINAL_DEADLINE_MS = 150_000;
+
+/**
+ * Asks until the end is known, or FINAL_DEADLINE_MS. A refusal that touched nothing is an end, but for one that a book
+ * was not there, where the caller `insists`.
+ */
+export async function untilFinal(
+  four: FourVenues,
+  client: TestClient,
+  trial: TradeTrial,
+  insists: boolean,
+  send: TradeSender = sendTrade,
+): Promise<void> {
+  const untilMs = performance.now() + FINAL_DEADLINE_MS;
+  for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(MAX_RETRY_MS, waitMs * 1.5)) {
+    const last = trial.answers.at(-1);
+    if (hasEnd(trial) && !(insists && last?.code === "NO_ELIGIBLE_VENUE")) return;
+    if (performance.now() > untilMs) return;
+    if (last !== undefined) await pause(waitMs);
+    await send(four, client, trial);
+  }
+}
+
+/** One text per trade whose end is still not known. */
+export function endless(trials: readonly TradeTrial[]): string[] {
+  return trials
+    .filter((trial) => !hasEnd(trial))
+    .map(({ key, answers }) => {
+      const last = answers.at(-1);
+      const legs = last?.data?.execution.legs.map(
+        ({ exchange, venueClientOrderId, outcome }) => `${exchange} ${venueClientOrderId} ${outcome}`,
+      );
+      return `${key} has no end: ${last === undefined ? "" : tradeOutcome(last)} ${legs?.join(", ") ?? ""}`;
+    });
+}
+
+function hasEnd({ answers }: TradeTrial): boolean {
+  const last = answers.at(-1);
+  return last !== undefined && (isRefused(last) || last.data?.execution.final === true);
+}
+
+function isRefused({ status, code }: TradeAnswer): boolean {
+  return status >= 400 && status < 500 && !NEUTRAL.has(code ?? "");
+}
+
+/** COMPLETED, UNKNOWN …, or the status and code of a refusal. */
+export function tradeOutcome(answer: TradeAnswer): string {
+  if (answer.data === null) return `${answer.status} ${answer.code ?? ""}`.trim();
+  const { state, note } = answer.data.execution;
+  return note === "ALREADY_FLAT" ? "NOOP ALREADY_FLAT" : state;
+}
+
+/** What the first answers said, most frequent first; of one that was asked twice at once, the one that did not wait. */
+export function firstOutcomes(trials: readonly TradeTrial[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { answers } of trials) {
+    const first = answers.find(({ code }) => code !== "IDEMPOTENCY_IN_PROGRESS") ?? answers[0];
+    const word = first === undefined ? "none" : tradeOutcome(first);
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  return new Map([...counts].sort(([, a], [, b]) => b - a));
+}
+
+export function countsText(counts: ReadonlyMap<string, number>): string {
+  return [...counts].map(([word, count]) => `${count} ${word}`).join(", ");
+}

@@ -1,0 +1,166 @@
+/**
+ * One order put to its venue, and what is known of it then written into its attempt. Trades and single orders send
+ * through here alone.
+ *
+ * Invariants: an order is put to the venue once a call; three outcomes and no other: accepted, rejected (the venue's
+ * own word), unknown; whatever goes wrong after the send is UNKNOWN, a bug of ours included.
+ */
+import type { Clock } from "../domain/clock.js";
+import { isPlainDecimal } from "../domain/decimal.js";
+import type { Logger } from "../domain/logger.js";
+import type { OrderCommand, PlaceOutcome, VenueOrder } from "../domain/order.js";
+import type { AccountSession, VenueRoom } from "../ports.js";
+import { problemOf } from "./background.js";
+import type { IntentOutcome } from "./intent-log.js";
+import { redactVenueText } from "./redact.js";
+import type { Resolution } from "./resolver.js";
+import { isSettled, mayRest, type Attempt } from "./trade-run.js";
+
+interface OutcomeParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** An order that is durable and let through. */
+interface Sending {
+  readonly room: VenueRoom;
+  readonly session: AccountSession;
+  readonly command: OrderCommand;
+  readonly attempt: Attempt;
+  readonly timeoutMs: number;
+  readonly routeId: string;
+  /** Texts to blank in whatever a venue says. */
+  readonly secrets: readonly string[];
+}
+
+interface Sent {
+  readonly outcome: PlaceOutcome;
+  /** From the call to its answer. */
+  readonly tookMs: number;
+  /**
+   * Null: the attempt's outcome is final. Else the resolver's to end: wall ms after which the venue can no longer accept
+   * the order.
+   */
+  readonly resolveAfterMs: number | null;
+}
+
+/** It exists, or the venue said something of it: no proof of absence applies. */
+const NO_PROOF_OF_ABSENCE = Number.MAX_SAFE_INTEGER;
+/** Of a venue's own word. */
+const MAX_STATUS_CHARS = 100;
+/** Of a cause in a log line. */
+const MAX_CAUSE_CHARS = 100;
+
+/** Never rejects. */
+export async function sendAttempt(parts: OutcomeParts, sending: Sending): Promise<Sent> {
+  const { clock, logger } = parts;
+  const { room, session, command, attempt, timeoutMs, routeId } = sending;
+  const sentNs = clock.monoNs();
+  attempt.sentAtMs = clock.wallMs();
+  let outcome: PlaceOutcome;
+  try {
+    // What reduces goes on the lane that is kept for ways out.
+    const lane = command.reduceOnly ? "exit" : "trade";
+    outcome = await room.orders.place(session, command, { timeoutMs, lane });
+  } catch (error) {
+    // A room that throws is a bug of ours, and by now the order may be out.
+    logger.error("place_threw", { venue: attempt.venue, routeId, problem: problemOf(error) });
+    outcome = { outcome: "unknown", cause: "INTERNAL", notPlacedAfterMs: attempt.notPlacedAfterMs };
+  }
+  const tookMs = (clock.monoNs() - sentNs) / 1e6;
+  try {
+    return { outcome, tookMs, resolveAfterMs: applyOutcome(parts, sending, outcome) };
+  } catch (error) {
+    // An answer that we stumble over is an answer all the same: the order is read from the venue instead.
+    logger.error("outcome_not_applied", { venue: attempt.venue, routeId, problem: problemOf(error) });
+    attempt.outcome = "UNKNOWN";
+    attempt.reason = "BAD_RESPONSE";
+    attempt.order = null;
+    return { outcome, tookMs, resolveAfterMs: NO_PROOF_OF_ABSENCE };
+  }
+}
+
+/** As `resolveAfterMs`. */
+function applyOutcome(
+  parts: OutcomeParts,
+  { attempt, routeId, secrets }: Sending,
+  outcome: PlaceOutcome,
+): number | null {
+  switch (outcome.outcome) {
+    case "accepted":
+      confirm(parts, attempt, outcome.order);
+      attempt.ackAtMs = parts.clock.wallMs();
+      return isSettled(outcome.order, mayRest(attempt)) ? null : NO_PROOF_OF_ABSENCE;
+    case "rejected":
+      attempt.reason = outcome.reason;
+      if (outcome.reason === "DUPLICATE_CLIENT_ID") {
+        // The venue has an order under this id: it is looked up, not failed.
+        attempt.outcome = "UNKNOWN";
+        return NO_PROOF_OF_ABSENCE;
+      }
+      attempt.outcome = outcome.sent ? "REJECTED" : "NOT_SENT";
+      attempt.venueText = redactVenueText(outcome.venueText, secrets);
+      if (outcome.sent) attempt.ackAtMs = parts.clock.wallMs();
+      else attempt.sentAtMs = null;
+      return null;
+    case "unknown":
+      attempt.outcome = "UNKNOWN";
+      attempt.reason = redactVenueText(outcome.cause, secrets);
+      // A room's bound may be wrong only in our favour if it lies before the send; then our own holds.
+      if (outcome.notPlacedAfterMs >= (attempt.sentAtMs ?? 0)) attempt.notPlacedAfterMs = outcome.notPlacedAfterMs;
+      parts.logger.warn("order_unknown", {
+        venue: attempt.venue,
+        routeId,
+        cause: attempt.reason.slice(0, MAX_CAUSE_CHARS),
+      });
+      return attempt.notPlacedAfterMs;
+  }
+}
+
+/** Writes what the resolver found into the attempt; false: still unknown. */
+export function applyResolution(parts: OutcomeParts, attempt: Attempt, resolution: Resolution): boolean {
+  if (resolution.kind === "found") {
+    confirm(parts, attempt, resolution.order);
+    attempt.ackAtMs ??= parts.clock.wallMs();
+  } else if (resolution.kind === "notPlaced") {
+    attempt.outcome = "REJECTED";
+    attempt.reason = "NOT_PLACED";
+    attempt.venueText = null;
+  } else {
+    // Known to exist, still working: the latest sight of it is worth keeping.
+    if (attempt.outcome === "CONFIRMED" && resolution.order !== null) attempt.order = resolution.order;
+    return false;
+  }
+  return true;
+}
+
+/** How the intent log remembers the attempt's end; null: it has none yet. */
+export function intentOutcome(attempt: Attempt): IntentOutcome | null {
+  switch (attempt.outcome) {
+    case "CONFIRMED":
+      return attempt.order !== null && isSettled(attempt.order, mayRest(attempt)) ? "CONFIRMED" : null;
+    case "NOT_SENT":
+      return "NOT_SENT";
+    case "REJECTED":
+      return attempt.reason === "NOT_PLACED" ? "NOT_PLACED" : "REJECTED";
+    default:
+      return null;
+  }
+}
+
+/** What a reply computes with is checked here, once: a venue's odd figure must not fail an order that happened. */
+function confirm(parts: Pick<OutcomeParts, "logger">, attempt: Attempt, order: VenueOrder): void {
+  const filledLots = Number.isSafeInteger(order.filledLots)
+    ? Math.min(Math.max(0, order.filledLots), attempt.qtyLots)
+    : 0;
+  const averagePrice = order.averagePrice !== null && isPlainDecimal(order.averagePrice) ? order.averagePrice : null;
+  if (filledLots !== order.filledLots || averagePrice !== order.averagePrice)
+    parts.logger.error("venue_order_implausible", { venue: attempt.venue, clientId: attempt.clientIdHex });
+  // First the copy, which reads every field: should one fail, the attempt is as it was.
+  attempt.order = { ...order, filledLots, averagePrice };
+  // A venue that takes orders before it judges them refuses some of these later: a refusal like any other.
+  const isRefused = order.status === "REJECTED" && filledLots === 0;
+  attempt.outcome = isRefused ? "REJECTED" : "CONFIRMED";
+  attempt.reason = isRefused ? "VENUE_STATE" : null;
+  attempt.venueText = isRefused ? order.venueStatus.slice(0, MAX_STATUS_CHARS) : null;
+}

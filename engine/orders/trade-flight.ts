@@ -1,0 +1,62 @@
+/** What a request begins with: its flight, and the record of a run that has no order yet. */
+import type { TradeAccounts } from "./trade-accounts.js";
+import type { TradeFlight } from "./trade-context.js";
+import { tradeSide } from "./trade-plan.js";
+import type { Routed } from "./trade-routing.js";
+import type { ProtectionWish, TradeRun } from "./trade-run.js";
+import type { OpenTerms, TradeContext, TradeRequest } from "./trade-types.js";
+import type { Deadline } from "./deadline.js";
+import type { IdempotencyTicket } from "./idempotency.js";
+import { collectSecrets } from "./redact.js";
+
+const NO_SECRETS: readonly string[] = [];
+
+export function flightOf(
+  request: TradeRequest,
+  context: TradeContext,
+  accounts: TradeAccounts,
+  ticket: IdempotencyTicket | null,
+  deadline: Deadline,
+): TradeFlight {
+  return {
+    request,
+    accounts,
+    ticket,
+    deadline,
+    quote: null,
+    apiKeyId: context.apiKeyId,
+    // A dry run hears nothing from a venue that would have to be blanked.
+    secrets: request.dryRun ? NO_SECRETS : collectSecrets(request.credentials),
+  };
+}
+
+export function emptyRun(request: TradeRequest, context: TradeContext, routed: Routed, startedAtMs: number): TradeRun {
+  const { open } = request;
+  const isProtected = open !== null && (open.takeProfit !== null || open.stopLoss !== null);
+  return {
+    ...(open === null ? {} : { intent: "OPEN" }),
+    ...(isProtected ? { protection: protectionOf(open) } : {}),
+    routeId: routed.report.routeId,
+    requestId: context.requestId,
+    symbol: request.symbol,
+    direction: request.direction,
+    side: tradeSide(request),
+    orderType: request.orderType,
+    waitFor: request.waitFor,
+    clientOrderId: request.clientOrderId,
+    requestedSize: routed.requestedSize,
+    routing: routed.report,
+    adjustments: [...routed.adjustments],
+    startedAtMs,
+    positionsBefore: [],
+    attempts: [],
+    note: null,
+    positionAfter: null,
+    timingMs: { total: 0, positions: 0, routing: 0, sign: 0, venue: 0 },
+  };
+}
+
+function protectionOf(open: OpenTerms): ProtectionWish {
+  const { takeProfit, stopLoss, closeOnProtectionFailure } = open;
+  return { takeProfit, stopLoss, closeOnFailure: closeOnProtectionFailure, problem: null };
+}

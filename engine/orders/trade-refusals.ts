@@ -1,0 +1,64 @@
+/** What a trade is refused for, as values, before any order or where none left this machine. Pure. */
+import type { ErrorCode } from "../domain/errors.js";
+import type { RoutingReport } from "../routing/report.js";
+import type { AccountReading } from "./account-readings.js";
+import type { Rooms } from "./trade-accounts.js";
+import type { MarketRooms } from "./trade-routing.js";
+import type { TradeRun } from "./trade-run.js";
+import type { TradeRequest } from "./trade-types.js";
+
+/** Symbols named in an UNKNOWN_SYMBOL. */
+const PREVIEW_SYMBOLS = 20;
+
+export interface Refused {
+  readonly ok: false;
+  readonly code: ErrorCode;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly routing: RoutingReport | null;
+}
+
+/** What needs neither a session nor the store to refuse. */
+export function refuseEarly(rooms: Rooms, request: TradeRequest): Refused | null {
+  const unlisted = unlistedSymbol(rooms, request.symbol);
+  if (unlisted !== null) return refused("UNKNOWN_SYMBOL", unlisted);
+  const preferred = request.preferredExchange;
+  if (preferred === null || (request.credentials[preferred] ?? null) !== null) return null;
+  return refused("MISSING_CREDENTIALS", { exchange: preferred });
+}
+
+/** Details of an UNKNOWN_SYMBOL; null when some venue lists it. */
+export function unlistedSymbol(rooms: MarketRooms, symbol: string): Record<string, unknown> | null {
+  for (const room of rooms.values()) if (room.markets.has(symbol)) return null;
+  const listed = new Set<string>();
+  for (const room of rooms.values()) {
+    for (const name of room.markets.keys()) if (listed.size < PREVIEW_SYMBOLS) listed.add(name);
+  }
+  const availableSymbols = [...listed].sort();
+  return { symbol, availableSymbols, preview: availableSymbols.join(", ") };
+}
+
+/** Every order was stopped by our own limiter, breaker or check: no venue has seen any of them. */
+export function refusedLocally(run: TradeRun): Refused | null {
+  const last = run.attempts.at(-1);
+  if (last === undefined || run.attempts.some((attempt) => attempt.outcome !== "NOT_SENT")) return null;
+  const code =
+    last.reason === "TRADING_HALTED"
+      ? "TRADING_HALTED"
+      : last.reason === "RATE_LIMITED"
+        ? "VENUE_RATE_LIMITED"
+        : "VENUE_UNAVAILABLE";
+  const details = { exchange: last.venue, reason: last.reason, candidates: run.routing.candidates };
+  return refused(code, details, run.routing);
+}
+
+export function isFlat(reading: AccountReading, request: TradeRequest): boolean {
+  return reading.positions !== null && !reading.positions.some((position) => position.direction === request.direction);
+}
+
+export function refused(
+  code: ErrorCode,
+  details: Readonly<Record<string, unknown>>,
+  routing: RoutingReport | null = null,
+): Refused {
+  return { ok: false, code, details, routing };
+}

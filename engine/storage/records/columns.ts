@@ -1,0 +1,28 @@
+/** Columns that several tables of the record share, and how each kind of figure is kept. */
+import type { RecordColumn } from "./record-table.js";
+
+export const RX = { name: "rx", type: "DateTime64(6, 'UTC')", codec: "Delta, ZSTD(1)" } as const;
+export const EX = { name: "ex", type: "DateTime64(3, 'UTC')", codec: "Delta, ZSTD(1)" } as const;
+export const VENUE = { name: "venue", type: "LowCardinality(String)" } as const;
+export const SYMBOL = { name: "symbol", type: "LowCardinality(String)" } as const;
+export const SIDE = "Enum8('BUY' = 1, 'SELL' = 2)";
+
+export const word = (name: string): RecordColumn => ({ name, type: "LowCardinality(String)" });
+export const text = (name: string): RecordColumn => ({ name, type: "String", codec: "ZSTD(1)" });
+export const count = (name: string): RecordColumn => ({ name, type: "UInt64", codec: "Delta, ZSTD(1)" });
+export const price = (name: string): RecordColumn => ({ name, type: "Decimal(18, 10)", codec: "Delta, ZSTD(1)" });
+export const qty = (name: string): RecordColumn => ({ name, type: "Decimal(38, 8)", codec: "ZSTD(1)" });
+export const money = (name: string): RecordColumn => ({ name, type: "Decimal(38, 18)", codec: "ZSTD(1)" });
+export const maybeMoney = (name: string): RecordColumn => ({
+  name,
+  type: "Nullable(Decimal(38, 18))",
+  codec: "ZSTD(1)",
+});
+export const monies = (name: string): RecordColumn => ({
+  name,
+  type: "Array(Nullable(Decimal(38, 18)))",
+  codec: "ZSTD(1)",
+});
+export const words = (name: string): RecordColumn => ({ name, type: "Array(String)", codec: "ZSTD(1)" });
+/** Microseconds of a stage; null: it did not happen. */
+export const stageUs = (name: string): RecordColumn => ({ name, type: "Nullable(UInt32)", codec: "ZSTD(1)" });

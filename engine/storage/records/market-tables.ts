@@ -1,0 +1,123 @@
+/** Tables of what the venues told everybody, as data: ticks, book snapshots, trades, candles. See schema.ts. */
+import { count, EX, price, qty, RX, SIDE, SYMBOL, text, VENUE, word } from "./columns.js";
+import type { DerivedTable, RecordTable } from "./record-table.js";
+
+/** Best bid and ask at each change, with mark and last where the venue gives them. */
+export const TICKS: RecordTable = {
+  name: "ticks",
+  columns: [
+    RX,
+    EX,
+    VENUE,
+    SYMBOL,
+    // Price and size 0: the side is empty.
+    price("bid"),
+    qty("bid_sz"),
+    price("ask"),
+    qty("ask_sz"),
+    { name: "mark", type: "Nullable(Decimal(18, 10))", codec: "ZSTD(1)" },
+    { name: "last", type: "Nullable(Decimal(18, 10))", codec: "ZSTD(1)" },
+    /** The venue's sequence; 0 where it has none. */
+    count("seq"),
+    /** What brought it: book, touch, ticker. */
+    word("src"),
+  ],
+  engine: { kind: "MergeTree" },
+  orderBy: ["symbol", "venue", "rx", "seq"],
+  partitionBy: "toYYYYMMDD(rx)",
+  ttl: { column: "rx", days: 30 },
+  fsync: false,
+  shardingKey: "cityHash64(symbol, venue)",
+};
+
+/** Whole depth now and then; one row holds all levels, so that no merge can mix two moments. */
+export const BOOK_SNAPSHOTS: RecordTable = {
+  name: "book_snapshots",
+  columns: [
+    RX,
+    EX,
+    VENUE,
+    SYMBOL,
+    count("seq"),
+    { name: "bid_px", type: "Array(Decimal(18, 10))", codec: "ZSTD(3)" },
+    { name: "bid_sz", type: "Array(Decimal(38, 8))", codec: "ZSTD(3)" },
+    { name: "ask_px", type: "Array(Decimal(18, 10))", codec: "ZSTD(3)" },
+    { name: "ask_sz", type: "Array(Decimal(38, 8))", codec: "ZSTD(3)" },
+    /** periodic, gap, pre-route. */
+    word("reason"),
+  ],
+  engine: { kind: "MergeTree" },
+  orderBy: ["symbol", "venue", "rx"],
+  partitionBy: "toYYYYMMDD(rx)",
+  ttl: { column: "rx", days: 7 },
+  fsync: false,
+  shardingKey: "cityHash64(symbol, venue)",
+};
+
+/**
+ * Public trades. Venues re-deliver trades after a reconnect; Replacing collapses them at a merge, but a view
+ * over the table has counted each insert by then. So the recorder drops known trade ids before it inserts.
+ */
+export const TRADES: RecordTable = {
+  name: "trades",
+  columns: [
+    RX,
+    EX,
+    VENUE,
+    SYMBOL,
+    text("trade_id"),
+    price("px"),
+    qty("qty"),
+    { name: "taker_side", type: SIDE },
+    /** Our order of arrival, growing within one run: breaks ties of `ex` where a candle opens or closes. */
+    count("seq"),
+  ],
+  engine: { kind: "ReplacingMergeTree", version: "rx" },
+  orderBy: ["symbol", "venue", "ex", "trade_id"],
+  partitionBy: "toYYYYMMDD(ex)",
+  ttl: { column: "ex", days: 90 },
+  fsync: false,
+  shardingKey: "cityHash64(symbol, venue)",
+};
+
+/**
+ * One-minute candles as mergeable states; longer ones are merged from these. The view counts each inserted
+ * trade: right only because the recorder has de-duplicated trade ids and retries carry the batch's token,
+ * which this table honours by a window of its own. Read with minMerge/maxMerge/sumMerge forms and GROUP BY.
+ */
+export const OHLCV_1M: DerivedTable = {
+  name: "ohlcv_1m",
+  columns: [
+    SYMBOL,
+    VENUE,
+    { name: "m", type: "DateTime('UTC')", codec: "Delta, ZSTD(1)" },
+    { name: "o", type: "AggregateFunction(argMin, Decimal(18, 10), Tuple(DateTime64(3, 'UTC'), UInt64))" },
+    { name: "h", type: "SimpleAggregateFunction(max, Decimal(18, 10))" },
+    { name: "l", type: "SimpleAggregateFunction(min, Decimal(18, 10))" },
+    { name: "c", type: "AggregateFunction(argMax, Decimal(18, 10), Tuple(DateTime64(3, 'UTC'), UInt64))" },
+    { name: "v", type: "SimpleAggregateFunction(sum, Decimal(38, 8))" },
+    { name: "n", type: "SimpleAggregateFunction(sum, UInt64)" },
+  ],
+  engine: { kind: "AggregatingMergeTree" },
+  orderBy: ["symbol", "venue", "m"],
+  partitionBy: "toYYYYMM(m)",
+  ttl: null,
+  fsync: false,
+  shardingKey: "cityHash64(symbol, venue)",
+  view: {
+    name: "ohlcv_1m_view",
+    source: "trades",
+    select: [
+      "symbol",
+      "venue",
+      "toStartOfMinute(ex) AS m",
+      "argMinState(px, (ex, seq)) AS o",
+      "max(px) AS h",
+      "min(px) AS l",
+      "argMaxState(px, (ex, seq)) AS c",
+      "sum(qty) AS v",
+      "count() AS n",
+    ],
+    groupBy: ["symbol", "venue", "m"],
+  },
+};

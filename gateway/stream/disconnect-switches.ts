@@ -1,0 +1,188 @@
+/**
+ * Cancel on disconnect: dead-man's switches whose heartbeat is an open connection.
+ *
+ * Half-open connections are found by the pings of connection.ts: a client that is gone without a word is lost after two
+ * of them, and its orders are cancelled then.
+ *
+ * Invariants: a switch that was armed for a connection that is lost by now fires like any other of it; an arm of several
+ * venues stands for all of them or for none; credentials go to the desk and are kept nowhere here.
+ *
+ * Bounds: SWITCHES_MAX for each connection, one call of it at a time (OVERLOADED beyond).
+ */
+import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
+import { ServiceError } from "../../engine/domain/errors.js";
+import type { Logger } from "../../engine/domain/logger.js";
+import type { RoutableVenue } from "../../engine/domain/venue.js";
+import type { OrderContext, OrderDesk, SwitchAnswer, SwitchFacts } from "../../engine/orders/single/order-desk.js";
+import { refusalError } from "../routes/order-desk-call.js";
+import type { Connection } from "./connection.js";
+
+export type SwitchDesk = Pick<OrderDesk, "armSwitch" | "heartbeat" | "expireSwitch" | "disarmSwitch">;
+
+export interface DisconnectWish {
+  readonly venues: readonly RoutableVenue[];
+  readonly blocks: Readonly<Partial<Record<string, unknown>>>;
+  readonly timeoutMs: number;
+  readonly graceMs: number;
+}
+
+/** What a connection holds. */
+export interface HeldSwitch {
+  readonly facts: SwitchFacts;
+  readonly graceMs: number;
+}
+
+interface Held extends HeldSwitch {
+  timer: TimerHandle;
+}
+
+interface Holder {
+  readonly held: Map<string, Held>;
+  isBusy: boolean;
+}
+
+const SWITCHES_MAX = 16;
+/** Heartbeats within the time of a switch: one may be late, the next is in time. */
+const BEATS_PER_TIMEOUT = 3;
+const RETRY_AFTER_MS = 1_000;
+
+export class DisconnectSwitches {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #desk: SwitchDesk;
+  readonly #holders = new Map<Connection, Holder>();
+  /** Tells a connection that a switch of it is gone. */
+  readonly #onEnded: (connection: Connection, error: ServiceError) => void;
+
+  constructor(
+    parts: { readonly clock: Clock; readonly logger: Logger; readonly desk: SwitchDesk },
+    onEnded: (connection: Connection, error: ServiceError) => void,
+  ) {
+    this.#clock = parts.clock;
+    this.#logger = parts.logger;
+    this.#desk = parts.desk;
+    this.#onEnded = onEnded;
+  }
+
+  /** Everything the connection holds then. Throws what the desk refuses; nothing of the wish stands then. */
+  async arm(connection: Connection, wish: DisconnectWish): Promise<readonly HeldSwitch[]> {
+    return this.#alone(connection, async (holder) => {
+      if (holder.held.size + wish.venues.length > SWITCHES_MAX)
+        throw new ServiceError("OVERLOADED", { limit: SWITCHES_MAX, retryAfterMs: RETRY_AFTER_MS });
+      const armed = await this.#armAll(wish);
+      if (!connection.isOpen) {
+        for (const { switchId } of armed) this.#desk.expireSwitch(switchId, wish.graceMs);
+        return [];
+      }
+      await this.#dropReplaced(holder);
+      for (const facts of armed) this.#hold(connection, holder, facts, wish.graceMs);
+      return [...holder.held.values()];
+    });
+  }
+
+  /** Ends all of them; nothing is cancelled. */
+  async disarm(connection: Connection): Promise<readonly HeldSwitch[]> {
+    return this.#alone(connection, async (holder) => {
+      for (const { facts, timer } of [...holder.held.values()]) {
+        this.#clock.clearTimer(timer);
+        holder.held.delete(facts.switchId);
+        await this.#desk.disarmSwitch(facts.switchId);
+      }
+      return [];
+    });
+  }
+
+  /** The connection is lost: each switch fires when its grace is over. */
+  gone(connection: Connection): void {
+    for (const { facts, graceMs } of this.#takeAll(connection)) this.#desk.expireSwitch(facts.switchId, graceMs);
+  }
+
+  /** The service ends the connection to stop: what becomes of its switches is the desk's to say. */
+  leave(connection: Connection): void {
+    this.#takeAll(connection);
+  }
+
+  #takeAll(connection: Connection): Held[] {
+    const holder = this.#holders.get(connection);
+    if (holder === undefined) return [];
+    this.#holders.delete(connection);
+    const all = [...holder.held.values()];
+    for (const { timer } of all) this.#clock.clearTimer(timer);
+    holder.held.clear();
+    return all;
+  }
+
+  async #alone<T>(connection: Connection, run: (holder: Holder) => Promise<T>): Promise<T> {
+    const holder = this.#holders.get(connection) ?? { held: new Map<string, Held>(), isBusy: false };
+    if (holder.isBusy) throw new ServiceError("OVERLOADED", { limit: 1, retryAfterMs: RETRY_AFTER_MS });
+    this.#holders.set(connection, holder);
+    holder.isBusy = true;
+    try {
+      return await run(holder);
+    } finally {
+      holder.isBusy = false;
+      if (holder.held.size === 0) this.#holders.delete(connection);
+    }
+  }
+
+  async #armAll(wish: DisconnectWish): Promise<readonly SwitchFacts[]> {
+    const ends = await Promise.allSettled(wish.venues.map((venue) => this.#armOne(venue, wish)));
+    const armed = ends.flatMap((end) => (end.status === "fulfilled" && end.value.ok ? [end.value.armed] : []));
+    if (armed.length === ends.length) return armed;
+    for (const { switchId } of armed) await this.#desk.disarmSwitch(switchId);
+    for (const [index, end] of ends.entries()) {
+      if (end.status === "rejected") throw end.reason;
+      if (!end.value.ok) throw refusalError(end.value, wish.venues[index] ?? null);
+    }
+    return [];
+  }
+
+  async #armOne(venue: RoutableVenue, { blocks, timeoutMs }: DisconnectWish): Promise<SwitchAnswer> {
+    const credentials = blocks[venue] ?? null;
+    if (credentials === null) throw new ServiceError("MISSING_CREDENTIALS", { exchange: venue });
+    const context: OrderContext = {
+      requestId: "",
+      idempotencyKey: null,
+      apiKeyId: null,
+      rawBody: NO_BYTES,
+      receivedAtMs: this.#clock.wallMs(),
+    };
+    return this.#desk.armSwitch({ venue, credentials, timeoutMs }, context);
+  }
+
+  /** An account has one switch: what a later arm of this connection replaced is forgotten without a word. */
+  async #dropReplaced(holder: Holder): Promise<void> {
+    for (const { facts, timer } of [...holder.held.values()]) {
+      if ((await this.#desk.heartbeat(facts.switchId)).ok) continue;
+      this.#clock.clearTimer(timer);
+      holder.held.delete(facts.switchId);
+    }
+  }
+
+  #hold(connection: Connection, holder: Holder, facts: SwitchFacts, graceMs: number): void {
+    const beatMs = facts.timeoutMs / BEATS_PER_TIMEOUT;
+    const beat = (): void => {
+      held.timer = this.#clock.setTimer(beat, beatMs);
+      this.#desk.heartbeat(facts.switchId).then(
+        (answer) => {
+          if (!answer.ok) this.#ended(connection, holder, held);
+        },
+        (error: unknown) => {
+          this.#logger.error("stream.fault", { errorName: error instanceof Error ? error.name : "unknown" });
+        },
+      );
+    };
+    const held: Held = { facts, graceMs, timer: this.#clock.setTimer(beat, beatMs) };
+    holder.held.set(facts.switchId, held);
+  }
+
+  /** It fired, or somebody ended or replaced it. */
+  #ended(connection: Connection, holder: Holder, { facts, timer }: Held): void {
+    this.#clock.clearTimer(timer);
+    if (!holder.held.delete(facts.switchId)) return;
+    const { switchId, venue: exchange } = facts;
+    this.#onEnded(connection, new ServiceError("SWITCH_NOT_FOUND", { exchange, switchId }));
+  }
+}
+
+const NO_BYTES = new Uint8Array(0);

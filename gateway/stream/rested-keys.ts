@@ -1,0 +1,81 @@
+/**
+ * Private keys that nobody holds any more, kept a while for the client that lost its connection and comes back.
+ *
+ * Invariant: of a key at rest only what its numbers told is kept; its accounts are closed and their credentials gone, so
+ * who takes it up shows them again. Bounds: RESTED_KEYS_MAX keys, the oldest goes; RING_AGE_MS each.
+ */
+import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
+import { RING_AGE_MS } from "./frame-ring.js";
+import { RESTED_KEYS_MAX } from "./limits.js";
+import type { StreamKey } from "./stream-key.js";
+
+interface Rested {
+  readonly key: StreamKey;
+  readonly untilNs: number;
+}
+
+export class RestedKeys {
+  readonly #clock: Clock;
+  readonly #keysMax: number;
+  /** The oldest first. */
+  readonly #rested = new Map<string, Rested>();
+  #timer: TimerHandle | null = null;
+
+  constructor(clock: Clock, keysMax = RESTED_KEYS_MAX) {
+    this.#clock = clock;
+    this.#keysMax = keysMax;
+  }
+
+  get count(): number {
+    return this.#rested.size;
+  }
+
+  /** The last subscriber of the key has left. */
+  add(key: StreamKey): void {
+    key.rest();
+    this.#rested.delete(key.text);
+    this.#rested.set(key.text, { key, untilNs: this.#clock.monoNs() + RING_AGE_MS * 1e6 });
+    if (this.#rested.size > this.#keysMax) this.#forgetOldest();
+    this.#await();
+  }
+
+  get(text: string): StreamKey | null {
+    const rested = this.#rested.get(text);
+    return rested === undefined || rested.untilNs <= this.#clock.monoNs() ? null : rested.key;
+  }
+
+  /** Somebody holds it again. */
+  remove(key: StreamKey): void {
+    this.#rested.delete(key.text);
+  }
+
+  clear(): void {
+    if (this.#timer !== null) this.#clock.clearTimer(this.#timer);
+    this.#timer = null;
+    while (this.#rested.size > 0) this.#forgetOldest();
+  }
+
+  #forgetOldest(): void {
+    const oldest = this.#rested.values().next();
+    if (oldest.done === true) return;
+    this.#rested.delete(oldest.value.key.text);
+    oldest.value.key.close();
+  }
+
+  /** One timer, for the oldest. */
+  #await(): void {
+    const oldest = this.#rested.values().next();
+    if (this.#timer !== null || oldest.done === true) return;
+    const waitMs = Math.max(0, (oldest.value.untilNs - this.#clock.monoNs()) / 1e6);
+    this.#timer = this.#clock.setTimer(() => {
+      this.#timer = null;
+      const nowNs = this.#clock.monoNs();
+      for (const { key, untilNs } of [...this.#rested.values()]) {
+        if (untilNs > nowNs) break;
+        this.#rested.delete(key.text);
+        key.close();
+      }
+      this.#await();
+    }, waitMs);
+  }
+}
