@@ -25,7 +25,7 @@ const OFFERED_PER_SECOND: ReadonlyMap<number, number> = new Map([
   [500, 200],
 ]);
 
-/** One key sends one transaction at a time on venuethree: less than the others carry. */
+/** Sent directly, one transaction of a key waits for the one before on venuethree: more than this would queue at the peer. */
 const OFFERED_SHARE: Partial<Readonly<Record<RoutableVenue, number>>> = { venuethree: 0.2 };
 
 interface LoadResult {
