@@ -26,8 +26,10 @@ export interface DirectOrders {
   readonly serial: boolean;
 }
 
-/** A little below any price that the local venues show; one of them takes nothing further from its mark. */
+/** A little below any price that the local venues show. */
 const WORST_PRICE = "89000";
+/** venuetwo takes nothing 2 % from its mark, which wanders. */
+const WORST_SHARE = 0.99;
 const WORST_TICKS = 890_000;
 const SIZE = "0.001";
 const SIZE_LOTS = 100;
@@ -41,7 +43,7 @@ export async function directOrders(venue: string, target: string): Promise<Direc
     case "venueone":
       return venueone();
     case "venuetwo":
-      return venuetwo();
+      return venuetwo(target);
     case "venuethree":
       return venuethree(target);
     case "venuefour":
@@ -77,8 +79,12 @@ function venueone(): DirectOrders {
   };
 }
 
-function venuetwo(): DirectOrders {
+async function venuetwo(target: string): Promise<DirectOrders> {
   const { apiKey, apiSecret } = DEMO_TRADER.venuetwo;
+  const asked = await fetch(`${target}/fapi/v1/premiumIndex?symbol=BTCUSDT`);
+  const { markPrice } = (await asked.json()) as { readonly markPrice: string };
+  // A price of the peer's load, in whole units: nothing that trades is reckoned so.
+  const worstPrice = String(Math.floor(Number(markPrice) * WORST_SHARE));
   let count = 0;
   return {
     serial: false,
@@ -90,7 +96,7 @@ function venuetwo(): DirectOrders {
         ["type", "LIMIT"],
         ["timeInForce", "IOC"],
         ["quantity", SIZE],
-        ["price", WORST_PRICE],
+        ["price", worstPrice],
         ["newClientOrderId", `direct${process.pid}x${count++}`],
         ["newOrderRespType", "RESULT"],
         ["recvWindow", "5000"],
