@@ -39,9 +39,12 @@ export class PriceStats {
     if (second >= this.#openSecond) this.#lastMid = mid;
   }
 
-  /** Standard deviation of a 1 s return as a fraction (0.0001 = 1 bp); 0 until two seconds have closed. */
-  sigma(): number {
-    return this.#weights > 0 ? Math.sqrt(this.#squares / this.#weights) : 0;
+  /**
+   * Writes the standard deviation of a 1 s return as a fraction (0.0001 = 1 bp); 0 until two seconds have closed.
+   * Written, not returned: whether a returned double is boxed depends on what the compiler has inlined.
+   */
+  sigmaInto(target: Float64Array, index: number): void {
+    target[index] = this.#weights > 0 ? Math.sqrt(this.#squares / this.#weights) : 0;
   }
 
   /** Forgets the anchor, not the estimate: the move over an outage is not a 1 s return. */

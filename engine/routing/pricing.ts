@@ -54,7 +54,7 @@ export function priceCandidates(input: RouteInput, decision: Decision): void {
     if (!isBookUsable(input, candidate, result)) continue;
     result.topTicks = bestTicks(market, input.side);
     result.doubleMidTicks = doubleMidTicks(market);
-    setLatencyPenalty(input, candidate, market, result);
+    setLatencyPenalty(input, decision, index, market);
     const reason = input.rests
       ? priceLimit(input, candidate, result, market)
       : priceMarket(input, candidate, result, market, wanted);
@@ -122,9 +122,13 @@ function priceLimit(input: RouteInput, candidate: Candidate, result: CandidateRe
 }
 
 /** k × σ × √(p90 seconds) in thousandths of a basis point, rounded to one of them. */
-function setLatencyPenalty(input: RouteInput, candidate: Candidate, market: Market, result: CandidateResult): void {
+function setLatencyPenalty(input: RouteInput, decision: Decision, index: number, market: Market): void {
+  const candidate = input.candidates[index] as Candidate;
+  const result = decision.results[index] as CandidateResult;
+  const sigma = decision.scores.sigma;
+  market.stats.sigmaInto(sigma, index);
   const seconds = (candidate.latencyMsP90 + candidate.takerDelayMs) / 1000;
-  const penalty = Math.round(input.latencyFactor * market.stats.sigma() * Math.sqrt(seconds) * ONE_MILLI_BPS);
+  const penalty = Math.round(input.latencyFactor * (sigma[index] as number) * Math.sqrt(seconds) * ONE_MILLI_BPS);
   result.latencyPenaltyMilliBps = penalty <= MAX_PENALTY_MILLI_BPS ? penalty : MAX_PENALTY_MILLI_BPS;
 }
 

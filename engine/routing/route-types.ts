@@ -262,6 +262,8 @@ export class CandidateResult {
 export class Scores {
   /** Walked VWAP in ticks (NaN where nothing was walked). */
   readonly vwapTicks: Float64Array = new Float64Array(MAX_CANDIDATES);
+  /** Standard deviation of the venue's 1 s returns, written before it is read. */
+  readonly sigma: Float64Array = new Float64Array(MAX_CANDIDATES);
   /** |VWAP − own mid| / own mid. */
   readonly impact: Float64Array = new Float64Array(MAX_CANDIDATES);
   /** All-in price, common quote per base unit. */

@@ -13,7 +13,7 @@ import {
   type Question,
   type VenuePlan,
 } from "./exact-reference.js";
-import { buildMarket, instrumentOf, type Levels, NOW_NS } from "./scenario.js";
+import { buildMarket, instrumentOf, type Levels, NOW_NS, sigmaOf } from "./scenario.js";
 
 /** Around this price in common quote; levels lie within 60 bps of it, so that ties and caps are both common. */
 const MIDDLE = 20_000;
@@ -131,7 +131,7 @@ function realise(raw: RawVenue, index: number, side: Side, opens: boolean) {
     maxQtyLots: instrument.maxQtyLots,
     takerMilliBps: raw.taker * 100,
     makerMilliBps: raw.maker * 100,
-    penaltyMilliBps: Math.round(0.5 * market.stats.sigma() * Math.sqrt(raw.latencyMs / 1000) * 1e7),
+    penaltyMilliBps: Math.round(0.5 * sigmaOf(market.stats) * Math.sqrt(raw.latencyMs / 1000) * 1e7),
     fundingMilliBps: raw.funding,
     latencyMs: raw.latencyMs,
     ratePpm: raw.ratePpm,

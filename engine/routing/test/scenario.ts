@@ -87,6 +87,12 @@ function feedSigma(stats: PriceStats, sigma: number): void {
   for (let second = 1; second < 200; second++) stats.update(1e6 * (1 + (second % 2 === 0 ? sigma : 0)), second * 1e9);
 }
 
+export function sigmaOf(stats: PriceStats): number {
+  const target = new Float64Array(1);
+  stats.sigmaInto(target, 0);
+  return target[0] as number;
+}
+
 export function closeInput(side: Side, sizeUnits: number, sizeDecimals: number): RouteInput {
   const input = new RouteInput();
   input.reset("CLOSE_MARKET", side, NOW_NS);
