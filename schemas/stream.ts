@@ -7,6 +7,7 @@ import { walletAddressText } from "./account-common.js";
 import { BOOK_DEPTH_BOUNDS } from "./book.js";
 import { credentialsSchema } from "./close.js";
 import { ROUTABLE_VENUE_WORDS, reply, routableVenue, symbolText, timeMs, VENUE_WORDS, words } from "./common.js";
+import { DEAD_MAN_MS } from "./order-changes.js";
 import { DEFAULT_INTERVAL_MS, INTERVALS_MS, TOPIC_WORDS } from "./stream-data.js";
 
 export const OP_WORDS = ["auth", "subscribe", "unsubscribe", "resume", "cancelOnDisconnect", "ping"] as const;
@@ -146,7 +147,11 @@ export const authSchema = clientFrame(
 );
 
 /** Time of the switch behind a connection: what the venue's own switch waits when this service is gone. */
-export const DISCONNECT_BOUNDS = { minTimeoutMs: 5_000, maxTimeoutMs: 3_600_000, defaultTimeoutMs: 30_000 } as const;
+export const DISCONNECT_BOUNDS = {
+  minTimeoutMs: DEAD_MAN_MS.min,
+  maxTimeoutMs: 3_600_000,
+  defaultTimeoutMs: 30_000,
+} as const;
 
 export const cancelOnDisconnectSchema = clientFrame(
   "cancelOnDisconnect",
@@ -168,10 +173,10 @@ export const cancelOnDisconnectSchema = clientFrame(
     graceMs: Type.Optional(
       Type.Integer({
         minimum: 0,
-        maximum: DISCONNECT_BOUNDS.maxTimeoutMs,
+        maximum: DISCONNECT_BOUNDS.maxTimeoutMs / 2,
         default: 0,
         description:
-          "The orders are cancelled so long after the connection is lost; another connection that asks for the same account in time takes its switch over. At most `timeoutMs`.",
+          "The orders are cancelled so long after the connection is lost; another connection that asks for the same account in time takes its switch over. At most half of `timeoutMs`.",
       }),
     ),
     timeoutMs: Type.Optional(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createDesk, CREDENTIALS, orderContext, SECRET, type DeskHarness } from "../orders/single/test/desk-harness.js";
+import { createDesk, CREDENTIALS, SECRET, type DeskHarness } from "../orders/single/test/desk-harness.js";
 import type { DeskHarnessOptions } from "../orders/single/test/desk-harness.js";
 import type { SwitchFacts } from "../orders/single/order-desk.js";
 
@@ -16,7 +16,7 @@ async function armed(
 
 async function arm(harness: DeskHarness, timeoutMs = 10_000, account = CREDENTIALS): Promise<SwitchFacts> {
   const request = { venue: "venueone", credentials: account, timeoutMs } as const;
-  const answer = await harness.run(harness.desk.armSwitch(request, orderContext(harness.clock)));
+  const answer = await harness.run(harness.desk.armSwitch(request));
   if (!answer.ok) throw new Error(answer.code);
   return answer.armed;
 }
@@ -121,14 +121,13 @@ describe("a dead-man's switch", () => {
 
   it("is bounded in time and number", async () => {
     const harness = await createDesk({ desk: { maxSwitches: 1 } });
-    const context = orderContext(harness.clock);
     for (const timeoutMs of [4_999, 86_400_001, 5_000.5, Number.NaN]) {
       const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs } as const;
-      expect(await harness.run(harness.desk.armSwitch(request, context))).toMatchObject({ code: "INVALID_PARAMETERS" });
+      expect(await harness.run(harness.desk.armSwitch(request))).toMatchObject({ code: "INVALID_PARAMETERS" });
     }
     await arm(harness);
     const other = { venue: "venueone", credentials: { account: "other", secret: SECRET }, timeoutMs: 9_000 } as const;
-    expect(await harness.run(harness.desk.armSwitch(other, context))).toMatchObject({ code: "OVERLOADED" });
+    expect(await harness.run(harness.desk.armSwitch(other))).toMatchObject({ code: "OVERLOADED" });
     expect(openSessions(harness)).toBe(1);
     expect(harness.logLines.join().includes(SECRET)).toBe(false);
   });

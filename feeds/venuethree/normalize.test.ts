@@ -2,28 +2,13 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Ticker } from "../../engine/market/ticker.js";
 import { applyStats, inOrder, nextFundingMs, percentToFraction, prevDayPrice } from "./normalize.js";
-import type { VenuethreeWireStats } from "./wire.js";
-
-const NONE: VenuethreeWireStats = {
-  market_id: 1,
-  mark_price: null,
-  index_price: null,
-  mid_price: null,
-  last_trade_price: null,
-  open_interest: null,
-  current_funding_rate: null,
-  daily_base_token_volume: null,
-  daily_quote_token_volume: null,
-  daily_price_low: null,
-  daily_price_high: null,
-  daily_price_change: null,
-};
+import { NO_STATS } from "./test/stream-bench.js";
 
 describe("applyStats", () => {
   it("fills the ticker in our units", () => {
     const ticker = new Ticker();
     const wire = {
-      ...NONE,
+      ...NO_STATS,
       mark_price: "64356.3",
       index_price: "64400.1",
       last_trade_price: "64351.5",
@@ -53,7 +38,7 @@ describe("applyStats", () => {
       tsVenueMs: 1780546209291,
       tsRecvNs: 77,
     });
-    applyStats(ticker, { ...NONE, last_trade_price: "64000.0" }, 1, 1780546209391, 78);
+    applyStats(ticker, { ...NO_STATS, last_trade_price: "64000.0" }, 1, 1780546209391, 78);
     expect(ticker).toMatchObject({ markPrice: "64356.3", lastPrice: "64000.0", prevDayPrice: "66921.9" });
   });
 });

@@ -17,7 +17,7 @@ import { requireOperator } from "../history/operator-access.js";
 import { type Answer, type Ask, checkedBody, jsonRoute, replyText } from "../http/json-route.js";
 import type { Route } from "./context.js";
 import { checkOrderId } from "./order-id.js";
-import { orderContext, refusalError, type TradingContext } from "./order-desk-call.js";
+import { refusalError, type TradingContext } from "./order-desk-call.js";
 
 export function switchRoutes(context: TradingContext): Route[] {
   return [...killSwitchRoutes(context), ...deadManRoutes(context)];
@@ -87,7 +87,7 @@ function deadManRoutes(context: TradingContext): Route[] {
         const { timeoutMs } = checkedBody(validate, ask.body);
         tradingRoom(view, venue);
         const credentials = await callerBlock(trading.wallets, ask, venue);
-        return told(await trading.orders.armSwitch({ venue, credentials, timeoutMs }, orderContext(ask)));
+        return told(await trading.orders.armSwitch({ venue, credentials, timeoutMs }));
       },
     }),
     jsonRoute(context, {

@@ -13,7 +13,7 @@ import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
-import type { OrderContext, OrderDesk, SwitchAnswer, SwitchFacts } from "../../engine/orders/single/order-desk.js";
+import type { OrderDesk, SwitchAnswer, SwitchFacts } from "../../engine/orders/single/order-desk.js";
 import { refusalError } from "../routes/order-desk-call.js";
 import type { Connection } from "./connection.js";
 
@@ -70,11 +70,12 @@ export class DisconnectSwitches {
       if (holder.held.size + wish.venues.length > SWITCHES_MAX)
         throw new ServiceError("OVERLOADED", { limit: SWITCHES_MAX, retryAfterMs: RETRY_AFTER_MS });
       const armed = await this.#armAll(wish);
+      await this.#dropReplaced(holder, wish.venues);
+      // Nothing is awaited from here on: what is held after the loss of its connection would beat for ever.
       if (!connection.isOpen) {
         for (const { switchId } of armed) this.#desk.expireSwitch(switchId, wish.graceMs);
         return [];
       }
-      await this.#dropReplaced(holder);
       for (const facts of armed) this.#hold(connection, holder, facts, wish.graceMs);
       return [...holder.held.values()];
     });
@@ -140,22 +141,17 @@ export class DisconnectSwitches {
   async #armOne(venue: RoutableVenue, { blocks, timeoutMs }: DisconnectWish): Promise<SwitchAnswer> {
     const credentials = blocks[venue] ?? null;
     if (credentials === null) throw new ServiceError("MISSING_CREDENTIALS", { exchange: venue });
-    const context: OrderContext = {
-      requestId: "",
-      idempotencyKey: null,
-      apiKeyId: null,
-      rawBody: NO_BYTES,
-      receivedAtMs: this.#clock.wallMs(),
-    };
-    return this.#desk.armSwitch({ venue, credentials, timeoutMs }, context);
+    return this.#desk.armSwitch({ venue, credentials, timeoutMs });
   }
 
   /** An account has one switch: what a later arm of this connection replaced is forgotten without a word. */
-  async #dropReplaced(holder: Holder): Promise<void> {
-    for (const { facts, timer } of [...holder.held.values()]) {
-      if ((await this.#desk.heartbeat(facts.switchId)).ok) continue;
+  async #dropReplaced({ held }: Holder, venues: readonly RoutableVenue[]): Promise<void> {
+    const asked = [...held.values()].filter(({ facts }) => venues.includes(facts.venue));
+    const answers = await Promise.all(asked.map(({ facts }) => this.#desk.heartbeat(facts.switchId)));
+    for (const [index, { facts, timer }] of asked.entries()) {
+      if (answers[index]?.ok === true) continue;
       this.#clock.clearTimer(timer);
-      holder.held.delete(facts.switchId);
+      held.delete(facts.switchId);
     }
   }
 
@@ -184,5 +180,3 @@ export class DisconnectSwitches {
     this.#onEnded(connection, new ServiceError("SWITCH_NOT_FOUND", { exchange, switchId }));
   }
 }
-
-const NO_BYTES = new Uint8Array(0);

@@ -372,7 +372,7 @@ export interface OrderDesk {
   orderStatus(request: OrderName, context: OrderContext): Promise<OrderAnswer>;
   openOrders(request: OpenOrdersRequest, context: OrderContext): Promise<OpenOrdersAnswer>;
   /** Dead-man's switch. Arming an account that has one replaces it. */
-  armSwitch(request: ArmRequest, context: OrderContext): Promise<SwitchAnswer>;
+  armSwitch(request: ArmRequest): Promise<SwitchAnswer>;
   /** Starts the time anew. SWITCH_NOT_FOUND: it fired, was ended, or never was. */
   heartbeat(switchId: string): Promise<SwitchAnswer>;
   /** No heartbeat will come: it fires after so many ms, or when its time is up if that is sooner; 0: now. False: no such switch. */

@@ -229,7 +229,7 @@ export class SingleOrderService implements OrderDesk {
     return this.#withAccount(request, (opened, deadline) => this.#openOrders(opened, request, deadline));
   }
 
-  async armSwitch(request: ArmRequest, _context: OrderContext): Promise<SwitchAnswer> {
+  async armSwitch(request: ArmRequest): Promise<SwitchAnswer> {
     const { timeoutMs, venue, credentials } = request;
     if (!Number.isInteger(timeoutMs) || timeoutMs < MIN_TIMEOUT_MS || timeoutMs > MAX_TIMEOUT_MS) {
       return invalid("timeoutMs", `must be a whole number from ${MIN_TIMEOUT_MS} to ${MAX_TIMEOUT_MS}`);

@@ -13,7 +13,7 @@ import { MESSAGES_PER_MINUTE } from "../limits.js";
 import { VenuethreeRest } from "../rest.js";
 import { MarketStream } from "../stream.js";
 import { buildInstrument } from "../symbols.js";
-import type { VenuethreeWireMarket } from "../wire.js";
+import type { VenuethreeWireMarket, VenuethreeWireStats } from "../wire.js";
 import { TinyVenue } from "./tiny-venue.js";
 
 export class StreamBench {
@@ -61,6 +61,22 @@ export class StreamBench {
   }
 }
 
+/** Statistics of a market of which the venue knows nothing yet. */
+export const NO_STATS: VenuethreeWireStats = {
+  market_id: 1,
+  mark_price: null,
+  index_price: null,
+  mid_price: null,
+  last_trade_price: null,
+  open_interest: null,
+  current_funding_rate: null,
+  daily_base_token_volume: null,
+  daily_quote_token_volume: null,
+  daily_price_low: null,
+  daily_price_high: null,
+  daily_price_change: null,
+};
+
 export function sentTo(connection: FakeConnection, part: string): readonly string[] {
   return connection.sent.filter((text) => text.includes(part));
 }
@@ -76,20 +92,7 @@ export function marketOf(marketId: number): Market {
     min_base_amount: null,
     min_quote_amount: null,
     multiplier: null,
-    stats: {
-      market_id: marketId,
-      mark_price: null,
-      index_price: null,
-      mid_price: null,
-      last_trade_price: null,
-      open_interest: null,
-      current_funding_rate: null,
-      daily_base_token_volume: null,
-      daily_quote_token_volume: null,
-      daily_price_low: null,
-      daily_price_high: null,
-      daily_price_change: null,
-    },
+    stats: { ...NO_STATS, market_id: marketId },
   };
   const instrument = buildInstrument(wire, { takerFeeMilliBps: 0, makerFeeMilliBps: 0 });
   if (typeof instrument === "string") throw new Error(instrument);

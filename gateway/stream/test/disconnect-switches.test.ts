@@ -96,6 +96,28 @@ describe("a connection that cancels when it is lost", () => {
     expect([statuses(), armedCount()]).toEqual([["CANCELED"], 0]);
   });
 
+  it("fires also where a second arm loses the connection before it stands", async () => {
+    await harness.order(LIMIT);
+    const client = connection();
+    const { clock, desk } = harness;
+    const parts = { armSwitch: desk.armSwitch.bind(desk), expireSwitch: desk.expireSwitch.bind(desk) };
+    const losing = {
+      ...parts,
+      disarmSwitch: desk.disarmSwitch.bind(desk),
+      heartbeat(switchId: string) {
+        lose(client);
+        return desk.heartbeat(switchId);
+      },
+    };
+    switches = new DisconnectSwitches({ clock, logger: silentLogger, desk: losing }, (_of, error) => told.push(error));
+    await arm(client);
+    expect(await arm(client)).toEqual([]);
+    await harness.clock.advanceAsync(100);
+    expect([statuses(), armedCount(), openSessions()]).toEqual([["CANCELED"], 0, 0]);
+    await harness.clock.advanceAsync(600_000);
+    expect(told).toEqual([]);
+  });
+
   it("ends when it is told to, and cancels nothing then", async () => {
     await harness.order(LIMIT);
     const client = connection();

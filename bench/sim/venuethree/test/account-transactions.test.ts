@@ -1,11 +1,7 @@
 /** Transactions that change keys, integrators, sub-accounts and balances: who may, and what follows. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { privateKeyToAccount } from "viem/accounts";
 import { get } from "./support.js";
-import { publicHex, startTraders, testKey, type Trader, type TraderVenue } from "./trader.js";
-
-/** A published development key; its address owns the accounts of one test. */
-const OWNER = privateKeyToAccount("0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d");
+import { OWNER, publicHex, startTraders, testKey, type Trader, type TraderVenue } from "./trader.js";
 
 describe("transactions about the account itself", () => {
   let bench: TraderVenue;

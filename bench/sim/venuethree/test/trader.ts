@@ -2,6 +2,7 @@
  * A client of the account side for this room's tests: signs with the proven primitives and talks over real sockets. The
  * venue's clock is virtual: a call is answered at once, what it causes waits for the delay of its kind.
  */
+import { privateKeyToAccount } from "viem/accounts";
 import { nonceOf, publicKeyOf, randomScalar, signMessage } from "../../../../feeds/venuethree/crypto/schnorr.js";
 import { toBytes } from "../../../../feeds/venuethree/crypto/quintic.js";
 import {
@@ -21,6 +22,9 @@ export const ADDRESS = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
 export const BTC = 1;
 export const ETH = 0;
 export const ASTER = 83;
+
+/** A published development key; its address owns the accounts of one test. */
+export const OWNER = privateKeyToAccount("0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d");
 
 const TEN_MINUTES_MS = 600_000;
 const DAY_MS = 86_400_000;

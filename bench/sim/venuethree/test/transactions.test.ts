@@ -1,12 +1,9 @@
 /** The door for transactions: what is taken, what is refused, with which code, and what a refusal costs. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { privateKeyToAccount } from "viem/accounts";
 import { connect, control, get } from "./support.js";
-import { BTC, postForm, publicHex, startTraders, testKey, type Trader, type TraderVenue } from "./trader.js";
+import { BTC, OWNER, postForm, publicHex, startTraders, testKey, type Trader, type TraderVenue } from "./trader.js";
 
 const MINUTE_MS = 60_000;
-/** A published development key; its address owns the accounts of one test. */
-const OWNER = privateKeyToAccount("0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d");
 
 describe("transactions", () => {
   let bench: TraderVenue;
