@@ -1,13 +1,13 @@
 // hot path (marks and flushes)
 /**
- * The stream's core: keys, connections and one timer. Knows no topic and no socket library.
+ * The stream's core: connections, marks and one timer. Knows no topic and no socket library.
  *
  * A mark puts a key on the list of its interval; the pulse goes through the lists that are due and publishes what
  * changed, once per key for all subscribers in step. Interval 0, and whatever is urgent, goes out in the same turn of
  * the event loop. All intervals hang on the one pulse, so thousands of keys cost one timer.
  *
- * Bounds: connections, connections per address, keys (limits.ts). A key lives while it has subscribers, a private one
- * rests for a while after (rested-keys.ts); the pulse runs while there are connections.
+ * Bounds: connections, connections per address (limits.ts), keys (stream-keys.ts). The pulse runs while there are
+ * connections.
  */
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -35,8 +35,8 @@ import {
 import { MarketTaps } from "./market-tap.js";
 import { Protocol, type ProtocolHost } from "./protocol.js";
 import { createStreamCounts, type StreamCounts } from "./stream-counts.js";
-import { RestedKeys } from "./rested-keys.js";
-import { StreamKey } from "./stream-key.js";
+import type { StreamKey } from "./stream-key.js";
+import { StreamKeys } from "./stream-keys.js";
 import { Topics } from "./topics.js";
 
 export interface HubParts {
@@ -75,8 +75,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   readonly #clock: Clock;
   readonly #board: FeedBoard;
   readonly #protocol: Protocol;
-  readonly #keys = new Map<string, StreamKey>();
-  readonly #rested: RestedKeys;
+  readonly #keys: StreamKeys;
   readonly #clients = new Map<Connection, Client>();
   readonly #perAddress = new Map<string, number>();
   /** Keys marked since the last flush, by interval. */
@@ -85,8 +84,6 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   #isFlushDeferred = false;
   /** Published since all buffers were looked at. */
   #unseenBytes = 0;
-  #privateKeyCount = 0;
-  #keysOpened = 0;
   #connectionsOpened = 0;
   #pulseCount = 0;
   #nextPulseNs = 0;
@@ -97,7 +94,13 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     this.limits = limits;
     this.#parts = parts;
     this.#clock = parts.clock;
-    this.#rested = new RestedKeys(parts.clock);
+    this.#keys = new StreamKeys({
+      clock: parts.clock,
+      epoch: parts.epoch,
+      limits,
+      counts: this.counts,
+      mark: (key, urgent) => this.#mark(key, urgent),
+    });
     this.logger = parts.logger;
     this.auth = parts.auth ?? PUBLIC_AUTH;
     this.#board = new FeedBoard(parts.view);
@@ -184,7 +187,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     const status = this.#keys.get("status");
     if (status !== undefined) this.#advance(status);
     for (const connection of [...this.#clients.keys()]) this.#turnAway(connection, "RESTART", CLOSE_RESTART);
-    this.#rested.clear();
+    this.#keys.clearRested();
     this.#stopPulse();
   }
 
@@ -211,67 +214,15 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   // ---------------------------------------------------------------- keys
 
   open(connection: Connection, specs: readonly KeySpec[]): StreamKey[] {
-    let added = 0;
-    let opened = 0;
-    let openedPrivate = 0;
-    for (const { text, isPrivate = false } of specs) {
-      if (!connection.holds(text)) added++;
-      if (this.#keys.has(text)) continue;
-      opened++;
-      if (isPrivate) openedPrivate++;
-    }
-    const { subscriptionsMax, keysMax, privateKeysMax, retryAfterMs } = this.limits;
-    if (connection.subscriptionCount + added > subscriptionsMax)
-      throw new ServiceError("SUBSCRIPTION_LIMIT", { limit: subscriptionsMax, held: connection.subscriptionCount });
-    if (this.#keys.size + opened > keysMax) throw new ServiceError("OVERLOADED", { limit: keysMax, retryAfterMs });
-    if (openedPrivate > 0 && this.#privateKeyCount + openedPrivate > privateKeysMax)
-      throw new ServiceError("OVERLOADED", { limit: privateKeysMax, retryAfterMs });
-    const keys: StreamKey[] = [];
-    try {
-      for (const spec of specs) keys.push(this.#keys.get(spec.text) ?? this.#openKey(spec));
-    } catch (error) {
-      this.settle(keys);
-      throw error;
-    }
-    return keys;
+    return this.#keys.open(connection, specs);
   }
 
   settle(keys: readonly StreamKey[]): void {
-    for (const key of keys) this.release(key);
+    this.#keys.settle(keys);
   }
 
   release(key: StreamKey): void {
-    if (key.memberCount > 0 || key.isClosed) return;
-    this.#keys.delete(key.text);
-    this.counts.keys--;
-    if (key.isPrivate) this.#privateKeyCount--;
-    // What its numbers told is kept for who lost the connection; of a key that told nothing there is nothing to keep.
-    if (key.isPrivate && key.seq > 0 && !this.#isStopped) this.#rested.add(key);
-    else key.close();
-  }
-
-  #openKey(spec: KeySpec): StreamKey {
-    const key = this.#wakeKey(spec) ?? this.#newKey(spec);
-    this.#keys.set(spec.text, key);
-    this.counts.keys++;
-    if (key.isPrivate) this.#privateKeyCount++;
-    return key;
-  }
-
-  #newKey(spec: KeySpec): StreamKey {
-    const number = (this.#keysOpened++).toString(36);
-    const key: StreamKey = new StreamKey(spec, this.#parts.epoch + number, number, (urgent) => this.#mark(key, urgent));
-    return key;
-  }
-
-  #wakeKey(spec: KeySpec): StreamKey | null {
-    const key = this.#rested.get(spec.text);
-    if (key === null) return null;
-    key.wake(spec, (urgent) => this.#mark(key, urgent));
-    this.#rested.remove(key);
-    // Its sources may have answered already; then nobody else marks it.
-    this.#mark(key, true);
-    return key;
+    this.#keys.release(key);
   }
 
   #mark(key: StreamKey, urgent: boolean): void {

@@ -1,0 +1,126 @@
+/**
+ * The keys of the stream: opened for whoever asks first, closed when the last subscriber leaves. A private key rests for
+ * a while after (rested-keys.ts): what its numbers told is kept for who lost the connection.
+ *
+ * Invariants: one open key for a text; all specs of a call are opened or none stays; a key in use is never closed.
+ *
+ * Bounds: subscriptions of a connection, keys, private keys (limits.ts).
+ */
+import type { Clock } from "../../engine/domain/clock.js";
+import { ServiceError } from "../../engine/domain/errors.js";
+import type { Connection } from "./connection.js";
+import type { KeySpec } from "./feed.js";
+import type { StreamLimits } from "./limits.js";
+import { RestedKeys } from "./rested-keys.js";
+import type { StreamCounts } from "./stream-counts.js";
+import { StreamKey } from "./stream-key.js";
+
+interface StreamKeysParts {
+  readonly clock: Clock;
+  /** Of this start; the epochs of keys begin with it. */
+  readonly epoch: string;
+  readonly limits: StreamLimits;
+  readonly counts: StreamCounts;
+  /** A key has something to tell. */
+  readonly mark: (key: StreamKey, urgent: boolean) => void;
+}
+
+export class StreamKeys {
+  readonly #parts: StreamKeysParts;
+  readonly #open = new Map<string, StreamKey>();
+  readonly #rested: RestedKeys;
+  #privateCount = 0;
+  #openedCount = 0;
+  #isStopped = false;
+
+  constructor(parts: StreamKeysParts) {
+    this.#parts = parts;
+    this.#rested = new RestedKeys(parts.clock);
+  }
+
+  get(text: string): StreamKey | undefined {
+    return this.#open.get(text);
+  }
+
+  values(): IterableIterator<StreamKey> {
+    return this.#open.values();
+  }
+
+  /** Nothing rests any more, nor will. */
+  clearRested(): void {
+    this.#isStopped = true;
+    this.#rested.clear();
+  }
+
+  /** The keys of `specs`, those that are new opened. Throws SUBSCRIPTION_LIMIT, OVERLOADED, and what a topic throws. */
+  open(connection: Connection, specs: readonly KeySpec[]): StreamKey[] {
+    this.#checkBounds(connection, specs);
+    const keys: StreamKey[] = [];
+    try {
+      for (const spec of specs) keys.push(this.#open.get(spec.text) ?? this.#openOne(spec));
+    } catch (error) {
+      this.settle(keys);
+      throw error;
+    }
+    return keys;
+  }
+
+  /** Closes those of them that nobody joined. */
+  settle(keys: readonly StreamKey[]): void {
+    for (const key of keys) this.release(key);
+  }
+
+  release(key: StreamKey): void {
+    if (key.memberCount > 0 || key.isClosed) return;
+    this.#open.delete(key.text);
+    this.#parts.counts.keys--;
+    if (key.isPrivate) this.#privateCount--;
+    // Of a key that told nothing there is nothing to keep.
+    if (key.isPrivate && key.seq > 0 && !this.#isStopped) this.#rested.add(key);
+    else key.close();
+  }
+
+  #checkBounds(connection: Connection, specs: readonly KeySpec[]): void {
+    let added = 0;
+    let opened = 0;
+    let openedPrivate = 0;
+    for (const { text, isPrivate = false } of specs) {
+      if (!connection.holds(text)) added++;
+      if (this.#open.has(text)) continue;
+      opened++;
+      if (isPrivate) openedPrivate++;
+    }
+    const { subscriptionsMax, keysMax, privateKeysMax, retryAfterMs } = this.#parts.limits;
+    if (connection.subscriptionCount + added > subscriptionsMax)
+      throw new ServiceError("SUBSCRIPTION_LIMIT", { limit: subscriptionsMax, held: connection.subscriptionCount });
+    if (this.#open.size + opened > keysMax) throw new ServiceError("OVERLOADED", { limit: keysMax, retryAfterMs });
+    if (openedPrivate > 0 && this.#privateCount + openedPrivate > privateKeysMax)
+      throw new ServiceError("OVERLOADED", { limit: privateKeysMax, retryAfterMs });
+  }
+
+  #openOne(spec: KeySpec): StreamKey {
+    const key = this.#wake(spec) ?? this.#create(spec);
+    this.#open.set(spec.text, key);
+    this.#parts.counts.keys++;
+    if (key.isPrivate) this.#privateCount++;
+    return key;
+  }
+
+  #create(spec: KeySpec): StreamKey {
+    const { epoch, mark } = this.#parts;
+    const number = (this.#openedCount++).toString(36);
+    const key: StreamKey = new StreamKey(spec, epoch + number, number, (urgent) => mark(key, urgent));
+    return key;
+  }
+
+  #wake(spec: KeySpec): StreamKey | null {
+    const key = this.#rested.get(spec.text);
+    if (key === null) return null;
+    const { mark } = this.#parts;
+    key.wake(spec, (urgent) => mark(key, urgent));
+    this.#rested.remove(key);
+    // Its sources may have answered already; then nobody else marks it.
+    mark(key, true);
+    return key;
+  }
+}
