@@ -13,5 +13,6 @@ export default defineConfig({
     // Ceilings, not expectations: a shared machine may take most of its cores away for a while.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { interval: 20, timeout: 60_000 } },
   },
 });

@@ -89,7 +89,7 @@ it("leaves resting orders while the socket lives, and cancels them on every venu
   );
   expect(secrets.length).toBe(4);
   expect(secrets.filter((secret) => system.logLines.join("\n").includes(secret))).toEqual([]);
-}, 90_000);
+});
 
 it("refuses what is wrong with a precise error, and arms nothing", async () => {
   const client = await StreamClient.open(system.port);

@@ -185,7 +185,7 @@ describe("orders of venuefour against the local venue", () => {
     const ref = { venueOrderId: found?.venueOrderId ?? "" };
     expect(await orders.cancel(session, btc, ref, OPTIONS)).toEqual({ outcome: "accepted" });
     await fetch(`${sim.restUrl}/_sim/skew`, { method: "POST", body: '{"bps":-300}' });
-    await expect.poll(positionLots, { timeout: 10_000 }).toBe(0);
+    await expect.poll(positionLots).toBe(0);
     const fired = unwrapRead(await room.reader.readOrder(session, btc, { venueOrderId: stop.venueOrderId }, OPTIONS));
     expect(fired).toMatchObject({ status: "FILLED", filledLots: LOT / 100 });
   });
@@ -478,9 +478,7 @@ describe("account streams of venuefour against the local venue", () => {
     await expect.poll(() => watching.stream.positions()).toMatchObject({ ok: true, value: [{ qtyLots: LOT / 100 }] });
     // Just after a send only the venue itself is asked.
     expect(room.reader.heldPositions?.(session, btc) ?? null).toBeNull();
-    await expect
-      .poll(() => room.reader.heldPositions?.(session, btc) ?? null, { timeout: 8_000 })
-      .toMatchObject({ source: "stream" });
+    await expect.poll(() => room.reader.heldPositions?.(session, btc) ?? null).toMatchObject({ source: "stream" });
     expect(room.reader.heldPositions?.(stranger, btc) ?? null).toBeNull();
     const filled = sim.exchange.fills(WALLET.publicKey).length;
     expect(watching.events.filter(isFill)).toHaveLength(filled);
@@ -503,7 +501,7 @@ describe("account streams of venuefour against the local venue", () => {
       "missed fill",
       (event) => event.kind === "fill" && event.order.venueOrderId === missed.venueOrderId,
     );
-    await expect.poll(() => watching.stream.state, { timeout: 10_000 }).toBe("LIVE");
+    await expect.poll(() => watching.stream.state).toBe("LIVE");
     expect(positionLots()).toBe(0);
     expect(watching.stream.positions()).toMatchObject({ ok: true, value: [] });
     const ids = watching.events.flatMap((event) => (event.kind === "fill" ? [event.tradeId] : []));
@@ -524,10 +522,8 @@ describe("account streams of venuefour against the local venue", () => {
     sim.faults.clear();
     orderOf(await place({ priceTicks: ticks(1.02) }));
     const count = (): number => watching.events.filter(isFill).length;
-    await expect.poll(count, { timeout: 15_000 }).toBe(sim.exchange.fills(WALLET.publicKey).length);
-    await expect
-      .poll(() => watching.stream.positions(), { timeout: 10_000 })
-      .toMatchObject({ value: [{ qtyLots: LOT / 100 }] });
+    await expect.poll(count).toBe(sim.exchange.fills(WALLET.publicKey).length);
+    await expect.poll(() => watching.stream.positions()).toMatchObject({ value: [{ qtyLots: LOT / 100 }] });
   });
 
   it("are bounded in number", async () => {

@@ -190,5 +190,5 @@ describe("account streams of venuethree", () => {
     on.sim.faults.add({ kind: "ignoreSubscribe", match: "account_all_trades", count: 1 });
     const alice = await watch(on.room, on.alice);
     expect(alice.stream.state).toBe("LIVE");
-  }, 30_000);
+  });
 });

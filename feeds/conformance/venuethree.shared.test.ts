@@ -21,5 +21,5 @@ describe.skipIf(!existsSync(file))("signing vectors of venuethree (needs ../shar
     const report = runVectors(readFileSync(file, "utf8"));
     expect(report.failures).toEqual([]);
     expect(report).toMatchObject({ passed: ENTRIES, total: ENTRIES });
-  }, 60_000);
+  });
 });

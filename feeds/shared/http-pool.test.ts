@@ -175,8 +175,8 @@ describe("what left this machine", () => {
     let arrived = 0;
     const url = await serve(() => arrived++);
     const startedMs = performance.now();
-    expect(await poolFor(url).request(post({ timeoutMs: 80 }))).toEqual({ kind: "noResponse", reason: "TIMEOUT" });
-    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    expect(await poolFor(url).request(post({ timeoutMs: 1_000 }))).toEqual({ kind: "noResponse", reason: "TIMEOUT" });
+    expect(performance.now() - startedMs).toBeLessThan(30_000);
     expect(arrived).toBe(1);
   });
 

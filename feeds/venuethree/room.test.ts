@@ -150,7 +150,7 @@ describe("createVenuethreeRoom", () => {
       response.writeHead(500);
       response.end("<html>");
     });
-    const failing = create(url, new FakeNetwork(), { startTimeoutMs: 800 });
+    const failing = create(url, new FakeNetwork(), { startTimeoutMs: 3_000 });
     await expect(failing.start()).rejects.toMatchObject({ code: "VENUE_UNAVAILABLE" });
     expect(count).toBeGreaterThan(1);
     expect(failing.status().state).toBe("DOWN");
@@ -175,7 +175,7 @@ describe("createVenuethreeRoom", () => {
       response.writeHead(400);
       response.end('{"code":23000,"message":"Too Many Requests!"}');
     });
-    const limited = create(url, new FakeNetwork(), { startTimeoutMs: 900 });
+    const limited = create(url, new FakeNetwork(), { startTimeoutMs: 2_000 });
     await expect(limited.start()).rejects.toMatchObject({ code: "VENUE_UNAVAILABLE" });
     expect(limited.status().breaker).toBe("open");
     expect(count).toBe(1);

@@ -140,7 +140,7 @@ describe("createVenuetwoRoom", () => {
       response.writeHead(500);
       response.end("<html>");
     });
-    const failing = create(url, new FakeNetwork(), { startTimeoutMs: 600 });
+    const failing = create(url, new FakeNetwork(), { startTimeoutMs: 3_000 });
     await expect(failing.start()).rejects.toMatchObject({ code: "VENUE_UNAVAILABLE" });
     expect(count).toBeGreaterThan(1);
     expect(failing.status().state).toBe("DOWN");
@@ -184,7 +184,7 @@ describe("createVenuetwoRoom", () => {
         JSON.stringify({ code: -1003, msg: `Way too much request weight used; IP banned until ${untilMs}.` }),
       );
     });
-    const banned = create(url, new FakeNetwork(), { startTimeoutMs: 300 });
+    const banned = create(url, new FakeNetwork(), { startTimeoutMs: 2_000 });
     await expect(banned.start()).rejects.toMatchObject({ code: "VENUE_UNAVAILABLE" });
     expect(banned.status().breaker).toBe("open");
     expect(banned.status().breakerOpenUntilMs).toBeGreaterThan(untilMs - 2_000);

@@ -11,7 +11,7 @@ import { type Harness, startHarness } from "./harness.js";
 
 const ROUNDS = 12;
 const CHANGES_PER_ROUND = 25;
-const WAIT = { timeout: 20_000, interval: 20 };
+const WAIT = { timeout: 60_000, interval: 20 };
 
 let harness: Harness;
 let client: StreamClient;

@@ -17,5 +17,5 @@ describe.skipIf(!existsSync(FILE))("recorded market from the shared data (needs 
     expect([book.bids.length, book.asks.length]).toEqual([5018, 4578]);
     expect(book.bids[0]).toMatchObject({ priceTicks: 616_597, qtyLots: 1486 });
     expect(book.asks[0]).toMatchObject({ priceTicks: 616_598, qtyLots: 981 });
-  }, 60_000);
+  });
 });

@@ -121,7 +121,7 @@ export interface Watching {
   until(what: string, fits: (event: AccountEvent) => boolean): Promise<AccountEvent>;
 }
 
-const EVENT_DEADLINE_MS = 20_000;
+const EVENT_DEADLINE_MS = 60_000;
 
 export async function watch(room: VenueRoom, session: AccountSession): Promise<Watching> {
   const events: AccountEvent[] = [];

@@ -63,7 +63,7 @@ describe("the trade path in a storm", () => {
       second.replyCount,
       second.crashCount,
     ]);
-  }, 60_000);
+  });
 });
 
 describe("the checker", () => {
@@ -83,7 +83,7 @@ describe("the checker", () => {
     expect(await violationTexts({ mutateRoom: blindRetry })).toContain(
       "sent while the outcome of an earlier one was unknown",
     );
-  }, 60_000);
+  });
 
   it("catches an order that lost its reduce-only flag", async () => {
     const notReduceOnly = (room: VenueRoom): VenueRoom => ({
@@ -94,7 +94,7 @@ describe("the checker", () => {
       },
     });
     expect(await violationTexts({ mutateRoom: notReduceOnly })).toContain("not reduce-only");
-  }, 60_000);
+  });
 
   it("catches a size that is not clamped to the position", async () => {
     const doubled = (room: VenueRoom): VenueRoom => ({
@@ -108,7 +108,7 @@ describe("the checker", () => {
     const texts = await violationTexts({ mutateRoom: doubled });
     expect(texts).toContain("lots exceed the position");
     expect(texts).toContain("lots exceed what was left");
-  }, 60_000);
+  });
 
   it("catches a signer that uses a nonce again", async () => {
     const stuck = (venue: FakeVenue): void => {
@@ -117,7 +117,7 @@ describe("the checker", () => {
       venue.nextNonce = (account) => Math.ceil(next(account) / 2);
     };
     expect(await violationTexts({ mutateVenue: stuck })).toMatch(/nonce \d+ was used twice/);
-  }, 60_000);
+  });
 
   it("catches an order of the other side", async () => {
     const flipped = (room: VenueRoom): VenueRoom => ({
@@ -131,7 +131,7 @@ describe("the checker", () => {
     const texts = await violationTexts({ mutateRoom: flipped });
     expect(texts).toMatch(/side (BUY|SELL) does not close a (LONG|SHORT)/);
     expect(texts).toMatch(/side (BUY|SELL) does not open a (LONG|SHORT)/);
-  }, 60_000);
+  });
 
   it("catches a store that forgets idempotency records", async () => {
     const forgetful = (store: StateStore): StateStore => ({
@@ -145,7 +145,7 @@ describe("the checker", () => {
     });
     const texts = await violationTexts({ mutateStore: forgetful });
     expect(texts).toMatch(/a client id was sent twice|lots executed of|exceed what was left|unknown/);
-  }, 60_000);
+  });
 
   it("catches a room that understates how long its orders may be taken", async () => {
     const hopeful = (room: VenueRoom): VenueRoom => ({
@@ -156,7 +156,7 @@ describe("the checker", () => {
     expect(await violationTexts({ mutateRoom: hopeful }, 12)).toMatch(
       /sent while the outcome of an earlier one was unknown|lots executed of/,
     );
-  }, 60_000);
+  });
 
   it("catches a reader that says an order does not exist before that is certain", async () => {
     const hasty = (room: VenueRoom): VenueRoom => ({
@@ -181,7 +181,7 @@ describe("the checker", () => {
     const texts = await violationTexts({ mutateRoom: hasty });
     expect(texts).toContain("sent while the outcome of an earlier one was unknown");
     expect(texts).toContain("reported as not executed");
-  }, 60_000);
+  });
 });
 
 async function violationTexts(options: Partial<SimulationOptions>, runs = 3): Promise<string> {

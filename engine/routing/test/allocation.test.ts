@@ -58,7 +58,7 @@ function question(): RouteInput {
 }
 
 describe("decideRoute", () => {
-  it("allocates nothing in steady state", { timeout: 60_000 }, () => {
+  it("allocates nothing in steady state", () => {
     const gc = collector();
     const input = question();
     const decision = new Decision();

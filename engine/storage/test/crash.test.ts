@@ -57,7 +57,7 @@ describe("the lmdb store and kill -9", () => {
     await store.put("a", "k2", Buffer.from("v"));
     await store.close();
     expect(await runChild(["open"], directory)).toBe("opened\n");
-  }, 30_000);
+  });
 
   it("refuses for good after a commit that the volume refused, ends cleanly, and lost nothing acknowledged", async () => {
     const directory = join(workDirectory, "full");
@@ -74,7 +74,7 @@ describe("the lmdb store and kill -9", () => {
     expect(rows.length).toBe(acked);
     await store.put("fill", "after", Buffer.from("v"));
     await store.close();
-  }, 30_000);
+  });
 });
 
 /** Returns the rows that the child acknowledged before it died. */

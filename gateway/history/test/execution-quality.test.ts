@@ -162,7 +162,7 @@ describe.skipIf(CHDB_MISSING)(`execution quality over the real engine ${NEEDS_CH
   let days = 0;
   beforeAll(async () => {
     fixture = await bench.fresh();
-  }, 60_000);
+  });
   afterAll(() => bench.dispose());
 
   async function record(fills: readonly Fill[], closes: readonly Close[]): Promise<number> {
@@ -265,7 +265,7 @@ describe.skipIf(CHDB_MISSING)(`execution quality over the real engine ${NEEDS_CH
       ),
       { numRuns: 15, ...NO_SHRINKING },
     );
-  }, 60_000);
+  });
 
   it("counts what is worse than the quote as positive, for a sale below it and a purchase above it", async () => {
     const fill = {

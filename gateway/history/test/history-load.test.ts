@@ -22,7 +22,7 @@ describe.skipIf(CHDB_MISSING)(`exports of the real engine ${NEEDS_CHDB}`, () => 
       `INSERT INTO trades SELECT fromUnixTimestamp64Milli(toInt64(${BASE_MS}), 'UTC'), fromUnixTimestamp64Milli(toInt64(${BASE_MS} + number), 'UTC'),` +
         ` 'venueone', 'BTC', concat(toString(number), repeat('-x', 500)), 1, 1, 'BUY', number FROM numbers(${ROWS})`,
     );
-  }, 60_000);
+  });
   afterEach(() => {
     for (const socket of sockets.splice(0)) socket.destroy();
   });
@@ -54,17 +54,17 @@ describe.skipIf(CHDB_MISSING)(`exports of the real engine ${NEEDS_CHDB}`, () => 
     const grown = process.memoryUsage().rss - before;
     expect(grown).toBeLessThan(4 * PER_READER_BYTES);
     for (const socket of sockets.splice(0)) socket.destroy();
-    await expect.poll(pageStatus, { timeout: 10_000 }).toBe(200);
-    await expect.poll(running, { timeout: 10_000 }).toBe(0);
+    await expect.poll(pageStatus).toBe(200);
+    await expect.poll(running).toBe(0);
     expect(fixture.server.edge.routes.find((route) => route.route === "/api/history/trades")?.abortedCount).toBe(4);
-  }, 30_000);
+  });
 
   it("arrive whole at a reader that begins late", async () => {
     const socket = await reader("application/x-ndjson");
     const { text, complete } = await readAll(socket);
     expect(complete).toBe(true);
     expect(text.match(/"tradeId":"\d+-x/g)).toHaveLength(ROWS);
-  }, 30_000);
+  });
 
   it("end with the reader who leaves in the middle, and leave nothing running", async () => {
     for (let round = 0; round < 5; round++) {
@@ -73,9 +73,9 @@ describe.skipIf(CHDB_MISSING)(`exports of the real engine ${NEEDS_CHDB}`, () => 
       await new Promise((resolve) => socket.once("data", resolve));
       socket.destroy();
     }
-    await expect.poll(running, { timeout: 10_000 }).toBe(0);
+    await expect.poll(running).toBe(0);
     expect(await pageStatus()).toBe(200);
-  }, 30_000);
+  });
 
   it("beyond the byte limit are cut, not completed", async () => {
     const small = await bench.fresh({ limits: { ...DEFAULT_READ_LIMITS, exportBytesMax: 1 << 20 } });
@@ -85,5 +85,5 @@ describe.skipIf(CHDB_MISSING)(`exports of the real engine ${NEEDS_CHDB}`, () => 
     const { text, complete } = await readAll(socket);
     expect(complete).toBe(false);
     expect(text.length).toBeLessThan(2 << 20);
-  }, 30_000);
+  });
 });

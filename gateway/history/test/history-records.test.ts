@@ -19,7 +19,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
   let shared: HistoryFixture;
   beforeAll(async () => {
     shared = await bench.fresh();
-  }, 60_000);
+  });
   afterAll(() => bench.dispose());
 
   /** Runs of a property share the tables and keep to a day of their own. */
@@ -240,7 +240,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
       ),
       { numRuns: 8, ...NO_SHRINKING },
     );
-  }, 60_000);
+  });
 
   it("gives a trade delivered twice once", async () => {
     const fixture = await bench.fresh();
@@ -296,7 +296,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
       ),
       { numRuns: 10, ...NO_SHRINKING },
     );
-  }, 60_000);
+  });
 
   function naiveCandles(
     dayMs: number,

@@ -130,5 +130,5 @@ describe("invariants of the account side", () => {
       const fills = record.fills.reduce((sum, fill) => sum + Number(fill.qty), 0);
       expect(fills).toBeCloseTo(Number(record.filledQty ?? 0), 9);
     }
-  }, 60_000);
+  });
 });

@@ -56,7 +56,7 @@ describe("the official signer", () => {
       apiKeyIndex: 5,
       chainId: 304,
     });
-  }, 30_000);
+  });
 
   afterAll(() => venue.stop());
 

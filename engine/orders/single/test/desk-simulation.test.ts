@@ -58,7 +58,7 @@ describe("single orders through faults and crashes", () => {
     expect([...first.seen].sort()).toEqual([...second.seen].sort());
     expect([first.orderCount, first.crashCount]).toEqual([second.orderCount, second.crashCount]);
     expect(first.crashCount).toBeGreaterThan(0);
-  }, 60_000);
+  });
 });
 
 describe("the judge", () => {
@@ -72,7 +72,7 @@ describe("the judge", () => {
     expect(await violationTexts({ mutateRoom: blindRetry })).toContain(
       "sent while the outcome of an earlier one was unknown",
     );
-  }, 60_000);
+  });
 
   it("catches an order that lost its reduce-only flag, its side or its size", async () => {
     const notReduceOnly = withPlace(
@@ -89,7 +89,7 @@ describe("the judge", () => {
         room.orders.place(session, { ...command, qtyLots: command.qtyLots * 2 }, options),
     );
     expect(await violationTexts({ mutateRoom: doubled }, 1)).toMatch(/lots sent of/);
-  }, 60_000);
+  });
 
   it("catches a store that forgets idempotency records", async () => {
     const forgetful = (store: StateStore): StateStore => ({
@@ -100,7 +100,7 @@ describe("the judge", () => {
     expect(await violationTexts({ mutateStore: forgetful })).toMatch(
       /a client id was sent twice|orders stood for one key|lots executed of/,
     );
-  }, 60_000);
+  });
 
   it("catches a collaborator that says no of an order whose outcome is unknown", async () => {
     const hasty = withPlace((room) => async (session, command, options) => {
@@ -116,7 +116,7 @@ describe("the judge", () => {
       };
     });
     expect(await violationTexts({ mutateRoom: hasty })).toContain("refused as VENUE_REJECTED, and executed");
-  }, 60_000);
+  });
 
   it("catches a usage row that is lost", async () => {
     const leaky = (store: StateStore): StateStore => ({
@@ -125,5 +125,5 @@ describe("the judge", () => {
         store.commit({ ...batch, writes: batch.writes.filter(({ namespace }) => namespace !== "guard-usage") }),
     });
     expect(await violationTexts({ mutateStore: leaky }, 1)).toContain("not counted");
-  }, 60_000);
+  });
 });

@@ -360,7 +360,7 @@ describe("whatever happens", () => {
 
   it.each(Array.from({ length: 8 }, (_, index) => Number(process.env.FUZZ_SEED ?? index + 1)))(
     "accepted + recovered = stored + dropped + pending after every step (seed %d)",
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     storm,
   );
 });
