@@ -1,6 +1,7 @@
 /** Ticker, book, status and heartbeats through the real server and real sockets. */
 import { describe, expect, it } from "vitest";
 import { INVALID_DISCONNECTED, INVALID_GAP } from "../../../engine/market/book.js";
+import { loadBook } from "../../test/fake-room.js";
 import { streamSuite } from "./stream-suite.js";
 
 const suite = streamSuite();
@@ -42,11 +43,11 @@ describe("ticker", () => {
   it("tells at once that a venue left LIVE, whatever the interval", async () => {
     const client = await suite.open();
     await client.subscribe({ topic: "ticker", symbols: ["BTC"], intervalMs: 1000 });
-    const startedNs = suite.harness.clock.monoNs();
     suite.harness.markets.btcTwo.book.invalidate(INVALID_DISCONNECTED);
-    const update = await client.next((frame) => frame.type === "update");
-    expect(update.data).toMatchObject({ venuetwo: { state: "DOWN" } });
-    expect((suite.harness.clock.monoNs() - startedNs) / 1e6).toBeLessThan(900);
+    // Asked after it: whoever waited for the interval would come after the answer.
+    await client.ask({ op: "ping" });
+    const updates = client.frames.filter((frame) => frame.type === "update");
+    expect(updates.map(({ data }) => data)).toMatchObject([{ venuetwo: { state: "DOWN" } }]);
   });
 
   it("shows a venue without a ticker as SYNCING, and all of its fields once they are there", async () => {
@@ -187,8 +188,13 @@ describe("status and heartbeats", () => {
   });
 
   it("calls a venue STALE that nothing proves current, without new data", async () => {
+    const { clock, markets } = suite.harness;
     const client = await suite.open();
     await client.subscribe({ topic: "status" });
+    for (const { book } of [markets.btcOne, markets.ethOne]) {
+      book.clear();
+      loadBook(book, [[974_170, 5000]], [[974_180, 4000]], clock.monoNs());
+    }
     await client.subscribe({ topic: "book", symbols: ["BTC"], exchanges: ["venueone"] });
     // Two seconds (the fake market's limit) pass without a proof; the levels stay, the name changes.
     const stale = await client.next((frame) => frame.type === "update" && frame.sub.startsWith("book:"));
