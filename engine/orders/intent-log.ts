@@ -105,6 +105,18 @@ export class IntentLog<Run = TradeRun> {
     ];
   }
 
+  /**
+   * The writes that bring what an open intent carries up to date, so that a start after a crash knows what was told of
+   * the order; none where the idempotency record has it, or the intent is settled.
+   */
+  async carryWrites(ref: IntentRef, run: Run): Promise<StateWrite[]> {
+    const key = openKey(ref);
+    const row = await this.#store.get(this.#names.open, key);
+    const intent = row === null ? null : (decodeJson(row) as OrderIntent<Run>);
+    if (intent === null || intent.run === null) return [];
+    return [{ namespace: this.#names.open, key, value: encodeJson({ ...intent, run }) }];
+  }
+
   /** The writes that take back an intent whose order was never sent. */
   dropWrites(ref: IntentRef): StateWrite[] {
     return [{ namespace: this.#names.open, key: openKey(ref), value: null }];

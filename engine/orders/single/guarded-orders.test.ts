@@ -5,7 +5,14 @@ import type { StateWrite } from "../../storage/state-store.js";
 import { recordingLogger } from "../test/harness.js";
 import { createRowSink, toldRows } from "../test/row-sink.js";
 import type { RecordSink } from "../record-sink.js";
-import { closeRequest, createDesk, orderContext, placeRequest, type DeskHarness } from "./test/desk-harness.js";
+import {
+  closeRequest,
+  createDesk,
+  orderContext,
+  orderName,
+  placeRequest,
+  type DeskHarness,
+} from "./test/desk-harness.js";
 
 /** 0.25 at a worst price of 101000. */
 const NOTIONAL = 25_250;
@@ -155,6 +162,24 @@ describe("the record of single orders", () => {
       "4 FILLED",
       "fill 250",
     ]);
+  });
+
+  it("is told nothing again by an order without a key that is found after a crash", async () => {
+    const harness = await createDesk({ desk: { records: createRowSink() } });
+    harness.venue.fate = () => ({ kind: "loseReply" });
+    harness.venue.orderReadFailure = () => "TIMEOUT";
+    await harness.place({ deadlineMs: 400, clientOrderId: "lost" });
+    await harness.clock.advanceAsync(100);
+    harness.kill();
+    await harness.clock.advanceAsync(100);
+    await harness.restart();
+    harness.venue.orderReadFailure = () => null;
+    await harness.run(harness.desk.orderStatus(orderName("lost"), orderContext(harness.clock)));
+    await harness.clock.advanceAsync(1_000);
+    const told = (await toldRows(harness.store)).map((row) =>
+      row.table === "event" ? `${row.ver} ${row.status}` : row.table,
+    );
+    expect(told).toEqual(["1 INTENT", "2 SENT", "3 UNKNOWN", "4 FILLED", "fill"]);
   });
 
   it("fits the columns of the real one", async () => {

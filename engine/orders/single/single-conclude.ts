@@ -174,7 +174,8 @@ export class SingleConclusion {
     const taken = takeOrderEvents(run, clock.wallMs());
     let committed = false;
     try {
-      const writes = [...settled.writes, ...this.#rows(run, taken.events), ...ownWrites()];
+      const carried = taken.events.length === 0 ? [] : await this.#carryWrites(run);
+      const writes = [...settled.writes, ...carried, ...this.#rows(run, taken.events), ...ownWrites()];
       const conditions = [...settled.conditions];
       if (update !== null && read?.kind === "update") {
         conditions.push(read.condition);
@@ -208,6 +209,17 @@ export class SingleConclusion {
       conditions.push(...freed.conditions);
     }
     return { conditions, writes };
+  }
+
+  /** Of orders that have not ended: what was just told of them is not told again after a crash. */
+  async #carryWrites(run: SingleRun): Promise<StateWrite[]> {
+    const writes: StateWrite[] = [];
+    for (const attempt of run.attempts) {
+      if (intentOutcome(attempt) !== null) continue;
+      const ref = { clientIdHex: attempt.clientIdHex, createdAtMs: attempt.intentAtMs };
+      writes.push(...(await this.#parts.intents.carryWrites(ref, run)));
+    }
+    return writes;
   }
 
   async #giveBack(attempt: Attempt): Promise<readonly StateWrite[]> {
