@@ -38,7 +38,7 @@ export function buildCloseRequest(
   const orderType = checkOrderType(body);
   checkSplit(body, orderType);
   const preferredExchange = checkPreferred(body, view, "closing");
-  return {
+  return withCommonTerms(body, defaults, {
     symbol: view.resolve(body.symbol),
     direction: body.direction,
     size: body.size ?? null,
@@ -46,15 +46,22 @@ export function buildCloseRequest(
     orderType,
     triggerPrice: body.triggerPrice ?? null,
     preferredExchange,
-    ...commonTerms(body, defaults),
     open: null,
-  };
+  });
 }
 
-/** What closes and opens take alike, with the defaults of what was left out. */
-export function commonTerms(body: CommonBody, defaults: CloseDefaults): CommonTerms {
+/** Adds what closes and opens take alike, with the defaults of what was left out. Member by member: a spread costs more than all else here. */
+export function withCommonTerms(body: CommonBody, defaults: CloseDefaults, own: OwnTerms): TradeRequest {
   const options = body.routingOptions ?? {};
   return {
+    symbol: own.symbol,
+    direction: own.direction,
+    size: own.size,
+    sizePercent: own.sizePercent,
+    orderType: own.orderType,
+    triggerPrice: own.triggerPrice,
+    preferredExchange: own.preferredExchange,
+    open: own.open,
     limitPrice: body.limitPrice ?? null,
     credentials: presentCredentials(body.credentials),
     clientOrderId: body.clientOrderId ?? null,
@@ -70,20 +77,11 @@ export function commonTerms(body: CommonBody, defaults: CloseDefaults): CommonTe
   };
 }
 
-type CommonName =
-  | "limitPrice"
-  | "credentials"
-  | "clientOrderId"
-  | "dryRun"
-  | "quoteId"
-  | "maxSlippageBps"
-  | "maxQuoteAgeMs"
-  | "deadlineMs"
-  | "excludeExchanges"
-  | "allowSplit"
-  | "maxLegs"
-  | "waitFor";
-type CommonTerms = Pick<TradeRequest, CommonName>;
+/** What either has of its own. */
+type OwnTerms = Pick<
+  TradeRequest,
+  "symbol" | "direction" | "size" | "sizePercent" | "orderType" | "triggerPrice" | "preferredExchange" | "open"
+>;
 /** Either body, as far as the two agree. */
 export type CommonBody = Pick<
   CloseRequestBody,

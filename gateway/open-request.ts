@@ -13,11 +13,11 @@ import {
   checkLimit,
   checkPreferred,
   checkSplit,
-  commonTerms,
   invalid,
   missing,
   problemsError,
   type CloseDefaults,
+  withCommonTerms,
 } from "./close-request.js";
 import type { MarketView } from "./market-view.js";
 
@@ -45,7 +45,7 @@ export function buildOpenRequest(
   checkSplit(body, orderType);
   checkProtection(body.direction, limitPrice, takeProfit, stopLoss);
   const preferredExchange = checkPreferred(body, view, "opening");
-  return {
+  return withCommonTerms(body, defaults, {
     symbol: view.resolve(body.symbol),
     direction: body.direction,
     size,
@@ -53,7 +53,6 @@ export function buildOpenRequest(
     orderType,
     triggerPrice: null,
     preferredExchange,
-    ...commonTerms(body, defaults),
     open: {
       notionalUsd,
       leverage: body.leverage ?? null,
@@ -64,7 +63,7 @@ export function buildOpenRequest(
       expectedHoldHours: body.expectedHoldHours ?? null,
       allowNetting: body.allowNetting ?? false,
     },
-  };
+  });
 }
 
 /** A long gains upward: its take-profit lies above the entry, its stop-loss below; a short's the other way. */

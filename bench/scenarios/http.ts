@@ -13,6 +13,11 @@ import { hasWrk, runWrk, type WrkLoad } from "../lib/wrk.js";
 const CONNECTIONS = 64;
 const FIXED_RATE = 5_000;
 
+/**
+ * A few in a thousand are refused (DEPTH_INSUFFICIENT), rightly: of venueone 20 levels are known, renewed now and then,
+ * and its best price as often as that moves. When it falls through all of them in between, nothing but the size at the
+ * best price is known until the next levels come.
+ */
 const DRY_RUN_BODY = JSON.stringify({
   symbol: "BTC",
   direction: "LONG",

@@ -8,24 +8,30 @@ import type { AccountSession, VenueRoom } from "../ports.js";
 import type { KeyedHash } from "../storage/keyed-hash.js";
 import type { TradeRequest } from "./trade-types.js";
 
-/** Account labels whose hash is remembered; the least recently used one goes. */
+/** Account labels of a venue whose hash is remembered; the least recently used one goes. */
 const MAX_REMEMBERED_ACCOUNTS = 10_000;
 
+type AccountHashes = Map<RoutableVenue, LRUCache<string, string>>;
+
 /** By hash port, so that two servers' keys never meet. Holds public account labels and their hashes, nothing of a credential. */
-const accountHashes = new WeakMap<KeyedHash, LRUCache<string, string>>();
+const accountHashes = new WeakMap<KeyedHash, AccountHashes>();
 
 /** Names an account wherever it is kept: caches, scopes, events. */
 export function accountHashOf(hash: KeyedHash, venue: RoutableVenue, accountId: string): string {
-  let known = accountHashes.get(hash);
+  let ofHash = accountHashes.get(hash);
+  if (ofHash === undefined) {
+    ofHash = new Map();
+    accountHashes.set(hash, ofHash);
+  }
+  let known = ofHash.get(venue);
   if (known === undefined) {
     known = new LRUCache({ max: MAX_REMEMBERED_ACCOUNTS });
-    accountHashes.set(hash, known);
+    ofHash.set(venue, known);
   }
-  const label = `${venue} ${accountId}`;
-  let accountHash = known.get(label);
+  let accountHash = known.get(accountId);
   if (accountHash === undefined) {
     accountHash = hash.hmacHex("account", [venue, accountId]);
-    known.set(label, accountHash);
+    known.set(accountId, accountHash);
   }
   return accountHash;
 }
@@ -42,8 +48,9 @@ export interface OpenAccount {
 
 export class TradeAccounts {
   readonly #accounts = new Map<RoutableVenue, OpenAccount>();
-  readonly #problems = new Map<RoutableVenue, string>();
-  readonly #taken = new Set<RoutableVenue>();
+  /** Null while there are none, as in nearly every request. */
+  #problems: Map<RoutableVenue, string> | null = null;
+  #taken: Set<RoutableVenue> | null = null;
   readonly #credentials: TradeRequest["credentials"];
 
   /** Opens what the request gives for venues that have a room. With a preferred venue only that one. */
@@ -61,7 +68,10 @@ export class TradeAccounts {
           session: opened.session,
           accountHash: accountHashOf(hash, venue, opened.session.accountId),
         });
-      else this.#problems.set(venue, opened.problem);
+      else {
+        this.#problems ??= new Map();
+        this.#problems.set(venue, opened.problem);
+      }
     }
   }
 
@@ -71,7 +81,7 @@ export class TradeAccounts {
 
   /** What is wrong with the credentials given for the venue; null if nothing, or none were given. */
   problem(venue: RoutableVenue): string | null {
-    return this.#problems.get(venue) ?? null;
+    return this.#problems?.get(venue) ?? null;
   }
 
   all(): readonly OpenAccount[] {
@@ -94,24 +104,25 @@ export class TradeAccounts {
   /** Hands the session over: the taker closes it. It stays readable here until then. */
   take(venue: RoutableVenue): AccountSession | null {
     const account = this.#accounts.get(venue);
-    if (account === undefined || this.#taken.has(venue)) return null;
+    if (account === undefined || this.isTaken(venue)) return null;
+    this.#taken ??= new Set();
     this.#taken.add(venue);
     return account.session;
   }
 
   isTaken(venue: RoutableVenue): boolean {
-    return this.#taken.has(venue);
+    return this.#taken?.has(venue) === true;
   }
 
   /** The account with a session of its own again, after another one went to the resolver; null where there is none. */
   renew(venue: RoutableVenue): OpenAccount | null {
     const account = this.#accounts.get(venue);
-    if (account === undefined || !this.#taken.has(venue)) return account ?? null;
+    if (account === undefined || !this.isTaken(venue)) return account ?? null;
     const opened = account.room.openSession(this.#credentials[venue]);
     if (!opened.ok) return null;
     const renewed = { ...account, session: opened.session };
     this.#accounts.set(venue, renewed);
-    this.#taken.delete(venue);
+    this.#taken?.delete(venue);
     return renewed;
   }
 
@@ -124,7 +135,7 @@ export class TradeAccounts {
 
   closeAll(): void {
     for (const account of this.#accounts.values()) {
-      if (!this.#taken.has(account.venue)) account.session.close();
+      if (!this.isTaken(account.venue)) account.session.close();
     }
   }
 }

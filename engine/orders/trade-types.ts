@@ -65,7 +65,7 @@ export interface TradeContext {
   readonly idempotencyKey: string | null;
   /** Id of the API key, or null in public mode (then the accounts of the credentials scope the key). */
   readonly apiKeyId: string | null;
-  /** Exact bytes of the request body, for the fingerprint. */
+  /** Exact bytes of the request body, for the fingerprint; not looked at without an idempotency key. */
   readonly rawBody: Uint8Array;
   readonly receivedAtMs: number;
 }

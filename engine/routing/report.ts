@@ -209,59 +209,83 @@ function candidateReport(input: RouteInput, decision: Decision, index: number): 
   const candidate = candidateAt(input, index);
   const result = resultAt(decision, index);
   const instrument = instrumentOf(input, index);
-  const report: RoutingCandidate = { exchange: candidate.venue, eligible: result.eligible, positionSize: null };
-  if (!result.eligible && result.reason !== "") report.reasonCode = result.reason;
-  if (instrument === null) return report;
-  if (result.positionLots >= 0)
-    report.positionSize = formatScaled(result.positionLots, canonicalQtyDecimals(instrument));
-  report.selected = isChosen(decision, index);
+  if (instrument === null) return refusedCandidate(candidate, result, null);
+  const qtyDecimals = canonicalQtyDecimals(instrument);
+  const positionSize = result.positionLots >= 0 ? formatScaled(result.positionLots, qtyDecimals) : null;
+  const selected = isChosen(decision, index);
   // Venues out of the question stay short: why, and the position.
-  if (!result.eligible && !isContender(result.reason) && result.reason !== "SIZE_EXCEEDS_POSITION") return report;
+  const isShort = !result.eligible && !isContender(result.reason) && result.reason !== "SIZE_EXCEEDS_POSITION";
+  const routedSize = selected ? formatScaled(result.orderLots, qtyDecimals) : "0";
+  if (result.priced && !isShort)
+    return pricedCandidate(input, decision, index, instrument, { positionSize, selected, routedSize });
+  const report = refusedCandidate(candidate, result, positionSize);
+  report.selected = selected;
+  if (isShort) return report;
   if (result.eligible) report.rank = result.rank;
-  report.routedSize = report.selected ? formatScaled(result.orderLots, canonicalQtyDecimals(instrument)) : "0";
-  if (result.priced) addFigures(report, input, decision, index, instrument);
+  report.routedSize = routedSize;
   report.book = bookReport(candidate, result);
   return report;
 }
 
-function addFigures(
-  report: RoutingCandidate,
+function refusedCandidate(
+  candidate: Candidate,
+  result: CandidateResult,
+  positionSize: string | null,
+): RoutingCandidate {
+  const report: RoutingCandidate = { exchange: candidate.venue, eligible: result.eligible, positionSize };
+  if (!result.eligible && result.reason !== "") report.reasonCode = result.reason;
+  return report;
+}
+
+/** One literal with all that every such candidate has: members added one by one would each move the object. */
+function pricedCandidate(
   input: RouteInput,
   decision: Decision,
   index: number,
   instrument: Instrument,
-): void {
+  { positionSize, selected, routedSize }: { positionSize: string | null; selected: boolean; routedSize: string },
+): RoutingCandidate {
   const candidate = candidateAt(input, index);
   const result = resultAt(decision, index);
   const priceDecimals = canonicalPriceDecimals(instrument);
   const qtyDecimals = canonicalQtyDecimals(instrument);
   const walk = result.walk;
-  const limit = input.rests;
-  report.topOfBook = result.topTicks > 0 ? formatScaled(result.topTicks, priceDecimals) : null;
-  report.vwap = walk.filledLots > 0 ? (nearVwapText(result, instrument) ?? exactVwapText(result, instrument)) : null;
-  report.worstLevel = walk.filledLots > 0 ? formatScaled(walk.worstTicks, priceDecimals) : null;
-  report.levelsUsed = walk.levelsUsed;
-  report.depthWithinCap = formatScaled(depthAtWorstPrice(input, candidate, result), qtyDecimals);
-  if (limit) report.marketableSize = formatScaled(walk.filledLots, qtyDecimals);
-  report.feeBps = formatScaled(candidate.takerFeeMilliBps, 3);
-  if (limit) report.makerFeeBps = formatScaled(candidate.makerFeeMilliBps, 3);
-  report.feeSource = candidate.feeSource;
-  report.latencyMsP90 = candidate.latencyMsP90;
-  report.latencyPenaltyBps = formatScaled(result.latencyPenaltyMilliBps, 3);
-  report.allInPrice =
-    nearAllInText(input, decision, index, instrument) ?? exactAllInText(input, decision, index, instrument);
-  report.slippageBps =
-    decision.reference < 0
-      ? null
-      : (nearSlippageText(input, decision, index, instrument) ?? exactSlippageText(input, decision, index, instrument));
-  report.costBps =
-    decision.reference < 0
-      ? null
-      : (nearCostText(input, decision, index, instrument) ?? exactCostText(input, decision, index));
+  const hasReference = decision.reference >= 0;
+  const report: RoutingCandidate = {
+    exchange: candidate.venue,
+    eligible: result.eligible,
+    positionSize,
+    selected,
+    routedSize,
+    topOfBook: result.topTicks > 0 ? formatScaled(result.topTicks, priceDecimals) : null,
+    vwap: walk.filledLots > 0 ? (nearVwapText(result, instrument) ?? exactVwapText(result, instrument)) : null,
+    worstLevel: walk.filledLots > 0 ? formatScaled(walk.worstTicks, priceDecimals) : null,
+    levelsUsed: walk.levelsUsed,
+    depthWithinCap: formatScaled(depthAtWorstPrice(input, candidate, result), qtyDecimals),
+    feeBps: formatScaled(candidate.takerFeeMilliBps, 3),
+    feeSource: candidate.feeSource,
+    latencyMsP90: candidate.latencyMsP90,
+    latencyPenaltyBps: formatScaled(result.latencyPenaltyMilliBps, 3),
+    allInPrice: nearAllInText(input, decision, index, instrument) ?? exactAllInText(input, decision, index, instrument),
+    slippageBps: hasReference
+      ? (nearSlippageText(input, decision, index, instrument) ?? exactSlippageText(input, decision, index, instrument))
+      : null,
+    costBps: hasReference
+      ? (nearCostText(input, decision, index, instrument) ?? exactCostText(input, decision, index))
+      : null,
+    quoteAsset: instrument.quoteAsset,
+    quoteRate: formatScaled(candidate.quoteRatePpm, 6),
+    quoteRateSource: candidate.quoteRateSource,
+    book: bookReport(candidate, result),
+  };
+  if (result.eligible) report.rank = result.rank;
+  else if (result.reason !== "") report.reasonCode = result.reason;
+  if (input.rests) {
+    report.marketableSize = formatScaled(walk.filledLots, qtyDecimals);
+    report.makerFeeBps = formatScaled(candidate.makerFeeMilliBps, 3);
+  }
   if (input.opens) addEntryFigures(report, candidate, result, instrument);
-  report.quoteAsset = instrument.quoteAsset;
-  report.quoteRate = formatScaled(candidate.quoteRatePpm, 6);
-  report.quoteRateSource = candidate.quoteRateSource;
+  return report;
 }
 
 function isChosen(decision: Decision, index: number): boolean {

@@ -77,14 +77,16 @@ export function openVenueoneSession(raw: unknown, addresses: AddressCache = new 
   if (!isFields(raw)) return problem("venueone credentials must be an object");
   const keyText = raw["privateKey"];
   if (typeof keyText !== "string") return problem("venueone.privateKey must be a string");
-  if (!/^(?:0x)?[0-9a-fA-F]{64}$/.test(keyText)) return problem("venueone.privateKey must be 32 bytes of hex");
   const vault = addressOption(raw, "vaultAddress");
   const wallet = addressOption(raw, "walletAddress");
   if (vault === undefined) return problem("venueone.vaultAddress must be an address");
   if (wallet === undefined) return problem("venueone.walletAddress must be an address");
   // Memory of its own, not of the shared pool: it is wiped at the end.
   const privateKey = Buffer.alloc(KEY_BYTES);
-  privateKey.write(keyText.length > HEX_DIGITS ? keyText.slice(2) : keyText, "hex");
+  if (!readKey(keyText, privateKey)) {
+    privateKey.fill(0);
+    return problem("venueone.privateKey must be 32 bytes of hex");
+  }
   const address = addresses.addressOf(privateKey);
   if (address === null) return problem("venueone.privateKey is not a key of the curve");
   return { ok: true, session: new VenueoneSession(privateKey, address, vault, wallet) };
@@ -94,6 +96,26 @@ export function openVenueoneSession(raw: unknown, addresses: AddressCache = new 
 export function openVenueoneAddress(walletAddress: string): OpenSession {
   if (!isAddress(walletAddress)) return problem("walletAddress must be an address");
   return { ok: true, session: new VenueoneSession(null, walletAddress.toLowerCase(), null, null) };
+}
+
+/** 64 hex digits of any case, after `0x` or nothing, in one pass. False: they are not. */
+function readKey(text: string, into: Uint8Array): boolean {
+  const start = text.length === HEX_DIGITS + 2 && text.startsWith("0x") ? 2 : 0;
+  if (text.length !== start + HEX_DIGITS) return false;
+  for (let index = 0; index < KEY_BYTES; index++) {
+    const high = hexValue(text.charCodeAt(start + 2 * index));
+    const low = hexValue(text.charCodeAt(start + 2 * index + 1));
+    if (high < 0 || low < 0) return false;
+    into[index] = (high << 4) | low;
+  }
+  return true;
+}
+
+/** Of a digit's code; -1 if it is none. */
+function hexValue(code: number): number {
+  if (code >= 48 && code <= 57) return code - 48;
+  const lower = code | 32;
+  return lower >= 97 && lower <= 102 ? lower - 87 : -1;
 }
 
 /** Null if absent, undefined if wrong. */

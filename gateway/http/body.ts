@@ -2,8 +2,9 @@
  * Collects a request body that may arrive in pieces, within a byte limit and a deadline.
  *
  * Invariants: exactly one of done, failed, aborted happens per request; after an abort the response is never
- * touched. Bytes are copied (the server reuses its buffer). Memory: at most `bodyBytesMax` per open body, and
- * a body whose announced length is too large is refused before a byte of it is kept.
+ * touched. A body is good for the time of its callback only: one that came whole lies in the server's own buffer, which
+ * it takes back. Memory: at most `bodyBytesMax` per open body, and a body whose announced length is too large is refused
+ * before a byte of it is kept.
  */
 import type { HttpResponse } from "uWebSockets.js";
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
@@ -23,8 +24,6 @@ interface OpenBody {
 /** How often deadlines are looked at while a body is open: one timer for all instead of one per request. */
 const SWEEP_MS = 100;
 
-const EMPTY = Buffer.alloc(0);
-
 export class BodyReader {
   readonly #clock: Clock;
   readonly #limits: BodyLimits;
@@ -41,7 +40,7 @@ export class BodyReader {
   }
 
   /**
-   * Must be called inside the route handler. `isAborted` is asked before each callback; the caller has
+   * Must be called inside the route handler. `onDone` copies what it keeps of the body. `isAborted` is asked before each callback; the caller has
    * installed its abort handler and calls the returned function from it.
    */
   read(
@@ -77,15 +76,15 @@ export class BodyReader {
         onFailed("BODY_TOO_LARGE");
         return;
       }
-      const copy = chunk.byteLength === 0 ? EMPTY : Buffer.copyBytesFrom(new Uint8Array(chunk));
+      const piece = Buffer.from(chunk);
       if (!isLast) {
         pieces ??= [];
-        if (copy.length > 0) pieces.push(copy);
+        if (piece.length > 0) pieces.push(Buffer.copyBytesFrom(piece));
         return;
       }
       settled = true;
       this.#open.delete(entry);
-      onDone(pieces === null ? copy : Buffer.concat([...pieces, copy], bytes));
+      onDone(pieces === null ? piece : Buffer.concat([...pieces, piece], bytes));
     });
     return () => {
       settled = true;

@@ -14,6 +14,7 @@ import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { BucketName } from "../../schemas/service.js";
+import { encodedText } from "./encoded-text.js";
 import { asServiceError, errorBody, retryAfterSeconds } from "./error-reply.js";
 import { type CallerBuckets, callerKey, policyText, type RateLimiter, type TokenBucket } from "./limiter.js";
 import { PendingReply } from "./pending-reply.js";
@@ -181,7 +182,7 @@ export class Edge implements ReplyWriter {
       // The native form that reports a length leaves the response pending; a header of our own does not.
       response.writeHeader("Content-Length", String(Buffer.byteLength(body)));
       response.endWithoutBody();
-    } else response.end(body, closeConnection || this.closing);
+    } else response.end(encodedText(body), closeConnection || this.closing);
   }
 
   writeHead(response: HttpResponse, state: ReplyState, extraHeaders: string, contentType: string): void {

@@ -124,7 +124,7 @@ export function jsonRoute(context: RouteContext, options: JsonRouteOptions): Rou
         else start(ask, path, NO_BODY, reply);
         return;
       }
-      receiveBody(context, response, announced, reply, (body) => start(ask, path, body, reply));
+      receiveBody(context, response, announced, reply, (body) => start(ask, path, Buffer.copyBytesFrom(body), reply));
     },
   };
 }

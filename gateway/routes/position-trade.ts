@@ -33,7 +33,8 @@ export interface TradeRouteParts {
 /** One request that may go ahead. */
 interface Arrived {
   readonly request: TradeRequest;
-  readonly body: Buffer;
+  /** Of the body, for the key that binds it; empty without one. */
+  readonly boundBytes: Buffer;
   /** Null when the header is absent. */
   readonly idempotencyKey: string | null;
   readonly receivedAtMs: number;
@@ -43,6 +44,8 @@ interface Arrived {
   /** Null while there is none, or where it is waited for. */
   result: TradeResult | null;
 }
+
+const NO_BYTES = Buffer.alloc(0);
 
 export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route {
   const { edge, clock, limits, inFlight, metrics } = context;
@@ -62,7 +65,8 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
       checkIdempotencyKey(idempotencyKey);
       const request = parts.build(parsed.value);
       if (arrived.length === 0) setImmediate(takeArrived);
-      arrived.push({ request, body, idempotencyKey, receivedAtMs, reply, ignored, result: null });
+      const boundBytes = idempotencyKey === null ? NO_BYTES : Buffer.copyBytesFrom(body);
+      arrived.push({ request, boundBytes, idempotencyKey, receivedAtMs, reply, ignored, result: null });
     } catch (error) {
       reply.fail(asServiceError(error), ignored);
     }
@@ -105,7 +109,7 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
         requestId: reply.requestId,
         idempotencyKey: one.idempotencyKey,
         apiKeyId: null,
-        rawBody: one.body,
+        rawBody: one.boundBytes,
         receivedAtMs: one.receivedAtMs,
       });
       if (!(result instanceof Promise)) {
