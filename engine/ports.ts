@@ -94,6 +94,17 @@ export interface AccountReader {
     ref: OrderRef,
     options: CallOptions,
   ): Promise<Read<VenueOrder | null>>;
+  /**
+   * Waits for an order's end: `onEnd` is called with it, at most once, when the account's stream tells it (in this turn
+   * where it has). A stream may be lost, and tells nothing of an order that never came to be: `readOrder` is to be asked
+   * all the same. Absent on rooms whose answer to an order is its end.
+   */
+  followOrder?(
+    session: AccountSession,
+    instrument: Instrument,
+    ref: OrderRef,
+    onEnd: (order: VenueOrder) => void,
+  ): FollowedOrder;
   readOpenOrders(
     session: AccountSession,
     instrument: Instrument | null,
@@ -104,6 +115,13 @@ export interface AccountReader {
   /** An order of unknown symbol, looked for wherever the venue lets one look. Null: in none of these places. */
   findOrder?(session: AccountSession, ref: OrderRef, options: CallOptions): Promise<Read<VenueOrder | null>>;
   readAccount?(session: AccountSession, options: CallOptions): Promise<Read<AccountSummary>>;
+}
+
+export interface FollowedOrder {
+  /** Of an order just acknowledged: before this many ms a look would hardly show its end, or the stream tells it first. */
+  readonly lookAfterMs: number;
+  /** `onEnd` is not called any more. */
+  stop(): void;
 }
 
 export interface HistoryQuery {

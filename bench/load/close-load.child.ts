@@ -2,14 +2,16 @@
  * Load of closes in a process of its own: `close-load.child.js <mode> <callers> <count> <perSecond> <venue>`.
  *
  *   gateway  POST /api/trade/position/close to TARGET_URL, the venue preferred
- *   direct   the same signed reduce-only order straight to the venue at TARGET_URL, over keep-alive connections
+ *   direct   the same signed reduce-only order straight to the venue at TARGET_URL (its stream: TARGET_WS_URL), until its
+ *            fill is known (direct-orders.ts)
  *
  * Arrivals are on a schedule of `perSecond` over all callers, and a latency counts from the scheduled moment, so that
  * waiting for a busy caller is counted too. 0 runs closed loops instead, for throughput. Prints one JSON line: latencies in ms, outcome counts.
  */
 import { Pool } from "undici";
 import { credentialsOf, DEMO_TRADER } from "../sim/demo-accounts.js";
-import { type DirectRequest, directOrders } from "./direct-orders.js";
+import { startDirectTrader } from "./direct-orders.js";
+import type { Trader } from "./trader.js";
 
 const [mode = "gateway", callersText = "1", countText = "100", rateText = "0", venue = "venueone"] =
   process.argv.slice(2);
@@ -18,25 +20,41 @@ const perSecond = Number(rateText);
 const target = new URL(process.env.TARGET_URL ?? "");
 const SIZE = "0.001";
 
-const direct = mode === "direct" ? await directOrders(venue, target.origin) : null;
-// A venue that wants one at a time gets one at a time: its queue is then part of what is measured.
-const callerCount = direct?.serial === true ? 1 : Number(callersText);
-const pool = new Pool(target.origin, { connections: callerCount, pipelining: 1 });
+const trader = mode === "direct" ? await startDirect() : gatewayTrader();
 const latenciesMs: number[] = [];
 const outcomes: Record<string, number> = {};
 let startedCount = 0;
 
-const closeRequest: DirectRequest = {
-  path: "/api/trade/position/close",
-  headers: { "content-type": "application/json" },
-  body: JSON.stringify({
-    symbol: "BTC",
-    direction: "LONG",
-    size: SIZE,
-    preferredExchange: venue,
-    credentials: Object.fromEntries(Object.entries(credentialsOf(DEMO_TRADER)).filter(([name]) => name === venue)),
-  }),
-};
+function startDirect(): Promise<Trader> {
+  return startDirectTrader(venue, target.origin, process.env.TARGET_WS_URL ?? "", Number(callersText));
+}
+
+function gatewayTrader(): Trader {
+  const pool = new Pool(target.origin, { connections: Number(callersText), pipelining: 1 });
+  const request = {
+    method: "POST",
+    path: "/api/trade/position/close",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      symbol: "BTC",
+      direction: "LONG",
+      size: SIZE,
+      preferredExchange: venue,
+      credentials: Object.fromEntries(Object.entries(credentialsOf(DEMO_TRADER)).filter(([name]) => name === venue)),
+    }),
+  } as const;
+  return {
+    async trade() {
+      const response = await pool.request(request);
+      const reply = JSON.parse(await response.body.text()) as {
+        code?: string;
+        data?: { execution?: { state?: string } };
+      };
+      return reply.data?.execution?.state ?? reply.code ?? "?";
+    },
+    stop: () => pool.close(),
+  };
+}
 
 const beginMs = performance.now();
 
@@ -50,21 +68,13 @@ async function caller(): Promise<void> {
       // A timer fires up to a millisecond late: that is the load's own fault, a caller that was busy is not.
       startMs = dueMs > startMs ? performance.now() : dueMs;
     }
-    const response = await pool.request({ method: "POST", ...(direct === null ? closeRequest : direct.next()) });
-    const text = await response.body.text();
+    const outcome = await trader.trade();
     latenciesMs.push(performance.now() - startMs);
-    const outcome = outcomeOf(text);
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
   }
 }
 
-function outcomeOf(text: string): string {
-  if (direct !== null) return direct.isTaken(text) ? "taken" : text.slice(0, 120);
-  const reply = JSON.parse(text) as { code?: string; data?: { execution?: { state?: string } } };
-  return reply.data?.execution?.state ?? reply.code ?? "?";
-}
-
-await Promise.all(Array.from({ length: callerCount }, () => caller()));
-await pool.close();
+await Promise.all(Array.from({ length: Number(callersText) }, () => caller()));
 const elapsedMs = performance.now() - beginMs;
+await trader.stop();
 process.stdout.write(`${JSON.stringify({ latenciesMs, outcomes, perSecond: (requestCount * 1000) / elapsedMs })}\n`);

@@ -1,51 +1,64 @@
 /**
- * One small reduce-only market order for each venue, signed and written as a bot without us would send it: the peer of
- * the close bench. The signers are the project's own, so that the difference measured is the service and nothing else.
+ * One small reduce-only market order at a time, signed and written as a bot without us would send it, and answered when
+ * its fill is known: the peer of the close bench. The signers are the project's own, so that the difference measured is
+ * the service and nothing else. Three venues answer with the fill; the fourth has a bot of its own (stream-bot.ts).
  */
 import { createHmac } from "node:crypto";
+import { Pool } from "undici";
 import { decodeBase58 } from "../../feeds/venuefour/base58.js";
 import { signedBody, SigningKey } from "../../feeds/venuefour/sign.js";
 import { L1Signer, limitOrderAction } from "../../feeds/venueone/sign.js";
-import { NoncePool } from "../../feeds/venuethree/crypto/schnorr.js";
-import { TX_CREATE_ORDER } from "../../feeds/venuethree/crypto/tx.js";
-import { signTransaction } from "../../feeds/venuethree/sign.js";
 import { encodeForm } from "../../feeds/venuetwo/sign.js";
 import { DEMO_TRADER } from "../sim/demo-accounts.js";
+import { startStreamBot } from "./stream-bot.js";
+import { TAKEN, type Trader } from "./trader.js";
 
-export interface DirectRequest {
+interface DirectRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-export interface DirectOrders {
+interface DirectOrders {
   next(): DirectRequest;
-  /** Did the venue take it? */
+  /** Did the venue fill it? */
   isTaken(text: string): boolean;
-  /** The venue wants the requests of a key one after the other. */
-  readonly serial: boolean;
 }
 
 /** A little below any price that the local venues show. */
 const WORST_PRICE = "89000";
 /** venuetwo takes nothing 2 % from its mark, which wanders. */
 const WORST_SHARE = 0.99;
-const WORST_TICKS = 890_000;
 const SIZE = "0.001";
-const SIZE_LOTS = 100;
-const CHAIN_ID = 304;
-const POOL_SIZE = 4_000;
+const MAX_TEXT_CHARS = 120;
 const JSON_TYPE = { "content-type": "application/json" };
 const FORM_TYPE = { "content-type": "application/x-www-form-urlencoded" };
 
-export async function directOrders(venue: string, target: string): Promise<DirectOrders> {
+export async function startDirectTrader(
+  venue: string,
+  target: string,
+  wsUrl: string,
+  callerCount: number,
+): Promise<Trader> {
+  if (venue === "venuethree") return startStreamBot(target, wsUrl);
+  const orders = await directOrders(venue, target);
+  const pool = new Pool(target, { connections: callerCount, pipelining: 1 });
+  return {
+    async trade() {
+      const response = await pool.request({ method: "POST", ...orders.next() });
+      const text = await response.body.text();
+      return orders.isTaken(text) ? TAKEN : text.slice(0, MAX_TEXT_CHARS);
+    },
+    stop: () => pool.close(),
+  };
+}
+
+async function directOrders(venue: string, target: string): Promise<DirectOrders> {
   switch (venue) {
     case "venueone":
       return venueone();
     case "venuetwo":
       return venuetwo(target);
-    case "venuethree":
-      return venuethree(target);
     case "venuefour":
       return venuefour();
     default:
@@ -58,7 +71,6 @@ function venueone(): DirectOrders {
   const privateKey = Buffer.from(DEMO_TRADER.venueone.agentPrivateKey.slice(2), "hex");
   let lastNonce = 0;
   return {
-    serial: false,
     next() {
       lastNonce = Math.max(Date.now(), lastNonce + 1);
       const nonce = lastNonce;
@@ -87,7 +99,6 @@ async function venuetwo(target: string): Promise<DirectOrders> {
   const worstPrice = String(Math.floor(Number(markPrice) * WORST_SHARE));
   let count = 0;
   return {
-    serial: false,
     next() {
       const form = encodeForm([
         ["symbol", "BTCUSDT"],
@@ -113,47 +124,12 @@ async function venuetwo(target: string): Promise<DirectOrders> {
   };
 }
 
-async function venuethree(target: string): Promise<DirectOrders> {
-  const { apiKeyPrivateKey, accountIndex, apiKeyIndex } = DEMO_TRADER.venuethree;
-  const privateKey = Buffer.from(apiKeyPrivateKey, "hex");
-  const asked = await fetch(`${target}/api/v1/nextNonce?account_index=${accountIndex}&api_key_index=${apiKeyIndex}`);
-  let nonce = ((await asked.json()) as { readonly nonce: number }).nonce;
-  const pool = new NoncePool(POOL_SIZE);
-  pool.fill(POOL_SIZE);
-  return {
-    serial: true,
-    next() {
-      const fields = {
-        AccountIndex: accountIndex,
-        ApiKeyIndex: apiKeyIndex,
-        MarketIndex: 1,
-        ClientOrderIndex: nonce,
-        BaseAmount: SIZE_LOTS,
-        Price: WORST_TICKS,
-        IsAsk: 1,
-        Type: 1,
-        TimeInForce: 0,
-        ReduceOnly: 1,
-        TriggerPrice: 0,
-        OrderExpiry: 0,
-        ExpiredAt: Date.now() + 60_000,
-        Nonce: nonce++,
-      };
-      const { text } = signTransaction(CHAIN_ID, TX_CREATE_ORDER, fields, null, privateKey, pool.take());
-      const body = `tx_type=${TX_CREATE_ORDER}&tx_info=${encodeURIComponent(text)}`;
-      return { path: "/api/v1/sendTx", headers: FORM_TYPE, body };
-    },
-    isTaken: (text) => text.includes('"code":200'),
-  };
-}
-
 function venuefour(): DirectOrders {
   const { apiSecret, walletAddress } = DEMO_TRADER.venuefour;
   const secret = decodeBase58(apiSecret);
   if (secret === null) throw new Error("the demo key is not base58");
   const key = new SigningKey(secret.subarray(0, 32));
   return {
-    serial: false,
     next() {
       const body = signedBody(
         {

@@ -1,10 +1,10 @@
 /**
  * A close end to end on each of the four venues: HTTP in, live position, decision, durable intent, signed order, the
- * venue's answer after a fixed 5 ms, reply out; against the same signed order sent to the venue directly over
- * keep-alive. Load in its own process.
+ * venue's answer after a fixed 5 ms, its fill, reply out; against the same signed order sent to the venue directly by a
+ * bot that waits until it knows the fill, as the close does. Load in its own process.
  *
- * Two venues answer an order before it is executed (a taker delay of the venue's own, which the direct order does not
- * wait for): there the whole close is mostly that delay, and only what the service says of its own time compares.
+ * venuethree answers an order before it is executed, and executes it after a delay of its own: there both sides learn the
+ * fill from the account's stream, and most of both times is that delay. The milliseconds added say more than the ratio.
  */
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
 import { startChild } from "../lib/child.js";
@@ -24,9 +24,16 @@ type Offered = Readonly<Record<1 | 50 | 500, number>>;
 const OFFERED_PER_SECOND: Readonly<Record<RoutableVenue, Offered>> = {
   venueone: { 1: 20, 50: 100, 500: 200 },
   venuetwo: { 1: 20, 50: 100, 500: 200 },
-  // One caller waits for the taker delay of each; and sent directly, one transaction of a key waits for the one before.
+  // One caller waits for the taker delay of each.
   venuethree: { 1: 1, 50: 20, 500: 40 },
   venuefour: { 1: 2, 50: 100, 500: 200 },
+};
+/** What the direct order is. */
+const PEERS: Readonly<Record<RoutableVenue, string>> = {
+  venueone: "same signed order sent directly",
+  venuetwo: "same signed order sent directly",
+  venuethree: "same signed order over a socket, until the account stream tells the fill",
+  venuefour: "same signed order sent directly",
 };
 const CALLER_COUNTS = [1, 50, 500] as const;
 /** A run of a slow rate is as long as it must be for so many. */
@@ -115,7 +122,7 @@ async function compare(
     what: `${venue}: close, ${callers}, ${offered}/s offered, p${percent}`,
     unit: "ms",
     ours: at(ours, percent),
-    peerName: "same signed order sent directly",
+    peerName: PEERS[venue],
     peer: at(direct, percent),
     ratio: at(ours, percent) / at(direct, percent),
     goal: isGoal ? goal : null,
@@ -149,7 +156,7 @@ async function saturate(context: ScenarioContext, system: BenchSystem): Promise<
     what: "venueone: closes a second, 50 closed loops",
     unit: "closes/s",
     ours: median(ours),
-    peerName: "same signed order sent directly",
+    peerName: PEERS[GOAL_VENUE],
     peer: median(direct),
     ratio: median(ours) / median(direct),
     goal: null,
@@ -166,10 +173,10 @@ async function load(
   perSecond: number,
   venue: RoutableVenue = GOAL_VENUE,
 ): Promise<LoadResult> {
-  const target = mode === "gateway" ? system.url : system.venues[venue].restUrl;
+  const { restUrl, wsUrl } = system.venues[venue];
   const child = await startChild(
     "load/close-load.child.js",
-    { TARGET_URL: target },
+    { TARGET_URL: mode === "gateway" ? system.url : restUrl, TARGET_WS_URL: wsUrl },
     [mode, String(callerCount), String(count), String(perSecond), venue],
     120_000,
   );

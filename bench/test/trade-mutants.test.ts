@@ -37,8 +37,11 @@ afterEach(async () => {
 afterAll(() => four?.stop());
 
 /** Traders of their own, the service that `rooms` make, and the first answers; those that go on get no end here. */
-async function run(name: string, { rooms, send }: Pick<Mutant, "rooms" | "send">): Promise<JudgedRun> {
-  const workload = planWorkload(SEED, TRADES, [REPLIES_LOST]);
+async function run(
+  name: string,
+  { rooms, send, trades = TRADES }: Pick<Mutant, "rooms" | "send" | "trades">,
+): Promise<JudgedRun> {
+  const workload = planWorkload(SEED, trades, [REPLIES_LOST]);
   const traders = addTraders(four, workload.traders, name);
   const started = await startTradeSystem(four, { rooms });
   system = started;

@@ -1,5 +1,6 @@
 /**
- * Ends orders of unknown outcome by reading the venue, never by sending again.
+ * Ends orders of unknown outcome by reading the venue, never by sending again. Where a room follows an order over its
+ * account's stream, the end is taken from there the moment it is told; the reads come all the same, only later.
  *
  * One entry per order holds one session, kept for this order alone and closed when the entry ends, at most
  * RESOLVE_MAX_MS after it began. It ends in one of three ways: the venue shows the order in a final state;
@@ -19,7 +20,7 @@ import { isSettled } from "./trade-run.js";
 export const MAX_UNRESOLVED = 256;
 export const RESOLVE_MAX_MS = 60_000;
 export const FIRST_POLL_DELAY_MS = 250;
-/** Of an order that the venue has acknowledged and not executed yet, as one does that answers before it matches. */
+/** Of an order that the venue has acknowledged and not executed yet, where the room does not know better. */
 const FIRST_ACKED_POLL_DELAY_MS = 60;
 /** How long a venue may answer "no such order" about one that it has accepted (seen: up to 1.1 s; doubled). */
 export const INDEXING_LAG_MS = 2_000;
@@ -61,7 +62,7 @@ interface Entry {
   running: Promise<Resolution>;
   /** Found by somebody else meanwhile; ends the entry. */
   offered: Resolution | null;
-  /** Ends the pause it is in; null while it reads. */
+  /** Ends the pause it is in, or a read that is not needed any more. */
   wake: (() => void) | null;
 }
 
@@ -89,7 +90,7 @@ export class Resolver {
     }
     this.#counts.started += 1;
     const entry: Entry = { running: NOT_STARTED, offered: null, wake: null };
-    entry.running = this.#poll(entry, order, session)
+    entry.running = this.#follow(entry, order, session)
       .catch((error: unknown): Resolution => {
         // A room never throws for what a venue does, so this is a bug of ours; the order is still unknown.
         this.#logger.error("resolver_failed", {
@@ -150,21 +151,51 @@ export class Resolver {
     });
   }
 
-  async #poll(entry: Entry, order: UnknownOrder, session: AccountSession): Promise<Resolution> {
+  async #follow(entry: Entry, order: UnknownOrder, session: AccountSession): Promise<Resolution> {
+    const ref = { clientIdHex: order.clientIdHex };
+    const followed = order.room.reader.followOrder?.(session, order.instrument, ref, (ended) => {
+      if (!isSettled(ended, order.mayRest)) return;
+      entry.offered ??= { kind: "found", order: ended };
+      entry.wake?.();
+    });
+    try {
+      // An acknowledged order needs no proof, only its end, which is near.
+      const isAcknowledged = order.notPlacedAfterMs === Number.MAX_SAFE_INTEGER;
+      const ackedDelayMs = followed?.lookAfterMs ?? FIRST_ACKED_POLL_DELAY_MS;
+      return await this.#poll(entry, order, session, isAcknowledged ? ackedDelayMs : FIRST_POLL_DELAY_MS);
+    } finally {
+      followed?.stop();
+    }
+  }
+
+  async #poll(entry: Entry, order: UnknownOrder, session: AccountSession, firstDelayMs: number): Promise<Resolution> {
     const startNs = this.#clock.monoNs();
     let seen: VenueOrder | null = null;
-    // An acknowledged order needs no proof, only its end, which is near.
-    const acknowledged = order.notPlacedAfterMs === Number.MAX_SAFE_INTEGER;
-    for (let delayMs = acknowledged ? FIRST_ACKED_POLL_DELAY_MS : FIRST_POLL_DELAY_MS; ; delayMs *= 2) {
+    let laterMs = Math.min(firstDelayMs, FIRST_POLL_DELAY_MS);
+    for (let delayMs = firstDelayMs; ; delayMs = laterMs) {
       const leftMs = RESOLVE_MAX_MS - (this.#clock.monoNs() - startNs) / 1e6;
       if (leftMs <= 0) return { kind: "unknown", reason: "TIMED_OUT", order: seen };
       if (!this.#stopping && entry.offered === null) await this.#sleep(entry, Math.min(delayMs, leftMs));
       if (entry.offered !== null) return entry.offered;
-      const look = await lookUpOrder(this.#clock, order, session);
+      const look = await this.#look(entry, order, session);
+      if (entry.offered !== null) return entry.offered;
       if (look.kind === "found" || look.kind === "notPlaced") return look;
       seen = look.order ?? seen;
       if (this.#stopping) return { kind: "unknown", reason: "SHUT_DOWN", order: seen };
+      laterMs *= 2;
     }
+  }
+
+  /** A look that an offered end makes superfluous is not waited for. */
+  async #look(entry: Entry, order: UnknownOrder, session: AccountSession): Promise<LookUp> {
+    const offered = new Promise<LookUp>((resolve) => {
+      entry.wake = () => {
+        if (entry.offered !== null) resolve(NOT_LOOKED);
+      };
+    });
+    const look = await Promise.race([lookUpOrder(this.#clock, order, session), offered]);
+    entry.wake = null;
+    return look;
   }
 
   #count(resolution: Resolution): void {
@@ -179,6 +210,8 @@ export type LookUp =
   | { readonly kind: "notPlaced" }
   /** The venue did not answer, or does not know the order yet, or shows it still working. */
   | { readonly kind: "open"; readonly order: VenueOrder | null; readonly answered: boolean };
+
+const NOT_LOOKED: LookUp = { kind: "open", order: null, answered: false };
 
 /** One read by client id on the exit lane, judged by the proof rule above. */
 export async function lookUpOrder(

@@ -53,7 +53,7 @@ export interface PositionsAnswer {
   readonly lastId: number | null;
 }
 
-export class VenuefourAccount implements Required<AccountReader> {
+export class VenuefourAccount implements Required<Omit<AccountReader, "followOrder">> {
   readonly #deps: VenuefourAccountDeps;
 
   constructor(deps: VenuefourAccountDeps) {

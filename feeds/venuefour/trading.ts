@@ -40,7 +40,7 @@ export interface VenuefourTradingDeps {
 }
 
 export interface VenuefourTrading {
-  readonly reader: Required<AccountReader>;
+  readonly reader: Required<Omit<AccountReader, "followOrder">>;
   readonly orders: OrderSender;
   readonly streams: VenuefourAccountStreams;
   readonly history: AccountHistory;

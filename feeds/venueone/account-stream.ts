@@ -22,6 +22,8 @@ import { fullJitterMs } from "../shared/backoff.js";
 import { failedRead } from "../shared/call-results.js";
 import type { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import type { Connector } from "../shared/connector.js";
+import type { WantedLots } from "../shared/order-doubts.js";
+import { RecentUses } from "../shared/recent-uses.js";
 import { PersistentSocket } from "../shared/socket.js";
 import type { SocketStats } from "../shared/socket-options.js";
 import { decodeFrame, type VenueoneFrame } from "./decode.js";
@@ -31,7 +33,6 @@ import {
   ACCOUNT_STREAMS,
   type AccountCounters,
   type LivePositions,
-  type WantedLots,
   WatchedAccount,
   type WatchedAccountDeps,
 } from "./watched-account.js";
@@ -42,8 +43,6 @@ const FREEING_MS = 3_000;
 const HOT_WINDOW_MS = 10 * 60_000;
 /** A hot slot nobody used for so long is given back. */
 const HOT_IDLE_MS = 10 * 60_000;
-/** Accounts whose last use is remembered; overflow forgets the oldest. */
-const MAX_REMEMBERED_USES = 1_024;
 /** Silence of a state stream after which REST is asked whether it is dead. */
 const STATE_LIVENESS_MS = 20_000;
 /** Begins every refusal for want of a user slot of the venue. */
@@ -76,7 +75,7 @@ export class VenueoneAccountStreams implements AccountStreams {
   readonly #accounts = new Map<string, WatchedAccount>();
   /** Addresses just unsubscribed, with the wall ms at which the venue has surely freed them. Bounded as the slots are. */
   readonly #freeing = new Map<string, number>();
-  readonly #lastUses = new Map<string, number>();
+  readonly #uses = new RecentUses(HOT_WINDOW_MS);
   readonly #counters: AccountCounters = {
     resyncCount: 0,
     decodeErrorCount: 0,
@@ -155,14 +154,7 @@ export class VenueoneAccountStreams implements AccountStreams {
       account.lastUseMs = nowMs;
       return;
     }
-    const lastMs = this.#lastUses.get(address);
-    this.#lastUses.delete(address);
-    if (lastMs !== undefined && nowMs - lastMs < HOT_WINDOW_MS && this.#acquire(address) !== null) return;
-    if (this.#lastUses.size >= MAX_REMEMBERED_USES) {
-      const oldest = this.#lastUses.keys().next();
-      if (oldest.done !== true) this.#lastUses.delete(oldest.value);
-    }
-    this.#lastUses.set(address, nowMs);
+    if (this.#uses.isAgain(address, nowMs) && this.#acquire(address) !== null) this.#uses.forget(address);
   }
 
   /** An order of ours goes out, or its answer came. Null: whose it is is not known; then no account is trusted. */

@@ -7,9 +7,9 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { OrderCommand, PlaceOutcome } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, AccountSettings, OrderSender, Read } from "../../engine/ports.js";
+import type { WantedLots } from "../shared/order-doubts.js";
 import type { VenueoneAccountStreams } from "./account-stream.js";
 import type { VenueoneTrading } from "./trading.js";
-import type { WantedLots } from "./watched-account.js";
 
 /** A streamed account may stand for a live read only if something about it arrived this recently. */
 const MAX_STREAMED_POSITIONS_AGE_MS = 6_000;

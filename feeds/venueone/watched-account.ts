@@ -15,10 +15,10 @@ import type { FeedState } from "../../engine/market/market.js";
 import type { AccountEvent, CallOptions, Read } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
 import type { ClockOffset } from "../shared/clock-offset.js";
+import { OrderDoubts, type WantedLots } from "../shared/order-doubts.js";
 import { Resync } from "../shared/resync.js";
 import type { ProbeResult } from "../shared/subscriptions.js";
 import { AccountSlot } from "./account-slot.js";
-import { OrderDoubts } from "./order-doubts.js";
 import type { VenueoneWireAccount } from "./account-wire.js";
 import type { VenueoneRest } from "./rest.js";
 import type { VenueoneWireFill, VenueoneWireOrder } from "./wire.js";
@@ -65,12 +65,6 @@ export interface WatchedAccountDeps {
 export interface LivePositions {
   readonly positions: readonly VenuePosition[];
   readonly asOfMs: number;
-}
-
-/** What a caller wants of one position; a whole position's exact size cannot be wanted so. */
-export interface WantedLots {
-  readonly coin: string;
-  readonly lots: number;
 }
 
 interface Truth {
@@ -139,15 +133,7 @@ export class WatchedAccount {
     if (this.#state !== "LIVE" || this.#lastOrderMs > 0) return null;
     if (this.#deps.clock.wallMs() - this.#asOfMs > maxAgeMs) return null;
     const positions = this.#data.positions();
-    return this.#doubts.size === 0 || this.#leaves(positions, wanted) ? { positions, asOfMs: this.#asOfMs } : null;
-  }
-
-  #leaves(positions: readonly VenuePosition[], wanted: WantedLots | null): boolean {
-    if (wanted === null) return false;
-    const doubtLots = this.#doubts.lotsOf(wanted.coin);
-    if (doubtLots === 0) return true;
-    const held = positions.find((position) => position.nativeSymbol === wanted.coin);
-    return held !== undefined && held.qtyLots - doubtLots >= Math.max(1, wanted.lots);
+    return this.#doubts.leaves(positions, wanted) ? { positions, asOfMs: this.#asOfMs } : null;
   }
 
   /** A reducing order of ours goes out. `clientId`: as the venue sees it. */

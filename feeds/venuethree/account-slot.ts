@@ -22,6 +22,12 @@ const MAX_OPEN_ORDERS = 8_192;
 
 export type Applied = { readonly ok: true } | { readonly ok: false; readonly problem: string };
 
+/** A position that became smaller, or is gone. */
+export interface Shrunk {
+  readonly nativeSymbol: string;
+  readonly byLots: number;
+}
+
 const OK: Applied = { ok: true };
 
 export interface AccountSlotDeps {
@@ -52,7 +58,7 @@ export class AccountSlot {
   applyPositions(
     wires: readonly VenuethreeWirePosition[],
     tsVenueMs: number,
-  ): Applied & { readonly differences: number } {
+  ): Applied & { readonly differences: number; readonly shrunk: readonly Shrunk[] } {
     const decoded = decodeWith(null, () => {
       const found = new Map<number, VenuePosition>();
       for (const wire of wires) {
@@ -62,15 +68,23 @@ export class AccountSlot {
       }
       return found;
     });
-    if (!decoded.ok) return { ok: false, problem: decoded.problem, differences: 0 };
+    if (!decoded.ok) return { ok: false, problem: decoded.problem, differences: 0, shrunk: [] };
     const before = this.#positions;
     this.#positions = decoded.value;
     let differences = 0;
+    const shrunk: Shrunk[] = [];
     for (const marketId of new Set([...(before?.keys() ?? []), ...decoded.value.keys()])) {
-      if (signedLots(before?.get(marketId)) !== signedLots(decoded.value.get(marketId))) differences++;
+      const was = before?.get(marketId);
+      const wasLots = signedLots(was);
+      const isLots = signedLots(decoded.value.get(marketId));
+      if (wasLots !== isLots) differences++;
+      // Through zero to the other side: all that was held is gone.
+      const leftLots = Math.sign(isLots) === Math.sign(wasLots) ? Math.abs(isLots) : 0;
+      if (was !== undefined && leftLots < was.qtyLots)
+        shrunk.push({ nativeSymbol: was.nativeSymbol, byLots: was.qtyLots - leftLots });
     }
     this.#deps.emit({ kind: "positions" });
-    return { ok: true, differences: before === null ? 0 : differences };
+    return { ok: true, differences: before === null ? 0 : differences, shrunk };
   }
 
   /** Changed orders, ended ones among them. */
@@ -99,10 +113,29 @@ export class AccountSlot {
   endedOrder(field: "order_id" | "client_order_id", id: string): VenueOrder | null {
     const orderId = field === "order_id" ? id : this.#orderIds.get(id);
     const wire = orderId === undefined ? undefined : this.#ended.peek(orderId);
+    return wire === undefined || statusOfWord(wire.status) === "OPEN" ? null : this.order(wire.order_id);
+  }
+
+  /** As it was told last, open or ended; null where it was not, or is not remembered. */
+  order(orderId: string): VenueOrder | null {
+    const wire = this.#open.get(orderId) ?? this.#ended.peek(orderId);
     const instrument = wire === undefined ? null : this.#deps.instrumentOf(wire.market_index);
-    if (wire === undefined || instrument === null || statusOfWord(wire.status) === "OPEN") return null;
+    if (wire === undefined || instrument === null) return null;
     const decoded = decodeWith(wire, () => normalizeOrder(wire, instrument));
     return decoded.ok ? decoded.value : null;
+  }
+
+  /** Ids of the open orders of one market, or of all. */
+  openOrderIds(marketId: number | null): readonly string[] {
+    const ids: string[] = [];
+    for (const wire of this.#open.values())
+      if (marketId === null || wire.market_index === marketId) ids.push(wire.order_id);
+    return ids;
+  }
+
+  /** A client order id goes out anew: an end told under it before was of another order. */
+  forgetEnd(clientOrderId: string): void {
+    this.#orderIds.delete(clientOrderId);
   }
 
   /** How an order ended could not be learnt: reported as UNKNOWN, never guessed. */

@@ -116,6 +116,122 @@ async function live(): Promise<Bench & { readonly connection: FakeConnection }> 
   return { ...bench, connection };
 }
 
+/** What a trade does: reads with a session that ends with its request. */
+async function use(bench: Bench, accountIndex = ACCOUNT): Promise<void> {
+  const session = bench.harness.open({ accountIndex });
+  const key = await bench.harness.trading.resolveKey(session, { timeoutMs: 1_000, lane: "exit" });
+  if (!key.ok) throw new Error(key.code);
+  bench.streams.noteUse(key.value);
+  session.close();
+  await run(bench);
+}
+
+/** Hot and LIVE; every session that was used is closed. */
+async function hot(maxAccounts = 2): Promise<Bench & { readonly connection: FakeConnection }> {
+  const bench = start(maxAccounts);
+  bench.session.close();
+  await use(bench);
+  expect([bench.streams.stats().accountCount, bench.network.connections.length]).toEqual([0, 0]);
+  await use(bench);
+  const connection = bench.network.last;
+  connection.open();
+  await run(bench, 250);
+  acknowledge(connection);
+  await run(bench, 250);
+  expect(bench.streams.stats()).toMatchObject({ accountCount: 1, liveCount: 1 });
+  return { ...bench, connection };
+}
+
+describe("accounts that trade again and again", () => {
+  it("are streamed from the second use on, over the end of the sessions that traded", async () => {
+    const bench = await hot();
+    const channels = framesOf(bench.connection).map(({ type, channel }) => `${type} ${channel}`);
+    expect(channels).toEqual(CHANNELS.map((name) => `subscribe ${name}/${ACCOUNT}`));
+    expect(framesOf(bench.connection).every(({ auth = "" }) => auth.includes(`:${ACCOUNT}:${API_KEY}:`))).toBe(true);
+    // A lost connection is made good without anybody's key.
+    bench.connection.end(1006);
+    await run(bench, 20_000);
+    bench.network.last.open();
+    await run(bench, 250);
+    acknowledge(bench.network.last);
+    await run(bench, 1_000);
+    expect(bench.streams.stats()).toMatchObject({ accountCount: 1, liveCount: 1 });
+    expect(bench.streams.livePositions(ACCOUNT, 60_000)).toMatchObject({ ok: true, value: [] });
+  });
+
+  it("cost no read while nothing of them is in doubt, and are given back, with their token, after an idle minute", async () => {
+    const bench = await hot();
+    const callCount = bench.calls.length;
+    const access = bench.streams.watched(ACCOUNT)?.access;
+    for (let second = 0; second < 55; second += 5) {
+      bench.connection.receive('{"type":"pong"}');
+      await run(bench, 5_000);
+    }
+    expect(bench.calls.length).toBe(callCount);
+    expect([bench.streams.stats().accountCount, access?.readToken() === null]).toEqual([1, false]);
+    for (let second = 0; second < 10; second += 5) {
+      bench.connection.receive('{"type":"pong"}');
+      await run(bench, 5_000);
+    }
+    expect([bench.streams.stats().accountCount, access?.readToken()]).toEqual([0, null]);
+    await run(bench, 250);
+    expect(framesOf(bench.connection).filter(({ type }) => type === "unsubscribe")).toHaveLength(3);
+  });
+
+  it("make room for one that is asked for, the one used longest ago first", async () => {
+    const bench = await hot();
+    await use(bench, 7);
+    await use(bench, 7);
+    await run(bench, 1_000);
+    await use(bench, ACCOUNT);
+    expect(bench.streams.stats().accountCount).toBe(2);
+    expect(bench.open(bench.harness.open({ accountIndex: 8 }))).toMatchObject({ ok: true });
+    await run(bench, 500);
+    expect(bench.streams.stats().accountCount).toBe(2);
+    expect([ACCOUNT, 7, 8].map((index) => bench.streams.watched(index) !== null)).toEqual([true, false, true]);
+  });
+
+  it("are not given up for another that trades", async () => {
+    const bench = await hot(1);
+    await use(bench, 7);
+    await use(bench, 7);
+    expect(bench.streams.watched(7)).toBeNull();
+    for (let second = 0; second < 70; second += 10) {
+      bench.connection.receive('{"type":"pong"}');
+      await run(bench, 10_000);
+    }
+    await use(bench, 7);
+    await use(bench, 7);
+    expect([bench.streams.watched(ACCOUNT), bench.streams.watched(7) !== null]).toEqual([null, true]);
+  });
+
+  it("stay streamed when the last who had asked for them leaves", async () => {
+    const bench = start();
+    const opened = bench.open();
+    await run(bench);
+    bench.network.last.open();
+    await run(bench, 250);
+    acknowledge(bench.network.last);
+    await use(bench);
+    if (opened.ok) opened.stream.close();
+    bench.session.close();
+    await run(bench, 2_000);
+    expect(bench.streams.stats()).toMatchObject({ accountCount: 1, liveCount: 1 });
+  });
+
+  it("end when the venue refuses their token: nobody is there to sign another", async () => {
+    const bench = start();
+    bench.session.close();
+    await use(bench);
+    await use(bench);
+    bench.network.last.open();
+    await run(bench, 250);
+    bench.network.last.receive('{"error":{"code":20013,"message":"invalid auth"}}');
+    await run(bench, 7_000);
+    expect(bench.streams.stats().accountCount).toBe(0);
+  });
+});
+
 describe("account streams on a virtual clock", () => {
   it("subscribe three channels, each with a token of 7 hours, and are LIVE after a read that began later", async () => {
     const bench = await live();

@@ -3,6 +3,9 @@
  * subscription carries a token signed by a session of somebody who watches; nobody is attached to an account before
  * the venue has confirmed that their key is one of its keys (key-directory.ts).
  *
+ * Accounts that trade repeatedly ("hot") are watched without being asked for, MAX_HOT_ACCOUNTS of them: their fills are
+ * then known when the venue pushes them, and their closes cost no reads. They make room first for those asked for.
+ *
  * What one watched account is, and when it is LIVE, stands in watched-account.ts.
  */
 import type { TimerHandle } from "../../engine/domain/clock.js";
@@ -21,11 +24,21 @@ import { fullJitterMs } from "../shared/backoff.js";
 import { failedRead } from "../shared/call-results.js";
 import type { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import type { Connector } from "../shared/connector.js";
+import type { WantedLots } from "../shared/order-doubts.js";
+import { RecentUses } from "../shared/recent-uses.js";
 import { PersistentSocket } from "../shared/socket.js";
 import type { SocketStats } from "../shared/socket-options.js";
 import { ACCOUNT_CHANNELS, accountChannel, type AccountFrame, decodeAccountFrame } from "./account-frames.js";
 import type { ConfirmedKey } from "./key-directory.js";
-import { ACCOUNT_PING_EVERY_MS, IDLE_SOCKET_MS, MAX_STREAMED_ACCOUNTS, TOKEN_RENEW_MS } from "./limits.js";
+import {
+  ACCOUNT_PING_EVERY_MS,
+  HOT_IDLE_MS,
+  HOT_WINDOW_MS,
+  IDLE_SOCKET_MS,
+  MAX_HOT_ACCOUNTS,
+  MAX_STREAMED_ACCOUNTS,
+  TOKEN_RENEW_MS,
+} from "./limits.js";
 import { VenuethreeSession } from "./session.js";
 import { type AccountCounters, WatchedAccount, type WatchedAccountDeps } from "./watched-account.js";
 
@@ -60,6 +73,8 @@ interface Watch {
   tryCount: number;
   /** Wall ms of the token in use. */
   tokenAtMs: number;
+  /** Wall ms of its last use in a trade; 0: watched only because it was asked for. */
+  lastUseMs: number;
 }
 
 export interface AccountStreamsStats extends Readonly<AccountCounters> {
@@ -72,6 +87,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
   readonly #options: AccountStreamsOptions;
   readonly #maxAccounts: number;
   readonly #watches = new Map<number, Watch>();
+  readonly #uses = new RecentUses(HOT_WINDOW_MS);
   readonly #counters: AccountCounters = { resyncCount: 0, decodeErrorCount: 0, differenceCount: 0 };
   #socket: PersistentSocket | null = null;
   /** Wall ms of the newest frame: one connection delivers in order, so it proves the accounts current as of then. */
@@ -101,7 +117,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
   ): { readonly ok: true; readonly stream: AccountStream } | { readonly ok: false; readonly problem: string } {
     if (this.#isStopped) return { ok: false, problem: "the room is stopped" };
     if (!(session instanceof VenuethreeSession)) return { ok: false, problem: "an address alone streams nothing" };
-    if (this.#watches.size >= this.#maxAccounts && !this.#watches.has(session.accountIndex))
+    if (!this.#watches.has(session.accountIndex) && this.#watches.size >= this.#maxAccounts && this.#spare() === null)
       return { ok: false, problem: `all ${this.#maxAccounts} account streams of this venue are in use` };
     let watch: Watch | null = null;
     let key: ConfirmedKey | null = null;
@@ -126,7 +142,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
         return;
       }
       key = confirmed.value;
-      watch.account.keys.add(key);
+      watch.account.access.keys.add(key);
       watch.account.listeners.add(onEvent);
       this.#subscribe(watch);
       onEvent({ kind: "state", state: watch.account.state });
@@ -141,22 +157,42 @@ export class VenuethreeAccountStreams implements AccountStreams {
         isClosed = true;
         if (watch === null) return;
         watch.account.listeners.delete(onEvent);
-        if (key !== null) watch.account.keys.delete(key);
-        if (watch.account.listeners.size === 0) this.#drop(watch);
+        if (key !== null) watch.account.access.keys.delete(key);
+        if (watch.account.listeners.size === 0 && !this.#staysHot(watch)) this.#drop(watch);
       },
     };
     return { ok: true, stream };
   }
 
-  /** An order of ours goes out, or its answer came. */
-  noteOrder(accountIndex: number): void {
-    this.#watches.get(accountIndex)?.account.noteOrder();
+  /** A trade reads or uses an account; the second time within a while makes it hot. */
+  noteUse(key: ConfirmedKey): void {
+    const nowMs = this.#options.clock.wallMs();
+    const { accountIndex } = key;
+    let watch = this.#watches.get(accountIndex) ?? null;
+    if (watch === null) {
+      if (!this.#uses.isAgain(String(accountIndex), nowMs) || !this.#hasRoomForHot()) return;
+      watch = this.#acquire(accountIndex);
+      if (watch === null) return;
+      this.#uses.forget(String(accountIndex));
+    }
+    watch.lastUseMs = nowMs;
+    watch.account.access.keep(key);
+    this.#subscribe(watch);
   }
 
-  /** Streamed positions if they may stand for a live read, else null. */
-  livePositions(accountIndex: number, maxAgeMs: number): Read<readonly VenuePosition[]> | null {
+  /** The account of an order of ours, where it is watched. */
+  watched(accountIndex: number): WatchedAccount | null {
+    return this.#watches.get(accountIndex)?.account ?? null;
+  }
+
+  /** Streamed positions if they may stand for a live read, else null. `wanted` null: exact sizes count. */
+  livePositions(
+    accountIndex: number,
+    maxAgeMs: number,
+    wanted: WantedLots | null = null,
+  ): Read<readonly VenuePosition[]> | null {
     if (this.#options.clock.wallMs() - this.#provenAtMs > maxAgeMs) return null;
-    return this.#watches.get(accountIndex)?.account.readSettled(this.#provenAtMs) ?? null;
+    return this.#watches.get(accountIndex)?.account.readSettled(this.#provenAtMs, wanted) ?? null;
   }
 
   /** An order whose end was streamed; null where it was not. */
@@ -187,12 +223,43 @@ export class VenuethreeAccountStreams implements AccountStreams {
   #acquire(accountIndex: number): Watch | null {
     const known = this.#watches.get(accountIndex);
     if (known !== undefined) return known;
-    if (this.#isStopped || this.#watches.size >= this.#maxAccounts) return null;
+    if (this.#isStopped) return null;
+    if (this.#watches.size >= this.#maxAccounts) {
+      const spare = this.#spare();
+      if (spare === null) return null;
+      this.#drop(spare);
+    }
     const account = new WatchedAccount(accountIndex, { ...this.#options, counters: this.#counters });
-    const watch: Watch = { account, askedAtMs: 0, tryCount: 0, tokenAtMs: 0 };
+    const watch: Watch = { account, askedAtMs: 0, tryCount: 0, tokenAtMs: 0, lastUseMs: 0 };
     this.#watches.set(accountIndex, watch);
     this.#keepHouse();
     return watch;
+  }
+
+  /** The hot account that nobody asked for and nobody used for the longest time. */
+  #spare(): Watch | null {
+    let spare: Watch | null = null;
+    for (const watch of this.#watches.values()) {
+      if (watch.account.listeners.size > 0 || watch.lastUseMs === 0) continue;
+      if (spare === null || watch.lastUseMs < spare.lastUseMs) spare = watch;
+    }
+    return spare;
+  }
+
+  #hotCount(): number {
+    let count = 0;
+    for (const { account } of this.#watches.values()) if (account.listeners.size === 0) count++;
+    return count;
+  }
+
+  /** None is given up for another that trades: beginning costs reads, and an idle one goes by itself. */
+  #hasRoomForHot(): boolean {
+    return this.#hotCount() < MAX_HOT_ACCOUNTS && this.#watches.size < this.#maxAccounts;
+  }
+
+  /** Nobody listens any more: is it watched on for the trades of it? */
+  #staysHot({ lastUseMs }: Watch): boolean {
+    return lastUseMs > 0 && this.#hotCount() <= MAX_HOT_ACCOUNTS;
   }
 
   #drop({ account }: Watch): void {
@@ -258,11 +325,10 @@ export class VenuethreeAccountStreams implements AccountStreams {
   /** Signed as it is written: a token is never older than its subscription. */
   #subscribeText(name: string): string {
     const watch = this.#watches.get(Number(/\d+$/.exec(name)?.[0]));
-    const key = watch?.account.openKey() ?? null;
-    const auth = key === null ? null : this.#options.tokens.streamTokenOf(key);
-    if (watch !== undefined) watch.tokenAtMs = this.#options.clock.wallMs();
-    // Without a key (all who watched are gone) the venue refuses, and housekeeping drops the account.
-    return JSON.stringify({ type: "subscribe", channel: name, ...(auth === null ? {} : { auth }) });
+    const token = watch?.account.access.streamToken() ?? null;
+    if (watch !== undefined) watch.tokenAtMs = token?.madeAtMs ?? this.#options.clock.wallMs();
+    // Without a token (all who watched are gone) the venue refuses, and housekeeping drops the account.
+    return JSON.stringify({ type: "subscribe", channel: name, ...(token === null ? {} : { auth: token.text }) });
   }
 
   #frame(frame: AccountFrame): void {
@@ -303,7 +369,9 @@ export class VenuethreeAccountStreams implements AccountStreams {
   #look(watch: Watch): void {
     const nowMs = this.#options.clock.wallMs();
     const { account } = watch;
-    if (account.listeners.size === 0 || account.openKey() === null) {
+    const isIdle = nowMs - watch.lastUseMs > HOT_IDLE_MS;
+    if (isIdle) account.access.forgetKept();
+    if ((isIdle && account.listeners.size === 0) || !account.access.isOpen) {
       this.#drop(watch);
       return;
     }
@@ -317,8 +385,8 @@ export class VenuethreeAccountStreams implements AccountStreams {
     const patienceMs = ACKNOWLEDGE_DEADLINE_MS * 1.5 ** Math.min(watch.tryCount, MAX_PATIENCE);
     if (nowMs - watch.askedAtMs < patienceMs) return;
     watch.tryCount++;
-    const key = account.openKey();
-    if (key !== null) this.#options.tokens.forget(key.session);
-    this.#ask(watch);
+    account.access.refused();
+    if (account.access.isOpen) this.#ask(watch);
+    else this.#drop(watch);
   }
 }

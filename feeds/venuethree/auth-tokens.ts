@@ -46,7 +46,7 @@ export class AuthTokens {
     return text;
   }
 
-  /** One for a subscription, which lives longer than calls do; never kept. Null once the session is closed. */
+  /** One for a subscription, which lives longer than calls do; not kept here (account-access.ts). Null once the session is closed. */
   streamTokenOf({ session, accountIndex, apiKeyIndex }: ConfirmedKey): string | null {
     const deadlineS = Math.floor((this.#clock.wallMs() + this.#clockOffsetMs()) / 1_000) + STREAM_TOKEN_LIFE_S;
     const message = authMessage(deadlineS, accountIndex, apiKeyIndex);

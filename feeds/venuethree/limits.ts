@@ -150,6 +150,17 @@ export const MAX_REMEMBERED_TRADES = 256;
 
 /** Accounts on one connection (sheet: 500 accounts, 500 subscriptions; three channels each). */
 export const MAX_STREAMED_ACCOUNTS = 160;
+/** A second use within this makes an account hot: it gets a stream of its own, without being asked for one. */
+export const HOT_WINDOW_MS = 60_000;
+/** A hot account that nobody used for so long gives its stream back: its read token outlives no request for longer. */
+export const HOT_IDLE_MS = 60_000;
+/**
+ * Hot accounts at once. Each costs four reads when it begins and one in two minutes then: together at most 12 of the 60 a
+ * minute that a standard address has.
+ */
+export const MAX_HOT_ACCOUNTS = 24;
+/** The read token of a hot account is signed anew by a use this long after the last. */
+export const KEPT_TOKEN_RENEW_MS = 3_600_000;
 /** The answer proves streamed accounts current; outside the pace of messages, twelve a minute. */
 export const ACCOUNT_PING_EVERY_MS = 5_000;
 /** Tokens of subscriptions; the venue takes deadlines up to 8 h ahead. Renewed well before. */

@@ -164,6 +164,17 @@ describe("placing on venuethree", () => {
     expect(harness.sent()).toHaveLength(3);
   });
 
+  it("what our own limiter holds back after a first try was sent: the venue has refused it for its nonce", async () => {
+    const { harness, outcome } = await placeAfter((on) =>
+      on.http
+        .reply(400, { code: 21104 })
+        .reply(200, { code: 200, nonce: 50 })
+        .step(() => ({ kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: 900 })),
+    );
+    expect(outcome).toMatchObject({ outcome: "rejected", reason: "RATE_LIMITED", sent: true });
+    expect(harness.sent()).toHaveLength(2);
+  });
+
   it("what our own limiter holds back was not sent, and is told when to come again", async () => {
     const { harness, outcome } = await placeAfter((on) =>
       on.http.step(() => ({ kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: 900 })),

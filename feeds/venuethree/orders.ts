@@ -46,9 +46,10 @@ const ROUNDING_MS = 2;
 /** Cancels do no harm late; their life is the venue tools' own. */
 const CANCEL_EXPIRY_MS = 599_000;
 
-interface AskedCancel {
-  readonly outcome: CancelOutcome;
-  /** Of the last attempt. */
+/** What the API said to a transaction, whose fate is still to be learnt (tx-fate.ts). */
+interface Asked<T> {
+  readonly outcome: T;
+  /** Of the last attempt; null where none was signed. */
   readonly txHash: string | null;
 }
 
@@ -110,18 +111,13 @@ export class VenuethreeOrders implements OrderSender {
     return (await this.askCancel(session, instrument, ref, options)).outcome;
   }
 
-  /** With the transaction that asks for it; null where none was signed. */
   async askCancel(
     session: AccountSession,
     instrument: Instrument,
     ref: OrderRef,
     options: CallOptions,
-  ): Promise<AskedCancel> {
-    let txHash: string | null = null;
-    const refused = await this.#send(session, cancelTx(instrument, ref), options, CANCEL_EXPIRY_MS, (_key, signed) => {
-      txHash = signed.hash;
-    });
-    return { outcome: refused ?? PENDING, txHash };
+  ): Promise<Asked<CancelOutcome>> {
+    return this.#ask(session, cancelTx(instrument, ref), options, CANCEL_EXPIRY_MS, PENDING);
   }
 
   async amend(
@@ -131,14 +127,18 @@ export class VenuethreeOrders implements OrderSender {
     change: OrderChange,
     options: CallOptions,
   ): Promise<AmendOutcome> {
+    return (await this.askAmend(session, instrument, current, change, options)).outcome;
+  }
+
+  async askAmend(
+    session: AccountSession,
+    instrument: Instrument,
+    current: VenueOrder,
+    change: OrderChange,
+    options: CallOptions,
+  ): Promise<Asked<AmendOutcome>> {
     // A late change could undo a later one: it lives no longer than an order would.
-    const refused = await this.#send(
-      session,
-      modifyTx(instrument, current, change),
-      options,
-      expiryMs(options.timeoutMs),
-    );
-    return refused ?? { outcome: "accepted", order: null };
+    return this.#ask(session, modifyTx(instrument, current, change), options, expiryMs(options.timeoutMs), CHANGED);
   }
 
   async cancelAll(
@@ -146,8 +146,15 @@ export class VenuethreeOrders implements OrderSender {
     instrument: Instrument | null,
     options: CallOptions,
   ): Promise<CancelAllOutcome> {
-    const refused = await this.#send(session, cancelAllTx(instrument), options, expiryMs(options.timeoutMs));
-    return refused ?? { outcome: "accepted", canceledCount: null, failed: [] };
+    return (await this.askCancelAll(session, instrument, options)).outcome;
+  }
+
+  async askCancelAll(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<Asked<CancelAllOutcome>> {
+    return this.#ask(session, cancelAllTx(instrument), options, expiryMs(options.timeoutMs), ALL_CANCELED);
   }
 
   async scheduleCancel(session: AccountSession, atMs: number | null, options: CallOptions): Promise<CancelOutcome> {
@@ -158,6 +165,20 @@ export class VenuethreeOrders implements OrderSender {
 
   #venueNowMs(): number {
     return Math.round(this.#deps.clock.wallMs() + this.#deps.clockOffsetMs());
+  }
+
+  async #ask<T>(
+    session: AccountSession,
+    prepared: Prepared,
+    options: CallOptions,
+    lifeMs: number,
+    accepted: T,
+  ): Promise<Asked<T | Refused | Unclear>> {
+    let txHash: string | null = null;
+    const refused = await this.#send(session, prepared, options, lifeMs, (_key, signed) => {
+      txHash = signed.hash;
+    });
+    return { outcome: refused ?? accepted, txHash };
   }
 
   /** Null: accepted. */
@@ -178,6 +199,8 @@ export class VenuethreeOrders implements OrderSender {
 const ACCEPTED: CancelOutcome = { outcome: "accepted" };
 /** The API took it; its sequencer says later whether there was an order to cancel. */
 const PENDING: CancelOutcome = { outcome: "accepted", isPending: true };
+const CHANGED: AmendOutcome = { outcome: "accepted", order: null };
+const ALL_CANCELED: CancelAllOutcome = { outcome: "accepted", canceledCount: null, failed: [] };
 
 function expiryMs(timeoutMs: number): number {
   return Math.min(Math.max(Math.ceil(timeoutMs), MIN_EXPIRY_MS), MAX_EXPIRY_MS);

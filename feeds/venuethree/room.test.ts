@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createSystemClock } from "../../engine/domain/clock.js";
 import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
+import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { isTradingRoom, type MarketRoom } from "../../engine/ports.js";
 import { FakeNetwork } from "../shared/test/fake-connector.js";
 import { createVenuethreeRoom, type VenuethreeRoomOptions } from "./room.js";
@@ -175,8 +176,19 @@ describe("createVenuethreeRoom", () => {
       response.writeHead(400);
       response.end('{"code":23000,"message":"Too Many Requests!"}');
     });
-    const limited = create(url, new FakeNetwork(), { startTimeoutMs: 2_000 });
-    await expect(limited.start()).rejects.toMatchObject({ code: "VENUE_UNAVAILABLE" });
+    // On a clock of its own: how long the pause is does not depend on how long the answer takes.
+    const clock = new VirtualClock(Date.now());
+    const limited = create(url, new FakeNetwork(), { startTimeoutMs: 900, clock });
+    let isOver = false;
+    const started = expect(limited.start()).rejects.toMatchObject({ code: "VENUE_UNAVAILABLE" });
+    void started.finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (limited.status().breaker === "open") clock.advance(50);
+    }
+    await started;
     expect(limited.status().breaker).toBe("open");
     expect(count).toBe(1);
   });

@@ -122,7 +122,8 @@ class VenuethreeRoom implements VenueRoom {
 
   constructor(options: VenuethreeRoomOptions) {
     const { clock, random, logger, wsUrl, symbols, limits = {}, connector = connectWs, tier = "standard" } = options;
-    const { cancelDelayMs, restPerMinute, sendsPerMinute, makerFeeMilliBps, takerFeeMilliBps } = TIERS[tier];
+    const { cancelDelayMs, takerDelayMs, restPerMinute, sendsPerMinute, makerFeeMilliBps, takerFeeMilliBps } =
+      TIERS[tier];
     const sendLimit = limits.sendsPerMinute ?? limits.restPerMinute ?? Math.floor(sendsPerMinute * USED_SHARE);
     this.#options = options;
     this.#clockOffset = new ClockOffset(clock);
@@ -178,7 +179,7 @@ class VenuethreeRoom implements VenueRoom {
       clockOffsetMs,
       resolveKey: (session, call) => trading.resolveKey(session, call),
     });
-    this.reader = streamedReader(trading, this.streams, clock);
+    this.reader = streamedReader(trading, this.streams, clock, takerDelayMs);
     this.orders = watchedOrders(trading, this.streams, {
       clock,
       cancelDelayMs,

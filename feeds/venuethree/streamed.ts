@@ -1,44 +1,90 @@
 /**
  * The reader and the sender of a room that also streams: positions come from the stream where it may stand for a live
- * read, and every order makes the streamed positions doubtful until a state surely newer than its answer. A cancel is
- * answered with what became of it (cancel-fate.ts), and one of an order whose end was streamed is not sent.
+ * read, and the end of an order from it the moment it is pushed. A reducing order makes the streamed positions doubtful
+ * by what it may take, until they tell of it; any other, and one of unknown outcome, altogether, until a state surely
+ * newer than its answer (own-orders.ts). A cancel, a change and a cancel of all are answered with what became of them
+ * (tx-fate.ts), and a cancel of an order whose end was streamed is not sent.
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
-import type { VenueOrder } from "../../engine/domain/order.js";
+import type { OrderCommand, PlaceOutcome, VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
-import type { AccountReader, AccountSession, OrderRef, OrderSender, Read } from "../../engine/ports.js";
+import type { AccountReader, AccountSession, FollowedOrder, OrderRef, OrderSender, Read } from "../../engine/ports.js";
 import { Deadline } from "../shared/deadline.js";
+import type { WantedLots } from "../shared/order-doubts.js";
 import { wantedId } from "./account.js";
 import type { VenuethreeAccountStreams } from "./account-stream.js";
-import { type CancelFateDeps, cancelFate, hadEnded } from "./cancel-fate.js";
+import { cancelFate, hadEnded } from "./cancel-fate.js";
+import { amendFate, cancelAllFate } from "./change-fate.js";
 import { MAX_STREAMED_POSITIONS_AGE_MS } from "./limits.js";
 import { VenuethreeSession } from "./session.js";
 import type { VenuethreeTrading } from "./trading.js";
+import type { TxFateDeps } from "./tx-fate.js";
+import type { WatchedAccount } from "./watched-account.js";
 
+/** Between the execution of an order and the moment from which a read shows it. */
+const READ_LAG_MS = 60;
+/** What a push may take beyond that before a live stream is not waited for any longer. */
+const PUSH_GRACE_MS = 500;
+
+/** `takerDelayMs`: the venue's own, before it executes what takes. */
 export function streamedReader(
   trading: VenuethreeTrading,
   streams: VenuethreeAccountStreams,
   clock: Clock,
+  takerDelayMs: number,
 ): AccountReader {
   const inner = trading.reader;
   /** Null: ask the venue. Nothing streamed is shown to a key that the venue has not confirmed. */
-  const held = (session: AccountSession, instrument: Instrument | null): Read<readonly VenuePosition[]> | null => {
+  const held = (
+    session: AccountSession,
+    instrument: Instrument | null,
+    wanted: WantedLots | null,
+  ): Read<readonly VenuePosition[]> | null => {
     const key = trading.knownKey(session);
     if (key === null || !key.ok) return null;
-    const live = streams.livePositions(key.value.accountIndex, MAX_STREAMED_POSITIONS_AGE_MS);
+    const live = streams.livePositions(key.value.accountIndex, MAX_STREAMED_POSITIONS_AGE_MS, wanted);
     if (live === null || !live.ok || instrument === null) return live;
     return { ...live, value: live.value.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
   };
+  const noteUse = (session: AccountSession): void => {
+    const key = trading.knownKey(session);
+    if (key?.ok === true) streams.noteUse(key.value);
+  };
   return {
-    heldPositions: held,
-    readPositions: async (session, instrument, call) =>
-      held(session, instrument) ?? inner.readPositions(session, instrument, call),
+    heldPositions: (session, instrument, wantedLots) => {
+      const wanted = wantedLots === undefined ? null : { coin: instrument.nativeSymbol, lots: wantedLots };
+      const found = held(session, instrument, wanted);
+      // Nothing in hand: readPositions notes the use.
+      if (found !== null) noteUse(session);
+      return found;
+    },
+    readPositions: async (session, instrument, call) => {
+      const read = held(session, instrument, null) ?? (await inner.readPositions(session, instrument, call));
+      // All positions at once are for whoever shows them; a trade asks for its own.
+      if (instrument !== null) noteUse(session);
+      return read;
+    },
     readOrder: async (session, instrument, ref, call) => {
       const told = streamedEnd(trading, streams, session, ref);
       return told !== null && told.nativeSymbol === instrument.nativeSymbol
         ? { ok: true, value: told, asOfMs: clock.wallMs(), source: "stream" }
         : inner.readOrder(session, instrument, ref, call);
+    },
+    followOrder: (session, instrument, ref, onEnd): FollowedOrder => {
+      const account = watchedBy(trading, streams, session);
+      const wanted = wantedId(ref);
+      const stop =
+        account === null || wanted?.field !== "client_order_id"
+          ? null
+          : account.followOrder(wanted.text, (order) => {
+              if (order.nativeSymbol === instrument.nativeSymbol) onEnd(order);
+            });
+      const isPushed = stop !== null && account?.state === "LIVE";
+      return {
+        lookAfterMs: takerDelayMs + READ_LAG_MS + (isPushed ? PUSH_GRACE_MS : 0),
+        stop: stop ?? NOTHING_TO_STOP,
+      };
     },
     readOpenOrders: (session, instrument, call) => inner.readOpenOrders(session, instrument, call),
     readBalances: (session, call) => inner.readBalances(session, call),
@@ -46,6 +92,18 @@ export function streamedReader(
     findOrder: (session, ref, call) => inner.findOrder(session, ref, call),
     readAccount: (session, call) => inner.readAccount(session, call),
   };
+}
+
+const NOTHING_TO_STOP = (): void => {};
+
+/** Null where nothing is streamed of it, or to a key that the venue has not confirmed. */
+function watchedBy(
+  trading: VenuethreeTrading,
+  streams: VenuethreeAccountStreams,
+  session: AccountSession,
+): WatchedAccount | null {
+  const key = trading.knownKey(session);
+  return key?.ok === true ? streams.watched(key.value.accountIndex) : null;
 }
 
 /**
@@ -58,35 +116,64 @@ function streamedEnd(
   session: AccountSession,
   ref: OrderRef,
 ): VenueOrder | null {
-  const key = trading.knownKey(session);
   const wanted = wantedId(ref);
-  if (key === null || !key.ok || wanted === null) return null;
-  return streams.endedOrder(key.value.accountIndex, wanted.field, wanted.text);
+  return wanted === null ? null : (watchedBy(trading, streams, session)?.endedOrder(wanted.field, wanted.text) ?? null);
 }
 
 export function watchedOrders(
   trading: VenuethreeTrading,
   streams: VenuethreeAccountStreams,
-  fate: CancelFateDeps,
+  fate: TxFateDeps,
 ): OrderSender {
   const inner = trading.orders;
   // By the index the session names, confirmed or not: a doubt too many costs one read.
-  const note = (session: AccountSession): void => {
-    if (session instanceof VenuethreeSession) streams.noteOrder(session.accountIndex);
-  };
+  const accountOf = (session: AccountSession): WatchedAccount | null =>
+    session instanceof VenuethreeSession ? streams.watched(session.accountIndex) : null;
   const watched = async <T>(session: AccountSession, send: () => Promise<T>): Promise<T> => {
-    note(session);
+    accountOf(session)?.noteOrder();
     try {
       return await send();
     } finally {
-      note(session);
+      accountOf(session)?.noteOrder();
+    }
+  };
+  const placeReducing = async (
+    session: AccountSession,
+    command: OrderCommand,
+    send: () => Promise<PlaceOutcome>,
+  ): Promise<PlaceOutcome> => {
+    const clientOrderId = inner.venueClientOrderId(command.clientIdHex);
+    accountOf(session)?.noteReduction(clientOrderId, command.instrument.nativeSymbol, command.qtyLots);
+    let answer: "taken" | "notSent" | null = null;
+    try {
+      const outcome = await send();
+      if (outcome.outcome === "accepted") answer = "taken";
+      else if (outcome.outcome === "rejected" && !outcome.sent) answer = "notSent";
+      return outcome;
+    } finally {
+      accountOf(session)?.noteAnswer(clientOrderId, answer);
     }
   };
   return {
-    place: (session, command, call) => watched(session, () => inner.place(session, command, call)),
-    // A change may fill at once.
-    amend: (session, instrument, current, change, call) =>
-      watched(session, () => inner.amend(session, instrument, current, change, call)),
+    place: (session, command, call) => {
+      accountOf(session)?.noteSending(inner.venueClientOrderId(command.clientIdHex));
+      const send = (): Promise<PlaceOutcome> => inner.place(session, command, call);
+      return command.reduceOnly ? placeReducing(session, command, send) : watched(session, send);
+    },
+    amend: async (session, instrument, current, change, call) => {
+      const deadline = new Deadline(fate.clock, call);
+      // A change may fill at once.
+      const { outcome, txHash } = await watched(session, () =>
+        inner.askAmend(session, instrument, current, change, call),
+      );
+      const left = deadline.left();
+      if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
+      const told = (): VenueOrder | null => {
+        const order = watchedBy(trading, streams, session)?.order(current.venueOrderId) ?? null;
+        return order?.nativeSymbol === instrument.nativeSymbol ? order : null;
+      };
+      return amendFate(fate, txHash, current, change, told, left);
+    },
     cancel: async (session, instrument, ref, call) => {
       const deadline = new Deadline(fate.clock, call);
       const told = (): VenueOrder | null => {
@@ -102,7 +189,14 @@ export function watchedOrders(
       if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
       return cancelFate(fate, txHash, told, left);
     },
-    cancelAll: (session, instrument, call) => inner.cancelAll(session, instrument, call),
+    cancelAll: async (session, instrument, call) => {
+      const deadline = new Deadline(fate.clock, call);
+      const stood = watchedBy(trading, streams, session)?.stoodOrders(instrument?.nativeId ?? null) ?? null;
+      const { outcome, txHash } = await inner.askCancelAll(session, instrument, call);
+      const left = deadline.left();
+      if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
+      return cancelAllFate(fate, txHash, stood, left);
+    },
     scheduleCancel: (session, atMs, call) => inner.scheduleCancel(session, atMs, call),
     placeBoundMs: (session, timeoutMs) => inner.placeBoundMs(session, timeoutMs),
     venueClientOrderId: (clientIdHex) => inner.venueClientOrderId(clientIdHex),

@@ -107,8 +107,7 @@ class TxJob implements LaneJob {
   }
 
   fail(why: FailedRead): void {
-    const wasTried = this.#attemptCount + this.#followedCount > 0;
-    this.#task.resolve(rejected(wasTried ? NONCE_REFUSED : notSentRead(why)));
+    this.#task.resolve(rejected(this.#wasTried ? NONCE_REFUSED : notSentRead(why)));
   }
 
   start(turn: Turn): void {
@@ -167,12 +166,17 @@ class TxJob implements LaneJob {
     this.#end(turn, answer);
   }
 
+  /** It was at the venue before, which refused it for its nonce. */
+  get #wasTried(): boolean {
+    return this.#attemptCount + this.#followedCount > 0;
+  }
+
   #end(turn: Turn, { fate, sent, doubtsKey }: TxAnswer): void {
     const { key, resolve } = this.#task;
     if (doubtsKey) this.#deps.keys.forget(key.session);
     if (sent !== "again") {
       turn.end(fate);
-      resolve(sent);
+      resolve(this.#wasTried ? asSent(sent) : sent);
       return;
     }
     if (turn.isBehind()) this.#followedCount++;
@@ -184,6 +188,11 @@ class TxJob implements LaneJob {
     turn.end(fate);
     resolve(rejected(NONCE_REFUSED));
   }
+}
+
+/** Our own side stopped a second try: the venue has seen, and refused, the first. */
+function asSent(sent: Sent): Sent {
+  return sent.kind === "rejected" ? rejected({ ...sent.rejected, sent: true }) : sent;
 }
 
 const NO_TIME: FailedRead = { ok: false, code: "TIMEOUT", message: "no time left for the nonce", retryAfterMs: null };

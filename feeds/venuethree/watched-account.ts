@@ -14,22 +14,23 @@ import type { Random } from "../../engine/domain/random.js";
 import type { FeedState } from "../../engine/market/market.js";
 import type { AccountEvent, CallOptions, Read } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
+import type { WantedLots } from "../shared/order-doubts.js";
 import { LoadRefused, Resync } from "../shared/resync.js";
 import { ACCOUNT_CHANNELS, type AccountChannel, type AccountFrame } from "./account-frames.js";
 import type { VenuethreeAccountRest } from "./account-rest.js";
+import { AccountAccess } from "./account-access.js";
 import { AccountSlot, type Applied } from "./account-slot.js";
 import type { VenuethreeWireAccount, VenuethreeWireAccountTrade, VenuethreeWireOrder } from "./account-wire.js";
 import type { AuthTokens } from "./auth-tokens.js";
-import type { ConfirmedKey } from "./key-directory.js";
+import type { StoodOrders } from "./change-fate.js";
 import { MAX_PAGE_ROWS } from "./limits.js";
+import { OwnOrders, SURELY_LATER_MS } from "./own-orders.js";
 
 const RECONCILE_LANE: CallOptions = { timeoutMs: 5_000, lane: "reconcile" };
 const RECONCILE_BACKOFF = { baseMs: 500, capMs: 15_000 };
 const ESCALATE_AFTER = 5;
 /** REST truth, whatever the streams say; two reads. */
 const TRUTH_EVERY_MS = 120_000;
-/** A position counts as newer than an order only when it was read this much later: the venue delays takers by 0.3 s. */
-const SURELY_LATER_MS = 1_500;
 const MAX_PROBLEM_CHARS = 200;
 
 /** Summed over all accounts of a room. */
@@ -61,23 +62,23 @@ interface Truth {
 export class WatchedAccount {
   readonly accountIndex: number;
   readonly listeners = new Set<(event: AccountEvent) => void>();
-  /** Confirmed keys of those who watch; any open one signs. */
-  readonly keys = new Set<ConfirmedKey>();
+  readonly access: AccountAccess;
   readonly #deps: WatchedAccountDeps;
   readonly #data: AccountSlot;
+  readonly #orders: OwnOrders;
   readonly #resync: Resync<never, Truth>;
   readonly #acknowledged = new Set<AccountChannel>();
   #state: FeedState = "SYNCING";
   /** Given up: answers that come later do nothing. */
   #isGone = false;
   #truthAtMs = 0;
-  /** Wall ms of the last order of ours, sent or answered; 0 once a state surely newer was adopted. */
-  #lastOrderMs = 0;
   #refreshTimer: TimerHandle | null = null;
 
   constructor(accountIndex: number, deps: WatchedAccountDeps) {
     this.accountIndex = accountIndex;
     this.#deps = deps;
+    this.access = new AccountAccess(deps.clock, deps.tokens);
+    this.#orders = new OwnOrders(deps.clock);
     this.#data = new AccountSlot({
       accountIndex,
       instrumentOf: deps.instrumentOf,
@@ -108,12 +109,6 @@ export class WatchedAccount {
     return this.#acknowledged.has(channel);
   }
 
-  /** A key whose session is open; null: nobody can sign for this account any more. */
-  openKey(): ConfirmedKey | null {
-    for (const key of this.keys) if (key.session.isOpen) return key;
-    return null;
-  }
-
   /** `provenAtMs`: wall ms of the newest frame of the connection, which proves that none before it is missing. */
   read(provenAtMs: number): Read<readonly VenuePosition[]> {
     if (this.#state !== "LIVE") return failedRead("VENUE_ERROR", `the account stream is ${this.#state}`);
@@ -121,9 +116,10 @@ export class WatchedAccount {
     return { ok: true, value: this.#data.positions(), asOfMs, source: "stream" };
   }
 
-  /** The same where it may stand for a live read: no order of ours is newer. Else null. */
-  readSettled(provenAtMs: number): Read<readonly VenuePosition[]> | null {
-    return this.#state === "LIVE" && this.#lastOrderMs === 0 ? this.read(provenAtMs) : null;
+  /** The same where it may stand for a live read (own-orders.ts). Else null. */
+  readSettled(provenAtMs: number, wanted: WantedLots | null): Read<readonly VenuePosition[]> | null {
+    if (this.#state !== "LIVE" || !this.#orders.leave(this.#data.positions(), wanted)) return null;
+    return this.read(provenAtMs);
   }
 
   /** What the stream has told of an order's end is final, whatever the state of the stream. */
@@ -131,12 +127,59 @@ export class WatchedAccount {
     return this.#data.endedOrder(field, id);
   }
 
+  /** An order as it was told last, open or ended. */
+  order(orderId: string): VenueOrder | null {
+    return this.#data.order(orderId);
+  }
+
+  /** The orders that stand now, of one market or of all; null while the stream does not tell of all. */
+  stoodOrders(marketId: number | null): StoodOrders | null {
+    if (this.#state !== "LIVE") return null;
+    const ids = this.#data.openOrderIds(marketId);
+    return {
+      size: ids.length,
+      canceledCount: () =>
+        ids.some((id) => this.#data.isOpen(id))
+          ? null
+          : ids.filter((id) => this.#data.order(id)?.status === "CANCELED").length,
+    };
+  }
+
   /** An order of ours goes out, or its answer came: what was streamed before is no longer the whole truth. */
   noteOrder(): void {
-    this.#lastOrderMs = this.#deps.clock.wallMs();
+    this.#orders.note();
     // Counted from the latest order: a state read earlier would have to be read again.
     this.#clearRefresh();
     this.#refreshSoon();
+  }
+
+  /** An order under this client order id goes out: an end that was told under it before is another order's. */
+  noteSending(clientOrderId: string): void {
+    this.#data.forgetEnd(clientOrderId);
+  }
+
+  /** A reducing order of ours goes out. */
+  noteReduction(clientOrderId: string, coin: string, qtyLots: number): void {
+    this.#orders.noteReduction(clientOrderId, coin, qtyLots);
+    this.#refreshSoon();
+  }
+
+  /** The answer to it; null: unknown, or refused by the venue. */
+  noteAnswer(clientOrderId: string, answer: "taken" | "notSent" | null): void {
+    if (answer === null) {
+      this.#orders.noteDoubtful(clientOrderId);
+      this.#clearRefresh();
+    } else this.#orders.noteTaken(clientOrderId, answer === "taken" ? null : 0);
+    this.#refreshSoon();
+  }
+
+  /** As OwnOrders.follow; an end that was told already is told at once. */
+  followOrder(clientOrderId: string, onEnd: (order: VenueOrder) => void): (() => void) | null {
+    if (this.#isGone) return null;
+    const ended = this.#data.endedOrder("client_order_id", clientOrderId);
+    if (ended === null) return this.#orders.follow(clientOrderId, onEnd);
+    onEnd(ended);
+    return () => {};
   }
 
   onFrame(frame: Extract<AccountFrame, { readonly kind: "orders" | "trades" | "positions" }>): void {
@@ -185,8 +228,11 @@ export class WatchedAccount {
         return this.#data.applyOrders(frame.orders);
       case "trades":
         return this.#data.applyTrades(frame.trades, false);
-      case "positions":
-        return this.#data.applyPositions(frame.positions, this.#venueNowMs());
+      case "positions": {
+        const applied = this.#data.applyPositions(frame.positions, this.#venueNowMs());
+        this.#orders.noteShrunk(applied.shrunk);
+        return applied;
+      }
     }
   }
 
@@ -200,10 +246,9 @@ export class WatchedAccount {
 
   /** Open orders first, ended ones after: one that ends between the two reads is in the second. */
   async #loadTruth(): Promise<Truth | LoadRefused | null> {
-    const { rest, tokens } = this.#deps;
-    const key = this.openKey();
-    const token = key === null ? null : tokens.tokenOf(key);
-    if (key === null || token === null) return null;
+    const { rest } = this.#deps;
+    const token = this.access.readToken();
+    if (token === null) return null;
     const { accountIndex } = this;
     const page = { accountIndex, marketId: null, limit: MAX_PAGE_ROWS, cursor: null };
     const [account, orders, trades] = await Promise.all([
@@ -214,7 +259,7 @@ export class WatchedAccount {
     const ended = orders.ok ? await rest.inactiveOrders(page, token, RECONCILE_LANE) : orders;
     for (const read of [account, orders, trades, ended]) {
       if (read.ok) continue;
-      if (read.code === "AUTH") tokens.forget(key.session);
+      if (read.code === "AUTH") this.access.refused();
       const isShut = read.code === "RATE_LIMITED" || read.code === "BREAKER_OPEN";
       return isShut && read.retryAfterMs !== null ? new LoadRefused(read.retryAfterMs) : null;
     }
@@ -258,7 +303,9 @@ export class WatchedAccount {
     if (this.#refreshTimer !== null || this.#state !== "LIVE") return;
     this.#refreshTimer = this.#deps.clock.setTimer(() => {
       this.#refreshTimer = null;
-      if (this.#lastOrderMs > 0) this.#refresh();
+      if (this.#orders.isOverdue) this.#refresh();
+      // Those under way may be told of in time, and cost no read.
+      else if (this.#orders.isPending) this.#refreshSoon();
     }, SURELY_LATER_MS);
   }
 
@@ -275,7 +322,7 @@ export class WatchedAccount {
       if (this.#isGone) return;
       if (account.ok) this.#refreshed(account.value, beganMs);
       // An order may have come since: its state is still to be seen.
-      if (this.#lastOrderMs > 0) this.#refreshSoon();
+      if (this.#orders.isPending) this.#refreshSoon();
     });
   }
 
@@ -285,17 +332,24 @@ export class WatchedAccount {
       this.onUnreadable(applied.problem);
       return;
     }
-    if (beganMs >= this.#lastOrderMs + SURELY_LATER_MS) this.#lastOrderMs = 0;
+    this.#orders.believe(beganMs);
     this.#noteDifferences(applied.differences);
   }
 
   #setState(state: FeedState): void {
     if (this.#state === state) return;
     this.#state = state;
+    if (state === "LIVE" && this.#orders.isPending) this.#refreshSoon();
     this.#emit({ kind: "state", state });
   }
 
   #emit(event: AccountEvent): void {
+    if (event.kind === "order" && hasEnded(event.order)) this.#orders.noteEnd(event.order);
     for (const listener of this.listeners) listener(event);
   }
+}
+
+/** Not UNKNOWN, which says that nobody could tell. */
+function hasEnded({ status }: VenueOrder): boolean {
+  return status === "FILLED" || status === "CANCELED" || status === "REJECTED";
 }

@@ -68,11 +68,15 @@ export interface StreamedPositions {
 }
 
 export class StreamFirstReader implements AccountReader {
-  readonly #rest: Required<Omit<AccountReader, "heldPositions">>;
+  readonly #rest: Required<Omit<AccountReader, "heldPositions" | "followOrder">>;
   readonly #streams: StreamedPositions;
   readonly #marks: OrderMarks;
 
-  constructor(rest: Required<Omit<AccountReader, "heldPositions">>, streams: StreamedPositions, marks: OrderMarks) {
+  constructor(
+    rest: Required<Omit<AccountReader, "heldPositions" | "followOrder">>,
+    streams: StreamedPositions,
+    marks: OrderMarks,
+  ) {
     this.#rest = rest;
     this.#streams = streams;
     this.#marks = marks;
