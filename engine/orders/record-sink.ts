@@ -12,7 +12,6 @@ import type { TradeData } from "./trade-types.js";
 import type { DecisionEvent } from "./decision-event.js";
 import type { OrderEvent } from "./order-events.js";
 
-/** A decision that stands, with what its orders did since they were last told. */
 /** What the rows of an order's states and fills tell of what the order belongs to. */
 export interface RecordedRun
   extends Pick<
@@ -23,6 +22,7 @@ export interface RecordedRun
   readonly routing: Pick<RoutingReport, "candidates" | "reference"> | null;
 }
 
+/** A decision that stands, with what its orders did since they were last told. */
 export interface ConcludedTrade {
   readonly kind: "replied" | "resolved" | "refused";
   readonly tsMs: number;

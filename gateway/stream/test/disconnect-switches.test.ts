@@ -4,7 +4,7 @@ import { silentLogger } from "../../../engine/domain/logger.js";
 import type { ServiceError } from "../../../engine/domain/errors.js";
 import { createDesk, CREDENTIALS, type DeskHarness, SECRET } from "../../../engine/orders/single/test/desk-harness.js";
 import type { Connection } from "../connection.js";
-import { DisconnectSwitches, type DisconnectWish, type HeldSwitch } from "../disconnect-switches.js";
+import { DisconnectSwitches, type DisconnectWish, type HeldSwitch, type SwitchDesk } from "../disconnect-switches.js";
 
 const LIMIT = { type: "LIMIT", price: "95000" } as const;
 const TIMEOUT_MS = 30_000;
@@ -100,11 +100,11 @@ describe("a connection that cancels when it is lost", () => {
     await harness.order(LIMIT);
     const client = connection();
     const { clock, desk } = harness;
-    const parts = { armSwitch: desk.armSwitch.bind(desk), expireSwitch: desk.expireSwitch.bind(desk) };
-    const losing = {
-      ...parts,
-      disarmSwitch: desk.disarmSwitch.bind(desk),
-      heartbeat(switchId: string) {
+    const losing: SwitchDesk = {
+      armSwitch: (request) => desk.armSwitch(request),
+      disarmSwitch: (switchId) => desk.disarmSwitch(switchId),
+      expireSwitch: (switchId, delayMs) => desk.expireSwitch(switchId, delayMs),
+      heartbeat(switchId) {
         lose(client);
         return desk.heartbeat(switchId);
       },
