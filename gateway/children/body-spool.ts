@@ -6,8 +6,8 @@
  * is refused and its file removed.
  */
 import { createHash } from "node:crypto";
-import { createWriteStream, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statfsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statfsSync } from "node:fs";
+import { open, writeFile } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { type Readable, Transform, Writable } from "node:stream";
@@ -71,7 +71,7 @@ export class BodySpool {
   async toFile(request: IncomingMessage): Promise<HeldBody> {
     const path = this.#newPath();
     const hold = this.#hold(path);
-    await this.#receive(request, hold, createWriteStream(path, { flags: "wx", mode: 0o600 }));
+    await this.#receive(request, hold, await this.#openFile(path));
     return hold.done(Buffer.alloc(0));
   }
 
@@ -91,6 +91,15 @@ export class BodySpool {
 
   close(): void {
     rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  /** Open before the first byte comes: a body refused while its file is still being opened would leave it behind. */
+  async #openFile(path: string): Promise<Writable> {
+    try {
+      return (await open(path, "wx", 0o600)).createWriteStream();
+    } catch (error) {
+      throw spoolError(error);
+    }
   }
 
   #newPath(): string {
@@ -114,6 +123,7 @@ export class BodySpool {
       const source = request.iterator({ destroyOnReturn: false });
       await (decoder === null ? pipeline(source, meter, sink) : pipeline(source, decoder, meter, sink));
     } catch (error) {
+      sink.destroy();
       hold.release();
       request.resume();
       throw spoolError(error);

@@ -2,10 +2,13 @@
  * The dialect's bounds, with an engine that answers when told to: what a real one does in its own time cannot be
  * held still. Everything else is tested on the real engine (test/).
  */
+import { pbkdf2 } from "node:crypto";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { type IncomingMessage, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { BodySpool } from "./body-spool.js";
 import type { Engine, EngineResult } from "./chdb-engine.js";
@@ -148,6 +151,17 @@ describe("the dialect's bounds", () => {
     for (const call of fitting) expect((await call.answer)?.status).toBe(200);
     // A body's file goes after its answer.
     await expect.poll(() => [spool.heldBytes, readdirSync(join(directory, "spool")).length]).toEqual([0, 0]);
+  });
+
+  it("leaves no file of a body refused while the file system is slow", async () => {
+    // The pool of threads that opens files has four: while they are busy, an opening waits.
+    const busy = Promise.all([1, 2, 3, 4].map((salt) => promisify(pbkdf2)("p", `${salt}`, 300_000, 64, "sha512")));
+    const refused = send("INSERT INTO t FORMAT CSV", Buffer.alloc(1_001)).answer;
+    await busy;
+    expect(await refused).toMatchObject({ status: 413 });
+    // Behind whatever the pool had still to do.
+    await readdir(directory);
+    await expect.poll(() => readdirSync(join(directory, "spool"))).toEqual([]);
   });
 
   it("forgets a body whose sender stopped in the middle", async () => {
