@@ -8,7 +8,7 @@
 import { join } from "node:path";
 import type { Clock, TimerHandle } from "../engine/domain/clock.js";
 import type { Random } from "../engine/domain/random.js";
-import { within } from "../engine/orders/deadline.js";
+import { within } from "../engine/domain/deadline.js";
 import { NO_OBSERVER, type RouteObserver } from "../engine/orders/route-observer.js";
 import { NO_RECORDS, type RecordSink } from "../engine/orders/record-sink.js";
 import type { MarketRoom } from "../engine/ports.js";
@@ -137,7 +137,7 @@ class StoredRecording implements Recording {
 
   watch(rooms: readonly MarketRoom[]): void {
     if (this.#stopped) return;
-    for (const room of rooms) this.recorder.watchAll(room.markets.values());
+    this.recorder.watchAll(rooms.flatMap((room) => [...room.markets.values()]));
     this.#watchTimer = this.#options.clock.setTimer(() => this.watch(rooms), WATCH_EVERY_MS);
   }
 

@@ -2,7 +2,8 @@
  * The supervisor against children that behave as told: small programs that speak its messages, real processes on a
  * virtual clock. The real sidecar is tested in children/test.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -55,10 +56,39 @@ afterEach(async () => {
 function start(program: string, folder = join(directory, "data")): StorageSidecar {
   const childPath = join(directory, "child.cjs");
   writeFileSync(childPath, program);
+  return launch(childPath, folder);
+}
+
+function launch(childPath: string, folder = join(directory, "data")): StorageSidecar {
   // Half of the ceiling each time.
   const sidecar = startStorageSidecar({ directory: folder, clock, random: { next: () => 0.5 }, logger, childPath });
   running.push(sidecar);
   return sidecar;
+}
+
+/** With every file descriptor of this process taken, under a limit near to what it has open. */
+function withoutFiles<T>(action: () => T): T {
+  const [soft, hard] = execFileSync(
+    "prlimit",
+    ["--pid", String(process.pid), "--nofile", "--raw", "--noheadings", "-o", "SOFT,HARD"],
+    { encoding: "utf8" },
+  )
+    .trim()
+    .split(/\s+/) as [string, string];
+  const limit = (value: string) => execFileSync("prlimit", ["--pid", String(process.pid), `--nofile=${value}:${hard}`]);
+  limit(String(readdirSync("/proc/self/fd").length + 100));
+  const files: number[] = [];
+  try {
+    for (;;) files.push(openSync("/dev/null", "r"));
+  } catch {
+    // Every one is taken.
+  }
+  try {
+    return action();
+  } finally {
+    for (const file of files) closeSync(file);
+    limit(soft);
+  }
 }
 
 const READY = `process.once("message", (m) => process.send({ kind: "ready", port: m.port || 1234, version: "26.7" }));`;
@@ -161,6 +191,30 @@ describe("the supervisor of the storage sidecar", () => {
     rmSync(file);
     clock.advance(100);
     await logged("sidecar.ready", 1);
+  });
+
+  it("tries again where no process can be had at all", async () => {
+    // Thrown at once, as a lack of memory is.
+    const sidecar = launch("no\0path");
+    const reason = "the embedded store could not be started (ERR_INVALID_ARG_VALUE)";
+    expect(await sidecar.started()).toMatchObject({ state: "waiting", reason, processId: null });
+    clock.advance(100);
+    expect(await logged("sidecar.restarting", 2)).toMatchObject({ reason, attempt: 2, delayMs: 200 });
+    await sidecar.stop();
+    clock.advance(120_000);
+    expect(sidecar.state()).toMatchObject({ state: "stopped", startCount: 2 });
+  });
+
+  it("tries again where there are no files left for a process", async () => {
+    const childPath = join(directory, "child.cjs");
+    writeFileSync(childPath, READY);
+    const sidecar = withoutFiles(() => launch(childPath));
+    expect(sidecar.state()).toMatchObject({ state: "starting", processId: null });
+    expect(await logged("sidecar.restarting", 1)).toMatchObject({ attempt: 1, delayMs: 100 });
+    clock.advance(100);
+    await logged("sidecar.ready", 1);
+    // Nor is there anything to wait for where none was started.
+    await withoutFiles(() => launch(childPath, join(directory, "other")).stop());
   });
 
   it("hands its environment's secrets to no child", async () => {

@@ -125,7 +125,7 @@ class Supervisor implements StorageSidecar {
     this.#clearTimer();
     this.#enter("stopped", "the embedded store was stopped");
     const child = this.#child;
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
     child.kill("SIGTERM");
     const kill = this.#options.clock.setTimer(() => child.kill("SIGKILL"), STOP_WAIT_MS);
@@ -146,13 +146,19 @@ class Supervisor implements StorageSidecar {
       return;
     }
     const password = randomBytes(24).toString("hex");
-    const child = fork(this.#options.childPath ?? DEFAULT_CHILD, [], {
-      // Nothing of ours goes along: neither secrets of the environment nor flags such as a debugger's port.
-      env: childEnvironment(),
-      execArgv: [],
-      stdio: ["ignore", "ignore", "ignore", "ipc"],
-    });
+    const child = this.#fork();
+    if (child === null) return;
     this.#child = child;
+    let refusal: Extract<SidecarReport, { kind: "refused" }> | null = null;
+    child.on("message", (report) => {
+      if (!isSidecarReport(report) || child !== this.#child) return;
+      if (report.kind === "refused") refusal = report;
+      else this.#ready(report.port, password, report.version);
+    });
+    // A fork that failed has no exit event, and where files ran out no channel either.
+    child.on("error", () => this.#ended(child, null));
+    child.once("exit", () => this.#ended(child, refusal));
+    if (child.pid === undefined) return;
     const message: SidecarStart = {
       kind: "start",
       directory,
@@ -165,15 +171,21 @@ class Supervisor implements StorageSidecar {
       if (error !== null) child.kill("SIGKILL");
     });
     this.#timer = clock.setTimer(() => child.kill("SIGKILL"), READY_WAIT_MS);
-    let refusal: Extract<SidecarReport, { kind: "refused" }> | null = null;
-    child.on("message", (report) => {
-      if (!isSidecarReport(report) || child !== this.#child) return;
-      if (report.kind === "refused") refusal = report;
-      else this.#ready(report.port, password, report.version);
-    });
-    // A fork that failed has no exit event.
-    child.once("error", () => this.#ended(child, null));
-    child.once("exit", () => this.#ended(child, refusal));
+  }
+
+  /** Null: not now (a lack of memory is thrown, one of files or processes is told by an event); it is tried again. */
+  #fork(): ChildProcess | null {
+    try {
+      return fork(this.#options.childPath ?? DEFAULT_CHILD, [], {
+        // Nothing of ours goes along: neither secrets of the environment nor flags such as a debugger's port.
+        env: childEnvironment(),
+        execArgv: [],
+        stdio: ["ignore", "ignore", "ignore", "ipc"],
+      });
+    } catch (error) {
+      this.#retry(`the embedded store could not be started (${(error as NodeJS.ErrnoException).code ?? "unknown"})`);
+      return null;
+    }
   }
 
   #ready(port: number, password: string, version: string): void {

@@ -1,5 +1,5 @@
-/** Waiting with an end: every wait of the close path has one. */
-import type { Clock } from "../domain/clock.js";
+/** Waiting with an end: every wait of ours has one. */
+import type { Clock } from "./clock.js";
 
 export type Within<T> = { readonly done: true; readonly value: T } | { readonly done: false };
 

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { delay } from "../domain/clock.js";
+import type { CancelOutcome } from "../domain/order.js";
 import { createDesk, CREDENTIALS, SECRET, type DeskHarness } from "../orders/single/test/desk-harness.js";
 import type { DeskHarnessOptions } from "../orders/single/test/desk-harness.js";
 import type { SwitchFacts } from "../orders/single/order-desk.js";
+import type { VenueRoom } from "../ports.js";
 
 const LIMIT = { type: "LIMIT", price: "95000" } as const;
 
@@ -21,6 +24,10 @@ async function arm(harness: DeskHarness, timeoutMs = 10_000, account = CREDENTIA
   return answer.armed;
 }
 
+const withSchedule = (room: VenueRoom, schedule: (atMs: number | null) => Promise<CancelOutcome>): VenueRoom => ({
+  ...room,
+  orders: { ...room.orders, scheduleCancel: (_session, atMs) => schedule(atMs) },
+});
 const statuses = (harness: DeskHarness) => harness.venue.log.map(({ order }) => order?.status);
 const openSessions = (harness: DeskHarness) => harness.venue.sessions.filter(({ closed }) => !closed).length;
 
@@ -79,6 +86,71 @@ describe("a dead-man's switch", () => {
     expect(facts.venueArmed).toBe(false);
     await harness.clock.advanceAsync(11_000);
     expect(statuses(harness)).toEqual(["CANCELED"]);
+  });
+
+  it.each(["loses", "refuses"])(
+    "is moved there by the next heartbeat where the venue %s one, and still ended there",
+    async (fate) => {
+      const said: (number | null)[] = [];
+      const refused = {
+        outcome: "rejected",
+        reason: "RATE_LIMITED",
+        venueCode: "",
+        venueText: "",
+        sent: true,
+      } as const;
+      const fails = fate === "loses" ? ({ outcome: "unknown", cause: "TIMEOUT" } as const) : refused;
+      const { harness, facts } = await armed({
+        mutateRoom: (room) =>
+          withSchedule(room, async (atMs) => (said.push(atMs) === 2 ? fails : { outcome: "accepted" })),
+      });
+      const beat = async (): Promise<number> => {
+        await harness.clock.advanceAsync(4_000);
+        const beaten = await harness.desk.heartbeat(facts.switchId);
+        return beaten.ok ? beaten.armed.expiresAtMs + 1_000 : 0;
+      };
+      const times = [facts.expiresAtMs + 1_000, await beat(), await beat()];
+      expect(said).toEqual(times);
+      await harness.desk.disarmSwitch(facts.switchId);
+      expect(said).toEqual([...times, null]);
+    },
+  );
+
+  it("that an order of a later time may trust is over at the venue too once it has fired", async () => {
+    const { harness, facts } = await armed({ knobs: { scheduleCancel: "accept" } });
+    expect(harness.desk.expireSwitch(facts.switchId, 0)).toBe(true);
+    await harness.clock.advanceAsync(100);
+    expect(statuses(harness)).toEqual(["CANCELED"]);
+    expect(harness.calls.scheduled).toEqual([facts.expiresAtMs + 1_000, null]);
+    expect(openSessions(harness)).toBe(0);
+  });
+
+  it("armed while the one before fires keeps the venue's", async () => {
+    const { harness, facts } = await armed({ knobs: { scheduleCancel: "accept" } });
+    harness.calls.cancelAllFates.push("unknown");
+    expect(harness.desk.expireSwitch(facts.switchId, 0)).toBe(true);
+    const again = await arm(harness, 20_000);
+    await harness.clock.advanceAsync(5_000);
+    expect([harness.calls.cancelAll, ...statuses(harness)]).toEqual([2, "CANCELED"]);
+    expect(harness.calls.scheduled).toEqual([facts.expiresAtMs + 1_000, again.expiresAtMs + 1_000]);
+  });
+
+  it("armed while the one before is being ended is heard of at the venue after that end", async () => {
+    const said: (number | null)[] = [];
+    let slowMs = 0;
+    const { harness, facts } = await armed({
+      mutateRoom: (room) =>
+        withSchedule(room, async (atMs) => {
+          if (atMs === null) await delay(harness.clock, slowMs);
+          said.push(atMs);
+          return { outcome: "accepted" };
+        }),
+    });
+    slowMs = 2_000;
+    const ended = harness.desk.disarmSwitch(facts.switchId);
+    const again = await arm(harness);
+    await harness.run(ended);
+    expect(said).toEqual([facts.expiresAtMs + 1_000, null, again.expiresAtMs + 1_000]);
   });
 
   it("fires sooner once nobody will call: after a while or at once, never later than it would", async () => {

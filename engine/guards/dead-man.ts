@@ -15,6 +15,7 @@
 import type { Clock, TimerHandle } from "../domain/clock.js";
 import type { Logger } from "../domain/logger.js";
 import { delay } from "../domain/clock.js";
+import type { CancelOutcome } from "../domain/order.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { AccountSession, VenueRoom } from "../ports.js";
 import type { RandomIds } from "../storage/keyed-hash.js";
@@ -48,11 +49,11 @@ interface Switch {
   readonly timeoutMs: number;
   expiresAtMs: number;
   venueArmed: boolean;
+  /** The venue took a time to fire at, or may have, and no word since has taken it back. */
+  mayVenueFire: boolean;
   venueArmedAtMs: number;
   timer: TimerHandle;
   state: "armed" | "firing" | "gone";
-  /** Calls to the venue's own switch go one after the other: the last word is the last one said. */
-  lastArm: Promise<void>;
 }
 
 interface DeadManOptions {
@@ -68,6 +69,8 @@ export class DeadManSwitches {
   readonly #maxSwitches: number;
   readonly #byId = new Map<string, Switch>();
   readonly #byAccount = new Map<string, Switch>();
+  /** Calls to an account's switch at its venue go one after the other: the last word is the last one said. */
+  readonly #lastSaid = new Map<string, Promise<void>>();
   readonly #counts = { fired: 0, gaveUp: 0 };
 
   constructor(options: DeadManOptions) {
@@ -97,11 +100,10 @@ export class DeadManSwitches {
       timeoutMs,
       expiresAtMs: clock.wallMs() + timeoutMs,
       venueArmed: false,
+      mayVenueFire: before?.mayVenueFire ?? false,
       venueArmedAtMs: 0,
       timer: clock.setTimer(() => this.#expire(armed), timeoutMs),
       state: "armed",
-      // What the one before still says at the venue must not come after us.
-      lastArm: before?.lastArm ?? Promise.resolve(),
     };
     this.#byId.set(armed.id, armed);
     this.#byAccount.set(accountHash, armed);
@@ -118,7 +120,8 @@ export class DeadManSwitches {
     armed.expiresAtMs = clock.wallMs() + armed.timeoutMs;
     armed.timer = clock.setTimer(() => this.#expire(armed), armed.timeoutMs);
     // The first heartbeat after the shortest pause moves the venue's switch; sooner ones are covered by its margin.
-    if (armed.venueArmed && clock.wallMs() - armed.venueArmedAtMs >= MIN_VENUE_REARM_MS) await this.#armVenue(armed);
+    const isDue = clock.wallMs() - armed.venueArmedAtMs >= MIN_VENUE_REARM_MS;
+    if (armed.mayVenueFire && isDue) await this.#armVenue(armed);
     return factsOf(armed);
   }
 
@@ -145,7 +148,7 @@ export class DeadManSwitches {
     armed.state = "gone";
     this.#forget(armed);
     try {
-      if (armed.venueArmed) await this.#sayToVenue(armed, null);
+      await this.#sayToVenue(armed, null);
     } finally {
       armed.session.close();
     }
@@ -188,7 +191,11 @@ export class DeadManSwitches {
           timeoutMs: CALL_TIMEOUT_MS,
           lane: "exit",
         });
-        if (outcome.outcome === "accepted" && outcome.failed.length === 0) return;
+        if (outcome.outcome === "accepted" && outcome.failed.length === 0) {
+          // What the venue's would cancel from here on are orders of a time after ours.
+          if (this.#holds(armed)) await this.#sayToVenue(armed, null);
+          return;
+        }
         if (tries >= MAX_TRIES) break;
         await delay(clock, FIRST_RETRY_MS * 2 ** (tries - 1));
       }
@@ -210,18 +217,30 @@ export class DeadManSwitches {
   }
 
   #sayToVenue(armed: Switch, atMs: number | null): Promise<boolean> {
-    const { room, session } = armed;
-    const said = armed.lastArm.then(async (): Promise<boolean> => {
-      try {
-        const outcome = await room.orders.scheduleCancel?.(session, atMs, { timeoutMs: CALL_TIMEOUT_MS, lane: "exit" });
-        return outcome?.outcome === "accepted";
-      } catch (error) {
-        this.#options.logger.error("schedule_cancel_threw", { venue: room.venue, problem: problemOf(error) });
-        return false;
-      }
+    const { accountHash, room, session } = armed;
+    const said = (this.#lastSaid.get(accountHash) ?? Promise.resolve()).then(async (): Promise<boolean> => {
+      if (atMs === null && !armed.mayVenueFire) return true;
+      const outcome = await this.#callVenue(room, session, atMs);
+      // A refusal leaves what was said before; without an answer either may stand.
+      if (atMs !== null && outcome !== "rejected") armed.mayVenueFire = true;
+      if (atMs === null && outcome === "accepted") armed.mayVenueFire = false;
+      return outcome === "accepted";
     });
-    armed.lastArm = said.then(() => {});
+    const done: Promise<void> = said.then(() => {
+      if (this.#lastSaid.get(accountHash) === done) this.#lastSaid.delete(accountHash);
+    });
+    this.#lastSaid.set(accountHash, done);
     return said;
+  }
+
+  async #callVenue(room: VenueRoom, session: AccountSession, atMs: number | null): Promise<CancelOutcome["outcome"]> {
+    try {
+      const outcome = await room.orders.scheduleCancel?.(session, atMs, { timeoutMs: CALL_TIMEOUT_MS, lane: "exit" });
+      return outcome?.outcome ?? "rejected";
+    } catch (error) {
+      this.#options.logger.error("schedule_cancel_threw", { venue: room.venue, problem: problemOf(error) });
+      return "unknown";
+    }
   }
 
   #end(armed: Switch): void {
@@ -231,9 +250,14 @@ export class DeadManSwitches {
     armed.session.close();
   }
 
+  /** No other was armed for the account since: that one would have taken the venue's over. */
+  #holds(armed: Switch): boolean {
+    return this.#byAccount.get(armed.accountHash) === armed;
+  }
+
   #forget(armed: Switch): void {
     this.#byId.delete(armed.id);
-    if (this.#byAccount.get(armed.accountHash) === armed) this.#byAccount.delete(armed.accountHash);
+    if (this.#holds(armed)) this.#byAccount.delete(armed.accountHash);
   }
 }
 

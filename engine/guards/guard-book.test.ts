@@ -102,6 +102,23 @@ describe("guards", () => {
     expect(codeOf(other)).toBe("ok");
   });
 
+  it("halted anew while a resume is being written down stay halted, also at the next start", async () => {
+    const store = createMemoryStore();
+    const guards = await book({}, store);
+    await guards.halt(null, "drill");
+    let open = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    store.gate = () => held;
+    const resumed = guards.resume(null);
+    const halted = guards.halt(null, "again");
+    open();
+    await Promise.all([resumed, halted]);
+    expect(codeOf(guards)).toBe("TRADING_HALTED");
+    expect(codeOf(await book({}, store))).toBe("TRADING_HALTED");
+  });
+
   it("let nothing open before they know what was used", () => {
     const policy = { global: NO_LIMITS, byKey: new Map<string, GuardLimits>(), each: NO_LIMITS };
     const guards = new GuardBook({ store: createMemoryStore(), clock, logger: silentLogger, policy });

@@ -202,8 +202,12 @@ export class GuardBook implements Guards {
 
   /** Lets openings go on once that is durable. A halt of all venues and those of single ones are lifted apart. */
   async resume(venue: RoutableVenue | null): Promise<void> {
-    await this.#store.remove(HALTS, venue ?? ALL_VENUES);
-    this.#halts.delete(venue ?? ALL_VENUES);
+    const key = venue ?? ALL_VENUES;
+    const lifted = this.#halts.get(key);
+    await this.#store.remove(HALTS, key);
+    // Halted anew meanwhile: that one stands, here as in the store.
+    if (this.#halts.get(key) !== lifted) return;
+    this.#halts.delete(key);
     this.#logger.warn("trading_resumed", { venue: venue ?? "all" });
   }
 

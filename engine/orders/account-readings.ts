@@ -12,7 +12,7 @@ import type { FeeRates, VenuePosition } from "../domain/position.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { Read, ReadFailure, SymbolSettings } from "../ports.js";
 import type { OpenAccount } from "./trade-accounts.js";
-import { within } from "./deadline.js";
+import { within } from "../domain/deadline.js";
 import type { FeeCache } from "./fee-cache.js";
 import type { TradeRequest } from "./trade-types.js";
 

@@ -11,6 +11,14 @@ export function filledLots(attempt: Attempt): number {
   return attempt.order?.filledLots ?? 0;
 }
 
+/** Nothing of it was executed, nor can be. */
+export function tookNothing(attempt: Attempt): boolean {
+  if (attempt.outcome === "NOT_SENT" || attempt.outcome === "REJECTED") return true;
+  const { order } = attempt;
+  if (attempt.outcome !== "CONFIRMED" || order === null || order.filledLots > 0) return false;
+  return order.status === "CANCELED" || order.status === "REJECTED";
+}
+
 /** Exact digits; null while the venue has given none. */
 export function orderId(attempt: Attempt): string | null {
   const id = attempt.order?.venueOrderId ?? "";

@@ -120,6 +120,28 @@ describe("asking with the account's credentials", () => {
     expect((await after.execution(routeId))?.execution.state).toBe("COMPLETED");
   });
 
+  it("after a crash in a second order asks for that one too", async () => {
+    const harness = createHarness();
+    harness.one.fate = () => ({ kind: "reject", reason: "VENUE_STATE" });
+    harness.two.fate = () => {
+      harness.kill();
+      return { kind: "fill" };
+    };
+    void harness.service.trade(closeRequest(), closeContext(harness.clock));
+    await harness.clock.advanceAsync(100);
+    expect(orders(harness)).toBe(2);
+    const service = await harness.restart();
+    const [unknown, ...others] = service.status().unknown;
+    expect([unknown?.venue, others]).toEqual(["venuetwo", []]);
+    const routeId = unknown?.routeId ?? "";
+    expect((await service.execution(routeId))?.execution.legs).toHaveLength(2);
+    await harness.clock.advanceAsync(10_000);
+    expect((await ask(harness, routeId, CREDENTIALS, service)).execution).toMatchObject({
+      state: "COMPLETED",
+      filledSize: "0.25",
+    });
+  });
+
   it("proves absence after a crash once the intent's own bound and the venue's index lag have passed, not before", async () => {
     const harness = createHarness();
     harness.one.fate = () => {

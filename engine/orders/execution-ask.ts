@@ -15,7 +15,7 @@ import { unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
 import { intentAccountHash } from "./trade-intent.js";
 import { applyResolution } from "./send-outcome.js";
 import type { TradeRequest, ExecutionAnswer } from "./trade-types.js";
-import { Deadline, within } from "./deadline.js";
+import { Deadline, within } from "../domain/deadline.js";
 import type { OrderIntent } from "./intent-log.js";
 import { lookUpOrder, type LookUp } from "./resolver.js";
 

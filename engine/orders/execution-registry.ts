@@ -4,7 +4,7 @@
  *
  * Recent ones are in memory (MAX_RECENT, the oldest fall out). Those that a caller may ask for after a
  * restart, with an idempotency key or of unknown outcome, are in the store too, for RETENTION_MS. The list of
- * unknown ones holds MAX_UNKNOWN_LISTED; beyond it they are counted only, and still found by routeId.
+ * unknown ones holds MAX_UNKNOWN_LISTED; beyond it they are counted only (up to MAX_RECENT), and still found by routeId.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../domain/clock.js";
@@ -42,7 +42,8 @@ export class ExecutionRegistry {
   readonly #clock: Clock;
   readonly #recent: LRUCache<string, Entry>;
   readonly #unknown = new Map<string, UnknownExecution>();
-  #unlistedCount = 0;
+  /** Beyond the list. */
+  readonly #unlisted = new Set<string>();
 
   constructor(store: StateStore, clock: Clock, maxRecent = MAX_RECENT) {
     this.#store = store;
@@ -76,19 +77,19 @@ export class ExecutionRegistry {
 
   markUnknown(unknown: UnknownExecution): void {
     if (this.#unknown.size >= MAX_UNKNOWN_LISTED && !this.#unknown.has(unknown.routeId)) {
-      this.#unlistedCount += 1;
+      if (this.#unlisted.size < MAX_RECENT) this.#unlisted.add(unknown.routeId);
       return;
     }
+    this.#unlisted.delete(unknown.routeId);
     this.#unknown.set(unknown.routeId, unknown);
   }
 
-  /** Only for routes that were marked unknown: the ones beyond the list are told apart by count alone. */
   markKnown(routeId: string): void {
-    if (!this.#unknown.delete(routeId) && this.#unlistedCount > 0) this.#unlistedCount -= 1;
+    if (!this.#unknown.delete(routeId)) this.#unlisted.delete(routeId);
   }
 
   isUnknown(routeId: string): boolean {
-    return this.#unknown.has(routeId);
+    return this.#unknown.has(routeId) || this.#unlisted.has(routeId);
   }
 
   /** Oldest first. */
@@ -97,7 +98,7 @@ export class ExecutionRegistry {
   }
 
   get unknownCount(): number {
-    return this.#unknown.size + this.#unlistedCount;
+    return this.#unknown.size + this.#unlisted.size;
   }
 
   async #entry(routeId: string): Promise<Entry | null> {

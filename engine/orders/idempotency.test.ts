@@ -1,5 +1,6 @@
 /** Idempotency of whole closes: replays, conflicts, and what a crash leaves. */
 import { describe, expect, it } from "vitest";
+import { delay } from "../domain/clock.js";
 import { RETENTION_MS } from "./idempotency.js";
 import { closeContext, closeRequest, createHarness, type Harness } from "./test/harness.js";
 import type { TradeService } from "./trade-service.js";
@@ -105,6 +106,37 @@ describe("the same key", () => {
     await harness.clock.advanceAsync(120_000);
     expect(await harness.close({ size: "0.1" }, KEY)).toMatchObject({ replayed: true });
     expect(sent(harness)).toBe(2);
+  });
+
+  it.each([
+    [
+      "whose first order was stopped on this machine",
+      (harness: Harness) => {
+        harness.one.fate = () => ({ kind: "notSent" });
+        harness.two.fate = () => ({ kind: "notSent" });
+      },
+    ],
+    [
+      "whose first order could not be written down",
+      (harness: Harness) => {
+        harness.store.gate = () => delay(harness.clock, 3_000);
+      },
+    ],
+  ])("lives 24 hours from the request that sent, also one %s", async (_, stop) => {
+    const harness = createHarness();
+    await harness.service.start();
+    stop(harness);
+    expect(await harness.close({ size: "0.1" }, KEY)).toMatchObject({ ok: false });
+    await harness.clock.advanceAsync(3_600_000);
+    harness.one.fate = () => ({ kind: "fill" });
+    harness.two.fate = () => ({ kind: "fill" });
+    harness.store.gate = async () => {};
+    expect(await harness.close({ size: "0.1" }, KEY)).toMatchObject({ success: true, replayed: false });
+    await harness.clock.advanceAsync(RETENTION_MS - 60_000);
+    expect(await harness.close({ size: "0.1" }, KEY)).toMatchObject({ success: true, replayed: true });
+    expect(sent(harness)).toBe(1);
+    await harness.clock.advanceAsync(300_000);
+    expect(harness.store.rowCount()).toBe(0);
   });
 
   it("leaves no row behind a day later", async () => {

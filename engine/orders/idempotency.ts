@@ -150,10 +150,10 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
     ticket: IdempotencyTicket<Run, Result>,
     run: Run,
   ): { readonly batch: StateBatch; readonly row: StoredTicketRow } {
-    ticket.mayBeStored = true;
     const nowMs = this.#clock.wallMs();
     const createdAtMs = ticket.stored?.createdAtMs ?? nowMs;
     const expiresAtMs = ticket.stored?.expiresAtMs ?? nowMs + RETENTION_MS;
+    ticket.mayBeStoredUntilMs = expiresAtMs;
     const row = this.#encode("RUNNING", ticket, run, null, createdAtMs, expiresAtMs);
     const replaced = ticket.replaces;
     const expected = ticket.stored?.row ?? replaced?.row ?? null;
@@ -248,10 +248,8 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
   async abandon(ticket: IdempotencyTicket<Run, Result>, extra: readonly StateWrite[]): Promise<void> {
     ticket.isEnding = true;
     try {
-      if (ticket.mayBeStored && ticket.stored === null)
-        await this.#store.commit({
-          writes: [{ namespace: this.#namespace, key: ticket.recordKey, value: null }, ...extra],
-        });
+      if (ticket.mayBeStoredUntilMs !== null && ticket.stored === null)
+        await this.#store.commit({ writes: [...this.#removals(ticket), ...extra] });
     } finally {
       this.release(ticket);
     }
@@ -264,9 +262,7 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
   ): Promise<void> {
     ticket.isEnding = true;
     try {
-      await commit(() =>
-        ticket.mayBeStored ? [{ namespace: this.#namespace, key: ticket.recordKey, value: null }] : [],
-      );
+      await commit(() => this.#removals(ticket));
     } finally {
       this.release(ticket);
     }
@@ -290,6 +286,13 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
   /** One bounded round; true when there may be more to do. */
   async sweep(): Promise<boolean> {
     return (await sweepExpired(this.#store, this.#namespace, this.#clock.wallMs())) === SWEEP_MAX_ROWS;
+  }
+
+  /** With its index row, which would otherwise take a later record of the key along; an expired one's that it replaces likewise. */
+  #removals({ recordKey, mayBeStoredUntilMs, replaces }: IdempotencyTicket<Run, Result>): StateWrite[] {
+    return [mayBeStoredUntilMs, replaces?.expiresAtMs ?? null].flatMap((expiresAtMs) =>
+      expiresAtMs === null ? [] : expiringRemovals(this.#namespace, recordKey, expiresAtMs),
+    );
   }
 
   #encode(
@@ -338,8 +341,8 @@ export class IdempotencyTicket<Run = TradeRun, Result = TradeResult> {
   stored: StoredTicketRow | null = null;
   /** Its last write is under way and frees the key when it ends. */
   isEnding = false;
-  /** A batch with its rows was handed to the store, whatever became of it. */
-  mayBeStored = false;
+  /** A batch with its rows, which expire then, was handed to the store, whatever became of it; null: none was. */
+  mayBeStoredUntilMs: number | null = null;
   /** An expired record that the new one takes the place of. */
   replaces: { readonly row: Uint8Array; readonly expiresAtMs: number } | null = null;
   /** Set when the reply is known and not durable yet. */

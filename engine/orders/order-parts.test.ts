@@ -7,7 +7,7 @@ import { createMemoryStore } from "../storage/test/memory-store.js";
 import { createClientIdSource } from "./client-id.js";
 import type { Attempt, TradeRun } from "./trade-run.js";
 import type { TradeData } from "./trade-types.js";
-import { Deadline, within } from "./deadline.js";
+import { Deadline, within } from "../domain/deadline.js";
 import { ExecutionRegistry, MAX_UNKNOWN_LISTED, type UnknownExecution } from "./execution-registry.js";
 import { expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
 import { FEE_CACHE_TTL_MS, FeeCache } from "./fee-cache.js";
@@ -154,6 +154,9 @@ describe("the execution registry", () => {
     for (let index = 0; index < MAX_UNKNOWN_LISTED + 3; index++) registry.markUnknown(unknown(`r${index}`));
     expect(registry.listUnknown()).toHaveLength(MAX_UNKNOWN_LISTED);
     expect(registry.unknownCount).toBe(MAX_UNKNOWN_LISTED + 3);
+    const last = `r${MAX_UNKNOWN_LISTED + 2}`;
+    registry.markUnknown(unknown(last));
+    expect([registry.isUnknown(last), registry.unknownCount]).toEqual([true, MAX_UNKNOWN_LISTED + 3]);
     registry.markKnown("r0");
     registry.markKnown(`r${MAX_UNKNOWN_LISTED + 1}`);
     expect(registry.unknownCount).toBe(MAX_UNKNOWN_LISTED + 1);
@@ -182,6 +185,8 @@ describe("redaction of venue texts", () => {
     });
     expect(secrets).toEqual(["ABCDEF012345", "ABCDEF0123"]);
     expect(redactVenueText("no abcdef012345, 0xAbCdEf0123 on", secrets)).toBe("no [redacted], 0x[redacted] on");
+    // Letters that are two in lower case.
+    expect(redactVenueText("İİİİ abcdef012345.", secrets)).toBe("İİİİ [redacted].");
     expect(redactVenueText("x".repeat(1000), [])).toHaveLength(MAX_VENUE_TEXT_CHARS);
   });
 

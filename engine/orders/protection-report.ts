@@ -1,8 +1,11 @@
 /** What an entry's reply says of its take-profit and stop-loss. Pure, from the run's record alone. */
 import { formatScaled } from "../domain/decimal.js";
 import { filledLots, orderId, statusOf } from "./attempt-figures.js";
-import { isOfPosition, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
+import { isOfPosition, mayRest, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
 import type { ExecutionReport, ProtectionOrder, ProtectionState } from "./trade-types.js";
+
+/** A problem of its own: it is over when the outcome is known, and nothing filled that is not protected. */
+export const OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN";
 
 type ProtectionPart = Required<Pick<ExecutionReport, "protection" | "protectionReason" | "protectionOrders">>;
 
@@ -11,21 +14,36 @@ export function protectionReport(run: TradeRun): ProtectionPart {
   if (protection === undefined) return { protection: null, protectionReason: null, protectionOrders: [] };
   const followers = run.attempts.filter((attempt) => !isOfPosition(attempt));
   const guards = followers.filter(({ role }) => role !== "UNDO");
-  const state = stateOf(run, guards);
+  const problem = problemOf(run, protection.problem, guards);
+  const state = stateOf(run, problem, guards);
   const refused = guards.find(({ outcome }) => outcome === "REJECTED" || outcome === "NOT_SENT");
   return {
     protection: state,
-    protectionReason: protection.problem ?? (state === "PLACED" ? null : (refused?.reason ?? null)),
+    protectionReason: problem ?? (state === "PLACED" ? null : (refused?.reason ?? null)),
     protectionOrders: followers.map((attempt) => orderReport(attempt)),
   };
 }
 
-function stateOf(run: TradeRun, guards: readonly Attempt[]): ProtectionState {
+function problemOf(run: TradeRun, problem: string | null, guards: readonly Attempt[]): string | null {
+  if (problem !== OUTCOME_UNKNOWN || guards.length === 0) return problem;
+  const isProtected = (attempt: Attempt): boolean => {
+    if (attempt.outcome === "UNKNOWN" || attempt.outcome === "PENDING" || isWorking(attempt)) return false;
+    return filledLots(attempt) === 0 || guards.some(({ venue }) => venue === attempt.venue);
+  };
+  return positionAttempts(run).every(isProtected) ? null : problem;
+}
+
+function isWorking(attempt: Attempt): boolean {
+  const status = attempt.order?.status;
+  return (status === "OPEN" || status === "PARTIALLY_FILLED") && !mayRest(attempt);
+}
+
+function stateOf(run: TradeRun, problem: string | null, guards: readonly Attempt[]): ProtectionState {
   if (guards.some(({ outcome }) => outcome === "UNKNOWN" || outcome === "PENDING")) return "UNKNOWN";
-  if (guards.length === 0) return run.protection?.problem === null || isIdle(run) ? "NOT_PLACED" : "FAILED";
+  if (guards.length === 0) return problem === null || isIdle(run) ? "NOT_PLACED" : "FAILED";
   const placed = guards.filter(({ outcome }) => outcome === "CONFIRMED").length;
   if (placed === 0) return "FAILED";
-  return placed === guards.length && run.protection?.problem == null ? "PLACED" : "PARTIAL";
+  return placed === guards.length && problem === null ? "PLACED" : "PARTIAL";
 }
 
 /** Nothing filled that is known of: nothing to protect. */

@@ -8,6 +8,7 @@ export const MAX_VENUE_TEXT_CHARS = 300;
 const MIN_SECRET_CHARS = 6;
 const MAX_SECRETS = 64;
 const MAX_DEPTH = 4;
+const PATTERN_CHARS = /[\\^$.*+?()[\]{}|]/g;
 
 /** All texts in the credential blocks of a request. */
 export function collectSecrets(credentials: unknown): string[] {
@@ -28,12 +29,8 @@ export function collectSecrets(credentials: unknown): string[] {
 
 export function redactVenueText(text: string, secrets: readonly string[]): string {
   let clean = text;
-  for (const secret of secrets) {
-    let at = clean.toLowerCase().indexOf(secret.toLowerCase());
-    while (at >= 0) {
-      clean = `${clean.slice(0, at)}[redacted]${clean.slice(at + secret.length)}`;
-      at = clean.toLowerCase().indexOf(secret.toLowerCase(), at + "[redacted]".length);
-    }
-  }
+  // By pattern: a text in lower case may be longer than it was, and places in it are none of the text's own.
+  for (const secret of secrets)
+    clean = clean.replace(new RegExp(secret.replace(PATTERN_CHARS, "\\$&"), "gi"), () => "[redacted]");
   return clean.slice(0, MAX_VENUE_TEXT_CHARS);
 }

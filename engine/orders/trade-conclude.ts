@@ -20,7 +20,7 @@ import { unknownAttempt, unsettledAttempt, type Attempt, type TradeRun } from ".
 import { applyResolution, intentOutcome } from "./send-outcome.js";
 import { roundMs } from "./trade-send.js";
 import type { TradeContext, TradeData, TradeRequest, TradeResult } from "./trade-types.js";
-import { Deadline } from "./deadline.js";
+import { Deadline } from "../domain/deadline.js";
 import type { DecisionEvent, DecisionSink } from "./decision-event.js";
 import type { IdempotencyTicket, RecordUpdate } from "./idempotency.js";
 import { takeOrderEvents, type OrderEvent } from "./order-events.js";

@@ -9,7 +9,7 @@ import type { TradeAccounts, Rooms } from "./trade-accounts.js";
 import type { TradeRequest } from "./trade-types.js";
 import type { TradeRouting } from "./trade-routing.js";
 import type { ClientIdSource } from "./client-id.js";
-import type { Deadline } from "./deadline.js";
+import type { Deadline } from "../domain/deadline.js";
 import type { ExecutionRegistry } from "./execution-registry.js";
 import type { FeeCache } from "./fee-cache.js";
 import type { IdempotencyRecords, IdempotencyTicket } from "./idempotency.js";

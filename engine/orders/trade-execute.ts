@@ -20,9 +20,10 @@ import { filledAnything, remainingSize } from "./trade-reply.js";
 import type { SendPlan } from "./trade-plan.js";
 import { isOpening, isSettled, mayRest, unknownAttempt, type Attempt, type TradeRun } from "./trade-run.js";
 import { applyResolution } from "./send-outcome.js";
+import { tookNothing } from "./attempt-figures.js";
 import { sendOrders, type SentOrder } from "./trade-send.js";
 import { applySettings } from "./trade-settings.js";
-import { within } from "./deadline.js";
+import { within } from "../domain/deadline.js";
 import type { Resolution } from "./resolver.js";
 
 /** An order that is with the resolver still: its end comes after the reply. */
@@ -61,6 +62,7 @@ export async function executeTrade(
       return { kind: "notSent", error: end.kind === "keyTaken" ? null : end.error };
     }
     const late = await waitForEnds(parts, flight, run, end.orders);
+    giveBack(parts, end.orders);
     // One leg of unknown outcome: the others stand, and nothing more is sent beside it.
     if (late.length > 0 || unknownAttempt(run) !== null) return { kind: "done", late };
     if (end.orders.some(({ attempt }) => unsettledOrder(attempt))) return NONE_LATE;
@@ -89,6 +91,11 @@ export async function waitForEnds(
   });
   if (waits.length > 0) await Promise.all(waits);
   return late;
+}
+
+/** What orders that came to nothing took of the daily limits is there for the next one. Their rows go with the conclusion. */
+function giveBack(parts: TradeParts, orders: readonly SentOrder[]): void {
+  for (const { attempt } of orders) if (tookNothing(attempt)) parts.reservations.get(attempt)?.release();
 }
 
 /** Accepted, but still working when its resolver gave up. */

@@ -5,7 +5,7 @@ import { tradeSide } from "./trade-plan.js";
 import type { Routed } from "./trade-routing.js";
 import type { ProtectionWish, TradeRun } from "./trade-run.js";
 import type { OpenTerms, TradeContext, TradeRequest } from "./trade-types.js";
-import type { Deadline } from "./deadline.js";
+import type { Deadline } from "../domain/deadline.js";
 import type { IdempotencyTicket } from "./idempotency.js";
 import { collectSecrets } from "./redact.js";
 

@@ -10,7 +10,7 @@ import type { GuardedOrder, GuardReservation } from "../guards/guards.js";
 import type { AccountSession } from "../ports.js";
 import type { KeyedHash } from "../storage/keyed-hash.js";
 import { MAX_BATCH_ROWS, storeUnavailable, type StateBatch } from "../storage/state-store.js";
-import { within } from "./deadline.js";
+import { within } from "../domain/deadline.js";
 import type { OrderIntent } from "./intent-log.js";
 import type { OpenAccount } from "./trade-accounts.js";
 import {

@@ -1,7 +1,11 @@
 /** Entries against fake venues on a virtual clock: one behaviour per test. */
 import { describe, expect, it } from "vitest";
+import { silentLogger } from "../domain/logger.js";
+import { VirtualClock } from "../domain/virtual-clock.js";
+import { GuardBook, NO_LIMITS } from "../guards/guard-book.js";
 import type { GuardedOrder, Guards } from "../guards/guards.js";
 import { NO_GUARDS, NOTHING_RESERVED } from "../guards/guards.js";
+import { createMemoryStore } from "../storage/test/memory-store.js";
 import type { PlaceFate } from "./test/fake-venue.js";
 import { closeContext, createHarness, openRequest, SECRET_ONE, type Harness } from "./test/harness.js";
 
@@ -387,6 +391,29 @@ describe("an entry with an Idempotency-Key", () => {
     throw new Error("the entry takes more steps than expected");
   });
 
+  it("after a crash protects what filled, also where the rest can go nowhere", async () => {
+    const harness = flat();
+    harness.one.fate = onPosition({ kind: "fill", liquidity: 0.4 });
+    harness.two.fate = () => {
+      harness.kill();
+      return { kind: "loseRequest" };
+    };
+    const request = { stopLoss: "95000" };
+    void harness.service.trade(openRequest(request), closeContext(harness.clock, { ...KEY }));
+    await harness.clock.advanceAsync(100);
+    expect(orders(harness)).toHaveLength(2);
+    const next = await harness.restart();
+    await harness.clock.advanceAsync(10_000);
+    for (const venue of [harness.one, harness.two]) venue.tradeTokens = 0;
+    const result = await harness.run(next.trade(openRequest(request), closeContext(harness.clock, { ...KEY })));
+    expect(result).toMatchObject({
+      ok: true,
+      data: { execution: { state: "PARTIAL", filledSize: "0.1", protection: "PLACED" } },
+    });
+    expect(harness.one.log[1]?.command).toMatchObject({ reduceOnly: true, qtyLots: 100 });
+    expect(orders(harness)).toHaveLength(3);
+  });
+
   /** Runs an entry until its process has passed so many milliseconds, then kills it. False: it had ended before. */
   async function crashAt(harness: Harness, step: number): Promise<{ readonly gate: boolean }> {
     let ended = false;
@@ -437,6 +464,24 @@ describe("guards", () => {
     });
     expect(await harness.open()).toMatchObject({ ok: false, code: "TRADING_HALTED" });
     expect(orders(harness)).toEqual([]);
+  });
+
+  it("count an entry once that goes to the next venue after a refusal", async () => {
+    const store = createMemoryStore();
+    const policy = { global: { ...NO_LIMITS, maxDailyNotional: "30000" }, byKey: new Map(), each: NO_LIMITS };
+    const guards = new GuardBook({ store, clock: new VirtualClock(), logger: silentLogger, policy });
+    await guards.start();
+    const harness = flat({ store, service: { guards } });
+    harness.one.fate = () => ({ kind: "reject", reason: "VENUE_STATE" });
+    const data = await harness.openData();
+    expect(data.execution.legs.map(({ outcome }) => outcome)).toEqual(["REJECTED", "CONFIRMED"]);
+    expect(data).toMatchObject({ executedOn: "venuetwo", execution: { state: "COMPLETED" } });
+    await harness.clock.advanceAsync(500);
+    expect(Number(guards.status().usedToday)).toBeGreaterThan(25_000);
+    expect(await harness.open()).toMatchObject({ code: "DAILY_LIMIT" });
+    const later = new GuardBook({ store, clock: new VirtualClock(), logger: silentLogger, policy });
+    await later.start();
+    expect(later.status().usedToday).toBe(guards.status().usedToday);
   });
 
   it("get back what an entry that came to nothing had taken, and keep what one that filled took", async () => {

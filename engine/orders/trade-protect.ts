@@ -15,6 +15,7 @@ import { worstTicks } from "../routing/pricing.js";
 import { QUOTE_RATE_ONE_PPM as SAME_QUOTE } from "../routing/route-types.js";
 import { problemOf } from "./background.js";
 import { MIN_SEND_TIMEOUT_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
+import { OUTCOME_UNKNOWN } from "./protection-report.js";
 import { waitForEnds, type LateOrder } from "./trade-execute.js";
 import { protectionsOf, slippedPrice, triggerTicks, type SendPlan } from "./trade-plan.js";
 import { isOfPosition, mayRest, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
@@ -32,10 +33,10 @@ export async function protectEntry(
   const { protection } = run;
   if (protection === undefined || run.attempts.some((attempt) => !isOfPosition(attempt))) return [];
   const filled = filledByVenue(run);
-  if (filled.length === 0) {
-    protection.problem = idleReason(run);
-    return [];
-  }
+  const idle = idleReason(run);
+  // Of a split: a leg that may have filled is not protected by what the others get.
+  if (filled.length === 0 || idle === OUTCOME_UNKNOWN) protection.problem = idle;
+  if (filled.length === 0) return [];
   const plans = filled.flatMap((one) => protectionPlans(parts, flight, run, one));
   if (plans.length === 0) {
     protection.problem = "NO_SESSION";
@@ -56,7 +57,7 @@ function idleReason(run: TradeRun): string {
   const attempts = positionAttempts(run);
   const isOpen = ({ order }: Attempt): boolean => order?.status === "OPEN" || order?.status === "PARTIALLY_FILLED";
   if (attempts.some((one) => one.outcome === "UNKNOWN" || one.outcome === "PENDING" || (isOpen(one) && !mayRest(one))))
-    return "OUTCOME_UNKNOWN";
+    return OUTCOME_UNKNOWN;
   return attempts.some(isOpen) ? "RESTING" : "NOTHING_FILLED";
 }
 

@@ -230,6 +230,21 @@ describe("the reply of a close", () => {
     expect(execution).toMatchObject({ state: "PARTIAL", filledSize: "0.1", submittedSize: "0.25" });
   });
 
+  it("measures the cost against the mid in the mid's own quote", () => {
+    const run = closeRun([attempt({ order: order({}) })]);
+    const { reference } = run.routing;
+    const plain = buildTradeData(run, NOW_MS).execution;
+    // A venue whose quote is worth 0.99 of the common one; the mid is told in the common one, the expected price is not.
+    run.routing = {
+      ...run.routing,
+      reference: reference === null ? null : { ...reference, mid: "96447.285" },
+      candidates: [{ exchange: "venueone", eligible: true, positionSize: null, quoteRate: "0.99" }],
+    };
+    expect(reference?.mid).toBe("97421.5");
+    const { realizedSlippageBps, vsQuoteBps } = plain;
+    expect(buildTradeData(run, NOW_MS).execution).toMatchObject({ realizedSlippageBps, vsQuoteBps });
+  });
+
   it("counts the cost of a buy the other way round", () => {
     const run = closeRun([attempt({ side: "BUY", order: order({ side: "BUY", averagePrice: "97431.2" }) })], {
       side: "BUY",

@@ -41,6 +41,7 @@ import type {
 } from "./trade-types.js";
 
 const ZERO = ratio(0n);
+const ONE = ratio(1n);
 const BPS = ratio(10_000n);
 /** Fee rates are thousandths of a basis point: 10^-7. */
 const MILLI_BPS = ratio(1n, 10_000_000n);
@@ -87,6 +88,8 @@ interface Totals {
   /** Quote units over all fills with a price. */
   readonly notional: Ratio;
   readonly average: Ratio | null;
+  /** The same in the common quote, to be measured against the mid. */
+  readonly commonAverage: Ratio | null;
 }
 
 function sumUp(run: TradeRun): Totals {
@@ -94,6 +97,7 @@ function sumUp(run: TradeRun): Totals {
   let filled = ZERO;
   let priced = ZERO;
   let notional = ZERO;
+  let common = ZERO;
   let submitted = ZERO;
   const attempts = positionAttempts(run);
   const legs = isSplit(attempts);
@@ -105,7 +109,9 @@ function sumUp(run: TradeRun): Totals {
     const price = averagePrice(attempt);
     if (price === null) continue;
     priced = addRatio(priced, filledHere);
-    notional = addRatio(notional, multiplyRatio(price, filledHere));
+    const value = multiplyRatio(price, filledHere);
+    notional = addRatio(notional, value);
+    common = addRatio(common, multiplyRatio(value, quoteRate(run, attempt.venue)));
   }
   if (legs) submitted = submittedOverLegs(attempts, requested);
   // An order that was refused later does not shrink what was submitted before it.
@@ -117,7 +123,14 @@ function sumUp(run: TradeRun): Totals {
     remaining: subtractRatio(requested, filled),
     notional,
     average: priced.num === 0n ? null : divideRatio(notional, priced),
+    commonAverage: priced.num === 0n ? null : divideRatio(common, priced),
   };
+}
+
+/** Of the venue's quote in the common one, as the decision had it. */
+function quoteRate(run: TradeRun, venue: string | null): Ratio {
+  const rate = run.routing.candidates.find(({ exchange }) => exchange === venue)?.quoteRate;
+  return rate === undefined ? ONE : ratioFromText(rate);
 }
 
 /** The first orders of all legs, and what later ones sent beyond what those left unfilled; never above the request. */
@@ -223,8 +236,14 @@ function executionReport(
     averagePrice: lead === null ? null : priceText(totals.average, lead),
     notional: totals.average === null ? null : formatRatio(totals.notional, NOTIONAL_PLACES, "halfUp"),
     fees: positionAttempts(run).flatMap(feeOf),
-    realizedSlippageBps: costBps(run, run.routing.reference?.mid ?? null, totals.average),
-    vsQuoteBps: costBps(run, run.routing.price, totals.average),
+    realizedSlippageBps: costBps(run, run.routing.reference?.mid ?? null, ONE, totals.commonAverage),
+    // A split's price is in the common quote already.
+    vsQuoteBps: costBps(
+      run,
+      run.routing.price,
+      run.routing.split ? ONE : quoteRate(run, run.routing.recommended),
+      totals.commonAverage,
+    ),
     adjustments: run.adjustments.map((adjustment) => ({ ...adjustment })),
     legs: positionAttempts(run).map((attempt) => executionLeg(attempt)),
     ...(isOpening(run) ? protectionReport(run) : {}),
@@ -263,9 +282,9 @@ function executionLeg(attempt: Attempt): ExecutionLeg {
 }
 
 /** Positive: worse than the benchmark, whichever the side. */
-function costBps(run: TradeRun, benchmark: string | null, average: Ratio | null): string | null {
+function costBps(run: TradeRun, benchmark: string | null, rate: Ratio, average: Ratio | null): string | null {
   if (benchmark === null || average === null) return null;
-  const mark = ratioFromText(benchmark);
+  const mark = multiplyRatio(ratioFromText(benchmark), rate);
   if (mark.num <= 0n) return null;
   const difference = run.side === "SELL" ? subtractRatio(mark, average) : subtractRatio(average, mark);
   return formatRatio(multiplyRatio(divideRatio(difference, mark), BPS), BPS_PLACES, "halfUp");

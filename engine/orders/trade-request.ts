@@ -22,7 +22,7 @@ import type { RouteAnswer, Routed } from "./trade-routing.js";
 import { isOpening, unsettledAttempt, type TradeRun } from "./trade-run.js";
 import { roundMs } from "./trade-send.js";
 import type { TradeContext, TradeRequest, TradeResult } from "./trade-types.js";
-import { Deadline } from "./deadline.js";
+import { Deadline } from "../domain/deadline.js";
 import type { IdempotencyBegin, IdempotencyTicket } from "./idempotency.js";
 import { mintRouteId } from "./route-ids.js";
 
@@ -125,14 +125,14 @@ export class TradeRequests {
   async #tradeAnew(flight: TradeFlight, context: TradeContext, earlier: TradeRun | null): Promise<Concluded | Refused> {
     const { clock, feeCache } = this.#parts;
     const { request, accounts, deadline } = flight;
-    const unbound = earlier === null ? this.#bindQuote(flight) : null;
-    if (unbound !== null) return unbound;
+    const unbound = this.#bindQuote(flight);
+    if (unbound !== null) return this.#orWhatStands(flight, context, unbound, earlier);
     const startedMs = deadline.elapsedMs();
     const readMs = Math.min(POSITIONS_DEADLINE_MS, Math.max(MIN_RETRY_MS, deadline.leftMs()));
     const readings = await readAccounts(clock, accounts.all(), request, feeCache, readMs);
     const size = earlier !== null && filledAnything(earlier) ? remainingSize(earlier) : null;
     const decided = this.#decide(flight, context, readings, startedMs, earlier, size);
-    if (decided.end !== null) return decided.end;
+    if (decided.end !== null) return this.#orWhatStands(flight, context, decided.end, earlier);
     const { routed } = decided;
     const { plans } = routed;
     if (plans.length === 0) throw new ServiceError("INTERNAL", { problem: "a routed trade without a plan" });
@@ -187,6 +187,17 @@ export class TradeRequests {
     return { end: null, routed: answer.routed, positionsMs, routingMs };
   }
 
+  /** After a crash a refusal to go on is none of what filled before it: that stands, an entry with its protection. */
+  async #orWhatStands(
+    flight: TradeFlight,
+    context: TradeContext,
+    end: Concluded | Refused,
+    earlier: TradeRun | null,
+  ): Promise<Concluded | Refused> {
+    if (end.ok || earlier === null || !filledAnything(earlier)) return end;
+    return this.#conclusion.finish(flight, context, earlier, await this.#protect(flight, earlier));
+  }
+
   /** Null: the call is bound to its quote, or to none. */
   #bindQuote(flight: TradeFlight): Refused | null {
     const { request, accounts } = flight;
@@ -231,7 +242,7 @@ export class TradeRequests {
     }
   }
 
-  /** Nothing to route for. After a crash that is an answer, not an error: what an earlier order did stands, and flat is flat. */
+  /** Nothing to route for. After a crash that may be an answer, not an error: flat is flat. */
   #refuseRoute(
     flight: TradeFlight,
     context: TradeContext,
@@ -241,12 +252,12 @@ export class TradeRequests {
   ): Concluded | Refused {
     const { request } = flight;
     const read = [...readings.values()];
-    if (earlier !== null && isOpening(earlier) && filledAnything(earlier))
-      return this.#conclusion.finish(flight, context, earlier, []);
-    if (earlier !== null && !isOpening(earlier)) {
+    if (earlier !== null && !isOpening(earlier) && !filledAnything(earlier)) {
       const flat = read.length > 0 && read.every((reading) => isFlat(reading, request));
-      if (flat && !filledAnything(earlier)) earlier.note = "ALREADY_FLAT";
-      if (flat || filledAnything(earlier)) return this.#conclusion.finish(flight, context, earlier, []);
+      if (flat) {
+        earlier.note = "ALREADY_FLAT";
+        return this.#conclusion.finish(flight, context, earlier, []);
+      }
     }
     const preferred = request.preferredExchange;
     const failure = preferred === null ? null : (readings.get(preferred)?.failure ?? null);

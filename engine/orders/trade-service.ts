@@ -34,7 +34,7 @@ import {
 } from "./trade-routing.js";
 import type { TradeRun } from "./trade-run.js";
 import type { TradeContext, TradeData, TradeRequest, TradeResult, ExecutionAnswer, Quote } from "./trade-types.js";
-import { Deadline, within } from "./deadline.js";
+import { Deadline, within } from "../domain/deadline.js";
 import type { DecisionSink } from "./decision-event.js";
 import { ExecutionRegistry, type UnknownExecution } from "./execution-registry.js";
 import { FeeCache } from "./fee-cache.js";
@@ -133,7 +133,7 @@ export class TradeService {
   /** Before the first close: lists orders that an earlier start may have left, and begins the sweeps. */
   async start(): Promise<void> {
     const { intents, registry, idempotency, rooms, background } = this.#parts;
-    for (const intent of await intents.listOpen()) {
+    for (const intent of latestByRoute(await intents.listOpen())) {
       registry.markUnknown({
         routeId: intent.routeId,
         venue: intent.venue,
@@ -241,4 +241,14 @@ export class TradeService {
     const run = await idempotency.readRun(intent.idempotencyRecord);
     return run !== null && run.routeId === intent.routeId ? run : null;
   }
+}
+
+/** Each order's intent carries the run as it stood by then: of one trade the one that knows the most orders counts. */
+function latestByRoute(intents: readonly OrderIntent[]): Iterable<OrderIntent> {
+  const latest = new Map<string, OrderIntent>();
+  for (const intent of intents) {
+    const known = latest.get(intent.routeId)?.run?.attempts.length ?? 0;
+    if ((intent.run?.attempts.length ?? 0) >= known) latest.set(intent.routeId, intent);
+  }
+  return latest.values();
 }

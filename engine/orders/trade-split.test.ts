@@ -137,6 +137,33 @@ describe("a split close", () => {
     expect(new Set(orders(harness).map(({ command }) => command.clientIdHex)).size).toBe(4);
   });
 
+  it.each([
+    ["loseReply", { protection: "PARTIAL", protectionReason: "OUTCOME_UNKNOWN" }],
+    ["loseRequest", { protection: "PLACED", protectionReason: null }],
+  ] as const)(
+    "opened with a leg of unknown outcome (%s) is not told as protected whole while it may not be",
+    async (kind, end) => {
+      const harness = createHarness({ two: { bidTicks: 999_900 } });
+      for (const venue of [harness.one, harness.two]) {
+        venue.setPosition(`acct-${venue.venue}`, "LONG", 0);
+        venue.setBook(999_900, 1_000_100, 30);
+      }
+      harness.two.fate = () => ({ kind });
+      harness.two.orderReadFailure = () => "TIMEOUT";
+      const request = { allowSplit: true, size: "0.4", deadlineMs: 1_000 };
+      const { execution, routing } = await harness.openData({ stopLoss: "90000" }, request);
+      expect(execution).toMatchObject({
+        state: "UNKNOWN",
+        protection: "PARTIAL",
+        protectionReason: "OUTCOME_UNKNOWN",
+        protectionOrders: [{ exchange: "venueone", outcome: "CONFIRMED" }],
+      });
+      harness.two.orderReadFailure = () => null;
+      await harness.clock.advanceAsync(30_000);
+      expect((await harness.service.execution(routing.routeId))?.execution).toMatchObject({ final: true, ...end });
+    },
+  );
+
   it("after a crash at any step is sent once, whatever leg was known", async () => {
     const key = { idempotencyKey: "split" };
     for (let step = 1; step < 60; step++) {
@@ -185,6 +212,23 @@ describe("a quote that binds", () => {
       details: { reason: "PRICE_MOVED" },
     });
     expect(orders(harness)).toEqual([]);
+  });
+
+  it("holds a retry after a crash too: without it nothing is sent", async () => {
+    const harness = createHarness();
+    const { quoteId } = await quoted(harness);
+    const key = { idempotencyKey: "quoted" };
+    harness.one.fate = () => {
+      harness.kill();
+      return { kind: "loseRequest" };
+    };
+    void harness.service.trade(closeRequest({ quoteId }), closeContext(harness.clock, key));
+    await harness.clock.advanceAsync(100);
+    const next = await harness.restart();
+    await harness.clock.advanceAsync(10_000);
+    const again = await harness.run(next.trade(closeRequest({ quoteId }), closeContext(harness.clock, key)));
+    expect(again).toMatchObject({ ok: false, code: "QUOTE_EXPIRED" });
+    expect(orders(harness)).toHaveLength(1);
   });
 
   it("keeps to the venues that were eligible", async () => {

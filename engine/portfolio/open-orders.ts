@@ -38,6 +38,11 @@ export class OpenOrders {
     this.#touched.clear();
   }
 
+  /** Has an event spoken of it since the last list was asked for? */
+  isTouched(order: VenueOrder): boolean {
+    return this.#touched.has(orderKey(order));
+  }
+
   /** An order as an event tells it; UNKNOWN ends it here, as every status that is not open does. True when it is news. */
   apply(order: VenueOrder, isOfFill = false): boolean {
     const key = orderKey(order);

@@ -357,6 +357,28 @@ describe("orders", () => {
     );
     expect(told.sort()).toEqual(["alice-1 FILLED", "alice-2 OPEN"]);
   });
+
+  it("are told to have ended once, by whoever knows first", async () => {
+    const [first, second] = [alice.rest("BTC", 10), alice.rest("ETH", 5)];
+    const { heard } = listen(undefined, true);
+    await clock.advanceAsync(100);
+    alice.drop();
+    for (const { venueOrderId } of [first, second]) alice.fill(venueOrderId, 10);
+    two.admit = async (_, weight) => {
+      // The end of the first one is being asked for when the second one's is told; then nobody answers any more.
+      if (weight === 2 && two.failure === null) {
+        two.failure = { code: "TIMEOUT", retryAfterMs: null };
+        alice.tell({ kind: "order", order: { ...second, status: "FILLED", filledLots: 5 } });
+      }
+      return true;
+    };
+    alice.restore();
+    await clock.advanceAsync(500);
+    const told = heard.flatMap((change) =>
+      change.kind === "order" ? [`${change.order.venueOrderId} ${change.order.status}`] : [],
+    );
+    expect(told.sort()).toEqual(["alice-1 UNKNOWN", "alice-2 FILLED"]);
+  });
 });
 
 describe("an execution that was resolved", () => {

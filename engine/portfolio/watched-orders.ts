@@ -130,8 +130,11 @@ export class WatchedOrders {
     }
     for (const order of news) this.#host.emit({ kind: "order", order });
     for (const [index, order] of gone.entries()) {
+      if (this.#orders.isTouched(order)) continue;
       const end = index < ENDS_PER_LOOK ? await this.#endOf(order, options) : null;
       if (this.#isClosed) return;
+      // Told of by an event meanwhile: that is newer than what was looked up, or could not be.
+      if (this.#orders.isTouched(order)) continue;
       // Still listed open right after it left the list: the venue's index lags, the next look tells.
       if (end !== null && isOpen(end)) continue;
       // An end that cannot be learnt is not guessed; an open order it is not, all the same.

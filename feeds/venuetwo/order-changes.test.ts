@@ -335,7 +335,7 @@ describe("the countdown of venuetwo", () => {
     for (const [step, expected] of [
       [
         { status: 400, body: { code: -1121, msg: "Invalid symbol." } },
-        { outcome: "rejected", sent: true },
+        { outcome: "unknown", cause: "PARTIAL" },
       ],
       [
         { status: 500, body: "<html>" },
@@ -352,6 +352,16 @@ describe("the countdown of venuetwo", () => {
       const atMs = harness.clock.wallMs() + 3_000;
       expect(await harness.trading.orders.scheduleCancel(harness.open(), atMs, OPTIONS)).toMatchObject(expected);
     }
+  });
+
+  it("is refused when every symbol is", async () => {
+    const harness = createHarness();
+    harness.http.reply(200, [wireOrder(), wireOrder({ symbol: "ETHUSDT" })]);
+    const refusal = { code: -1121, msg: "Invalid symbol." };
+    harness.http.reply(400, refusal).reply(400, refusal);
+    const atMs = harness.clock.wallMs() + 3_000;
+    const outcome = await harness.trading.orders.scheduleCancel(harness.open(), atMs, OPTIONS);
+    expect(outcome).toMatchObject({ outcome: "rejected", sent: true });
   });
 });
 

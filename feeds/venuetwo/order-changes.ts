@@ -104,7 +104,10 @@ export class VenuetwoOrderChanges {
       countdownCancelAllCall(symbol, atMs === null ? 0 : Math.max(1, countdown()));
     const results = await this.#each(session, symbols, deadline, callOf, isCountdown);
     if (results.unclear !== null) return { outcome: "unknown", cause: results.unclear };
-    return results.failed[0] ?? { outcome: "accepted" };
+    const [failed] = results.failed;
+    if (failed === undefined) return { outcome: "accepted" };
+    // Some stand: a refusal would say that nothing does.
+    return results.doneCount > 0 ? { outcome: "unknown", cause: "PARTIAL" } : failed;
   }
 
   async #openSymbols(session: AccountSession, options: CallOptions): Promise<Read<readonly string[]>> {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { AccountSession, Read, VenueRoom } from "../../engine/ports.js";
 import { createFakeRoom } from "../test/fake-room.js";
-import { accountAddress, AccountReads } from "./account-reads.js";
+import { accountAddress, AccountReads, namingAccount } from "./account-reads.js";
 import { coverageOf, readError } from "./read-errors.js";
 
 const ADDRESS = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
@@ -81,6 +81,25 @@ describe("a read of an account", () => {
     expect(accountAddress("venueone", { walletAddress: ADDRESS, block: own })).toBe(OTHER);
     for (const block of [null, {}, { walletAddress: 7 }, { walletAddress: "a key by mistake" }])
       expect(accountAddress("venueone", { walletAddress: ADDRESS, block })).toBe(ADDRESS);
+  });
+
+  it("takes the vault that a key trades for as the account, not for a master", () => {
+    const vault = { privateKey: "k", vaultAddress: OTHER };
+    const both = { ...vault, walletAddress: ADDRESS };
+    for (const block of [vault, both]) {
+      for (const walletAddress of [OTHER, ADDRESS]) {
+        const ref = { walletAddress, block };
+        expect(namingAccount("venueone", ref)).toBe(block);
+        expect(accountAddress("venueone", ref)).toBe(OTHER);
+      }
+    }
+    // None: the field may be there and empty, and other venues have no such thing.
+    const none = { privateKey: "k", vaultAddress: "" };
+    expect(namingAccount("venueone", { walletAddress: ADDRESS, block: none })).toEqual({
+      ...none,
+      walletAddress: ADDRESS,
+    });
+    expect(accountAddress("venuetwo", { walletAddress: ADDRESS, block: vault })).toBe(ADDRESS);
   });
 
   it("never passes on what looks like a key", async () => {

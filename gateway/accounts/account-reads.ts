@@ -6,7 +6,7 @@
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
-import { within } from "../../engine/orders/deadline.js";
+import { within } from "../../engine/domain/deadline.js";
 import type { AccountSession, CallOptions, OpenSession, Read, ReadFailure, VenueRoom } from "../../engine/ports.js";
 import { scrub } from "../http/scrub.js";
 import { isBase58Key, isEvmAddress } from "./names.js";
@@ -95,15 +95,23 @@ function openAccount(room: VenueRoom, ref: AccountRef): OpenSession | null {
  * Where a key names no account by itself, the block also says which account is meant, and the room refuses a key of
  * another one: else a caller who asks for one address would be shown another's positions under its name.
  */
-function namingAccount(venue: RoutableVenue, { block, walletAddress }: AccountRef): unknown {
+export function namingAccount(venue: RoutableVenue, { block, walletAddress }: AccountRef): unknown {
   if (venue === "venuefour") return block;
   if (block === null || typeof block !== "object" || !isEvmAddress(walletAddress)) return block;
-  const named = (block as { readonly walletAddress?: unknown }).walletAddress ?? null;
+  const named = vaultOf(venue, block) ?? (block as { readonly walletAddress?: unknown }).walletAddress ?? null;
   return named === null ? { ...block, walletAddress } : block;
+}
+
+/** The account that a key of venueone trades for in place of its own; its `walletAddress` beside it is the master's. */
+function vaultOf(venue: RoutableVenue, block: object): string | null {
+  const { vaultAddress } = block as { readonly vaultAddress?: unknown };
+  return venue === "venueone" && typeof vaultAddress === "string" && isEvmAddress(vaultAddress) ? vaultAddress : null;
 }
 
 /** Whose account the rows are of: the block's own address where it names one, and nothing else that a block may hold. */
 export function accountAddress(venue: RoutableVenue, { block, walletAddress }: AccountRef): string {
+  const vault = block !== null && typeof block === "object" ? vaultOf(venue, block) : null;
+  if (vault !== null) return vault;
   const named = block !== null && typeof block === "object" && "walletAddress" in block ? block.walletAddress : null;
   if (typeof named !== "string") return walletAddress;
   const isAddress = venue === "venuefour" ? isBase58Key(named) : isEvmAddress(named);

@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statfsSync } from "node:fs";
-import { open, writeFile } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { type Readable, Transform, Writable } from "node:stream";
@@ -81,7 +81,12 @@ export class BodySpool {
     const hold = this.#hold(path);
     try {
       hold.add(bytes.byteLength);
-      await writeFile(path, bytes, { flag: "wx", mode: 0o600 });
+      const file = await this.#open(path);
+      try {
+        await file.writeFile(bytes);
+      } finally {
+        await file.close();
+      }
     } catch (error) {
       hold.release();
       throw spoolError(error);
@@ -96,9 +101,21 @@ export class BodySpool {
   /** Open before the first byte comes: a body refused while its file is still being opened would leave it behind. */
   async #openFile(path: string): Promise<Writable> {
     try {
-      return (await open(path, "wx", 0o600)).createWriteStream();
+      return (await this.#open(path)).createWriteStream();
     } catch (error) {
       throw spoolError(error);
+    }
+  }
+
+  /** What cleans up memory-backed folders, at the end of a login for one, may take this one: it is made again. */
+  async #open(path: string): Promise<FileHandle> {
+    try {
+      return await open(path, "wx", 0o600);
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") throw error;
+      // Fails where somebody else has the name by now.
+      mkdirSync(this.#directory, { mode: 0o700 });
+      return open(path, "wx", 0o600);
     }
   }
 
@@ -137,7 +154,12 @@ export class BodySpool {
       if (released) return;
       released = true;
       this.#heldBytes -= byteCount;
-      if (path !== "") rmSync(path, { force: true });
+      if (path === "") return;
+      try {
+        rmSync(path, { force: true });
+      } catch {
+        // What cannot be removed now goes at the next start; the answer stands.
+      }
     };
     return {
       add: (bytes) => {
@@ -169,18 +191,26 @@ function decoderOf(request: IncomingMessage): (Readable & Writable) | null {
   throw new EngineError(NOT_IMPLEMENTED, "Content-Encoding must be gzip, deflate, br or identity");
 }
 
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? "";
+}
+
 function spoolError(error: unknown): EngineError {
   if (error instanceof EngineError) return error;
-  const code = (error as NodeJS.ErrnoException).code ?? "";
+  const code = codeOf(error);
   if (code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG")
     return new EngineError(NOT_ENOUGH_SPACE, "Not enough space for the request's body (NOT_ENOUGH_SPACE)", {
       cause: error,
     });
+  // A call of the file system, so of our file: said of the bytes, it would end the retries of a batch that is sound.
+  if ((error as NodeJS.ErrnoException).syscall !== undefined)
+    return new EngineError(CANNOT_WRITE, `The request's body could not be held: ${code}`, { cause: error });
   return new EngineError(INCORRECT_DATA, `The request's body could not be read: ${code || "malformed"}`, {
     cause: error,
   });
 }
 
+const CANNOT_WRITE = 75;
 const NOT_ENOUGH_SPACE = 243;
 
 /**

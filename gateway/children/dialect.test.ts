@@ -3,13 +3,14 @@
  * held still. Everything else is tested on the real engine (test/).
  */
 import { pbkdf2 } from "node:crypto";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { type IncomingMessage, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { BYTES_REFUSED } from "../../engine/storage/records/clickhouse-answers.js";
 import { BodySpool } from "./body-spool.js";
 import type { Engine, EngineResult } from "./chdb-engine.js";
 import { type Listener, startListener } from "./clickhouse-listener.js";
@@ -162,6 +163,34 @@ describe("the dialect's bounds", () => {
     // Behind whatever the pool had still to do.
     await readdir(directory);
     await expect.poll(() => readdirSync(join(directory, "spool"))).toEqual([]);
+  });
+
+  it("makes its folder anew where it was swept away", async () => {
+    engine.releaseAll();
+    rmSync(join(directory, "spool"), { recursive: true });
+    expect(await send("INSERT INTO t FORMAT CSV", "1").answer).toMatchObject({ status: 200 });
+    rmSync(join(directory, "spool"), { recursive: true });
+    expect(await send("", "INSERT INTO t FORMAT CSV\n1").answer).toMatchObject({ status: 200 });
+    await expect.poll(() => readdirSync(join(directory, "spool"))).toEqual([]);
+  });
+
+  it("says of its own files, and not of the bytes, that they fail: the sender is to try again", async () => {
+    rmSync(join(directory, "spool"), { recursive: true });
+    writeFileSync(join(directory, "spool"), "");
+    for (const [query, body] of [
+      ["INSERT INTO t FORMAT CSV", "1"],
+      ["", "INSERT INTO t FORMAT CSV\n1"],
+    ] as const) {
+      const answer = await send(query, body).answer;
+      expect(answer).toEqual({
+        status: 500,
+        code: "75",
+        text: "Code: 75. DB::Exception: The request's body could not be held: ENOTDIR (CANNOT_WRITE_TO_FILE_DESCRIPTOR)\n",
+      });
+      expect(BYTES_REFUSED.has(Number(answer?.code))).toBe(false);
+    }
+    expect(engine.started).toEqual([]);
+    expect(spool.heldBytes).toBe(0);
   });
 
   it("forgets a body whose sender stopped in the middle", async () => {

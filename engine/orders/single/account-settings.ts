@@ -2,7 +2,7 @@
 import type { Instrument } from "../../domain/instrument.js";
 import type { AccountSettings, CallOptions, SettingOutcome } from "../../ports.js";
 import { problemOf } from "../background.js";
-import type { Deadline } from "../deadline.js";
+import type { Deadline } from "../../domain/deadline.js";
 import { callOptions, type OpenedAccount } from "./open-account.js";
 import { refusedBy } from "./order-change.js";
 import { refusal } from "./order-check.js";

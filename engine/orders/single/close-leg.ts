@@ -8,7 +8,7 @@ import { closingSide, type Direction, type PositionSide } from "../../domain/ord
 import { floorQty } from "../../domain/price-grid.js";
 import type { VenuePosition } from "../../domain/position.js";
 import type { AccountSession, Read, VenueRoom } from "../../ports.js";
-import { within, type Deadline } from "../deadline.js";
+import { within, type Deadline } from "../../domain/deadline.js";
 import { POSITIONS_DEADLINE_MS } from "../trade-context.js";
 import { checkBound, checkPrice, refusal } from "./order-check.js";
 import type {
@@ -195,6 +195,11 @@ function isOfLeg(position: VenuePosition, leg: LegPlan): boolean {
 
 function legKey(key: string, leg: LegPlan, again: boolean): string {
   return [key, leg.venue, leg.nativeSymbol, leg.direction, ...(again ? ["again"] : [])].join("|");
+}
+
+/** A leg that no order is sent for. */
+export function unsentLeg(room: VenueRoom, leg: LegPlan, why: OrderRefusal): CloseLeg {
+  return legOf(leg, room.markets.get(leg.symbol)?.instrument ?? null, why);
 }
 
 function legOf(leg: LegPlan, instrument: Instrument | null, answer: OrderAnswer): CloseLeg {

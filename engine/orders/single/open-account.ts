@@ -1,7 +1,7 @@
 /** One account of one call, from the caller's credentials to the moment its session is closed. */
 import type { Instrument } from "../../domain/instrument.js";
 import type { CallOptions, AccountSession, Lane, ReadFailure, VenueRoom } from "../../ports.js";
-import type { Deadline } from "../deadline.js";
+import type { Deadline } from "../../domain/deadline.js";
 import { collectSecrets } from "../redact.js";
 import type { Rooms } from "../trade-accounts.js";
 import { intentAccountHash } from "../trade-intent.js";

@@ -60,6 +60,16 @@ describe("a cancel", () => {
     expect(await cancel(harness, "late")).toMatchObject({ ok: true, outcome: "UNKNOWN" });
   });
 
+  it("of an order that the venue has just taken and does not list yet is not told as of none", async () => {
+    const harness = await createDesk();
+    harness.venue.indexLagMs = () => 1_500;
+    const { orderId } = await harness.order(LIMIT);
+    expect(await cancel(harness, orderId ?? "")).toMatchObject({ ok: true, outcome: "UNKNOWN", symbol: "BTC" });
+    await harness.clock.advanceAsync(2_100);
+    expect(await cancel(harness, orderId ?? "")).toMatchObject({ ok: true, outcome: "ACCEPTED" });
+    expect(await cancel(harness, "987654321")).toMatchObject({ code: "ORDER_NOT_FOUND" });
+  });
+
   it("of everything counts what it cancelled, by the venue's call or one by one", async () => {
     for (const cancelAll of [true, false]) {
       const harness = await createDesk({ knobs: { cancelAll } });
@@ -124,6 +134,18 @@ describe("an amend", () => {
     expect(harness.guards.status().usedToday).toBe("50000");
     await harness.restart();
     expect(harness.guards.status().usedToday).toBe("50000");
+  });
+
+  it("is kept back when openings are switched off while it is being written down", async () => {
+    const harness = await createDesk({ limits: { maxDailyNotional: "80000" } });
+    const { orderId } = await harness.order(LIMIT);
+    harness.store.gate = async () => {
+      harness.store.gate = async () => {};
+      void harness.guards.halt(null, "drill");
+    };
+    expect(await amend(harness, orderId ?? "", { quantity: "0.5" })).toMatchObject({ code: "TRADING_HALTED" });
+    expect(harness.calls.amended).toEqual([]);
+    expect(harness.guards.status().usedToday).toBe("25000");
   });
 });
 

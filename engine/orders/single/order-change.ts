@@ -6,11 +6,11 @@
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
 import type { CancelOutcome, OrderChange, Refused, VenueOrder } from "../../domain/order.js";
 import { ServiceError } from "../../domain/errors.js";
-import { NOTHING_RESERVED, type GuardedOrder, type GuardReservation } from "../../guards/guards.js";
+import type { GuardedOrder, GuardReservation } from "../../guards/guards.js";
 import type { OrderRef } from "../../ports.js";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { problemOf } from "../background.js";
-import { type Deadline, within } from "../deadline.js";
+import { type Deadline, within } from "../../domain/deadline.js";
 import { redactVenueText } from "../redact.js";
 import { STORE_TIMEOUT_MS } from "../trade-context.js";
 import { cancelAllOrders } from "./cancel-all.js";
@@ -64,8 +64,9 @@ async function cancelFound(
   if (look.kind === "failed") return lookRefusal(venue, look);
   if (look.kind === "absent") {
     const { unsettled } = named;
-    // It may be on its way still: that the venue does not know it now says nothing of later.
-    if (unsettled !== null) return { ok: true, outcome: "UNKNOWN", orderId, symbol: unsettled.run.symbol, order: null };
+    // On its way still, or just accepted and not listed yet: that the venue does not know it now says nothing of later.
+    const run = unsettled?.run ?? parts.recent.find(opened.accountHash, orderId);
+    if (run !== null) return { ok: true, outcome: "UNKNOWN", orderId, symbol: run.symbol, order: null };
     return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue });
   }
   const { order, instrument } = look;
@@ -147,6 +148,11 @@ export async function amendOrder(
   const guarded = await guardChange(parts, opened, context, instrument, current, change.change);
   if (!guarded.ok) return guarded;
   const clientOrderId = named.clientOrderId ?? (await callersName(parts, opened, current));
+  if (!guarded.reservation.mayStillSend()) {
+    // Switched off while the change was being written down.
+    giveBack(parts, guarded.reservation);
+    return refusal("TRADING_HALTED", { exchange: venue });
+  }
   let outcome: Awaited<ReturnType<NonNullable<typeof room.orders.amend>>>;
   try {
     const lane = current.reduceOnly ? "exit" : "trade";
@@ -217,7 +223,7 @@ async function guardChange(
   const allowed = parts.guards.checkOrder(whole);
   if (!allowed.ok) return refusal(allowed.code, allowed.details);
   const grownLots = change.qtyLots - current.qtyLots;
-  if (grownLots <= 0) return { ok: true, reservation: NOTHING_RESERVED };
+  if (grownLots <= 0) return { ok: true, reservation: allowed.reservation };
   const verdict = parts.guards.check({ ...whole, qtyLots: grownLots });
   if (!verdict.ok) return refusal(verdict.code, verdict.details);
   const { reservation } = verdict;

@@ -8,7 +8,7 @@
 import type { Instrument } from "../../domain/instrument.js";
 import type { VenueOrder } from "../../domain/order.js";
 import type { OrderRef, Read, ReadFailure } from "../../ports.js";
-import { type Deadline, within } from "../deadline.js";
+import { type Deadline, within } from "../../domain/deadline.js";
 import { refusal } from "./order-check.js";
 import type { OrderAnswer, OrderName } from "./order-desk.js";
 import { answerOf, factsOfVenueOrder, instrumentOf } from "./order-facts.js";
@@ -16,6 +16,7 @@ import { callOptions, readRefusal, type OpenedAccount } from "./open-account.js"
 import type { SingleConclusion } from "./single-conclude.js";
 import type { SingleParts } from "./single-context.js";
 import { settleAsked } from "./single-settle.js";
+import { lastAttempt } from "./single-run.js";
 import type { UnsettledOrder } from "./unsettled-orders.js";
 
 /** An order under all names that we know of it. */
@@ -138,8 +139,9 @@ export async function orderStatus(
     );
     const answer = answerOf(unsettled.run, parts.clock.wallMs());
     if (answer?.ok === true) return answer;
-    // Proven never to have been placed.
-    return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue, neverPlaced: true });
+    // One that the venue itself refused is there to be shown.
+    if (lastAttempt(unsettled.run)?.reason === "NOT_PLACED")
+      return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue, neverPlaced: true });
   }
   const look = await lookUp(parts, opened, named, deadline);
   switch (look.kind) {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { delay } from "../../domain/clock.js";
 import type { OrderCommand } from "../../domain/order.js";
+import type { VenueRoom } from "../../ports.js";
 import { closeAllRequest, closeRequest, createDesk, orderContext, type DeskHarness } from "./test/desk-harness.js";
 import type {
   CloseAllAnswer,
@@ -118,6 +120,21 @@ describe("closing a position on its venue", () => {
     expect(harness.venue.log).toHaveLength(3);
   });
 
+  it("takes the name of the refused order also where that one's end is slow to be written down", async () => {
+    const harness = await createDesk();
+    harness.venue.setPosition("acct", "LONG", 300);
+    harness.venue.fate = (command: OrderCommand) => {
+      if (command.qtyLots < 300) return { kind: "fill" };
+      harness.venue.setPosition("acct", "LONG", 120);
+      return { kind: "reject", reason: "REDUCE_ONLY" };
+    };
+    harness.store.gate = () => delay(harness.clock, 100);
+    expect(await close(harness, { clientOrderId: "mine" })).toMatchObject({
+      legs: [{ filledSize: "0.12", order: { clientOrderId: "mine" } }],
+    });
+    expect(harness.venue.log).toHaveLength(2);
+  });
+
   it("says what became of it: part, nothing, nobody knows, resting", async () => {
     const harness = await createDesk();
     const closeWith = async (
@@ -138,6 +155,25 @@ describe("closing a position on its venue", () => {
 });
 
 describe("closing everything", () => {
+  it("names the positions that are too many for one request", async () => {
+    const many = (room: VenueRoom): VenueRoom["reader"] => ({
+      ...room.reader,
+      async readPositions(session, instrument, options) {
+        const read = await room.reader.readPositions(session, instrument, options);
+        if (!read.ok || instrument !== null) return read;
+        const value = read.value.flatMap((row) => Array.from({ length: 201 }, () => ({ ...row, qtyLots: 1 })));
+        return { ...read, value };
+      },
+    });
+    const harness = await createDesk({ mutateRoom: (room) => ({ ...room, reader: many(room) }) });
+    harness.venue.setPosition("acct", "LONG", 300);
+    const answer = await closeAll(harness, { deadlineMs: 60_000 });
+    const legs = answer.ok ? (answer.venues[0]?.legs ?? []) : [];
+    expect([legs.length, legs.filter(({ status }) => status === "CLOSED").length]).toEqual([201, 200]);
+    expect(legs[200]).toMatchObject({ status: "FAILED", filledSize: "0", error: { code: "OVERLOADED" } });
+    expect(harness.venue.log).toHaveLength(200);
+  });
+
   it("cancels first, closes all venues, and one venue's failure hides no other", async () => {
     const harness = await createDesk();
     harness.venue.setPosition("acct", "LONG", 300);

@@ -13,13 +13,13 @@ import { canonicalQtyDecimals, type Instrument } from "../../domain/instrument.j
 import type { VenuePosition } from "../../domain/position.js";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { problemOf } from "../background.js";
-import { within, type Deadline } from "../deadline.js";
+import { within, type Deadline } from "../../domain/deadline.js";
 import type { IdempotencyRecords, IdempotencyTicket } from "../idempotency.js";
 import { mintRouteId } from "../route-ids.js";
 import { STORE_TIMEOUT_MS } from "../trade-context.js";
 import { intentAccountHash } from "../trade-intent.js";
 import { cancelAllOrders } from "./cancel-all.js";
-import { closeLeg, flat, positionsRefusal, readLive, type LegPlan, type LegTerms } from "./close-leg.js";
+import { closeLeg, flat, positionsRefusal, readLive, unsentLeg, type LegPlan, type LegTerms } from "./close-leg.js";
 import { callOptions, isInstrument, listedInstrument, roomOf, withAccount } from "./open-account.js";
 import { refusedBy } from "./order-change.js";
 import { checkBound, checkPrice, checkQuantity, checkSlippage, invalid, refusal } from "./order-check.js";
@@ -229,6 +229,10 @@ export class PositionCloses {
               closed[index] = before;
               continue;
             }
+            if (index >= MAX_LEGS) {
+              closed[index] = unsentLeg(room, leg, refusal("OVERLOADED", { reason: "LEGS", maximum: MAX_LEGS }));
+              continue;
+            }
             const terms: LegTerms = {
               ...job.terms,
               // One name, one order.
@@ -305,7 +309,7 @@ export class PositionCloses {
         const read = await readLive(this.#parts, room, session, instrument, deadline);
         if (!read.ok) return failed(positionsRefusal(venue, read), cancel);
         const positions = read.value.filter(({ nativeSymbol }) => instrumentOf(room.markets, nativeSymbol) !== null);
-        const legs = positions.slice(0, MAX_LEGS).map((position) => legPlan(position, position.qtyLots));
+        const legs = positions.map((position) => legPlan(position, position.qtyLots));
         return { batch: { venue, error: null, cancel, legs }, read: positions };
       });
       return "ok" in decided ? failed(decided) : decided;

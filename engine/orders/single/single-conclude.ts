@@ -7,9 +7,10 @@
  */
 import { ServiceError } from "../../domain/errors.js";
 import type { StateCondition, StateWrite } from "../../storage/state-store.js";
+import { tookNothing } from "../attempt-figures.js";
 import { problemOf } from "../background.js";
 import { COMMIT_TRIES, ConclusionCommits } from "../conclusion-commits.js";
-import { within } from "../deadline.js";
+import { within } from "../../domain/deadline.js";
 import type { IdempotencyTicket, RecordUpdate } from "../idempotency.js";
 import { takeOrderEvents, type OrderEvent } from "../order-events.js";
 import type { Resolution } from "../resolver.js";
@@ -19,14 +20,7 @@ import { applyResolution, intentOutcome } from "../send-outcome.js";
 import type { OrderAnswer, OrderResolvedListener } from "./order-desk.js";
 import { answerOf, resolvedOrder } from "./order-facts.js";
 import type { SingleFlight, SingleParts } from "./single-context.js";
-import {
-  isUnsettled,
-  lastAttempt,
-  neverAtVenue,
-  tookNothing,
-  type SingleRun,
-  type StoredAnswer,
-} from "./single-run.js";
+import { isUnsettled, lastAttempt, neverAtVenue, type SingleRun, type StoredAnswer } from "./single-run.js";
 
 const MAX_RESOLVED_LISTENERS = 16;
 

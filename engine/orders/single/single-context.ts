@@ -8,7 +8,7 @@ import type { KeyedHash, RandomIds } from "../../storage/keyed-hash.js";
 import type { StateStore } from "../../storage/state-store.js";
 import type { Background } from "../background.js";
 import type { ClientIdSource } from "../client-id.js";
-import type { Deadline } from "../deadline.js";
+import type { Deadline } from "../../domain/deadline.js";
 import type { IdempotencyRecords, IdempotencyTicket } from "../idempotency.js";
 import type { IntentLog } from "../intent-log.js";
 import type { RecordSink } from "../record-sink.js";

@@ -430,6 +430,29 @@ describe("the status of an order", () => {
     expect(await harness.place({ clientOrderId: "mine" }, KEYED)).toMatchObject({ order: { status: "FILLED" } });
     expect(harness.venue.log).toHaveLength(1);
   });
+
+  it("that the venue turns out to have refused is told as refused, not as never placed", async () => {
+    const harness = await createDesk();
+    harness.venue.fate = () => ({ kind: "fill", latencyMs: 200 });
+    await crashDuring(harness, { clientOrderId: "mine" }, 100);
+    await harness.restart();
+    await harness.clock.advanceAsync(200);
+    const [sent] = harness.venue.log;
+    if (sent?.order == null) throw new Error("the order never came");
+    sent.order = {
+      ...sent.order,
+      status: "REJECTED",
+      venueStatus: "marginRejected",
+      filledLots: 0,
+      averagePrice: null,
+    };
+    // Its caller's name is free again from then on.
+    for (const name of ["mine", sent.order.venueOrderId]) {
+      const asked = harness.desk.orderStatus(orderName(name), orderContext(harness.clock));
+      expect(await harness.run(asked)).toMatchObject({ ok: true, order: { status: "REJECTED" } });
+    }
+    expect(harness.desk.status().unknownCount).toBe(0);
+  });
 });
 
 describe("what the desk holds", () => {

@@ -18,7 +18,7 @@ import type { KeyedHash, RandomIds } from "../../storage/keyed-hash.js";
 import type { StateStore } from "../../storage/state-store.js";
 import { Background, problemOf, type Sweepable } from "../background.js";
 import { createClientIdSource } from "../client-id.js";
-import { Deadline, within } from "../deadline.js";
+import { Deadline, within } from "../../domain/deadline.js";
 import { IdempotencyRecords } from "../idempotency.js";
 import { IntentLog, type OrderIntent } from "../intent-log.js";
 import { NO_RECORDS, type RecordSink } from "../record-sink.js";

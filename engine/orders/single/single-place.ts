@@ -7,7 +7,7 @@ import type { Instrument } from "../../domain/instrument.js";
 import type { RandomIds } from "../../storage/keyed-hash.js";
 import type { VenueRoom } from "../../ports.js";
 import { problemOf } from "../background.js";
-import { type Deadline, within } from "../deadline.js";
+import { type Deadline, within } from "../../domain/deadline.js";
 import type { IdempotencyBegin, IdempotencyTicket } from "../idempotency.js";
 import { collectSecrets } from "../redact.js";
 import { mintRouteId } from "../route-ids.js";

@@ -54,14 +54,6 @@ export function isUnsettled(run: SingleRun): boolean {
   return attempt.outcome === "UNKNOWN" || attempt.outcome === "PENDING";
 }
 
-/** Nothing of it was executed, nor can be. */
-export function tookNothing(attempt: Attempt): boolean {
-  if (attempt.outcome === "NOT_SENT" || attempt.outcome === "REJECTED") return true;
-  const { order } = attempt;
-  if (attempt.outcome !== "CONFIRMED" || order === null || order.filledLots > 0) return false;
-  return order.status === "CANCELED" || order.status === "REJECTED";
-}
-
 /** No order of the run stands or stood at the venue: its name is free again. */
 export function neverAtVenue(run: SingleRun): boolean {
   return run.attempts.every((attempt) => attempt.outcome === "NOT_SENT" || attempt.outcome === "REJECTED");

@@ -11,7 +11,7 @@ import { canonicalPriceDecimals, canonicalQtyDecimals } from "../../domain/instr
 import type { OrderCommand } from "../../domain/order.js";
 import type { GuardReservation } from "../../guards/guards.js";
 import { storeUnavailable, type StateCondition, type StateWrite } from "../../storage/state-store.js";
-import { within } from "../deadline.js";
+import { within } from "../../domain/deadline.js";
 import type { OrderIntent } from "../intent-log.js";
 import { redactVenueText } from "../redact.js";
 import type { Resolution } from "../resolver.js";
@@ -21,7 +21,7 @@ import { accountHashOf } from "../trade-accounts.js";
 import { mayRest, type Attempt } from "../trade-run.js";
 import { isMarket } from "./order-check.js";
 import type { OrderRefusal } from "./order-desk.js";
-import type { NameClaim } from "./order-names.js";
+import type { NameClaim, OrderNames } from "./order-names.js";
 import type { SingleFlight, SingleParts } from "./single-context.js";
 import type { SingleRun } from "./single-run.js";
 
@@ -140,33 +140,28 @@ async function makeDurable(
   { attempt, reservation, claim }: SendOrder,
 ): Promise<OrderRefusal | null> {
   const { ticket } = flight;
-  const named =
-    claim === null || run.clientOrderId === null
-      ? null
-      : parts.names.claimRows(run.accountHash, claim, {
-          clientIdHex: attempt.clientIdHex,
-          venueClientOrderId: attempt.venueClientOrderId,
-          routeId: run.routeId,
-          symbol: run.symbol,
-          clientOrderId: run.clientOrderId,
-          createdAtMs: attempt.intentAtMs,
-        });
   const running = ticket === null ? null : parts.idempotency.runningRows(ticket, run);
-  const conditions: StateCondition[] = [...(running?.batch.conditions ?? [])];
-  if (named !== null) conditions.push(named.condition);
-  const writes: StateWrite[] = [
-    ...parts.intents.openWrites(intentOf(run, attempt, flight)),
-    ...reservation.writes,
-    ...(named?.writes ?? []),
-    ...(running?.batch.writes ?? []),
-  ];
+  const base = [...parts.intents.openWrites(intentOf(run, attempt, flight)), ...reservation.writes];
   const startNs = parts.clock.monoNs();
-  try {
-    const committed = await within(parts.clock, parts.store.commit({ conditions, writes }), STORE_TIMEOUT_MS);
+  const commit = async (named: ClaimedRows | null): Promise<boolean> => {
+    const conditions: StateCondition[] = [...(running?.batch.conditions ?? [])];
+    if (named !== null) conditions.push(named.condition);
+    const writes: StateWrite[] = [...base, ...(named?.writes ?? []), ...(running?.batch.writes ?? [])];
+    const leftMs = STORE_TIMEOUT_MS - (parts.clock.monoNs() - startNs) / 1e6;
+    const committed = await within(parts.clock, parts.store.commit({ conditions, writes }), leftMs);
     // The clock has the last word: after a stall of this process the write may win against its timer, and the
     // intent's bound would not hold for an order sent then.
     if (!committed.done || (parts.clock.monoNs() - startNs) / 1e6 > STORE_TIMEOUT_MS) throw storeUnavailable("TIMEOUT");
-    if (!committed.value) {
+    return committed.value;
+  };
+  try {
+    let isDurable = await commit(claimedRows(parts, run, attempt, claim));
+    if (!isDurable && claim !== null && claim.row !== null && run.clientOrderId !== null) {
+      // The refused order whose place it takes may have freed the name between our reading and the commit.
+      const now = await parts.names.claim(run.accountHash, run.clientOrderId, run.routeId);
+      if (now !== null && now.row === null) isDurable = await commit(claimedRows(parts, run, attempt, now));
+    }
+    if (!isDurable) {
       reservation.release();
       return await lostRace(parts, run);
     }
@@ -178,6 +173,22 @@ async function makeDurable(
   }
   if (running !== null && ticket !== null) parts.idempotency.committed(ticket, running.row);
   return null;
+}
+
+type ClaimedRows = ReturnType<OrderNames["claimRows"]>;
+
+/** Null: the caller gave the order no name. */
+function claimedRows(
+  { names }: SingleParts,
+  run: SingleRun,
+  attempt: Attempt,
+  claim: NameClaim | null,
+): ClaimedRows | null {
+  const { accountHash, clientOrderId, routeId, symbol } = run;
+  if (claim === null || clientOrderId === null) return null;
+  const { clientIdHex, venueClientOrderId, intentAtMs: createdAtMs } = attempt;
+  const order = { clientIdHex, venueClientOrderId, routeId, symbol, clientOrderId, createdAtMs };
+  return names.claimRows(accountHash, claim, order);
 }
 
 /** Another order took the name, or another service the key, between our reading and the commit. */

@@ -8,7 +8,7 @@ import { delay } from "../../domain/clock.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { AccountSession, VenueRoom } from "../../ports.js";
 import { problemOf } from "../background.js";
-import { within } from "../deadline.js";
+import { within } from "../../domain/deadline.js";
 import { FIRST_POLL_DELAY_MS, lookUpOrder, type LookUp, type UnknownOrder } from "../resolver.js";
 import { mayRest, type Attempt } from "../trade-run.js";
 import { applyResolution } from "../send-outcome.js";

@@ -88,6 +88,13 @@ export class MarketDrain {
     return end;
   }
 
+  /** These and no others: a room that lists a contract anew has another market for it. */
+  watchOnly(markets: Iterable<Market>): void {
+    const listed = new Set(markets);
+    for (const [market, { end }] of [...this.#taps]) if (!listed.has(market)) end();
+    for (const market of listed) this.watch(market);
+  }
+
   beforeRoute(market: Market): void {
     this.#taps.get(market)?.tap.takePreRoute(this.#options.clock.monoNs());
   }

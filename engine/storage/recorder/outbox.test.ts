@@ -155,9 +155,49 @@ describe("rows of closes", () => {
     expect(logLines.filter((line) => line.includes("records_batch_refused"))).toHaveLength(1);
     expect(outbox.backlog().rows).toBe(0);
   });
+
+  it("several of each table that the server refuses leave the rest to be stored, however many parts that takes", async () => {
+    const clock = new VirtualClock();
+    const stateStore = createMemoryStore();
+    const store = new FakeStore();
+    const { outbox, counts, logLines } = await start(stateStore, store, clock);
+    store.fate = ({ bytes }) => (/<\w+[05]>/.test(Buffer.from(bytes).toString()) ? "refuse" : "store");
+    for (const table of DURABLE_TABLES)
+      for (const prefix of ["a", "b", "c"])
+        await put(
+          stateStore,
+          outbox,
+          names(80, prefix).map((name) => rowOf(table, name)),
+        );
+    await clock.advanceAsync(RETRY_MS);
+    for (const table of DURABLE_TABLES) {
+      expect(counts[table]).toMatchObject({ accepted: 240, stored: 192, dropped: { refused: 48 } });
+    }
+    expect(logLines.filter((line) => line.includes("outbox_failed"))).toEqual([]);
+    // What the record has is in the state store no more; the refused rows are kept there.
+    expect(await stateStore.scan("record-batches", { prefix: "", limit: 10 })).toEqual([]);
+    expect(stateStore.rowCount()).toBe(3 * 48);
+    expect(outbox.backlog()).toEqual({ rows: 0, bytes: 0, backlogged: false });
+  });
 });
 
 describe("across crashes", () => {
+  it("counts the bytes of what was claimed and not yet acknowledged among those that wait", async () => {
+    const clock = new VirtualClock();
+    const stateStore = createMemoryStore();
+    const store = new FakeStore();
+    store.status = { ...store.status, state: "away" };
+    const first = await start(stateStore, store, clock);
+    await put(stateStore, first.outbox, [rowOf("fills", "claimed")]);
+    await clock.advanceAsync(300);
+    await first.outbox.stop();
+    await put(stateStore, first.outbox, [rowOf("fills", "waiting")]);
+    const before = first.outbox.backlog();
+    expect(before).toMatchObject({ rows: 2, bytes: "<claimed><waiting>".length });
+    const second = await start(stateStore, store, clock, 2);
+    expect(second.outbox.backlog()).toEqual(before);
+  });
+
   /** The state store as one process sees it: a call of a dead one never returns, and what it began may or may not land. */
   function mortal(disk: StateStore, life: { callsLeft: number; dead: boolean }, landed: () => boolean): StateStore {
     const gate = async <T>(call: () => Promise<T>): Promise<T> => {

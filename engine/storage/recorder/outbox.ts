@@ -20,7 +20,7 @@ import type { Random } from "../../domain/random.js";
 import type { InsertOutcome, RecordsStore } from "../records/records-store.js";
 import type { RecordTableName } from "../records/record-table.js";
 import { recordTable } from "../records/schema.js";
-import { MAX_SCAN_ROWS, type StateStore, type StateWrite } from "../state-store.js";
+import { MAX_BATCH_ROWS, MAX_SCAN_ROWS, type StateStore, type StateWrite } from "../state-store.js";
 import type { TokenSource } from "./batch.js";
 import type { TableCounts } from "./counters.js";
 import {
@@ -40,7 +40,7 @@ const REFUSED = "record-refused";
 export const DURABLE_TABLES = ["routing_decisions", "fills", "order_events"] as const;
 export type DurableTable = (typeof DURABLE_TABLES)[number];
 
-/** With the batches themselves and acknowledged ones this stays within one commit of the state store. */
+/** With the batches themselves this leaves room for acknowledged ones within one commit of the state store. */
 const CLAIM_ROWS = 240;
 /** Of the tables with one row per close or order; the rest goes to order events. */
 const CLAIM_ROWS_EACH = 80;
@@ -106,6 +106,7 @@ export class Outbox {
     await this.#scanAll(BATCHES, (key, value) => {
       const batch = decodeOutboxBatch(key, value);
       this.#batches.push(batch);
+      this.#bytes += batch.bytes.length;
       counts[batch.table].recovered += batch.rowCount;
     });
     await this.#scanAll(ROWS, (key, value) => {
@@ -220,7 +221,7 @@ export class Outbox {
     }
   }
 
-  /** Rows → batches, with the removal of what is acknowledged, in one commit. false: there was nothing to claim. */
+  /** Rows → batches, with the removal of what is acknowledged, in one commit. false: there was nothing to do. */
   async #claim(): Promise<boolean> {
     const { stateStore, token } = this.#options;
     const writes: StateWrite[] = [];
@@ -244,7 +245,8 @@ export class Outbox {
       writes.push({ namespace: BATCHES, key: batch.token, value: encodeOutboxBatch(batch) });
       claimed.push(batch);
     }
-    const removed = this.#acknowledged.slice();
+    // A refused batch is acknowledged in many parts: those that find no room go with the next claim.
+    const removed = this.#acknowledged.slice(0, MAX_BATCH_ROWS - writes.length);
     for (const key of removed) writes.push({ namespace: BATCHES, key, value: null });
     if (writes.length === 0) return false;
     await stateStore.commit({ writes });
@@ -253,7 +255,7 @@ export class Outbox {
       this.#rows[batch.table as DurableTable] -= batch.rowCount;
       this.#batches.push(batch);
     }
-    return claimed.length > 0;
+    return claimed.length > 0 || this.#acknowledged.length > 0;
   }
 
   #stored(batch: OutboxBatch): void {

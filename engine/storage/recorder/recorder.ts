@@ -14,7 +14,7 @@ import type { Random } from "../../domain/random.js";
 import type { Market } from "../../market/market.js";
 import type { DecisionEvent } from "../../orders/decision-event.js";
 import type { ConcludedTrade, RecordSink } from "../../orders/record-sink.js";
-import { Deadline, within } from "../../orders/deadline.js";
+import { Deadline, within } from "../../domain/deadline.js";
 import type { RandomIds } from "../keyed-hash.js";
 import type { RecordsState, RecordsStore } from "../records/records-store.js";
 import type { RecordTableName } from "../records/record-table.js";
@@ -68,7 +68,7 @@ export interface Recorder {
   start(): Promise<void>;
   /** Returns the function that ends it. */
   watch(market: Market): () => void;
-  /** Ends in `stop`. */
+  /** These and no others from now on; ends in `stop`. */
   watchAll(markets: Iterable<Market>): void;
   /** For the close service. */
   readonly closes: RecordSink;
@@ -187,7 +187,7 @@ class TableRecorder implements Recorder {
   }
 
   watchAll(markets: Iterable<Market>): void {
-    for (const market of markets) this.watch(market);
+    this.#markets.watchOnly(markets);
   }
 
   beforeRoute(market: Market): void {

@@ -2,9 +2,10 @@
  * Batches of market data on disk while the store is away: one file each, oldest first, same token and bytes when
  * they are sent at last.
  *
- * Bounds: `bytesMax` and SPOOL_FILES_MAX on disk (beyond them the oldest files go), `memoryBytesMax` waiting for the disk (beyond it the
- * oldest waiting batch goes), QUARANTINE_BYTES_MAX of refused and torn files kept for a person. Every row that goes is
- * counted. A full disk refuses the batch in hand and nothing else; the next batch tries again.
+ * Bounds: `bytesMax` and SPOOL_FILES_MAX on disk (beyond them the oldest files go), `memoryBytesMax` waiting for the
+ * disk (beyond it the oldest waiting batch goes; of refused ones as much again, beyond it no copy is kept),
+ * QUARANTINE_BYTES_MAX of refused and torn files kept for a person. Every row that goes is counted. A full disk refuses
+ * the batch in hand and nothing else; the next batch tries again.
  *
  * A file appears under its name by a rename, complete or not at all, as far as processes can die; what a power loss
  * tears is told by its checksum. Nothing is synced: durable rows never come here (outbox.ts).
@@ -67,6 +68,8 @@ export class Spool {
   /** The file whose batch is being sent: not to be evicted under the sender. */
   #taken: SpoolFile | null = null;
   #quarantineBytes = 0;
+  /** Of refused batches on their way to the disk. */
+  #keepingBytes = 0;
   #quarantined: { path: string; byteCount: number }[] = [];
   #isFull = false;
   tornFiles = 0;
@@ -94,8 +97,7 @@ export class Spool {
       }
       const name = parseSpoolFileName(fileName);
       if (name === null) continue;
-      this.#nextOrder = Math.max(this.#nextOrder, name.order + 1);
-      this.#firstOrder = Math.min(this.#firstOrder, name.order - 1);
+      this.#passOrder(name);
       const byteCount = statSync(path).size;
       this.#files.push({ ...name, fileName, byteCount });
       this.#fileBytes += byteCount;
@@ -103,6 +105,9 @@ export class Spool {
     }
     for (const fileName of readdirSync(this.#quarantineDirectory).sort()) {
       const path = join(this.#quarantineDirectory, fileName);
+      const name = parseSpoolFileName(fileName);
+      // What is put aside comes here under its own name: two of one name would be one file.
+      if (name !== null) this.#passOrder(name);
       this.#noteQuarantined(path, statSync(path).size);
     }
     this.#evict();
@@ -175,6 +180,8 @@ export class Spool {
 
   /** As setAside, for a batch that never was in the spool. */
   async keepRefused(batch: Batch): Promise<void> {
+    if (this.#keepingBytes + batch.bytes.length > this.#memoryBytesMax) return;
+    this.#keepingBytes += batch.bytes.length;
     const fileName = spoolFileName({ order: this.#nextOrder++, table: batch.table, rowCount: batch.rowCount });
     const path = join(this.#quarantineDirectory, fileName);
     const parts = encodeSpoolFile(batch);
@@ -185,6 +192,13 @@ export class Spool {
       // A copy for a person is worth no more than one try.
       await unlink(path).catch(() => {});
     }
+    this.#keepingBytes -= batch.bytes.length;
+  }
+
+  /** No new file takes a name that one of an earlier start has. */
+  #passOrder({ order }: SpoolName): void {
+    this.#nextOrder = Math.max(this.#nextOrder, order + 1);
+    this.#firstOrder = Math.min(this.#firstOrder, order - 1);
   }
 
   async #writeAll(): Promise<void> {

@@ -6,7 +6,6 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { createSystemClock } from "../../domain/clock.js";
 import { VirtualClock } from "../../domain/virtual-clock.js";
 import { createClickHouseStore } from "./clickhouse-store.js";
 import { createOffStore, type RecordsBatch, type RecordsStore } from "./records-store.js";
@@ -39,13 +38,16 @@ async function serve(listener: RequestListener): Promise<{ url: string; server: 
       listener(request, response);
     });
   });
+  // A connection that the client keeps is never closed under it.
+  server.keepAliveTimeout = 0;
   servers.push(server);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server, asked };
 }
 
-function open(url: string, clock = createSystemClock()): RecordsStore {
+/** On virtual time: no answer is too late unless a test moves it. */
+function open(url: string, clock = new VirtualClock()): RecordsStore {
   const store = createClickHouseStore({
     endpoint: () => ({ url, username: "u", password: PASSWORD }),
     target: { database: "unwind", cluster: null },
@@ -156,6 +158,29 @@ describe("the ClickHouse store", () => {
     expect(await started).toMatchObject({ state: "away", reason: "no answer within 10000 ms" });
   });
 
+  it("answers within the time of the call while the tables are still being made", async () => {
+    const clock = new VirtualClock();
+    let makeTables = () => {};
+    const asking = new Promise<void>((resolve) => {
+      makeTables = resolve;
+    });
+    let isAsked = false;
+    const { url } = await serve((_request, response) => {
+      // The version first; what creates tables is never answered.
+      if (isAsked) makeTables();
+      else response.end("26.7.2.1\n");
+      isAsked = true;
+    });
+    const store = open(url, clock);
+    const read = store.query("SELECT 1", {}, BOUNDS);
+    await asking;
+    const write = store.insert(BATCH);
+    clock.advance(BOUNDS.timeoutMs);
+    expect(await read).toMatchObject({ ok: false, reason: "away" });
+    clock.advance(30_000 - BOUNDS.timeoutMs);
+    expect(await write).toMatchObject({ outcome: "away" });
+  });
+
   it("is away when the answer breaks off, never stored", async () => {
     const { url } = await serve((_request, response) => {
       response.writeHead(200, { "Content-Length": 100 });
@@ -178,7 +203,7 @@ describe("the ClickHouse store", () => {
     const endpoint = () => ({ url: "http://127.0.0.1:1", username: "", password: "" });
     for (const database of ["a b", "", "x;--", "1a"])
       expect(() =>
-        createClickHouseStore({ endpoint, target: { database, cluster: null }, clock: createSystemClock() }),
+        createClickHouseStore({ endpoint, target: { database, cluster: null }, clock: new VirtualClock() }),
       ).toThrow(RangeError);
   });
 });

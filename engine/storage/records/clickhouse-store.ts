@@ -7,6 +7,7 @@
  * never `stored`; only the server's word about the bytes themselves makes a batch `refused`.
  */
 import { type Clock, delay } from "../../domain/clock.js";
+import { Deadline, within } from "../../domain/deadline.js";
 import { BYTES_REFUSED, LineSplitter, queryFailure, TABLES_GONE } from "./clickhouse-answers.js";
 import { type Call, CallClient, type CallFailure, type RecordsEndpoint } from "./clickhouse-client.js";
 import { assertDdlTarget, type DdlTarget, insertTarget } from "./ddl.js";
@@ -114,7 +115,7 @@ class ClickHouseStore implements RecordsStore {
   }
 
   async #insert(batch: RecordsBatch): Promise<InsertOutcome> {
-    if (!(await this.#ready())) return { outcome: "away", reason: this.state().reason };
+    if ((await this.#ready(this.#insertTimeoutMs)) === null) return { outcome: "away", reason: this.state().reason };
     const columns = batch.columns ?? recordTable(batch.table).columns.map((column) => column.name);
     const failure = await this.#call({
       sql: `INSERT INTO ${insertTarget(this.#target, batch.table)} (${columns.join(", ")}) FORMAT RowBinary`,
@@ -193,7 +194,8 @@ class ClickHouseStore implements RecordsStore {
     bounds: StreamBounds,
     onChunk: (chunk: Buffer) => void | Promise<void>,
   ): Promise<QueryFailure | null> {
-    if (!(await this.#ready())) return { ok: false, reason: "away", code: 0, text: this.state().reason };
+    const timeoutMs = await this.#ready(bounds.timeoutMs);
+    if (timeoutMs === null) return { ok: false, reason: "away", code: 0, text: this.state().reason };
     let thrown = false;
     const failure = await this.#call({
       sql: `${sql}\nFORMAT ${bounds.format}`,
@@ -206,7 +208,7 @@ class ClickHouseStore implements RecordsStore {
         output_format_json_quote_64bit_integers: 1,
         output_format_json_named_tuples_as_objects: 1,
       },
-      timeoutMs: bounds.timeoutMs,
+      timeoutMs,
       bytesMax: bounds.bytesMax,
       ...(bounds.signal === undefined ? {} : { signal: bounds.signal }),
       async onChunk(chunk) {
@@ -235,9 +237,13 @@ class ClickHouseStore implements RecordsStore {
     return failure;
   }
 
-  async #ready(): Promise<boolean> {
-    if (!this.#isPrepared && !this.#isClosed && this.state().state !== "off") await this.#prepare();
-    return this.#isPrepared;
+  /** What is left of the time of a call; null: not ready within it. The preparing goes on for the calls to come. */
+  async #ready(timeoutMs: number): Promise<number | null> {
+    if (this.#isPrepared) return timeoutMs;
+    if (this.#isClosed || this.state().state === "off") return null;
+    const deadline = new Deadline(this.#clock, timeoutMs);
+    await within(this.#clock, this.#prepare(), timeoutMs);
+    return this.#isPrepared ? Math.ceil(deadline.leftMs()) : null;
   }
 
   /** One at a time; all who need it wait for the same. */

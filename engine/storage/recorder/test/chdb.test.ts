@@ -23,7 +23,10 @@ import { madeUpConclusion } from "./made-up-close.js";
 import { setBook, testMarket } from "./markets.js";
 import { imbalances, seededIds, tableStatus } from "./world.js";
 
-const BOUNDS = { timeoutMs: 30_000, rowsMax: 100_000, bytesMax: 50_000_000 };
+const BOUNDS = { timeoutMs: 120_000, rowsMax: 100_000, bytesMax: 50_000_000 };
+
+/** Ceilings: the engine and its callers share a machine that may stand still. */
+const PATIENCE_MS = 90_000;
 
 let bench: SidecarBench;
 let sidecar: StorageSidecar;
@@ -146,7 +149,7 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
     );
     recorder.beforeRoute(coin);
     for (let us = 1; us <= 100; us++) recorder.latency("venue", "venueone", us);
-    await recorder.stop(10_000);
+    await recorder.stop(PATIENCE_MS);
     expect(imbalances(recorder)).toEqual([]);
     expect(
       await rowsOf("SELECT bid, bid_sz, ask, ask_sz, mark, last, seq, src FROM ticks WHERE symbol = 'PEPE'"),
@@ -180,8 +183,8 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
     const writes = recorder.closes.decisionWrites(madeUpConclusion({ number: 777_001, atMs: bench.clock.wallMs() }));
     await stateStore.commit({ writes });
     recorder.closes.committed(writes);
-    expect(await recorder.flush(10_000)).toBe(true);
-    await recorder.stop(10_000);
+    expect(await recorder.flush(PATIENCE_MS)).toBe(true);
+    await recorder.stop(PATIENCE_MS);
     const where = "WHERE route_id = 'rt_0000777001'";
     expect(
       await rowsOf(
@@ -239,30 +242,36 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
       renameSync(`${endpointFile}.part`, endpointFile);
     };
     const durable = new Set<number>();
+    let storedTicks = 0;
+    let restarted: Promise<void> = Promise.resolve();
     for (let round = 0; round < 6; round++) {
       const killsStore = round % 2 === 1;
-      await killable.settled();
+      await restarted;
       tellEndpoint();
       const child = spawn(process.execPath, [program, directory, endpointFile, String(round * 100_000)], {
         stdio: ["ignore", "pipe", "inherit"],
       });
       const closesMax = 60 + Math.floor(random.next() * 100);
       const storeAt = Math.floor(random.next() * 50);
+      let storedInRound = 0;
       for await (const line of createInterface({ input: child.stdout })) {
+        if (line.startsWith("stored ")) storedInRound = Number(line.slice(7));
         if (!line.startsWith("close ")) continue;
         durable.add(Number(line.slice(6)));
         const count = Number(line.slice(6)) - round * 100_000;
         if (killsStore && count === storeAt) {
-          process.kill(killable.state().processId as number, "SIGKILL");
-          void killable.settled().then(tellEndpoint);
+          restarted = killStore(killable);
+          void restarted.then(tellEndpoint);
         }
-        if (count >= closesMax) child.kill("SIGKILL");
+        // Where the store stays, ticks have come to it before the end.
+        if (count >= closesMax && (killsStore || storedInRound > 0)) child.kill("SIGKILL");
       }
+      storedTicks += storedInRound;
       await gone(child);
     }
     // The next start brings out what the last one left.
     const stateStore = openLmdbStore({ directory: join(directory, "state"), clock: bench.clock });
-    await killable.settled();
+    await restarted;
     const last = createRecorder({
       ...{ store: reader, stateStore, clock: bench.clock, random: systemRandom, logger: silentLogger },
       spoolDirectory: join(directory, "spool"),
@@ -270,12 +279,12 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
       nodeId: "node-1",
     });
     await last.start();
-    for (let tries = 0; tries < 20 && !(await last.flush(5_000)); tries++) {
+    for (let tries = 0; tries < 40 && !(await last.flush(5_000)); tries++) {
       // The store may be starting still.
     }
     expect(imbalances(last)).toEqual([]);
     expect(tableStatus(last, "fills").pending).toBe(0);
-    await last.stop(5_000);
+    await last.stop(PATIENCE_MS);
     await stateStore.close();
 
     const per = { fills: 1, order_events: 3, routing_decisions: 1 };
@@ -296,7 +305,10 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
         reader,
       ),
     ).toEqual([{ n: "0" }]);
-    expect(Number((await rowsOf("SELECT count() AS n FROM ticks", reader))[0]?.n)).toBeGreaterThan(durable.size);
+    // What the store acknowledged outlives its kill.
+    expect(storedTicks).toBeGreaterThan(0);
+    const ticks = await rowsOf("SELECT count() AS n FROM ticks", reader);
+    expect(Number(ticks[0]?.n)).toBeGreaterThanOrEqual(storedTicks);
   });
 
   async function startRecorder(name: string, stateStore: ReturnType<typeof createMemoryStore>): Promise<Recorder> {
@@ -317,6 +329,14 @@ function text(value: bigint, places: number): string {
   const fraction = digits.slice(-places).replace(/0+$/, "");
   const body = digits.slice(0, -places) + (fraction === "" ? "" : `.${fraction}`);
   return value < 0n ? `-${body}` : body;
+}
+
+/** Resolves with the address of the next one: until its end is noticed, a killed one still counts as there. */
+async function killStore(sidecar: StorageSidecar): Promise<void> {
+  const { processId, startCount } = sidecar.state();
+  process.kill(processId as number, "SIGKILL");
+  await expect.poll(() => sidecar.state().startCount).toBeGreaterThan(startCount);
+  await sidecar.settled();
 }
 
 async function gone(child: ChildProcess): Promise<void> {

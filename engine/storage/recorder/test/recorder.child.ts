@@ -1,6 +1,7 @@
 /**
  * Child program of chdb.test.ts, killed from outside: a recorder on a real lmdb and a real spool folder, fed with ticks
- * and with closes for ever. Prints the number of each close on a line of its own once its conclusion is durable.
+ * and with closes for ever. Prints the number of each close on a line of its own once its conclusion is durable, and
+ * the count of ticks that the store has taken whenever it grew.
  * argv: directory, file with the store's endpoint (it moves when the sidecar is killed), number of the first close.
  */
 import { readFileSync, writeSync } from "node:fs";
@@ -34,6 +35,7 @@ const recorder = createRecorder({
 
 const market = testMarket();
 let ticks = 0;
+let storedTicks = 0;
 
 async function closeForEver(): Promise<void> {
   for (let number = first; ; number++) {
@@ -44,6 +46,11 @@ async function closeForEver(): Promise<void> {
     for (let count = 0; count < 20; count++) {
       ticks += 1;
       setBook(market, [[1000 + (ticks % 2), 1]], [[2000, 1]], { seq: ticks, rxNs: clock.monoNs() });
+    }
+    const { stored } = recorder.status().tables.ticks;
+    if (stored > storedTicks) {
+      storedTicks = stored;
+      writeSync(1, `stored ${stored}\n`);
     }
     await delay(clock, 2);
   }

@@ -75,6 +75,21 @@ describe("while the store answers", () => {
     expect(recorder.status().marketCount).toBe(1);
   });
 
+  it("markets that are no longer listed are let go, also where another has their name", async () => {
+    const { recorder, clock } = await world();
+    const [kept, listedAnew, delisted] = [testMarket(), testMarket({ symbol: "ETH" }), testMarket({ symbol: "SOL" })];
+    recorder.watchAll([kept, listedAnew, delisted]);
+    const again = testMarket({ symbol: "ETH" });
+    recorder.watchAll([kept, again]);
+    expect(recorder.status().marketCount).toBe(2);
+    tick(delisted, clock);
+    tick(listedAnew, clock);
+    expect(tableStatus(recorder, "ticks").accepted).toBe(0);
+    tick(kept, clock);
+    tick(again, clock);
+    expect(tableStatus(recorder, "ticks").accepted).toBe(2);
+  });
+
   it("each market has one periodic snapshot per interval, and one before a route", async () => {
     const { recorder, clock, advance } = await world();
     const markets = Array.from({ length: 10 }, (_, index) => testMarket({ symbol: `S${index}` }));
@@ -243,6 +258,56 @@ describe("a batch that the server refuses for good", () => {
     tick(market, clock, 10);
     await advance(500);
     expect(tableStatus(recorder, "ticks").stored).toBe(10);
+  });
+
+  it("is not kept in memory for a disk that does not take it", async () => {
+    let keptBytes = 0;
+    const stuck = (_path: string, parts: readonly Uint8Array[]): Promise<void> => {
+      keptBytes += (parts.at(-1) as Uint8Array).length;
+      return new Promise(() => {});
+    };
+    const { recorder, store, clock, advance } = await world({
+      writeFile: stuck,
+      settings: { spoolMemoryBytes: 20_000 },
+    });
+    const market = testMarket();
+    recorder.watch(market);
+    store.fate = () => "refuse";
+    for (let round = 0; round < 40; round++) {
+      tick(market, clock, 50);
+      await advance(500);
+    }
+    expect(tableStatus(recorder, "ticks").dropped.refused).toBe(2_000);
+    expect(keptBytes).toBeGreaterThan(10_000);
+    expect(keptBytes).toBeLessThanOrEqual(20_000);
+  });
+
+  it("is kept for a person over starts, beside those of earlier ones", async () => {
+    const kept: string[] = [];
+    let directory: string | null = null;
+    // Straight from memory, and through the disk; each start begins with an empty spool.
+    for (const [round, viaDisk] of [false, true, false, true].entries()) {
+      const life: World = await world({ seed: round + 1, ...(directory === null ? {} : { directory }) });
+      const { recorder, store, clock } = life;
+      directory ??= life.directory;
+      const market = testMarket();
+      recorder.watch(market);
+      if (viaDisk) {
+        store.status = { ...store.status, state: "away" };
+        tick(market, clock, 10);
+        await life.until(() => tableStatus(recorder, "ticks").spooled === 10);
+        store.status = { ...store.status, state: "on" };
+      } else tick(market, clock, 10);
+      store.fate = (batch) => (batch.table === "ticks" ? "refuse" : "store");
+      await life.until(() => tableStatus(recorder, "ticks").dropped.refused === 10);
+      const quarantine = join(directory, "quarantine");
+      await life.until(() => readdirSync(quarantine).length > round);
+      await life.run(recorder.stop(1_000));
+      const names = readdirSync(quarantine).sort();
+      expect(names).toEqual(expect.arrayContaining(kept));
+      expect(names).toHaveLength(round + 1);
+      kept.splice(0, kept.length, ...names);
+    }
   });
 });
 

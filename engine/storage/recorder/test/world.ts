@@ -34,7 +34,7 @@ export interface World {
   readonly recorder: Recorder;
   readonly directory: string;
   readonly logLines: string[];
-  /** Runs the clock; the disk is real and is waited for. */
+  /** Runs the clock in small steps; the disk is real and is waited for at each. */
   advance(ms: number): Promise<void>;
   /** Runs on until it holds, however long the disk takes; fails after ten virtual minutes. */
   until(condition: () => boolean): Promise<void>;
@@ -113,10 +113,18 @@ export function tableStatus(recorder: Recorder, table: RecordTableName) {
   return recorder.status().tables[table];
 }
 
-/** File calls of the thread pool end in turns of their own. */
+/** File calls end when the thread pool gets to them: virtual time stands still until none is under way. */
 async function diskTurns(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+  for (let quietTurns = 0; quietTurns < QUIET_TURNS; ) {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    quietTurns = process.getActiveResourcesInfo().some((name) => FILE_CALLS.has(name)) ? 0 : quietTurns + 1;
+  }
 }
+
+/** What the calls of `node:fs/promises` and the closing of their handles are named. */
+const FILE_CALLS: ReadonlySet<string> = new Set(["FSReqPromise", "CloseReq"]);
+/** The next call of a chain is made within the turn in which the one before ended. */
+const QUIET_TURNS = 4;
 
 export function seededIds(seed: number): RandomIds {
   const random = createSeededRandom(seed);
