@@ -34,6 +34,16 @@ describe("ClockOffset", () => {
     expect(Math.abs(offset.offsetMs + 20_000)).toBeLessThan(20);
   });
 
+  it("is not held up by an event from before the step that was heard before the first round trip after it", () => {
+    const offset = new ClockOffset(new VirtualClock(1_000_000));
+    offset.addRoundTrip(1_000_000, 1_000_010, 1_060_005, 1);
+    offset.forget();
+    offset.addEvent(1_060_010, 1_000_030);
+    offset.addRoundTrip(1_000_020, 1_000_040, 940_030, 1);
+    expect(Math.abs(offset.offsetMs + 60_000)).toBeLessThan(20);
+    expect(offset.provenAgeMs(940_030, 1_000_040)).toBeLessThan(20);
+  });
+
   it("is not moved by one event with a broken stamp, measured before or not", () => {
     const unmeasured = new ClockOffset(new VirtualClock(1_000_000));
     unmeasured.addEvent(9_999_999_999_999, 1_000_000);

@@ -54,7 +54,11 @@ export class ClockOffset {
     // A wall clock that stepped in between proves nothing.
     if (!(receivedAtMs >= sentAtMs) || !Number.isFinite(venueMs)) return;
     const nowMs = this.#clock.wallMs();
-    this.#roundTrips.push({ lowerMs: venueMs - receivedAtMs, upperMs: venueMs + resolutionMs - sentAtMs, atMs: nowMs });
+    const upperMs = venueMs + resolutionMs - sentAtMs;
+    // An event heard while there was no round trip to compare with may be from before a step; no later one could lower it.
+    if (this.#roundTrips.length === 0 && Math.max(this.#lowerNowMs, this.#lowerBeforeMs) > upperMs + EVENT_TOLERANCE_MS)
+      this.forget();
+    this.#roundTrips.push({ lowerMs: venueMs - receivedAtMs, upperMs, atMs: nowMs });
     if (this.#roundTrips.length > MAX_ROUND_TRIPS) this.#roundTrips.shift();
     this.#estimate(nowMs);
   }

@@ -188,6 +188,8 @@ export class HttpPool implements VenueHttp {
   }
 
   async #send(request: HttpRequest, leftMs: number): Promise<HttpResult> {
+    // A loop that was held up may admit a call after its time: that is none to send any more.
+    if (leftMs <= 0) return { kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: null };
     // Asked again: the breaker may have opened while the call waited for its lane.
     const pass = this.#breaker.tryPass();
     if (!pass.ok) return { kind: "notSent", reason: "BREAKER_OPEN", retryAfterMs: pass.retryAfterMs };

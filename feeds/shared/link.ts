@@ -54,6 +54,8 @@ export const SUSPECT_WINDOW_MS = 1_000;
  */
 const SUSPECT_GROUPS = 4;
 const SUSPECT_GAP_MS = 500;
+/** A gap that came out so long says nothing of survival. */
+const HELD_UP_GAP_MS = 1.5 * SUSPECT_GAP_MS;
 /** A peer that was told to close and does not is cut after this. */
 const CLOSE_GRACE_MS = 2_000;
 
@@ -143,7 +145,7 @@ export class Link {
 
   /** Asks for a stream. Written with the others asked for in this turn, so that they share messages. */
   ask(name: string, isSuspect: boolean): void {
-    this.#pendingRemovals.delete(name);
+    // An unsubscription that waits goes out before it: asked for twice, a stream is refused or brings no snapshot.
     (isSuspect ? this.#suspects : this.#pending).add(name);
     this.#pumpSoon();
   }
@@ -157,15 +159,20 @@ export class Link {
 
   unsubscribe(name: string): void {
     const wasUnsent = this.#pending.delete(name) || this.#suspects.delete(name);
-    if (!wasUnsent) this.#pendingRemovals.add(name);
+    if (!wasUnsent) this.#remove(name);
     this.#pumpSoon();
   }
 
   /** Unsubscribes and subscribes again, in that order. */
   resubscribe(name: string): void {
-    this.#pendingRemovals.add(name);
+    this.#remove(name);
     this.#pending.add(name);
     this.#pumpSoon();
+  }
+
+  /** Nothing was asked for on a connection that is not open. */
+  #remove(name: string): void {
+    if (this.isOpen) this.#pendingRemovals.add(name);
   }
 
   /** Queues one message behind the pace; false when not open or the queue is full. */
@@ -314,11 +321,17 @@ export class Link {
     return true;
   }
 
-  #watchGroup(): void {
+  #watchGroup(isAgain = false): void {
     this.#groupLeft = 0;
     const group = this.#group;
+    const startMs = this.#nowMs();
     this.#groupTimer = this.#options.clock.setTimer(() => {
       this.#groupTimer = null;
+      // A loop that was held up has not read what came meanwhile, the end of the connection perhaps.
+      if (!isAgain && this.#nowMs() - startMs > HELD_UP_GAP_MS) {
+        this.#watchGroup(true);
+        return;
+      }
       const names = this.#recent.filter((entry) => entry.group === group).map((entry) => entry.name);
       this.#handlers.onCleared(this, names);
       this.#pump();

@@ -119,6 +119,22 @@ describe("connecting and subscribing", () => {
     expect(events).toEqual(["open 1", "down 1006", "open 2"]);
   });
 
+  it.each(["onDown", "onSilent"] as const)("stopped by %s it stays stopped, and no timer of it is left", (name) => {
+    const stopping: { socket?: PersistentSocket } = {};
+    const onFrame = (): void => {};
+    const { socket, network, clock, add } = setup({ handlers: { onFrame, [name]: () => stopping.socket?.stop() } });
+    stopping.socket = socket;
+    add("a", 1_000);
+    socket.start();
+    network.last.open();
+    clock.advance(10);
+    if (name === "onDown") network.last.end(1006);
+    else clock.advance(2_000);
+    expect(socket.state).toBe("stopped");
+    clock.advance(60_000);
+    expect([socket.state, network.connections.length, clock.pendingTimerCount]).toEqual(["stopped", 1, 0]);
+  });
+
   it("takes a fresh url for each connect and backs off when there is none", async () => {
     let calls = 0;
     const { socket, network, clock } = setup({

@@ -322,7 +322,8 @@ export class PersistentSocket {
     }
     for (const subscription of this.#subscriptions.values()) subscription.unasked();
     this.#guard(() => this.#options.handlers.onDown?.(code, reason));
-    if (this.#primary === null) this.#reconnectAfter(link, code);
+    // A handler may have stopped it.
+    if (this.#primary === null && !this.#isStopped()) this.#reconnectAfter(link, code);
   }
 
   #reconnectAfter(link: Link, code: number): void {
@@ -351,8 +352,12 @@ export class PersistentSocket {
   #checkLiveness(): void {
     this.#livenessTimer = this.#options.clock.setTimer(() => {
       if (this.#state === "open") this.#health.judgeAll(this.#options.clock.monoNs());
-      this.#checkLiveness();
+      if (!this.#isStopped()) this.#checkLiveness();
     }, LIVENESS_CHECK_MS);
+  }
+
+  #isStopped(): boolean {
+    return this.#state === "stopped";
   }
 
   #guard(call: () => void): void {

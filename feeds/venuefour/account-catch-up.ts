@@ -2,8 +2,9 @@
  * What REST says of a streamed account: positions, open orders, the end of orders that vanished, and after a loss the
  * fills that no frame told.
  *
- * Invariants: nothing is taken of a read that was not answered whole; each fill is told once, by its trade id
- * (account-state.ts); an order that left the open ones is looked up, its end is not guessed.
+ * Invariants: no position is taken of a read that was not answered whole, and no order or fill that was learnt on the way
+ * is forgotten; each fill is told once, by its trade id (account-state.ts), an order only as it stands; an order that left
+ * the open ones is looked up, its end is not guessed.
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
@@ -26,13 +27,11 @@ export interface CatchUpDeps {
   readonly clockOffsetMs: () => number;
 }
 
-/** Answered whole; its orders and fills stand in the account's state already, its positions do not. */
+/** Answered whole; its orders and fills stand in the account's state already (`takeNews`), its positions do not. */
 interface CaughtUp {
   readonly positions: readonly VenuePosition[];
   readonly lastId: number | null;
   readonly asOfMs: number;
-  /** To be told once the positions are taken. */
-  readonly events: readonly AccountEvent[];
   readonly askedAtVenueMs: number;
 }
 
@@ -41,6 +40,8 @@ const OPTIONS: CallOptions = { timeoutMs: LOAD_TIMEOUT_MS, lane: "reconcile" };
 const MAX_LOOKED_UP = 30;
 /** Fills read after a loss; a longer gap shows in the orders' filled sizes. */
 const MAX_MISSED_FILLS = 200;
+/** News that wait until a read is answered whole; the oldest goes, and its order's present state tells of it. */
+const MAX_UNTOLD = 4_096;
 /** Overlap of what is read with what was heard; the trade ids sort it out. */
 const FILL_OVERLAP_MS = 10_000;
 /**
@@ -56,6 +57,8 @@ export class AccountCatchUp {
   /** Venue ms from which on every fill is to be told; null before the first LIVE. */
   #fillsSinceMs: number | null = null;
   #hasMissedFills = false;
+  /** Learnt and not told yet. Kept when a later part of the read fails: the state knows them, so they come no second time. */
+  readonly #untold: AccountEvent[] = [];
 
   constructor(deps: CatchUpDeps, accountId: string, state: AccountState) {
     this.#deps = deps;
@@ -73,6 +76,19 @@ export class AccountCatchUp {
     this.#fillsSinceMs ??= askedAtVenueMs - CLOCK_MARGIN_MS;
   }
 
+  /** What has been learnt, to be told once the positions are taken. Frames came meanwhile: orders only as they stand now. */
+  takeNews(): readonly AccountEvent[] {
+    return this.#untold.splice(0).flatMap((event): AccountEvent[] => {
+      if (event.kind === "order" && !this.#state.isNewest(event.order)) return [];
+      return [event.kind === "fill" ? { ...event, order: this.#state.newestOf(event.order) } : event];
+    });
+  }
+
+  #learn(events: readonly AccountEvent[]): void {
+    this.#untold.push(...events);
+    this.#untold.splice(0, Math.max(0, this.#untold.length - MAX_UNTOLD));
+  }
+
   /** Null: not answered, or no longer wanted. */
   async read(session: VenuefourSession, isWanted: () => boolean): Promise<CaughtUp | null> {
     const { account, clock, clockOffsetMs } = this.#deps;
@@ -83,60 +99,53 @@ export class AccountCatchUp {
       account.readOpenOrders(session, null, OPTIONS),
     ]);
     if (!isWanted() || !snapshot.ok || !open.ok) return null;
-    const events: AccountEvent[] = [];
     const openIds = new Set(open.value.map((order) => order.venueOrderId));
     const gone = this.#state.openOrders().filter((order) => !openIds.has(order.venueOrderId));
-    for (const order of open.value) events.push(...this.#state.adoptOrder(order));
+    for (const order of open.value) this.#learn(this.#state.adoptOrder(order));
     // Orders that ended while nobody listened, and orders of fills: each is asked for, so that nothing stays unknown.
     for (const { venueOrderId, nativeSymbol } of [...gone, ...this.#state.awaitedOrderIds()].slice(0, MAX_LOOKED_UP)) {
-      const found = await this.#lookUp(session, venueOrderId, nativeSymbol);
-      if (!isWanted() || found === null) return null;
-      events.push(...found);
+      const isAnswered = await this.#lookUp(session, venueOrderId, nativeSymbol);
+      if (!isWanted() || !isAnswered) return null;
     }
-    const missed = await this.#readMissedFills(session);
-    if (!isWanted() || missed === null) return null;
-    events.push(...missed);
+    const isAnswered = await this.#readMissedFills(session);
+    if (!isWanted() || !isAnswered) return null;
     const { positions, lastId } = snapshot.value;
-    return { positions, lastId, asOfMs: snapshot.asOfMs, events, askedAtVenueMs };
+    return { positions, lastId, asOfMs: snapshot.asOfMs, askedAtVenueMs };
   }
 
-  /** Null: no answer. */
-  async #lookUp(
-    session: VenuefourSession,
-    venueOrderId: string,
-    nativeSymbol: string,
-  ): Promise<readonly AccountEvent[] | null> {
+  /** False: no answer. */
+  async #lookUp(session: VenuefourSession, venueOrderId: string, nativeSymbol: string): Promise<boolean> {
     const { account, instrumentOf, memory } = this.#deps;
     const instrument = instrumentOf(nativeSymbol);
-    if (instrument === null) return [];
+    if (instrument === null) return true;
     // The account's own channel named it.
     memory.note(this.#accountId, venueOrderId, null);
     const read = await account.readOrder(session, instrument, { venueOrderId }, OPTIONS);
-    if (!read.ok) return null;
-    return read.value === null ? [] : this.#state.adoptOrder(read.value);
+    if (!read.ok) return false;
+    if (read.value !== null) this.#learn(this.#state.adoptOrder(read.value));
+    return true;
   }
 
-  /** Fills since the stream began that no frame told, after a loss. Null: no answer. */
-  async #readMissedFills(session: VenuefourSession): Promise<readonly AccountEvent[] | null> {
-    if (!this.#hasMissedFills || this.#fillsSinceMs === null) return [];
+  /** Fills since the stream began that no frame told, after a loss. False: no answer. */
+  async #readMissedFills(session: VenuefourSession): Promise<boolean> {
+    if (!this.#hasMissedFills || this.#fillsSinceMs === null) return true;
     const sinceMs = this.#fillsSinceMs;
     const query = { instrument: null, sinceMs, untilMs: null, limit: MAX_MISSED_FILLS, cursor: null };
     const read = await this.#deps.history.readFills(session, query, OPTIONS);
-    if (!read.ok) return null;
+    if (!read.ok) return false;
     this.#hasMissedFills = false;
-    const events: AccountEvent[] = [];
     // Oldest first, as they happened.
     for (const fill of [...read.value.rows].reverse()) {
       const { tradeId, venueOrderId, nativeSymbol, qtyLots, fee } = fill;
       const instrument = this.#deps.instrumentOf(nativeSymbol);
       if (instrument === null) continue;
       const price = nativePrice(instrument, fill.price);
-      events.push(...this.#state.applyFill({ tradeId, venueOrderId, nativeSymbol, qtyLots, price, fee }));
+      this.#learn(this.#state.applyFill({ tradeId, venueOrderId, nativeSymbol, qtyLots, price, fee }));
     }
     for (const { venueOrderId, nativeSymbol } of this.#state.awaitedOrderIds().slice(0, MAX_LOOKED_UP))
-      events.push(...((await this.#lookUp(session, venueOrderId, nativeSymbol)) ?? []));
+      await this.#lookUp(session, venueOrderId, nativeSymbol);
     const newestMs = read.value.rows[0]?.tsVenueMs;
     if (newestMs !== undefined) this.#fillsSinceMs = Math.max(sinceMs, newestMs - FILL_OVERLAP_MS);
-    return events;
+    return true;
   }
 }

@@ -115,6 +115,16 @@ export class AccountState {
     return [...(isNews ? [{ kind: "order", order } as const] : []), ...this.#release(order)];
   }
 
+  /** Has nothing else been heard of this order since? */
+  isNewest(order: VenueOrder): boolean {
+    return !isDifferent(order, this.newestOf(order));
+  }
+
+  /** The order as it was heard of last. */
+  newestOf(order: VenueOrder): VenueOrder {
+    return this.#orders.get(order.venueOrderId)?.order ?? order;
+  }
+
   /** The connection was lost: the next one's numbers are compared with nothing of this one. */
   forgetSequence(): void {
     this.#positionsLi = NO_LI;

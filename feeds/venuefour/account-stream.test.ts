@@ -225,6 +225,75 @@ describe("an account stream", () => {
     expect(stream.state).toBe("SYNCING");
   });
 
+  it("is LIVE only by an answer asked for after the last frame that went unread", async () => {
+    const { connection, harness, stream } = await live();
+    send(connection, { channel: "account_positions", data: [{ ...POSITION, a: "x" }], li: 13 });
+    // The question is out; what this one said may be in its answer or not.
+    send(connection, { channel: "account_positions", data: [{ ...POSITION, a: "y" }], li: 14 });
+    await harness.clock.advanceAsync(10);
+    expect(stream.state).toBe("SYNCING");
+    await harness.clock.advanceAsync(2_000);
+    expect(stream.state).toBe("LIVE");
+  });
+
+  it("tells what it learnt of an order although a later part of that reading failed", async () => {
+    const open = (orderId: number) => ({
+      ...orderRow({ order_id: orderId, side: "ask" }),
+      price: "64000",
+      initial_amount: "0.0002",
+      cancelled_amount: "0",
+    });
+    const routes: Record<string, unknown> = { ...QUIET };
+    const { connection, harness, events, stream } = await live(routes);
+    connection.end(1006);
+    // New ones are listed; the fills that were missed cannot be read at first.
+    routes["/orders"] = envelope([open(8), open(7)]);
+    const before = events.length;
+    await harness.clock.advanceAsync(3_500);
+    const next = await connect(harness);
+    expect([stream.state, events.slice(before).filter(({ kind }) => kind === "order")]).toEqual(["SYNCING", []]);
+    // Meanwhile one of them fills: then it is told of no more as open.
+    send(next, { channel: "account_order_updates", data: [{ ...UPDATE, d: "ask" }] });
+    routes["/orders"] = envelope([open(8)]);
+    routes["/trades/history"] = envelope([]);
+    await harness.clock.advanceAsync(5_000);
+    expect(stream.state).toBe("LIVE");
+    const told = events.slice(before).flatMap((event) => (event.kind === "order" ? [event.order] : []));
+    expect(told.map(({ venueOrderId, status }) => `${venueOrderId} ${status}`)).toEqual(["7 FILLED", "8 OPEN"]);
+  });
+
+  it("tells a fill that it missed with its order as it stands by then", async () => {
+    const open = {
+      ...orderRow({ order_id: 8, side: "ask" }),
+      price: "64000",
+      initial_amount: "0.0002",
+      cancelled_amount: "0",
+    };
+    const routes: Record<string, unknown> = { ...QUIET, "/orders": envelope([open]) };
+    const { connection, harness, events } = await live(routes);
+    connection.end(1006);
+    const before = events.length;
+    routes["/trades/history"] = envelope([REST_TRADE, { ...REST_TRADE, history_id: 93, order_id: 9 }]);
+    // While the order of the other fill is looked up, the frame comes that ends this one's.
+    Object.defineProperty(routes, "/orders/history_by_id", {
+      get: () => {
+        send(harness.network.last, { channel: "account_order_updates", data: [{ ...UPDATE, i: 8, d: "ask" }] });
+        return envelope(FILLED_EVENTS.map((event) => ({ ...event, order_id: 9 })));
+      },
+    });
+    await harness.clock.advanceAsync(3_500);
+    await connect(harness);
+    const told = events
+      .slice(before)
+      .flatMap((event) => (event.kind === "order" || event.kind === "fill" ? [event] : []));
+    expect(told.map(({ kind, order }) => `${kind} ${order.venueOrderId} ${order.status}`)).toEqual([
+      "order 8 FILLED",
+      "fill 8 FILLED",
+      "order 9 FILLED",
+      "fill 9 FILLED",
+    ]);
+  });
+
   it("after a loss tells the orders that ended and the fills that nobody heard, and then is LIVE", async () => {
     const open = {
       ...orderRow({ order_id: 8, side: "ask" }),
@@ -314,6 +383,9 @@ describe("an account stream", () => {
     await harness.clock.advanceAsync(600_000);
     expect(harness.http.requests).toEqual([]);
     expect(harness.trading.streams.openAccountStream(closed(harness), () => undefined)).toMatchObject({ ok: false });
+    // Nothing is opened that nobody would close.
+    harness.trading.streams.stop();
+    expect(harness.trading.streams.openAccountStream(harness.open(), () => undefined)).toMatchObject({ ok: false });
   });
 
   it("goes on for the others when one of its listeners throws", async () => {

@@ -14,6 +14,7 @@ import { type AccountStreamDeps, SharedAccountStream } from "./shared-account-st
 export class VenuefourAccountStreams implements AccountStreams {
   readonly #deps: () => AccountStreamDeps;
   readonly #byTag = new Map<string, SharedAccountStream>();
+  #isStopped = false;
 
   /** `deps` is asked for when the first stream opens: account reads look here too. */
   constructor(deps: () => AccountStreamDeps) {
@@ -28,6 +29,7 @@ export class VenuefourAccountStreams implements AccountStreams {
     session: AccountSession,
     onEvent: (event: AccountEvent) => void,
   ): { readonly ok: true; readonly stream: AccountStream } | { readonly ok: false; readonly problem: string } {
+    if (this.#isStopped) return { ok: false, problem: "the room is stopped" };
     if (!(session instanceof VenuefourSession)) return { ok: false, problem: "session of another venue" };
     if (!session.isOpen) return { ok: false, problem: "session is closed" };
     const { tag } = session;
@@ -47,6 +49,7 @@ export class VenuefourAccountStreams implements AccountStreams {
   }
 
   stop(): void {
+    this.#isStopped = true;
     for (const shared of [...this.#byTag.values()]) shared.stop();
   }
 }

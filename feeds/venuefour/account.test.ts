@@ -127,7 +127,7 @@ describe("an order", () => {
     ).toMatchObject({ value: { nativeSymbol: "BTC" } });
   });
 
-  it("that its events do not know yet is looked for in the lists", async () => {
+  it.each([404, 422, 200])("that its events do not know yet is looked for in the lists: HTTP %i", async (status) => {
     const harness = createHarness();
     harness.http.reply(200, envelope({ order_id: 336_542_133 }));
     const resting = {
@@ -143,7 +143,7 @@ describe("an order", () => {
     } as const;
     await harness.trading.orders.place(harness.open(), resting, OPTIONS);
     harness.http
-      .reply(404, NOT_KNOWN)
+      .reply(status, NOT_KNOWN)
       .reply(200, envelope([]))
       .reply(200, envelope([orderRow()]));
     expect(

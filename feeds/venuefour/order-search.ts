@@ -35,7 +35,8 @@ export interface OrderSearchDeps {
 const MAX_PAGES = 4;
 /** A history cut short that reaches back at least so far has shown every order that can still be in doubt. */
 const YOUNG_MS = 15 * 60_000;
-const NOT_FOUND_STATUS = "HTTP 404";
+/** By its status or by its words: which status those come with was never recorded. */
+const NOT_FOUND = /HTTP 404|ORDER_NOT_FOUND/;
 
 type Wanted = { readonly orderId: string } | { readonly clientId: string };
 
@@ -80,7 +81,7 @@ export class OrderSearch {
     const query = { order_id: orderId };
     const path = "/orders/history_by_id";
     const events = await this.#deps.rest.read(session, path, query, READ_CREDITS, decodeOrderEvents, options);
-    if (!events.ok && events.code === "VENUE_ERROR" && events.message.includes(NOT_FOUND_STATUS))
+    if (!events.ok && events.code === "VENUE_ERROR" && NOT_FOUND.test(events.message))
       return { ok: true, value: null, asOfMs: this.#deps.clock.wallMs(), source: "venue" };
     if (!events.ok) return events;
     const [first] = events.value;

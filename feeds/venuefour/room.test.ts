@@ -9,6 +9,7 @@ import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import { isTradingRoom } from "../../engine/ports.js";
 import { FakeNetwork } from "../shared/test/fake-connector.js";
+import { untilHolds, untilSettled } from "../shared/test/http-time.js";
 import { createVenuefourRoom, type VenuefourRoomOptions } from "./room.js";
 import { bookText, echoAll, marketRow, priceRow, subscriptionsOf } from "./test/market-harness.js";
 
@@ -57,6 +58,8 @@ async function startVenue(clock: VirtualClock) {
     }
     response.end(JSON.stringify({ success: true, data: dataOf(path), error: null, code: null }));
   });
+  // A connection that the pool keeps is never closed under it.
+  server.keepAliveTimeout = 0;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   closers.push(() => {
@@ -89,15 +92,6 @@ async function setup(overrides: Partial<VenuefourRoomOptions> = {}) {
   return { venue, restUrl, clock, network, room, open };
 }
 
-/** Lets real I/O happen until the condition holds; virtual time moves a little with each turn. */
-async function until(clock: VirtualClock, condition: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 5_000; turn++) {
-    if (condition()) return;
-    await clock.advanceAsync(1);
-  }
-  throw new Error("the condition never held");
-}
-
 describe("start", () => {
   it("knows the perpetuals when it resolves, streams them by volume, and is LIVE with the first books", async () => {
     const { room, network, clock, open } = await setup();
@@ -126,7 +120,7 @@ describe("start", () => {
   it("reads last prices of the most traded markets, as trades are not replayed", async () => {
     const { room, clock, venue } = await setup();
     await room.start();
-    await until(clock, () => room.markets.get("BTC")?.ticker.lastPrice === "8");
+    await untilHolds(clock, () => room.markets.get("BTC")?.ticker.lastPrice === "8");
     expect(venue.calls.slice(2)).toEqual(
       ["ETH", "kPEPE", "BTC"].map((symbol) => `GET /api/v1/trades?symbol=${symbol}`),
     );
@@ -177,36 +171,31 @@ describe("start", () => {
   it("tries again while the venue fails, and rejects only after its time", async () => {
     const first = await setup();
     first.venue.answer = { status: 502, body: "bad gateway" };
-    let isStarted = false;
-    const starting = first.room.start().then(() => (isStarted = true));
-    await until(first.clock, () => first.venue.calls.length >= 4);
+    const starting = first.room.start();
+    await untilHolds(first.clock, () => first.venue.calls.length >= 4);
     first.venue.answer = null;
-    await until(first.clock, () => isStarted);
-    await starting;
+    await untilSettled(first.clock, starting);
 
     const second = await setup({ startTimeoutMs: 2_000 });
     second.venue.answer = { status: 403, body: "Restricted region" };
-    let problem: unknown = null;
-    const failing = second.room.start().catch((error: unknown) => (problem = error));
-    await until(second.clock, () => problem !== null);
-    await failing;
-    expect(problem).toMatchObject({ code: "VENUE_UNAVAILABLE" });
+    await expect(untilSettled(second.clock, second.room.start())).rejects.toMatchObject({
+      code: "VENUE_UNAVAILABLE",
+    });
   });
 
   it("waits as long as the venue says when the credits are spent", async () => {
     const { room, clock, venue } = await setup();
     venue.headers = { ratelimit: '"credits";r=0;t=5' };
     venue.answer = { status: 429, body: "" };
-    let isStarted = false;
-    const starting = room.start().then(() => (isStarted = true));
-    await until(clock, () => room.status().breaker === "open");
+    const starting = room.start();
+    await untilHolds(clock, () => room.status().breaker === "open");
     const calls = venue.calls.length;
+    const openedMs = clock.wallMs();
     venue.answer = null;
     venue.headers = {};
-    await clock.advanceAsync(4_000);
+    await untilHolds(clock, () => clock.wallMs() >= openedMs + 4_000);
     expect(venue.calls).toHaveLength(calls);
-    for (let turn = 0; turn < 20 && !isStarted; turn++) await clock.advanceAsync(1_000);
-    await starting;
+    await untilSettled(clock, starting);
     expect(room.markets.size).toBe(3);
   });
 });
@@ -222,7 +211,7 @@ describe("instrument refresh", () => {
     const oldPepe = room.markets.get("PEPE");
     venue.rows = [marketRow("BTC"), { ...marketRow("kPEPE"), tick_size: "0.001" }, marketRow("NEW")];
     clock.advance(5 * 60_000);
-    await until(clock, () => room.markets.has("NEW"));
+    await untilHolds(clock, () => room.markets.has("NEW"));
     expect(room.markets).toBe(before);
     expect(room.markets.get("ETH")?.instrument.status).toBe("HALTED");
     expect(room.markets.get("ETH")?.book.state).not.toBe(BOOK_LIVE);
@@ -236,15 +225,15 @@ describe("instrument refresh", () => {
     await room.start();
     venue.rows = [marketRow("BTC"), { symbol: "ETH" }, marketRow("NEW")];
     clock.advance(5 * 60_000);
-    await until(clock, () => room.markets.has("NEW"));
+    await untilHolds(clock, () => room.markets.has("NEW"));
     expect(room.markets.get("PEPE")?.instrument.status).toBe("TRADING");
     expect(room.status().decodeErrorCount).toBe(1);
     venue.rows = [marketRow("BTC"), marketRow("ETH")];
     clock.advance(5 * 60_000);
-    await until(clock, () => room.markets.get("PEPE")?.instrument.status === "HALTED");
+    await untilHolds(clock, () => room.markets.get("PEPE")?.instrument.status === "HALTED");
     venue.rows = [marketRow("BTC"), marketRow("ETH"), marketRow("kPEPE")];
     clock.advance(5 * 60_000);
-    await until(clock, () => room.markets.get("PEPE")?.instrument.status === "TRADING");
+    await untilHolds(clock, () => room.markets.get("PEPE")?.instrument.status === "TRADING");
     expect(room.status().protocolDriftCount).toBe(0);
   });
 });

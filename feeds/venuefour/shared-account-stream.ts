@@ -69,6 +69,8 @@ export class SharedAccountStream {
   #isReconciling = false;
   /** Something asked for a reconcile while one was running. */
   #isReconcileDue = false;
+  /** Something came that could not be read since the reconcile in flight asked its questions. */
+  #hasUnread = false;
   #positionFrameCount = 0;
   #asOfMs = 0;
   #echoTryCount = 0;
@@ -259,6 +261,7 @@ export class SharedAccountStream {
   /** A frame that can not be read may have moved a position: not LIVE until REST has told. */
   #unread(problem: string): void {
     this.#deps.logger.warn("venuefour.account.unread", { problem });
+    this.#hasUnread = true;
     this.#members.enter("SYNCING");
     if (this.#isAnswered(this.#socket.primaryLinkId)) this.#startReconcile();
   }
@@ -308,19 +311,22 @@ export class SharedAccountStream {
   async #tryReconcile(runId: number): Promise<boolean> {
     const session = this.#members.session(({ isOpen }) => isOpen);
     if (session === null) return false;
+    this.#hasUnread = false;
     const framesBefore = this.#positionFrameCount;
     const caught = await this.#catchUp.read(session, () => runId === this.#runId);
     if (caught === null) return false;
     const hasNewerFrame = this.#positionFrameCount > framesBefore;
-    const { positions, lastId, asOfMs, events } = caught;
+    const { positions, lastId, asOfMs } = caught;
     const isChanged = this.#account.adoptPositions(positions, lastId, hasNewerFrame);
     const wasLive = this.#members.state === "LIVE";
     if (wasLive && isChanged) this.#deps.logger.warn("venuefour.account.differed", { count: positions.length });
     this.#asOfMs = asOfMs;
     this.#catchUp.taken(caught);
+    // Only an answer asked for after it tells what it was.
+    if (this.#hasUnread) return false;
     this.#members.enter("LIVE");
     if (isChanged || !wasLive) this.#members.tell({ kind: "positions" });
-    for (const event of events) this.#members.tell(event);
+    for (const event of this.#catchUp.takeNews()) this.#members.tell(event);
     return true;
   }
 

@@ -412,6 +412,36 @@ describe("losing the connection", () => {
     expect(states()).toEqual(["SYNCING", "LIVE", "STALE", "LIVE"]);
   });
 
+  it("does not bring an order back that ended while an older list of REST was on its way", async () => {
+    const { clock, network, venue, events, push, acknowledge, live } = setup();
+    venue.orders.set(ALICE, [orderRow()]);
+    const stream = await live(ALICE);
+    network.last.end(1006);
+    await clock.advanceAsync(600);
+    network.last.open();
+    await clock.advanceAsync(10);
+    let answer = (): void => {};
+    const { request } = venue;
+    venue.request = async (asked) => {
+      const told = request.call(venue, asked);
+      if (asked.body?.includes("frontendOpenOrders") === true) await new Promise<void>((resolve) => (answer = resolve));
+      return told;
+    };
+    acknowledge(ALICE);
+    await clock.advanceAsync(10);
+    venue.ends.set(5, {
+      status: "order",
+      order: { order: orderRow(), status: "canceled", statusTimestamp: clock.wallMs() },
+    });
+    push("openOrders", { dex: "", user: ALICE, orders: [] });
+    await clock.advanceAsync(10);
+    answer();
+    await clock.advanceAsync(10);
+    expect(stream.state).toBe("LIVE");
+    const told = events.flatMap((event) => (event.kind === "order" ? [event.order.status] : []));
+    expect(told).toEqual(["OPEN", "CANCELED"]);
+  });
+
   it("takes the history of the first snapshot for history", async () => {
     const { clock, network, events, open, push } = setup();
     open(ALICE);

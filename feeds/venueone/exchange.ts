@@ -19,6 +19,7 @@ import {
   type HttpResponse,
   type RejectedOrder,
 } from "../shared/call-results.js";
+import { Deadline } from "../shared/deadline.js";
 import type { HttpResult } from "../shared/http.js";
 import type { NonceSequencer } from "../shared/nonce-sequencer.js";
 import { decodeJson } from "../shared/wire-fields.js";
@@ -90,21 +91,15 @@ export class VenueoneExchange {
     if (!(session instanceof VenueoneSession))
       return rejected(localReject("AUTH", "SESSION", "session of another venue"));
     if (!session.canSign) return rejected(localReject("AUTH", "NO_KEY", "an address alone signs nothing"));
-    const startNs = this.#deps.clock.monoNs();
+    const deadline = new Deadline(this.#deps.clock, options);
     for (let attempt = 1; ; attempt++) {
-      const leftMs = Math.floor(options.timeoutMs - (this.#deps.clock.monoNs() - startNs) / 1e6);
-      if (leftMs <= 0) return rejected(localReject("VENUE_STATE", "DEADLINE", "no time left before sending"));
-      const sent = await this.#sendOnce(session, action, { ...options, timeoutMs: leftMs });
+      const sent = await this.#sendOnce(session, action, deadline);
       if (sent !== "again") return sent;
       if (attempt === 2) return rejected(refusal(classifyText(NONCE_TOO_LOW), NONCE_TOO_LOW, null));
     }
   }
 
-  async #sendOnce(
-    session: VenueoneSession,
-    action: PreparedAction,
-    options: CallOptions,
-  ): Promise<Exchanged | "again"> {
+  async #sendOnce(session: VenueoneSession, action: PreparedAction, deadline: Deadline): Promise<Exchanged | "again"> {
     const { accounts, nonces, rest, signer } = this.#deps;
     const next = await nonces.next(session.signerAddress);
     if (!next.ok)
@@ -112,13 +107,16 @@ export class VenueoneExchange {
         ...localReject("VENUE_STATE", `NONCE_${next.problem}`, "no nonce"),
         retryAfterMs: next.retryAfterMs,
       });
+    // Asked after the nonce: its reservation may have waited for the store.
+    const left = deadline.left();
+    if (left === null) return rejected(localReject("VENUE_STATE", "DEADLINE", "no time left before sending"));
     const { expiresAfterMs } = action;
     const signature = session.withKey((privateKey) =>
       signer.signConnectionId(action.hash(next.nonce, session.vaultAddress, expiresAfterMs), privateKey),
     );
     if (signature === null) return rejected(localReject("AUTH", "SESSION", "session is closed"));
     const body = envelope(action.json, next.nonce, signature, session.vaultAddress, expiresAfterMs);
-    const result = await rest.exchange(body, accounts.peek(session), action.itemCount, options);
+    const result = await rest.exchange(body, accounts.peek(session), action.itemCount, left);
     try {
       return this.#read(session, result);
     } catch (error) {

@@ -349,6 +349,28 @@ describe("placing on venueone", () => {
     },
   );
 
+  it("counts the wait for a nonce as time: what is left is the request's, and without any nothing is sent", async () => {
+    const harness = createHarness();
+    const { reserve } = harness.reservations;
+    let storeMs = 1_500;
+    Object.assign(harness.reservations, {
+      reserve: (...asked: Parameters<typeof reserve>) => {
+        harness.clock.advance(storeMs);
+        return reserve(...asked);
+      },
+    });
+    harness.http.reply(200, orderAnswer({ resting: { oid: 7 } }));
+    const placed = await harness.trading.orders.place(harness.open(), CLOSE_LONG, OPTIONS);
+    expect(placed).toMatchObject({ outcome: "accepted" });
+    expect(harness.http.last.timeoutMs).toBe(OPTIONS.timeoutMs - storeMs);
+    // Beyond the block in hand, and the store takes longer than the caller waits.
+    storeMs = OPTIONS.timeoutMs;
+    harness.clock.advance(3_600_000);
+    const late = await harness.trading.orders.place(harness.open(), CLOSE_LONG, OPTIONS);
+    expect(late).toMatchObject({ outcome: "rejected", sent: false, venueCode: "DEADLINE" });
+    expect(harness.http.requests).toHaveLength(1);
+  });
+
   it("tells sessions of one key apart that act for different accounts", () => {
     const harness = createHarness();
     const vaultAddress = `0x${"12".repeat(20)}`;

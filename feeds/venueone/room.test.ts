@@ -10,6 +10,7 @@ import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import type { CallOptions } from "../../engine/ports.js";
 import { FakeNetwork } from "../shared/test/fake-connector.js";
+import { untilHolds, untilSettled } from "../shared/test/http-time.js";
 import { createMemoryReservations } from "../shared/test/memory-reservations.js";
 import { createVenueoneRoom, type VenueoneRoomOptions } from "./room.js";
 import { KEY, SIGNER } from "./test/trading-harness.js";
@@ -108,6 +109,8 @@ async function startVenue(clock: VirtualClock) {
       response.end(JSON.stringify(answer(query)));
     });
   });
+  // A connection that the pool keeps is never closed under it.
+  server.keepAliveTimeout = 0;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   closers.push(() => {
@@ -135,15 +138,6 @@ async function setup(overrides: Partial<VenueoneRoomOptions> = {}) {
   });
   closers.push(() => room.stop());
   return { venue, clock, network, room };
-}
-
-/** Lets real I/O happen until the condition holds; virtual time moves a little with each turn. */
-async function until(clock: VirtualClock, condition: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 5_000; turn++) {
-    if (condition()) return;
-    await clock.advanceAsync(1);
-  }
-  throw new Error("the condition never held");
 }
 
 function book(coin: string, time: number, bid = "50000.0", ask = "50001.0"): string {
@@ -205,21 +199,12 @@ describe("start", () => {
   it("tries again while the venue fails, and rejects only after its time", async () => {
     const first = await setup();
     first.venue.failures = 2;
-    let isStarted = false;
-    const starting = first.room.start().then(() => (isStarted = true));
-    await until(first.clock, () => isStarted);
-    await starting;
+    await untilSettled(first.clock, first.room.start());
     expect(first.venue.calls).toHaveLength(3);
 
     const second = await setup({ startTimeoutMs: 2_000 });
     second.venue.failures = 1_000;
-    let problem = "";
-    const failing = second.room
-      .start()
-      .catch((error: unknown) => (problem = error instanceof Error ? error.name : "?"));
-    await until(second.clock, () => problem !== "");
-    await failing;
-    expect(problem).toBe("ServiceError");
+    await expect(untilSettled(second.clock, second.room.start())).rejects.toMatchObject({ name: "ServiceError" });
   });
 });
 
@@ -241,7 +226,7 @@ describe("instrument refresh", () => {
       { name: "NEW", szDecimals: 2, volume: "5.0" },
     ];
     clock.advance(5 * 60_000);
-    await until(clock, () => room.markets.has("NEW"));
+    await untilHolds(clock, () => room.markets.has("NEW"));
     expect(room.markets).toBe(before);
     expect(room.markets.get("ETH")?.instrument.status).toBe("HALTED");
     expect(room.markets.get("ETH")?.book.state).not.toBe(BOOK_LIVE);
@@ -269,7 +254,7 @@ describe("positions", () => {
     await read();
     const accounts = network.last;
     accounts.open();
-    await until(clock, () => accounts.sent.length === 3);
+    await untilHolds(clock, () => accounts.sent.length === 3);
     for (const type of ["clearinghouseState", "openOrders", "userFills"]) {
       accounts.receive(
         JSON.stringify({
@@ -278,7 +263,7 @@ describe("positions", () => {
         }),
       );
     }
-    await until(clock, () => venue.calls.includes("frontendOpenOrders"));
+    await untilHolds(clock, () => venue.calls.includes("frontendOpenOrders"));
     let source = "";
     for (let turn = 0; turn < 500 && source !== "stream"; turn++) {
       await clock.advanceAsync(1);

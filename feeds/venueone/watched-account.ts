@@ -69,7 +69,8 @@ export interface LivePositions {
 
 interface Truth {
   readonly account: VenueoneWireAccount;
-  readonly orders: readonly VenueoneWireOrder[];
+  /** Null: the stream told the whole list while this one was read, and a list names no time: the stream's stands. */
+  readonly orders: readonly VenueoneWireOrder[] | null;
 }
 
 export class WatchedAccount {
@@ -86,6 +87,8 @@ export class WatchedAccount {
   /** Given up: answers that come later do nothing. */
   #isGone = false;
   #lookupCount = 0;
+  /** Whole lists of open orders that the stream told. */
+  #listCount = 0;
   /** Wall ms of the last frame or answer about this account. */
   #asOfMs = 0;
   #truthAtMs = 0;
@@ -189,7 +192,8 @@ export class WatchedAccount {
   onOrders(rows: readonly VenueoneWireOrder[]): void {
     this.#seen();
     const applied = this.#data.applyOrders(rows);
-    if (!applied.ok) this.onUnreadable(applied.problem);
+    if (applied.ok) this.#listCount++;
+    else this.onUnreadable(applied.problem);
     for (const row of applied.gone) this.#lookUpEnd(row);
   }
 
@@ -240,16 +244,18 @@ export class WatchedAccount {
 
   async #loadTruth(): Promise<Truth | null> {
     const { rest } = this.#deps;
+    const listCount = this.#listCount;
     const [account, orders] = await Promise.all([
       rest.clearinghouseState(this.address, RECONCILE_LANE),
       rest.frontendOpenOrders(this.address, RECONCILE_LANE),
     ]);
-    return account.ok && orders.ok ? { account: account.value, orders: orders.value } : null;
+    if (!account.ok || !orders.ok) return null;
+    return { account: account.value, orders: listCount === this.#listCount ? orders.value : null };
   }
 
   #adopt(truth: Truth): boolean {
     const state = this.#data.applyState(truth.account);
-    const orders = this.#data.applyOrders(truth.orders);
+    const orders = truth.orders === null ? { ok: true, gone: [] } : this.#data.applyOrders(truth.orders);
     if (!state.ok || !orders.ok) {
       this.#deps.counters.decodeErrorCount++;
       return false;

@@ -9,7 +9,7 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent } from "../../engine/ports.js";
-import { decodeWith } from "../shared/wire-fields.js";
+import { type Decoded, decodeWith } from "../shared/wire-fields.js";
 import { normalizeFill, normalizeOrder, normalizePosition, statusOfWord } from "./account-normalize.js";
 import type { VenuethreeWireAccountTrade, VenuethreeWireOrder, VenuethreeWirePosition } from "./account-wire.js";
 
@@ -59,15 +59,7 @@ export class AccountSlot {
     wires: readonly VenuethreeWirePosition[],
     tsVenueMs: number,
   ): Applied & { readonly differences: number; readonly shrunk: readonly Shrunk[] } {
-    const decoded = decodeWith(null, () => {
-      const found = new Map<number, VenuePosition>();
-      for (const wire of wires) {
-        const instrument = this.#deps.instrumentOf(wire.market_id);
-        const position = instrument === null ? null : normalizePosition(wire, instrument, tsVenueMs);
-        if (position !== null) found.set(wire.market_id, position);
-      }
-      return found;
-    });
+    const decoded = this.#decodePositions(wires, tsVenueMs);
     if (!decoded.ok) return { ok: false, problem: decoded.problem, differences: 0, shrunk: [] };
     const before = this.#positions;
     this.#positions = decoded.value;
@@ -85,6 +77,30 @@ export class AccountSlot {
     }
     this.#deps.emit({ kind: "positions" });
     return { ok: true, differences: before === null ? 0 : differences, shrunk };
+  }
+
+  /** Is this, read but not applied, the picture that is held? */
+  holds(wires: readonly VenuethreeWirePosition[]): boolean {
+    const decoded = this.#decodePositions(wires, 0);
+    if (!decoded.ok || this.#positions === null || decoded.value.size !== this.#positions.size) return false;
+    for (const [marketId, position] of decoded.value)
+      if (signedLots(position) !== signedLots(this.#positions.get(marketId))) return false;
+    return true;
+  }
+
+  #decodePositions(
+    wires: readonly VenuethreeWirePosition[],
+    tsVenueMs: number,
+  ): Decoded<ReadonlyMap<number, VenuePosition>> {
+    return decodeWith(null, () => {
+      const found = new Map<number, VenuePosition>();
+      for (const wire of wires) {
+        const instrument = this.#deps.instrumentOf(wire.market_id);
+        const position = instrument === null ? null : normalizePosition(wire, instrument, tsVenueMs);
+        if (position !== null) found.set(wire.market_id, position);
+      }
+      return found;
+    });
   }
 
   /** Changed orders, ended ones among them. */
@@ -109,11 +125,12 @@ export class AccountSlot {
     return { ok: true, gone: [...this.#open.values()].filter((wire) => !ids.has(wire.order_id)) };
   }
 
-  /** An order that has ended, by either id of the venue; null where it has not, or is not remembered. */
+  /** An order that has ended, by either id of the venue; null where it has not, or nobody can tell, or is not remembered. */
   endedOrder(field: "order_id" | "client_order_id", id: string): VenueOrder | null {
     const orderId = field === "order_id" ? id : this.#orderIds.get(id);
     const wire = orderId === undefined ? undefined : this.#ended.peek(orderId);
-    return wire === undefined || statusOfWord(wire.status) === "OPEN" ? null : this.order(wire.order_id);
+    const word = wire === undefined ? "OPEN" : statusOfWord(wire.status);
+    return wire === undefined || word === "OPEN" || word === "UNKNOWN" ? null : this.order(wire.order_id);
   }
 
   /** As it was told last, open or ended; null where it was not, or is not remembered. */

@@ -122,12 +122,20 @@ export class VenuethreeAccountStreams implements AccountStreams {
     let watch: Watch | null = null;
     let key: ConfirmedKey | null = null;
     let isClosed = false;
+    // A subscriber's bug is its own.
+    const tell: Listener = (event) => {
+      try {
+        onEvent(event);
+      } catch {
+        this.#options.logger.error("venuethree.account.subscriber-failed", { kind: event.kind });
+      }
+    };
     let failure = failedRead("VENUE_ERROR", "the account stream is starting");
     let state: FeedState = "SYNCING";
     const fail = (why: ReturnType<typeof failedRead>): void => {
       failure = why;
       state = "DOWN";
-      onEvent({ kind: "state", state });
+      tell({ kind: "state", state });
     };
     const attach = async (): Promise<void> => {
       const confirmed = await this.#resolve(session, () => isClosed);
@@ -143,9 +151,9 @@ export class VenuethreeAccountStreams implements AccountStreams {
       }
       key = confirmed.value;
       watch.account.access.keys.add(key);
-      watch.account.listeners.add(onEvent);
+      watch.account.listeners.add(tell);
       this.#subscribe(watch);
-      onEvent({ kind: "state", state: watch.account.state });
+      tell({ kind: "state", state: watch.account.state });
     };
     void attach();
     const stream: AccountStream = {
@@ -156,7 +164,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
       close: () => {
         isClosed = true;
         if (watch === null) return;
-        watch.account.listeners.delete(onEvent);
+        watch.account.listeners.delete(tell);
         if (key !== null) watch.account.access.keys.delete(key);
         if (watch.account.listeners.size === 0 && !this.#staysHot(watch)) this.#drop(watch);
       },
@@ -262,7 +270,10 @@ export class VenuethreeAccountStreams implements AccountStreams {
     return lastUseMs > 0 && this.#hotCount() <= MAX_HOT_ACCOUNTS;
   }
 
-  #drop({ account }: Watch): void {
+  #drop(watch: Watch): void {
+    const { account } = watch;
+    // Dropped before, by whoever was first; another watch may carry the account since.
+    if (this.#watches.get(account.accountIndex) !== watch) return;
     this.#watches.delete(account.accountIndex);
     account.giveUp();
     for (const channel of ACCOUNT_CHANNELS) this.#socket?.unsubscribe(accountChannel(channel, account.accountIndex));

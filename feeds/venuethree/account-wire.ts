@@ -316,24 +316,28 @@ export function decodeDefaultMargin(value: unknown): number {
 export function decodeTx(value: unknown): VenuethreeWireTx {
   const row = asFields(value, "answer");
   const status = integerField(row, "status");
-  const eventInfo = textOrNull(row, "event_info");
-  const refusal = refusalOf(eventInfo);
-  const isExecuted = status === TX_EXECUTED && eventInfo !== null && eventInfo !== "";
+  const told = applicationError(textOrNull(row, "event_info"));
+  const isExecuted = status === TX_EXECUTED && told === "none";
+  const refusal = typeof told === "object" ? told : null;
   return { status, refusal, isDecided: refusal !== null || status === TX_FAILED || isExecuted };
 }
 
 export const TX_FAILED = 0;
 const TX_EXECUTED = 2;
 
-/** `event_info` is JSON text whose `ae` is empty, or JSON text again. What cannot be read says nothing. */
-function refusalOf(eventInfo: string | null): VenuethreeWireTx["refusal"] {
-  if (eventInfo === null) return null;
-  const event = parseJsonExact(eventInfo);
-  const inner = isFields(event) ? event["ae"] : undefined;
-  if (typeof inner !== "string" || inner === "") return null;
-  const error = parseJsonExact(inner);
-  if (!isFields(error) || typeof error["code"] !== "number") return { code: 0, message: inner };
-  return { code: error["code"], message: typeof error["message"] === "string" ? error["message"] : "" };
+/**
+ * `event_info` is JSON text whose `ae` is empty, or an error, as JSON text again or (never recorded) as an object. What
+ * cannot be read says nothing, no more than what is not there yet.
+ */
+function applicationError(eventInfo: string | null): NonNullable<VenuethreeWireTx["refusal"]> | "none" | "notTold" {
+  const event = eventInfo === null ? undefined : parseJsonExact(eventInfo);
+  if (!isFields(event)) return "notTold";
+  const { ae } = event;
+  if (ae === undefined || ae === null || ae === "") return "none";
+  const error = typeof ae === "string" ? parseJsonExact(ae) : ae;
+  if (isFields(error) && typeof error["code"] === "number")
+    return { code: error["code"], message: typeof error["message"] === "string" ? error["message"] : "" };
+  return typeof ae === "string" ? { code: 0, message: ae } : "notTold";
 }
 
 function cursorOf(data: Fields): string | null {

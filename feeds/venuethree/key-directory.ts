@@ -7,7 +7,7 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../../engine/domain/clock.js";
 import type { AccountSession, CallOptions, Read } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
-import { Deadline } from "../shared/deadline.js";
+import { Deadline, settleWithin } from "../shared/deadline.js";
 import type { VenuethreeAccountRest } from "./account-rest.js";
 import type { VenuethreeWireKey } from "./account-wire.js";
 import { VenuethreeSession } from "./session.js";
@@ -54,12 +54,20 @@ export class KeyDirectory {
     const known = this.resolveKnown(session);
     if (known !== null) return known;
     if (!(session instanceof VenuethreeSession)) return failedRead("NEEDS_CREDENTIALS", "an address reads no secrets");
-    const key = `${options.lane} ${nameOf(session)}`;
-    let pending = this.#pending.get(key);
-    if (pending === undefined) {
-      pending = this.#ask(session, options).finally(() => this.#pending.delete(key));
-      this.#pending.set(key, pending);
+    // One that names its address needs more of the answer than one that does not.
+    const key = `${options.lane} ${session.walletAddress === null ? "" : "address "}${nameOf(session)}`;
+    const deadline = new Deadline(this.#deps.clock, options);
+    // Somebody asks already, with a time of their own: waited for within ours, and asked anew where only theirs was over.
+    for (let asked = this.#pending.get(key); asked !== undefined; asked = this.#pending.get(key)) {
+      const entry = await within(this.#deps.clock, asked, deadline.leftMs());
+      if (entry === null) return NO_TIME;
+      if (entry.ok) return confirm(session, entry.value, entry.asOfMs);
+      if (entry.code !== "TIMEOUT") return entry;
     }
+    const left = deadline.left();
+    if (left === null) return NO_TIME;
+    const pending = this.#ask(session, left).finally(() => this.#pending.delete(key));
+    this.#pending.set(key, pending);
     const entry = await pending;
     return entry.ok ? confirm(session, entry.value, entry.asOfMs) : entry;
   }
@@ -107,6 +115,18 @@ export class KeyDirectory {
     this.#entries.set(nameOf(session), entry);
     return { ...keys, value: entry };
   }
+}
+
+const NO_TIME = failedRead("TIMEOUT", "no time left for the key's look-up");
+
+/** Null: not settled by then. */
+async function within<T>(clock: Clock, work: Promise<T>, maxMs: number): Promise<T | null> {
+  const done: { value: T | null } = { value: null };
+  const noted = work.then((value) => {
+    done.value = value;
+  });
+  await settleWithin(clock, noted, Math.max(0, maxMs));
+  return done.value;
 }
 
 function indexOf(row: VenuethreeWireKey): number {

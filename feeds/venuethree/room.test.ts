@@ -1,14 +1,15 @@
+/** The whole room over a real HTTP server on loopback, scripted sockets and a virtual clock. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
-import { createSystemClock } from "../../engine/domain/clock.js";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { isTradingRoom, type MarketRoom } from "../../engine/ports.js";
 import { FakeNetwork } from "../shared/test/fake-connector.js";
+import { untilSettled } from "../shared/test/http-time.js";
 import { createVenuethreeRoom, type VenuethreeRoomOptions } from "./room.js";
 
 const DETAILS = readFileSync(new URL("./fixtures/order-book-details.json", import.meta.url), "utf8");
@@ -18,9 +19,13 @@ const TAPE = readFileSync(new URL("./fixtures/tape.jsonl", import.meta.url), "ut
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
+let clock: VirtualClock;
 let server: Server | null = null;
 let room: MarketRoom | null = null;
 
+beforeEach(() => {
+  clock = new VirtualClock();
+});
 afterEach(async () => {
   await room?.stop();
   server?.closeAllConnections();
@@ -30,7 +35,13 @@ afterEach(async () => {
 });
 
 async function serve(handler: Handler): Promise<string> {
-  server = createServer(handler);
+  server = createServer((request, response) => {
+    // The venue's clock is ours.
+    response.setHeader("date", new Date(clock.wallMs()).toUTCString());
+    handler(request, response);
+  });
+  // A connection that the pool keeps is never closed under it.
+  server.keepAliveTimeout = 0;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -49,7 +60,7 @@ function create(restUrl: string, network: FakeNetwork, change: Partial<Venuethre
     restUrl,
     wsUrl: "ws://venue/stream",
     symbols: "all",
-    clock: createSystemClock(),
+    clock,
     random: createSeededRandom(1),
     logger: silentLogger,
     connector: network.connector,
@@ -92,7 +103,7 @@ describe("createVenuethreeRoom", () => {
     network.last.open();
     expect(started.status().state).toBe("SYNCING");
     // As if sent now: frames of long ago prove nothing of the present.
-    for (const line of TAPE) network.last.receive(line.replace(/"timestamp":\d{13}/, `"timestamp":${Date.now()}`));
+    for (const line of TAPE) network.last.receive(line.replace(/"timestamp":\d{13}/, `"timestamp":${clock.wallMs()}`));
     expect(started.markets.get("CRV")?.book.bidCount).toBeGreaterThan(30);
     expect(started.markets.get("BTC")?.touch.bidTicks).toBe(637_772);
     expect(started.status()).toMatchObject({
@@ -152,7 +163,7 @@ describe("createVenuethreeRoom", () => {
       response.end("<html>");
     });
     const failing = create(url, new FakeNetwork(), { startTimeoutMs: 3_000 });
-    await expect(failing.start()).rejects.toMatchObject({ code: "VENUE_UNAVAILABLE" });
+    await expect(untilSettled(clock, failing.start())).rejects.toMatchObject({ code: "VENUE_UNAVAILABLE" });
     expect(count).toBeGreaterThan(1);
     expect(failing.status().state).toBe("DOWN");
   });
@@ -165,7 +176,7 @@ describe("createVenuethreeRoom", () => {
       else healthy(request, response);
     });
     const started = create(url, new FakeNetwork());
-    await started.start();
+    await untilSettled(clock, started.start());
     expect(started.markets.size).toBe(2);
   });
 
@@ -176,19 +187,8 @@ describe("createVenuethreeRoom", () => {
       response.writeHead(400);
       response.end('{"code":23000,"message":"Too Many Requests!"}');
     });
-    // On a clock of its own: how long the pause is does not depend on how long the answer takes.
-    const clock = new VirtualClock(Date.now());
-    const limited = create(url, new FakeNetwork(), { startTimeoutMs: 900, clock });
-    let isOver = false;
-    const started = expect(limited.start()).rejects.toMatchObject({ code: "VENUE_UNAVAILABLE" });
-    void started.finally(() => {
-      isOver = true;
-    });
-    while (!isOver) {
-      await new Promise((resolve) => setImmediate(resolve));
-      if (limited.status().breaker === "open") clock.advance(50);
-    }
-    await started;
+    const limited = create(url, new FakeNetwork(), { startTimeoutMs: 900 });
+    await expect(untilSettled(clock, limited.start())).rejects.toMatchObject({ code: "VENUE_UNAVAILABLE" });
     expect(limited.status().breaker).toBe("open");
     expect(count).toBe(1);
   });

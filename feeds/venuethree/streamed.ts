@@ -143,7 +143,8 @@ export function watchedOrders(
     send: () => Promise<PlaceOutcome>,
   ): Promise<PlaceOutcome> => {
     const clientOrderId = inner.venueClientOrderId(command.clientIdHex);
-    accountOf(session)?.noteReduction(clientOrderId, command.instrument.nativeSymbol, command.qtyLots);
+    const account = accountOf(session);
+    account?.noteReduction(clientOrderId, command.instrument.nativeSymbol, command.qtyLots);
     let answer: "taken" | "notSent" | null = null;
     try {
       const outcome = await send();
@@ -151,7 +152,10 @@ export function watchedOrders(
       else if (outcome.outcome === "rejected" && !outcome.sent) answer = "notSent";
       return outcome;
     } finally {
-      accountOf(session)?.noteAnswer(clientOrderId, answer);
+      const answered = accountOf(session);
+      if (answered === account) account?.noteAnswer(clientOrderId, answer);
+      // Watched since the order went out: it was not counted, and what was read first may not tell of it.
+      else answered?.noteOrder();
     }
   };
   return {

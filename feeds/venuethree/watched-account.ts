@@ -53,6 +53,10 @@ export interface WatchedAccountDeps {
 }
 
 interface Truth {
+  /** Its place among the pictures of positions. */
+  readonly picture: number;
+  /** Orders known to be open when the list was asked for: of those that opened since, a list says nothing. */
+  readonly openBefore: ReadonlySet<string>;
   readonly account: VenuethreeWireAccount;
   readonly orders: readonly VenuethreeWireOrder[];
   readonly ended: readonly VenuethreeWireOrder[];
@@ -71,7 +75,13 @@ export class WatchedAccount {
   #state: FeedState = "SYNCING";
   /** Given up: answers that come later do nothing. */
   #isGone = false;
+  /** Wall ms as of which the venue was last read, and at which it was last asked. */
   #truthAtMs = 0;
+  #askedAtMs = 0;
+  /** Pictures of positions are numbered: a frame as it comes, a read as it begins, as its answer may be older than frames. */
+  #pictureCount = 0;
+  /** The newest one held. */
+  #heldPicture = 0;
   #refreshTimer: TimerHandle | null = null;
 
   constructor(accountIndex: number, deps: WatchedAccountDeps) {
@@ -138,10 +148,12 @@ export class WatchedAccount {
     const ids = this.#data.openOrderIds(marketId);
     return {
       size: ids.length,
-      canceledCount: () =>
-        ids.some((id) => this.#data.isOpen(id))
-          ? null
-          : ids.filter((id) => this.#data.order(id)?.status === "CANCELED").length,
+      canceledCount: () => {
+        const ends = ids.map((id) => (this.#data.isOpen(id) ? null : this.#data.order(id)));
+        // One that has not ended yet, or of which nobody can tell how.
+        if (ends.some((order) => order === null || !hasEnded(order))) return null;
+        return ends.filter((order) => order?.status === "CANCELED").length;
+      },
     };
   }
 
@@ -218,7 +230,7 @@ export class WatchedAccount {
 
   /** Called regularly. */
   keepTrue(): void {
-    if (this.#state === "LIVE" && this.#deps.clock.wallMs() - this.#truthAtMs > TRUTH_EVERY_MS) this.#refresh();
+    if (this.#state === "LIVE" && this.#deps.clock.wallMs() - this.#askedAtMs > TRUTH_EVERY_MS) this.#refresh();
   }
 
   #apply(frame: Extract<AccountFrame, { readonly kind: "orders" | "trades" | "positions" }>): Applied {
@@ -230,6 +242,7 @@ export class WatchedAccount {
         return this.#data.applyTrades(frame.trades, false);
       case "positions": {
         const applied = this.#data.applyPositions(frame.positions, this.#venueNowMs());
+        if (applied.ok) this.#heldPicture = ++this.#pictureCount;
         this.#orders.noteShrunk(applied.shrunk);
         return applied;
       }
@@ -250,6 +263,8 @@ export class WatchedAccount {
     const token = this.access.readToken();
     if (token === null) return null;
     const { accountIndex } = this;
+    const picture = ++this.#pictureCount;
+    const openBefore = new Set(this.#data.openOrderIds(null));
     const page = { accountIndex, marketId: null, limit: MAX_PAGE_ROWS, cursor: null };
     const [account, orders, trades] = await Promise.all([
       rest.accountByIndex(accountIndex, RECONCILE_LANE),
@@ -265,6 +280,8 @@ export class WatchedAccount {
     }
     if (!account.ok || !orders.ok || !trades.ok || !ended.ok) return null;
     return {
+      picture,
+      openBefore,
       account: account.value,
       orders: orders.value.rows,
       ended: ended.value.rows,
@@ -273,17 +290,24 @@ export class WatchedAccount {
   }
 
   #adopt(truth: Truth): boolean {
-    const state = this.#data.applyPositions(truth.account.positions, this.#venueNowMs());
+    const { picture, openBefore } = truth;
+    if (picture > this.#heldPicture) {
+      const state = this.#data.applyPositions(truth.account.positions, this.#venueNowMs());
+      if (!state.ok) return this.#cannotAdopt();
+      this.#heldPicture = picture;
+      this.#noteDifferences(state.differences);
+    }
     const listed = this.#data.applyOpenOrders(truth.orders);
-    if (!state.ok || !listed.ok) return this.#cannotAdopt();
+    if (!listed.ok) return this.#cannotAdopt();
+    const left = listed.gone.filter((wire) => openBefore.has(wire.order_id));
     // Only how orders ended that we knew: the rest of the list is history.
-    const gone = new Set(listed.gone.map((wire) => wire.order_id));
+    const gone = new Set(left.map((wire) => wire.order_id));
     const ends = this.#data.applyOrders(truth.ended.filter((wire) => gone.has(wire.order_id)));
     const fills = this.#data.applyTrades(truth.trades, true);
     if (!ends.ok || !fills.ok) return this.#cannotAdopt();
-    for (const wire of listed.gone) if (this.#data.isOpen(wire.order_id)) this.#data.endUnknown(wire);
-    this.#noteDifferences(state.differences);
+    for (const wire of left) if (this.#data.isOpen(wire.order_id)) this.#data.endUnknown(wire);
     this.#truthAtMs = this.#deps.clock.wallMs();
+    this.#askedAtMs = this.#truthAtMs;
     if (this.isWhole) this.#setState("LIVE");
     return true;
   }
@@ -317,21 +341,29 @@ export class WatchedAccount {
   /** Reads positions alone (public, one call); a failure leaves things as they are, age tells. */
   #refresh(): void {
     const beganMs = this.#deps.clock.wallMs();
-    this.#truthAtMs = beganMs;
+    this.#askedAtMs = beganMs;
+    const picture = ++this.#pictureCount;
     void this.#deps.rest.accountByIndex(this.accountIndex, RECONCILE_LANE).then((account) => {
       if (this.#isGone) return;
-      if (account.ok) this.#refreshed(account.value, beganMs);
+      if (account.ok) this.#refreshed(account.value, beganMs, picture);
       // An order may have come since: its state is still to be seen.
       if (this.#orders.isPending) this.#refreshSoon();
     });
   }
 
-  #refreshed(account: VenuethreeWireAccount, beganMs: number): void {
+  #refreshed(account: VenuethreeWireAccount, beganMs: number, picture: number): void {
+    if (picture < this.#heldPicture) {
+      // Something newer is held: the answer only counts where it says the same.
+      if (this.#data.holds(account.positions)) this.#orders.believe(beganMs);
+      return;
+    }
     const applied = this.#data.applyPositions(account.positions, this.#venueNowMs());
     if (!applied.ok) {
       this.onUnreadable(applied.problem);
       return;
     }
+    this.#heldPicture = picture;
+    this.#truthAtMs = Math.max(this.#truthAtMs, beganMs);
     this.#orders.believe(beganMs);
     this.#noteDifferences(applied.differences);
   }

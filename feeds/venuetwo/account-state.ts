@@ -135,6 +135,12 @@ export class AccountState {
     return true;
   }
 
+  /** Has nothing else been heard of this order since? */
+  isNewest(order: VenueOrder): boolean {
+    const known = this.#orders.get(orderKey(order));
+    return known !== undefined && !isNews(order, known.order);
+  }
+
   /**
    * Takes a whole REST answer. Rows that an event newer than `sinceVenueMs` has set stay: the answer may
    * have been made before them. True when what readers see has changed.

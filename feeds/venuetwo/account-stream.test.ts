@@ -365,6 +365,27 @@ describe("events", () => {
     expect([stream.state, lots(stream)]).toEqual(["LIVE", [300]]);
   });
 
+  it("is not LIVE while an event that it knows the kind of cannot be read", async () => {
+    const stream = await goLive();
+    network.last.receive('{"e":"ACCOUNT_UPDATE","E":1,"T":1,"a":{}}');
+    expect([stream.state, lots(stream)]).toEqual(["SYNCING", "VENUE_ERROR"]);
+    await clock.advanceAsync(10);
+    expect(stream.state).toBe("LIVE");
+  });
+
+  it("is LIVE only by an answer asked for after the last event that could not be read", async () => {
+    truth.positions = [position(500, 1)];
+    const stream = await goLive();
+    network.last.receive(accountUpdate("0.1234567", clock.wallMs()));
+    // The question is out; what this one said may be in its answer or not.
+    network.last.receive(accountUpdate("0.7654321", clock.wallMs()));
+    truth.positions = [position(300, 2)];
+    await clock.advanceAsync(10);
+    expect(stream.state).toBe("SYNCING");
+    await clock.advanceAsync(1_000);
+    expect([stream.state, lots(stream)]).toEqual(["LIVE", [300]]);
+  });
+
   it("does not flood REST when events that cannot be read pour in", async () => {
     await goLive();
     const before = truth.positionReads;
@@ -409,6 +430,35 @@ describe("loss and recovery", () => {
     expect([stream.state, lots(stream)]).toEqual(["LIVE", []]);
     expect(events.filter(({ kind }) => kind === "order")).toMatchObject([
       { order: { venueOrderId: "5", status: "FILLED", filledLots: 10 } },
+    ]);
+  });
+
+  it("tells what it learnt of an order although a later part of that reading failed", async () => {
+    truth.openOrders = [order("5", "OPEN")];
+    const events: AccountEvent[] = [];
+    await goLive(events);
+    network.last.end(1006);
+    events.length = 0;
+    // New ones are listed; how the one that is gone ended cannot be read at first.
+    truth.openOrders = [order("6", "OPEN"), order("7", "OPEN")];
+    const { readOrder } = truth;
+    truth.readOrder = () => Promise.resolve(failedRead("RATE_LIMITED", "later"));
+    await clock.advanceAsync(2_000);
+    network.last.open();
+    await clock.advanceAsync(10);
+    expect(events.filter(({ kind }) => kind === "order")).toEqual([]);
+    // Meanwhile one of them fills: then it is told of no more as open.
+    const filled = { i: 7, x: "TRADE", X: "FILLED", l: "0.010", z: "0.010", L: "100.0", ap: "100.0", t: 8 };
+    network.last.receive(orderUpdate(filled, clock.wallMs()));
+    truth.openOrders = [order("6", "OPEN")];
+    truth.readOrder = readOrder;
+    truth.finishedOrders.set("5", order("5", "FILLED", 10));
+    await clock.advanceAsync(5_000);
+    const told = events.flatMap((event) => (event.kind === "order" ? [event.order] : []));
+    expect(told.map(({ venueOrderId, status }) => `${venueOrderId} ${status}`)).toEqual([
+      "7 FILLED",
+      "6 OPEN",
+      "5 FILLED",
     ]);
   });
 
@@ -521,6 +571,9 @@ describe("sharing", () => {
     });
     expect(streams.openAccountStream(session("n0"), () => {})).toMatchObject({ ok: true });
     streams.stop();
+    expect(streams.openCount).toBe(0);
+    // Nothing is opened that nobody would close.
+    expect(streams.openAccountStream(session("n0"), () => {})).toMatchObject({ ok: false });
     expect(streams.openCount).toBe(0);
   });
 });

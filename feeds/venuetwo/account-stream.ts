@@ -18,6 +18,7 @@ export interface AccountStreamsDeps extends AccountStreamDeps {
 export class VenuetwoAccountStreams implements AccountStreams {
   readonly #deps: AccountStreamsDeps;
   readonly #byTag = new Map<string, SharedAccountStream>();
+  #isStopped = false;
 
   constructor(deps: AccountStreamsDeps) {
     this.#deps = deps;
@@ -31,6 +32,7 @@ export class VenuetwoAccountStreams implements AccountStreams {
     session: AccountSession,
     onEvent: (event: AccountEvent) => void,
   ): { readonly ok: true; readonly stream: AccountStream } | { readonly ok: false; readonly problem: string } {
+    if (this.#isStopped) return { ok: false, problem: "the room is stopped" };
     const tag = this.#deps.credentialTagOf(session);
     if (tag === null) return { ok: false, problem: "the session was not opened by this venue" };
     let shared = this.#byTag.get(tag);
@@ -51,6 +53,7 @@ export class VenuetwoAccountStreams implements AccountStreams {
   }
 
   stop(): void {
+    this.#isStopped = true;
     for (const shared of [...this.#byTag.values()]) shared.stop();
   }
 }

@@ -590,6 +590,18 @@ describe("placing on venuetwo with a V3 agent", () => {
     expect(harness.http.requests).toHaveLength(0);
   });
 
+  it("has no more time for the answer than a nonce reservation has left", async () => {
+    const harness = createHarness();
+    const reserve = harness.reservations.reserve.bind(harness.reservations);
+    harness.reservations.reserve = async (...range) => {
+      await harness.clock.advanceAsync(1_000);
+      return reserve(...range);
+    };
+    harness.http.step({ kind: "noResponse", reason: "TIMEOUT" });
+    await harness.trading.orders.place(harness.open(V3), CLOSE_LONG, OPTIONS);
+    expect(harness.http.requests.map(({ timeoutMs }) => timeoutMs)).toEqual([OPTIONS.timeoutMs - 1_000]);
+  });
+
   it("keeps an unknown order open for the whole nonce window", async () => {
     const harness = createHarness();
     harness.http.reply(503, "");

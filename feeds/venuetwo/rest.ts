@@ -161,9 +161,9 @@ export class VenuetwoRest {
   ): Promise<Sent> {
     const startNs = this.#deps.clock.monoNs();
     const next = await this.#deps.nonces.next(identity.signer.toLowerCase());
+    const spentMs = (this.#deps.clock.monoNs() - startNs) / 1e6;
     // A reservation that took all the time: a request signed now would be valid past validityBoundMs.
-    if ((this.#deps.clock.monoNs() - startNs) / 1e6 >= options.timeoutMs)
-      return { kind: "local", code: "NONCE_STORE", retryAfterMs: null };
+    if (spentMs >= options.timeoutMs) return { kind: "local", code: "NONCE_STORE", retryAfterMs: null };
     if (!next.ok) return { kind: "local", code: `NONCE_${next.problem}`, retryAfterMs: next.retryAfterMs };
     const text = encodeForm([
       ...call.params,
@@ -173,7 +173,8 @@ export class VenuetwoRest {
     ]);
     const signature = session.withSecret((privateKey) => this.#deps.signer.sign(text, privateKey));
     if (signature === null) return { kind: "local", code: "SESSION", retryAfterMs: null };
-    const result = await this.#request(call, call.v3Path, `${text}&signature=${signature}`, {}, session, options);
+    const left = { timeoutMs: Math.ceil(options.timeoutMs - spentMs), lane: options.lane };
+    const result = await this.#request(call, call.v3Path, `${text}&signature=${signature}`, {}, session, left);
     const nonceMs = next.nonce / 1000;
     return { kind: "sent", result, validUntilMs: Math.ceil(nonceMs + NONCE_WINDOW_MS - this.#deps.clockOffsetMs()) };
   }

@@ -1,13 +1,15 @@
+/** The whole room over a real HTTP server on loopback, scripted sockets and a virtual clock. */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
-import { createSystemClock } from "../../engine/domain/clock.js";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
+import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { VenueRoom } from "../../engine/ports.js";
 import { FakeNetwork } from "../shared/test/fake-connector.js";
+import { untilHolds, untilSettled } from "../shared/test/http-time.js";
 import { createMemoryReservations } from "../shared/test/memory-reservations.js";
 import { createVenuetwoRoom, type VenuetwoRoomOptions } from "./room.js";
 
@@ -15,9 +17,13 @@ const EXCHANGE_INFO = readFileSync(new URL("./fixtures/exchange-info.json", impo
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
+let clock: VirtualClock;
 let server: Server | null = null;
 let room: VenueRoom | null = null;
 
+beforeEach(() => {
+  clock = new VirtualClock();
+});
 afterEach(async () => {
   await room?.stop();
   server?.closeAllConnections();
@@ -28,6 +34,8 @@ afterEach(async () => {
 
 async function serve(handler: Handler): Promise<string> {
   server = createServer(handler);
+  // A connection that the pool keeps is never closed under it.
+  server.keepAliveTimeout = 0;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -39,7 +47,7 @@ function create(restUrl: string, network: FakeNetwork, change: Partial<VenuetwoR
     wsUrl: "ws://venue",
     isMainnet: true,
     symbols: "all",
-    clock: createSystemClock(),
+    clock,
     random: createSeededRandom(1),
     logger: silentLogger,
     nonces: createMemoryReservations(),
@@ -50,14 +58,14 @@ function create(restUrl: string, network: FakeNetwork, change: Partial<VenuetwoR
 }
 
 /** Public answers of a small venue; counts what was asked. */
-function publicVenue(paths: string[], waiting: (() => void)[] = []): Handler {
+function publicVenue(paths: string[]): Handler {
   return (request, response) => {
     const path = request.url ?? "";
     paths.push(path);
     const answers: Record<string, string> = {
       "/fapi/v1/exchangeInfo": EXCHANGE_INFO,
       "/fapi/v1/fundingInfo": JSON.stringify([{ symbol: "BTCUSDT", fundingIntervalHours: 8 }]),
-      "/fapi/v1/time": JSON.stringify({ serverTime: Date.now() + 5_000 }),
+      "/fapi/v1/time": JSON.stringify({ serverTime: clock.wallMs() + 5_000 }),
       "/fapi/v1/premiumIndex": JSON.stringify([
         {
           symbol: "BTCUSDT",
@@ -89,24 +97,23 @@ function publicVenue(paths: string[], waiting: (() => void)[] = []): Handler {
       "x-mbx-used-weight-1m": "60",
     });
     response.end(body ?? "{}");
-    for (const wake of waiting.splice(0)) wake();
   };
 }
 
 describe("createVenuetwoRoom", () => {
   it("loads instruments, connects for the trading ones, and fills tickers before any stream speaks", async () => {
     const paths: string[] = [];
-    const waiting: (() => void)[] = [];
     const network = new FakeNetwork();
-    const started = create(await serve(publicVenue(paths, waiting)), network);
+    const started = create(await serve(publicVenue(paths)), network);
     await started.start();
     expect([...started.markets.keys()].sort()).toEqual(["1INCH", "ASTER", "BTC", "ETH", "PEPE", "SAND", "SOL"]);
     expect(started.markets.get("SAND")?.instrument.status).toBe("HALTED");
     network.last.open();
     expect(network.connections.length).toBe(1);
-    while (!(started.markets.get("BTC")?.ticker.known === true && started.status().clockOffsetMs > 0)) {
-      await new Promise<void>((resolve) => setImmediate(resolve));
-    }
+    await untilHolds(
+      clock,
+      () => started.markets.get("BTC")?.ticker.known === true && started.status().clockOffsetMs > 0,
+    );
     expect(started.markets.get("BTC")?.ticker).toMatchObject({
       markPrice: "100.1",
       lastPrice: "100",
@@ -115,7 +122,7 @@ describe("createVenuetwoRoom", () => {
       nextFundingTime: 9,
       openInterest: "",
     });
-    expect(started.status().clockOffsetMs).toBeGreaterThan(3_000);
+    expect(Math.abs(started.status().clockOffsetMs - 5_000)).toBeLessThanOrEqual(1);
     expect(started.status()).toMatchObject({
       venue: "venuetwo",
       state: "SYNCING",
@@ -141,7 +148,7 @@ describe("createVenuetwoRoom", () => {
       response.end("<html>");
     });
     const failing = create(url, new FakeNetwork(), { startTimeoutMs: 3_000 });
-    await expect(failing.start()).rejects.toMatchObject({ code: "VENUE_UNAVAILABLE" });
+    await expect(untilSettled(clock, failing.start())).rejects.toMatchObject({ code: "VENUE_UNAVAILABLE" });
     expect(count).toBeGreaterThan(1);
     expect(failing.status().state).toBe("DOWN");
   });
@@ -159,7 +166,7 @@ describe("createVenuetwoRoom", () => {
       healthy(request, response);
     });
     const started = create(url, new FakeNetwork());
-    await started.start();
+    await untilSettled(clock, started.start());
     expect(started.markets.size).toBe(7);
   });
 
@@ -172,12 +179,13 @@ describe("createVenuetwoRoom", () => {
     await started.stop();
     expect([network.last.isEnded, started.status().state]).toEqual([true, "DOWN"]);
     const before = paths.length;
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    const stoppedMs = clock.wallMs();
+    await untilHolds(clock, () => clock.wallMs() >= stoppedMs + 10_000);
     expect(paths.length).toBe(before);
   });
 
   it("reads a ban's end from the text, and refuses calls until then", async () => {
-    const untilMs = Date.now() + 600_000;
+    const untilMs = clock.wallMs() + 600_000;
     const url = await serve((_request, response) => {
       response.writeHead(418);
       response.end(
@@ -185,8 +193,8 @@ describe("createVenuetwoRoom", () => {
       );
     });
     const banned = create(url, new FakeNetwork(), { startTimeoutMs: 2_000 });
-    await expect(banned.start()).rejects.toMatchObject({ code: "VENUE_UNAVAILABLE" });
+    await expect(untilSettled(clock, banned.start())).rejects.toMatchObject({ code: "VENUE_UNAVAILABLE" });
     expect(banned.status().breaker).toBe("open");
-    expect(banned.status().breakerOpenUntilMs).toBeGreaterThan(untilMs - 2_000);
+    expect(banned.status().breakerOpenUntilMs).toBeGreaterThanOrEqual(untilMs);
   });
 });

@@ -14,6 +14,7 @@
 import { type Clock, delay, type TimerHandle } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
+import type { VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { Random } from "../../engine/domain/random.js";
 import type {
@@ -72,6 +73,8 @@ const TRUTH_EVERY_MS = 60_000;
 const CLOCK_MARGIN_MS = 1_000;
 /** Orders looked up one by one after a loss, because they vanished from the open ones. */
 const MAX_LOOKED_UP = 50;
+/** Orders learnt over REST that wait to be told; the oldest goes. */
+const MAX_UNTOLD = 4_096;
 
 export class SharedAccountStream {
   readonly #deps: AccountStreamDeps;
@@ -91,6 +94,10 @@ export class SharedAccountStream {
    * so until then nothing that the stream says is passed on.
    */
   #isProven = false;
+  /** Something came that could not be read since the reconcile in flight asked its questions. */
+  #hasUnread = false;
+  /** Orders learnt over REST and not told yet. Kept when a later read fails: the state knows them, so they are no news then. */
+  readonly #untold: VenueOrder[] = [];
   /** Wall ms of the last proof: an event, or a REST answer. */
   #asOfMs = 0;
   #refreshTimer: TimerHandle | null = null;
@@ -202,9 +209,10 @@ export class SharedAccountStream {
         return;
       case "malformed":
       case "unknown":
-        // An event that can not be read may have moved a position: only REST knows.
         this.#deps.logger.warn("venuetwo.account-event-unread", { kind: event.kind });
-        this.#startReconcile();
+        // A kind that is new to us need not be about positions; one that can not be read may have moved one.
+        if (event.kind === "malformed") this.#lostOne();
+        else this.#startReconcile();
         return;
     }
     this.#apply(event);
@@ -234,15 +242,20 @@ export class SharedAccountStream {
   #applied(applied: AppliedEvent): void {
     if (applied.kind === "unfit") {
       this.#deps.logger.error("venuetwo.account-event-unfit", { problem: applied.problem });
-      // What it said is lost to us: not LIVE until REST has told.
-      this.#members.enter("SYNCING");
-      this.#startReconcile();
+      this.#lostOne();
       return;
     }
     for (const event of applied.events) {
       // Positions can be read only when LIVE, and are announced then.
       if (event.kind !== "positions" || this.#members.state === "LIVE") this.#emit(event);
     }
+  }
+
+  /** What an event said is lost to us: not LIVE until REST has told. */
+  #lostOne(): void {
+    this.#hasUnread = true;
+    this.#members.enter("SYNCING");
+    this.#startReconcile();
   }
 
   #emit(event: AccountEvent): void {
@@ -298,6 +311,7 @@ export class SharedAccountStream {
     const session = this.#members.session();
     if (session === null) return false;
     const options = RECONCILE_OPTIONS;
+    this.#hasUnread = false;
     const sinceVenueMs = clock.wallMs() + clockOffsetMs() - CLOCK_MARGIN_MS;
     const [positions, orders] = await Promise.all([
       reader.readPositions(session, null, options),
@@ -313,8 +327,7 @@ export class SharedAccountStream {
     const openNow = orders?.value ?? this.#account.openOrders();
     const openIds = new Set(openNow.map((order) => order.venueOrderId));
     const vanished = this.#account.openOrders().filter((order) => !openIds.has(order.venueOrderId));
-    const events: AccountEvent[] = [];
-    for (const order of openNow) if (this.#account.adoptOrder(order)) events.push({ kind: "order", order });
+    for (const order of openNow) this.#learn(order);
     // Orders that ended while nobody listened: each is asked for, so that no fill stays unknown.
     for (const order of vanished.slice(0, MAX_LOOKED_UP)) {
       const instrument = instrumentOf(order.nativeSymbol);
@@ -322,24 +335,30 @@ export class SharedAccountStream {
       const read = await reader.readOrder(session, instrument, { venueOrderId: order.venueOrderId }, options);
       if (runId !== this.#runId) return false;
       if (!read.ok) return false;
-      if (read.value !== null && this.#account.adoptOrder(read.value))
-        events.push({ kind: "order", order: read.value });
+      if (read.value !== null) this.#learn(read.value);
     }
     const isChanged = this.#account.adoptPositions(positions.value, sinceVenueMs);
     const wasLive = this.#members.state === "LIVE";
     if (wasLive && isChanged)
       this.#deps.logger.warn("venuetwo.account-differed", { positionCount: positions.value.length });
     this.#asOfMs = positions.asOfMs;
-    if (!this.#isProven) {
-      this.#isProven = true;
-      // What was learnt before the proof is told now.
-      events.length = 0;
-      for (const order of this.#account.openOrders()) events.push({ kind: "order", order });
-    }
+    // Only an answer asked for after it tells what it was.
+    if (this.#hasUnread) return false;
+    // Frames came meanwhile: an order is told only as it still stands.
+    const learnt = this.#untold.splice(0).filter((order) => this.#account.isNewest(order));
+    // What was learnt before the proof is told now.
+    const news = this.#isProven ? learnt : this.#account.openOrders();
+    this.#isProven = true;
     this.#members.enter("LIVE");
     if (isChanged || !wasLive) this.#emit({ kind: "positions" });
-    for (const event of events) this.#emit(event);
+    for (const order of news) this.#emit({ kind: "order", order });
     return true;
+  }
+
+  #learn(order: VenueOrder): void {
+    if (!this.#account.adoptOrder(order)) return;
+    this.#untold.push(order);
+    if (this.#untold.length > MAX_UNTOLD) this.#untold.shift();
   }
 
   /** Credentials the venue refuses again and again will not get better: the stream ends, and says so. */

@@ -17,6 +17,21 @@ import type { RouteCounts } from "./reply-state.js";
 const ANON: readonly BucketName[] = ["anon"];
 /** How long a browser may keep a preflight. */
 const PREFLIGHT_SECONDS = 86_400;
+/** Every header that a route reads, and those that a client may send along for keys. */
+const REQUEST_HEADERS = [
+  "Content-Type",
+  "Idempotency-Key",
+  "X-Wallet-Id",
+  "X-Venue-Credentials",
+  "X-Venuethree-Api-Key-Private-Key",
+  "X-Venuethree-Api-Key-Index",
+  "X-Venuethree-Account-Index",
+  "X-API-KEY",
+  "X-API-SECRET",
+  "X-API-TIMESTAMP",
+  "X-API-SIGNATURE",
+  "X-API-RECV-WINDOW",
+].join(", ");
 
 export function mountRoutes(app: TemplatedApp, edge: Edge, routes: readonly Route[], corsAllowOrigin: string): void {
   const countsOf = new Map<string, RouteCounts>();
@@ -88,7 +103,7 @@ function preflightHeaders(allow: string, corsAllowOrigin: string): string {
   if (corsAllowOrigin === "") return `\r\nAllow: ${allow}`;
   return (
     `\r\nAllow: ${allow}\r\nAccess-Control-Allow-Methods: ${allow}` +
-    "\r\nAccess-Control-Allow-Headers: Content-Type, Idempotency-Key, X-Wallet-Id, X-Venue-Credentials, X-API-KEY, X-API-TIMESTAMP, X-API-SIGNATURE, X-API-RECV-WINDOW" +
+    `\r\nAccess-Control-Allow-Headers: ${REQUEST_HEADERS}` +
     `\r\nAccess-Control-Max-Age: ${PREFLIGHT_SECONDS}`
   );
 }

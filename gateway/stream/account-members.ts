@@ -9,6 +9,7 @@ import { isRoutableVenue, type RoutableVenue, type Venue } from "../../engine/do
 import type { AccountWatch } from "../../engine/portfolio/account-watch.js";
 import type { AccountHandle, Portfolio } from "../../engine/portfolio/portfolio.js";
 import type { AccountChange, Coverage, CoverageError } from "../../engine/portfolio/portfolio-types.js";
+import { namingAccount } from "../accounts/account-reads.js";
 import { scrub } from "../http/scrub.js";
 import type { MemberSources } from "./venue-member.js";
 
@@ -81,7 +82,9 @@ function openMember(
   let watch: AccountWatch | null = null;
   const opened = portfolio.open(
     venue,
-    block === undefined ? { kind: "address", walletAddress } : { kind: "credentials", block },
+    block === undefined
+      ? { kind: "address", walletAddress }
+      : { kind: "credentials", block: namingAccount(venue, { walletAddress, block }) },
     wantsOrders,
     (change) => {
       if (watch !== null) hear(watch, change);

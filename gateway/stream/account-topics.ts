@@ -98,7 +98,7 @@ export class AccountTopics {
       text,
       intervalMs: POSITIONS_INTERVAL_MS,
       isPrivate: true,
-      open: (mark) => new PositionsFeed(sources, wish, mark),
+      open: (mark, shown) => new PositionsFeed(sources, wish, mark, shown),
     };
   }
 }

@@ -94,6 +94,11 @@ export class Connection implements KeyWaiter {
     return this.#subscriptions.size;
   }
 
+  /** Is there room for frames that are not merged? */
+  get isKeepingUp(): boolean {
+    return this.isOpen && !this.isLagging && this.#socket.bufferedBytes() <= this.#host.limits.softBufferBytes;
+  }
+
   holds(keyText: string): boolean {
     return this.#subscriptions.has(keyText);
   }

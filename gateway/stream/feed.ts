@@ -42,5 +42,6 @@ export interface KeySpec {
   readonly intervalMs: number;
   /** A private key keeps its latest updates for clients that come back, and counts against a bound of its own. */
   readonly isPrivate?: boolean;
-  open(mark: Mark): Feed;
+  /** `shown`: what a key that rested had shown last; null for a new one. */
+  open(mark: Mark, shown: Image | null): Feed;
 }

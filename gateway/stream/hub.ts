@@ -126,6 +126,10 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     return this.limits.frameBytesMax;
   }
 
+  get resumeBytesMax(): number {
+    return this.limits.hardBufferBytes;
+  }
+
   wallMs(): number {
     return this.#clock.wallMs();
   }

@@ -20,7 +20,7 @@ export interface StreamLimits {
   readonly framesPerSecond: number;
   /** Bytes waiting to be sent from which on a connection is lagging. */
   readonly softBufferBytes: number;
-  /** Bytes waiting for `hardBufferMs`: 4408. */
+  /** Bytes waiting for `hardBufferMs`: 4408. Missed updates brought by one resume frame; what is beyond begins anew. */
   readonly hardBufferBytes: number;
   readonly hardBufferMs: number;
   /** Bytes waiting at any moment: 4408. */

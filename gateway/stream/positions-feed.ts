@@ -1,11 +1,15 @@
 /**
  * The `positions` topic: the accounts of one wallet, as the portfolio holds them, valued at the marks of our own feeds.
  * A size that changes goes out at once; what only the mark moves waits for the interval of the key.
+ *
+ * Invariant: not known is not flat. Of a venue that has not answered since the key rested, what was shown last stands,
+ * with its time, and the coverage says that it is old.
  */
 import type { Venue } from "../../engine/domain/venue.js";
 import type { AccountWatch } from "../../engine/portfolio/account-watch.js";
 import type { AccountChange } from "../../engine/portfolio/portfolio-types.js";
 import { type PositionEvent, positionKey } from "../../engine/portfolio/position-changes.js";
+import { accountAddress } from "../accounts/account-reads.js";
 import { aggregatedPosition } from "../accounts/position-views.js";
 import {
   AccountMembers,
@@ -36,10 +40,12 @@ export class PositionsFeed implements Feed {
   #isDirty = true;
   #refreshedNs = 0;
 
-  constructor(sources: AccountSources, wish: AccountWish, mark: Mark) {
+  /** `shown`: what the key showed before it rested. */
+  constructor(sources: AccountSources, wish: AccountWish, mark: Mark, shown: Image | null) {
     this.#sources = sources;
     this.#wish = wish;
     this.#mark = mark;
+    this.#image = shown instanceof PositionsImage ? shown : null;
     this.#members = new AccountMembers(sources, wish, false, (watch, change) => this.#hear(watch, change));
   }
 
@@ -113,15 +119,23 @@ export class PositionsFeed implements Feed {
     const now = { wallMs: this.#sources.clock.wallMs(), monoNs: nowNs };
     for (const { handle } of this.#members.all) {
       const watch = handle?.watch;
-      const { asOf, source } = watch?.coverage() ?? { asOf: null, source: null };
-      if (watch === undefined || asOf === null || source === null) continue;
+      if (watch === undefined) continue;
+      const { asOf, source } = watch.coverage();
+      if (asOf === null || source === null) {
+        for (const [key, row] of shown) if (row.position.exchange === watch.venue) rows.set(key, row);
+        continue;
+      }
+      const walletAddress = accountAddress(watch.venue, {
+        ...this.#wish,
+        block: this.#wish.blocks[watch.venue] ?? null,
+      });
       for (const position of watch.positions ?? []) {
         const market = watch.room.markets.get(position.symbol);
         // A room lists what its positions are in (venue ports).
         if (market === undefined) continue;
         this.#tap(watch, position.symbol, tapped);
         const stamp = { asOfMs: asOf, source: "stream" } as const;
-        const view = aggregatedPosition(position, market, this.#wish.walletAddress, stamp, now);
+        const view = aggregatedPosition(position, market, walletAddress, stamp, now);
         const key = `${watch.venue}|${positionKey(position.symbol, position.direction)}`;
         const row = rowOf({ ...view, source }, this.#liquidationCounts.get(key) ?? 0);
         const before = shown.get(key);

@@ -42,6 +42,8 @@ import type { Topics } from "./topics.js";
 /** What the protocol asks of the hub. */
 export interface ProtocolHost {
   readonly frameBytesMax: number;
+  /** Of missed updates; what a resume frame asks for beyond it begins anew. */
+  readonly resumeBytesMax: number;
   readonly topics: Topics;
   readonly auth: StreamAuth;
   readonly logger: Logger;
@@ -201,11 +203,14 @@ export class Protocol {
     bySub: ReadonlyMap<string, ResumeWish>,
     id: IdPart,
   ): void {
+    let missedBytes = 0;
     const rows = keys.map((key) => {
       const wish = bySub.get(key.text);
       // A key that was opened just now is at 0: whatever the caller had is of another epoch.
       const seq = wish !== undefined && wish.epoch === key.epoch && key.seq > 0 ? wish.seq : -1;
-      return { key, seq, missedFrames: this.#missedFrames(connection, key, seq) };
+      const missedFrames = this.#missedFrames(connection, key, seq, missedBytes < this.#host.resumeBytesMax);
+      for (const frame of missedFrames ?? []) missedBytes += frame.length;
+      return { key, seq, missedFrames };
     });
     const subs = rows.map(({ key, seq, missedFrames }) => ({
       sub: key.text,
@@ -221,12 +226,15 @@ export class Protocol {
     }
   }
 
-  /** What leads from `seq` to where this connection is; null: only a snapshot does. */
-  #missedFrames(connection: Connection, key: StreamKey, seq: number): readonly string[] | null {
+  /**
+   * What leads from `seq` to where this connection is; null: only a snapshot does. Old updates are not merged, and more
+   * of them than a buffer may hold would close the connection, each time anew: a snapshot is less, and waits its turn.
+   */
+  #missedFrames(connection: Connection, key: StreamKey, seq: number, hasRoom: boolean): readonly string[] | null {
     if (connection.headOf(key) === seq) return [];
     // What runs here may be on its way: who asks for it all the same wants the state anew. Who reads too slowly for the
     // shared frames is not sent old ones on top.
-    if (connection.holds(key.text) || connection.isLagging) return null;
+    if (connection.holds(key.text) || !hasRoom || !connection.isKeepingUp) return null;
     return key.framesAfter(seq, this.#host.wallMs());
   }
 

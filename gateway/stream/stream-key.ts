@@ -71,7 +71,7 @@ export class StreamKey {
     this.#quotedText = JSON.stringify(spec.text);
     this.isPrivate = spec.isPrivate ?? false;
     this.#ring = this.isPrivate ? new FrameRing() : null;
-    this.#feed = spec.open(mark);
+    this.#feed = spec.open(mark, null);
     this.#events = this.#feed.events ?? null;
     this.#isReady = this.#feed.isReady === undefined;
   }
@@ -193,7 +193,7 @@ export class StreamKey {
 
   /** Somebody holds it again, with the credentials of `spec`. Throws what opening its sources throws; it rests on then. */
   wake(spec: KeySpec, mark: Mark): void {
-    this.#feed = spec.open(mark);
+    this.#feed = spec.open(mark, this.#image);
     this.#events = this.#feed.events ?? null;
     this.#isReady = this.#feed.isReady === undefined;
     this.#isBehind = true;

@@ -109,7 +109,8 @@ describe("the address itself", () => {
 
 describe("a reader that never reads", () => {
   it("is closed with 4408 while another of the same key is told everything", async () => {
-    await suite.restart({ softBufferBytes: 64 * 1024, stalledMs: 300 });
+    // No ping of its own: while this process stands still, nobody answers one.
+    await suite.restart({ softBufferBytes: 64 * 1024, stalledMs: 300, pingMs: 600_000 });
     const [fast, stuck] = [await suite.open(), await suite.open()];
     for (const client of [fast, stuck])
       await client.subscribe({ topic: "book", symbols: ["BTC"], depth: 500, intervalMs: 0 });
@@ -142,7 +143,7 @@ describe("a reader that never reads", () => {
   });
 
   it("catches up by merged frames when it reads again in time", async () => {
-    await suite.restart({ softBufferBytes: 64 * 1024 });
+    await suite.restart({ softBufferBytes: 64 * 1024, stalledMs: 600_000, pingMs: 600_000 });
     const client = await suite.open();
     const sub = "book:BTC:venueone,venuetwo:500:0";
     await client.subscribe({ topic: "book", symbols: ["BTC"], depth: 500, intervalMs: 0 });

@@ -12,6 +12,7 @@ import { MemoryCredentials } from "../../accounts/memory-credentials.js";
 import { readConfig } from "../../config.js";
 import { TestClient } from "../../test/client.js";
 import { createFakeRoom, type FakeRoom, fakeInstrument, fakeMarket, loadBook } from "../../test/fake-room.js";
+import { PROVEN_AHEAD_NS } from "../../test/harness.js";
 import { createService, type Service } from "../../wiring.js";
 import { StreamClient } from "./stream-client.js";
 
@@ -53,13 +54,13 @@ beforeEach(async () => {
     },
   };
   const read = readConfig(
-    { PORT: "0", DATA_DIR: directory, LOG_LEVEL: "silent", RECORDING: "false", CLOSE_DEADLINE_MS: "250" },
+    { PORT: "0", DATA_DIR: directory, LOG_LEVEL: "silent", RECORDING: "false", CLOSE_DEADLINE_MS: "1500" },
     () => null,
   );
   if (!read.ok) throw new Error(read.problems.join("; "));
   const wallets = new MemoryCredentials([{ walletId: WALLET, userId: "alice", address: ADDRESS, credentials: MINE }]);
   service = await createService(read.config, { rooms: [room], wallets });
-  market.book.prove(clock.monoNs());
+  market.book.prove(clock.monoNs() + PROVEN_AHEAD_NS);
 });
 afterEach(async () => {
   for (const one of opened.splice(0)) await one.stop();
