@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createSystemClock } from "../../engine/domain/clock.js";
 import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
+import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent, VenueRoom } from "../../engine/ports.js";
 import { failedRead } from "../../feeds/shared/call-results.js";
 import { createMemoryReservations } from "../../feeds/shared/test/memory-reservations.js";
@@ -15,7 +16,7 @@ import type { SimExchange, SimOrderRequest } from "../sim/core/types.js";
 import { startVenueoneSim } from "../sim/venueone/sim.js";
 import { ALICE, KEYS } from "../sim/venueone/test/kit.js";
 import { ACCOUNT, AGENT_KEY, agentWallet, mainWallet, startTestVenue } from "../sim/venuetwo/test/support.js";
-import { commandOf, open, opened, OPTIONS, unwrapRead, watch, type Watching } from "./support/trading-half.js";
+import { commandOf, open, opened, PATIENT, unwrapRead, watch, type Watching } from "./support/trading-half.js";
 
 const MISSING = failedRead("VENUE_ERROR", "the room does not offer it");
 
@@ -131,7 +132,7 @@ describe.each([
     const bought = await room.orders.place(
       session,
       commandOf(instrument, { qtyLots, priceTicks: tick(1.015) }),
-      OPTIONS,
+      PATIENT,
     );
     expect(bought.outcome).toBe("accepted");
     await watching.until("fill of the buy", isFill("BUY"));
@@ -139,7 +140,7 @@ describe.each([
     const stop = await room.orders.place(
       session,
       commandOf(instrument, { side: "SELL", trigger, priceTicks: tick(0.98), qtyLots, reduceOnly: true }),
-      OPTIONS,
+      PATIENT,
     );
     if (stop.outcome !== "accepted") throw new Error(JSON.stringify(stop));
     const id = stop.order.venueOrderId;
@@ -156,7 +157,7 @@ describe.each([
       "end of the stop",
       (event) => event.kind === "order" && event.order.venueOrderId === id && event.order.status === "FILLED",
     );
-    expect(watching.stream.positions()).toMatchObject({ ok: true, value: [] });
+    await untilPositions(watching, "flat position", (held) => held.length === 0);
   });
 
   it("tells how an order ended that filled at once and never rested", async () => {
@@ -167,7 +168,7 @@ describe.each([
     const placed = await room.orders.place(
       open(room, credentials),
       commandOf(instrument, { qtyLots, priceTicks: tick(1.015) }),
-      OPTIONS,
+      PATIENT,
     );
     if (placed.outcome !== "accepted") throw new Error(JSON.stringify(placed));
     const id = placed.order.venueOrderId;
@@ -187,7 +188,7 @@ describe.each([
     if (instrument === undefined) throw new Error("BTC is not listed");
     const qtyLots = name === "venueone" ? 1_000 : 10;
     const resting = commandOf(instrument, { type: "LIMIT", timeInForce: "GTC", priceTicks: tick(0.985), qtyLots });
-    const placed = await room.orders.place(open(room, credentials), resting, OPTIONS);
+    const placed = await room.orders.place(open(room, credentials), resting, PATIENT);
     if (placed.outcome !== "accepted") throw new Error(JSON.stringify(placed));
     const id = placed.order.venueOrderId;
     await watching.until("order", (event) => event.kind === "order" && event.order.venueOrderId === id);
@@ -215,6 +216,7 @@ describe.each([
     const lost = watching.events.findIndex((event) => event.kind === "state" && event.state !== "LIVE");
     expect(lost).toBeGreaterThanOrEqual(0);
     await waitForLive(watching);
+    await untilPositions(watching, "the position that was missed", (held) => held.length > 0);
     expect(unwrapRead(watching.stream.positions())).toMatchObject([{ direction: "LONG", qtyLots }]);
   });
 
@@ -226,23 +228,23 @@ describe.each([
       throw new Error("a port is missing");
     const session = open(room, credentials);
     const qtyLots = name === "venueone" ? 1_000 : 10;
-    expect(await settings.setLeverage(session, instrument, 9, OPTIONS)).toMatchObject({ outcome: "accepted" });
-    expect(unwrapRead(await settings.read(session, instrument, OPTIONS)).leverage).toBe(9);
+    expect(await settings.setLeverage(session, instrument, 9, PATIENT)).toMatchObject({ outcome: "accepted" });
+    expect(unwrapRead(await settings.read(session, instrument, PATIENT)).leverage).toBe(9);
     const resting = commandOf(instrument, { type: "LIMIT", timeInForce: "GTC", priceTicks: tick(0.985), qtyLots });
-    const placed = await orders.place(session, resting, OPTIONS);
+    const placed = await orders.place(session, resting, PATIENT);
     if (placed.outcome !== "accepted") throw new Error(JSON.stringify(placed));
     const id = placed.order.venueOrderId;
-    expect(unwrapRead((await reader.findOrder?.(session, { venueOrderId: id }, OPTIONS)) ?? MISSING)).toMatchObject({
+    expect(unwrapRead((await reader.findOrder?.(session, { venueOrderId: id }, PATIENT)) ?? MISSING)).toMatchObject({
       status: "OPEN",
     });
-    expect(Number(unwrapRead((await reader.readAccount?.(session, OPTIONS)) ?? MISSING).equity)).toBeGreaterThan(0);
+    expect(Number(unwrapRead((await reader.readAccount?.(session, PATIENT)) ?? MISSING).equity)).toBeGreaterThan(0);
     const query = { instrument, sinceMs: null, untilMs: null, limit: 10, cursor: null };
-    expect(unwrapRead(await history.readOrders(session, query, OPTIONS)).rows).toMatchObject([{ venueOrderId: id }]);
-    expect(unwrapRead(await history.readFills(session, query, OPTIONS)).rows).toEqual([]);
-    expect(unwrapRead(await history.readFunding(session, query, OPTIONS)).rows).toEqual([]);
+    expect(unwrapRead(await history.readOrders(session, query, PATIENT)).rows).toMatchObject([{ venueOrderId: id }]);
+    expect(unwrapRead(await history.readFills(session, query, PATIENT)).rows).toEqual([]);
+    expect(unwrapRead(await history.readFunding(session, query, PATIENT)).rows).toEqual([]);
     const current = placed.order;
     const change = { priceTicks: tick(0.984), qtyLots: qtyLots * 2 };
-    const amended = await orders.amend?.(session, instrument, current, change, OPTIONS);
+    const amended = await orders.amend?.(session, instrument, current, change, PATIENT);
     if (amended?.outcome !== "accepted" || amended.order === null) throw new Error(JSON.stringify(amended));
     const amendedId = amended.order.venueOrderId;
     await watching.until(
@@ -253,7 +255,7 @@ describe.each([
         event.order.qtyLots === change.qtyLots &&
         event.order.priceTicks === change.priceTicks,
     );
-    expect(await orders.cancelAll?.(session, instrument, OPTIONS)).toMatchObject({ outcome: "accepted", failed: [] });
+    expect(await orders.cancelAll?.(session, instrument, PATIENT)).toMatchObject({ outcome: "accepted", failed: [] });
     await watching.until(
       "its cancel",
       (event) => event.kind === "order" && event.order.venueOrderId === amendedId && event.order.status === "CANCELED",
@@ -271,12 +273,21 @@ describe.each([
     exchange.setPriceSkew(-450, 0);
     const fill = await watching.until("fill of the liquidation", isFill("SELL"));
     expect(fill).toMatchObject({ kind: "fill", order: { side: "SELL" } });
-    await watching.until("flat position", () => {
-      const read = watching.stream.positions();
-      return read.ok && read.value.length === 0;
-    });
+    await untilPositions(watching, "flat position", (held) => held.length === 0);
   });
 });
+
+/** Orders and positions come in frames of their own, in either order. */
+async function untilPositions(
+  watching: Watching,
+  what: string,
+  holds: (held: readonly VenuePosition[]) => boolean,
+): Promise<void> {
+  await watching.until(what, () => {
+    const read = watching.stream.positions();
+    return read.ok && holds(read.value);
+  });
+}
 
 async function waitForLive(watching: Watching): Promise<void> {
   if (watching.stream.state === "LIVE") return;

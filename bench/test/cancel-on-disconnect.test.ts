@@ -74,7 +74,7 @@ it("leaves resting orders while the socket lives, and cancels them on every venu
 
   const bystander = await StreamClient.open(system.port);
   const client = await StreamClient.open(system.port);
-  const answer = await client.ask({ op: "cancelOnDisconnect", credentials: credentials(), timeoutMs: 10_000 });
+  const answer = await client.ask({ op: "cancelOnDisconnect", credentials: credentials(), timeoutMs: 600_000 });
   const rows = answer as unknown as { readonly switches: readonly { readonly exchange: string }[] };
   expect([answer.type, rows.switches.map(({ exchange }) => exchange)]).toEqual(["cancelOnDisconnect", [...VENUES]]);
   bystander.socket.terminate();

@@ -20,7 +20,7 @@ const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
 const CLOSES_PER_KNOB = 18;
 const CONCURRENCY = 6;
 /** Long enough for the proof that a lost order was never placed (validity of an order plus the venue's lag). */
-const FINAL_DEADLINE_MS = 80_000;
+const FINAL_DEADLINE_MS = 150_000;
 
 interface Knob {
   readonly name: string;

@@ -32,6 +32,11 @@ const FIRST_SYNC_DEADLINE_MS = 10_000;
 /** Issue 2: LIVE again within 5 s after each fault. */
 const RECOVERY_MS = 5_000;
 const LIVE_SHARE_MIN = 0.99;
+const SAMPLED_MS = 4_000;
+const STRETCHES_MAX = 8;
+/** The shortest patience of a room is several times this. */
+const HELD_UP_MS = 250;
+const SPEAK_DEADLINE_MS = 30_000;
 const FLOW = { levelCount: 80 };
 
 interface Watch {
@@ -186,6 +191,25 @@ async function watchKnob(knob: Knob, seed: number): Promise<void> {
   }
 }
 
+/**
+ * Samples of SAMPLED_MS in which this process could run. A machine that stands still makes every venue fall silent, and
+ * rooms that notice it are right: such a stretch is looked at again, a few times.
+ */
+async function sampleSteadily(checker: BookChecker): Promise<void> {
+  for (let tries = 0; tries < STRETCHES_MAX; tries++) {
+    checker.restartSamples();
+    const startedMs = performance.now();
+    let longestMs = 0;
+    for (let nowMs = startedMs; nowMs - startedMs < SAMPLED_MS; ) {
+      await pause(READ_EVERY_MS);
+      const beforeMs = nowMs;
+      nowMs = performance.now();
+      longestMs = Math.max(longestMs, nowMs - beforeMs);
+    }
+    if (longestMs < HELD_UP_MS) return;
+  }
+}
+
 describe("live books without faults", () => {
   let watch: Watch;
   beforeAll(async () => {
@@ -197,16 +221,18 @@ describe("live books without faults", () => {
 
   it("equal the venue's own at every commit and are LIVE at least 99 % of the time", async () => {
     const { checker } = watch;
-    await pause(4_000);
+    await sampleSteadily(checker);
+    // All venues, all symbols, all tiers speak, and the touch streams too.
+    await waitUntil("every book and the touches", SPEAK_DEADLINE_MS, () => {
+      const hasSpoken = checker.books.every(({ commitCount }) => commitCount > 3);
+      return hasSpoken && checker.counts().touchCount > 100;
+    });
     const counts = checker.counts();
     table.push(
       `no fault: ${counts.commitCount} commits, ${counts.levelCount} levels, ${counts.readCount} reads, ${counts.touchCount} touches, ${counts.differenceCount} differences, LIVE ${(100 * checker.liveShareMin()).toFixed(2)} %`,
     );
     expect(checker.differences).toEqual([]);
     expect(counts.unjudgedCount).toBe(0);
-    // Both venues, both symbols, both tiers spoke, and the touch streams too.
-    for (const { name, commitCount } of checker.books) expect(commitCount, name).toBeGreaterThan(3);
-    expect(counts.touchCount).toBeGreaterThan(100);
     expect(checker.liveShareMin()).toBeGreaterThanOrEqual(LIVE_SHARE_MIN);
   });
 });

@@ -3,6 +3,8 @@
  * chosen venue's own log shows: a validly signed reduce-only order and the same fill.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createSystemClock } from "../../engine/domain/clock.js";
+import { ageMs } from "../../engine/market/freshness.js";
 import type { SimRequestRecord } from "../sim/core/types.js";
 import { closeTrial, sendClose } from "./support/close-judge.js";
 import {
@@ -16,7 +18,12 @@ import {
   startLocalPair,
   type Trader,
 } from "./support/local-pair.js";
-import { startSystem, type System, waitUntil } from "./support/system.js";
+import { pause, startSystem, type System, waitUntil } from "./support/system.js";
+
+/** Half of the age at which a book is not traded on any more. */
+const FRESH_MS = 1_000;
+const RETRY_MS = 50;
+const clock = createSystemClock();
 
 let pair: LocalPair;
 let system: System;
@@ -27,7 +34,7 @@ beforeAll(async () => {
   pair = await startLocalPair({ seed: 77, cadenceScale: 0.2 });
   trader = pair.addTrader("skew", { positions: { BTC: "4", ETH: "-40" } });
   hedger = pair.addTrader("hedge", { positions: { BTC: "3", ETH: "-30" }, hedgeMode: true });
-  system = await startSystem(pair);
+  system = await startSystem(pair, { environment: { CLOSE_DEADLINE_MS: "30000" } });
 });
 afterAll(async () => {
   await system.stop();
@@ -46,14 +53,14 @@ function orderRecords(venue: PairVenue, of: Trader): readonly SimRequestRecord[]
   return pair[venue].log.records({ accountId: accountOf(venue, of), action: "place" });
 }
 
-/** Until our books show that `better` exits better than the other by a margin that no tie rule covers. */
+/** Until our books, none of them near its age limit, show that `better` exits better by a margin that no tie rule covers. */
 async function untilBest(better: PairVenue, side: "BUY" | "SELL", symbol: string): Promise<void> {
   await waitUntil(`${better} best to ${side} ${symbol}`, 8_000, () => {
     const touch = (venue: PairVenue): number => {
-      const book = system.service.rooms.find((room) => room.venue === venue)?.markets.get(symbol);
-      if (book === undefined) return Number.NaN;
-      const ticks = side === "SELL" ? book.book.bidTicks(0) : book.book.askTicks(0);
-      return ticks / 10 ** book.instrument.priceDecimals;
+      const market = system.service.rooms.find((room) => room.venue === venue)?.markets.get(symbol);
+      if (market === undefined || ageMs(market.book.tsProvenNs, clock.monoNs()) > FRESH_MS) return Number.NaN;
+      const ticks = side === "SELL" ? market.book.bidTicks(0) : market.book.askTicks(0);
+      return ticks / 10 ** market.instrument.priceDecimals;
     };
     const [own, other] = [touch(better), touch(better === "venueone" ? "venuetwo" : "venueone")];
     return side === "SELL" ? own > other * 1.003 : own < other * 0.997;
@@ -61,8 +68,14 @@ async function untilBest(better: PairVenue, side: "BUY" | "SELL", symbol: string
 }
 
 let keyCount = 0;
+/** Books are old for a moment after a pause of the machine, and nothing is sent then: it is asked again. */
 async function close(fields: Parameters<typeof closeTrial>[2], of: Trader = trader) {
-  return sendClose(pair, system.client, closeTrial(of, `skew-${++keyCount}`, fields));
+  const trial = closeTrial(of, `skew-${++keyCount}`, fields);
+  for (;;) {
+    const answer = await sendClose(pair, system.client, trial);
+    if (answer.code !== "NO_ELIGIBLE_VENUE") return answer;
+    await pause(RETRY_MS);
+  }
 }
 
 describe("the best exit", () => {

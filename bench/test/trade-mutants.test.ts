@@ -62,7 +62,7 @@ describe("the judge of trades", () => {
     const { orderCount, violations } = judge();
     expect([...endless(trials), ...violations]).toEqual([]);
     expect(orderCount).toBeGreaterThan(TRADES / 3);
-  }, 120_000);
+  }, 300_000);
 
   it.each(MUTANTS)(
     "sees that $name",
@@ -73,6 +73,6 @@ describe("the judge of trades", () => {
       const shown = on === "any" ? [] : on;
       expect(shown.filter((venue) => !fitting.some((violation) => violation.startsWith(venue)))).toEqual([]);
     },
-    120_000,
+    300_000,
   );
 });

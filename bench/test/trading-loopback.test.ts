@@ -24,7 +24,8 @@ import {
   startTestVenue,
 } from "../sim/venuetwo/test/support.js";
 
-const OPTIONS: CallOptions = { timeoutMs: 4_000, lane: "exit" };
+/** No pause of the machine is taken for a venue that does not answer. */
+const OPTIONS: CallOptions = { timeoutMs: 20_000, lane: "exit" };
 
 interface Half {
   readonly reader: AccountReader;

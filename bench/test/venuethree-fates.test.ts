@@ -13,7 +13,7 @@ import type { AccountSession, VenueRoom } from "../../engine/ports.js";
 import { publicKeyOf } from "../../feeds/venuethree/crypto/schnorr.js";
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";
 import { startVenuethreeSim, type VenuethreeSim } from "../sim/venuethree/sim.js";
-import { commandOf, nextClientId, open, OPTIONS, unwrapRead, watch, wholeTicks } from "./support/trading-half.js";
+import { commandOf, nextClientId, open, PATIENT, unwrapRead, watch, wholeTicks } from "./support/trading-half.js";
 
 const ALICE = 516;
 /** Made for these tests, of no value. */
@@ -93,7 +93,7 @@ async function within<T>({ room }: Bench, work: (session: AccountSession) => Pro
 async function makeHot(on: Bench): Promise<void> {
   for (let count = 0; count < 2; count++)
     await within(on, async (session) => {
-      const [held] = unwrapRead(await on.room.reader.readPositions(session, on.btc, OPTIONS));
+      const [held] = unwrapRead(await on.room.reader.readPositions(session, on.btc, PATIENT));
       expect(held?.qtyLots).toBe(HELD_LOTS);
     });
   await within(on, (session) => eventually("streamed positions", () => streamedLots(on, session) === HELD_LOTS));
@@ -117,7 +117,7 @@ function closing({ btc, price }: Bench, qtyLots: number): OrderCommand {
 /** As the trade path does: placed, and its end learnt by a resolver that gets a session of its own. */
 async function trade(on: Bench, command: OrderCommand): Promise<VenueOrder> {
   const { room, btc } = on;
-  const outcome = await within(on, (session) => room.orders.place(session, command, OPTIONS));
+  const outcome = await within(on, (session) => room.orders.place(session, command, PATIENT));
   expect(outcome).toMatchObject({ outcome: "accepted", order: { status: "OPEN" } });
   const resolution = await new Resolver(createSystemClock(), silentLogger).resolve(
     {
@@ -138,9 +138,9 @@ async function place(on: Bench, session: AccountSession): Promise<VenueOrder> {
   const { room, btc, price } = on;
   const clientIdHex = nextClientId();
   const terms = { type: "LIMIT", timeInForce: "GTC", qtyLots: 1_000, priceTicks: price(0.9), clientIdHex } as const;
-  expect(await room.orders.place(session, commandOf(btc, terms), OPTIONS)).toMatchObject({ outcome: "accepted" });
+  expect(await room.orders.place(session, commandOf(btc, terms), PATIENT)).toMatchObject({ outcome: "accepted" });
   for (let look = 0; look < 1_000; look++) {
-    const order = unwrapRead(await room.reader.readOrder(session, btc, { clientIdHex }, OPTIONS));
+    const order = unwrapRead(await room.reader.readOrder(session, btc, { clientIdHex }, PATIENT));
     if (order !== null) return order;
   }
   throw new Error("it does not show");
@@ -212,19 +212,19 @@ describe("changes and cancels of all", () => {
       await shown(current);
       await shown(await place(on, session));
       // Slow: the stream has told long before.
-      const slow = sim.faults.add({ kind: "latency", scope: ["rest"], match: "GET /api/v1/tx", delayMs: 2_000 });
+      const slow = sim.faults.add({ kind: "latency", scope: ["rest"], match: "GET /api/v1/tx", delayMs: 10_000 });
       const change = { priceTicks: price(0.88), qtyLots: 1_500 };
-      const amended = await room.orders.amend?.(session, btc, current, change, OPTIONS);
+      const amended = await room.orders.amend?.(session, btc, current, change, PATIENT);
       expect(amended).toMatchObject({ outcome: "accepted", order: { status: "OPEN", ...change } });
-      const canceled = await room.orders.cancelAll?.(session, btc, OPTIONS);
+      const canceled = await room.orders.cancelAll?.(session, btc, PATIENT);
       expect(canceled).toEqual({ outcome: "accepted", canceledCount: 2, failed: [] });
       sim.faults.remove(slow.id);
-      expect(await room.orders.amend?.(session, btc, current, { ...change, qtyLots: 1_600 }, OPTIONS)).toMatchObject({
+      expect(await room.orders.amend?.(session, btc, current, { ...change, qtyLots: 1_600 }, PATIENT)).toMatchObject({
         outcome: "rejected",
         reason: "NOT_FOUND",
         sent: true,
       });
-      expect(await room.orders.cancelAll?.(session, btc, OPTIONS)).toMatchObject({ canceledCount: 0 });
+      expect(await room.orders.cancelAll?.(session, btc, PATIENT)).toMatchObject({ canceledCount: 0 });
       stream.stream.close();
     });
   });
@@ -235,14 +235,14 @@ describe("changes and cancels of all", () => {
     await within(on, async (session) => {
       const current = await place(on, session);
       const change = { priceTicks: price(0.88), qtyLots: 1_500 };
-      const amended = await room.orders.amend?.(session, btc, current, change, OPTIONS);
+      const amended = await room.orders.amend?.(session, btc, current, change, PATIENT);
       expect(amended).toEqual({ outcome: "accepted", order: null });
       const ref = { venueOrderId: current.venueOrderId };
-      expect(unwrapRead(await room.reader.readOrder(session, btc, ref, OPTIONS))).toMatchObject(change);
-      const canceled = await room.orders.cancelAll?.(session, btc, OPTIONS);
+      expect(unwrapRead(await room.reader.readOrder(session, btc, ref, PATIENT))).toMatchObject(change);
+      const canceled = await room.orders.cancelAll?.(session, btc, PATIENT);
       expect(canceled).toEqual({ outcome: "accepted", canceledCount: null, failed: [] });
-      expect(unwrapRead(await room.reader.readOpenOrders(session, null, OPTIONS))).toEqual([]);
-      expect(await room.orders.amend?.(session, btc, current, { ...change, qtyLots: 1_600 }, OPTIONS)).toMatchObject({
+      expect(unwrapRead(await room.reader.readOpenOrders(session, null, PATIENT))).toEqual([]);
+      expect(await room.orders.amend?.(session, btc, current, { ...change, qtyLots: 1_600 }, PATIENT)).toMatchObject({
         outcome: "rejected",
         reason: "NOT_FOUND",
       });

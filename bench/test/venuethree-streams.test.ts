@@ -8,7 +8,7 @@ import type { AccountEvent, AccountSession, Read, VenueRoom } from "../../engine
 import { publicKeyOf } from "../../feeds/venuethree/crypto/schnorr.js";
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";
 import { startVenuethreeSim, type VenuethreeSim } from "../sim/venuethree/sim.js";
-import { commandOf, nextClientId, open, OPTIONS, watch, wholeTicks, type Watching } from "./support/trading-half.js";
+import { commandOf, nextClientId, open, PATIENT, watch, wholeTicks, type Watching } from "./support/trading-half.js";
 
 const ALICE = 516;
 const BOB = 281_474_976_710_600;
@@ -91,7 +91,7 @@ async function bid({ room, btc, alice, mark }: Bench, qtyLots: number): Promise<
   const clientIdHex = nextClientId();
   const priceTicks = wholeTicks(btc, mark());
   const command = commandOf(btc, { type: "LIMIT", timeInForce: "GTC", priceTicks, qtyLots, clientIdHex });
-  expect(await room.orders.place(alice, command, OPTIONS)).toMatchObject({ outcome: "accepted" });
+  expect(await room.orders.place(alice, command, PATIENT)).toMatchObject({ outcome: "accepted" });
   return room.orders.venueClientOrderId(clientIdHex);
 }
 
@@ -102,7 +102,7 @@ async function hit({ room, btc, bob, mark }: Bench, qtyLots: number): Promise<vo
     priceTicks: wholeTicks(btc, mark() * 0.97),
     clientIdHex: nextClientId(),
   });
-  expect(await room.orders.place(bob, command, OPTIONS)).toMatchObject({ outcome: "accepted" });
+  expect(await room.orders.place(bob, command, PATIENT)).toMatchObject({ outcome: "accepted" });
 }
 
 function isOrder(clientId: string, status: string) {
@@ -137,9 +137,13 @@ describe("account streams of venuethree", () => {
     expect(got(alice.stream.positions())).toMatchObject([{ direction: "LONG", qtyLots: 1_000 }]);
     // Its end was streamed: nobody is asked. Of another account it is nothing.
     const clientIdHex = on.room.orders.parseClientOrderId?.(id) ?? "";
-    const order = await on.room.reader.readOrder(on.alice, on.btc, { clientIdHex }, OPTIONS);
+    const order = await on.room.reader.readOrder(on.alice, on.btc, { clientIdHex }, PATIENT);
     expect(order).toMatchObject({ ok: true, source: "stream", value: { status: "FILLED", filledLots: 1_000 } });
-    expect(await on.room.reader.readOrder(on.bob, on.btc, { clientIdHex }, OPTIONS)).toMatchObject({ value: null });
+    expect(await on.room.reader.readOrder(on.bob, on.btc, { clientIdHex }, PATIENT)).toMatchObject({ value: null });
+    await bob.until("position", () => {
+      const read = bob.stream.positions();
+      return read.ok && read.value[0]?.qtyLots === 1_000;
+    });
     expect(got(bob.stream.positions())).toMatchObject([{ direction: "SHORT", qtyLots: 1_000 }]);
     alice.stream.close();
     bob.stream.close();
@@ -162,6 +166,10 @@ describe("account streams of venuethree", () => {
     await alice.until("filled", isOrder(id, "FILLED"));
     await alice.until("fills", () => fills(alice).reduce((sum, fill) => sum + fill.qtyLots, 0) === 1_000);
     await alice.until("LIVE again", () => alice.stream.state === "LIVE");
+    await alice.until("position", () => {
+      const read = alice.stream.positions();
+      return read.ok && read.value[0]?.qtyLots === 1_000;
+    });
     expect(got(alice.stream.positions())).toMatchObject([{ direction: "LONG", qtyLots: 1_000 }]);
     alice.stream.close();
   });
@@ -182,7 +190,7 @@ describe("account streams of venuethree", () => {
     const id = await bid(on, 100);
     await alice.until("open order", isOrder(id, "OPEN"));
     expect(events).toEqual([{ kind: "state", state: "DOWN" }]);
-    expect(await on.room.reader.readPositions(stranger, null, OPTIONS)).toMatchObject({ ok: false, code: "AUTH" });
+    expect(await on.room.reader.readPositions(stranger, null, PATIENT)).toMatchObject({ ok: false, code: "AUTH" });
   });
 
   it("an ignored subscription is asked for again until it is acknowledged", async () => {

@@ -6,6 +6,9 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
+/** A ceiling, not an expectation: a shared machine may take most of its cores away for a while. */
+const CEILING_MS = 120_000;
+
 /** Null: none on this machine. */
 export function chromiumPath(): string | null {
   const named = process.env.CHROMIUM_PATH;
@@ -19,7 +22,8 @@ export function chromiumPath(): string | null {
 
 export function launchBrowser(executablePath: string): Promise<Browser> {
   // No sandbox: tests often run as root in a container, where there is none to be had.
-  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] });
+  const args = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"];
+  return chromium.launch({ executablePath, args, timeout: CEILING_MS });
 }
 
 export interface OpenPage {
@@ -37,6 +41,7 @@ export async function openPage(
   options: BrowserContextOptions = {},
 ): Promise<OpenPage> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  context.setDefaultTimeout(CEILING_MS);
   const page = await context.newPage();
   const problems: string[] = [];
   page.on("console", (message) => {

@@ -1,6 +1,7 @@
 /**
  * The real server around four scripted rooms, for the page: prices stand still until a test moves them, books are
- * proven again and again as live ones are. The service can be stopped and started on the same port.
+ * loaded again and again as live ones are, and nothing grows old while a machine stands still. The service can be
+ * stopped and started on the same port.
  */
 import { createServer as createTcpServer } from "node:net";
 import { createSystemClock } from "../../engine/domain/clock.js";
@@ -9,7 +10,7 @@ import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.j
 import { INVALID_DISCONNECTED } from "../../engine/market/book.js";
 import type { FeedState, Market } from "../../engine/market/market.js";
 import { createFakeRoom, type FakeRoom, fakeInstrument, fakeMarket, loadBook } from "./fake-room.js";
-import { startHarness } from "./harness.js";
+import { PROVEN_AHEAD_NS, startHarness } from "./harness.js";
 
 /** Listed by the first room alone: what a page does with it shows whether texts are texts. */
 export const HOSTILE_SYMBOL = "<IMG SRC=X ONERROR=ALERT(1)>";
@@ -53,7 +54,7 @@ export async function startStage(dashboardFolder: string): Promise<Stage> {
       if (rooms[venue].status().state !== "LIVE") continue;
       for (const one of rooms[venue].markets.values()) {
         const { bids, asks } = shapes.get(one) as Shape;
-        loadBook(one.book, bids, asks, clock.monoNs(), one.book.seq + 1, clock.wallMs());
+        loadBook(one.book, bids, asks, clock.monoNs() + PROVEN_AHEAD_NS, one.book.seq + 1, clock.wallMs());
       }
     }
   }
@@ -72,7 +73,7 @@ export async function startStage(dashboardFolder: string): Promise<Stage> {
     setMark(venue, markPrice) {
       const { ticker } = market(venue);
       ticker.markPrice = markPrice;
-      ticker.stamp(clock.wallMs(), clock.monoNs());
+      ticker.stamp(clock.wallMs(), clock.monoNs() + PROVEN_AHEAD_NS);
     },
     setState(venue, state) {
       rooms[venue].statusOverrides = { state };

@@ -29,7 +29,8 @@ async function unknownClose(): Promise<string> {
     direction: "LONG",
     size: "0.1",
     credentials: CREDENTIALS,
-    routingOptions: { deadlineMs: 250 },
+    // Long enough for the order to leave on a slow machine.
+    routingOptions: { deadlineMs: 1_500 },
   });
   expect(at(reply, "data.execution.state")).toBe("UNKNOWN");
   return String(at(reply, "data.routing.routeId"));

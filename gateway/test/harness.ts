@@ -33,7 +33,8 @@ export const DEFAULT_SERVER_OPTIONS: ServerOptions = {
   rateLimitCallersMax: 100,
   corsAllowOrigin: "*",
   targetBytesMax: 4096,
-  closeDefaults: { maxSlippageBps: 100, maxQuoteAgeMs: 2000, deadlineMs: 2000 },
+  // The longest there is: a pause of a slow machine must not end a close that a test holds.
+  closeDefaults: { maxSlippageBps: 100, maxQuoteAgeMs: 2000, deadlineMs: 30_000 },
   venuetwoTickerRefused: false,
   version: "0.1.0-test",
   bodyBytesMax: 65_536,
@@ -43,7 +44,7 @@ export const DEFAULT_SERVER_OPTIONS: ServerOptions = {
 };
 
 /** Books proven in time to come are of age 0 until then: no pause of a slow machine makes them old. */
-const PROVEN_AHEAD_NS = 600e9;
+export const PROVEN_AHEAD_NS = 600e9;
 
 export interface Harness {
   readonly clock: Clock;

@@ -18,7 +18,7 @@ let sockets: Socket[];
 
 beforeEach(async () => {
   sockets = [];
-  harness = await startHarness({ server: { bodyDeadlineMs: 300, bodyBytesMax: 4096 } });
+  harness = await startHarness({ server: { bodyDeadlineMs: 60_000, bodyBytesMax: 4096 } });
 });
 afterEach(async () => {
   for (const socket of sockets) socket.destroy();
@@ -142,6 +142,8 @@ describe("bodies in pieces", () => {
   });
 
   it("answers 408 when the body does not arrive in time, and closes", async () => {
+    await harness.stop();
+    harness = await startHarness({ server: { bodyDeadlineMs: 300 } });
     const raw = await open();
     raw.socket.write(post(VALID).slice(0, -5));
     const [reply] = await raw.replies(1);
@@ -292,7 +294,7 @@ describe("bounds", () => {
 
   it("refuses a body with 503 while too many are open", async () => {
     await harness.stop();
-    harness = await startHarness({ server: { openBodiesMax: 1 } });
+    harness = await startHarness({ server: { openBodiesMax: 1, bodyDeadlineMs: 60_000 } });
     const slow = await open();
     slow.socket.write(post(VALID).slice(0, -1));
     await untilAsync(async () => (await harness.client.get("/metrics")).text.includes("unwind_open_bodies 1"));
@@ -316,7 +318,7 @@ describe("shutdown", () => {
     const kept = await open();
     kept.socket.write(`GET /health HTTP/1.1\r\n${HOST}\r\n`);
     await kept.replies(1);
-    const stopped = harness.server.stop(5000);
+    const stopped = harness.server.stop(60_000);
     kept.socket.write(post(VALID));
     const [, refused] = await kept.replies(2);
     expect([refused?.status, code(refused)]).toEqual([503, "SHUTTING_DOWN"]);

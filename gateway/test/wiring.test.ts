@@ -12,6 +12,7 @@ import { StreamClient } from "../stream/test/stream-client.js";
 import { createService, type Service } from "../wiring.js";
 import { TestClient } from "./client.js";
 import { createFakeRoom, type FakeRoom, fakeInstrument, fakeMarket, loadBook } from "./fake-room.js";
+import { PROVEN_AHEAD_NS } from "./harness.js";
 
 const CREDENTIALS = { venueone: { privateKey: "0xkey-of-one" } };
 const CLOSE = { symbol: "BTC", direction: "LONG", size: "0.25", credentials: CREDENTIALS };
@@ -28,7 +29,10 @@ afterEach(async () => {
 });
 
 function config(overrides: Readonly<Record<string, string>> = {}): Config {
-  const result = readConfig({ PORT: "0", DATA_DIR: directory, LOG_LEVEL: "silent", ...overrides }, () => null);
+  const result = readConfig(
+    { PORT: "0", DATA_DIR: directory, LOG_LEVEL: "silent", CLOSE_DEADLINE_MS: "30000", ...overrides },
+    () => null,
+  );
   if (!result.ok) throw new Error(result.problems.join("; "));
   return result.config;
 }
@@ -48,9 +52,9 @@ function rooms(): { readonly all: FakeRoom[]; readonly one: FakeRoom; readonly t
 async function start(all: readonly FakeRoom[], overrides: Readonly<Record<string, string>> = {}): Promise<Service> {
   const service = await createService(config(overrides), { rooms: all });
   services.push(service);
-  // The start may take longer than a book stays fresh.
-  const nowNs = createSystemClock().monoNs();
-  for (const room of all) for (const market of room.markets.values()) market.book.prove(nowNs);
+  // The start, or any pause, may take longer than a book stays fresh.
+  const provenNs = createSystemClock().monoNs() + PROVEN_AHEAD_NS;
+  for (const room of all) for (const market of room.markets.values()) market.book.prove(provenNs);
   return service;
 }
 

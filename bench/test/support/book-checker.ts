@@ -124,6 +124,14 @@ export class BookChecker {
     for (const check of this.#touches) check();
   }
 
+  /** Shares of samples count from here. */
+  restartSamples(): void {
+    for (const watched of this.books) {
+      watched.sampleCount = 0;
+      watched.liveCount = 0;
+    }
+  }
+
   get allLive(): boolean {
     return this.books.every(({ book }) => book.state === BOOK_LIVE);
   }

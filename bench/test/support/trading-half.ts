@@ -19,7 +19,10 @@ import type {
 import { HttpPool } from "../../../feeds/shared/http-pool.js";
 import { createMemoryReservations } from "../../../feeds/shared/test/memory-reservations.js";
 
+/** For a virtual clock. */
 export const OPTIONS: CallOptions = { timeoutMs: 4_000, lane: "exit" };
+/** For a real one: no pause of the machine is taken for a venue that does not answer. */
+export const PATIENT: CallOptions = { timeoutMs: 20_000, lane: "exit" };
 
 /** Everything a trading half needs, on this clock; no wait of the pool fires unless the clock moves. */
 export function halfDeps(baseUrl: string, clock: Clock, instruments: () => ReadonlyMap<string, Instrument>) {

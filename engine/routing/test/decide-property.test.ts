@@ -218,7 +218,7 @@ function compare(raw: RawQuestion): string {
 }
 
 describe("decideRoute", () => {
-  it("equals the exact reference: reasons, size rule, worst price, choice within the tie", () => {
+  it("equals the exact reference: reasons, size rule, worst price, choice within the tie", { timeout: 600_000 }, () => {
     const seen = new Map<string, number>();
     const seed = Number(process.env["FUZZ_SEED"] ?? 51);
     fc.assert(

@@ -9,7 +9,7 @@ import { rawGet, readAll } from "./raw-reader.js";
 const ROWS = 50_000;
 const PATH = `/api/history/trades?symbol=BTC&from=${BASE_MS}&to=${BASE_MS + 86_400_000}&order=asc`;
 /** What the system's sockets and both processes' buffers may hold for one reader. */
-const PER_READER_BYTES = 8 << 20;
+const PER_READER_BYTES = 16 << 20;
 
 describe.skipIf(CHDB_MISSING)(`exports of the real engine ${NEEDS_CHDB}`, () => {
   const bench = new HistoryBench();
@@ -74,7 +74,7 @@ describe.skipIf(CHDB_MISSING)(`exports of the real engine ${NEEDS_CHDB}`, () => 
       socket.destroy();
     }
     await expect.poll(running).toBe(0);
-    expect(await pageStatus()).toBe(200);
+    await expect.poll(pageStatus).toBe(200);
   });
 
   it("beyond the byte limit are cut, not completed", async () => {

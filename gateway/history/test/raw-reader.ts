@@ -16,12 +16,17 @@ export async function rawGet(port: number, path: string, accept: string): Promis
 export async function readAll(socket: Socket): Promise<{ readonly text: string; readonly complete: boolean }> {
   const pieces: Buffer[] = [];
   let complete = false;
-  for await (const piece of socket as AsyncIterable<Buffer>) {
-    pieces.push(piece);
-    if (piece.subarray(-5).toString("latin1") === "0\r\n\r\n") {
-      complete = true;
-      break;
+  try {
+    for await (const piece of socket as AsyncIterable<Buffer>) {
+      pieces.push(piece);
+      if (piece.subarray(-5).toString("latin1") === "0\r\n\r\n") {
+        complete = true;
+        break;
+      }
     }
+  } catch (error) {
+    // A connection that is cut may be ended or reset.
+    if ((error as NodeJS.ErrnoException).code !== "ECONNRESET") throw error;
   }
   return { text: Buffer.concat(pieces).toString("latin1"), complete };
 }

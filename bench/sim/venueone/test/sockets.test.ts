@@ -54,11 +54,16 @@ function dataOf<T>(frame: Frame | undefined): T {
 /** A client that keeps every frame, and can wait for those still to come. */
 class Client {
   readonly frames: Frame[] = [];
+  /** Close code; 1006 for a cut. */
+  readonly closed: Promise<number>;
   readonly #socket: WebSocket;
   #wake: (() => void) | null = null;
 
   constructor(socket: WebSocket) {
     this.#socket = socket;
+    // A venue that drops a connection may reset it: the close follows and tells.
+    socket.on("error", () => undefined);
+    this.closed = new Promise((resolve) => socket.on("close", (code) => resolve(code)));
     socket.on("message", (data: Buffer) => {
       this.frames.push(JSON.parse(data.toString("utf8")) as Frame);
       this.#wake?.();
@@ -104,11 +109,6 @@ class Client {
   async subscribe(subscription: object): Promise<Frame> {
     this.send({ method: "subscribe", subscription });
     return this.next("subscriptionResponse");
-  }
-
-  async closed(): Promise<number> {
-    const [code] = (await once(this.#socket, "close")) as [number];
-    return code;
   }
 
   end(): void {
@@ -194,7 +194,7 @@ describe("control frames", () => {
     ["a mantissa without five figures", { type: "l2Book", coin: "BTC", nSigFigs: 3, mantissa: 2 }],
   ])("drops the connection without a frame for %s", async (_name, subscription) => {
     client.send({ method: "subscribe", subscription });
-    expect(await client.closed()).toBe(1006);
+    expect(await client.closed).toBe(1006);
     expect(client.frames).toEqual([]);
   });
 
@@ -204,7 +204,7 @@ describe("control frames", () => {
     bench.clock.advance(30_000);
     await client.drain();
     bench.clock.advance(30_000);
-    expect(await quiet.closed()).toBe(1006);
+    expect(await quiet.closed).toBe(1006);
     await client.drain();
     expect(client.socket.readyState).toBe(WebSocket.OPEN);
   });
@@ -500,7 +500,7 @@ describe("session limits", () => {
     expect((await client.next("error")).data).toContain("messages per minute");
     const second = await Client.connect(bench.sim.wsUrl);
     const third = await Client.connect(bench.sim.wsUrl);
-    expect(await third.closed()).toBe(1006);
+    expect(await third.closed).toBe(1006);
     second.end();
   });
 });

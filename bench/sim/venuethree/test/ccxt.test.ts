@@ -41,7 +41,7 @@ describe("ccxt.pro.lighter against the local venue", () => {
 
   it("reads status, time and currencies", async () => {
     expect((await client.fetchStatus()).status).toBe("ok");
-    expect(Math.abs(Number(await client.fetchTime()) - Date.now())).toBeLessThan(5_000);
+    expect(Math.abs(Number(await client.fetchTime()) - Date.now())).toBeLessThan(60_000);
     expect(client.currencies.USDC?.id).toBe("3");
   });
 

@@ -197,8 +197,7 @@ describe.each([OWN, PARENT])("$name against the local venue", ({ create }) => {
     const watched = client.watchOrders(BTC);
     const isUserStream = (socket: { path: string; query: string }): boolean =>
       /\/ws\/\w{64}$/.test(socket.path) || socket.query.includes("listenKey");
-    for (let turn = 0; turn < 100_000 && ![...venue.shell.sockets].some(isUserStream); turn++)
-      await new Promise((resolve) => setImmediate(resolve));
+    while (![...venue.shell.sockets].some(isUserStream)) await new Promise((resolve) => setImmediate(resolve));
     const placed = await client.createOrder(
       BTC,
       "limit",
