@@ -107,6 +107,21 @@ describe("the ClickHouse store", () => {
     });
   });
 
+  it("is away where something else answers for a server that was ClickHouse before", async () => {
+    const replies = ["26.7.2.1\n", null, "<html>not found</html>", "26.7.2.1\n", null];
+    const { url } = await serve((_request, response) => {
+      const reply = replies.shift() ?? null;
+      if (reply === null) response.writeHead(500);
+      response.end(reply ?? "Code: 242. DB::Exception: Table is in readonly mode. (TABLE_IS_READ_ONLY)\n");
+    });
+    const store = open(url);
+    expect(await store.start()).toMatchObject({ state: "away", version: "26.7.2.1" });
+    const reason = "the server at the record's address is not ClickHouse";
+    expect(await store.insert(BATCH)).toEqual({ outcome: "away", reason });
+    expect(store.state()).toMatchObject({ state: "away" });
+    expect(await store.insert(BATCH)).toMatchObject({ outcome: "away", reason: expect.stringContaining("READ_ONLY") });
+  });
+
   it("takes a refused login as passing, and shows no credential", async () => {
     const { url } = await serve((_request, response) => {
       response.writeHead(403);

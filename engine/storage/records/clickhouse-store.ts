@@ -287,18 +287,18 @@ class ClickHouseStore implements RecordsStore {
       },
     });
     if (failure !== null) {
-      const isFinal = failure.kind === "foreign" || failure.kind === "too-large";
-      this.#enter(
-        isFinal
-          ? { state: "off", reason: "the server at the record's address is not ClickHouse" }
-          : { state: "away", reason: failure.kind === "server" ? `${failure.name}: ${failure.text}` : failure.text },
-      );
+      if (failure.kind === "foreign" || failure.kind === "too-large") this.#enterForeign();
+      else
+        this.#enter({
+          state: "away",
+          reason: failure.kind === "server" ? `${failure.name}: ${failure.text}` : failure.text,
+        });
       return null;
     }
     const version = text.trim();
     const major = /^(\d{1,4})(\.\d+){1,4}/.exec(version)?.[1];
     if (major === undefined) {
-      this.#enter({ state: "off", reason: "the server at the record's address is not ClickHouse" });
+      this.#enterForeign();
       return null;
     }
     this.#state = { ...this.#state, version };
@@ -310,6 +310,12 @@ class ClickHouseStore implements RecordsStore {
       return null;
     }
     return version;
+  }
+
+  /** Where ClickHouse has answered before, it is something in between that answers for it now, and passes. */
+  #enterForeign(): void {
+    const state = this.#state.version === null ? "off" : "away";
+    this.#enter({ state, reason: "the server at the record's address is not ClickHouse" });
   }
 
   async #command(sql: string): Promise<void> {
