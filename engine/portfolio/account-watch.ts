@@ -325,8 +325,10 @@ export class AccountWatch {
   // ---------------------------------------------------------------- state
 
   #adopt(positions: readonly VenuePosition[], asOfMs: number, source: "stream" | "venue"): void {
-    // Two looks, or a look and a stream, may end in another order than they began.
-    if (this.#asOfMs !== null && asOfMs < this.#asOfMs) {
+    // Two looks, or a look and a stream, may end in another order than they began. What is held of a time still to come
+    // proves nothing: this machine's clock was set back.
+    const { clock } = this.#parts;
+    if (this.#asOfMs !== null && asOfMs < this.#asOfMs && this.#asOfMs <= clock.wallMs()) {
       this.#showCoverage();
       return;
     }

@@ -131,6 +131,28 @@ describe("a pushed account", () => {
     expect(held).toEqual([false, true]);
   });
 
+  it("is followed on when the clock of this machine is set back", async () => {
+    let backMs = 0;
+    class SteppedClock extends VirtualClock {
+      override wallMs(): number {
+        return super.wallMs() - backMs;
+      }
+    }
+    clock = new SteppedClock();
+    two = new FakeVenue("venuetwo", clock);
+    alice = two.addAccount("alice");
+    portfolio = createPortfolio(two);
+    alice.hold("BTC", 400);
+    const { handle, events } = listen();
+    await clock.advanceAsync(STREAM_LIVE_MS);
+    backMs = 600_000;
+    await clock.advanceAsync(1_000);
+    alice.hold("BTC", 100);
+    await clock.advanceAsync(1_000);
+    expect(handle.watch.positions).toMatchObject([{ symbol: "BTC", qtyLots: 100 }]);
+    expect(events()).toEqual(["opened", "changed"]);
+  });
+
   it("keeps its state through a short loss, is polled through a long one, and adopts what it missed", async () => {
     alice.hold("BTC", 400);
     alice.hold("ETH", -7);
