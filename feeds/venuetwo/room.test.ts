@@ -184,6 +184,19 @@ describe("createVenuetwoRoom", () => {
     expect(paths.length).toBe(before);
   });
 
+  it("adds nothing that was being read when it was stopped", async () => {
+    const healthy = publicVenue([]);
+    const stops: Promise<void>[] = [];
+    const url = await serve((request, response) => {
+      stops.push(started.stop());
+      healthy(request, response);
+    });
+    const started = create(url, new FakeNetwork());
+    await untilSettled(clock, started.start());
+    await untilSettled(clock, Promise.all(stops));
+    expect([started.markets.size, started.status()]).toMatchObject([0, { state: "DOWN", socketCount: 0 }]);
+  });
+
   it("reads a ban's end from the text, and refuses calls until then", async () => {
     const untilMs = clock.wallMs() + 600_000;
     const url = await serve((_request, response) => {

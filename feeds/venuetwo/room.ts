@@ -255,6 +255,8 @@ class VenuetwoRoom implements VenueRoom {
     const { logger, fees = {} } = this.#options;
     const load = await this.#rest.loadInstruments(fees, "reconcile");
     if (load === null) return false;
+    // Meanwhile its streams were closed, and nobody would close what new markets open.
+    if (this.#isStopped) return true;
     const added: Market[] = [];
     for (const instrument of load.instruments.values()) {
       if (!this.#isWanted(instrument)) continue;
