@@ -59,6 +59,7 @@ export interface CloseDataView {
       readonly venueClientOrderId: string;
       readonly orderId: string | null;
       readonly outcome: string;
+      readonly reason: string | null;
       readonly filledSize: string;
       readonly averagePrice: string | null;
     }[];
