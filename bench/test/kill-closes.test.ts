@@ -34,8 +34,6 @@ const FINAL_DEADLINE_MS = 150_000;
 const RETRY_EVERY_MS = 1_000;
 /** Callers that retry at the same time. */
 const RETRIERS = 100;
-/** Closes that came to nothing, by proof or by the venue's word: more of them are no accident of time. */
-const REFUSED_MAX = CLOSES / 10;
 
 let gateways: GatewayBench;
 
@@ -112,8 +110,8 @@ async function killAndRetry(seed: number): Promise<string> {
         const [index, trial] = next;
         const answer = await closeUntilFinal(pair, second, trial, FINAL_DEADLINE_MS, RETRY_EVERY_MS);
         if (outcomeOf(answer) !== "REJECTED") continue;
-        // Nothing of it was executed, nor will be (judged below): time ran past it, on a machine that stood still for
-        // one. Its caller closes anew, under a new key.
+        // Written down and not sent before the kill: proven absent at the venue while nobody waited for it, so that is
+        // the key's end. Its caller closes anew, under a new key.
         refused.push(trial);
         const anew = trialOf(index, `-${refused.length}`);
         trials.push(anew);
@@ -132,7 +130,7 @@ async function killAndRetry(seed: number): Promise<string> {
         .filter((outcome) => outcome !== "COMPLETED"),
     ).toEqual([]);
     const reasons = refused.map(({ answers }) => answers.at(-1)?.data?.execution.legs.at(-1)?.reason ?? "none");
-    expect(refused.length, reasons.join(", ")).toBeLessThanOrEqual(REFUSED_MAX);
+    expect(reasons.filter((reason) => reason !== "NOT_PLACED")).toEqual([]);
     // Each key's order exactly once: as many orders filled as keys, all client ids apart, and the size closed is theirs.
     for (const venue of PAIR_VENUES) {
       const places = pair[venue].log.records({ action: "place" }).filter(({ filledQty }) => Number(filledQty ?? 0) > 0);
@@ -148,7 +146,7 @@ async function killAndRetry(seed: number): Promise<string> {
     expect(executedAtKill).toBeGreaterThan(0);
     expect(executedAtKill).toBeLessThan(CLOSES);
     const inDoubt = executedAtKill - answeredFirst;
-    return `seed ${seed}: killed at order ${killAfterOrders + 1}, ${executedAtKill} executed by then, ${answeredFirst} answered, ${inDoubt} executed and unanswered; after the retries ${CLOSES} orders filled for ${trials.length} keys, ${refused.length} of them refused${reasons.length > 0 ? ` (${reasons.join(", ")})` : ""}`;
+    return `seed ${seed}: killed at order ${killAfterOrders + 1}, ${executedAtKill} executed by then, ${answeredFirst} answered, ${inDoubt} executed and unanswered; after the retries ${CLOSES} orders filled for ${trials.length} keys, ${refused.length} of them proven never placed`;
   } finally {
     gateway.child.kill("SIGKILL");
     await gateway.gone;
