@@ -27,15 +27,19 @@ export function protectionReport(run: TradeRun): ProtectionPart {
 function problemOf(run: TradeRun, problem: string | null, guards: readonly Attempt[]): string | null {
   if (problem !== OUTCOME_UNKNOWN || guards.length === 0) return problem;
   const isProtected = (attempt: Attempt): boolean => {
-    if (attempt.outcome === "UNKNOWN" || attempt.outcome === "PENDING" || isWorking(attempt)) return false;
+    if (mayYetFill(attempt)) return false;
     return filledLots(attempt) === 0 || guards.some(({ venue }) => venue === attempt.venue);
   };
   return positionAttempts(run).every(isProtected) ? null : problem;
 }
 
-function isWorking(attempt: Attempt): boolean {
-  const status = attempt.order?.status;
-  return (status === "OPEN" || status === "PARTIALLY_FILLED") && !mayRest(attempt);
+/** By an order that was not meant to rest; what one that rests will fill is not waited for. */
+export function mayYetFill(attempt: Attempt): boolean {
+  return attempt.outcome === "UNKNOWN" || attempt.outcome === "PENDING" || (isOpen(attempt) && !mayRest(attempt));
+}
+
+export function isOpen({ order }: Attempt): boolean {
+  return order?.status === "OPEN" || order?.status === "PARTIALLY_FILLED";
 }
 
 function stateOf(run: TradeRun, problem: string | null, guards: readonly Attempt[]): ProtectionState {

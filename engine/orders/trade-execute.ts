@@ -18,7 +18,7 @@ import {
 import { readPositions, openLots, heldPosition, type AccountReading } from "./account-readings.js";
 import { filledAnything, remainingSize } from "./trade-reply.js";
 import type { SendPlan } from "./trade-plan.js";
-import { isOpening, isSettled, mayRest, unknownAttempt, type Attempt, type TradeRun } from "./trade-run.js";
+import { isOpening, isWorking, unknownAttempt, type Attempt, type TradeRun } from "./trade-run.js";
 import { applyResolution } from "./send-outcome.js";
 import { tookNothing } from "./attempt-figures.js";
 import { sendOrders, type SentOrder } from "./trade-send.js";
@@ -65,7 +65,8 @@ export async function executeTrade(
     giveBack(parts, end.orders);
     // One leg of unknown outcome: the others stand, and nothing more is sent beside it.
     if (late.length > 0 || unknownAttempt(run) !== null) return { kind: "done", late };
-    if (end.orders.some(({ attempt }) => unsettledOrder(attempt))) return NONE_LATE;
+    // Its resolver gave up.
+    if (end.orders.some(({ attempt }) => isWorking(attempt))) return NONE_LATE;
     for (const { venue } of plans) tried.add(venue);
     const next = await nextPlan(parts, flight, run, end.orders, plans, readings, tried, clamped, attemptsMax);
     plans = next === null ? [] : [next];
@@ -96,11 +97,6 @@ export async function waitForEnds(
 /** What orders that came to nothing took of the daily limits is there for the next one. Their rows go with the conclusion. */
 function giveBack(parts: TradeParts, orders: readonly SentOrder[]): void {
   for (const { attempt } of orders) if (tookNothing(attempt)) parts.reservations.get(attempt)?.release();
-}
-
-/** Accepted, but still working when its resolver gave up. */
-function unsettledOrder(attempt: Attempt): boolean {
-  return attempt.outcome === "CONFIRMED" && attempt.order !== null && !isSettled(attempt.order, mayRest(attempt));
 }
 
 /** What to send after all orders ended definitively; null: nothing more. */

@@ -15,10 +15,10 @@ import { worstTicks } from "../routing/pricing.js";
 import { QUOTE_RATE_ONE_PPM as SAME_QUOTE } from "../routing/route-types.js";
 import { problemOf } from "./background.js";
 import { MIN_SEND_TIMEOUT_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
-import { OUTCOME_UNKNOWN } from "./protection-report.js";
+import { isOpen, mayYetFill, OUTCOME_UNKNOWN } from "./protection-report.js";
 import { waitForEnds, type LateOrder } from "./trade-execute.js";
 import { protectionsOf, slippedPrice, triggerTicks, type SendPlan } from "./trade-plan.js";
-import { isOfPosition, mayRest, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
+import { isOfPosition, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
 import { sendOrders, type SentOrder } from "./trade-send.js";
 
 /** How far beyond its trigger a protection order may fill: the widest bound a caller may ask for anywhere. */
@@ -55,9 +55,7 @@ export async function protectEntry(
 /** Why there is nothing to protect, as far as is known. */
 function idleReason(run: TradeRun): string {
   const attempts = positionAttempts(run);
-  const isOpen = ({ order }: Attempt): boolean => order?.status === "OPEN" || order?.status === "PARTIALLY_FILLED";
-  if (attempts.some((one) => one.outcome === "UNKNOWN" || one.outcome === "PENDING" || (isOpen(one) && !mayRest(one))))
-    return OUTCOME_UNKNOWN;
+  if (attempts.some(mayYetFill)) return OUTCOME_UNKNOWN;
   return attempts.some(isOpen) ? "RESTING" : "NOTHING_FILLED";
 }
 

@@ -136,14 +136,12 @@ export function positionAttempts(run: TradeRun): Attempt[] {
 
 /** Any order that reading the venue can still end: of unknown outcome, or accepted and working when it was last seen. */
 export function unsettledAttempt(run: TradeRun): Attempt | null {
-  return (
-    unknownAttempt(run) ??
-    run.attempts.find(
-      (attempt) =>
-        attempt.outcome === "CONFIRMED" && attempt.order !== null && !isSettled(attempt.order, mayRest(attempt)),
-    ) ??
-    null
-  );
+  return unknownAttempt(run) ?? run.attempts.find(isWorking) ?? null;
+}
+
+/** Accepted, and not settled when it was last seen. */
+export function isWorking(attempt: Attempt): boolean {
+  return attempt.outcome === "CONFIRMED" && attempt.order !== null && !isSettled(attempt.order, mayRest(attempt));
 }
 
 /** Is an order that is open at the venue where it was meant to be? */

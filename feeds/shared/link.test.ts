@@ -31,25 +31,25 @@ function setup<C extends Clock>(clock: C) {
 }
 
 describe("a stream that is given up and asked for again in one turn", () => {
+  function askedAgain() {
+    const bench = setup(new VirtualClock());
+    bench.network.last.open();
+    bench.link.ask("a", false);
+    bench.clock.advance(0);
+    bench.link.unsubscribe("a");
+    bench.link.ask("a", false);
+    return bench;
+  }
+
   it("is unsubscribed first: asked for twice, it would be refused and bring no first state", () => {
-    const { clock, network, link } = setup(new VirtualClock());
-    network.last.open();
-    link.ask("a", false);
-    clock.advance(0);
-    link.unsubscribe("a");
-    link.ask("a", false);
+    const { clock, network, link } = askedAgain();
     clock.advance(0);
     expect(network.last.sent).toEqual(["sub a", "unsub a", "sub a"]);
     expect(link.isRequested).toBe(true);
   });
 
   it("and given up once more is only unsubscribed", () => {
-    const { clock, network, link } = setup(new VirtualClock());
-    network.last.open();
-    link.ask("a", false);
-    clock.advance(0);
-    link.unsubscribe("a");
-    link.ask("a", false);
+    const { clock, network, link } = askedAgain();
     link.unsubscribe("a");
     clock.advance(0);
     expect(network.last.sent).toEqual(["sub a", "unsub a"]);

@@ -1,15 +1,14 @@
 /** Watched accounts while reads are under way: what the stream told since is not undone by an answer that is older. */
 import { describe, expect, it } from "vitest";
-import { createSeededRandom } from "../../engine/domain/random.js";
 import type { AccountEvent, AccountSession, AccountStream } from "../../engine/ports.js";
-import { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import type { HttpRequest, HttpResult } from "../shared/http.js";
 import { FakeNetwork } from "../shared/test/fake-connector.js";
 import { AccountSlot } from "./account-slot.js";
-import { VenuethreeAccountStreams } from "./account-stream.js";
+import type { VenuethreeAccountStreams } from "./account-stream.js";
 import { decodeOrder, decodeTx } from "./account-wire.js";
 import { watchedOrders } from "./streamed.js";
 import { account, mine, order, position } from "./test/account-rows.js";
+import { accountStreamsOf } from "./test/account-streams.js";
 import {
   ACCOUNT,
   API_KEY,
@@ -92,22 +91,9 @@ interface Scene {
 /** An account whose channels are acknowledged, and whose first reads are under way. */
 async function acknowledged(): Promise<Scene> {
   const venue = new HandVenue();
-  const { clock, trading } = venue.harness;
+  const { clock } = venue.harness;
   const network = new FakeNetwork();
-  const streams = new VenuethreeAccountStreams({
-    clock,
-    random: createSeededRandom(3),
-    logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
-    rest: trading.rest,
-    tokens: trading.tokens,
-    instrumentOf: (marketId) => trading.markets.byMarketId(marketId),
-    clockOffsetMs: () => 0,
-    wsUrl: "ws://venue/stream",
-    connector: network.connector,
-    budget: new ConnectionBudget(clock, { maxConnections: 10, connectsPerMinute: 60 }),
-    messages: new MessagePacer(clock, 1_000, 60_000),
-    resolveKey: (given, call) => trading.resolveKey(given, call),
-  });
+  const streams = accountStreamsOf(venue.harness, network, { seed: 3 });
   const session = venue.harness.open();
   const events: AccountEvent[] = [];
   const opened = streams.openAccountStream(session, (event) => events.push(event));

@@ -1,11 +1,10 @@
 /** Account streams of venuethree on a virtual clock: tokens, renewal, refusals, bounds, failed reads. */
 import { describe, expect, it } from "vitest";
-import { createSeededRandom } from "../../engine/domain/random.js";
 import type { AccountEvent, AccountSession } from "../../engine/ports.js";
-import { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import type { HttpRequest } from "../shared/http.js";
 import { type FakeConnection, FakeNetwork } from "../shared/test/fake-connector.js";
-import { VenuethreeAccountStreams } from "./account-stream.js";
+import type { VenuethreeAccountStreams } from "./account-stream.js";
+import { accountStreamsOf } from "./test/account-streams.js";
 import { ACCOUNT, API_KEY, createHarness, type Harness, PUBLIC_KEY } from "./test/trading-harness.js";
 
 const CHANNELS = ["account_all_orders", "account_all_trades", "account_all_positions"];
@@ -24,7 +23,7 @@ interface Bench {
 
 function start(maxAccounts = 2): Bench {
   const harness = createHarness();
-  const { clock, http, trading } = harness;
+  const { http } = harness;
   const network = new FakeNetwork();
   const calls: string[] = [];
   const failing = new Set<string>();
@@ -47,22 +46,7 @@ function start(maxAccounts = 2): Bench {
   };
   http.step(answer);
   const events: AccountEvent[] = [];
-  const random = createSeededRandom(9);
-  const streams = new VenuethreeAccountStreams({
-    clock,
-    random,
-    logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
-    rest: trading.rest,
-    tokens: trading.tokens,
-    instrumentOf: (marketId) => trading.markets.byMarketId(marketId),
-    clockOffsetMs: () => 0,
-    wsUrl: "ws://venue/stream",
-    connector: network.connector,
-    budget: new ConnectionBudget(clock, { maxConnections: 10, connectsPerMinute: 60 }),
-    messages: new MessagePacer(clock, 1_000, 60_000),
-    resolveKey: (session, call) => trading.resolveKey(session, call),
-    maxAccounts,
-  });
+  const streams = accountStreamsOf(harness, network, { seed: 9, maxAccounts });
   const session = harness.open();
   return {
     harness,

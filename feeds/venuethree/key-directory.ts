@@ -5,9 +5,10 @@
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../engine/domain/clock.js";
+import { within } from "../../engine/domain/deadline.js";
 import type { AccountSession, CallOptions, Read } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
-import { Deadline, settleWithin } from "../shared/deadline.js";
+import { Deadline } from "../shared/deadline.js";
 import type { VenuethreeAccountRest } from "./account-rest.js";
 import type { VenuethreeWireKey } from "./account-wire.js";
 import { VenuethreeSession } from "./session.js";
@@ -59,8 +60,9 @@ export class KeyDirectory {
     const deadline = new Deadline(this.#deps.clock, options);
     // Somebody asks already, with a time of their own: waited for within ours, and asked anew where only theirs was over.
     for (let asked = this.#pending.get(key); asked !== undefined; asked = this.#pending.get(key)) {
-      const entry = await within(this.#deps.clock, asked, deadline.leftMs());
-      if (entry === null) return NO_TIME;
+      const waited = await within(this.#deps.clock, asked, Math.max(0, deadline.leftMs()));
+      if (!waited.done) return NO_TIME;
+      const entry = waited.value;
       if (entry.ok) return confirm(session, entry.value, entry.asOfMs);
       if (entry.code !== "TIMEOUT") return entry;
     }
@@ -118,16 +120,6 @@ export class KeyDirectory {
 }
 
 const NO_TIME = failedRead("TIMEOUT", "no time left for the key's look-up");
-
-/** Null: not settled by then. */
-async function within<T>(clock: Clock, work: Promise<T>, maxMs: number): Promise<T | null> {
-  const done: { value: T | null } = { value: null };
-  const noted = work.then((value) => {
-    done.value = value;
-  });
-  await settleWithin(clock, noted, Math.max(0, maxMs));
-  return done.value;
-}
 
 function indexOf(row: VenuethreeWireKey): number {
   return row.api_key_index;

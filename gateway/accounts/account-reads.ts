@@ -98,21 +98,22 @@ function openAccount(room: VenueRoom, ref: AccountRef): OpenSession | null {
 export function namingAccount(venue: RoutableVenue, { block, walletAddress }: AccountRef): unknown {
   if (venue === "venuefour") return block;
   if (block === null || typeof block !== "object" || !isEvmAddress(walletAddress)) return block;
-  const named = vaultOf(venue, block) ?? (block as { readonly walletAddress?: unknown }).walletAddress ?? null;
-  return named === null ? { ...block, walletAddress } : block;
+  return namedAccount(venue, block) === null ? { ...block, walletAddress } : block;
 }
 
-/** The account that a key of venueone trades for in place of its own; its `walletAddress` beside it is the master's. */
-function vaultOf(venue: RoutableVenue, block: object): string | null {
-  const { vaultAddress } = block as { readonly vaultAddress?: unknown };
-  return venue === "venueone" && typeof vaultAddress === "string" && isEvmAddress(vaultAddress) ? vaultAddress : null;
+/** As the block has it, unchecked. The vault that a key of venueone trades for comes first: beside it stands the master. */
+function namedAccount(venue: RoutableVenue, block: object): unknown {
+  const { vaultAddress, walletAddress } = block as {
+    readonly vaultAddress?: unknown;
+    readonly walletAddress?: unknown;
+  };
+  if (venue === "venueone" && typeof vaultAddress === "string" && isEvmAddress(vaultAddress)) return vaultAddress;
+  return walletAddress ?? null;
 }
 
 /** Whose account the rows are of: the block's own address where it names one, and nothing else that a block may hold. */
 export function accountAddress(venue: RoutableVenue, { block, walletAddress }: AccountRef): string {
-  const vault = block !== null && typeof block === "object" ? vaultOf(venue, block) : null;
-  if (vault !== null) return vault;
-  const named = block !== null && typeof block === "object" && "walletAddress" in block ? block.walletAddress : null;
+  const named = block !== null && typeof block === "object" ? namedAccount(venue, block) : null;
   if (typeof named !== "string") return walletAddress;
   const isAddress = venue === "venuefour" ? isBase58Key(named) : isEvmAddress(named);
   return isAddress ? named : walletAddress;

@@ -29,6 +29,16 @@ function closeAll(
   return harness.run(harness.desk.closeAll(closeAllRequest(request), orderContext(harness.clock, context)));
 }
 
+/** A position that another order has made smaller by the time the first of ours arrives. */
+function shrinkBeforeTheOrder({ venue }: DeskHarness): void {
+  venue.setPosition("acct", "LONG", 300);
+  venue.fate = (command: OrderCommand) => {
+    if (command.qtyLots < 300) return { kind: "fill" };
+    venue.setPosition("acct", "LONG", 120);
+    return { kind: "reject", reason: "REDUCE_ONLY" };
+  };
+}
+
 describe("closing a position on its venue", () => {
   it("derives the side from the live position, always reduce-only, bounded from the mid", async () => {
     const harness = await createDesk();
@@ -102,12 +112,7 @@ describe("closing a position on its venue", () => {
 
   it("reads the position again when the venue says that it shrank, once", async () => {
     const harness = await createDesk();
-    harness.venue.setPosition("acct", "LONG", 300);
-    harness.venue.fate = (command: OrderCommand) => {
-      if (command.qtyLots < 300) return { kind: "fill" };
-      harness.venue.setPosition("acct", "LONG", 120);
-      return { kind: "reject", reason: "REDUCE_ONLY" };
-    };
+    shrinkBeforeTheOrder(harness);
     expect(await close(harness, { clientOrderId: "mine" })).toMatchObject({
       legs: [{ status: "PARTIAL", requestedSize: "0.3", filledSize: "0.12", order: { clientOrderId: "mine" } }],
     });
@@ -122,12 +127,7 @@ describe("closing a position on its venue", () => {
 
   it("takes the name of the refused order also where that one's end is slow to be written down", async () => {
     const harness = await createDesk();
-    harness.venue.setPosition("acct", "LONG", 300);
-    harness.venue.fate = (command: OrderCommand) => {
-      if (command.qtyLots < 300) return { kind: "fill" };
-      harness.venue.setPosition("acct", "LONG", 120);
-      return { kind: "reject", reason: "REDUCE_ONLY" };
-    };
+    shrinkBeforeTheOrder(harness);
     harness.store.gate = () => delay(harness.clock, 100);
     expect(await close(harness, { clientOrderId: "mine" })).toMatchObject({
       legs: [{ filledSize: "0.12", order: { clientOrderId: "mine" } }],

@@ -1,0 +1,30 @@
+/** Account streams over a harness's own reads and a network opened by hand, for tests. */
+import { silentLogger } from "../../../engine/domain/logger.js";
+import { createSeededRandom } from "../../../engine/domain/random.js";
+import { ConnectionBudget, MessagePacer } from "../../shared/connection-budget.js";
+import type { FakeNetwork } from "../../shared/test/fake-connector.js";
+import { VenuethreeAccountStreams } from "../account-stream.js";
+import type { Harness } from "./trading-harness.js";
+
+export function accountStreamsOf(
+  { clock, trading }: Harness,
+  network: FakeNetwork,
+  options: { readonly seed: number; readonly maxAccounts?: number },
+): VenuethreeAccountStreams {
+  const { seed, ...rest } = options;
+  return new VenuethreeAccountStreams({
+    clock,
+    random: createSeededRandom(seed),
+    logger: silentLogger,
+    rest: trading.rest,
+    tokens: trading.tokens,
+    instrumentOf: (marketId) => trading.markets.byMarketId(marketId),
+    clockOffsetMs: () => 0,
+    wsUrl: "ws://venue/stream",
+    connector: network.connector,
+    budget: new ConnectionBudget(clock, { maxConnections: 10, connectsPerMinute: 60 }),
+    messages: new MessagePacer(clock, 1_000, 60_000),
+    resolveKey: (session, call) => trading.resolveKey(session, call),
+    ...rest,
+  });
+}
