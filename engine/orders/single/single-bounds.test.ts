@@ -1,0 +1,96 @@
+/** The bounds of single orders as they were stated: the venue's band around its mark, a stop's own limit, one bound for all attempts. */
+import { describe, expect, it } from "vitest";
+import type { OrderCommand } from "../../domain/order.js";
+import type { FakeVenue } from "../test/fake-venue.js";
+import { closeRequest, createDesk, CREDENTIALS, orderContext, placeRequest, type DeskHarness } from "./test/desk-harness.js";
+
+const BANDED = { instrument: { bandUpPpm: 1_020_000, bandDownPpm: 980_000 } };
+const KEYED = { idempotencyKey: "key-1" };
+
+/** Held 0.3 long; the mark stands at 100000. */
+async function banded(askedMark?: () => string | null): Promise<DeskHarness> {
+  const harness = await createDesk({ venue: { ...BANDED, ...(askedMark === undefined ? {} : { askedMark }) } });
+  harness.venue.setMark("100000");
+  harness.venue.setPosition("acct", "LONG", 300);
+  return harness;
+}
+
+const sent = (venue: FakeVenue): number[] => venue.log.map(({ command }) => command.priceTicks);
+const close = (harness: DeskHarness, request: Parameters<typeof closeRequest>[0] = {}, context = {}) =>
+  harness.run(harness.desk.closePosition(closeRequest(request), orderContext(harness.clock, context)));
+
+describe("a single order's bound beside the venue's band", () => {
+  it("is kept inside by a margin, on both sides", async () => {
+    const harness = await banded();
+    const sell = await harness.order({ side: "SELL", reduceOnly: true, maxSlippageBps: 300 });
+    expect(sell).toMatchObject({ price: "98250", adjustments: [{ from: "97000", to: "98250", rule: "PRICE_BAND" }] });
+    expect((await harness.order({ side: "BUY", maxSlippageBps: 300 })).price).toBe("101750");
+  });
+
+  it("is priced once more by a fresh mark after a refusal for the band, under the same name", async () => {
+    const harness = await banded(() => "101500");
+    harness.venue.fate = (command: OrderCommand) =>
+      command.priceTicks < 994_700 ? { kind: "reject", reason: "PRICE_BAND" } : { kind: "fill" };
+    const request = { side: "SELL", reduceOnly: true, maxSlippageBps: 300, clientOrderId: "mine" } as const;
+    const order = await harness.order(request, KEYED);
+    expect(sent(harness.venue)).toEqual([982_500, 997_238]);
+    expect(order).toMatchObject({ status: "FILLED", price: "99723.8", clientOrderId: "mine" });
+    expect(order.adjustments.at(-1)).toEqual({ field: "price", from: "98250", to: "99723.8", rule: "PRICE_BAND" });
+    expect(await harness.place(request, KEYED)).toMatchObject({ ok: true, replayed: true, order: { price: "99723.8" } });
+    expect(harness.venue.log).toHaveLength(2);
+    await harness.run(harness.desk.drain(1_000));
+    expect(await harness.store.scan("intent-open", { prefix: "", limit: 10 })).toHaveLength(0);
+  });
+
+  it("closes a position that way too", async () => {
+    const harness = await banded(() => "101500");
+    harness.venue.fate = (command: OrderCommand) =>
+      command.priceTicks < 994_700 ? { kind: "reject", reason: "PRICE_BAND" } : { kind: "fill" };
+    expect(await close(harness, { maxSlippageBps: 300 })).toMatchObject({
+      legs: [{ status: "CLOSED", filledSize: "0.3", order: { price: "99723.8" } }],
+    });
+  });
+
+  it("is refused in the venue's words the second time, and the first where no fresh mark is to be had", async () => {
+    for (const [askedMark, times] of [
+      [() => "100000", 2],
+      [() => null, 1],
+      [undefined, 1],
+    ] as const) {
+      const harness = await banded(askedMark);
+      harness.venue.fate = () => ({ kind: "reject", reason: "PRICE_BAND", venueText: "beyond the floor" });
+      expect(await harness.place({ side: "SELL", reduceOnly: true, maxSlippageBps: 300 })).toMatchObject({
+        ok: false,
+        code: "VENUE_REJECTED",
+        details: { reason: "PRICE_BAND", venueText: "beyond the floor" },
+      });
+      expect(harness.venue.log).toHaveLength(times);
+    }
+  });
+
+  it("never moves a price that its caller wrote", async () => {
+    const harness = await banded(() => "100000");
+    harness.venue.fate = () => ({ kind: "reject", reason: "PRICE_BAND" });
+    await harness.place({ side: "SELL", type: "LIMIT", price: "97000", reduceOnly: true });
+    expect(sent(harness.venue)).toEqual([970_000]);
+  });
+});
+
+describe("a single stop's limit", () => {
+  const stop = (price: string, overrides = {}) =>
+    ({ side: "SELL", type: "STOP_LIMIT", stopPrice: "90000", price, reduceOnly: true, ...overrides }) as const;
+
+  it("is judged around its trigger: sent as it is, or refused", async () => {
+    const harness = await banded();
+    expect(await harness.order(stop("89000"))).toMatchObject({ price: "89000", triggerPrice: "90000" });
+    const profit = stop("110000", { type: "TAKE_PROFIT_LIMIT", stopPrice: "112000" });
+    expect(await harness.order(profit)).toMatchObject({ price: "110000" });
+    for (const request of [stop("88199.9"), stop("109000", { type: "TAKE_PROFIT_LIMIT", stopPrice: "112000" })])
+      expect(await harness.place(request)).toMatchObject({
+        ok: false,
+        code: "INVALID_PARAMETERS",
+        details: { fields: [{ path: "price", problem: expect.stringContaining("trigger") }] },
+      });
+    expect(sent(harness.venue)).toEqual([890_000, 1_100_000]);
+  });
+});
