@@ -138,3 +138,83 @@ describe("a bound beside the venue's band", () => {
     ]);
   });
 });
+
+describe("the first decision's bound", () => {
+  it("holds for what is sent after a partial fill: nothing goes out beyond it", async () => {
+    const harness = createHarness({ two: { bidTicks: 999_900 } });
+    harness.one.fate = () => {
+      // While the first order is out the market falls by four per cent.
+      harness.one.setBook(959_900, 960_100, 1_000);
+      harness.two.setBook(959_900, 960_100, 1_000);
+      return { kind: "fill", liquidity: 0.4 };
+    };
+    const data = await harness.closeData();
+    expect(data.routing.limits.worstPrice).toBe("99000");
+    expect(sent(harness.one)).toEqual([990_000]);
+    expect(sent(harness.two)).toEqual([]);
+    expect(data.execution).toMatchObject({ state: "PARTIAL", filledSize: "0.1", remainingSize: "0.15" });
+    expect(data.execution.legs).toMatchObject([{ worstPrice: "99000" }]);
+  });
+
+  it("is carried by a later order where the book still meets it, and its own where that is tighter", async () => {
+    for (const [bidTicks, worstPrice] of [
+      [991_000, "99000"],
+      [1_009_900, "99990"],
+    ] as const) {
+      const harness = createHarness({ two: { bidTicks: 999_900 } });
+      harness.one.fate = () => {
+        harness.two.setBook(bidTicks, bidTicks + 200, 1_000);
+        harness.one.setBook(bidTicks, bidTicks + 200, 1_000);
+        return { kind: "reject", reason: "VENUE_STATE" };
+      };
+      const data = await harness.closeData();
+      expect(data.execution.legs).toMatchObject([
+        { exchange: "venueone", worstPrice: "99000" },
+        { exchange: "venuetwo", worstPrice, filledSize: "0.25" },
+      ]);
+      expect(sent(harness.two)).toEqual([Number(worstPrice) * 10]);
+    }
+  });
+
+  it("is converted where the next venue quotes in another asset", async () => {
+    const harness = createHarness({
+      two: { bidTicks: 999_900 },
+      service: {
+        routing: { latencyFactor: 0.5, takerDelayMs: {}, quoteRatePpm: new Map([["USDT", 999_000]]) },
+      },
+    });
+    harness.one.fate = () => {
+      harness.two.setBook(992_000, 992_200, 1_000);
+      return { kind: "reject", reason: "VENUE_STATE" };
+    };
+    await harness.closeData();
+    const [bound] = sent(harness.one);
+    // As much of the common quote: a price in a cheaper asset is a larger number.
+    expect(sent(harness.two)).toEqual([Math.ceil((bound ?? 0) / 0.999)]);
+  });
+
+  it("holds after a crash, for the order that takes the place of one that got lost", async () => {
+    const harness = createHarness();
+    harness.one.fate = () => {
+      harness.kill();
+      return { kind: "loseRequest" };
+    };
+    void harness.service.trade(closeRequest(), closeContext(harness.clock, KEY));
+    await harness.clock.advanceAsync(100);
+    expect(sent(harness.one)).toEqual([990_000]);
+    const service = await harness.restart();
+    harness.one.fate = () => ({ kind: "fill" });
+    await harness.clock.advanceAsync(20_000);
+    const again = () => harness.run(service.trade(closeRequest(), closeContext(harness.clock, KEY)));
+    harness.one.setBook(959_900, 960_100, 1_000);
+    harness.two.setBook(959_900, 960_100, 1_000);
+    expect(await again()).toMatchObject({ ok: false, code: "SLIPPAGE_CAP" });
+    expect([...sent(harness.one), ...sent(harness.two)]).toEqual([990_000]);
+    harness.one.setBook(994_900, 995_100, 1_000);
+    expect(await again()).toMatchObject({
+      ok: true,
+      data: { execution: { state: "COMPLETED", legs: [{ worstPrice: "99000" }, { worstPrice: "99000" }] } },
+    });
+    expect(sent(harness.one)).toEqual([990_000, 990_000]);
+  });
+});

@@ -94,3 +94,57 @@ describe("a single stop's limit", () => {
     expect(sent(harness.venue)).toEqual([890_000, 1_100_000]);
   });
 });
+
+describe("the first bound of a single order", () => {
+  /** The market falls by four per cent while the order is out. */
+  const fall = (harness: DeskHarness): void => harness.venue.setBook(959_900, 960_100, 1_000);
+
+  it("holds for the order that follows when the position had shrunk", async () => {
+    for (const context of [{}, KEYED]) {
+      const harness = await createDesk();
+      harness.venue.setPosition("acct", "LONG", 300);
+      harness.venue.fate = () => {
+        harness.venue.fate = () => ({ kind: "fill" });
+        harness.venue.setPosition("acct", "LONG", 120);
+        fall(harness);
+        return { kind: "reject", reason: "REDUCE_ONLY" };
+      };
+      expect(await close(harness, {}, context)).toMatchObject({
+        legs: [{ status: "FAILED", filledSize: "0", error: { code: "SLIPPAGE_CAP", details: { worstPrice: "99000" } } }],
+      });
+      expect(sent(harness.venue)).toEqual([990_000]);
+      expect(harness.venue.heldLots("acct", "LONG")).toBe(120);
+    }
+  });
+
+  it("is carried by it where the book still meets it", async () => {
+    const harness = await createDesk();
+    harness.venue.setPosition("acct", "LONG", 300);
+    harness.venue.fate = () => {
+      harness.venue.fate = () => ({ kind: "fill" });
+      harness.venue.setPosition("acct", "LONG", 120);
+      harness.venue.setBook(991_000, 991_200, 1_000);
+      return { kind: "reject", reason: "REDUCE_ONLY" };
+    };
+    expect(await close(harness)).toMatchObject({ legs: [{ filledSize: "0.12", order: { price: "99000" } }] });
+  });
+
+  it("holds after a crash, for the order that takes the place of one that got lost", async () => {
+    const harness = await createDesk();
+    harness.venue.fate = () => ({ kind: "loseRequest" });
+    const request = placeRequest({ side: "SELL", credentials: CREDENTIALS, deadlineMs: 30_000 });
+    void harness.desk.place(request, orderContext(harness.clock, KEYED));
+    await harness.clock.advanceAsync(100);
+    harness.kill();
+    await harness.clock.advanceAsync(100);
+    await harness.restart();
+    harness.venue.fate = () => ({ kind: "fill" });
+    fall(harness);
+    const again = () => harness.place({ side: "SELL", deadlineMs: 30_000 }, KEYED);
+    expect(await again()).toMatchObject({ ok: false, code: "SLIPPAGE_CAP", details: { worstPrice: "99000" } });
+    expect(harness.venue.log).toHaveLength(1);
+    harness.venue.setBook(994_900, 995_100, 1_000);
+    expect(await again()).toMatchObject({ ok: true, order: { status: "FILLED", price: "99000" } });
+    expect(sent(harness.venue)).toEqual([990_000, 990_000]);
+  });
+});
