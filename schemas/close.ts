@@ -151,6 +151,9 @@ const executionLegSchema = reply({
   venueClientOrderId: Type.String(),
   orderId: nullable(Type.String()),
   size: decimal(),
+  worstPrice: nullable(decimal(), {
+    description: "The bound that this order carried; null for a stop whose venue takes no price with it.",
+  }),
   filledSize: decimal(),
   averagePrice: nullable(decimal()),
   status: orderStatus,

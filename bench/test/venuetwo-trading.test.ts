@@ -226,7 +226,7 @@ describe("changing orders", () => {
     // Outside the price band: refused, and the order stays as it was.
     expect(await half.orders.amend(v3, btc, order, { ...change, priceTicks: ticks(1.2) }, OPTIONS)).toMatchObject({
       outcome: "rejected",
-      reason: "PRICE",
+      reason: "PRICE_BAND",
       sent: true,
     });
     expect(unwrapRead(await half.reader.readOpenOrders(v3, btc, OPTIONS))).toMatchObject([change]);

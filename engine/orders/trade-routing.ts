@@ -49,6 +49,7 @@ import type { Rooms } from "./trade-accounts.js";
 import { heldPosition, isHedged, openLots, type AccountReading } from "./account-readings.js";
 import type { BoundQuote } from "./quote-book.js";
 import type { RouteObserver } from "./route-observer.js";
+import { stopLimitProblem } from "./stop-limit.js";
 import { firesAtOnce, planOf, slippedPrice, tradeSide, type PlanProblem, type SendPlan } from "./trade-plan.js";
 import type { ExecutionReport, OpenTerms, TradeRequest } from "./trade-types.js";
 
@@ -178,7 +179,8 @@ export class TradeRouting {
     }
     if (quote !== null && compareDecimals(answer.routed.requestedSize, quote.size) > 0)
       return invalid("size", "is more than was quoted");
-    const early = firesAtOnce(request, answer.routed.plans);
+    const { plans } = answer.routed;
+    const early = firesAtOnce(request, plans) ?? stopLimitProblem(request, plans);
     return early === null ? answer : invalid(early.path, early.problem);
   }
 

@@ -43,6 +43,8 @@ export interface Attempt {
   readonly reduceOnly?: boolean;
   readonly qtyLots: number;
   readonly priceTicks: number;
+  /** It waits for a trigger at a venue that takes no price with such orders. Absent: it carries priceTicks. */
+  readonly unpriced?: true;
   /** Canonical decimals of ticks and lots, and how far native prices are from canonical ones. */
   readonly priceDecimals: number;
   readonly qtyDecimals: number;

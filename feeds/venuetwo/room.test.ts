@@ -211,8 +211,9 @@ describe("createVenuetwoRoom", () => {
     const started = create(url, new FakeNetwork());
     await untilSettled(clock, started.start());
     const btc = started.markets.get("BTC");
-    if (btc === undefined || started.refreshMark === undefined) throw new Error("no such call");
-    const ask = () => untilSettled(clock, started.refreshMark?.(btc.instrument, { timeoutMs: 500, lane: "exit" }));
+    if (btc === undefined) throw new Error("BTC is not listed");
+    const options = { timeoutMs: 500, lane: "exit" } as const;
+    const ask = () => untilSettled(clock, started.refreshMark?.(btc.instrument, options) ?? Promise.resolve(null));
     expect(await ask()).toBe(true);
     expect(btc.ticker.markPrice).toBe("100.4");
     const before = started.status().laneTokens.exit;

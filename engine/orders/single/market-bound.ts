@@ -5,13 +5,14 @@
 import { formatScaled } from "../../domain/decimal.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals } from "../../domain/instrument.js";
 import type { Side } from "../../domain/order.js";
-import { protectPrice } from "../../domain/price-grid.js";
+import { protectPrice, tighterPrice } from "../../domain/price-grid.js";
 import { BOOK_LIVE } from "../../market/book.js";
 import { DepthWalk, doubleMidTicks, walkDepth } from "../../market/depth-walk.js";
 import { ageMs, deepAgeLimitMs, mainAgeLimitMs } from "../../market/freshness.js";
 import type { Market } from "../../market/market.js";
-import { bandTicks, worstTicks } from "../../routing/pricing.js";
-import { refusal, tighter } from "./order-check.js";
+import { bandTicks } from "../../routing/price-band.js";
+import { worstTicks } from "../../routing/pricing.js";
+import { refusal } from "./order-check.js";
 import type { OrderAdjustment, OrderRefusal } from "./order-desk.js";
 import { MAX_QUOTE_AGE_MS } from "./single-context.js";
 
@@ -73,12 +74,12 @@ function tighten(market: Market, ask: MarketAsk, cap: number, nowNs: number): Ma
   };
   let priceTicks = cap;
   if (ask.worstTicks !== null) {
-    priceTicks = tighter(side, cap, ask.worstTicks);
+    priceTicks = tighterPrice(side, cap, ask.worstTicks);
     note(ask.worstTicks, priceTicks, "MAX_SLIPPAGE");
   }
   const band = bandTicks({ side, nowNs }, market);
   if (band > 0) {
-    const banded = protectPrice(instrument, side, tighter(side, priceTicks, band));
+    const banded = protectPrice(instrument, side, tighterPrice(side, priceTicks, band));
     note(priceTicks, banded, "PRICE_BAND");
     priceTicks = banded;
   }

@@ -24,6 +24,7 @@ import {
   type OrderContext,
   type OrderRefusal,
 } from "./order-desk.js";
+import { freshBound, isBandRefusal, noteBand } from "../band-retry.js";
 import { answerOf, unsentAnswer } from "./order-facts.js";
 import type { SingleConclusion } from "./single-conclude.js";
 import type { SingleFlight, SingleParts } from "./single-context.js";
@@ -48,6 +49,12 @@ interface OrderJob {
   readonly idempotencyKey: string | null;
   /** What the order is to be; asked once no earlier order of the key stands in the way. */
   plan(flight: SingleFlight): Promise<Planned>;
+}
+
+/** An attempt that was put to its venue, or kept back at the last moment. */
+interface Tried {
+  readonly attempt: Attempt;
+  readonly end: Exclude<SingleSendEnd, { readonly kind: "notSent" }>;
 }
 
 export class SinglePlacements {
@@ -114,7 +121,7 @@ export class SinglePlacements {
     context: OrderContext,
     earlier: SingleRun | null,
   ): Promise<OrderAnswer> {
-    const { clock, guards, names, reservations } = this.#parts;
+    const { clock } = this.#parts;
     const { instrument } = flight;
     if (instrument.status !== "TRADING") {
       return refusal("VENUE_UNAVAILABLE", { exchange: instrument.venue, reason: "HALTED" });
@@ -147,12 +154,26 @@ export class SinglePlacements {
       attempts: earlier?.attempts ?? [],
       venueCode: null,
     };
-    const { clientOrderId } = run;
+    const first = await this.#attempt(flight, job, run, order, priced.priceTicks);
+    if ("code" in first) return first;
+    const again = await this.#attemptAgain(flight, job, run, order, adjustments, first);
+    return this.#conclude(flight, run, again ?? first);
+  }
+
+  /** One order of the run: named, let through, sent. A refusal: nothing left this machine. */
+  async #attempt(
+    flight: SingleFlight,
+    job: OrderJob,
+    run: SingleRun,
+    { qtyLots, timeInForce }: CheckedOrder,
+    priceTicks: number,
+  ): Promise<Tried | OrderRefusal> {
+    const { guards, logger, names, reservations } = this.#parts;
+    const { clientOrderId, routeId } = run;
     const routeIds = job.inPlaceOf === null ? [routeId] : [routeId, job.inPlaceOf];
     const claim = clientOrderId === null ? null : await names.claim(run.accountHash, clientOrderId, ...routeIds);
     if (clientOrderId !== null && claim === null) return refusal("DUPLICATE_CLIENT_ORDER_ID", { clientOrderId });
-    const { qtyLots, timeInForce } = order;
-    const attempt = mintAttempt(this.#parts, flight, run, { qtyLots, timeInForce, priceTicks: priced.priceTicks });
+    const attempt = mintAttempt(this.#parts, flight, run, { qtyLots, timeInForce, priceTicks });
     const verdict = guards.check({
       clientIdHex: attempt.clientIdHex,
       atMs: attempt.intentAtMs,
@@ -168,28 +189,45 @@ export class SinglePlacements {
       doubleMidTicks: this.#doubleMid(flight),
     });
     if (!verdict.ok) return refusal(verdict.code, verdict.details);
-    reservations.set(attempt, verdict.reservation);
-    return this.#send(flight, run, attempt, verdict.reservation, claim);
-  }
-
-  async #send(
-    flight: SingleFlight,
-    run: SingleRun,
-    attempt: Attempt,
-    reservation: Parameters<typeof sendOrder>[3]["reservation"],
-    claim: Parameters<typeof sendOrder>[3]["claim"],
-  ): Promise<OrderAnswer> {
-    let end: SingleSendEnd;
+    const { reservation } = verdict;
+    reservations.set(attempt, reservation);
     try {
-      end = await sendOrder(this.#parts, flight, run, { attempt, reservation, claim });
+      const end = await sendOrder(this.#parts, flight, run, { attempt, reservation, claim });
+      return end.kind === "notSent" ? end.refusal : { attempt, end };
     } catch (error) {
       if (attempt.sentAtMs === null) throw error;
       // A fault of ours after a send is an unknown outcome, never an error.
-      this.#parts.logger.error("order_failed_after_send", { routeId: run.routeId, problem: problemOf(error) });
+      logger.error("order_failed_after_send", { routeId: run.routeId, problem: problemOf(error) });
       if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
-      return this.#conclusion.finish(flight, run, null);
+      return { attempt, end: { kind: "settled" } };
     }
-    if (end.kind === "notSent") return end.refusal;
+  }
+
+  /** A MARKET that was refused for the venue's band is priced once more, by a fresh mark. Null: the first attempt stands. */
+  async #attemptAgain(
+    flight: SingleFlight,
+    job: OrderJob,
+    run: SingleRun,
+    order: CheckedOrder,
+    adjustments: OrderAdjustment[],
+    { attempt }: Tried,
+  ): Promise<Tried | null> {
+    if (order.priceTicks !== null || !isBandRefusal(attempt)) return null;
+    const { deadline, instrument, room } = flight;
+    const lane = order.reduceOnly ? "exit" : "trade";
+    const refused = { instrument, lane, priceTicks: attempt.priceTicks, side: order.side } as const;
+    const priceTicks = await freshBound(this.#parts, room, refused, deadline);
+    if (priceTicks === null) return null;
+    const noted = adjustments.length;
+    noteBand(adjustments, attempt.priceTicks, priceTicks, attempt.priceDecimals);
+    this.#parts.reservations.get(attempt)?.release();
+    const again = await this.#attempt(flight, job, run, order, priceTicks);
+    if (!("code" in again)) return again;
+    adjustments.length = noted;
+    return null;
+  }
+
+  async #conclude(flight: SingleFlight, run: SingleRun, { attempt, end }: Tried): Promise<OrderAnswer> {
     if (end.kind === "settled") {
       if (attempt.outcome !== "NOT_SENT") return this.#conclusion.finish(flight, run, null);
       this.#conclusion.discard(flight, run);
