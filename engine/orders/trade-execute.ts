@@ -145,7 +145,15 @@ async function nextPlan(
   }
   const remaining = remainingSize(run);
   if (remaining === "0" || remaining.startsWith("-")) return null;
-  const answer = parts.routing.routeTrade(flight.request, readings, run.routeId, remaining, tried, flight.quote);
+  const answer = parts.routing.routeTrade(
+    flight.request,
+    readings,
+    run.routeId,
+    remaining,
+    tried,
+    flight.quote,
+    run.heldPrice ?? null,
+  );
   const next = answer.ok ? answer.routed.plans[0] : undefined;
   // The session of a venue whose order went to the resolver is not ours any more.
   return next === undefined || flight.accounts.isTaken(next.venue) ? null : next;

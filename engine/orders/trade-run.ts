@@ -105,6 +105,11 @@ export interface TradeRun {
   readonly clientOrderId: string | null;
   /** Opens only; absent: none asked for. */
   readonly protection?: ProtectionWish;
+  /**
+   * The bound of the first decision in the common quote: no later order goes beyond it, also after a crash. Absent where
+   * the caller's own price is the bound, and in runs of versions before.
+   */
+  readonly heldPrice?: string;
   /** Base units: what the caller asked for, ALL and percent resolved. */
   requestedSize: string;
   routing: RoutingReport;

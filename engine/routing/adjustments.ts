@@ -83,14 +83,22 @@ function wishedSafely(input: RouteInput, decision: Decision): { value: number; d
   return Number.isNaN(value) ? null : { value, decimals: canonicalPriceDecimals(instrument) + 8 };
 }
 
-/** The unrounded bound: the caller's limit, or reference mid × (1 ∓ slippage) in the venue's quote. */
+/** The unrounded bound in the venue's quote: the caller's limit, or the tighter of reference mid × (1 ∓ slippage) and a bound stated before. */
 function wishedPrice(input: RouteInput, decision: Decision): Ratio | null {
   if (input.rests) return ratioFromScaled(input.limitUnits, input.limitDecimals);
   const rate = ratio(BigInt(candidateAt(input, decision.selected).quoteRatePpm), BigInt(QUOTE_RATE_ONE_PPM));
-  if (input.boundUnits > 0) return divideRatio(ratioFromScaled(input.boundUnits, input.boundDecimals), rate);
+  const own = slippedMid(input, decision);
+  if (input.boundUnits === 0) return own === null ? null : divideRatio(own, rate);
+  const stated = ratioFromScaled(input.boundUnits, input.boundDecimals);
+  const isStatedTighter = own === null || compareRatio(stated, own) > 0 === (input.side === "SELL");
+  return divideRatio(isStatedTighter ? stated : own, rate);
+}
+
+/** Reference mid × (1 ∓ slippage) in the common quote. */
+function slippedMid(input: RouteInput, decision: Decision): Ratio | null {
   const mid = exactReferenceMid(input, decision);
   if (mid === null) return null;
   const slippage = Math.round(input.maxSlippageBps * 1000);
   const share = ratio(BigInt(ONE_MILLI_BPS + (input.side === "SELL" ? -slippage : slippage)), BigInt(ONE_MILLI_BPS));
-  return divideRatio(multiplyRatio(mid, share), rate);
+  return multiplyRatio(mid, share);
 }

@@ -122,7 +122,7 @@ function setLatencyPenalty(input: RouteInput, decision: Decision, index: number,
   result.latencyPenaltyMilliBps = penalty <= MAX_PENALTY_MILLI_BPS ? penalty : MAX_PENALTY_MILLI_BPS;
 }
 
-/** Worst acceptable price of every priced candidate, from the shared reference mid or a quote's bound. A LIMIT brings its own. */
+/** Worst acceptable price of every priced candidate: from the shared reference mid, or a bound stated before where that is tighter. A LIMIT brings its own. */
 export function protectCandidates(input: RouteInput, decision: Decision): void {
   if (decision.reference < 0 || input.rests) return;
   for (let index = 0; index < input.candidateCount; index++) {
@@ -137,22 +137,23 @@ export function protectCandidate(input: RouteInput, decision: Decision, index: n
   const reference = decision.results[decision.reference] as CandidateResult;
   const referenceCandidate = input.candidates[decision.reference] as Candidate;
   if (candidate.market === null || referenceCandidate.market === null) return;
+  const own = worstTicks(
+    input.side,
+    input.maxSlippageBps,
+    reference.doubleMidTicks,
+    referenceCandidate.market.instrument,
+    referenceCandidate.quoteRatePpm,
+    candidate.market.instrument,
+    candidate.quoteRatePpm,
+  );
   const worst =
     input.boundUnits > 0
-      ? boundTicks(input, candidate, candidate.market.instrument)
-      : worstTicks(
-          input.side,
-          input.maxSlippageBps,
-          reference.doubleMidTicks,
-          referenceCandidate.market.instrument,
-          referenceCandidate.quoteRatePpm,
-          candidate.market.instrument,
-          candidate.quoteRatePpm,
-        );
+      ? tighterPrice(input.side, own, boundTicks(input, candidate, candidate.market.instrument))
+      : own;
   setProtectedPrice(input, candidate.market, result, worst);
 }
 
-/** A quote's bound in ticks of the venue, rounded to the protective side. Cold: only live calls with a quote come here. */
+/** A bound stated before, in ticks of the venue, rounded to the protective side. Cold: only calls with a quote and later orders of an execution come here. */
 function boundTicks(input: RouteInput, candidate: Candidate, instrument: Instrument): number {
   const shift = canonicalPriceDecimals(instrument) - input.boundDecimals;
   const numerator = BigInt(input.boundUnits) * BigInt(PPM) * pow10Big(Math.max(0, shift));

@@ -4,6 +4,7 @@
  */
 import { ServiceError } from "../../domain/errors.js";
 import type { Instrument } from "../../domain/instrument.js";
+import { tighterPrice } from "../../domain/price-grid.js";
 import type { RandomIds } from "../../storage/keyed-hash.js";
 import type { VenueRoom } from "../../ports.js";
 import { problemOf } from "../background.js";
@@ -14,7 +15,8 @@ import { mintRouteId } from "../route-ids.js";
 import type { Attempt, PositionBefore } from "../trade-run.js";
 import { intentAccountHash } from "../trade-intent.js";
 import { applyResolution } from "../send-outcome.js";
-import { boundMarket, liveDoubleMid } from "./market-bound.js";
+import { liveDoubleMid } from "../../routing/market-price.js";
+import { boundMarket } from "./market-bound.js";
 import { checkMinNotional, refusal, type CheckedOrder } from "./order-check.js";
 import {
   domainOrderType,
@@ -27,7 +29,7 @@ import {
 import { freshBound, isBandRefusal, noteBand } from "../band-retry.js";
 import { answerOf, unsentAnswer } from "./order-facts.js";
 import type { SingleConclusion } from "./single-conclude.js";
-import type { SingleFlight, SingleParts } from "./single-context.js";
+import { MAX_QUOTE_AGE_MS, type SingleFlight, type SingleParts } from "./single-context.js";
 import { isUnsettled, lastAttempt, type SingleRun, type StoredAnswer } from "./single-run.js";
 import { mintAttempt, sendOrder, type SingleSendEnd } from "./single-send.js";
 import { recoverOrder } from "./single-settle.js";
@@ -35,6 +37,12 @@ import { recoverOrder } from "./single-settle.js";
 export type Planned =
   | { readonly ok: true; readonly order: CheckedOrder; readonly positionsBefore: readonly PositionBefore[] }
   | OrderRefusal;
+
+/** The first order's bound holds for those after it. */
+export interface HeldBound {
+  /** Null before the first, and where the caller's own price is the bound. */
+  ticks: number | null;
+}
 
 /** What is to be done, whoever asked for it: a caller's order, or a leg of a close. */
 interface OrderJob {
@@ -45,6 +53,8 @@ interface OrderJob {
   readonly deadline: Deadline;
   /** Reference of a refused order whose name it may take; null: of none. */
   readonly inPlaceOf: string | null;
+  /** Shared by the orders that one request sends one after the other for the same position; absent: there is only one. */
+  readonly held?: HeldBound;
   /** Null: without. A leg's key is derived from its request's. */
   readonly idempotencyKey: string | null;
   /** What the order is to be; asked once no earlier order of the key stands in the way. */
@@ -89,6 +99,7 @@ export class SinglePlacements {
       const { apiKeyId } = context;
       const secrets = collectSecrets(account.credentials);
       flight = { room, instrument, session, accountHash, apiKeyId, ticket, deadline, secrets, taken: false };
+      if (job.held !== undefined && begun !== null && begun.kind !== "fresh") job.held.ticks = boundOf(begun.run);
       if (begun?.kind === "replay") return await this.#replay(flight, begun.result, begun.run);
       if (begun?.kind === "recover") return await this.#recover(flight, job, context, begun.run);
       return await this.#placeAnew(flight, job, context, null);
@@ -129,8 +140,9 @@ export class SinglePlacements {
     const planned = await job.plan(flight);
     if (!planned.ok) return planned;
     const { order } = planned;
-    const priced = this.#price(flight, order);
+    const priced = this.#price(flight, order, heldTicks(order, job, earlier));
     if (!priced.ok) return priced;
+    if (job.held !== undefined && order.priceTicks === null) job.held.ticks = priced.priceTicks;
     const adjustments = [...order.adjustments, ...priced.adjustments];
     const routeId = earlier?.routeId ?? mintRouteId("or", clock.wallMs(), this.#randomIds);
     const run: SingleRun = {
@@ -243,6 +255,7 @@ export class SinglePlacements {
   #price(
     flight: SingleFlight,
     order: CheckedOrder,
+    heldTicks: number | null,
   ):
     | { readonly ok: true; readonly priceTicks: number; readonly adjustments: readonly OrderAdjustment[] }
     | OrderRefusal {
@@ -251,7 +264,7 @@ export class SinglePlacements {
     const market = room.markets.get(instrument.symbol);
     if (market === undefined)
       return refusal("VENUE_UNAVAILABLE", { exchange: instrument.venue, reason: "BOOK_INVALID" });
-    const bound = boundMarket(market, order, this.#parts.clock.monoNs());
+    const bound = boundMarket(market, { ...order, heldTicks }, this.#parts.clock.monoNs());
     if (!bound.ok) return bound;
     // Venues value a market order near the mid: refused is only what falls short at its dearest.
     const dearest = Math.max(bound.priceTicks, Math.ceil(this.#doubleMid(flight) / 2));
@@ -261,7 +274,7 @@ export class SinglePlacements {
   /** 0: there is no live one. */
   #doubleMid({ room, instrument }: SingleFlight): number {
     const market = room.markets.get(instrument.symbol);
-    const doubleMid = market === undefined ? 0 : liveDoubleMid(market, this.#parts.clock.monoNs());
+    const doubleMid = market === undefined ? 0 : liveDoubleMid(market, MAX_QUOTE_AGE_MS, this.#parts.clock.monoNs());
     return typeof doubleMid === "number" ? doubleMid : 0;
   }
 
@@ -312,6 +325,19 @@ export class SinglePlacements {
     this.#parts.logger.error("order_failed", { problem });
     return refusal("INTERNAL");
   }
+}
+
+/** Of an order that a book priced; null: it carried its caller's own price. */
+function boundOf(run: SingleRun): number | null {
+  return run.type === "MARKET" ? (lastAttempt(run)?.priceTicks ?? null) : null;
+}
+
+/** The tightest bound that an order before this one carried, in this request or before a crash; null: none did. */
+function heldTicks({ side }: CheckedOrder, { held }: OrderJob, earlier: SingleRun | null): number | null {
+  let ticks = held?.ticks ?? null;
+  for (const { priceTicks } of earlier?.attempts ?? [])
+    ticks = ticks === null ? priceTicks : tighterPrice(side, ticks, priceTicks);
+  return ticks;
 }
 
 /** Apart from the scopes of closes and opens: the same key there derives other client ids. */
