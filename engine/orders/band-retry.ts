@@ -60,7 +60,8 @@ export async function bandRetries(
   for (const [index, plan] of priced.entries()) {
     if (plan === null) continue;
     const from = refused[index]?.priceTicks ?? plan.priceTicks;
-    noteBand(run.adjustments, from, plan.priceTicks, plan.priceDecimals);
+    // What follows an entry says its own price (protectionOrders).
+    if (plan.role === "POSITION") noteBand(run.adjustments, from, plan.priceTicks, plan.priceDecimals);
     again.push(plan);
   }
   return again;

@@ -73,7 +73,7 @@ describe("the undo of a failed protection", () => {
     ] as const) {
       const harness = flat();
       refuseStop(harness, 10, () => meanwhile(harness), filled);
-      const data = await open(harness);
+      const data = await open(harness, { maxQuoteAgeMs: 1e9 });
       expect(undone(harness)).toEqual([]);
       expect(data.execution).toMatchObject({ protection: "FAILED", protectionReason: reason });
     }
@@ -83,7 +83,12 @@ describe("the undo of a failed protection", () => {
     const harness = flat({ instrument: { bandUpPpm: 1_020_000, bandDownPpm: 980_000 }, askedMark: () => "101000" });
     harness.one.setMark("100000");
     const fates: PlaceFate[] = [{ kind: "reject", reason: "PRICE_BAND" }];
-    refuseStop(harness, 10, () => {}, () => fates.shift() ?? { kind: "fill" });
+    refuseStop(
+      harness,
+      10,
+      () => {},
+      () => fates.shift() ?? { kind: "fill" },
+    );
     const data = await open(harness, { maxSlippageBps: 300 });
     expect(undone(harness).map(({ command }) => command.priceTicks)).toEqual([982_500, 992_325]);
     expect(harness.one.heldLots("acct-venueone", "LONG")).toBe(0);
