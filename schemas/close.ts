@@ -210,7 +210,12 @@ export const executionReportSchema = reply({
       description: "Opens only: what became of takeProfit and stopLoss; null where none was asked for.",
     }),
   ),
-  protectionReason: Type.Optional(nullable(Type.String())),
+  protectionReason: Type.Optional(
+    nullable(Type.String(), {
+      description:
+        "UNDO_ and BOOK_STALE, BOOK_INVALID, SLIPPAGE_CAP or NO_PRICE: closeOnProtectionFailure found no price for the way back until the deadline, nothing was sent for it, and the position stands.",
+    }),
+  ),
   protectionOrders: Type.Optional(Type.Array(protectionOrderSchema)),
   timingMs: reply({
     total: Type.Number(),
