@@ -44,6 +44,18 @@ describe("a stop's limit", () => {
     expect(data.execution.legs).toMatchObject([{ worstPrice: "89000" }]);
   });
 
+  it("off the venue's grid is refused, not rounded", async () => {
+    const harness = banded();
+    expect(await harness.close(stopLimit("89000.05"))).toMatchObject({
+      ok: false,
+      code: "INVALID_PARAMETERS",
+      details: { fields: [{ path: "limitPrice", problem: "must be a multiple of 0.1" }] },
+    });
+    expect(harness.two.calls.place).toBe(0);
+    await harness.closeData(stopLimit("89000.100"));
+    expect(sent(harness.two)).toEqual([890_001]);
+  });
+
   it("outside the band around its trigger is refused, never moved, and nothing is sent", async () => {
     const harness = banded();
     // 90000 × 0.98 = 88200
@@ -62,6 +74,16 @@ describe("a stop's limit", () => {
     expect(await harness.close(short)).toMatchObject({ ok: false, code: "INVALID_PARAMETERS" });
     await harness.closeData({ ...short, limitPrice: "112200" });
     expect(sent(harness.two)).toEqual([882_000, 1_122_000]);
+  });
+});
+
+describe("a stop at market", () => {
+  it("says the bound that it carries, and none where its venue takes no price with it", async () => {
+    const request = { orderType: "STOP_MARKET", triggerPrice: "90000", preferredExchange: "venuetwo" } as const;
+    const data = await createHarness().closeData(request);
+    expect(data.execution.legs).toMatchObject([{ worstPrice: "89100" }]);
+    const unpriced = createHarness({ two: { instrument: { marketTriggersUnpriced: true } } });
+    expect((await unpriced.closeData(request)).execution.legs).toMatchObject([{ worstPrice: null }]);
   });
 });
 
