@@ -1,8 +1,16 @@
 /** The bounds of single orders as they were stated: the venue's band around its mark, a stop's own limit, one bound for all attempts. */
 import { describe, expect, it } from "vitest";
+import { storeUnavailable } from "../../storage/state-store.js";
 import type { OrderCommand } from "../../domain/order.js";
 import type { FakeVenue } from "../test/fake-venue.js";
-import { closeRequest, createDesk, CREDENTIALS, orderContext, placeRequest, type DeskHarness } from "./test/desk-harness.js";
+import {
+  closeRequest,
+  createDesk,
+  CREDENTIALS,
+  orderContext,
+  placeRequest,
+  type DeskHarness,
+} from "./test/desk-harness.js";
 
 const BANDED = { instrument: { bandUpPpm: 1_020_000, bandDownPpm: 980_000 } };
 const KEYED = { idempotencyKey: "key-1" };
@@ -36,7 +44,11 @@ describe("a single order's bound beside the venue's band", () => {
     expect(sent(harness.venue)).toEqual([982_500, 997_238]);
     expect(order).toMatchObject({ status: "FILLED", price: "99723.8", clientOrderId: "mine" });
     expect(order.adjustments.at(-1)).toEqual({ field: "price", from: "98250", to: "99723.8", rule: "PRICE_BAND" });
-    expect(await harness.place(request, KEYED)).toMatchObject({ ok: true, replayed: true, order: { price: "99723.8" } });
+    expect(await harness.place(request, KEYED)).toMatchObject({
+      ok: true,
+      replayed: true,
+      order: { price: "99723.8" },
+    });
     expect(harness.venue.log).toHaveLength(2);
     await harness.run(harness.desk.drain(1_000));
     expect(await harness.store.scan("intent-open", { prefix: "", limit: 10 })).toHaveLength(0);
@@ -66,6 +78,23 @@ describe("a single order's bound beside the venue's band", () => {
       });
       expect(harness.venue.log).toHaveLength(times);
     }
+  });
+
+  it("keeps the venue's refusal where the second order cannot be written down", async () => {
+    const harness = await banded(() => "101500");
+    harness.venue.fate = () => {
+      harness.store.gate = () => Promise.reject(storeUnavailable("COMMIT_FAILED"));
+      return { kind: "reject", reason: "PRICE_BAND" };
+    };
+    const request = { side: "SELL", reduceOnly: true, maxSlippageBps: 300 } as const;
+    expect(await harness.place(request, KEYED)).toMatchObject({
+      code: "VENUE_REJECTED",
+      details: { reason: "PRICE_BAND" },
+    });
+    harness.store.gate = async () => {};
+    await harness.clock.advanceAsync(20_000);
+    expect(harness.venue.log).toHaveLength(1);
+    expect(harness.desk.status().unknownCount).toBe(0);
   });
 
   it("never moves a price that its caller wrote", async () => {
@@ -110,7 +139,9 @@ describe("the first bound of a single order", () => {
         return { kind: "reject", reason: "REDUCE_ONLY" };
       };
       expect(await close(harness, {}, context)).toMatchObject({
-        legs: [{ status: "FAILED", filledSize: "0", error: { code: "SLIPPAGE_CAP", details: { worstPrice: "99000" } } }],
+        legs: [
+          { status: "FAILED", filledSize: "0", error: { code: "SLIPPAGE_CAP", details: { worstPrice: "99000" } } },
+        ],
       });
       expect(sent(harness.venue)).toEqual([990_000]);
       expect(harness.venue.heldLots("acct", "LONG")).toBe(120);

@@ -233,8 +233,15 @@ export class SinglePlacements {
     const noted = adjustments.length;
     noteBand(adjustments, attempt.priceTicks, priceTicks, attempt.priceDecimals);
     this.#parts.reservations.get(attempt)?.release();
-    const again = await this.#attempt(flight, job, run, order, priceTicks);
-    if (!("code" in again)) return again;
+    const attemptCount = run.attempts.length;
+    try {
+      const again = await this.#attempt(flight, job, run, order, priceTicks);
+      if (!("code" in again)) return again;
+    } catch (error) {
+      // Thrown before anything left: the refusal that the venue gave is the answer all the same.
+      this.#parts.logger.error("order_not_priced_again", { routeId: run.routeId, problem: problemOf(error) });
+      run.attempts.length = attemptCount;
+    }
     adjustments.length = noted;
     return null;
   }
