@@ -83,22 +83,16 @@ function wishedSafely(input: RouteInput, decision: Decision): { value: number; d
   return Number.isNaN(value) ? null : { value, decimals: canonicalPriceDecimals(instrument) + 8 };
 }
 
-/** The unrounded bound in the venue's quote: the caller's limit, or the tighter of reference mid × (1 ∓ slippage) and a bound stated before. */
+/** The unrounded bound: the caller's limit, or the tighter of a quote's and reference mid × (1 ∓ slippage), in the venue's quote. */
 function wishedPrice(input: RouteInput, decision: Decision): Ratio | null {
   if (input.rests) return ratioFromScaled(input.limitUnits, input.limitDecimals);
   const rate = ratio(BigInt(candidateAt(input, decision.selected).quoteRatePpm), BigInt(QUOTE_RATE_ONE_PPM));
-  const own = slippedMid(input, decision);
-  if (input.boundUnits === 0) return own === null ? null : divideRatio(own, rate);
-  const stated = ratioFromScaled(input.boundUnits, input.boundDecimals);
-  const isStatedTighter = own === null || compareRatio(stated, own) > 0 === (input.side === "SELL");
-  return divideRatio(isStatedTighter ? stated : own, rate);
-}
-
-/** Reference mid × (1 ∓ slippage) in the common quote. */
-function slippedMid(input: RouteInput, decision: Decision): Ratio | null {
+  const quoted = input.boundUnits > 0 ? ratioFromScaled(input.boundUnits, input.boundDecimals) : null;
   const mid = exactReferenceMid(input, decision);
-  if (mid === null) return null;
+  if (mid === null) return quoted === null ? null : divideRatio(quoted, rate);
   const slippage = Math.round(input.maxSlippageBps * 1000);
   const share = ratio(BigInt(ONE_MILLI_BPS + (input.side === "SELL" ? -slippage : slippage)), BigInt(ONE_MILLI_BPS));
-  return multiplyRatio(mid, share);
+  const slipped = multiplyRatio(mid, share);
+  const isQuotedTighter = quoted !== null && compareRatio(quoted, slipped) === (input.side === "SELL" ? 1 : -1);
+  return divideRatio(isQuotedTighter ? quoted : slipped, rate);
 }

@@ -137,7 +137,7 @@ export function protectCandidate(input: RouteInput, decision: Decision, index: n
   const reference = decision.results[decision.reference] as CandidateResult;
   const referenceCandidate = input.candidates[decision.reference] as Candidate;
   if (candidate.market === null || referenceCandidate.market === null) return;
-  const own = worstTicks(
+  let worst = worstTicks(
     input.side,
     input.maxSlippageBps,
     reference.doubleMidTicks,
@@ -146,10 +146,11 @@ export function protectCandidate(input: RouteInput, decision: Decision, index: n
     candidate.market.instrument,
     candidate.quoteRatePpm,
   );
-  const worst =
-    input.boundUnits > 0
-      ? tighterPrice(input.side, own, boundTicks(input, candidate, candidate.market.instrument))
-      : own;
+  if (input.boundUnits > 0) {
+    result.quotedTicks = boundTicks(input, candidate, candidate.market.instrument);
+    // The tighter. One beyond the safe range (NaN) is no price, and neither is what comes of it.
+    worst = input.side === "SELL" ? Math.max(worst, result.quotedTicks) : Math.min(worst, result.quotedTicks);
+  }
   setProtectedPrice(input, candidate.market, result, worst);
 }
 
