@@ -282,6 +282,11 @@ export interface MarketRoom {
   /** Send-to-acknowledgement times of orders, for the latency penalty and the tie rule. */
   readonly ackLatency: LatencyWindow;
   status(): RoomStatus;
+  /**
+   * Asks the venue for the mark of one contract and writes it into the market's ticker. False: there was no answer, and
+   * nothing changed. Absent where no rule of the venue turns on its mark.
+   */
+  refreshMark?(instrument: Instrument, options: CallOptions): Promise<boolean>;
   /** Read through, never a copy; where it is absent `status()` is asked. */
   readonly routingHealth?: RoutingHealth;
 }

@@ -151,6 +151,9 @@ const executionLegSchema = reply({
   venueClientOrderId: Type.String(),
   orderId: nullable(Type.String()),
   size: decimal(),
+  worstPrice: nullable(decimal(), {
+    description: "The bound that this order carried; null for a stop whose venue takes no price with it.",
+  }),
   filledSize: decimal(),
   averagePrice: nullable(decimal()),
   status: orderStatus,
@@ -207,7 +210,12 @@ export const executionReportSchema = reply({
       description: "Opens only: what became of takeProfit and stopLoss; null where none was asked for.",
     }),
   ),
-  protectionReason: Type.Optional(nullable(Type.String())),
+  protectionReason: Type.Optional(
+    nullable(Type.String(), {
+      description:
+        "UNDO_ and BOOK_STALE, BOOK_INVALID, SLIPPAGE_CAP or NO_PRICE: closeOnProtectionFailure found no price for the way back until the deadline, nothing was sent for it, and the position stands.",
+    }),
+  ),
   protectionOrders: Type.Optional(Type.Array(protectionOrderSchema)),
   timingMs: reply({
     total: Type.Number(),

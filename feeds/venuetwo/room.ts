@@ -17,6 +17,7 @@ import { createMarket, type FeedState, type Market } from "../../engine/market/m
 import type {
   AccountHistory,
   AccountSettings,
+  CallOptions,
   NonceReservations,
   OpenSession,
   RoomStatus,
@@ -235,6 +236,14 @@ class VenuetwoRoom implements VenueRoom {
       protocolDriftCount: stream.protocolDriftCount,
       laneTokens: http.laneTokens,
     };
+  }
+
+  async refreshMark({ symbol, nativeSymbol }: Instrument, options: CallOptions): Promise<boolean> {
+    const premium = await this.#rest.loadPremium(nativeSymbol, options);
+    const market = this.markets.get(symbol);
+    if (premium === null || market === undefined) return false;
+    applyPremiumIndex(market.ticker, premium, this.#options.clock.monoNs());
+    return true;
   }
 
   /** DOWN without a connection; SYNCING while no book is LIVE; STALE when none of the LIVE ones is proven current. */

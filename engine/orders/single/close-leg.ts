@@ -22,7 +22,7 @@ import type {
   OrderRefusal,
 } from "./order-desk.js";
 import type { SingleParts } from "./single-context.js";
-import type { Planned, SinglePlacements } from "./single-place.js";
+import type { HeldBound, Planned, SinglePlacements } from "./single-place.js";
 
 /** Which position, and how much of it. Plain data: kept with an idempotency key. */
 export interface LegPlan {
@@ -66,6 +66,7 @@ export async function closeLeg(
     );
   }
   const { clientOrderId, context, deadline, idempotencyKey } = terms;
+  const held: HeldBound = { ticks: null };
   const perform = (inPlaceOf: string | null, known: VenuePosition | null): Promise<OrderAnswer> =>
     placements.perform(
       {
@@ -74,6 +75,7 @@ export async function closeLeg(
         instrument,
         clientOrderId,
         inPlaceOf,
+        held,
         deadline,
         idempotencyKey: idempotencyKey === null ? null : legKey(idempotencyKey, leg, inPlaceOf !== null),
         plan: ({ session }) => planLeg(parts, room, session, instrument, leg, terms, known),
