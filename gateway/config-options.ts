@@ -147,6 +147,11 @@ export const OPTIONS = {
   }),
   TRADE_VENUES: option({ kind: "list", default: [], doc: "Venues on which positions may be opened; empty: all." }),
 
+  STRICT_FIELDS: option({
+    kind: "boolean",
+    default: true,
+    doc: "Body fields that a route does not know are 400 where something is sent, changed or armed. `false`: they are ignored and named in X-Ignored-Fields, as on reads.",
+  }),
   BODY_BYTES_MAX: option({
     kind: "integer",
     min: 1024,

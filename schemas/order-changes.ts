@@ -14,6 +14,7 @@ import {
   words,
 } from "./common.js";
 import { maxSlippageBps } from "./routing.js";
+import { callerNames, closingFlag } from "./spec-names.js";
 import { closeItemSchema, orderRecordSchema } from "./venue-orders.js";
 
 const symbol = symbolText({ description: "BTC, BTC-PERP, BTC-USD, BTCUSDT, BTC/USDT; any case.", examples: ["BTC"] });
@@ -29,7 +30,11 @@ export const cancelQuerySchema = Type.Object({
   credentials: credentialsQueryField,
 });
 
-export const cancelBodySchema = Type.Object({ credentials }, { $id: "CancelRequest" });
+export const cancelBodySchema = Type.Object(
+  // The blocks may also stand alone, without `credentials` around them.
+  { credentials, ...credentialsSchema.properties, ...callerNames },
+  { $id: "CancelRequest" },
+);
 
 const outcomeWord = words(["ACCEPTED", "UNKNOWN"], {
   description: "UNKNOWN: sent, but not answered; the order may still stand. Ask for its status.",
@@ -59,6 +64,7 @@ export const amendBodySchema = Type.Object(
     price: optionalField(positiveDecimal(), { description: "At least one of price and quantity." }),
     quantity: optionalField(positiveDecimal(), { description: "The whole order, what has filled included." }),
     credentials,
+    ...callerNames,
   },
   { $id: "AmendRequest" },
 );
@@ -95,7 +101,7 @@ export const cancelAllReplySchema = reply(
 
 /** Range and symbol are judged by the route, which owns the spec's texts. */
 export const venuetwoLeverageRequestSchema = Type.Object(
-  { symbol: Type.String({ minLength: 1, maxLength: 64 }), leverage: Type.Number() },
+  { symbol: Type.String({ minLength: 1, maxLength: 64 }), leverage: Type.Number(), ...callerNames },
   { $id: "VenuetwoLeverageRequest" },
 );
 
@@ -109,12 +115,12 @@ export const venuetwoLeverageReplySchema = reply(
 );
 
 export const leverageRequestSchema = Type.Object(
-  { symbol: Type.String({ minLength: 1, maxLength: 64 }), leverage: Type.Number(), credentials },
+  { symbol: Type.String({ minLength: 1, maxLength: 64 }), leverage: Type.Number(), credentials, ...callerNames },
   { $id: "LeverageRequest" },
 );
 
 export const marginModeRequestSchema = Type.Object(
-  { symbol, marginMode: words(["cross", "isolated"]), credentials },
+  { symbol, marginMode: words(["cross", "isolated"]), credentials, ...callerNames },
   { $id: "MarginModeRequest" },
 );
 
@@ -145,6 +151,8 @@ export const closeEverythingRequestSchema = Type.Object(
     symbol: optionalField(symbol, { description: "Only this one." }),
     cancelOrders: optionalField(Type.Boolean(), { default: true, description: "Cancel open orders first." }),
     maxSlippageBps: optionalField(maxSlippageBps),
+    ...closingFlag,
+    ...callerNames,
   },
   { $id: "CloseEverythingRequest" },
 );
@@ -223,6 +231,7 @@ export const deadManRequestSchema = Type.Object(
       description: "After this all open orders of the account are cancelled, unless a heartbeat came.",
     }),
     credentials,
+    ...callerNames,
   },
   { $id: "DeadManRequest" },
 );

@@ -18,6 +18,7 @@ import type { CloseItem } from "../../schemas/venue-orders.js";
 import { ACCOUNT_HEADERS, callerBlocks } from "../accounts/account-access.js";
 import { closeItem } from "../accounts/order-views.js";
 import { checkedBody, jsonRoute, replyText } from "../http/json-route.js";
+import { checkReduceOnly } from "../spec-fields.js";
 import type { Route } from "./context.js";
 import { orderContext, refusalError, type TradingContext } from "./order-desk-call.js";
 
@@ -31,6 +32,7 @@ export function closeEverythingRoute(context: TradingContext): Route {
     sends: true,
     async answer(ask) {
       const body = checkedBody(validate, ask.body);
+      checkReduceOnly(body.reduceOnly);
       const blocks = await callerBlocks(trading.wallets, ask);
       const wanted = body.exchanges ?? null;
       const venues = ROUTABLE_VENUES.filter((venue) => wanted === null || wanted.includes(venue));
