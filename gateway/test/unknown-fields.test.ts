@@ -302,7 +302,7 @@ describe("a field that the interface spec names", () => {
     const sending = SENDING.find(({ operation }) => operation.id === "venueoneCloseAll") as Sending;
     const spec = { symbol: "ETH", side: "SELL", type: "LIMIT", quantity: "x", price: "1" };
     expect((await send(strict, sending, { ...sending.body, ...spec })).status).toBe(200);
-    expect(desk.calls[0]?.request).toMatchObject({ symbol: null });
+    expect(desk.calls[0]?.request).toMatchObject({ symbols: null });
     for (const field of ["dryRun", "symbols", "exchange", "exchanges", "sizePercent"])
       expect(refusedPaths(await send(strict, sending, { ...sending.body, [field]: null }))).toEqual([
         400,
