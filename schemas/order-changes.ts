@@ -142,13 +142,23 @@ export const settingsReplySchema = reply(
 
 // ---------------------------------------------------------------- everything, everywhere
 
+/** Each symbol costs a cancel at each venue. */
+export const CLOSE_SYMBOLS_MAX = 32;
+
 export const closeEverythingRequestSchema = Type.Object(
   {
     credentials,
-    exchanges: optionalField(Type.Array(words(ROUTABLE_VENUE_WORDS), { maxItems: 4 }), {
+    dryRun: optionalField(Type.Boolean(), {
+      default: false,
+      description: "Says what would be closed; sends nothing and cancels nothing.",
+    }),
+    exchanges: optionalField(Type.Array(words(ROUTABLE_VENUE_WORDS), { minItems: 1, maxItems: 4 }), {
       description: "Only these; without it every venue with credentials.",
     }),
-    symbol: optionalField(symbol, { description: "Only this one." }),
+    symbols: optionalField(Type.Array(symbol, { minItems: 1, maxItems: CLOSE_SYMBOLS_MAX }), {
+      description: "Only positions and open orders in these.",
+    }),
+    symbol: optionalField(symbol, { description: "As symbols with one entry; not beside it." }),
     cancelOrders: optionalField(Type.Boolean(), { default: true, description: "Cancel open orders first." }),
     maxSlippageBps: optionalField(maxSlippageBps),
     ...closingFlag,
@@ -159,10 +169,20 @@ export const closeEverythingRequestSchema = Type.Object(
 
 const venueCloseSchema = reply({
   exchange: routableVenue,
-  state: words(["CLOSED", "PARTIAL", "FAILED", "UNKNOWN", "FLAT", "ERROR"], {
-    description: "ERROR: the venue's positions could not be read; nothing is known of them.",
+  state: words(["CLOSED", "PARTIAL", "FAILED", "UNKNOWN", "FLAT", "ERROR", "SIMULATED"], {
+    description:
+      "Of positions and of the cancel before them: with one that FAILED a venue is never CLOSED or FLAT, with one that is UNKNOWN it is UNKNOWN. ERROR: the venue's positions could not be read; nothing is known of them. SIMULATED: a dry run would close all of them.",
   }),
   canceledOrders: nullable(Type.Integer({ minimum: 0 })),
+  cancel: nullable(
+    reply({
+      outcome: words(["ACCEPTED", "FAILED", "UNKNOWN"], {
+        description: "FAILED: some or all open orders stay open. UNKNOWN: not answered; they may still stand.",
+      }),
+      error: nullable(reply({ code: Type.String(), message: Type.String() })),
+    }),
+    { description: "Of the open orders; null: nothing was to be cancelled." },
+  ),
   closedCount: Type.Integer({ minimum: 0 }),
   totalPositions: Type.Integer({ minimum: 0 }),
   results: Type.Array(closeItemSchema),
@@ -174,7 +194,11 @@ export const closeEverythingReplySchema = reply(
   {
     success: Type.Literal(true),
     data: reply({
-      success: Type.Boolean({ description: "Every position of every venue asked is closed." }),
+      success: Type.Boolean({
+        description:
+          "Every position of every venue asked is closed, and every cancel before it was done. A dry run closes nothing: true only where nothing is open.",
+      }),
+      dryRun: Type.Boolean(),
       closedCount: Type.Integer({ minimum: 0 }),
       totalPositions: Type.Integer({ minimum: 0 }),
       venues: Type.Array(venueCloseSchema),

@@ -249,17 +249,18 @@ export const venueoneCloseAllRequestSchema = Type.Object(
   { $id: "VenueoneCloseAllRequest" },
 );
 
-export const CLOSE_ITEM_WORDS = ["CLOSED", "PARTIAL", "FAILED", "UNKNOWN"] as const;
+export const CLOSE_ITEM_WORDS = ["CLOSED", "PARTIAL", "FAILED", "UNKNOWN", "SIMULATED"] as const;
 
 export const closeItemSchema = reply({
   symbol: Type.String(),
-  status: words(CLOSE_ITEM_WORDS),
+  status: words(CLOSE_ITEM_WORDS, { description: "SIMULATED: of a dry run, which only the router's close-all has." }),
   orderId: Type.String({ description: "The client order id while the venue's is not known; empty: nothing was sent." }),
   exchange: words(ROUTABLE_VENUE_WORDS),
   direction: words(["LONG", "SHORT"]),
   size: decimal(),
   filledSize: decimal(),
   averagePrice: Type.Optional(decimal()),
+  worstPrice: Type.Optional(decimal("Of a dry run: the bound that the order would carry, as books are now.")),
   code: Type.Optional(Type.String({ description: "Why it FAILED." })),
   message: Type.Optional(Type.String()),
 });

@@ -129,6 +129,7 @@ export function closeItem(leg: CloseLeg): CloseItem {
     direction: leg.direction,
     size: leg.requestedSize,
     filledSize: leg.filledSize,
+    ...(leg.worstPrice === undefined ? {} : { worstPrice: leg.worstPrice }),
     ...(order?.averagePrice == null ? {} : { averagePrice: order.averagePrice }),
     ...(error === null ? {} : { code: error.code }),
     ...(typeof text === "string" ? { message: scrub(text) } : leg.note === null ? {} : { message: leg.note }),

@@ -115,7 +115,8 @@ function venueoneCloseAll(context: TradingContext): Route {
       const answer = await trading.orders.closeAll(
         {
           accounts: [{ venue: "venueone", credentials: walletBlock(wallet, "venueone") }],
-          symbol: null,
+          symbols: null,
+          dryRun: false,
           cancelFirst: false,
           maxSlippageBps: body.maxSlippageBps ?? closeDefaults.maxSlippageBps,
           deadlineMs: closeDefaults.deadlineMs,

@@ -3,13 +3,14 @@
  * is held. "Reduce only would increase" means that the position is not what was read: it is read again, once.
  */
 import { formatScaled } from "../../domain/decimal.js";
-import { canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
+import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
 import { closingSide, type Direction, type PositionSide } from "../../domain/order.js";
 import { floorQty } from "../../domain/price-grid.js";
 import type { VenuePosition } from "../../domain/position.js";
 import type { AccountSession, Read, VenueRoom } from "../../ports.js";
 import { within, type Deadline } from "../../domain/deadline.js";
 import { POSITIONS_DEADLINE_MS } from "../trade-context.js";
+import { boundMarket } from "./market-bound.js";
 import { checkBound, checkPrice, refusal } from "./order-check.js";
 import type {
   CloseLeg,
@@ -58,13 +59,7 @@ export async function closeLeg(
   read: VenuePosition | null,
 ): Promise<CloseLeg> {
   const instrument = room.markets.get(leg.symbol)?.instrument;
-  if (instrument === undefined || instrument.nativeSymbol !== leg.nativeSymbol) {
-    return legOf(
-      leg,
-      null,
-      refusal("UNKNOWN_SYMBOL", { symbol: leg.nativeSymbol, where: ` on ${leg.venue}`, preview: "" }),
-    );
-  }
+  if (instrument === undefined || instrument.nativeSymbol !== leg.nativeSymbol) return notListed(leg);
   const { clientOrderId, context, deadline, idempotencyKey } = terms;
   const perform = (inPlaceOf: string | null, known: VenuePosition | null): Promise<OrderAnswer> =>
     placements.perform(
@@ -102,6 +97,16 @@ async function planLeg(
     if (!read.ok) return positionsRefusal(leg.venue, read);
     held = read.value.find((position) => isOfLeg(position, leg)) ?? null;
   }
+  return planHeld(instrument, leg, terms, held);
+}
+
+/** The order that reduces what is held now, its price still to be bounded. */
+function planHeld(
+  instrument: Instrument,
+  leg: LegPlan,
+  terms: Pick<LegTerms, "type" | "price" | "maxSlippageBps">,
+  held: VenuePosition | null,
+): Planned {
   const heldLots = held?.qtyLots ?? 0;
   if (held === null || heldLots === 0) return flat();
   const qtyDecimals = canonicalQtyDecimals(instrument);
@@ -150,6 +155,37 @@ async function planLeg(
       adjustments,
     },
     positionsBefore: [{ venue: leg.venue, qtyLots: heldLots, qtyDecimals, entryPrice }],
+  };
+}
+
+/** What a MARKET leg would send as things are: its size and its bound, or why it could not. */
+export function simulateLeg(
+  parts: Pick<SingleParts, "clock">,
+  room: VenueRoom,
+  leg: LegPlan,
+  terms: Pick<LegTerms, "type" | "price" | "maxSlippageBps">,
+  held: VenuePosition | null,
+): CloseLeg {
+  const market = room.markets.get(leg.symbol);
+  if (market === undefined || market.instrument.nativeSymbol !== leg.nativeSymbol) return notListed(leg);
+  const { instrument } = market;
+  const planned = planHeld(instrument, leg, terms, held);
+  if (!planned.ok) return legOf(leg, instrument, planned);
+  const { side, qtyLots, worstTicks } = planned.order;
+  const ask = { side, qtyLots, worstTicks, maxSlippageBps: terms.maxSlippageBps };
+  const bound = boundMarket(market, ask, parts.clock.monoNs());
+  if (!bound.ok) return legOf(leg, instrument, bound);
+  const size = formatScaled(qtyLots, canonicalQtyDecimals(instrument));
+  const worstPrice = formatScaled(bound.priceTicks, canonicalPriceDecimals(instrument));
+  return {
+    ...legHead(leg, instrument),
+    requestedSize: size,
+    worstPrice,
+    filledSize: "0",
+    status: "SIMULATED",
+    note: null,
+    order: null,
+    error: null,
   };
 }
 
@@ -202,12 +238,33 @@ export function unsentLeg(room: VenueRoom, leg: LegPlan, why: OrderRefusal): Clo
   return legOf(leg, room.markets.get(leg.symbol)?.instrument ?? null, why);
 }
 
-function legOf(leg: LegPlan, instrument: Instrument | null, answer: OrderAnswer): CloseLeg {
+function notListed(leg: LegPlan): CloseLeg {
+  return legOf(
+    leg,
+    null,
+    refusal("UNKNOWN_SYMBOL", { symbol: leg.nativeSymbol, where: ` on ${leg.venue}`, preview: "" }),
+  );
+}
+
+type LegHead = Pick<CloseLeg, "venue" | "symbol" | "direction" | "positionSide" | "positionSize" | "requestedSize">;
+
+function legHead(leg: LegPlan, instrument: Instrument | null): LegHead {
   const qtyDecimals = instrument === null ? 0 : canonicalQtyDecimals(instrument);
-  const requestedSize = formatScaled(leg.qtyLots, qtyDecimals);
   const { venue, symbol, direction, positionSide } = leg;
   const positionSize = formatScaled(leg.positionLots, qtyDecimals);
-  const what = { venue, symbol, direction, positionSide, positionSize, requestedSize };
+  return {
+    venue,
+    symbol,
+    direction,
+    positionSide,
+    positionSize,
+    requestedSize: formatScaled(leg.qtyLots, qtyDecimals),
+  };
+}
+
+function legOf(leg: LegPlan, instrument: Instrument | null, answer: OrderAnswer): CloseLeg {
+  const { venue } = leg;
+  const what = legHead(leg, instrument);
   if (!answer.ok) {
     const { code, details } = answer;
     // It was there when the request came, and is gone: that is what was asked for.
