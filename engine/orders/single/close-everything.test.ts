@@ -1,5 +1,7 @@
 /** close-all on the real desk: a dry run leaves no trace, and only the symbols named are touched. */
 import { describe, expect, it } from "vitest";
+import type { Instrument } from "../../domain/instrument.js";
+import type { VenuePosition } from "../../domain/position.js";
 import type { VenueRoom } from "../../ports.js";
 import { closeAllRequest, createDesk, orderContext, type DeskHarness } from "./test/desk-harness.js";
 import type { CloseAllAnswer, CloseAllRequest, OrderContext } from "./order-desk.js";
@@ -112,5 +114,114 @@ describe("close-all of some symbols", () => {
       venues: [{ error: null, legs: [{ symbol: "BTC", status: "CLOSED" }] }],
     });
     expect(cancelled).toEqual(["BTC"]);
+  });
+});
+
+describe("close-all over holdings that it cannot close", () => {
+  const ACCOUNTS = closeAllRequest().accounts.slice(0, 1);
+
+  /** The first venue's reads hold these too. */
+  function holding(extra: readonly Partial<VenuePosition>[], change: Partial<VenueRoom> = {}) {
+    return createDesk({
+      mutateRoom(room) {
+        if (room.venue !== "venueone") return room;
+        const reader: VenueRoom["reader"] = {
+          ...room.reader,
+          async readPositions(session, instrument, options) {
+            const read = await room.reader.readPositions(session, instrument, options);
+            if (!read.ok || instrument !== null) return read;
+            const [sample] = read.value;
+            return {
+              ...read,
+              value: [...read.value, ...extra.map((one) => ({ ...(sample as VenuePosition), ...one }))],
+            };
+          },
+        };
+        return { ...room, ...change, reader };
+      },
+    });
+  }
+
+  const GONE: Partial<VenuePosition> = {
+    symbol: "GONE",
+    nativeSymbol: "GONE",
+    direction: "SHORT",
+    qtyLots: 0,
+    uncounted: "12.5",
+  };
+
+  it.each([false, true])(
+    "one in a contract that is not listed is a FAILED leg with its size (dry run: %s)",
+    async (dryRun) => {
+      const harness = await holding([GONE]);
+      harness.venue.setPosition("acct", "LONG", 300);
+      expect(await closeAll(harness, { accounts: ACCOUNTS, dryRun })).toMatchObject({
+        venues: [
+          {
+            legs: [
+              { symbol: "BTC", status: dryRun ? "SIMULATED" : "CLOSED" },
+              {
+                symbol: "GONE",
+                direction: "SHORT",
+                positionSize: "12.5",
+                requestedSize: "12.5",
+                filledSize: "0",
+                status: "FAILED",
+                order: null,
+                error: { code: "POSITION_UNLISTED", details: { symbol: "GONE", reason: "NOT_LISTED" } },
+              },
+            ],
+          },
+        ],
+      });
+    },
+  );
+
+  it("one in a contract that is not followed is a FAILED leg with its size: no book bounds its price", async () => {
+    const other = { symbol: "ASTER", nativeSymbol: "ASTERUSDT", qtyLots: 5 };
+    let instruments: ReadonlyMap<string, Instrument> = new Map();
+    const harness = await holding([other], {
+      get instruments() {
+        return instruments;
+      },
+    } as Partial<VenueRoom>);
+    instruments = new Map([["ASTER", { ...harness.venue.instrument, ...other, qtyDecimals: 1 }]]);
+    harness.venue.setPosition("acct", "LONG", 300);
+    expect(await closeAll(harness, { accounts: ACCOUNTS })).toMatchObject({
+      venues: [
+        {
+          legs: [
+            { symbol: "BTC", status: "CLOSED" },
+            {
+              symbol: "ASTER",
+              positionSize: "0.5",
+              status: "FAILED",
+              error: { code: "POSITION_UNLISTED", details: { symbol: "ASTER", reason: "NOT_FOLLOWED" } },
+            },
+          ],
+        },
+      ],
+    });
+    expect(harness.venue.log.map(({ command }) => command.instrument.symbol)).toEqual(["BTC"]);
+  });
+
+  it("they stay in the reply that a retry with the same key gets", async () => {
+    const harness = await holding([GONE]);
+    harness.venue.setPosition("acct", "LONG", 300);
+    const keyed = { idempotencyKey: "key-1" };
+    const first = await closeAll(harness, { accounts: ACCOUNTS }, keyed);
+    const again = await closeAll(harness, { accounts: ACCOUNTS }, keyed);
+    expect([first, again]).toMatchObject([{ replayed: false }, { replayed: true }]);
+    for (const answer of [first, again])
+      expect(answer).toMatchObject({
+        venues: [{ legs: [{ status: "CLOSED" }, { symbol: "GONE", status: "FAILED" }] }],
+      });
+  });
+
+  it("a close of some symbols does not speak of holdings in others", async () => {
+    const harness = await holding([GONE]);
+    harness.venue.setPosition("acct", "LONG", 300);
+    const answer = await closeAll(harness, { accounts: ACCOUNTS, symbols: ["BTC"] });
+    expect(answer.ok && answer.venues[0]?.legs).toMatchObject([{ symbol: "BTC" }]);
   });
 });
