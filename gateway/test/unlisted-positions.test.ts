@@ -87,7 +87,7 @@ describe("positions that this service does not follow", () => {
     expect(reply.body).toMatchObject({
       data: {
         positions: [
-          { symbol: "BTCUSDT", positionAmt: "0.300" },
+          { symbol: "BTCUSDT", positionAmt: "0.3" },
           { symbol: "ASTERUSDT", positionAmt: "-0.5" },
           { symbol: "GONEUSDT", positionAmt: "-12.5" },
         ],

@@ -179,13 +179,9 @@ describe("close-all over holdings that it cannot close", () => {
 
   it("one in a contract that is not followed is a FAILED leg with its size: no book bounds its price", async () => {
     const other = { symbol: "ASTER", nativeSymbol: "ASTERUSDT", qtyLots: 5 };
-    let instruments: ReadonlyMap<string, Instrument> = new Map();
-    const harness = await holding([other], {
-      get instruments() {
-        return instruments;
-      },
-    } as Partial<VenueRoom>);
-    instruments = new Map([["ASTER", { ...harness.venue.instrument, ...other, qtyDecimals: 1 }]]);
+    const instruments = new Map<string, Instrument>();
+    const harness = await holding([other], { instruments });
+    instruments.set("ASTER", { ...harness.venue.instrument, ...other, qtyDecimals: 1 });
     harness.venue.setPosition("acct", "LONG", 300);
     expect(await closeAll(harness, { accounts: ACCOUNTS })).toMatchObject({
       venues: [

@@ -59,7 +59,7 @@ export async function closeLeg(
   read: VenuePosition | null,
 ): Promise<CloseLeg> {
   const instrument = room.markets.get(leg.symbol)?.instrument;
-  if (instrument === undefined || instrument.nativeSymbol !== leg.nativeSymbol) return notListed(leg);
+  if (instrument === undefined || instrument.nativeSymbol !== leg.nativeSymbol) return notFollowed(room, leg);
   const { clientOrderId, context, deadline, idempotencyKey } = terms;
   const perform = (inPlaceOf: string | null, known: VenuePosition | null): Promise<OrderAnswer> =>
     placements.perform(
@@ -167,7 +167,7 @@ export function simulateLeg(
   held: VenuePosition | null,
 ): CloseLeg {
   const market = room.markets.get(leg.symbol);
-  if (market === undefined || market.instrument.nativeSymbol !== leg.nativeSymbol) return notListed(leg);
+  if (market === undefined || market.instrument.nativeSymbol !== leg.nativeSymbol) return notFollowed(room, leg);
   const { instrument } = market;
   const planned = planHeld(instrument, leg, terms, held);
   if (!planned.ok) return legOf(leg, instrument, planned);
@@ -189,7 +189,7 @@ export function simulateLeg(
   };
 }
 
-/** Live positions: streamed and reconciled, or read now. Null reads every symbol. */
+/** Live positions: streamed and reconciled, or read now. Null reads every symbol, holdings that nobody can count included. */
 export async function readLive(
   parts: Pick<SingleParts, "clock">,
   { reader }: VenueRoom,
@@ -205,8 +205,10 @@ export async function readLive(
   const answer: Read<readonly VenuePosition[]> =
     "done" in read ? (read.done ? read.value : { ok: false, code: "TIMEOUT", message: "", retryAfterMs: null }) : read;
   if (!answer.ok) return answer;
-  const isWanted = ({ nativeSymbol, qtyLots }: VenuePosition): boolean =>
-    qtyLots > 0 && (instrument === null || nativeSymbol === instrument.nativeSymbol);
+  const isWanted = ({ nativeSymbol, qtyLots, uncounted }: VenuePosition): boolean =>
+    instrument === null
+      ? qtyLots > 0 || uncounted !== undefined
+      : qtyLots > 0 && nativeSymbol === instrument.nativeSymbol;
   return { ...answer, value: answer.value.filter(isWanted) };
 }
 
@@ -238,12 +240,38 @@ export function unsentLeg(room: VenueRoom, leg: LegPlan, why: OrderRefusal): Clo
   return legOf(leg, room.markets.get(leg.symbol)?.instrument ?? null, why);
 }
 
-function notListed(leg: LegPlan): CloseLeg {
-  return legOf(
-    leg,
-    null,
-    refusal("UNKNOWN_SYMBOL", { symbol: leg.nativeSymbol, where: ` on ${leg.venue}`, preview: "" }),
-  );
+/** Held in a contract without a market: there is no live book that could bound the price of its close. */
+function notFollowed(room: VenueRoom, leg: LegPlan): CloseLeg {
+  const known = room.instruments?.get(leg.symbol);
+  const instrument = known?.nativeSymbol === leg.nativeSymbol ? known : null;
+  return legOf(leg, instrument, unlistedRefusal(leg.venue, leg.symbol, "NOT_FOLLOWED"));
+}
+
+/** A holding that nobody can count: it is told, and left as it is. */
+export function uncountedLeg({ venue, symbol, direction, positionSide, uncounted = "0" }: VenuePosition): CloseLeg {
+  const { code, details } = unlistedRefusal(venue, symbol, "NOT_LISTED");
+  return {
+    venue,
+    symbol,
+    direction,
+    positionSide,
+    positionSize: uncounted,
+    requestedSize: uncounted,
+    filledSize: "0",
+    status: "FAILED",
+    note: null,
+    order: null,
+    error: { code, details },
+  };
+}
+
+function unlistedRefusal(
+  exchange: OrderAccount["venue"],
+  symbol: string,
+  reason: "NOT_LISTED" | "NOT_FOLLOWED",
+): OrderRefusal {
+  const why = reason === "NOT_LISTED" ? "does not list" : "does not follow (SYMBOLS), so no live book bounds a close";
+  return refusal("POSITION_UNLISTED", { exchange, symbol, reason, why });
 }
 
 type LegHead = Pick<CloseLeg, "venue" | "symbol" | "direction" | "positionSide" | "positionSize" | "requestedSize">;

@@ -25,6 +25,7 @@ import {
   positionsRefusal,
   readLive,
   simulateLeg,
+  uncountedLeg,
   unsentLeg,
   type LegPlan,
   type LegTerms,
@@ -44,7 +45,6 @@ import type {
   OrderContext,
   OrderRefusal,
 } from "./order-desk.js";
-import { instrumentOf } from "./order-facts.js";
 import type { SingleParts } from "./single-context.js";
 import { scopeOf, type SinglePlacements } from "./single-place.js";
 
@@ -63,6 +63,8 @@ export interface CloseBatch {
 
 interface BatchVenue extends Pick<CloseAllVenue, "venue" | "error" | "cancel"> {
   readonly legs: readonly LegPlan[];
+  /** Holdings that no order can be sent for; absent: none. They stand behind the legs in the answer. */
+  readonly uncounted?: readonly CloseLeg[];
 }
 
 type BatchRecords = IdempotencyRecords<CloseBatch, CloseAllAnswer>;
@@ -141,12 +143,12 @@ export class PositionCloses {
     const venues: CloseAllVenue[] = [];
     for (const decided of await Promise.all(job.accounts.map(job.decide))) {
       if ("ok" in decided) return decided;
-      const { venue, error, cancel, legs } = decided.batch;
+      const { venue, error, cancel, legs, uncounted = [] } = decided.batch;
       const room = this.#parts.rooms.get(venue);
       const simulated = legs.map((leg, index) =>
         room === undefined ? null : simulateLeg(this.#parts, room, leg, job.terms, decided.read[index] ?? null),
       );
-      venues.push({ venue, error, cancel, legs: simulated.filter((leg) => leg !== null) });
+      venues.push({ venue, error, cancel, legs: [...simulated.filter((leg) => leg !== null), ...uncounted] });
     }
     return { ok: true, venues, replayed: false };
   }
@@ -239,7 +241,7 @@ export class PositionCloses {
     stored: CloseAllAnswer | null,
   ): Promise<Extract<CloseAllAnswer, { ok: true }>> {
     const answers = await Promise.all(
-      venues.map(async ({ venue, error, cancel, legs }, venueIndex): Promise<CloseAllVenue> => {
+      venues.map(async ({ venue, error, cancel, legs, uncounted = [] }, venueIndex): Promise<CloseAllVenue> => {
         const account = job.accounts.find((one) => one.venue === venue);
         const room = this.#parts.rooms.get(venue);
         if (account === undefined || room === undefined || error !== null) return { venue, error, cancel, legs: [] };
@@ -279,7 +281,7 @@ export class PositionCloses {
           }
         };
         await Promise.all(Array.from({ length: LEGS_AT_ONCE }, work));
-        return { venue, error, cancel, legs: closed };
+        return { venue, error, cancel, legs: [...closed, ...uncounted] };
       }),
     );
     return { ok: true, venues: answers, replayed: false };
@@ -334,11 +336,14 @@ export class PositionCloses {
         if (!read.ok) return failed(positionsRefusal(venue, read), cancel);
         const isWanted = (nativeSymbol: string): boolean =>
           instruments === null || instruments.some((instrument) => instrument.nativeSymbol === nativeSymbol);
-        const positions = read.value.filter(
-          ({ nativeSymbol }) => isWanted(nativeSymbol) && instrumentOf(room.markets, nativeSymbol) !== null,
-        );
+        const held = read.value.filter(({ nativeSymbol }) => isWanted(nativeSymbol));
+        const positions = held.filter((position) => position.uncounted === undefined);
+        const uncounted = held.filter((position) => position.uncounted !== undefined).map(uncountedLeg);
         const legs = positions.map((position) => legPlan(position, position.qtyLots));
-        return { batch: { venue, error: null, cancel, legs }, read: positions };
+        return {
+          batch: { venue, error: null, cancel, legs, ...(uncounted.length === 0 ? {} : { uncounted }) },
+          read: positions,
+        };
       });
       return "ok" in decided ? failed(decided) : decided;
     } catch (error) {
