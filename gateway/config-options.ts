@@ -39,7 +39,7 @@ export const OPTIONS = {
   SYMBOLS: option({
     kind: "list",
     default: [],
-    doc: "Canonical symbols to follow; empty follows all that a venue lists, most traded first where its subscriptions are limited.",
+    doc: "Canonical symbols to follow; empty follows all that a venue lists, most traded first where its subscriptions are limited. Positions in other listed contracts are read and shown all the same; without a live book nothing bounds their close, so close-all reports them as POSITION_UNLISTED.",
   }),
 
   ...VENUE_OPTIONS,

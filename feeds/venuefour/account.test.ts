@@ -43,7 +43,7 @@ describe("positions", () => {
     harness.http.reply(200, answerFixture("positionsDoc"));
     expect(await harness.trading.reader.readPositions(harness.open(), null, OPTIONS)).toMatchObject({
       ok: true,
-      value: answerFixture("positionsDoc").data.map(({ symbol, amount }: { symbol: string; amount: string }) => ({
+      value: (answerFixture("positionsDoc").data as { symbol: string; amount: string }[]).map(({ symbol, amount }) => ({
         symbol,
         nativeSymbol: symbol,
         qtyLots: 0,
