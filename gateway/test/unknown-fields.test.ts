@@ -298,6 +298,13 @@ describe("a field that the interface spec names", () => {
     },
   );
 
+  it("positionOpen knows reduceOnly, and refuses it where it is true", async () => {
+    const sending = SENDING.find(({ operation }) => operation.id === "positionOpen") as Sending;
+    expect((await send(strict, sending, { ...sending.body, reduceOnly: false })).status).toBe(200);
+    const reply = await send(strict, sending, { ...sending.body, reduceOnly: true });
+    expect(refusedPaths(reply)).toEqual([400, "Invalid request parameters", ["reduceOnly"]]);
+  });
+
   it("is accepted and ignored by venueone's close-all, and no other field is", async () => {
     const sending = SENDING.find(({ operation }) => operation.id === "venueoneCloseAll") as Sending;
     const spec = { symbol: "ETH", side: "SELL", type: "LIMIT", quantity: "x", price: "1" };
