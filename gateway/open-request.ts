@@ -44,6 +44,7 @@ export function buildOpenRequest(
   const orderType = body.orderType ?? (limitPrice === null ? "MARKET" : "LIMIT");
   checkLimit(orderType, limitPrice);
   checkTimeInForce(orderType, body.timeInForce);
+  if (body.reduceOnly === true) throw invalid("reduceOnly", "must not be true: this opens");
   checkSplit(body, orderType);
   checkProtection(body.direction, limitPrice, takeProfit, stopLoss);
   const preferredExchange = checkPreferred(body, view, "opening");

@@ -18,9 +18,13 @@ const { userId: _, ...otherNames } = callerNames;
 /** Beside a `userId` that is required. */
 export const otherCallerNames = otherNames;
 
-/** Of bodies that close: what is sent is always reduce-only. */
+/** Of bodies that close, and of those that open: which of the two is sent is never the flag's to say. */
 export const closingFlag = {
   reduceOnly: optionalField(Type.Boolean(), { description: "Must not be false: this closes." }),
+};
+
+export const openingFlag = {
+  reduceOnly: optionalField(Type.Boolean(), { description: "Must not be true: this opens." }),
 };
 
 /** Of bodies whose order type decides it. */
