@@ -70,7 +70,10 @@ export interface CallOptions {
 }
 
 export interface AccountReader {
-  /** Zero-size rows filtered out. `instrument` null reads all. Live: never served from a cache. */
+  /**
+   * Zero-size rows filtered out. `instrument` null reads all, also holdings in contracts that have no market here, and
+   * those that nobody can count (`uncounted`). Live: never served from a cache.
+   */
   readPositions(
     session: AccountSession,
     instrument: Instrument | null,
@@ -293,6 +296,11 @@ export interface MarketRoom {
 
 /** A room that also trades. */
 export interface VenueRoom extends MarketRoom {
+  /**
+   * Every contract that the venue lists, by canonical symbol, also those that are not followed and have no market: what
+   * an account holds in them is counted by these. Absent: `markets` has all.
+   */
+  readonly instruments?: ReadonlyMap<string, Instrument>;
   readonly reader: AccountReader;
   readonly orders: OrderSender;
   readonly streams: AccountStreams | null;

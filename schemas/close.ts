@@ -22,6 +22,7 @@ import {
   words,
 } from "./common.js";
 import { maxQuoteAgeMs, maxSlippageBps, quoteSchema, routingReportSchema } from "./routing.js";
+import { callerNames, closingFlag, impliedTimeInForce } from "./spec-names.js";
 
 export const DEADLINE_MS_BOUNDS = { min: 250, max: 30_000 } as const;
 export const MAX_CLIENT_ORDER_ID_CHARS = 64;
@@ -70,6 +71,8 @@ export const tradeFields = {
     description: "Forces the venue. venuefive is refused: its orders are signed by the client.",
   }),
   credentials: credentialsSchema,
+  ...callerNames,
+  ...impliedTimeInForce,
   clientOrderId: optionalField(
     Type.String({
       minLength: 1,
@@ -121,6 +124,7 @@ export const closeRequestSchema = Type.Object(
       description: "Required with STOP_MARKET and STOP_LIMIT, as is preferredExchange; not with others.",
     }),
     ...otherTradeFields,
+    ...closingFlag,
   },
   { $id: "CloseRequest" },
 );

@@ -101,6 +101,23 @@ function publicVenue(paths: string[]): Handler {
 }
 
 describe("createVenuetwoRoom", () => {
+  it("knows every contract, and makes markets of the wanted ones alone", async () => {
+    const network = new FakeNetwork();
+    const started = create(await serve(publicVenue([])), network, { symbols: ["BTC"] });
+    await started.start();
+    expect([...started.markets.keys()]).toEqual(["BTC"]);
+    expect([...(started.instruments?.keys() ?? [])].sort()).toEqual([
+      "1INCH",
+      "ASTER",
+      "BTC",
+      "ETH",
+      "PEPE",
+      "SAND",
+      "SOL",
+    ]);
+    expect(started.instruments?.get("BTC")).toBe(started.markets.get("BTC")?.instrument);
+  });
+
   it("loads instruments, connects for the trading ones, and fills tickers before any stream speaks", async () => {
     const paths: string[] = [];
     const network = new FakeNetwork();
