@@ -294,6 +294,11 @@ export interface VenueRoom extends MarketRoom {
   readonly history?: AccountHistory;
   readonly settings?: AccountSettings;
   openSession(rawCredentials: unknown): OpenSession;
+  /**
+   * How long the account's own budget would keep one more order of this lane waiting; 0: not at all. Absent where the
+   * venue counts nothing by account.
+   */
+  orderWaitMs?(session: AccountSession, lane: Lane): number;
   /** A session that reads what is public of an address and can sign nothing. Absent where nothing of an account is public. */
   openAddress?(walletAddress: string): OpenSession;
 }

@@ -7,6 +7,9 @@
  *
  * Bounded: `maxQueuedPerLane` waiting calls; one more is refused at once (QUEUE_FULL). A call that can
  * not be admitted before its deadline is refused (RATE_BUDGET), and so is one heavier than its lane.
+ *
+ * A call may also need what another budget gives (its account's): it is taken in the turn of the admission,
+ * both or neither, and a call that it is refused to is refused (RATE_BUDGET).
  */
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import type { Lane } from "../../engine/ports.js";
@@ -31,14 +34,19 @@ export interface LaneQueueOptions {
   readonly maxQueuedPerLane: number;
 }
 
+/** 0: taken. Else the time to wait, and nothing was taken. */
+export type TakeOther = () => number;
+
 interface Waiter {
   readonly lane: Lane;
   readonly weight: number;
+  readonly takeOther: TakeOther;
   readonly settle: (admission: Admission) => void;
   timer: TimerHandle;
 }
 
 const ADMITTED: Admission = { ok: true };
+const NOTHING_ELSE: TakeOther = () => 0;
 /** A bucket edge computed in floating point may lie a hair before the bucket turns. */
 const EDGE_MS = 1;
 
@@ -69,18 +77,24 @@ export class LaneQueue {
   }
 
   /** Resolves admitted (then `release` is owed) or refused. `timeoutMs` bounds the wait. */
-  acquire(lane: Lane, weight: number, timeoutMs: number): Admission | Promise<Admission> {
+  acquire(
+    lane: Lane,
+    weight: number,
+    timeoutMs: number,
+    takeOther: TakeOther = NOTHING_ELSE,
+  ): Admission | Promise<Admission> {
     const { clock, budget, maxQueuedPerLane } = this.#options;
     if (this.#isClosed) return { ok: false, reason: "CLOSED", retryAfterMs: null };
     if (weight > budget.ceiling(lane)) return { ok: false, reason: "RATE_BUDGET", retryAfterMs: null };
     const queue = this.#waiting[lane];
     const isFree = queue.length === 0 && (lane === "exit" || this.#waiting.exit.length === 0);
-    if (isFree && this.#admit(lane, weight)) return ADMITTED;
+    const admission = isFree ? this.#admit(lane, weight, takeOther) : null;
+    if (admission !== null) return admission;
     if (queue.length >= maxQueuedPerLane) {
       return { ok: false, reason: "QUEUE_FULL", retryAfterMs: this.#retryAfterMs(lane, weight) };
     }
     return new Promise((settle) => {
-      const waiter: Waiter = { lane, weight, settle, timer: { id: 0 } };
+      const waiter: Waiter = { lane, weight, takeOther, settle, timer: { id: 0 } };
       waiter.timer = clock.setTimer(() => this.#expire(waiter), timeoutMs);
       queue.push(waiter);
       this.#waitingCount++;
@@ -108,23 +122,30 @@ export class LaneQueue {
     this.#waitingCount = 0;
   }
 
-  #admit(lane: Lane, weight: number): boolean {
+  /** Null: it has to wait. */
+  #admit(lane: Lane, weight: number, takeOther: TakeOther): Admission | null {
     const { slots, exitSlots, budget, clock } = this.#options;
-    if (this.#busySlots >= (lane === "exit" ? slots : slots - exitSlots)) return false;
-    if (!budget.tryTake(lane, weight, monoMs(clock))) return false;
+    if (this.#busySlots >= (lane === "exit" ? slots : slots - exitSlots)) return null;
+    const nowMs = monoMs(clock);
+    if (weight > budget.available(lane, nowMs)) return null;
+    const otherWaitMs = takeOther();
+    if (otherWaitMs > 0) return { ok: false, reason: "RATE_BUDGET", retryAfterMs: Math.ceil(otherWaitMs) };
+    budget.charge(lane, weight, nowMs);
     this.#busySlots++;
-    return true;
+    return ADMITTED;
   }
 
   #drain(): void {
     if (this.#waitingCount === 0) return;
     for (const lane of LANES) {
       const queue = this.#waiting[lane];
-      for (let head = queue[0]; head !== undefined && this.#admit(lane, head.weight); head = queue[0]) {
+      for (let head = queue[0]; head !== undefined; head = queue[0]) {
+        const admission = this.#admit(lane, head.weight, head.takeOther);
+        if (admission === null) break;
         queue.shift();
         this.#waitingCount--;
         this.#options.clock.clearTimer(head.timer);
-        head.settle(ADMITTED);
+        head.settle(admission);
       }
       if (lane === "exit" && queue.length > 0) break;
     }

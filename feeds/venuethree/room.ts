@@ -16,7 +16,9 @@ import type { FeedState, Market } from "../../engine/market/market.js";
 import type {
   AccountHistory,
   AccountReader,
+  AccountSession,
   AccountSettings,
+  Lane,
   OpenSession,
   OrderSender,
   RoomStatus,
@@ -44,6 +46,7 @@ import {
 } from "./limits.js";
 import { VenuethreeMarkets } from "./markets.js";
 import { VenuethreeRest } from "./rest.js";
+import { VenuethreeSession } from "./session.js";
 import { MarketStream } from "./stream.js";
 import { streamedReader, watchedOrders } from "./streamed.js";
 import { createVenuethreeTrading, type VenuethreeTrading } from "./trading.js";
@@ -191,6 +194,10 @@ class VenuethreeRoom implements VenueRoom {
 
   openSession(rawCredentials: unknown): OpenSession {
     return this.#trading.openSession(rawCredentials);
+  }
+
+  orderWaitMs(session: AccountSession, lane: Lane): number {
+    return session instanceof VenuethreeSession ? this.#http.accountWaitMs(String(session.accountIndex), 1, lane) : 0;
   }
 
   openAddress(walletAddress: string): OpenSession {

@@ -16,7 +16,9 @@ import { LatencyWindow } from "../../engine/market/latency-window.js";
 import { createMarket, type FeedState, type Market } from "../../engine/market/market.js";
 import type {
   AccountHistory,
+  AccountSession,
   AccountSettings,
+  Lane,
   NonceReservations,
   OpenSession,
   RoomStatus,
@@ -183,6 +185,10 @@ class VenuetwoRoom implements VenueRoom {
     this.history = trading.history;
     this.settings = trading.settings;
     this.openSession = trading.openSession;
+  }
+
+  orderWaitMs(session: AccountSession, lane: Lane): number {
+    return this.#http.accountWaitMs(session.accountId, 1, lane);
   }
 
   async start(): Promise<void> {

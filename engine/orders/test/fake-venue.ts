@@ -122,6 +122,8 @@ export class FakeVenue {
   breaker: "closed" | "open" = "closed";
   exitTokens = 10;
   tradeTokens = 10;
+  /** Of every account's own budget. */
+  orderWaitMs: (lane: string) => number = () => 0;
 
   constructor(options: FakeVenueOptions) {
     this.venue = options.venue;
@@ -199,6 +201,7 @@ export class FakeVenue {
       markets: new Map([[this.instrument.symbol, this.market]]),
       ackLatency: new LatencyWindow(100),
       openSession: (raw) => this.#openSession(raw),
+      orderWaitMs: (_session, lane) => this.orderWaitMs(lane),
       status: () => this.#status(),
     };
   }
