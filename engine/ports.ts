@@ -14,6 +14,7 @@ import type {
   OrderChange,
   OrderCommand,
   PlaceOutcome,
+  ScheduleOutcome,
   Refused,
   Unclear,
   VenueFill,
@@ -212,8 +213,12 @@ export interface OrderSender {
   ): Promise<AmendOutcome>;
   /** Null: of every symbol. */
   cancelAll?(session: AccountSession, instrument: Instrument | null, options: CallOptions): Promise<CancelAllOutcome>;
-  /** The venue's own dead-man's switch: all orders are cancelled at `atMs` (wall ms, ours) unless set anew; null ends it. Absent where the venue has none. */
-  scheduleCancel?(session: AccountSession, atMs: number | null, options: CallOptions): Promise<CancelOutcome>;
+  /**
+   * The venue's own dead-man's switch: all orders are cancelled at `atMs` (wall ms, ours) unless set anew; null ends it.
+   * Where the venue has it by symbol, the room arms each symbol that the account newly deals in here, for as long as the
+   * session is open. Absent where the venue has none.
+   */
+  scheduleCancel?(session: AccountSession, atMs: number | null, options: CallOptions): Promise<ScheduleOutcome>;
 }
 
 /** Pushed account state. `onEvent` is called after the state is applied; after each reconnect the room reconciles over REST first. */

@@ -12,7 +12,7 @@
 import type { Clock } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { Logger } from "../../domain/logger.js";
-import { DeadManSwitches, MAX_TIMEOUT_MS, MIN_TIMEOUT_MS } from "../../guards/dead-man.js";
+import { DeadManSwitches, MAX_TIMEOUT_MS, MIN_TIMEOUT_MS, type PreparedSwitch } from "../../guards/dead-man.js";
 import { NO_GUARDS, type Guards } from "../../guards/guards.js";
 import type { KeyedHash, RandomIds } from "../../storage/keyed-hash.js";
 import type { StateStore } from "../../storage/state-store.js";
@@ -63,6 +63,7 @@ import type {
   SettingAnswer,
   SettingRequest,
   SwitchAnswer,
+  SwitchesAnswer,
 } from "./order-desk.js";
 import { factsOfVenueOrder, instrumentOf } from "./order-facts.js";
 import { callersName, orderStatus } from "./order-look.js";
@@ -230,19 +231,47 @@ export class SingleOrderService implements OrderDesk {
   }
 
   async armSwitch(request: ArmRequest): Promise<SwitchAnswer> {
+    const answer = await this.armSwitches([request]);
+    if (!answer.ok) return answer;
+    const [armed] = answer.armed;
+    return armed === undefined ? refusal("INTERNAL") : { ok: true, armed };
+  }
+
+  async armSwitches(requests: readonly ArmRequest[]): Promise<SwitchesAnswer> {
+    const longestMs = Math.max(0, ...requests.map(({ timeoutMs }) => timeoutMs));
+    const answer = await this.#run(longestMs, () => this.#armAll(requests));
+    return answer.ok || "venue" in answer ? answer : { ...answer, venue: null };
+  }
+
+  /** Everything that can be refused is, before any of them is armed. */
+  async #armAll(requests: readonly ArmRequest[]): Promise<SwitchesAnswer> {
+    const prepared: PreparedSwitch[] = [];
+    for (const request of requests) {
+      const one = this.#prepareSwitch(request);
+      if ("arm" in one) {
+        prepared.push(one);
+        continue;
+      }
+      for (const { drop } of prepared) drop();
+      return { ...one, venue: request.venue };
+    }
+    return { ok: true, armed: await Promise.all(prepared.map(({ arm }) => arm())) };
+  }
+
+  #prepareSwitch(request: ArmRequest): PreparedSwitch | OrderRefusal {
     const { timeoutMs, venue, credentials } = request;
     if (!Number.isInteger(timeoutMs) || timeoutMs < MIN_TIMEOUT_MS || timeoutMs > MAX_TIMEOUT_MS) {
       return invalid("timeoutMs", `must be a whole number from ${MIN_TIMEOUT_MS} to ${MAX_TIMEOUT_MS}`);
     }
-    return this.#run(timeoutMs, async () => {
-      const room = roomOf(this.#parts.rooms, request);
-      if (!("orders" in room)) return room;
-      const opened = room.openSession(credentials);
-      if (!opened.ok) return refusal("MISSING_CREDENTIALS", { exchange: venue, problem: opened.problem });
-      const accountHash = intentAccountHash(this.#parts.hash, opened.session);
-      const armed = await this.#switches.arm(room, opened.session, accountHash, timeoutMs);
-      return armed === null ? refusal("OVERLOADED", { reason: "SWITCHES" }) : { ok: true, armed };
-    });
+    const room = roomOf(this.#parts.rooms, request);
+    if (!("orders" in room)) return room;
+    const opened = room.openSession(credentials);
+    if (!opened.ok) return refusal("MISSING_CREDENTIALS", { exchange: venue, problem: opened.problem });
+    const accountHash = intentAccountHash(this.#parts.hash, opened.session);
+    return (
+      this.#switches.prepare(room, opened.session, accountHash, timeoutMs) ??
+      refusal("OVERLOADED", { reason: "SWITCHES" })
+    );
   }
 
   async heartbeat(switchId: string): Promise<SwitchAnswer> {
