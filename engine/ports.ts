@@ -291,6 +291,14 @@ export interface MarketRoom {
   readonly routingHealth?: RoutingHealth;
 }
 
+/** Whose orders a session's are, where several keys may act for one account: public text, equal for one account only. */
+export interface AccountNames {
+  /** Null: the venue has to be asked. */
+  known(session: AccountSession): string | null;
+  /** An AUTH failure: the key acts for nobody. */
+  read(session: AccountSession, options: CallOptions): Promise<Read<string>>;
+}
+
 /** A room that also trades. */
 export interface VenueRoom extends MarketRoom {
   readonly reader: AccountReader;
@@ -299,6 +307,8 @@ export interface VenueRoom extends MarketRoom {
   readonly history?: AccountHistory;
   readonly settings?: AccountSettings;
   openSession(rawCredentials: unknown): OpenSession;
+  /** Absent: the session's own labels name the account. */
+  readonly accountNames?: AccountNames;
   /**
    * How long the account's own budget would keep one more order of this lane waiting; 0: not at all. Absent where the
    * venue counts nothing by account.
