@@ -12,6 +12,8 @@ import { createHarness } from "./test/harness.js";
 const EACH = { ...NO_LIMITS, maxDailyNotional: "30000" };
 const POLICY = { global: NO_LIMITS, byKey: new Map<string, never>(), each: EACH };
 const AGENTS = ["agent-a", "agent-b", "agent-c"] as const;
+/** Without API keys a caller is its account. */
+const PUBLIC = { apiKeyId: null } as const;
 const block = (account: string) => ({ account, secret: SECRET });
 
 /** All keys act for one account, but for `alone`. */
@@ -28,12 +30,12 @@ describe("the daily limit of a caller", () => {
     });
     const ends: string[] = [];
     for (const agent of AGENTS) {
-      const answer = await harness.place({ credentials: block(agent) });
+      const answer = await harness.place({ credentials: block(agent) }, PUBLIC);
       ends.push(answer.ok ? "sent" : answer.code);
     }
     expect(ends).toEqual(["sent", "DAILY_LIMIT", "DAILY_LIMIT"]);
     expect(harness.venue.log).toHaveLength(1);
-    expect(await harness.place({ credentials: block("alone") })).toMatchObject({ ok: true });
+    expect(await harness.place({ credentials: block("alone") }, PUBLIC)).toMatchObject({ ok: true });
   });
 
   it("is one for all agents of an account, through the router", async () => {
@@ -52,6 +54,7 @@ describe("the daily limit of a caller", () => {
       const answer = await harness.open(
         {},
         { preferredExchange: "venueone", credentials: { venueone: block(agent) }, deadlineMs: 5_000 },
+        PUBLIC,
       );
       ends.push(answer.ok ? "sent" : answer.code);
     }
@@ -63,29 +66,29 @@ describe("the daily limit of a caller", () => {
     const harness = await desk((venue) => {
       venue.behind = () => "TIMEOUT";
     });
-    expect(await harness.place()).toMatchObject({
+    expect(await harness.place({}, PUBLIC)).toMatchObject({
       ok: false,
       code: "VENUE_UNAVAILABLE",
       details: { exchange: "venueone", reason: "ACCOUNT_UNKNOWN" },
     });
     expect(harness.venue.log).toHaveLength(0);
     harness.venue.setPosition("acct", "LONG", 400);
-    expect(await harness.place({ side: "SELL", reduceOnly: true })).toMatchObject({ ok: true });
+    expect(await harness.place({ side: "SELL", reduceOnly: true }, PUBLIC)).toMatchObject({ ok: true });
   });
 
   it("asks the venue for the account once, and never where nothing is counted", async () => {
     const harness = await desk((venue) => {
       venue.behind = behind;
     });
-    await harness.place();
-    await harness.place({ quantity: "0.01" });
+    await harness.place({}, PUBLIC);
+    await harness.place({ quantity: "0.01" }, PUBLIC);
     expect(harness.venue.behindAsked).toEqual(["acct"]);
     const free = await createDesk({
       prepareVenue: (venue) => {
         venue.behind = behind;
       },
     });
-    await free.place();
+    await free.place({}, PUBLIC);
     expect(free.venue.behindAsked).toEqual([]);
   });
 });
