@@ -15,6 +15,7 @@ import { LatencyWindow } from "../../engine/market/latency-window.js";
 import type { FeedState, Market } from "../../engine/market/market.js";
 import type {
   AccountHistory,
+  AccountNames,
   AccountReader,
   AccountSession,
   AccountSettings,
@@ -190,6 +191,10 @@ class VenuethreeRoom implements VenueRoom {
     });
     this.history = this.#trading.history;
     this.settings = this.#trading.settings;
+  }
+
+  get accountNames(): AccountNames {
+    return this.#trading.accountNames;
   }
 
   openSession(rawCredentials: unknown): OpenSession {

@@ -16,6 +16,7 @@ import { LatencyWindow } from "../../engine/market/latency-window.js";
 import { createMarket, type FeedState, type Market } from "../../engine/market/market.js";
 import type {
   AccountHistory,
+  AccountNames,
   AccountSession,
   AccountSettings,
   Lane,
@@ -103,6 +104,7 @@ class VenuetwoRoom implements VenueRoom {
   readonly settings: AccountSettings;
   readonly streams: VenuetwoAccountStreams;
   readonly openSession: (rawCredentials: unknown) => OpenSession;
+  readonly accountNames: AccountNames;
   readonly #options: VenuetwoRoomOptions;
   readonly #http: HttpPool;
   readonly #rest: MarketRest;
@@ -185,6 +187,7 @@ class VenuetwoRoom implements VenueRoom {
     this.history = trading.history;
     this.settings = trading.settings;
     this.openSession = trading.openSession;
+    this.accountNames = trading.accountNames;
   }
 
   orderWaitMs(session: AccountSession, lane: Lane): number {

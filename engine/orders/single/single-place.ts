@@ -12,7 +12,9 @@ import type { IdempotencyBegin, IdempotencyTicket } from "../idempotency.js";
 import { collectSecrets } from "../redact.js";
 import { mintRouteId } from "../route-ids.js";
 import type { Attempt, PositionBefore } from "../trade-run.js";
+import { countedAccount } from "../account-behind.js";
 import { intentAccountHash } from "../trade-intent.js";
+import { callOptions } from "./open-account.js";
 import { applyResolution } from "../send-outcome.js";
 import { boundMarket, liveDoubleMid } from "./market-bound.js";
 import { checkMinNotional, refusal, type CheckedOrder } from "./order-check.js";
@@ -122,6 +124,14 @@ export class SinglePlacements {
     const planned = await job.plan(flight);
     if (!planned.ok) return planned;
     const { order } = planned;
+    const { apiKeyId, session } = flight;
+    const counted = await countedAccount(this.#parts, flight.room, session, {
+      opens: !order.reduceOnly,
+      apiKeyId,
+      own: flight.accountHash,
+      timeoutMs: callOptions(flight.deadline, "trade").timeoutMs,
+    });
+    if (!counted.ok) return refusal(counted.error.code, counted.error.context);
     const priced = this.#price(flight, order);
     if (!priced.ok) return priced;
     const adjustments = [...order.adjustments, ...priced.adjustments];
@@ -156,8 +166,8 @@ export class SinglePlacements {
     const verdict = guards.check({
       clientIdHex: attempt.clientIdHex,
       atMs: attempt.intentAtMs,
-      apiKeyId: flight.apiKeyId,
-      accountHash: flight.accountHash,
+      apiKeyId,
+      accountHash: counted.accountHash,
       venue: run.venue,
       symbol: run.symbol,
       opens: !run.reduceOnly,
