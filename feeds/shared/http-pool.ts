@@ -176,7 +176,10 @@ export class HttpPool implements VenueHttp {
       takenAtMs = monoMs(this.#options.clock);
       return this.#accounts.tryTake(charged, accountWeight, lane);
     };
-    const pending = this.#queue.acquire(lane, weight, timeoutMs, takeOfAccount);
+    const pending = this.#queue.acquire(lane, weight, timeoutMs, {
+      caller: request.caller ?? account,
+      takeOther: takeOfAccount,
+    });
     const admission = pending instanceof Promise ? await pending : pending;
     if (!admission.ok) return { kind: "notSent", reason: admission.reason, retryAfterMs: admission.retryAfterMs };
     try {

@@ -1,11 +1,11 @@
 /**
  * Admits calls to the network: a call needs weight of its lane (lanes.ts) and a connection slot.
  *
- * Order: by lane priority, first come first served within a lane. While an `exit` call waits nothing
- * else is admitted; a waiting call of another lane does not keep lower lanes from the part held back
- * for them. Some slots are for `exit` alone, so a close never queues behind slow reads.
+ * Order: by lane priority; within a lane the caller that used least of it, then first come first served. While an
+ * `exit` call waits nothing else is admitted, unless it waits for its caller's share alone; a waiting call of another lane
+ * does not keep lower lanes from the part held back for them. Some slots are for `exit` alone, so a close never queues behind slow reads.
  *
- * Bounded: `maxQueuedPerLane` waiting calls; one more is refused at once (QUEUE_FULL). A call that can
+ * Bounded: `maxQueuedPerLane` waiting calls, half of them of one caller; one more is refused at once (QUEUE_FULL). A call that can
  * not be admitted before its deadline is refused (RATE_BUDGET), and so is one heavier than its lane.
  *
  * A call may also need what another budget gives (its account's): it is taken in the turn of the admission,
@@ -37,16 +37,24 @@ export interface LaneQueueOptions {
 /** 0: taken. Else the time to wait, and nothing was taken. */
 export type TakeOther = () => number;
 
+export interface Entrant {
+  /** Who shares the lane with others; null: our own. */
+  readonly caller?: string | null;
+  readonly takeOther?: TakeOther;
+}
+
 interface Waiter {
   readonly lane: Lane;
   readonly weight: number;
+  readonly caller: string | null;
   readonly takeOther: TakeOther;
-  readonly settle: (admission: Admission) => void;
+  settle: (admission: Admission) => void;
   timer: TimerHandle;
 }
 
 const ADMITTED: Admission = { ok: true };
 const NOTHING_ELSE: TakeOther = () => 0;
+const NO_ENTRANT: Entrant = {};
 /** A bucket edge computed in floating point may lie a hair before the bucket turns. */
 const EDGE_MS = 1;
 
@@ -81,24 +89,27 @@ export class LaneQueue {
     lane: Lane,
     weight: number,
     timeoutMs: number,
-    takeOther: TakeOther = NOTHING_ELSE,
+    { caller = null, takeOther = NOTHING_ELSE }: Entrant = NO_ENTRANT,
   ): Admission | Promise<Admission> {
     const { clock, budget, maxQueuedPerLane } = this.#options;
     if (this.#isClosed) return { ok: false, reason: "CLOSED", retryAfterMs: null };
     if (weight > budget.ceiling(lane)) return { ok: false, reason: "RATE_BUDGET", retryAfterMs: null };
     const queue = this.#waiting[lane];
-    const isFree = queue.length === 0 && (lane === "exit" || this.#waiting.exit.length === 0);
-    const admission = isFree ? this.#admit(lane, weight, takeOther) : null;
+    const waiter: Waiter = { lane, weight, caller, takeOther, settle: () => {}, timer: { id: 0 } };
+    const isFree = queue.length === 0 && (lane === "exit" || !this.#isExitBlocked());
+    const admission = isFree ? this.#admit(waiter) : null;
     if (admission !== null) return admission;
-    if (queue.length >= maxQueuedPerLane) {
+    if (queue.length >= maxQueuedPerLane || this.#isOfMany(queue, caller)) {
       return { ok: false, reason: "QUEUE_FULL", retryAfterMs: this.#retryAfterMs(lane, weight) };
     }
     return new Promise((settle) => {
-      const waiter: Waiter = { lane, weight, takeOther, settle, timer: { id: 0 } };
+      waiter.settle = settle;
       waiter.timer = clock.setTimer(() => this.#expire(waiter), timeoutMs);
       queue.push(waiter);
       this.#waitingCount++;
-      this.#scheduleWake();
+      // Others that wait may do so for their own share alone.
+      if (queue.length > 1) this.#drain();
+      else this.#scheduleWake();
     });
   }
 
@@ -123,14 +134,15 @@ export class LaneQueue {
   }
 
   /** Null: it has to wait. */
-  #admit(lane: Lane, weight: number, takeOther: TakeOther): Admission | null {
+  #admit({ lane, weight, caller, takeOther }: Waiter): Admission | null {
     const { slots, exitSlots, budget, clock } = this.#options;
     if (this.#busySlots >= (lane === "exit" ? slots : slots - exitSlots)) return null;
     const nowMs = monoMs(clock);
-    if (weight > budget.available(lane, nowMs)) return null;
+    if (weight > budget.available(lane, nowMs) || budget.isBeyondShare(lane, caller, weight, nowMs)) return null;
     const otherWaitMs = takeOther();
     if (otherWaitMs > 0) return { ok: false, reason: "RATE_BUDGET", retryAfterMs: Math.ceil(otherWaitMs) };
     budget.charge(lane, weight, nowMs);
+    budget.chargeCaller(lane, caller, weight, nowMs);
     this.#busySlots++;
     return ADMITTED;
   }
@@ -139,17 +151,50 @@ export class LaneQueue {
     if (this.#waitingCount === 0) return;
     for (const lane of LANES) {
       const queue = this.#waiting[lane];
-      for (let head = queue[0]; head !== undefined; head = queue[0]) {
-        const admission = this.#admit(lane, head.weight, head.takeOther);
+      for (let next = this.#nextOf(queue); next !== undefined; next = this.#nextOf(queue)) {
+        const admission = this.#admit(next);
         if (admission === null) break;
-        queue.shift();
+        queue.splice(queue.indexOf(next), 1);
         this.#waitingCount--;
-        this.#options.clock.clearTimer(head.timer);
-        head.settle(admission);
+        this.#options.clock.clearTimer(next.timer);
+        next.settle(admission);
       }
-      if (lane === "exit" && queue.length > 0) break;
+      if (lane === "exit" && this.#isExitBlocked()) break;
     }
     this.#scheduleWake();
+  }
+
+  /** The first of the caller that used least of the lane. */
+  #nextOf(queue: readonly Waiter[]): Waiter | undefined {
+    let [next] = queue;
+    if (next === undefined || queue.length === 1) return next;
+    const { budget, clock } = this.#options;
+    const nowMs = monoMs(clock);
+    let least = budget.usedBy(next.lane, next.caller, nowMs);
+    for (const waiter of queue) {
+      const used = budget.usedBy(waiter.lane, waiter.caller, nowMs);
+      if (used >= least) continue;
+      next = waiter;
+      least = used;
+    }
+    return next;
+  }
+
+  /** Does an exit call wait for what the lane or the connections have to give, and not for its caller's share alone? */
+  #isExitBlocked(): boolean {
+    const next = this.#nextOf(this.#waiting.exit);
+    if (next === undefined) return false;
+    const { budget, clock } = this.#options;
+    const nowMs = monoMs(clock);
+    if (next.weight > budget.available("exit", nowMs)) return true;
+    return !budget.isBeyondShare("exit", next.caller, next.weight, nowMs);
+  }
+
+  #isOfMany(queue: readonly Waiter[], caller: string | null): boolean {
+    if (caller === null || queue.length === 0) return false;
+    let count = 0;
+    for (const waiter of queue) if (waiter.caller === caller) count++;
+    return count >= this.#options.maxQueuedPerLane / 2;
   }
 
   #expire(waiter: Waiter): void {

@@ -203,7 +203,7 @@ describe("callers of one lane", () => {
     }
   };
 
-  it("cannot drain it for others: what a heavy one leaves is there for who took less than his share", () => {
+  it("cannot drain it for others: what a heavy one leaves is there for who took less than his share", async () => {
     for (const [lane, before] of [
       ["exit", 0],
       ["trade", 0],
@@ -211,10 +211,10 @@ describe("callers of one lane", () => {
       const { queue } = setup({ budget: 400, slots: 10, exitSlots: 1, maxQueuedPerLane: 8 });
       const heavy = takeAll(queue, lane, "heavy");
       expect(heavy).toBeGreaterThan(100 + before);
-      expect(take(queue, lane, "light")).toEqual({ ok: true });
+      expect(await take(queue, lane, "light")).toEqual({ ok: true });
       queue.release();
       // What has no caller is our own, and bound by the lane alone.
-      expect(take(queue, lane, null)).toEqual({ ok: true });
+      expect(await take(queue, lane, null)).toEqual({ ok: true });
       queue.close();
     }
   });
