@@ -100,7 +100,7 @@ export class LaneQueue {
     const admission = isFree ? this.#admit(waiter) : null;
     if (admission !== null) return admission;
     if (queue.length >= maxQueuedPerLane || this.#isOfMany(queue, caller)) {
-      return { ok: false, reason: "QUEUE_FULL", retryAfterMs: this.#retryAfterMs(lane, weight) };
+      return { ok: false, reason: "QUEUE_FULL", retryAfterMs: this.#retryAfterMs(waiter) };
     }
     return new Promise((settle) => {
       waiter.settle = settle;
@@ -166,7 +166,7 @@ export class LaneQueue {
 
   /** The first of the caller that used least of the lane. */
   #nextOf(queue: readonly Waiter[]): Waiter | undefined {
-    let [next] = queue;
+    let next = queue[0];
     if (next === undefined || queue.length === 1) return next;
     const { budget, clock } = this.#options;
     const nowMs = monoMs(clock);
@@ -203,7 +203,7 @@ export class LaneQueue {
     if (position < 0) return;
     queue.splice(position, 1);
     this.#waitingCount--;
-    const retryAfterMs = this.#retryAfterMs(waiter.lane, waiter.weight);
+    const retryAfterMs = this.#retryAfterMs(waiter);
     waiter.settle({ ok: false, reason: "RATE_BUDGET", retryAfterMs });
     this.#drain();
   }
@@ -220,8 +220,11 @@ export class LaneQueue {
     }, waitMs + EDGE_MS);
   }
 
-  #retryAfterMs(lane: Lane, weight: number): number {
+  #retryAfterMs({ lane, weight, caller }: Waiter): number {
     const { clock, budget } = this.#options;
-    return Math.ceil(budget.msUntilAvailable(lane, weight, monoMs(clock)));
+    const nowMs = monoMs(clock);
+    const laneMs = budget.msUntilAvailable(lane, weight, nowMs);
+    const shareMs = budget.isBeyondShare(lane, caller, weight, nowMs) ? budget.msUntilRelease(nowMs) : 0;
+    return Math.ceil(Math.max(laneMs, shareMs));
   }
 }
