@@ -14,13 +14,8 @@ export interface NonceSequencerOptions {
   readonly reservations: NonceReservations;
   /** Nonces per millisecond of time: 1 where the venue counts ms, 1000 where µs. */
   readonly unitsPerMs: number;
-  /** Longest block in ms of nonce time. After a crash numbers run ahead of the clock by at most one and a half of it. */
+  /** Length of a block in ms of nonce time. After a crash numbers run ahead of the clock by at most one and a half of it. */
   readonly blockMs: number;
-  /**
-   * Length of a signer's first block; each further one is twice as long, up to `blockMs`. So a process that lives for a
-   * moment reserves a moment, and starts in quick succession do not pile up. Default: `blockMs`.
-   */
-  readonly firstBlockMs?: number;
   /** A number may run this far ahead of the venue's clock; beyond it the venue would refuse, so `next` does. */
   readonly maxAheadMs: number;
   /** Venue wall clock minus ours. */
@@ -47,8 +42,8 @@ interface SignerState {
   following: Block | null;
   pending: Promise<void> | null;
   waiterCount: number;
-  /** Of its next reservation. */
-  blockMs: number;
+  /** What the last reservation took, where that is much of a block; else 0. */
+  slowMs: number;
 }
 
 const DEFAULT_MAX_SIGNERS = 4096;
@@ -62,8 +57,7 @@ export class NonceSequencer {
   readonly #signers = new Map<string, SignerState>();
 
   constructor(options: NonceSequencerOptions) {
-    if (!((options.firstBlockMs ?? options.blockMs) * options.unitsPerMs >= 1))
-      throw new RangeError("a nonce block must hold a number");
+    if (!(options.blockMs * options.unitsPerMs >= 1)) throw new RangeError("a nonce block must hold a number");
     this.#options = options;
     this.#maxSigners = options.maxSigners ?? DEFAULT_MAX_SIGNERS;
   }
@@ -164,10 +158,14 @@ export class NonceSequencer {
   }
 
   async #reserveNow(signer: string, state: SignerState): Promise<void> {
-    const { blockMs, reservations, unitsPerMs } = this.#options;
+    const { blockMs, clock, maxAheadMs, reservations, unitsPerMs } = this.#options;
     const floor = Math.max(this.#wanted(state), state.current?.until ?? 0);
-    const block = await reservations.reserve(signer, floor, state.blockMs * unitsPerMs);
-    state.blockMs = Math.min(blockMs, 2 * state.blockMs);
+    // A block that is over before its write is done is none: behind a slow store the next one is longer.
+    const spanMs = Math.max(blockMs, Math.min(2 * state.slowMs, maxAheadMs / 2));
+    const startNs = clock.monoNs();
+    const block = await reservations.reserve(signer, floor, Math.ceil(spanMs * unitsPerMs));
+    const tookMs = (clock.monoNs() - startNs) / 1e6;
+    state.slowMs = tookMs > blockMs / 2 ? tookMs : 0;
     if (!isUsable(block, floor)) throw new RangeError("nonce reservation is not a range above its floor");
     // Time may have left the current block behind while the write was on its way.
     if (state.current === null || this.#candidateIn({ ...state, following: null }, this.#wanted(state)) === null) {
@@ -181,8 +179,7 @@ export class NonceSequencer {
   #touch(signer: string): SignerState {
     let state = this.#signers.get(signer);
     if (state === undefined) {
-      const blockMs = this.#options.firstBlockMs ?? this.#options.blockMs;
-      state = { last: -1, current: null, following: null, pending: null, waiterCount: 0, blockMs };
+      state = { last: -1, current: null, following: null, pending: null, waiterCount: 0, slowMs: 0 };
     } else {
       this.#signers.delete(signer);
     }

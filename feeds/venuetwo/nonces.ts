@@ -7,11 +7,10 @@ import type { NonceReservations } from "../../engine/ports.js";
 import { NonceSequencer } from "../shared/nonce-sequencer.js";
 
 /**
- * After a crash nonces run ahead of the clock by one and a half blocks at most, and each start within the next moments
- * adds its first block: a dozen of them stay inside the narrowest window.
+ * After a crash nonces run ahead of the clock by one and a half blocks at most, and each further start adds one: three in
+ * a moment stay inside the narrowest window.
  */
-const BLOCK_MS = 1_000;
-const FIRST_BLOCK_MS = 200;
+const BLOCK_MS = 1_100;
 /** Inside the narrowest window ever documented (5 s), with room for the error of our clock offset. */
 export const MAX_AHEAD_MS = 4_000;
 /** The widest window documented: until then a signed request may still be taken. */
@@ -30,7 +29,6 @@ export function createVenuetwoNonces(
     reservations: { reserve: (signer, floor, span) => reservations.reserve(`venuetwo:${signer}`, floor, span) },
     unitsPerMs: MICROS_PER_MS,
     blockMs: BLOCK_MS,
-    firstBlockMs: FIRST_BLOCK_MS,
     maxAheadMs: MAX_AHEAD_MS,
     clockOffsetMs,
   });
