@@ -107,7 +107,15 @@ export const routingReportSchema = reply({
   savings: decimal("All-in difference to the runner-up times the size."),
   savingsPercent: decimal(),
   reference: nullable(reply({ mid: decimal(), exchange: routableVenue, quoteAsset: Type.String() })),
-  limits: reply({ maxSlippageBps: Type.Number(), maxQuoteAgeMs: Type.Integer(), worstPrice: nullable(decimal()) }),
+  limits: reply({
+    maxSlippageBps: Type.Number(),
+    maxQuoteAgeMs: Type.Integer(),
+    worstPrice: nullable(
+      decimal(
+        "What no order goes beyond: the chosen venue's bound; of a split the loosest leg's, in the common quote.",
+      ),
+    ),
+  }),
   candidates: Type.Array(candidateSchema),
   alternatives: Type.Unsafe<Partial<Record<Static<typeof venue>, Static<typeof alternativeSchema>>>>({
     type: "object",

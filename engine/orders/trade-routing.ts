@@ -4,29 +4,14 @@
  */
 import type { Clock } from "../domain/clock.js";
 import { compareDecimals } from "../domain/decimal.js";
-import {
-  compareRatio,
-  formatRatio,
-  multiplyRatio,
-  type Ratio,
-  ratio,
-  ratioFromScaled,
-} from "../domain/decimal-ratio.js";
 import type { ErrorCode } from "../domain/errors.js";
-import { canonicalPriceDecimals } from "../domain/instrument.js";
 import type { Side } from "../domain/order.js";
 import { isRoutableVenue, ROUTABLE_VENUES, type RoutableVenue } from "../domain/venue.js";
 import type { Market } from "../market/market.js";
 import type { MarketRoom, RoomStatus, RoutingHealth } from "../ports.js";
 import { orderAdjustments } from "../routing/adjustments.js";
 import { decideRoute, decisionErrorCode } from "../routing/decide.js";
-import {
-  buildRoutingReport,
-  requestedSizeText,
-  sizeMaxima,
-  worstPriceText,
-  type RoutingReport,
-} from "../routing/report.js";
+import { buildRoutingReport, requestedSizeText, sizeMaxima, type RoutingReport } from "../routing/report.js";
 import {
   setBoundText,
   setLimitText,
@@ -40,11 +25,11 @@ import {
   type CandidateResult,
   Decision,
   ONE_MILLI_BPS,
-  QUOTE_RATE_ONE_PPM,
   RouteInput,
   type RouteKind,
 } from "../routing/route-types.js";
 import { splitRoute } from "../routing/split.js";
+import { commonWorstPrice } from "../routing/worst-price.js";
 import type { Rooms } from "./trade-accounts.js";
 import { heldPosition, isHedged, openLots, type AccountReading } from "./account-readings.js";
 import type { BoundQuote } from "./quote-book.js";
@@ -336,29 +321,6 @@ function addEntryFacts(candidate: Candidate, request: TradeRequest, terms: OpenT
   const rate = Number(ticker.fundingRate) / ticker.fundingIntervalHours;
   const milliBps = Math.round(rate * terms.expectedHoldHours * ONE_MILLI_BPS);
   if (Number.isSafeInteger(milliBps)) candidate.fundingMilliBps = milliBps;
-}
-
-/** The loosest of the legs, in the common quote. */
-function commonWorstPrice(input: RouteInput, decision: Decision): string {
-  const selected = input.candidates[decision.selected];
-  // One venue that quotes in the common quote: its own price, as text.
-  if (decision.legs.length === 0 && selected?.quoteRatePpm === QUOTE_RATE_ONE_PPM)
-    return worstPriceText(input, decision) ?? "0";
-  let worst: Ratio | null = null;
-  let places = 0;
-  for (const index of decision.legs.length > 0 ? decision.legs : [decision.selected]) {
-    const candidate = input.candidates[index];
-    const instrument = candidate?.market?.instrument;
-    if (candidate === undefined || instrument === undefined) continue;
-    const native = ratioFromScaled(decision.results[index]?.priceTicks ?? 0, canonicalPriceDecimals(instrument));
-    const price = multiplyRatio(native, ratio(BigInt(candidate.quoteRatePpm), BigInt(QUOTE_RATE_ONE_PPM)));
-    places = Math.max(
-      places,
-      canonicalPriceDecimals(instrument) + (candidate.quoteRatePpm === QUOTE_RATE_ONE_PPM ? 0 : 6),
-    );
-    if (worst === null || (input.side === "SELL") === compareRatio(price, worst) < 0) worst = price;
-  }
-  return worst === null ? "0" : formatRatio(worst, places, input.side === "SELL" ? "floor" : "ceil");
 }
 
 function eligibleVenues(report: RoutingReport): RoutableVenue[] {

@@ -348,14 +348,14 @@ describe("worst price", () => {
         candidate.buyingPower = 5_000;
       },
     ],
-    ["BELOW_MIN_SIZE", { instrument: instrumentOf("venuetwo", { minNotional: "12000" }) }, () => {}],
+    ["BELOW_MIN_SIZE", { instrument: instrumentOf("venuetwo", { minNotional: "10000" }) }, () => {}],
   ])("of an entry is measured from a venue that may take it, not from one that is %s", (reason, fields, change) => {
     const input = new RouteInput();
     input.reset("OPEN_MARKET", "BUY", NOW_NS);
     setSizeText(input, "1");
     addHolder(input, buildMarket(plan("venueone")), 0);
-    // The narrowest of both, a fifth above.
-    const dear = { bids: [[119_999, 500_000]], asks: [[120_001, 500_000]] } as const;
+    // The narrowest of both, half a percent above.
+    const dear = { bids: [[100_499, 500_000]], asks: [[100_501, 500_000]] } as const;
     change(addHolder(input, buildMarket(plan("venuetwo", { ...dear, ...fields })), 0));
     if (reason === "BELOW_MIN_SIZE") setSizeText(input, "0.98");
     const decision = new Decision();
