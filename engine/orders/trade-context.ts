@@ -57,7 +57,8 @@ export interface TradeParts {
 
 /** One request on its way. */
 export interface TradeFlight {
-  readonly request: TradeRequest;
+  /** As it came; bound to a quote with the quote's slippage where it names none. */
+  request: TradeRequest;
   readonly accounts: TradeAccounts;
   readonly ticket: IdempotencyTicket | null;
   readonly deadline: Deadline;

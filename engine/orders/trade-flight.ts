@@ -30,12 +30,18 @@ export function flightOf(
   };
 }
 
-export function emptyRun(request: TradeRequest, context: TradeContext, routed: Routed, startedAtMs: number): TradeRun {
+export function emptyRun(
+  { request, quote }: TradeFlight,
+  context: TradeContext,
+  routed: Routed,
+  startedAtMs: number,
+): TradeRun {
   const { open } = request;
   const isProtected = open !== null && (open.takeProfit !== null || open.stopLoss !== null);
   return {
     ...(open === null ? {} : { intent: "OPEN" }),
     ...(isProtected ? { protection: protectionOf(open) } : {}),
+    ...(quote === null ? {} : { quote }),
     routeId: routed.report.routeId,
     requestId: context.requestId,
     symbol: request.symbol,

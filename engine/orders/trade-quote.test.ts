@@ -146,7 +146,8 @@ describe("a quote is used once", () => {
     harness.one.fate = () => ({ kind, reason: "VENUE_STATE" });
     harness.one.orderReadFailure = () => "TIMEOUT";
     await harness.closeData({ quoteId, preferredExchange: "venueone", deadlineMs: 300 });
-    expect(await harness.close({ quoteId, size: "0.1" })).toMatchObject({ details: { reason: "USED" } });
+    const again = { quoteId, size: "0.1", preferredExchange: "venueone" } as const;
+    expect(await harness.close(again)).toMatchObject({ details: { reason: "USED" } });
     expect(orders(harness)).toHaveLength(1);
   });
 
@@ -238,9 +239,9 @@ describe("a quote lives", () => {
     expect(open.expiresAt - harness.clock.wallMs()).toBe(quoteTtlMs);
     // Others that live for a shorter and a longer time, before and behind it.
     await quoted(harness, { quoteTtlMs: 1_000 });
-    await harness.clock.advanceAsync(quoteTtlMs - 1);
+    await harness.clock.advanceAsync(expiresAt - 1 - harness.clock.wallMs());
     expect(await harness.close({ quoteId, dryRun: true })).toMatchObject({ ok: true });
-    await harness.clock.advanceAsync(1);
+    await harness.clock.advanceAsync(open.expiresAt - harness.clock.wallMs());
     for (const id of [quoteId, open.quoteId])
       expect(await harness.close({ quoteId: id })).toMatchObject({
         code: "QUOTE_EXPIRED",
@@ -283,6 +284,12 @@ describe("a quote that was never given", () => {
     const { quoteId } = await quoted(harness);
     const credentials = { venueone: { account: "someone", secret: SECRET_ONE } };
     expect(await harness.close({ quoteId, credentials })).toMatchObject({ code: "QUOTE_UNKNOWN" });
+    // With an account of the quote beside it, it is the owner who asks.
+    const mixed = { ...closeRequest().credentials, ...credentials };
+    expect(await harness.close({ quoteId, credentials: mixed })).toMatchObject({
+      code: "INVALID_PARAMETERS",
+      details: { fields: [{ path: "credentials" }] },
+    });
     await harness.closeData({ quoteId });
     expect(await harness.close({ quoteId, credentials })).toMatchObject({ code: "QUOTE_UNKNOWN" });
   });

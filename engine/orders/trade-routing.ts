@@ -3,7 +3,7 @@
  * decision out at once, because input and decision are reused by the next trade.
  */
 import type { Clock } from "../domain/clock.js";
-import { compareDecimals } from "../domain/decimal.js";
+import { compareDecimals, formatScaled } from "../domain/decimal.js";
 import type { ErrorCode } from "../domain/errors.js";
 import type { Side } from "../domain/order.js";
 import { isRoutableVenue, ROUTABLE_VENUES, type RoutableVenue } from "../domain/venue.js";
@@ -28,6 +28,7 @@ import {
   RouteInput,
   type RouteKind,
 } from "../routing/route-types.js";
+import { isLeftBehind } from "../routing/quote-bound.js";
 import { splitRoute } from "../routing/split.js";
 import { commonWorstPrice } from "../routing/worst-price.js";
 import type { Rooms } from "./trade-accounts.js";
@@ -61,7 +62,7 @@ export interface Routed {
   /** The legs; none for a public quote: nothing can be sent. */
   readonly plans: readonly SendPlan[];
   /** What a quote of this decision binds: worst price in the common quote, and who was eligible. Null for a live call. */
-  readonly bound: { readonly worstPrice: string; readonly venues: readonly RoutableVenue[] } | null;
+  readonly bound: Pick<BoundQuote, "worstPrice" | "ownPrice" | "venues"> | null;
 }
 
 export type RouteAnswer =
@@ -80,6 +81,8 @@ export interface QuoteRequest {
   readonly size: string;
   readonly maxSlippageBps: number;
   readonly maxQuoteAgeMs: number;
+  /** How long the quote lives; absent: the default. */
+  readonly quoteTtlMs?: number;
   readonly preferredExchange: RoutableVenue | null;
   readonly excludeExchanges: readonly RoutableVenue[];
 }
@@ -127,7 +130,7 @@ export class TradeRouting {
     input.preferred = request.preferredExchange ?? "";
     // What is left after a first try goes to one venue.
     input.allowSplit = request.allowSplit && tried.size === 0;
-    const problem = setSize(input, request, size) ?? setPrice(input, request);
+    const problem = setSize(input, request, size) ?? setPrice(input, request, quote);
     if (problem !== null) return invalid(problem.path, problem.problem);
     if (quote !== null && request.orderType === "MARKET") setBoundText(input, quote.worstPrice);
     // Venues without a room are listed too: a reply says of every venue why it was not chosen.
@@ -158,7 +161,7 @@ export class TradeRouting {
     );
     if (!answer.ok) {
       // The way of a quote that the market has left behind.
-      if (quote === null || answer.code !== "SLIPPAGE_CAP") return answer;
+      if (quote === null || !isLeftBehind(input, this.#decision, answer.code, request.maxLegs)) return answer;
       return { ...answer, code: "QUOTE_EXPIRED", details: { ...answer.details, reason: "PRICE_MOVED" } };
     }
     if (quote !== null && compareDecimals(answer.routed.requestedSize, quote.size) > 0)
@@ -232,7 +235,13 @@ export class TradeRouting {
         expectedCostBps: report.candidates[decision.selected]?.costBps ?? "0",
         adjustments: orderAdjustments(input, decision),
         plans,
-        bound: isQuote ? { worstPrice: commonWorstPrice(input, decision), venues: eligibleVenues(report) } : null,
+        bound: isQuote
+          ? {
+              worstPrice: commonWorstPrice(input, decision),
+              ownPrice: input.rests ? formatScaled(input.limitUnits, input.limitDecimals) : null,
+              venues: eligibleVenues(report),
+            }
+          : null,
       },
     };
   }
@@ -286,19 +295,29 @@ function routeKindOf(request: TradeRequest): RouteKind {
   return orderType === "MARKET" ? "CLOSE_MARKET" : orderType === "LIMIT" ? "CLOSE_LIMIT" : "CLOSE_STOP";
 }
 
-/** The price that a LIMIT or a stop brings; null: fine. */
-function setPrice(input: RouteInput, request: TradeRequest): PlanProblem | null {
+/** The price that a LIMIT or a stop brings, held to a quote's; null: fine. */
+function setPrice(input: RouteInput, request: TradeRequest, quote: BoundQuote | null): PlanProblem | null {
   const { orderType, limitPrice, triggerPrice } = request;
   if (orderType === "LIMIT" || orderType === "STOP_LIMIT") {
-    return limitPrice !== null && setLimitText(input, limitPrice)
-      ? null
-      : { path: "limitPrice", problem: "must be a positive decimal text" };
+    if (limitPrice === null || !setLimitText(input, limitPrice))
+      return { path: "limitPrice", problem: "must be a positive decimal text" };
+    // A caller's own limit is never moved.
+    return isBeyondQuoted(input, quote, limitPrice)
+      ? { path: "limitPrice", problem: "is beyond the quote's worst price" }
+      : null;
   }
   if (orderType !== "STOP_MARKET") return null;
   const bound = triggerPrice === null ? null : slippedPrice(triggerPrice, input.side, request.maxSlippageBps);
-  return bound !== null && setLimitText(input, bound)
+  const held = bound !== null && isBeyondQuoted(input, quote, bound) ? (quote?.ownPrice ?? bound) : bound;
+  return held !== null && setLimitText(input, held)
     ? null
     : { path: "triggerPrice", problem: "must be a positive decimal text" };
+}
+
+/** Would it trade at worse prices than what was quoted? */
+function isBeyondQuoted(input: RouteInput, quote: BoundQuote | null, price: string): boolean {
+  const quoted = quote?.ownPrice ?? null;
+  return quoted !== null && compareDecimals(price, quoted) === (input.side === "SELL" ? -1 : 1);
 }
 
 /** What an entry's eligibility and score need beside. */

@@ -7,6 +7,7 @@
 import type { Direction, OrderType, PositionSide, Side, TimeInForce, VenueOrder } from "../domain/order.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { RoutingReport } from "../routing/report.js";
+import type { BoundQuote } from "./quote-book.js";
 import type { ExecutionReport, LegOutcome, PositionAfter, TradeIntent } from "./trade-types.js";
 
 /** PENDING: intent durable, outcome not known to this record yet. */
@@ -103,6 +104,8 @@ export interface TradeRun {
   readonly clientOrderId: string | null;
   /** Opens only; absent: none asked for. */
   readonly protection?: ProtectionWish;
+  /** What it is bound to, for a retry after a crash; absent: nothing. */
+  readonly quote?: BoundQuote;
   /** Base units: what the caller asked for, ALL and percent resolved. */
   requestedSize: string;
   routing: RoutingReport;

@@ -649,7 +649,7 @@ describe("a dry run", () => {
     });
     expect(harness.service.tradeAtOnce(closeRequest({ dryRun: true, quoteId: "qt_none" }), context)).toMatchObject({
       ok: false,
-      code: "QUOTE_EXPIRED",
+      code: "QUOTE_UNKNOWN",
     });
     expect(harness.events.at(-1)).toMatchObject({ kind: "refused", code: "QUOTE_EXPIRED" });
     expect(allSessionsClosed(harness)).toBe(true);

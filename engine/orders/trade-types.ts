@@ -29,7 +29,11 @@ export interface TradeRequest {
   readonly dryRun: boolean;
   /** Binds worst price and venues to those of an earlier dry run. */
   readonly quoteId: string | null;
+  /** Dry runs: how long the quote lives; absent: the default. */
+  readonly quoteTtlMs?: number;
   readonly maxSlippageBps: number;
+  /** The caller named no maxSlippageBps: with a quoteId the quote's own takes its place. Absent: false. */
+  readonly isSlippageDefault?: boolean;
   readonly maxQuoteAgeMs: number;
   readonly deadlineMs: number;
   readonly excludeExchanges: readonly RoutableVenue[];

@@ -132,7 +132,7 @@ function setLatencyPenalty(input: RouteInput, decision: Decision, index: number,
   result.latencyPenaltyMilliBps = penalty <= MAX_PENALTY_MILLI_BPS ? penalty : MAX_PENALTY_MILLI_BPS;
 }
 
-/** Worst acceptable price of every priced candidate, from the shared reference mid or a quote's bound. A LIMIT brings its own. */
+/** Worst acceptable price of every priced candidate, from the shared reference mid and a quote's bound. A LIMIT brings its own. */
 export function protectCandidates(input: RouteInput, decision: Decision): void {
   if (decision.reference < 0 || input.rests) return;
   for (let index = 0; index < input.candidateCount; index++) {
@@ -147,18 +147,20 @@ export function protectCandidate(input: RouteInput, decision: Decision, index: n
   const reference = decision.results[decision.reference] as CandidateResult;
   const referenceCandidate = input.candidates[decision.reference] as Candidate;
   if (candidate.market === null || referenceCandidate.market === null) return;
-  const worst =
-    input.boundUnits > 0
-      ? boundTicks(input, candidate, candidate.market.instrument)
-      : worstTicks(
-          input.side,
-          input.maxSlippageBps,
-          reference.doubleMidTicks,
-          referenceCandidate.market.instrument,
-          referenceCandidate.quoteRatePpm,
-          candidate.market.instrument,
-          candidate.quoteRatePpm,
-        );
+  let worst = worstTicks(
+    input.side,
+    input.maxSlippageBps,
+    reference.doubleMidTicks,
+    referenceCandidate.market.instrument,
+    referenceCandidate.quoteRatePpm,
+    candidate.market.instrument,
+    candidate.quoteRatePpm,
+  );
+  if (input.boundUnits > 0) {
+    result.quotedTicks = boundTicks(input, candidate, candidate.market.instrument);
+    // The tighter. One beyond the safe range (NaN) is no price, and neither is what comes of it.
+    worst = input.side === "SELL" ? Math.max(worst, result.quotedTicks) : Math.min(worst, result.quotedTicks);
+  }
   setProtectedPrice(input, candidate.market, result, worst);
 }
 
