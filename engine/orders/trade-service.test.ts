@@ -651,7 +651,7 @@ describe("a dry run", () => {
       ok: false,
       code: "QUOTE_UNKNOWN",
     });
-    expect(harness.events.at(-1)).toMatchObject({ kind: "refused", code: "QUOTE_EXPIRED" });
+    expect(harness.events.at(-1)).toMatchObject({ kind: "refused", code: "QUOTE_UNKNOWN" });
     expect(allSessionsClosed(harness)).toBe(true);
   });
 
