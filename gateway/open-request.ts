@@ -12,6 +12,7 @@ import {
   checkExact,
   checkLimit,
   checkPreferred,
+  checkQuoteTtl,
   checkSplit,
   invalid,
   missing,
@@ -43,6 +44,7 @@ export function buildOpenRequest(
   const orderType = body.orderType ?? (limitPrice === null ? "MARKET" : "LIMIT");
   checkLimit(orderType, limitPrice);
   checkSplit(body, orderType);
+  checkQuoteTtl(body);
   checkProtection(body.direction, limitPrice, takeProfit, stopLoss);
   const preferredExchange = checkPreferred(body, view, "opening");
   return withCommonTerms(body, defaults, {

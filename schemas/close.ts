@@ -21,7 +21,7 @@ import {
   VENUE_WORDS,
   words,
 } from "./common.js";
-import { maxQuoteAgeMs, maxSlippageBps, quoteSchema, routingReportSchema } from "./routing.js";
+import { maxQuoteAgeMs, maxSlippageBps, quoteSchema, quoteTtlMs, routingReportSchema } from "./routing.js";
 
 export const DEADLINE_MS_BOUNDS = { min: 250, max: 30_000 } as const;
 export const MAX_CLIENT_ORDER_ID_CHARS = 64;
@@ -82,8 +82,12 @@ export const tradeFields = {
   dryRun: optionalField(Type.Boolean(), { default: false }),
   quoteId: optionalField(Type.String({ minLength: 1, maxLength: MAX_QUOTE_ID_CHARS }), {
     description:
-      "Of a dry run: binds its worst price and venues, until it expires (409 QUOTE_EXPIRED). Good for any number of calls until then.",
+      "Of a dry run: binds its worst price, venues and largest size; of it and maxSlippageBps the tighter holds (without maxSlippageBps the quote's own). " +
+      "A LIMIT or STOP_LIMIT may not have a worse limit than the quoted one (400); a STOP_MARKET takes the tighter bound. " +
+      "Used once, by a call that sends an order; a retry with the same Idempotency-Key is the same use. " +
+      "409 QUOTE_EXPIRED with details.reason EXPIRED, USED or PRICE_MOVED; 409 QUOTE_UNKNOWN for one that this process never gave to these accounts.",
   }),
+  quoteTtlMs: optionalField(quoteTtlMs, { description: "Dry runs only: how long the quote lives." }),
   routingOptions: optionalField(
     Type.Object({
       maxSlippageBps: optionalField(maxSlippageBps),

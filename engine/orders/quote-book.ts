@@ -5,9 +5,9 @@
  * none left; meanwhile it counts as used. A retry with the same Idempotency-Key is the same use. One made with
  * credentials is for its accounts, or some of them; where none of them asks it is unknown.
  *
- * Bounds: the latest MAX_QUOTES, at the place that their number has in a ring; each lives for at most QUOTE_TTL_MS.max of
- * the monotonic clock. One that gave way is told as expired. In memory: after a restart an id is unknown, which a caller
- * learns before anything is sent.
+ * Bounds: the latest MAX_QUOTES, at the place that their number has in a ring; each lives for the time that it was
+ * given, by the monotonic clock. One that gave way counts as expired. In memory: after a restart an id is unknown, which
+ * a caller learns before anything is sent.
  */
 import type { Clock } from "../domain/clock.js";
 import type { OrderType, Side } from "../domain/order.js";
@@ -15,7 +15,8 @@ import type { RoutableVenue } from "../domain/venue.js";
 import type { QuoteIds } from "./quote-ids.js";
 import type { TradeIntent, TradeRequest } from "./trade-types.js";
 
-export const QUOTE_TTL_MS = { min: 1_000, max: 30_000, default: 2_000 } as const;
+/** Where a dry run asks for no other time; what it may ask for is the contract's (schemas/routing.ts). */
+export const QUOTE_TTL_MS = 2_000;
 export const MAX_QUOTES = 10_000;
 
 /** Plain data: the record of a trade that used it holds it, for a retry after a crash. */

@@ -25,7 +25,7 @@ export function giveQuote(quotes: QuoteBook, routed: Routed, terms: QuoteTerms, 
       venues: bound?.venues ?? [],
       accounts: terms.accounts,
     },
-    ttlMs ?? QUOTE_TTL_MS.default,
+    ttlMs ?? QUOTE_TTL_MS,
   );
   return {
     quoteId,
