@@ -191,7 +191,13 @@ export const executionReportSchema = reply({
   requestedSize: decimal(),
   submittedSize: decimal(),
   filledSize: decimal(),
-  remainingSize: decimal(),
+  remainingSize: nullable(decimal("null where it is not known: see unreadExchanges.")),
+  unreadExchanges: Type.Optional(
+    Type.Array(routableVenue, {
+      description:
+        "ALL and sizePercent: venues with credentials whose position could not be read. What is open there is in no size; the state is never COMPLETED or NOOP.",
+    }),
+  ),
   averagePrice: nullable(decimal()),
   notional: nullable(decimal()),
   fees: Type.Array(reply({ amount: decimal(), asset: Type.String(), source: words(["venue", "computed"]) })),

@@ -6,6 +6,7 @@
  */
 import { formatScaled } from "../domain/decimal.js";
 import { protectionReport } from "./protection-report.js";
+import { remainderReport } from "./remainder-report.js";
 import { algoOf } from "./trade-reply.js";
 import { isOpening, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
 import type { TradeData, ExecutionLeg } from "./trade-types.js";
@@ -57,7 +58,7 @@ export function faultData(run: TradeRun, nowMs: number): TradeData {
       requestedSize: run.requestedSize,
       submittedSize: submitted,
       filledSize: "0",
-      remainingSize: run.requestedSize,
+      ...remainderReport(run, run.requestedSize),
       averagePrice: null,
       notional: null,
       fees: [],

@@ -24,6 +24,7 @@ export function flightOf(
     ticket,
     deadline,
     quote: null,
+    unread: [],
     apiKeyId: context.apiKeyId,
     // A dry run hears nothing from a venue that would have to be blanked.
     secrets: request.dryRun ? NO_SECRETS : collectSecrets(request.credentials),
@@ -31,7 +32,7 @@ export function flightOf(
 }
 
 export function emptyRun(
-  { request, quote }: TradeFlight,
+  { request, quote, unread }: TradeFlight,
   context: TradeContext,
   routed: Routed,
   startedAtMs: number,
@@ -42,6 +43,7 @@ export function emptyRun(
     ...(open === null ? {} : { intent: "OPEN" }),
     ...(isProtected ? { protection: protectionOf(open) } : {}),
     ...(quote === null ? {} : { quote }),
+    ...(unread.length === 0 ? {} : { unread }),
     routeId: routed.report.routeId,
     requestId: context.requestId,
     symbol: request.symbol,

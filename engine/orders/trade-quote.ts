@@ -2,6 +2,7 @@
 import { isOpening, type TradeRun } from "./trade-run.js";
 import { protectionReport } from "./protection-report.js";
 import { type BoundQuote, QUOTE_TTL_MS, type QuoteBook } from "./quote-book.js";
+import { noteOf, remainderReport } from "./remainder-report.js";
 import { algoOf } from "./trade-reply.js";
 import type { Routed } from "./trade-routing.js";
 import type { TradeData, Quote } from "./trade-types.js";
@@ -51,11 +52,11 @@ export function simulatedData(run: TradeRun, quote: Quote): TradeData {
       final: true,
       mode: "DRY_RUN",
       algo: algoOf(run),
-      note: run.note,
+      note: noteOf(run, "SIMULATED", false),
       requestedSize: run.requestedSize,
       submittedSize: "0",
       filledSize: "0",
-      remainingSize: run.requestedSize,
+      ...remainderReport(run, run.requestedSize),
       averagePrice: null,
       notional: null,
       fees: [],

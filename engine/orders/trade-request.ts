@@ -23,6 +23,7 @@ import type { RouteAnswer, Routed } from "./trade-routing.js";
 import { isOpening, unsettledAttempt, type TradeRun } from "./trade-run.js";
 import { roundMs } from "./trade-send.js";
 import type { TradeContext, TradeRequest, TradeResult } from "./trade-types.js";
+import { unreadVenues } from "./unread-venues.js";
 import { Deadline } from "../domain/deadline.js";
 import type { IdempotencyBegin, IdempotencyTicket } from "./idempotency.js";
 import { mintRouteId } from "./route-ids.js";
@@ -141,6 +142,7 @@ export class TradeRequests {
     const run = earlier ?? emptyRun(flight, context, routed, clock.wallMs());
     if (earlier !== null && size === null) {
       run.requestedSize = routed.requestedSize;
+      run.unread = flight.unread;
       run.routing = routed.report;
       run.adjustments = routed.adjustments;
     }
@@ -171,7 +173,7 @@ export class TradeRequests {
     earlier: TradeRun | null,
     size: string | null,
   ): Decided {
-    const { clock, routing, observer } = this.#parts;
+    const { clock, routing, observer, rooms } = this.#parts;
     const { request, deadline } = flight;
     const readDoneMs = deadline.elapsedMs();
     const preferred = request.preferredExchange;
@@ -183,6 +185,7 @@ export class TradeRequests {
     const routedMs = deadline.elapsedMs();
     observer.latency("positions", "", (readDoneMs - startedMs) * 1e3);
     observer.latency("route", "", (routedMs - readDoneMs) * 1e3);
+    flight.unread = unreadVenues(rooms, request, readings, flight.quote);
     if (!answer.ok) return { end: this.#refuseRoute(flight, context, answer, readings, earlier) };
     const positionsMs = roundMs(readDoneMs - startedMs);
     const routingMs = roundMs(routedMs - readDoneMs);

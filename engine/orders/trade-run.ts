@@ -106,6 +106,8 @@ export interface TradeRun {
   readonly protection?: ProtectionWish;
   /** What it is bound to, for a retry after a crash; absent: nothing. */
   readonly quote?: BoundQuote;
+  /** ALL and percent: venues whose position was not known, so that what is left is not either; absent: none. */
+  unread?: readonly RoutableVenue[];
   /** Base units: what the caller asked for, ALL and percent resolved. */
   requestedSize: string;
   routing: RoutingReport;

@@ -156,12 +156,15 @@ export interface ExecutionReport {
   final: boolean;
   mode: "LIVE" | "DRY_RUN";
   algo: "IOC" | "GTC" | "STOP" | null;
-  /** Why a NOOP or a remainder: ALREADY_FLAT, DUST_REMAINDER, …; null otherwise. */
+  /** Why a NOOP or a remainder: ALREADY_FLAT, DUST_REMAINDER, POSITION_UNKNOWN, …; null otherwise. */
   note: string | null;
   requestedSize: string;
   submittedSize: string;
   filledSize: string;
-  remainingSize: string;
+  /** Null: not known, see unreadExchanges. */
+  remainingSize: string | null;
+  /** ALL and percent: venues with credentials whose position could not be read; absent: all were. */
+  unreadExchanges?: readonly RoutableVenue[];
   averagePrice: string | null;
   notional: string | null;
   fees: { amount: string; asset: string; source: "venue" | "computed" }[];

@@ -11,11 +11,8 @@
 import { parseScaled, pow10, pow10Big, rescale } from "../domain/decimal.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../domain/instrument.js";
 import { floorQty } from "../domain/price-grid.js";
-import { BOOK_LIVE } from "../market/book.js";
 import { doubleMidTicks, NO_CAP_TICKS, walkDepth } from "../market/depth-walk.js";
-import type { LadderSide } from "../market/ladder-side.js";
 import type { Market } from "../market/market.js";
-import { isTouchNewer } from "../market/touch.js";
 import { holdTogether, isBookUsable, isDeepUsable } from "./eligibility.js";
 import { priceExit, protectCandidate } from "./pricing.js";
 import {
@@ -28,16 +25,12 @@ import {
   TIE_MILLI_BPS,
 } from "./route-types.js";
 import { scoreAllIn, scoreImpact, scoreReference } from "./scoring.js";
+import { levelsOf } from "./split-levels.js";
 import { planSplit, type CostSegment, type SplitPlan, type SplitVenue } from "./split-plan.js";
 
 export const MAX_LEGS = 3;
 /** A leg below this share of the size is not worth an order of its own. */
 const MIN_SHARE = 10;
-/** Levels of a side that a split looks at; what lies deeper counts as not there. */
-const MAX_LEVELS = 1_024;
-
-const scratchKeys = new Float64Array(MAX_LEVELS);
-const scratchLots = new Float64Array(MAX_LEVELS);
 
 /** May turn the decision just taken into a split; leaves it as it is where one venue alone is as good. */
 export function splitRoute(input: RouteInput, decision: Decision, legsMax: number): void {
@@ -311,54 +304,6 @@ function placesOf(input: RouteInput): number {
     if (market !== null) places = Math.max(places, canonicalPriceDecimals(market.instrument));
   }
   return places;
-}
-
-interface Level {
-  readonly ticks: number;
-  readonly lots: number;
-}
-
-/** The levels an order of `side` would meet, as walkDepth meets them, until they hold `lotsMax`. */
-function levelsOf(
-  market: Market,
-  side: "BUY" | "SELL",
-  lotsMax: number,
-  capTicks: number,
-  allowDeep: boolean,
-): Level[] {
-  const { book, deep, touch } = market;
-  const levels: Level[] = [];
-  if (book.state !== BOOK_LIVE) return levels;
-  const sell = side === "SELL";
-  const capKey = capTicks === NO_CAP_TICKS ? Number.NEGATIVE_INFINITY : sell ? capTicks : -capTicks;
-  let belowKey = Number.POSITIVE_INFINITY;
-  let left = lotsMax;
-  const take = (key: number, lots: number): void => {
-    const taken = Math.min(left, lots);
-    if (taken > 0) levels.push({ ticks: Math.abs(key), lots: taken });
-    left -= taken;
-  };
-  if (isTouchNewer(touch, book)) {
-    const lots = sell ? touch.bidLots : touch.askLots;
-    belowKey = sell ? touch.bidTicks : -touch.askTicks;
-    if (lots === 0 || belowKey < capKey) return levels;
-    take(belowKey, lots);
-  }
-  const takeSide = (ladder: LadderSide): void => {
-    const count = ladder.copyLevels(MAX_LEVELS, scratchKeys, scratchLots);
-    for (let at = 0; at < count && left > 0; at++) {
-      const key = scratchKeys[at] as number;
-      if (key < capKey) return;
-      if (key < belowKey) take(key, scratchLots[at] as number);
-    }
-  };
-  const main = sell ? book.bids : book.asks;
-  takeSide(main);
-  if (left > 0 && allowDeep && deep !== null && deep.state === BOOK_LIVE && main.count > 0) {
-    belowKey = Math.min(belowKey, main.worstKey);
-    takeSide(sell ? deep.bids : deep.asks);
-  }
-  return levels;
 }
 
 /** The candidate's figures for its leg alone. */
