@@ -45,6 +45,8 @@ export interface RoutingSettings {
   readonly quoteRatePpm: ReadonlyMap<string, number>;
   /** Documented delay a venue adds to taker orders. */
   readonly takerDelayMs: Readonly<Partial<Record<RoutableVenue, number>>>;
+  /** Venues whose instruments carry configured fees, not the venue's published ones; absent: none. */
+  readonly configuredFees?: ReadonlySet<RoutableVenue>;
 }
 
 export const DEFAULT_ROUTING_SETTINGS: RoutingSettings = {
@@ -189,6 +191,7 @@ export class TradeRouting {
 
   #addCandidate(venue: RoutableVenue, room: MarketRoom | undefined, market: Market | null): Candidate {
     const candidate = this.#input.addCandidate(venue, market);
+    if (this.#settings.configuredFees?.has(venue) === true) candidate.feeSource = "config";
     if (room === undefined) return candidate;
     const health = room.routingHealth ?? healthOf(room.status());
     candidate.healthy = health.breaker !== "open";

@@ -164,7 +164,7 @@ export interface ExecutionReport {
   /** Null: not known, see unreadExchanges. */
   remainingSize: string | null;
   /** ALL and percent: venues with credentials whose position could not be read; absent: all were. */
-  unreadExchanges?: readonly RoutableVenue[];
+  unreadExchanges?: RoutableVenue[];
   averagePrice: string | null;
   notional: string | null;
   fees: { amount: string; asset: string; source: "venue" | "computed" }[];
