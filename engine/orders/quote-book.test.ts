@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../domain/virtual-clock.js";
 import { createKeyedHash } from "../storage/server-secret.js";
-import { type BoundQuote, QuoteBook } from "./quote-book.js";
+import { type BoundQuote, MAX_QUOTES, QuoteBook } from "./quote-book.js";
 import { QuoteIds } from "./quote-ids.js";
 import { closeRequest } from "./test/harness.js";
 
@@ -74,6 +74,16 @@ describe("QuoteBook", () => {
         }
       }),
     );
+  });
+
+  it("keeps the latest so many: what gave way is expired, not unknown", () => {
+    const book = new QuoteBook(new VirtualClock(), idsOf("boot"));
+    const given = Array.from({ length: MAX_QUOTES + 1 }, () => book.give(quoteOf("1"), 30_000).quoteId);
+    expect(book.size).toBe(MAX_QUOTES);
+    const useOf = (index: number) => book.use(given[index] ?? "", closeRequest(), "SELL", []);
+    expect(useOf(0)).toEqual({ kind: "over", reason: "EXPIRED" });
+    expect(useOf(1)).toMatchObject({ kind: "bound" });
+    expect(book.claim(given[0] ?? "", "late")).toBe("EXPIRED");
   });
 
   it("lets whoever claimed a quote go on with it, also when its time is over", () => {
