@@ -1,7 +1,7 @@
 /** What an entry's reply says of its take-profit and stop-loss. Pure, from the run's record alone. */
 import { formatScaled } from "../domain/decimal.js";
 import { filledLots, orderId, statusOf } from "./attempt-figures.js";
-import { isOfPosition, mayRest, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
+import { isOfPosition, isOfUnknownOutcome, mayRest, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
 import type { ExecutionReport, ProtectionOrder, ProtectionState } from "./trade-types.js";
 
 /** A problem of its own: it is over when the outcome is known, and nothing filled that is not protected. */
@@ -35,7 +35,7 @@ function problemOf(run: TradeRun, problem: string | null, guards: readonly Attem
 
 /** By an order that was not meant to rest; what one that rests will fill is not waited for. */
 export function mayYetFill(attempt: Attempt): boolean {
-  return attempt.outcome === "UNKNOWN" || attempt.outcome === "PENDING" || (isOpen(attempt) && !mayRest(attempt));
+  return isOfUnknownOutcome(attempt) || (isOpen(attempt) && !mayRest(attempt));
 }
 
 export function isOpen({ order }: Attempt): boolean {
@@ -43,7 +43,7 @@ export function isOpen({ order }: Attempt): boolean {
 }
 
 function stateOf(run: TradeRun, problem: string | null, guards: readonly Attempt[]): ProtectionState {
-  if (guards.some(({ outcome }) => outcome === "UNKNOWN" || outcome === "PENDING")) return "UNKNOWN";
+  if (guards.some(isOfUnknownOutcome)) return "UNKNOWN";
   if (guards.length === 0) return problem === null || isIdle(run) ? "NOT_PLACED" : "FAILED";
   const placed = guards.filter(({ outcome }) => outcome === "CONFIRMED").length;
   if (placed === 0) return "FAILED";

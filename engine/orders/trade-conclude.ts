@@ -316,7 +316,14 @@ export class TradeConclusion {
   }
 
   async #resolveLate(flight: TradeFlight, context: TradeContext, run: TradeRun, late: LateOrder): Promise<void> {
-    if (!applyResolution(this.#parts, late.attempt, await late.resolution)) return;
+    if (!applyResolution(this.#parts, late.attempt, await late.resolution)) {
+      // No end, but the order may say more than it did at the reply.
+      const data = this.dataOf(run);
+      this.#parts.registry.remember(data, run);
+      const unknown = unknownAttempt(run);
+      if (unknown !== null) this.#markUnknown(run, unknown);
+      return;
+    }
     const data = await this.publishResolved(run, flight.ticket?.recordKey ?? null);
     if (unsettledAttempt(run) === null) this.emit("resolved", flight.request, context, flight.deadline, { data });
   }

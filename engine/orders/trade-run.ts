@@ -118,7 +118,12 @@ export interface TradeRun {
 
 /** Is any order of the run without a known outcome? */
 export function unknownAttempt(run: TradeRun): Attempt | null {
-  return run.attempts.find((attempt) => attempt.outcome === "UNKNOWN" || attempt.outcome === "PENDING") ?? null;
+  return run.attempts.find(isOfUnknownOutcome) ?? null;
+}
+
+/** Nobody knows how it ended, or a status that we do not know is all that its venue says. It may yet fill. */
+export function isOfUnknownOutcome({ outcome, order }: Pick<Attempt, "outcome" | "order">): boolean {
+  return outcome === "UNKNOWN" || outcome === "PENDING" || (outcome === "CONFIRMED" && order?.status === "UNKNOWN");
 }
 
 export function isOpening(run: Pick<TradeRun, "intent">): boolean {
