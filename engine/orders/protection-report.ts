@@ -1,7 +1,14 @@
 /** What an entry's reply says of its take-profit and stop-loss. Pure, from the run's record alone. */
 import { formatScaled } from "../domain/decimal.js";
 import { filledLots, orderId, statusOf } from "./attempt-figures.js";
-import { isOfPosition, isOfUnknownOutcome, mayRest, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
+import {
+  isOfPosition,
+  isOfUnknownOutcome,
+  mayRest,
+  positionAttempts,
+  type Attempt,
+  type TradeRun,
+} from "./trade-run.js";
 import type { ExecutionReport, ProtectionOrder, ProtectionState } from "./trade-types.js";
 
 /** A problem of its own: it is over when the outcome is known, and nothing filled that is not protected. */
