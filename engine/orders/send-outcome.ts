@@ -129,7 +129,8 @@ export function applyResolution(parts: OutcomeParts, attempt: Attempt, resolutio
   } else {
     // Known to exist, still working: the latest sight of it is worth keeping.
     const { order } = resolution;
-    if (order !== null && (attempt.outcome === "CONFIRMED" || order.status === "UNKNOWN")) confirm(parts, attempt, order);
+    if (order !== null && (attempt.outcome === "CONFIRMED" || order.status === "UNKNOWN"))
+      confirm(parts, attempt, order);
     return false;
   }
   return true;
@@ -170,8 +171,13 @@ function confirm(parts: Pick<OutcomeParts, "logger">, attempt: Attempt, order: V
     return;
   }
   // A venue that takes orders before it judges them refuses some of these later: a refusal like any other.
-  const isRefused = order.status === "REJECTED" && filledLots === 0;
+  const isRefused = filledLots === 0 && (order.status === "REJECTED" || isForWantOfPosition(order, mayRest(attempt)));
   attempt.outcome = isRefused ? "REJECTED" : "CONFIRMED";
-  attempt.reason = isRefused ? "VENUE_STATE" : null;
+  attempt.reason = isRefused ? (order.endReason ?? "VENUE_STATE") : null;
   attempt.venueText = isRefused ? order.venueStatus.slice(0, MAX_STATUS_CHARS) : null;
+}
+
+/** One that may rest stood there before, whatever ended it. */
+function isForWantOfPosition({ endReason, status }: VenueOrder, rests: boolean): boolean {
+  return status === "CANCELED" && endReason === "REDUCE_ONLY" && !rests;
 }
