@@ -21,6 +21,7 @@ import type { SendPlan } from "./trade-plan.js";
 import { isOpening, isWorking, unknownAttempt, type Attempt, type TradeRun } from "./trade-run.js";
 import { applyResolution } from "./send-outcome.js";
 import { filledLots, tookNothing } from "./attempt-figures.js";
+import { lookAtMarketable } from "./trade-look.js";
 import { sendOrders, type SentOrder } from "./trade-send.js";
 import { applySettings } from "./trade-settings.js";
 import { within } from "../domain/deadline.js";
@@ -61,7 +62,9 @@ export async function executeTrade(
       run.attempts.length = before;
       return { kind: "notSent", error: end.kind === "keyTaken" ? null : end.error };
     }
-    const late = await waitForEnds(parts, flight, run, end.orders);
+    const late: LateOrder[] = await waitForEnds(parts, flight, run, end.orders);
+    const sent = end.orders.map(({ attempt }) => attempt);
+    late.push(...(await lookAtMarketable(parts, flight, run, sent)));
     giveBack(parts, end.orders);
     // One leg of unknown outcome: the others stand, and nothing more is sent beside it.
     if (late.length > 0 || unknownAttempt(run) !== null) return { kind: "done", late };

@@ -42,6 +42,8 @@ export interface Attempt {
   /** Absent: true, as of every order of a close. */
   readonly reduceOnly?: boolean;
   readonly qtyLots: number;
+  /** LIMIT: what of it should trade on arrival, by the decision's walk; absent: nothing. */
+  readonly marketableLots?: number;
   readonly priceTicks: number;
   /** Canonical decimals of ticks and lots, and how far native prices are from canonical ones. */
   readonly priceDecimals: number;
