@@ -356,7 +356,7 @@ describe("protection", () => {
     expect(data.execution).toMatchObject({
       state: "RESTING",
       protection: "NOT_PLACED",
-      protectionReason: "RESTING",
+      protectionReason: "WATCHED",
     });
     expect(harness.one.log).toHaveLength(1);
   });

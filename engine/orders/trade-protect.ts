@@ -15,10 +15,10 @@ import { worstTicks } from "../routing/pricing.js";
 import { QUOTE_RATE_ONE_PPM as SAME_QUOTE } from "../routing/route-types.js";
 import { problemOf } from "./background.js";
 import { MIN_SEND_TIMEOUT_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
-import { isOpen, mayYetFill, OUTCOME_UNKNOWN } from "./protection-report.js";
+import { isOpen, mayYetFill, OUTCOME_UNKNOWN, RESTING } from "./protection-report.js";
 import { waitForEnds, type LateOrder } from "./trade-execute.js";
 import { protectionsOf, slippedPrice, triggerTicks, type SendPlan } from "./trade-plan.js";
-import { isOfPosition, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
+import { positionAttempts, type Attempt, type AttemptRole, type TradeRun } from "./trade-run.js";
 import { sendOrders, type SentOrder } from "./trade-send.js";
 
 /** How far beyond its trigger a protection order may fill: the widest bound a caller may ask for anywhere. */
@@ -31,11 +31,12 @@ export async function protectEntry(
   run: TradeRun,
 ): Promise<readonly LateOrder[]> {
   const { protection } = run;
-  if (protection === undefined || run.attempts.some((attempt) => !isOfPosition(attempt))) return [];
-  const filled = filledByVenue(run);
+  if (protection === undefined) return [];
   const idle = idleReason(run);
   // Of a split: a leg that may have filled is not protected by what the others get.
-  if (filled.length === 0 || idle === OUTCOME_UNKNOWN) protection.problem = idle;
+  if (filledByVenue(run).length === 0 || idle === OUTCOME_UNKNOWN) protection.problem = idle;
+  else if (protection.problem === RESTING || protection.problem === OUTCOME_UNKNOWN) protection.problem = null;
+  const filled = unprotectedParts(run);
   if (filled.length === 0) return [];
   const plans = filled.flatMap((one) => protectionPlans(parts, flight, run, one));
   if (plans.length === 0) {
@@ -49,20 +50,49 @@ export async function protectEntry(
   }
   const late = await waitForEnds(parts, flight, run, end.orders);
   if (!protection.closeOnFailure || !end.orders.some(isRefused)) return late;
-  return [...late, ...(await undo(parts, flight, run, filled))];
+  return [...late, ...(await undo(parts, flight, run, filled, end.orders))];
+}
+
+/** The same. The entry stands by now, so whatever goes wrong here is reported, not thrown. */
+export async function protectSafely(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+): Promise<readonly LateOrder[]> {
+  if (run.protection === undefined) return [];
+  try {
+    return await protectEntry(parts, flight, run);
+  } catch (error) {
+    parts.logger.error("protection_failed", { routeId: run.routeId, problem: problemOf(error) });
+    for (const attempt of run.attempts)
+      if (attempt.outcome === "PENDING") attempt.outcome = attempt.sentAtMs === null ? "NOT_SENT" : "UNKNOWN";
+    run.protection.problem ??= "INTERNAL";
+    return [];
+  }
 }
 
 /** Why there is nothing to protect, as far as is known. */
 function idleReason(run: TradeRun): string {
   const attempts = positionAttempts(run);
   if (attempts.some(mayYetFill)) return OUTCOME_UNKNOWN;
-  return attempts.some(isOpen) ? "RESTING" : "NOTHING_FILLED";
+  return attempts.some(isOpen) ? RESTING : "NOTHING_FILLED";
 }
 
 interface FilledPart {
-  /** The largest order there: what venue, contract and side are taken from. */
+  /** The first order that filled there: what venue, contract and side are taken from. */
   readonly attempt: Attempt;
   readonly lots: number;
+}
+
+/** What filled and no protection was sent for yet; one that was refused is not sent again. */
+export function unprotectedParts(run: TradeRun): FilledPart[] {
+  return filledByVenue(run).flatMap((part) => {
+    const { venue } = part.attempt;
+    const sentLots = (role: AttemptRole): number =>
+      run.attempts.reduce((sum, guard) => sum + (guard.role === role && guard.venue === venue ? guard.qtyLots : 0), 0);
+    const lots = openedLots(run, part) - Math.max(sentLots("STOP_LOSS"), sentLots("TAKE_PROFIT"));
+    return lots > 0 ? [{ ...part, lots }] : [];
+  });
 }
 
 function filledByVenue(run: TradeRun): FilledPart[] {
@@ -111,12 +141,11 @@ function reducingPlan(
   filled: FilledPart,
   role: SendPlan["role"],
 ): SendPlan | null {
-  const { attempt } = filled;
-  const lots = openedLots(run, filled);
+  const { attempt, lots } = filled;
   const account = flight.accounts.renew(attempt.venue);
   const instrument = parts.rooms.get(attempt.venue)?.markets.get(run.symbol)?.instrument;
   const before = run.positionsBefore.find(({ venue }) => venue === attempt.venue);
-  if (account === null || instrument === undefined || before === undefined || lots === 0) return null;
+  if (account === null || instrument === undefined || before === undefined) return null;
   return {
     role,
     leg: attempt.leg,
@@ -143,12 +172,13 @@ function isRefused({ attempt }: SentOrder): boolean {
   return attempt.outcome === "REJECTED" || attempt.outcome === "NOT_SENT";
 }
 
-/** Closes what filled at the market, then takes back the protection that stands: it would guard nothing. */
+/** Closes what filled at the market, then takes back what was placed of its protection: it would guard nothing. */
 async function undo(
   parts: TradeParts,
   flight: TradeFlight,
   run: TradeRun,
   filled: readonly FilledPart[],
+  guards: readonly SentOrder[],
 ): Promise<readonly LateOrder[]> {
   const plans = filled.flatMap((one) => undoPlan(parts, flight, run, one));
   if (plans.length < filled.length && run.protection !== undefined) run.protection.problem = "NO_LIVE_BOOK";
@@ -159,7 +189,8 @@ async function undo(
   const closed = end.orders.filter(
     ({ attempt }) => attempt.outcome === "CONFIRMED" && (attempt.order?.filledLots ?? 0) >= attempt.qtyLots,
   );
-  await Promise.all(closed.map(({ attempt }) => cancelProtection(parts, flight, run, attempt.venue)));
+  const placed = guards.map(({ attempt }) => attempt);
+  await Promise.all(closed.map(({ attempt }) => cancelProtection(parts, flight, run, attempt.venue, placed)));
   return late;
 }
 
@@ -181,8 +212,9 @@ async function cancelProtection(
   flight: TradeFlight,
   run: TradeRun,
   venue: Attempt["venue"],
+  guards: readonly Attempt[],
 ): Promise<void> {
-  const standing = run.attempts.filter(
+  const standing = guards.filter(
     (attempt) => attempt.venue === venue && attempt.triggerTicks !== undefined && attempt.order?.status === "OPEN",
   );
   for (const attempt of standing) {

@@ -90,6 +90,8 @@ export interface ProtectionWish {
   readonly closeOnFailure: boolean;
   /** Why no order was sent for it; null while there is no reason. */
   problem: string | null;
+  /** What becomes of it while more may fill (protection-watch.ts); absent or null: nothing more may. */
+  watch?: "WATCHED" | "NOT_WATCHED" | "WATCH_ENDED" | null;
 }
 
 export interface TradeRun {
