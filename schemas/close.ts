@@ -207,7 +207,12 @@ export const executionReportSchema = reply({
       description: "Opens only: what became of takeProfit and stopLoss; null where none was asked for.",
     }),
   ),
-  protectionReason: Type.Optional(nullable(Type.String())),
+  protectionReason: Type.Optional(
+    nullable(Type.String(), {
+      description:
+        "Why it is not PLACED, or what becomes of what may still fill: WATCHED (protected as it fills), NOT_WATCHED (too many entries are), WATCH_ENDED (after a day, or at a shutdown), WATCH_LOST (the service was restarted); OUTCOME_UNKNOWN, NOTHING_FILLED, the venue's reason.",
+    }),
+  ),
   protectionOrders: Type.Optional(Type.Array(protectionOrderSchema)),
   timingMs: reply({
     total: Type.Number(),
