@@ -132,7 +132,7 @@ describe("an entry that rests with protection", () => {
     const second = await harness.openData(STOP, { ...RESTS, size: "0.1" });
     expect(second.execution).toMatchObject({ protection: "NOT_PLACED", protectionReason: "NOT_WATCHED" });
     expect(harness.service.status().watchedCount).toBe(1);
-    expect(harness.one.sessions.filter(({ closed }) => !closed).length).toBe(1);
+    expect(isAllClosed(harness)).toBe(true);
   });
 
   it("is watched for a day, and then the execution says that it is not any more", async () => {
@@ -196,6 +196,22 @@ describe("an entry of unknown outcome with protection", () => {
     harness.one.orderReadFailure = () => null;
     expect(await later(harness, data)).toMatchObject({ state: "COMPLETED", final: true, protection: "PLACED" });
     expect(guards(harness)).toMatchObject([{ qtyLots: 250, trigger: { kind: "STOP" } }]);
+    expect(isAllClosed(harness)).toBe(true);
+  });
+
+  it("is watched no longer than the resolver looks for it", async () => {
+    const harness = flat();
+    harness.one.fate = (command) => (command.reduceOnly ? { kind: "fill" } : { kind: "loseReply" });
+    harness.one.orderReadFailure = () => "TIMEOUT";
+    const data = await harness.openData(STOP, { preferredExchange: "venueone", deadlineMs: 1_000 });
+    expect(harness.service.status().watchedCount).toBe(1);
+    expect(await later(harness, data, 700_000)).toMatchObject({
+      state: "UNKNOWN",
+      final: false,
+      protection: "NOT_PLACED",
+      protectionReason: "OUTCOME_UNKNOWN",
+    });
+    expect(harness.service.status().watchedCount).toBe(0);
     expect(isAllClosed(harness)).toBe(true);
   });
 });

@@ -3,12 +3,12 @@
  * known yet. Each is watched by reading its orders, and what has filled is protected, until nothing of it can fill any
  * more.
  *
- * Invariants: the sessions and credentials of an entry are kept in memory for this entry alone and dropped when its watch
- * ends, whatever the end; a watch sends nothing but protection and, where the caller wants that, the way back of a part
+ * Invariants: the credentials of an entry are kept in memory for this entry alone and dropped when its watch ends,
+ * whatever the end; a session is open for one look or one round alone; a watch sends nothing but protection and, where the caller wants that, the way back of a part
  * that was refused it; what ends without the entry's own end is reported, never silent.
  *
- * Bounds: MAX_WATCHED entries (one more is NOT_WATCHED, which its reply says); WATCH_MAX_MS each; reads on the lane of
- * reconciliation, MAX_POLL_MS apart at most; MAX_ROUNDS of protection orders, the last one kept for the entry's end.
+ * Bounds: MAX_WATCHED entries (one more is NOT_WATCHED, which its reply says); WATCH_MAX_MS each, and where nothing
+ * rests as long as the resolver has its orders, with one look more; reads on the lane of reconciliation, MAX_POLL_MS apart at most; MAX_ROUNDS of protection orders, the last one kept for the entry's end.
  *
  * A crash ends all watches, because credentials are not stored: an execution is then WATCH_LOST (`watchedReport`).
  */
@@ -24,7 +24,7 @@ import type { TradeFlight, TradeParts } from "./trade-context.js";
 import { protectSafely, unprotectedParts } from "./trade-protect.js";
 import { unknownOrderOf } from "./trade-recover.js";
 import { positionAttempts, unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
-import type { TradeContext, TradeData } from "./trade-types.js";
+import type { TradeContext, TradeData, TradeRequest } from "./trade-types.js";
 
 export const MAX_WATCHED = 256;
 /** As a dead-man's switch may be armed. */
@@ -39,10 +39,10 @@ const ROUND_MS = 10_000;
 interface Watched {
   readonly run: TradeRun;
   readonly context: TradeContext;
-  /** Of the request, with accounts of its own and without its ticket. */
-  readonly flight: TradeFlight;
   /** The request's own: what is concluded of the run is kept under its key. */
-  readonly requested: TradeFlight;
+  readonly flight: TradeFlight;
+  /** Of the venues that the entry went to. */
+  credentials: TradeRequest["credentials"];
   /** Nobody else tells the end of this run: all its orders were settled, resting, at the reply. */
   readonly tellsEnd: boolean;
   roundCount: number;
@@ -74,8 +74,7 @@ export class ProtectionWatch {
   consider(flight: TradeFlight, context: TradeContext, run: TradeRun): void {
     const { protection, routeId } = run;
     if (protection === undefined || !mayFillMore(run) || this.#byRoute.has(routeId)) return;
-    const accounts = this.#openAccounts(flight, run);
-    if (accounts === null) {
+    if (this.#stopping || this.#byRoute.size >= this.#maxWatched) {
       protection.watch = NOT_WATCHED;
       this.#parts.logger.warn("entry_not_watched", { routeId });
       return;
@@ -84,8 +83,8 @@ export class ProtectionWatch {
     const entry: Watched = {
       run,
       context,
-      flight: { ...flight, accounts, ticket: null },
-      requested: flight,
+      flight,
+      credentials: credentialsOf(flight, run),
       tellsEnd: unsettledAttempt(run) === null,
       roundCount: 1,
       wake: null,
@@ -98,7 +97,7 @@ export class ProtectionWatch {
         protection.watch = WATCH_ENDED;
       })
       .finally(() => {
-        accounts.forget();
+        entry.credentials = {};
         this.#byRoute.delete(routeId);
         this.#following.delete(following);
       });
@@ -122,17 +121,15 @@ export class ProtectionWatch {
     await Promise.all(this.#following);
   }
 
-  /** Sessions of the venues where more may fill; null: they cannot be had, or there are too many entries. */
-  #openAccounts(flight: TradeFlight, run: TradeRun): TradeAccounts | null {
-    if (this.#stopping || this.#byRoute.size >= this.#maxWatched) return null;
+  /** Sessions are open for the time of a look or a round of protection; what went to the resolver stays its own. */
+  async #withAccounts(entry: Watched, work: (accounts: TradeAccounts) => Promise<void>): Promise<void> {
     const { hash, rooms } = this.#parts;
-    const venues = new Set(positionAttempts(run).map(({ venue }) => venue));
-    const credentials = { ...flight.request.credentials };
-    for (const venue of rooms.keys()) if (!venues.has(venue)) delete credentials[venue];
-    const accounts = new TradeAccounts(rooms, { credentials, preferredExchange: null }, hash);
-    if ([...venues].every((venue) => accounts.get(venue) !== null)) return accounts;
-    accounts.forget();
-    return null;
+    const accounts = new TradeAccounts(rooms, { credentials: entry.credentials, preferredExchange: null }, hash);
+    try {
+      await work(accounts);
+    } finally {
+      accounts.closeAll();
+    }
   }
 
   async #follow(entry: Watched): Promise<void> {
@@ -140,10 +137,12 @@ export class ProtectionWatch {
     const startNs = this.#clock.monoNs();
     for (let pollMs = FIRST_POLL_MS; ; ) {
       const leftMs = WATCH_MAX_MS - (this.#clock.monoNs() - startNs) / 1e6;
-      const isLast = (): boolean => this.#stopping || leftMs <= 0;
-      if (!isLast()) await this.#sleep(entry, Math.min(pollMs, leftMs));
+      // Unknown, and given up by the resolver: credentials are kept for such an order no longer than it keeps them.
+      const isGivenUp = !this.#isInHand(run);
+      const isLast = (): boolean => this.#stopping || leftMs <= 0 || isGivenUp;
+      if (!this.#stopping && leftMs > 0) await this.#sleep(entry, Math.min(pollMs, leftMs));
       const before = stateText(run);
-      for (const attempt of positionAttempts(run)) if (mayFill(attempt)) await this.#look(entry, attempt);
+      await this.#lookAtAll(entry);
       const isOver = !mayFillMore(run);
       const isProtected = (isOver || this.#isDue(entry, isLast())) && (await this.#protect(entry));
       if (isOver) return this.#end(entry);
@@ -155,12 +154,29 @@ export class ProtectionWatch {
     }
   }
 
+  /** Does an order of it rest, or is one with the resolver? */
+  #isInHand(run: TradeRun): boolean {
+    const { resolver } = this.#parts;
+    return positionAttempts(run).some(
+      (attempt) =>
+        (isOpen(attempt) && !mayYetFill(attempt)) || (mayFill(attempt) && resolver.isActive(attempt.clientIdHex)),
+    );
+  }
+
+  /** Those that are with the resolver are its to end. */
+  async #lookAtAll(entry: Watched): Promise<void> {
+    const { run } = entry;
+    const { resolver } = this.#parts;
+    const open = positionAttempts(run).filter((attempt) => mayFill(attempt) && !resolver.isActive(attempt.clientIdHex));
+    if (open.length === 0) return;
+    await this.#withAccounts(entry, async (accounts) => {
+      for (const attempt of open) await this.#look(run, accounts, attempt);
+    });
+  }
+
   /** One read of one order; what it says less than is known already is left out. */
-  async #look(entry: Watched, attempt: Attempt): Promise<void> {
-    const { flight, run } = entry;
-    // With the resolver still, which tells its end.
-    if (this.#parts.resolver.isActive(attempt.clientIdHex)) return;
-    const account = flight.accounts.renew(attempt.venue);
+  async #look(run: TradeRun, accounts: TradeAccounts, attempt: Attempt): Promise<void> {
+    const account = accounts.get(attempt.venue);
     const order = unknownOrderOf(this.#parts, run, attempt);
     if (account === null || order === null) return;
     const ref = { clientIdHex: attempt.clientIdHex };
@@ -183,11 +199,14 @@ export class ProtectionWatch {
   }
 
   async #protect(entry: Watched): Promise<true> {
-    const { context, flight, requested, run } = entry;
+    const { context, flight, run } = entry;
     entry.roundCount++;
     const deadline = new Deadline(this.#clock, ROUND_MS);
-    const late = await protectSafely(this.#parts, { ...flight, deadline }, run);
-    this.#conclusion.followLate(requested, context, run, late);
+    await this.#withAccounts(entry, async (accounts) => {
+      // Without the ticket: its record is not to be RUNNING again.
+      const late = await protectSafely(this.#parts, { ...flight, accounts, deadline, ticket: null }, run);
+      this.#conclusion.followLate(flight, context, run, late);
+    });
     return true;
   }
 
@@ -231,6 +250,10 @@ function stateText(run: TradeRun): string {
 }
 
 /** Of the idempotency record of the request; null without one. */
-function keyOf({ requested }: Watched): string | null {
-  return requested.ticket?.recordKey ?? null;
+function keyOf({ flight }: Watched): string | null {
+  return flight.ticket?.recordKey ?? null;
+}
+
+function credentialsOf({ request }: TradeFlight, run: TradeRun): TradeRequest["credentials"] {
+  return Object.fromEntries(positionAttempts(run).map(({ venue }) => [venue, request.credentials[venue]]));
 }

@@ -51,7 +51,7 @@ export class TradeAccounts {
   /** Null while there are none, as in nearly every request. */
   #problems: Map<RoutableVenue, string> | null = null;
   #taken: Set<RoutableVenue> | null = null;
-  #credentials: TradeRequest["credentials"];
+  readonly #credentials: TradeRequest["credentials"];
 
   /** Opens what the request gives for venues that have a room. With a preferred venue only that one. */
   constructor(rooms: Rooms, request: Pick<TradeRequest, "credentials" | "preferredExchange">, hash: KeyedHash) {
@@ -131,13 +131,6 @@ export class TradeAccounts {
     const account = this.#accounts.get(venue);
     const opened = account?.room.openSession(this.#credentials[venue]);
     return opened?.ok === true ? opened.session : null;
-  }
-
-  /** Closes what is open here and drops the credentials: no session is opened from here any more. */
-  forget(): void {
-    this.closeAll();
-    this.#accounts.clear();
-    this.#credentials = {};
   }
 
   closeAll(): void {
