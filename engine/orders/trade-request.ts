@@ -19,7 +19,7 @@ import { tradeSide, type SendPlan } from "./trade-plan.js";
 import type { ProtectionWatch } from "./protection-watch.js";
 import { protectSafely } from "./trade-protect.js";
 import { isFlat, refused, refusedLocally, refuseEarly, type Refused } from "./trade-refusals.js";
-import type { RouteAnswer, Routed } from "./trade-routing.js";
+import { orderWaitMs, type RouteAnswer, type Routed } from "./trade-routing.js";
 import { isOpening, unsettledAttempt, type TradeRun } from "./trade-run.js";
 import { roundMs } from "./trade-send.js";
 import type { TradeContext, TradeRequest, TradeResult } from "./trade-types.js";
@@ -273,7 +273,11 @@ export class TradeRequests {
           ? "VENUE_RATE_LIMITED"
           : "VENUE_UNAVAILABLE";
     const details = failure === null ? answer.details : { exchange: preferred, ...answer.details };
-    const retryAfterMs = Math.max(0, ...read.map((reading) => reading.retryAfterMs ?? 0));
+    const isLimited = answer.code === "VENUE_RATE_LIMITED";
+    const waitsMs = read.map((reading) =>
+      Math.max(reading.retryAfterMs ?? 0, isLimited ? orderWaitMs(reading, request.open !== null) : 0),
+    );
+    const retryAfterMs = Math.ceil(Math.max(0, ...waitsMs));
     return refused(code, retryAfterMs > 0 ? { ...details, retryAfterMs } : details, answer.report);
   }
 

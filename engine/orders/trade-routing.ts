@@ -167,6 +167,7 @@ export class TradeRouting {
       candidate.hasCredentials =
         reading !== undefined || (market === null && isGiven(request, venue)) || isOverruled(request, venue);
       if (reading === undefined) continue;
+      if (orderWaitMs(reading, input.opens) > 0) candidate.budgetAvailable = false;
       candidate.positionKnown = reading.positions !== null;
       candidate.longLots = openLots(reading.positions ?? [], "LONG");
       candidate.shortLots = openLots(reading.positions ?? [], "SHORT");
@@ -277,6 +278,11 @@ export class TradeRouting {
     }
     return { candidates: report.candidates };
   }
+}
+
+/** What the account's own budget leaves to one more order; entries never draw on what is kept for ways out. */
+export function orderWaitMs({ account }: AccountReading, opens: boolean): number {
+  return account.room.orderWaitMs?.(account.session, opens ? "trade" : "exit") ?? 0;
 }
 
 function healthOf(status: RoomStatus): RoutingHealth {

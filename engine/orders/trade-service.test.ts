@@ -277,6 +277,22 @@ describe("sizes and eligibility", () => {
   });
 });
 
+describe("the budget of an account", () => {
+  it("that is spent but for ways out refuses entries and lets closes pass", async () => {
+    const harness = createHarness();
+    harness.one.orderWaitMs = (lane) => (lane === "exit" ? 0 : 4_000);
+    const routed = await harness.closeData({ preferredExchange: "venueone", size: "0.1" });
+    expect(routed.executedOn).toBe("venueone");
+    harness.one.orderWaitMs = () => 4_000;
+    expect(await harness.close({ preferredExchange: "venueone" })).toMatchObject({
+      ok: false,
+      code: "VENUE_RATE_LIMITED",
+      details: { exchange: "venueone", retryAfterMs: 4_000 },
+    });
+    expect((await harness.closeData({ size: "0.1" })).executedOn).toBe("venuetwo");
+  });
+});
+
 describe("fee rates", () => {
   it("decide between venues, are read once an hour per account, and are tagged as the account's", async () => {
     const harness = createHarness({ two: { bidTicks: 999_900 } });
