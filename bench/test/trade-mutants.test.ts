@@ -41,13 +41,13 @@ async function run(
   name: string,
   { rooms, send, trades = TRADES }: Pick<Mutant, "rooms" | "send" | "trades">,
 ): Promise<JudgedRun> {
-  const workload = planWorkload(SEED, trades, [REPLIES_LOST]);
+  const workload = planWorkload(SEED, trades, { weathers: [REPLIES_LOST] });
   const traders = addTraders(four, workload.traders, name);
   const started = await startTradeSystem(four, { rooms });
   system = started;
   const baseline = baselineOf(four, traders.values());
   const options = { firstAnswersOnly: true, ...(send === undefined ? {} : { send }) };
-  const trials = await runWorkload(four, started, traders, workload, options);
+  const { trials } = await runWorkload(four, started, traders, workload, options);
   return { trials, system: started, judge: () => judgeTrades(four, trials, baseline) };
 }
 
