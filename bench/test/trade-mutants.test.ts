@@ -4,7 +4,8 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type FourVenues, startFourVenues } from "./support/four-venues.js";
-import { baselineOf, judgeTrades, type TradeJudgement } from "./support/trade-judge.js";
+import { baselineOf } from "./support/judge/evidence.js";
+import { judgeTrades, type TradeJudgement } from "./support/trade-judge.js";
 import { MUTANTS, roomsOf, type Mutant } from "./support/trade-mutants.js";
 import { runWorkload, startTradeSystem, type TradeSystem } from "./support/trade-run.js";
 import { endless, type TradeTrial, untilFinal } from "./support/trade-trial.js";

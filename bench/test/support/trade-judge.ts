@@ -7,8 +7,6 @@ import { CHECK_NAMES, type CheckName, JUDGED_LATER, TRADE_CHECKS } from "./judge
 import { type Baseline, type EvidenceExtras, gatherEvidence } from "./judge/evidence.js";
 import type { TradeTrial } from "./trade-trial.js";
 
-export { baselineOf } from "./judge/evidence.js";
-
 export interface TradeJudgement {
   readonly violations: readonly string[];
   /** By the check that found them; those without any are absent. */

@@ -18,7 +18,15 @@ import { SceneOver, Stage } from "./scenes/stage.js";
 import { SteppedClock } from "./stepped-clock.js";
 import { CALLER_DAILY_MAX } from "./scenes/accounts.js";
 import type { Ask } from "./trade-ask.js";
-import { countsText, firstOutcomes, sendTrade, type TradeClient, type TradeSender, type TradeTrial, untilFinal } from "./trade-trial.js";
+import {
+  countsText,
+  firstOutcomes,
+  sendTrade,
+  type TradeClient,
+  type TradeSender,
+  type TradeTrial,
+  untilFinal,
+} from "./trade-trial.js";
 import { type PlannedPhase, trialOf, type Workload } from "./trade-workload.js";
 
 export interface TradeSystem {
@@ -162,7 +170,10 @@ const SWITCH_END_MS = 30_000;
 async function switchesEnd(four: FourVenues, asks: readonly Ask[]): Promise<void> {
   const armed = asks.filter(({ kind, status }) => kind === "ARM" && status === 200);
   const working = ({ terms, trader }: Ask): number =>
-    terms.venues.reduce((sum, venue) => sum + four.venues[venue].exchange.openOrders(trader.accountIds[venue]).length, 0);
+    terms.venues.reduce(
+      (sum, venue) => sum + four.venues[venue].exchange.openOrders(trader.accountIds[venue]).length,
+      0,
+    );
   await waitUntil("switches to fire", SWITCH_END_MS, () => armed.every((ask) => working(ask) === 0)).catch(() => null);
   for (const ask of armed) ask.workingAtEnd = working(ask);
 }

@@ -132,11 +132,7 @@ export type TradeSender = typeof sendTrade;
 export type TradeClient = Pick<TestClient, "send">;
 
 /** One request. A connection that broke is an answer too: `NETWORK`. */
-export async function sendTrade(
-  four: FourVenues,
-  client: TradeClient,
-  trial: TradeTrial,
-): Promise<TradeAnswer> {
+export async function sendTrade(four: FourVenues, client: TradeClient, trial: TradeTrial): Promise<TradeAnswer> {
   const askedAtMs = four.nowMs();
   let said: Omit<TradeAnswer, "logLengths" | "askedAtMs" | "answeredAtMs">;
   try {
@@ -164,7 +160,16 @@ export async function sendTrade(
     };
   } catch (error) {
     if (!isNetworkError(error)) throw error;
-    said = { status: 0, code: "NETWORK", success: false, data: null, blames: null, reason: null, candidates: [], leakCount: 0 };
+    said = {
+      status: 0,
+      code: "NETWORK",
+      success: false,
+      data: null,
+      blames: null,
+      reason: null,
+      candidates: [],
+      leakCount: 0,
+    };
   }
   const answer: TradeAnswer = { ...said, askedAtMs, answeredAtMs: four.nowMs(), logLengths: logLengthsOf(four) };
   trial.answers.push(answer);
@@ -227,7 +232,12 @@ export function endless(trials: readonly TradeTrial[]): string[] {
 
 export function hasEnd({ answers }: TradeTrial): boolean {
   const last = answers.at(-1);
-  return last !== undefined && (isRefused(last) || last.data?.execution.final === true);
+  return last !== undefined && (isRefused(last) || isEnd(last.data));
+}
+
+/** Nothing is in doubt: it is over, or it rests where it was meant to. */
+export function isEnd(data: TradeAnswer["data"]): boolean {
+  return data !== null && (data.execution.final || data.execution.state === "RESTING");
 }
 
 function isRefused({ status, code }: TradeAnswer): boolean {
@@ -243,12 +253,17 @@ export function tradeOutcome(answer: TradeAnswer): string {
 
 /** What the first answers said, most frequent first; of one that was asked twice at once, the one that did not wait. */
 export function firstOutcomes(trials: readonly TradeTrial[]): ReadonlyMap<string, number> {
+  return countOf(
+    trials.map(({ answers }) => {
+      const first = answers.find(({ code }) => code !== "IDEMPOTENCY_IN_PROGRESS") ?? answers[0];
+      return first === undefined ? "none" : tradeOutcome(first);
+    }),
+  );
+}
+
+export function countOf(words: readonly string[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  for (const { answers } of trials) {
-    const first = answers.find(({ code }) => code !== "IDEMPOTENCY_IN_PROGRESS") ?? answers[0];
-    const word = first === undefined ? "none" : tradeOutcome(first);
-    counts.set(word, (counts.get(word) ?? 0) + 1);
-  }
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
   return new Map([...counts].sort(([, a], [, b]) => b - a));
 }
 

@@ -89,7 +89,7 @@ export interface Weather {
 }
 
 /** Losses early: they take longest to be proved, and the next phases go on meanwhile. */
-const WEATHERS: readonly Weather[] = [
+export const WEATHERS: readonly Weather[] = [
   { name: "calm", faults: [] },
   { name: "requests lost", faults: onOrders({ kind: "loss", probability: 0.25 }) },
   { name: "5xx before execution", faults: onOrders({ kind: "errorBefore", probability: 0.35 }) },

@@ -18,7 +18,8 @@ export const boundsOfOrders: TradeCheck = (evidence) =>
       if (sent.role !== "POSITION") return [];
       const { price } = sent.record;
       if (price === null) return [`${placeOf(sent)}: a MARKET order without a bound`];
-      const isWorse = sent.record.side === "SELL" ? Number(price) < bound * (1 - PRINTED) : Number(price) > bound * (1 + PRINTED);
+      const isWorse =
+        sent.record.side === "SELL" ? Number(price) < bound * (1 - PRINTED) : Number(price) > bound * (1 + PRINTED);
       return isWorse ? [`${placeOf(sent)}: price ${price} is worse than the bound ${bound} that was stated`] : [];
     });
   });
@@ -70,7 +71,10 @@ const BAND_CODES: ReadonlySet<string> = new Set(["-4016", "-4024"]);
 export const bandRefusals: TradeCheck = (evidence) =>
   evidence.trials.flatMap((trial) => {
     if (trial.terms.orderType !== "MARKET") return [];
-    const last = evidence.of(trial).filter(({ role }) => role === "POSITION").at(-1);
+    const last = evidence
+      .of(trial)
+      .filter(({ role }) => role === "POSITION")
+      .at(-1);
     const code = last?.record.refusal?.code ?? "";
     if (last === undefined || !BAND_CODES.has(code)) return [];
     return [`${placeOf(last)}: refused for its band (${code}) at ${last.record.price ?? "no price"}, and left at that`];
@@ -100,5 +104,3 @@ function refusedQuotes({ trials }: Evidence): string[] {
     }),
   );
 }
-
-

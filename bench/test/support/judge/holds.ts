@@ -135,7 +135,7 @@ export const reduceOnlyEnds: TradeCheck = (evidence) =>
       const after = orders.slice(index + 1).find(({ venue }) => venue !== sent.venue);
       if (split || after === undefined || !foundNothing(sent)) return [];
       const { receivedMs } = sent.record;
-      const held = evidence.holdings.mostHeld(
+      const held = evidence.holdings.leastHeld(
         sent.venue,
         trial.trader,
         trial.symbol,
@@ -162,8 +162,7 @@ export const splits: TradeCheck = (evidence) => {
       if (answer.data === null) continue;
       const at = `${trial.key} answer ${index + 1}`;
       const total = terms.members.reduce(
-        (sum, venue) =>
-          sum + evidence.holdings.mostHeld(venue, trader, symbol, direction, ...windowOf(trial, answer)),
+        (sum, venue) => sum + evidence.holdings.mostHeld(venue, trader, symbol, direction, ...windowOf(trial, answer)),
         0n,
       );
       if (trial.preferred === null && scaled(size) > total)

@@ -2,7 +2,7 @@
 import type { SimRequestRecord } from "../../../sim/core/types.js";
 import { scaled } from "../close-judge.js";
 import { FOUR_VENUES, type FourVenue, nativeName } from "../four-venues.js";
-import type { TradeTrial } from "../trade-trial.js";
+import { isEnd, type TradeTrial } from "../trade-trial.js";
 import { type Evidence, placeOf, type Sent, type TradeCheck } from "./evidence.js";
 
 /** Invariant 4: each order is claimed by one key, each client id executed once. */
@@ -157,7 +157,7 @@ function fillProblems(evidence: Evidence, trial: TradeTrial): string[] {
   const rests = trial.terms.orderType !== "MARKET";
   for (const [index, { data }] of trial.answers.entries()) {
     if (data === null) continue;
-    const { final, state, filledSize, submittedSize, requestedSize, legs } = data.execution;
+    const { state, filledSize, submittedSize, requestedSize, legs } = data.execution;
     const which = `${trial.key} answer ${index + 1} (${state})`;
     const [told, submitted, requested] = [filledSize, submittedSize, requestedSize].map(scaled) as [
       bigint,
@@ -166,7 +166,7 @@ function fillProblems(evidence: Evidence, trial: TradeTrial): string[] {
     ];
     if (told > submitted || submitted > requested)
       found.push(`${which}: filled ${filledSize}, submitted ${submittedSize}, requested ${requestedSize}`);
-    if (!final) continue;
+    if (!isEnd(data)) continue;
     const least = rests && trial.terms.triggerPrice === null ? taken : rests ? 0n : filled;
     if (told < least || told > filled)
       found.push(`${which}: final fill ${filledSize}, the logs say ${String(filled)}e-12`);

@@ -3,7 +3,7 @@ import { qtyText } from "../../../sim/core/fixed.js";
 import type { SimOrder } from "../../../sim/core/types.js";
 import { scaled } from "../close-judge.js";
 import { FOUR_VENUES, type FourVenue, nativeName } from "../four-venues.js";
-import type { TradeTrial } from "../trade-trial.js";
+import { isEnd, type TradeTrial } from "../trade-trial.js";
 import { type Evidence, placeOf, type TradeCheck } from "./evidence.js";
 
 /** Words with which a reply says that the position is not, or may not be, protected. */
@@ -14,8 +14,9 @@ const SAYS_NOTHING: ReadonlySet<string> = new Set(["RESTING", "NOTHING_FILLED"])
 export const protections: TradeCheck = (evidence) =>
   evidence.trials.flatMap((trial) => {
     if (trial.kind !== "OPEN" || trial.terms.stopLoss === null) return [];
-    const last = trial.answers.findLast(({ data }) => data !== null)?.data?.execution;
-    if (last === undefined || !last.final) return [];
+    const data = trial.answers.findLast((answer) => answer.data !== null)?.data ?? null;
+    if (data === null || !isEnd(data)) return [];
+    const last = data.execution;
     const word = last.protection ?? "none";
     const reason = last.protectionReason ?? "";
     if (SAYS_UNPROTECTED.has(word) && !SAYS_NOTHING.has(reason)) return [];
@@ -32,7 +33,9 @@ function stopProblems(evidence: Evidence, trial: TradeTrial, venue: FourVenue, s
   if (stopLots === filledLots) return [];
   const instrument = evidence.four.venues[venue].exchange.instruments.get(nativeName(venue, trial.symbol));
   const text = (lots: number): string => (instrument === undefined ? String(lots) : qtyText(instrument, lots));
-  return [`${trial.key}: ${text(filledLots)} filled on ${venue}, stops of ${text(stopLots)} there, and told as ${said}`];
+  return [
+    `${trial.key}: ${text(filledLots)} filled on ${venue}, stops of ${text(stopLots)} there, and told as ${said}`,
+  ];
 }
 
 /** Of the trade by its claims, or by its trigger price where it was placed after the reply. */
@@ -75,5 +78,7 @@ export const undoPrices: TradeCheck = (evidence) =>
     const bound = mid * (1 + ((sells ? -1 : 1) * trial.terms.maxSlippageBps) / 10_000);
     const price = Number(record.price);
     const isWorse = sells ? price < bound * (1 - MOVED) : price > bound * (1 + MOVED);
-    return isWorse ? [`${placeOf(sent)}: the way back at ${record.price}, beyond ${bound} of the venue's own book`] : [];
+    return isWorse
+      ? [`${placeOf(sent)}: the way back at ${record.price}, beyond ${bound} of the venue's own book`]
+      : [];
   });

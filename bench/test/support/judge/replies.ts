@@ -1,10 +1,11 @@
 /** What the replies of one key say of the ends of its orders, against what the venues did. */
 import { NEUTRAL, scaled } from "../close-judge.js";
-import { tradeOutcome, type TradeTrial } from "../trade-trial.js";
+import { isEnd, tradeOutcome, type TradeTrial } from "../trade-trial.js";
 import { type Evidence, isWorking, type Sent, type TradeCheck } from "./evidence.js";
 
 /** A refusal, or a success of false, means that nothing was executed; a fault of ours is one. */
-export const replyStatuses: TradeCheck = (evidence) => evidence.trials.flatMap((trial) => statusProblems(evidence, trial));
+export const replyStatuses: TradeCheck = (evidence) =>
+  evidence.trials.flatMap((trial) => statusProblems(evidence, trial));
 
 function statusProblems(evidence: Evidence, trial: TradeTrial): string[] {
   const found: string[] = [];
@@ -48,11 +49,13 @@ function endProblems(evidence: Evidence, trial: TradeTrial): string[] {
   const found: string[] = [];
   const own = evidence.of(trial);
   for (const [index, { data }] of trial.answers.entries()) {
-    if (data?.execution.final !== true) continue;
+    if (data === null || !isEnd(data)) continue;
     const { legs, protectionOrders = [] } = data.execution;
     for (const leg of [...legs, ...protectionOrders]) {
       const at = `${trial.key} answer ${index + 1} (${data.execution.state}): leg ${leg.venueClientOrderId}`;
-      const matches = own.filter(({ venue, record }) => venue === leg.exchange && record.clientId === leg.venueClientOrderId);
+      const matches = own.filter(
+        ({ venue, record }) => venue === leg.exchange && record.clientId === leg.venueClientOrderId,
+      );
       const made = matches.find(({ order }) => order !== null);
       if (made === undefined) {
         // One venue shows orders that its margin check refused as orders that ended: with nothing filled that is the truth.
@@ -81,7 +84,8 @@ export const unknownOrders: TradeCheck = ({ trials }) => {
       const which = `${trial.key} answer ${index + 1} (${tradeOutcome(answer)})`;
       const isUnknown = execution.legs.some(({ outcome }) => outcome === "UNKNOWN");
       if (isUnknown !== (execution.state === "UNKNOWN")) found.push(`${which}: legs and state disagree about UNKNOWN`);
-      if (isUnknown && (execution.final || !answer.success)) found.push(`${which}: unknown reported as final or failed`);
+      if (isUnknown && (execution.final || !answer.success))
+        found.push(`${which}: unknown reported as final or failed`);
     }
   }
   return found;

@@ -27,7 +27,10 @@ export const stops: TradeCheck = (evidence) =>
   });
 
 /** The venue's own reading of it; null where no order came of it. */
-export function triggerOf({ four }: Evidence, { venue, order, trial }: Pick<Sent, "venue" | "order" | "trial">): string | null {
+export function triggerOf(
+  { four }: Evidence,
+  { venue, order, trial }: Pick<Sent, "venue" | "order" | "trial">,
+): string | null {
   const instrument = four.venues[venue].exchange.instruments.get(nativeName(venue, trial.symbol));
   if (order?.trigger == null || instrument === undefined) return null;
   return priceText(instrument, order.trigger.triggerTicks);

@@ -24,7 +24,8 @@ function closeAllProblems(evidence: Evidence, ask: Ask): string[] {
     const wanted = terms.symbols?.map((symbol) => nativeName(venue, symbol)) ?? null;
     if (wanted !== null && record.symbol !== null && !wanted.includes(record.symbol))
       found.push(`${at} in ${record.symbol}, which was not named`);
-    if (record.action === "place" && record.reduceOnly !== true) found.push(`${at}: reduceOnly ${String(record.reduceOnly)}`);
+    if (record.action === "place" && record.reduceOnly !== true)
+      found.push(`${at}: reduceOnly ${String(record.reduceOnly)}`);
   }
   if (ask.status !== 200 || terms.dryRun) return found;
   const { success = false, venues = [] } = (ask.data ?? {}) as unknown as CloseAllView;
@@ -34,7 +35,8 @@ function closeAllProblems(evidence: Evidence, ask: Ask): string[] {
         const fromMs = state === "FLAT" ? ask.askedAtMs : ask.answeredAtMs;
         if (state !== "FLAT" && state !== "CLOSED") continue;
         const held = evidence.holdings.leastHeld(exchange, ask.trader, symbol, direction, fromMs, ask.answeredAtMs);
-        if (held > 0n) found.push(`${key}: ${exchange} is told as ${state} and holds ${String(held)}e-12 ${symbol} ${direction}`);
+        if (held > 0n)
+          found.push(`${key}: ${exchange} is told as ${state} and holds ${String(held)}e-12 ${symbol} ${direction}`);
       }
     if (!success) continue;
     for (const order of ordersBefore(evidence, ask, exchange, terms.symbols))
@@ -79,7 +81,11 @@ export const cancels: TradeCheck = (evidence) => {
   for (const ask of evidence.asks) {
     const [venue] = ask.terms.venues;
     if (venue === undefined || (ask.kind !== "CANCEL" && ask.kind !== "CANCEL_ALL")) continue;
-    const data = (ask.data ?? {}) as { readonly status?: string; readonly outcome?: string; readonly failedCount?: number };
+    const data = (ask.data ?? {}) as {
+      readonly status?: string;
+      readonly outcome?: string;
+      readonly failedCount?: number;
+    };
     const gone =
       ask.kind === "CANCEL"
         ? data.status === "CANCELED" || ask.code === "ORDER_NOT_FOUND" || ask.code === "ORDER_NOT_OPEN"
@@ -88,7 +94,9 @@ export const cancels: TradeCheck = (evidence) => {
     for (const order of ordersBefore(evidence, ask, venue, ask.terms.symbols)) {
       const isMeant = ask.kind === "CANCEL_ALL" || ask.terms.orderId === String(order.orderId);
       if (isMeant && isWorking(order))
-        found.push(`${ask.key} (${ask.code ?? data.status ?? data.outcome ?? ""}): order ${order.orderId} works on ${venue}`);
+        found.push(
+          `${ask.key} (${ask.code ?? data.status ?? data.outcome ?? ""}): order ${order.orderId} works on ${venue}`,
+        );
     }
   }
   return found;

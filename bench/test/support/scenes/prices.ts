@@ -8,17 +8,18 @@ const HELD = { BTC: "3", ETH: "-60" };
 export const stopScene: Scene = {
   positions: HELD,
   async play(stage) {
-    const venue = stage.venue();
     const market = stage.market();
     const away = (stage.random.next() < 0.33 ? 0.02 : 0.1) * (market.direction === "LONG" ? -1 : 1);
     const size = market.symbol === "BTC" ? "0.05" : "1";
-    const triggerPrice = stage.price(venue, market.symbol, away);
-    const limitPrice = stage.price(venue, market.symbol, away * 1.1);
-    for (const terms of [
-      { orderType: "STOP_LIMIT", triggerPrice, limitPrice },
-      { orderType: "STOP_MARKET", triggerPrice, maxSlippageBps: 300 },
-    ] as const)
-      await stage.tradeToEnd({ kind: "CLOSE", ...market, size, preferred: venue, terms });
+    for (const venue of FOUR_VENUES.filter((one) => one !== stage.down)) {
+      const triggerPrice = stage.price(venue, market.symbol, away);
+      const limitPrice = stage.price(venue, market.symbol, away * 1.1);
+      for (const terms of [
+        { orderType: "STOP_LIMIT", triggerPrice, limitPrice },
+        { orderType: "STOP_MARKET", triggerPrice, maxSlippageBps: 300 },
+      ] as const)
+        await stage.tradeToEnd({ kind: "CLOSE", ...market, size, preferred: venue, terms });
+    }
   },
 };
 
@@ -82,7 +83,13 @@ export const splitScene: Scene = {
     const credentials = Object.fromEntries(left.map((venue) => [venue, stage.trader.credentials[venue]]));
     const opposite = market === LONG_BTC ? SHORT_ETH : LONG_BTC;
     const other = opposite.symbol === "BTC" ? "5" : "100";
-    await stage.tradeToEnd({ kind: "CLOSE", ...opposite, size: other, routingOptions: { allowSplit: true }, credentials });
+    await stage.tradeToEnd({
+      kind: "CLOSE",
+      ...opposite,
+      size: other,
+      routingOptions: { allowSplit: true },
+      credentials,
+    });
   },
 };
 

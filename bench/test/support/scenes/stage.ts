@@ -7,7 +7,16 @@ import type { Random } from "../../../../engine/domain/random.js";
 import type { SimOrderRequest, SimRefusal } from "../../../sim/core/types.js";
 import { type Ask, type AskKind, type AskTerms, EVERYTHING, sendAsk } from "../trade-ask.js";
 import { FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues } from "../four-venues.js";
-import { hasEnd, MARKET_TERMS, sendTrade, type TradeAnswer, type TradeClient, type TradeTerms, type TradeTrial, untilFinal } from "../trade-trial.js";
+import {
+  hasEnd,
+  MARKET_TERMS,
+  sendTrade,
+  type TradeAnswer,
+  type TradeClient,
+  type TradeTerms,
+  type TradeTrial,
+  untilFinal,
+} from "../trade-trial.js";
 
 export interface SceneMarket {
   readonly symbol: "BTC" | "ETH";
@@ -203,8 +212,10 @@ export class Stage {
     if (routeId === undefined) return;
     await sendTrade(
       this.four,
-      { send: (_path, { headers: _headers, body: _body, ...rest } = {}) =>
-          this.#parts.client.send(`/api/trade/executions/${routeId}`, { ...rest, method: "GET" }) },
+      {
+        send: (_path, { headers: _headers, body: _body, ...rest } = {}) =>
+          this.#parts.client.send(`/api/trade/executions/${routeId}`, { ...rest, method: "GET" }),
+      },
       trial,
     );
   }
