@@ -17,6 +17,7 @@ function closeAllProblems(evidence: Evidence, ask: Ask): string[] {
   const records = FOUR_VENUES.flatMap((venue) => recordsOf(evidence, ask, venue).map((record) => ({ venue, record })));
   if ((terms.dryRun || terms.unknownField !== null) && records.length > 0)
     found.push(`${key}: ${records.length} orders and cancels sent, ${terms.dryRun ? "dryRun" : terms.unknownField}`);
+  if (terms.unknownField === null && ask.status === 400) found.push(`${key}: what the operation knows is refused`);
   if (terms.unknownField !== null && ask.status === 200) found.push(`${key}: ${terms.unknownField} was not refused`);
   for (const { venue, record } of records) {
     const at = `${key}: ${venue} record ${record.index}`;

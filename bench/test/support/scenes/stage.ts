@@ -197,8 +197,8 @@ export class Stage {
     const ask = await sendAsk(this.four, this.#parts.client, asked, path, {
       method,
       headers: {
-        "x-venue-credentials": credentials,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        // A body brings its own.
+        ...(body === undefined ? { "x-venue-credentials": credentials } : { "content-type": "application/json" }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
