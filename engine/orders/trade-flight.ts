@@ -44,6 +44,7 @@ export function emptyRun(
     ...(isProtected ? { protection: protectionOf(open) } : {}),
     ...(quote === null ? {} : { quote }),
     ...(unread.length === 0 ? {} : { unread }),
+    ...(request.orderType === "MARKET" ? { heldPrice: routed.heldPrice } : {}),
     routeId: routed.report.routeId,
     requestId: context.requestId,
     symbol: request.symbol,

@@ -157,7 +157,7 @@ export class RouteInput {
   /** Limit = limitUnits × 10^-limitDecimals (where it rests). */
   limitUnits = 0;
   limitDecimals = 0;
-  /** A quote's worst price in the common quote, boundUnits × 10^-boundDecimals; of it and mid and slippage the tighter holds. 0 units: none. */
+  /** A worst price stated before (by a quote, by an execution's first decision), boundUnits × 10^-boundDecimals in the common quote; the tighter of it and of mid and slippage counts. 0 units: none. */
   boundUnits = 0;
   boundDecimals = 0;
   /** Whether candidates are also priced for what each of them could take of the size. */
