@@ -219,3 +219,36 @@ describe("the end of an order that is followed", () => {
     expect(hanging.end()).toMatchObject({ kind: "found" });
   });
 });
+
+describe("the time an order of unknown outcome is followed", () => {
+  const nowhere = found(null);
+  it("lasts until its own bound, the lag and one look have passed, so that a late bound is proven too", async () => {
+    const bench = setUp({ answers: [nowhere], follows: false });
+    bench.start(bench.clock.wallMs() + 63_000);
+    await bench.advance(65_000);
+    expect([bench.end(), bench.isSessionOpen()]).toEqual([null, true]);
+    await bench.advance(100);
+    expect([bench.end(), bench.isSessionOpen()]).toEqual([{ kind: "notPlaced" }, false]);
+  });
+
+  it("is a minute at least", async () => {
+    const bench = setUp({ answers: [{ ok: false, code: "TIMEOUT", message: "", retryAfterMs: null }], follows: false });
+    bench.start(bench.clock.wallMs() + 1_500);
+    await bench.advance(59_900);
+    expect([bench.end(), bench.isSessionOpen()]).toEqual([null, true]);
+    await bench.advance(200);
+    expect([bench.end()?.kind, bench.isSessionOpen()]).toEqual(["unknown", false]);
+  });
+
+  it("is ten minutes at most, and the credentials end with it", async () => {
+    const bench = setUp({ answers: [nowhere], follows: false });
+    bench.start(bench.clock.wallMs() + 3_600_000);
+    await bench.advance(599_900);
+    expect([bench.end(), bench.isSessionOpen()]).toEqual([null, true]);
+    await bench.advance(200);
+    expect([bench.end(), bench.isSessionOpen()]).toEqual([
+      { kind: "unknown", reason: "TIMED_OUT", order: null },
+      false,
+    ]);
+  });
+});
