@@ -286,8 +286,20 @@ export interface MarketRoom {
   readonly routingHealth?: RoutingHealth;
 }
 
+/** What a room knows of its venue's time. */
+export interface VenueClock {
+  /** Added to our wall clock for the time stamps of requests. */
+  readonly offsetMs: number;
+  /**
+   * The venue's time now, at the least: by its own stamps and the monotonic time since, so that no step of our wall
+   * clock moves it. Null: no answer of the venue has said it yet.
+   */
+  nowAtLeastMs(): number | null;
+}
+
 /** A room that also trades. */
 export interface VenueRoom extends MarketRoom {
+  readonly venueClock: VenueClock;
   readonly reader: AccountReader;
   readonly orders: OrderSender;
   readonly streams: AccountStreams | null;

@@ -4,7 +4,7 @@ import type { VenueOrder } from "../domain/order.js";
 import { silentLogger } from "../domain/logger.js";
 import { VirtualClock } from "../domain/virtual-clock.js";
 import type { AccountSession, Read, VenueRoom } from "../ports.js";
-import { type Resolution, Resolver } from "./resolver.js";
+import { type Resolution, Resolver, type UnknownOrder } from "./resolver.js";
 import { FakeVenue } from "./test/fake-venue.js";
 
 const CLIENT_ID = "8c1f0a52d9e34b7790aa41c2d5e6f701";
@@ -112,8 +112,20 @@ function setUp({ answers = ["never"], toldAtOnce, follows = true }: Setting = {}
     start(notPlacedAfterMs, mayRest = false) {
       const instrument = [...room.markets.values()][0]?.instrument;
       if (instrument === undefined) throw new Error("no instrument");
-      const unknown = { routeId: "rt", room: { ...room, reader }, instrument, clientIdHex: CLIENT_ID, mayRest };
-      void resolver.resolve({ ...unknown, notPlacedAfterMs }, session).then((resolution) => {
+      const boundMs = notPlacedAfterMs - clock.wallMs();
+      const bound = { venueMs: notPlacedAfterMs, monoNs: clock.monoNs() + boundMs * 1e6 };
+      const unknown: UnknownOrder = {
+        routeId: "rt",
+        room: { ...room, reader },
+        instrument,
+        clientIdHex: CLIENT_ID,
+        bound: () => (notPlacedAfterMs === ACKNOWLEDGED ? null : bound),
+        markSeen: () => {},
+        isAcknowledged: notPlacedAfterMs === ACKNOWLEDGED,
+        sent: { side: "SELL", qtyLots: 10 },
+        mayRest,
+      };
+      void resolver.resolve(unknown, session).then((resolution) => {
         ended = resolution;
       });
     },

@@ -4,6 +4,7 @@ import type { Logger } from "../domain/logger.js";
 import type { GuardReservation, Guards } from "../guards/guards.js";
 import type { StateStore } from "../storage/state-store.js";
 import type { KeyedHash } from "../storage/keyed-hash.js";
+import type { SendBounds } from "./absence-proof.js";
 import type { Background } from "./background.js";
 import type { TradeAccounts, Rooms } from "./trade-accounts.js";
 import type { TradeRequest } from "./trade-types.js";
@@ -45,6 +46,7 @@ export interface TradeParts {
   readonly idempotency: IdempotencyRecords;
   readonly registry: ExecutionRegistry;
   readonly resolver: Resolver;
+  readonly bounds: SendBounds;
   readonly feeCache: FeeCache;
   readonly background: Background;
   readonly records: RecordSink;

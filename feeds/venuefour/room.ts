@@ -19,6 +19,7 @@ import type {
   OrderSender,
   RoomStatus,
   RoutingHealth,
+  VenueClock,
   VenueRoom,
 } from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
@@ -186,6 +187,10 @@ class VenuefourRoom implements VenueRoom {
 
   get routingHealth(): RoutingHealth {
     return this.#http;
+  }
+
+  get venueClock(): VenueClock {
+    return this.#clockOffset;
   }
 
   openSession(rawCredentials: unknown): OpenSession {

@@ -19,6 +19,7 @@ import type {
   OrderSender,
   RoomStatus,
   RoutingHealth,
+  VenueClock,
   VenueRoom,
 } from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
@@ -211,6 +212,10 @@ class VenueoneRoom implements VenueRoom {
 
   get routingHealth(): RoutingHealth {
     return this.#http;
+  }
+
+  get venueClock(): VenueClock {
+    return this.#clockOffset;
   }
 
   status(): RoomStatus {

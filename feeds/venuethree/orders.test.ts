@@ -57,6 +57,7 @@ describe("placing on venuethree", () => {
     expect(outcome).toEqual({
       outcome: "accepted",
       ackMs: 20,
+      notPlacedAfterMs: harness.clock.wallMs() + 4_000 + 5_000,
       order: {
         venue: "venuethree",
         nativeSymbol: "BTC",

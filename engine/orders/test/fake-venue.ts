@@ -156,6 +156,18 @@ export class FakeVenue {
     return Math.floor(this.#epochMs + this.clock.monoNs() / 1e6);
   }
 
+  /** Measured without an error at any time. */
+  #venueClock(): VenueRoom["venueClock"] {
+    const { clock } = this;
+    const nowMs = (): number => this.nowMs();
+    return {
+      get offsetMs() {
+        return nowMs() - clock.wallMs();
+      },
+      nowAtLeastMs: nowMs,
+    };
+  }
+
   setPosition(account: string, direction: Direction, qtyLots: number): void {
     const held = this.positions.get(account) ?? new Map<Direction, number>();
     held.set(direction, qtyLots);
@@ -177,6 +189,7 @@ export class FakeVenue {
     const { streamed } = this;
     return {
       venue: this.venue,
+      venueClock: this.#venueClock(),
       reader: {
         ...(streamed === undefined
           ? {}
@@ -395,7 +408,7 @@ export class FakeVenue {
     if (timedOut) return { outcome: { outcome: "unknown", cause: "TIMEOUT", notPlacedAfterMs }, logged: entry };
     if (fate.kind === "drop" && !isTaken) {
       const order = { ...this.#venueOrder(entry, fate), status: "OPEN" } as const;
-      return { outcome: { outcome: "accepted", order, ackMs: latencyMs }, logged: null };
+      return { outcome: { outcome: "accepted", order, ackMs: latencyMs, notPlacedAfterMs }, logged: null };
     }
     if (entry.order === null) {
       const reason = entry.refusal ?? fate.reason ?? "VENUE_STATE";

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import type { VenueRoom } from "../../ports.js";
 import type { StateStore } from "../../storage/state-store.js";
 import { STORE_TIMEOUT_MS } from "../trade-context.js";
-import { INDEXING_LAG_MS } from "../resolver.js";
+import { INDEXING_LAG_MS } from "../absence-proof.js";
 import type { FakeVenue } from "./fake-venue.js";
 import { runSimulation, type SimulationOptions } from "./simulation.js";
 
