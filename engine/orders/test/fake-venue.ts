@@ -115,6 +115,8 @@ export class FakeVenue {
   readLatencyMs = () => 5;
   positionFailure: (account: string) => ReadFailure | "HANG" | null = () => null;
   orderReadFailure: () => ReadFailure | null = () => null;
+  /** The venue's time as its room knows it. */
+  toldTimeMs: () => number = () => this.nowMs();
   /** What a look-up shows of an order. */
   shownOrder: (order: VenueOrder) => VenueOrder = (order) => order;
   feeRates: FeeRates | null = null;
@@ -164,7 +166,7 @@ export class FakeVenue {
       get offsetMs() {
         return nowMs() - clock.wallMs();
       },
-      nowAtLeastMs: nowMs,
+      nowAtLeastMs: () => this.toldTimeMs(),
     };
   }
 
@@ -282,8 +284,10 @@ export class FakeVenue {
       if (entry.order === null && beganMs > entry.expiresAtMs + 2_000) entry.disclosedAtMs ??= nowMs;
       return { ok: true, value: null, asOfMs, source: "venue" };
     }
-    entry.disclosedAtMs ??= nowMs;
-    return { ok: true, value: this.shownOrder(entry.order), asOfMs, source: "venue" };
+    const shown = this.shownOrder(entry.order);
+    // Another order says nothing of this one.
+    if (shown === entry.order) entry.disclosedAtMs ??= nowMs;
+    return { ok: true, value: shown, asOfMs, source: "venue" };
   }
 
   async #readAccount(session: AccountSession): Promise<Read<AccountSummary>> {
