@@ -32,6 +32,11 @@ export class VirtualClock implements Clock {
     this.#wallStepMs += ms;
   }
 
+  /** The wall clock as it were had nobody set it. */
+  trueMs(): number {
+    return Math.floor(this.#nowMs);
+  }
+
   monoNs(): number {
     return Math.round((this.#nowMs - this.#startMs) * 1e6);
   }
