@@ -238,7 +238,9 @@ export class TradeService {
     const deadline = new Deadline(clock, timeoutMs);
     background.stopSweeps();
     await within(clock, Promise.all(this.#flights), deadline.leftMs());
-    await within(clock, Promise.all([resolver.stop(), this.#watch.stop()]), deadline.leftMs());
+    // What the resolver's last looks find is the watch's to protect.
+    await within(clock, resolver.stop(), deadline.leftMs());
+    await within(clock, this.#watch.stop(), deadline.leftMs());
     while (background.size > 0 && deadline.leftMs() > 0) {
       await within(clock, background.settled(), deadline.leftMs());
     }
