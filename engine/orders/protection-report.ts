@@ -56,9 +56,7 @@ function isAwaited(
   problem: string | null,
   guards: readonly Attempt[],
 ): boolean {
-  return (
-    watch === WATCHED && problem === OUTCOME_UNKNOWN && guards.length === 0 && !mayFillMore(run) && !isIdle(run)
-  );
+  return watch === WATCHED && problem === OUTCOME_UNKNOWN && guards.length === 0 && !mayFillMore(run) && !isIdle(run);
 }
 
 /** Of the entry, by an order that rests among others. */
