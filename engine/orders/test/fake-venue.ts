@@ -52,6 +52,8 @@ export interface PlaceFate {
   readonly executeAfterMs?: number;
   /** Acknowledged as OPEN; the fill shows up in reads this much later. */
   readonly ackOnlyMs?: number;
+  /** Reads show it as OPEN with nothing filled for so long. */
+  readonly workingMs?: number;
   readonly fee?: { readonly amount: string; readonly asset: string };
   /** What the venue shows of the order otherwise than it is: a word of its own, above all. */
   readonly shows?: Partial<VenueOrder>;
@@ -74,6 +76,8 @@ export interface LoggedOrder {
   disclosedAtMs: number | null;
   order: VenueOrder | null;
   visibleAtMs: number;
+  /** Reads show it as still working before. */
+  endShownAtMs: number;
   refusal: RejectReason | null;
 }
 
@@ -321,6 +325,10 @@ export class FakeVenue {
       if (entry.order === null && beganMs > entry.expiresAtMs + 2_000) entry.disclosedAtMs ??= nowMs;
       return { ok: true, value: null, asOfMs, source: "venue" };
     }
+    if (nowMs < entry.endShownAtMs) {
+      const working = { ...entry.order, status: "OPEN", filledLots: 0, averagePrice: null } as const;
+      return { ok: true, value: working, asOfMs, source: "venue" };
+    }
     const shown = this.shownOrder(entry.order);
     // Another order says nothing of this one.
     if (shown === entry.order) entry.disclosedAtMs ??= nowMs;
@@ -438,6 +446,7 @@ export class FakeVenue {
       disclosedAtMs: null,
       order: null,
       visibleAtMs: Number.POSITIVE_INFINITY,
+      endShownAtMs: 0,
       refusal: null,
     };
     this.log.push(entry);
@@ -518,6 +527,7 @@ export class FakeVenue {
     entry.executedAtMs = nowMs;
     entry.filledLots = filledLots;
     entry.visibleAtMs = nowMs + indexLagMs + (fate.ackOnlyMs ?? 0);
+    entry.endShownAtMs = nowMs + (fate.workingMs ?? 0);
     this.setPosition(account, direction, Math.max(0, held - filledLots));
     entry.order = this.#venueOrder(entry, fate);
   }
@@ -539,6 +549,7 @@ export class FakeVenue {
     entry.executedAtMs = this.nowMs();
     entry.filledLots = filledLots;
     entry.visibleAtMs = entry.executedAtMs + indexLagMs + (fate.ackOnlyMs ?? 0);
+    entry.endShownAtMs = entry.executedAtMs + (fate.workingMs ?? 0);
     entry.order = this.#venueOrder(entry, fate);
   }
 
