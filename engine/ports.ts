@@ -70,7 +70,10 @@ export interface CallOptions {
 }
 
 export interface AccountReader {
-  /** Zero-size rows filtered out. `instrument` null reads all. Live: never served from a cache. */
+  /**
+   * Zero-size rows filtered out. `instrument` null reads all. Live: from the venue, or streamed where the stream is
+   * proven alive and complete (`source` says which).
+   */
   readPositions(
     session: AccountSession,
     instrument: Instrument | null,
@@ -87,6 +90,16 @@ export interface AccountReader {
     instrument: Instrument,
     wantedLots?: number,
   ): Read<readonly VenuePosition[]> | null;
+  /**
+   * The same from the venue itself, newer than every order of ours that it has answered: what a refusal for size, a
+   * "flat" and "all of it" rest on. Callers who wait for one account share a read. Absent on rooms that stream nothing:
+   * `readPositions` is the venue's own word there.
+   */
+  verifyPositions?(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenuePosition[]>>;
   /** Value null: the venue says that it knows no such order (which soon after a send can be indexing lag). */
   readOrder(
     session: AccountSession,
