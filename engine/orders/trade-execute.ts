@@ -15,7 +15,7 @@ import {
   type TradeFlight,
   type TradeParts,
 } from "./trade-context.js";
-import { readPositions, openLots, heldPosition, type AccountReading } from "./account-readings.js";
+import { readVerified, openLots, heldPosition, type AccountReading } from "./account-readings.js";
 import { filledAnything, remainingSize } from "./trade-reply.js";
 import type { SendPlan } from "./trade-plan.js";
 import { isOpening, isWorking, unknownAttempt, type Attempt, type TradeRun } from "./trade-run.js";
@@ -151,7 +151,7 @@ async function rereadPosition(
 ): Promise<SendPlan | "FLAT" | null> {
   const account = flight.accounts.get(plan.venue);
   if (account === null || flight.accounts.isTaken(plan.venue)) return null;
-  const reading = await readPositions(
+  const reading = await readVerified(
     parts.clock,
     account,
     plan.instrument,

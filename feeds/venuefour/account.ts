@@ -11,6 +11,7 @@ import type { AccountReader, AccountSession, CallOptions, OrderRef, Read } from 
 import { failedRead } from "../shared/call-results.js";
 import type { InstrumentIndex } from "../shared/instrument-index.js";
 import { normalizedRead } from "../shared/normalized-read.js";
+import type { VerifiedReads } from "../shared/verified-reads.js";
 import {
   normalizeAccount,
   normalizeBalances,
@@ -43,6 +44,7 @@ export interface VenuefourAccountDeps {
   readonly settings: VenuefourSettings;
   readonly instruments: InstrumentIndex;
   readonly logger: Logger;
+  readonly verified: VerifiedReads<readonly VenuePosition[]>;
   /** Null where no stream of the same credentials is LIVE. */
   readonly streamed: (session: VenuefourSession) => Extract<Read<readonly VenuePosition[]>, { ok: true }> | null;
 }
@@ -80,6 +82,20 @@ export class VenuefourAccount implements Required<Omit<AccountReader, "followOrd
     const value =
       instrument === null ? all : all.filter((position) => position.nativeSymbol === instrument.nativeSymbol);
     return { ok: true, value, asOfMs: (held ?? read)?.asOfMs ?? 0, source: held === null ? "venue" : "stream" };
+  }
+
+  async verifyPositions(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenuePosition[]>> {
+    if (!(session instanceof VenuefourSession)) return FOREIGN;
+    const read = await this.#deps.verified.read(session.accountId, session.tag, async () => {
+      const snapshot = await this.readSnapshot(session, options);
+      return snapshot.ok ? { ...snapshot, value: snapshot.value.positions } : snapshot;
+    });
+    if (!read.ok || instrument === null) return read;
+    return { ...read, value: read.value.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
   }
 
   /** Always from the venue. Leverage stands with the settings, which cost a read of their own: not on the way out. */

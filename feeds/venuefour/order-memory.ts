@@ -8,6 +8,8 @@
 import { LRUCache } from "lru-cache";
 import { type Clock, delay } from "../../engine/domain/clock.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
+import type { VenuePosition } from "../../engine/domain/position.js";
+import { VerifiedReads } from "../shared/verified-reads.js";
 
 /** Orders remembered; the least recently used goes. */
 const MAX_ORDERS = 32_768;
@@ -24,11 +26,13 @@ export class OrderMemory {
   readonly #clientIds = new LRUCache<string, string>({ max: MAX_ORDERS });
   /** By account and client id. */
   readonly #orderIds = new LRUCache<string, string>({ max: MAX_ORDERS });
+  readonly verified: VerifiedReads<readonly VenuePosition[]>;
   readonly #sentMs = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
   readonly #watchers = new Map<string, Set<(order: VenueOrder) => void>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.verified = new VerifiedReads(clock);
   }
 
   note(accountId: string, orderId: string, clientId: string | null): void {
@@ -46,6 +50,7 @@ export class OrderMemory {
 
   /** An order of the account is about to be sent, or was. */
   sent(accountId: string): void {
+    this.verified.noteOrder(accountId);
     this.#sentMs.set(accountId, this.#clock.monoNs() / 1e6);
   }
 

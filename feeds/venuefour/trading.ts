@@ -82,6 +82,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     settings,
     instruments,
     logger,
+    verified: memory.verified,
     streamed: (session) => streams.positionsOf(session),
   });
   const orders = new VenuefourOrders({

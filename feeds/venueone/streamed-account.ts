@@ -8,6 +8,7 @@ import type { OrderCommand, PlaceOutcome } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, AccountSettings, OrderSender, Read } from "../../engine/ports.js";
 import type { WantedLots } from "../shared/order-doubts.js";
+import type { VerifiedReads } from "../shared/verified-reads.js";
 import type { VenueoneAccountStreams } from "./account-stream.js";
 import type { VenueoneTrading } from "./trading.js";
 
@@ -20,11 +21,19 @@ export interface WatchedHalf {
   readonly settings: AccountSettings;
 }
 
-export function watchAccounts(trading: VenueoneTrading, streams: VenueoneAccountStreams): WatchedHalf {
+export function watchAccounts(
+  trading: VenueoneTrading,
+  streams: VenueoneAccountStreams,
+  verified: VerifiedReads<readonly VenuePosition[]>,
+): WatchedHalf {
   const { orders, reader, settings } = trading;
   /** Account of each session that was read, so that an order finds it without waiting. */
   const accountOf = new WeakMap<AccountSession, string>();
-  const noteOrder = (session: AccountSession): void => streams.noteOrder(accountOf.get(session) ?? null);
+  const noteOrder = (session: AccountSession): void => {
+    const account = accountOf.get(session) ?? null;
+    streams.noteOrder(account);
+    if (account !== null) verified.noteOrder(account);
+  };
   const around = async <T>(session: AccountSession, send: () => Promise<T>): Promise<T> => {
     noteOrder(session);
     try {
@@ -41,6 +50,7 @@ export function watchAccounts(trading: VenueoneTrading, streams: VenueoneAccount
     const account = accountOf.get(session) ?? null;
     if (account === null || !command.reduceOnly) return around(session, send);
     const clientId = orders.venueClientOrderId(command.clientIdHex);
+    verified.noteOrder(account);
     streams.noteReduction(account, clientId, command.instrument.nativeSymbol, command.qtyLots);
     let filledLots: number | null = null;
     try {
@@ -50,6 +60,7 @@ export function watchAccounts(trading: VenueoneTrading, streams: VenueoneAccount
       else if (outcome.outcome === "rejected" && !outcome.sent) filledLots = 0;
       return outcome;
     } finally {
+      verified.noteOrder(account);
       streams.noteAnswer(account, clientId, filledLots);
     }
   };
@@ -77,6 +88,15 @@ export function watchAccounts(trading: VenueoneTrading, streams: VenueoneAccount
         // Nothing in hand: readPositions notes the use.
         if (held !== null) streams.noteUse(account.value);
         return held;
+      },
+      verifyPositions: async (session, instrument, call) => {
+        const account = await trading.resolveAccount(session, call);
+        if (!account.ok) return account;
+        accountOf.set(session, account.value);
+        streams.noteUse(account.value);
+        return verified.read(account.value, instrument?.nativeSymbol ?? "", () =>
+          reader.readPositions(session, instrument, call),
+        );
       },
       readOrder: (session, instrument, ref, call) => reader.readOrder(session, instrument, ref, call),
       readOpenOrders: (session, instrument, call) => reader.readOpenOrders(session, instrument, call),

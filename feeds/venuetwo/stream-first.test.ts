@@ -17,7 +17,7 @@ function session(secret: string): AccountSession {
 }
 
 const fail = (): Promise<Read<never>> => Promise.resolve(failedRead("VENUE_ERROR", "rest"));
-const rest: Required<Omit<AccountReader, "heldPositions" | "followOrder">> = {
+const rest: Required<Omit<AccountReader, "heldPositions" | "verifyPositions" | "followOrder">> = {
   readPositions: fail,
   readOrder: fail,
   readOpenOrders: fail,

@@ -9,6 +9,7 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
 import type { AccountSummary, FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, CallOptions, OrderRef, OrderSender, Read } from "../../engine/ports.js";
+import { VerifiedReads } from "../shared/verified-reads.js";
 import { credentialTagOf } from "./credential-tag.js";
 
 /** How long after a send the stream is not trusted to have caught up. */
@@ -20,14 +21,17 @@ export interface OrderMarks {
   readonly orders: OrderSender;
   /** Has this session's account been sent an order within the last moments? */
   isSettling(session: AccountSession): boolean;
+  readonly verified: VerifiedReads<readonly VenuePosition[]>;
 }
 
 /** Notes each send, before and after it. */
 export function withOrderMarks(orders: Required<OrderSender>, clock: Clock): OrderMarks {
   const sentMsByTag = new Map<string, number>();
+  const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
   const mark = (session: AccountSession): void => {
     const tag = credentialTagOf(session);
     if (tag === null) return;
+    verified.noteOrder(tag);
     sentMsByTag.delete(tag);
     sentMsByTag.set(tag, clock.monoNs() / 1e6);
     if (sentMsByTag.size <= MAX_MARKS) return;
@@ -41,6 +45,7 @@ export function withOrderMarks(orders: Required<OrderSender>, clock: Clock): Ord
     return outcome;
   };
   return {
+    verified,
     orders: {
       place: (session, command, options) => around(session, () => orders.place(session, command, options)),
       // An amended order may fill as a placed one does; a cancelled one no longer.
@@ -68,12 +73,12 @@ export interface StreamedPositions {
 }
 
 export class StreamFirstReader implements AccountReader {
-  readonly #rest: Required<Omit<AccountReader, "heldPositions" | "followOrder">>;
+  readonly #rest: Required<Omit<AccountReader, "heldPositions" | "verifyPositions" | "followOrder">>;
   readonly #streams: StreamedPositions;
   readonly #marks: OrderMarks;
 
   constructor(
-    rest: Required<Omit<AccountReader, "heldPositions" | "followOrder">>,
+    rest: Required<Omit<AccountReader, "heldPositions" | "verifyPositions" | "followOrder">>,
     streams: StreamedPositions,
     marks: OrderMarks,
   ) {
@@ -92,6 +97,16 @@ export class StreamFirstReader implements AccountReader {
 
   heldPositions(session: AccountSession, instrument: Instrument): Read<readonly VenuePosition[]> | null {
     return this.#streamed(session, instrument);
+  }
+
+  verifyPositions(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenuePosition[]>> {
+    const load = (): Promise<Read<readonly VenuePosition[]>> => this.#rest.readPositions(session, instrument, options);
+    const tag = credentialTagOf(session);
+    return tag === null ? load() : this.#marks.verified.read(tag, instrument?.nativeSymbol ?? "", load);
   }
 
   readOrder(
