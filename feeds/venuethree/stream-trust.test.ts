@@ -1,8 +1,10 @@
 /** A watched account whose frames are lost or late: what its streamed positions stand for, and as of when. */
 import { describe, expect, it } from "vitest";
+import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent, AccountReader, AccountSession, AccountStream, OrderSender } from "../../engine/ports.js";
 import type { HttpRequest } from "../shared/http.js";
 import { FakeNetwork } from "../shared/test/fake-connector.js";
+import { VerifiedReads } from "../shared/verified-reads.js";
 import { streamedReader, watchedOrders } from "./streamed.js";
 import { account, mine, order, position } from "./test/account-rows.js";
 import { accountStreamsOf } from "./test/account-streams.js";
@@ -69,10 +71,11 @@ async function live(): Promise<Scene> {
   const opened = streams.openAccountStream(session, (event) => events.push(event));
   if (!opened.ok) throw new Error(opened.problem);
   const readTx = async () => ({ ok: true, value: null, asOfMs: 0, source: "venue" }) as const;
+  const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
   const scene: Scene = {
     harness,
-    reader: streamedReader(trading, streams, clock, 300),
-    orders: watchedOrders(trading, streams, { clock, cancelDelayMs: 0, readTx }),
+    reader: streamedReader(trading, streams, clock, 300, verified),
+    orders: watchedOrders(trading, streams, { clock, cancelDelayMs: 0, readTx }, verified),
     session,
     stream: opened.stream,
     events,
