@@ -203,8 +203,8 @@ export class StreamedReads {
   }
 
   /** A frame tells of something that happened then, wall ms of ours. One that is late puts all in doubt. */
-  happened(atMs: number): void {
-    if (this.#clock.wallMs() - atMs > LATE_AFTER_MS) this.doubt();
+  happened(atMs: number, lateAfterMs: number = LATE_AFTER_MS): void {
+    if (this.#clock.wallMs() - atMs > lateAfterMs) this.doubt();
   }
 
   // ---------------------------------------------------------------- what is read

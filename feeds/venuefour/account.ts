@@ -1,6 +1,6 @@
 /**
- * What an account on venuefour holds, read live; positions from its stream while that is LIVE and no order of ours has
- * just been sent. A read is whole or a failure: a row that cannot be understood fails it, since a position left out
+ * What an account on venuefour holds, read live; positions from its stream where that may stand for a read
+ * (streamed-reads.ts). A read is whole or a failure: a row that cannot be understood fails it, since a position left out
  * looks like a flat account. Rows of contracts that are not listed here are left out and reported.
  */
 import type { Instrument } from "../../engine/domain/instrument.js";
@@ -11,6 +11,7 @@ import type { AccountReader, AccountSession, CallOptions, OrderRef, Read } from 
 import { failedRead } from "../shared/call-results.js";
 import type { InstrumentIndex } from "../shared/instrument-index.js";
 import { normalizedRead } from "../shared/normalized-read.js";
+import type { WantedLots } from "../shared/streamed-reads.js";
 import type { VerifiedReads } from "../shared/verified-reads.js";
 import {
   normalizeAccount,
@@ -45,8 +46,13 @@ export interface VenuefourAccountDeps {
   readonly instruments: InstrumentIndex;
   readonly logger: Logger;
   readonly verified: VerifiedReads<readonly VenuePosition[]>;
-  /** Null where no stream of the same credentials is LIVE. */
-  readonly streamed: (session: VenuefourSession) => Extract<Read<readonly VenuePosition[]>, { ok: true }> | null;
+  /** Null where no stream of the same credentials may stand for a live read. */
+  readonly streamed: (
+    session: VenuefourSession,
+    wanted: WantedLots | null,
+  ) => Extract<Read<readonly VenuePosition[]>, { ok: true }> | null;
+  /** What the venue was just read to hold, for the account's streams. */
+  readonly compare: (accountId: string, positions: readonly VenuePosition[]) => void;
 }
 
 /** Positions of a REST answer with the sequence number that orders them among the stream's frames. */
@@ -62,9 +68,14 @@ export class VenuefourAccount implements Required<Omit<AccountReader, "followOrd
     this.#deps = deps;
   }
 
-  heldPositions(session: AccountSession, instrument: Instrument): Read<readonly VenuePosition[]> | null {
-    if (!(session instanceof VenuefourSession) || this.#deps.memory.isSettling(session.accountId)) return null;
-    const held = this.#deps.streamed(session);
+  heldPositions(
+    session: AccountSession,
+    instrument: Instrument,
+    wantedLots?: number,
+  ): Read<readonly VenuePosition[]> | null {
+    if (!(session instanceof VenuefourSession)) return null;
+    const wanted = wantedLots === undefined ? null : { coin: instrument.nativeSymbol, lots: wantedLots };
+    const held = this.#deps.streamed(session, wanted);
     if (held === null) return null;
     return { ...held, value: held.value.filter((position) => position.nativeSymbol === instrument.nativeSymbol) };
   }
@@ -75,7 +86,7 @@ export class VenuefourAccount implements Required<Omit<AccountReader, "followOrd
     options: CallOptions,
   ): Promise<Read<readonly VenuePosition[]>> {
     if (!(session instanceof VenuefourSession)) return FOREIGN;
-    const held = this.#deps.memory.isSettling(session.accountId) ? null : this.#deps.streamed(session);
+    const held = this.#deps.streamed(session, null);
     const read = held === null ? await this.readSnapshot(session, options) : null;
     if (read !== null && !read.ok) return read;
     const all = held?.value ?? read?.value.positions ?? [];
@@ -94,7 +105,9 @@ export class VenuefourAccount implements Required<Omit<AccountReader, "followOrd
       const snapshot = await this.readSnapshot(session, options);
       return snapshot.ok ? { ...snapshot, value: snapshot.value.positions } : snapshot;
     });
-    if (!read.ok || instrument === null) return read;
+    if (!read.ok) return read;
+    this.#deps.compare(session.accountId, read.value);
+    if (instrument === null) return read;
     return { ...read, value: read.value.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
   }
 
