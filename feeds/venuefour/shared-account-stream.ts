@@ -404,8 +404,9 @@ export class SharedAccountStream implements StreamedAccount {
     // Only an answer asked for after it tells what it was.
     if (this.#hasUnread) return false;
     if (this.reads.isPending) this.refreshSoon();
-    // The account is known as of then; whoever watches looks again (#watch).
-    if (!this.reads.isAlive || this.reads.isUnshown) return true;
+    // The account is known as of then, and #watch looks again when the connection speaks.
+    if (!this.reads.isAlive) return true;
+    if (this.reads.isUnshown) return false;
     this.#members.enter("LIVE");
     if (isChanged || !wasLive) this.#members.tell({ kind: "positions" });
     for (const event of this.#catchUp.takeNews()) this.#members.tell(event);

@@ -334,7 +334,10 @@ export class WatchedAccount implements StreamedAccount {
       this.reads.agreed(beganMs);
       this.reads.proven(asOfMs);
     }
-    if (this.isWhole && this.reads.isAlive && !this.reads.isUnshown) this.#setState("LIVE");
+    // The account is known as of then, and keepTrue looks again when the connection speaks.
+    if (!this.reads.isAlive) return true;
+    if (this.reads.isUnshown) return false;
+    if (this.isWhole) this.#setState("LIVE");
     return true;
   }
 
