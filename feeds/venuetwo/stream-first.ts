@@ -149,3 +149,13 @@ export class StreamFirstReader implements AccountReader {
     return { ...streamed, value };
   }
 }
+
+export function streamFirst(
+  rest: Required<Omit<AccountReader, "heldPositions" | "verifyPositions" | "followOrder">>,
+  orders: Required<OrderSender>,
+  streams: StreamedPositions,
+  clock: Clock,
+): { readonly reader: StreamFirstReader; readonly orders: OrderSender } {
+  const marks = withOrderMarks(orders, clock);
+  return { reader: new StreamFirstReader(rest, streams, marks), orders: marks.orders };
+}
