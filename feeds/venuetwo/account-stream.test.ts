@@ -136,6 +136,7 @@ let extendCount: number;
 beforeEach(() => {
   clock = new VirtualClock();
   network = new FakeNetwork();
+  network.pong = "";
   truth = new Truth(clock);
   extendAnswers = [];
   createCount = 0;
@@ -504,7 +505,7 @@ describe("listen key", () => {
       "the venue knows it no more",
       async () => {
         extendAnswers = ["expired"];
-        for (let step = 0; step < 51; step++) {
+        for (let step = 0; step < 50; step++) {
           network.last.handlers.onControl();
           await clock.advanceAsync(30_000);
         }

@@ -43,7 +43,7 @@ import {
 } from "./limits.js";
 import { MarketRest } from "./market-rest.js";
 import { applyPremiumIndex, applyTicker24h } from "./normalize.js";
-import { type StreamFirstReader, streamFirst } from "./stream-first.js";
+import { streamFirst } from "./stream-first.js";
 import { MarketStream, type MarketStreamOptions } from "./stream.js";
 import type { StreamHostLayout } from "./stream-plan.js";
 import type { SymbolOptions } from "./symbols.js";

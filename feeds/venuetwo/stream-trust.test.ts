@@ -242,7 +242,7 @@ describe("an account of venuetwo over a connection that falls silent", () => {
   it("is not LIVE, and after that only when it was read", async () => {
     network.pong = null;
     truth.isDown = true;
-    await wait(9_000);
+    await wait(8_000);
     expect([held(), stream.positions().ok]).toEqual([null, false]);
     truth.lots = 10;
     network.pong = "";
