@@ -650,3 +650,60 @@ describe("slots", () => {
     expect(streams.openAccountStream(sessionOf(ALICE), () => {})).toMatchObject({ ok: false });
   });
 });
+
+describe("an account whose frames are lost or late", () => {
+  it("is proven by whole states alone: an order's frame says nothing of what is held", async () => {
+    const { clock, venue, streams, push, live } = setup();
+    venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+    const stream = await live(ALICE);
+    const asOfMs = (): number => {
+      const read = stream.positions();
+      return read.ok ? read.asOfMs : 0;
+    };
+    const provenMs = asOfMs();
+    for (let second = 0; second < 8; second++) {
+      await clock.advanceAsync(1_000);
+      push("openOrders", { dex: "", user: ALICE, orders: [] });
+    }
+    expect([asOfMs(), streams.livePositions(ALICE, 6_000)]).toEqual([provenMs, null]);
+    push("clearinghouseState", { dex: "", user: ALICE, clearinghouseState: venue.state(ALICE) });
+    expect([asOfMs(), streams.livePositions(ALICE, 6_000) === null]).toEqual([clock.wallMs(), false]);
+  });
+
+  it("is not believed on a state that comes seconds late, until one that is not", async () => {
+    const { clock, venue, streams, push, live } = setup();
+    await live(ALICE);
+    const tell = (lateMs: number): void => {
+      const clearinghouseState = venue.state(ALICE, clock.wallMs() - lateMs);
+      push("clearinghouseState", { dex: "", user: ALICE, clearinghouseState });
+    };
+    for (let second = 0; second < 12; second++) {
+      await clock.advanceAsync(1_000);
+      tell(0);
+    }
+    expect(streams.livePositions(ALICE, 6_000)).not.toBeNull();
+    await clock.advanceAsync(10_000);
+    tell(8_000);
+    expect(streams.livePositions(ALICE, 6_000)).toBeNull();
+    for (let second = 0; second < 3; second++) {
+      await clock.advanceAsync(1_000);
+      tell(0);
+    }
+    expect(streams.livePositions(ALICE, 6_000)).not.toBeNull();
+  });
+
+  it("is not LIVE while an order of ours is neither streamed nor can be read", async () => {
+    const { clock, venue, streams, live, push } = setup();
+    const stream = await live(ALICE);
+    streams.noteOrder(ALICE);
+    venue.isDown = true;
+    for (let second = 0; second < 8; second++) {
+      await clock.advanceAsync(1_000);
+      push("openOrders", { dex: "", user: ALICE, orders: [] });
+    }
+    expect([stream.state, stream.positions().ok]).toEqual(["SYNCING", false]);
+    venue.isDown = false;
+    await clock.advanceAsync(20_000);
+    expect(stream.state).toBe("LIVE");
+  });
+});
