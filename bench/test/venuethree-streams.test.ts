@@ -8,7 +8,16 @@ import type { AccountEvent, AccountSession, Read, VenueRoom } from "../../engine
 import { publicKeyOf } from "../../feeds/venuethree/crypto/schnorr.js";
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";
 import { startVenuethreeSim, type VenuethreeSim } from "../sim/venuethree/sim.js";
-import { commandOf, nextClientId, open, PATIENT, watch, wholeTicks, type Watching } from "./support/trading-half.js";
+import {
+  commandOf,
+  nextClientId,
+  open,
+  PATIENT,
+  untilHolds,
+  watch,
+  wholeTicks,
+  type Watching,
+} from "./support/trading-half.js";
 
 const ALICE = 516;
 const BOB = 281_474_976_710_600;
@@ -148,6 +157,26 @@ describe("account streams of venuethree", () => {
     alice.stream.close();
     bob.stream.close();
     expect(bob.stream.positions()).toMatchObject({ ok: false });
+  });
+
+  it("whose frames are dropped stand for no answer that turns on them, and are made true by the read that contradicts", async () => {
+    const on = await start();
+    const alice = await watch(on.room, on.alice);
+    const { reader } = on.room;
+    const heldLots = (): number | null => {
+      const read = reader.heldPositions?.(on.alice, on.btc) ?? null;
+      return read?.ok === true ? (read.value[0]?.qtyLots ?? 0) : null;
+    };
+    const id = await bid(on, 1_000);
+    await alice.until("open order", isOrder(id, "OPEN"));
+    // It is not told whether it rests for good, so the venue is read.
+    await untilHolds("trusted again", () => heldLots() === 0);
+    on.sim.faults.add({ kind: "gap", scope: ["user"], match: `:${ALICE}` });
+    await hit(on, 1_000);
+    const read = await reader.verifyPositions?.(on.alice, on.btc, PATIENT);
+    expect(read).toMatchObject({ ok: true, source: "venue", value: [{ direction: "LONG", qtyLots: 1_000 }] });
+    expect(heldLots()).not.toBe(0);
+    await untilHolds("made true", () => heldLots() === 1_000);
   });
 
   it("after a lost connection tell what was missed: ended orders, fills, the position", async () => {
