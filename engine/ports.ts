@@ -71,8 +71,9 @@ export interface CallOptions {
 
 export interface AccountReader {
   /**
-   * Zero-size rows filtered out. `instrument` null reads all. Live: from the venue, or streamed where the stream is
-   * proven alive and complete (`source` says which).
+   * Zero-size rows filtered out. `instrument` null reads all, also holdings in contracts that have no market here, and
+   * those that nobody can count (`uncounted`). Live: from the venue, or streamed where the stream is proven alive and
+   * complete (`source` says which).
    */
   readPositions(
     session: AccountSession,
@@ -295,12 +296,22 @@ export interface MarketRoom {
   /** Send-to-acknowledgement times of orders, for the latency penalty and the tie rule. */
   readonly ackLatency: LatencyWindow;
   status(): RoomStatus;
+  /**
+   * Asks the venue for the mark of one contract and writes it into the market's ticker. False: there was no answer, and
+   * nothing changed. Absent where no rule of the venue turns on its mark.
+   */
+  refreshMark?(instrument: Instrument, options: CallOptions): Promise<boolean>;
   /** Read through, never a copy; where it is absent `status()` is asked. */
   readonly routingHealth?: RoutingHealth;
 }
 
 /** A room that also trades. */
 export interface VenueRoom extends MarketRoom {
+  /**
+   * Every contract that the venue lists, by canonical symbol, also those that are not followed and have no market: what
+   * an account holds in them is counted by these. Absent: `markets` has all.
+   */
+  readonly instruments?: ReadonlyMap<string, Instrument>;
   readonly reader: AccountReader;
   readonly orders: OrderSender;
   readonly streams: AccountStreams | null;

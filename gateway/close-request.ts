@@ -16,6 +16,7 @@ import type { FieldProblem } from "../schemas/errors.js";
 import type { Problems } from "../schemas/problems.js";
 import type { Validator } from "../schemas/validate.js";
 import type { MarketView } from "./market-view.js";
+import { checkReduceOnly, checkTimeInForce } from "./spec-fields.js";
 
 /** Values of options the caller left out (routing design 1.5, 1.6, 2). */
 export interface CloseDefaults {
@@ -36,6 +37,8 @@ export function buildCloseRequest(
   const body = checked.value;
   checkSize(body);
   const orderType = checkOrderType(body);
+  checkReduceOnly(body.reduceOnly);
+  checkTimeInForce(orderType, body.timeInForce);
   checkSplit(body, orderType);
   const preferredExchange = checkPreferred(body, view, "closing");
   return withCommonTerms(body, defaults, {

@@ -39,7 +39,7 @@ export const OPTIONS = {
   SYMBOLS: option({
     kind: "list",
     default: [],
-    doc: "Canonical symbols to follow; empty follows all that a venue lists, most traded first where its subscriptions are limited.",
+    doc: "Canonical symbols to follow; empty follows all that a venue lists, most traded first where its subscriptions are limited. Positions in other listed contracts are read and shown all the same; without a live book nothing bounds their close, so close-all reports them as POSITION_UNLISTED.",
   }),
 
   ...VENUE_OPTIONS,
@@ -147,6 +147,11 @@ export const OPTIONS = {
   }),
   TRADE_VENUES: option({ kind: "list", default: [], doc: "Venues on which positions may be opened; empty: all." }),
 
+  STRICT_FIELDS: option({
+    kind: "boolean",
+    default: true,
+    doc: "Body fields that a route does not know are 400 where something is sent, changed or armed. `false`: they are ignored and named in X-Ignored-Fields, as on reads.",
+  }),
   BODY_BYTES_MAX: option({
     kind: "integer",
     min: 1024,

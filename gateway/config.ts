@@ -74,6 +74,7 @@ export interface Config {
   readonly latencyFactor: number;
   /** Quote asset → parts per million of the common quote. */
   readonly quoteRatePpm: ReadonlyMap<string, number>;
+  readonly strictFields: boolean;
   readonly bodyBytesMax: number;
   readonly bodyDeadlineMs: number;
   readonly targetBytesMax: number;
@@ -356,6 +357,7 @@ function assemble(values: OptionValues, profile: Profile, problems: string[]): C
     serverSecret: values.SERVER_SECRET === "" ? null : Buffer.from(values.SERVER_SECRET, "hex"),
     latencyFactor: values.LATENCY_PENALTY_FACTOR,
     quoteRatePpm: readQuoteRates(values.QUOTE_RATES, problems),
+    strictFields: values.STRICT_FIELDS,
     bodyBytesMax: values.BODY_BYTES_MAX,
     bodyDeadlineMs: values.BODY_DEADLINE_MS,
     targetBytesMax: values.TARGET_BYTES_MAX,

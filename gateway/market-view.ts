@@ -3,6 +3,7 @@
  * Holds no state of its own; a room's markets may grow at any time.
  */
 import { ServiceError } from "../engine/domain/errors.js";
+import type { Instrument } from "../engine/domain/instrument.js";
 import { resolveSymbol } from "../engine/domain/symbol.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../engine/domain/venue.js";
 import {
@@ -14,7 +15,7 @@ import {
 } from "../engine/market/book.js";
 import { ageMs } from "../engine/market/freshness.js";
 import type { FeedState, Market } from "../engine/market/market.js";
-import type { MarketRoom } from "../engine/ports.js";
+import { isTradingRoom, type MarketRoom } from "../engine/ports.js";
 
 /** Symbols shown to a caller who asked for an unknown one. */
 export const PREVIEW_SYMBOLS = 20;
@@ -41,6 +42,14 @@ export class MarketView {
 
   market(venue: RoutableVenue, symbol: string): Market | null {
     return this.#byVenue.get(venue)?.markets.get(symbol) ?? null;
+  }
+
+  /** Also of contracts that are known and not followed: what an account holds in them is counted by these. */
+  instrument(venue: RoutableVenue, symbol: string): Instrument | null {
+    const room = this.#byVenue.get(venue);
+    if (room === undefined) return null;
+    const known = isTradingRoom(room) ? room.instruments?.get(symbol) : undefined;
+    return room.markets.get(symbol)?.instrument ?? known ?? null;
   }
 
   isListed(symbol: string): boolean {

@@ -20,6 +20,7 @@ import {
   withCommonTerms,
 } from "./close-request.js";
 import type { MarketView } from "./market-view.js";
+import { checkTimeInForce } from "./spec-fields.js";
 
 export function buildOpenRequest(
   input: unknown,
@@ -42,6 +43,8 @@ export function buildOpenRequest(
     if (text !== null) checkExact(text, path);
   const orderType = body.orderType ?? (limitPrice === null ? "MARKET" : "LIMIT");
   checkLimit(orderType, limitPrice);
+  checkTimeInForce(orderType, body.timeInForce);
+  if (body.reduceOnly === true) throw invalid("reduceOnly", "must not be true: this opens");
   checkSplit(body, orderType);
   checkProtection(body.direction, limitPrice, takeProfit, stopLoss);
   const preferredExchange = checkPreferred(body, view, "opening");

@@ -52,6 +52,7 @@ export interface ServerOptions extends RouteLimits {
   readonly targetBytesMax: number;
   readonly closeDefaults: CloseDefaults;
   readonly venuetwoTickerRefused: boolean;
+  readonly strictFields: boolean;
   readonly version: string;
   /** What differs from the stream's defaults. */
   readonly stream?: Partial<StreamLimits>;
@@ -141,6 +142,7 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
     limits: options,
     closeDefaults: options.closeDefaults,
     venuetwoTickerRefused: options.venuetwoTickerRefused,
+    strictFields: options.strictFields,
     version: options.version,
     ...(parts.trading === undefined ? {} : { trading: parts.trading }),
     startedAtMs: clock.wallMs(),

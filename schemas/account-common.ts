@@ -87,7 +87,11 @@ export const coverageSchema = reply({
   intervalMs: Type.Optional(Type.Integer({ minimum: 0, description: "Of the poller." })),
   error: Type.Optional(
     reply({
-      code: Type.String({ pattern: "^[A-Z][A-Z0-9_]+$" }),
+      code: Type.String({
+        pattern: "^[A-Z][A-Z0-9_]+$",
+        description:
+          "POSITION_UNLISTED stands beside LIVE and SNAPSHOT too: the message names contracts that are held and not listed; all else is complete.",
+      }),
       message: Type.String(),
       retryAfterMs: Type.Optional(Type.Integer({ minimum: 0 })),
     }),

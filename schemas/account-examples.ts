@@ -229,6 +229,7 @@ export const ACCOUNT_REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
   setMarginMode: order({ ...SETTINGS, marginMode: "isolated" }),
   closeEverything: order({
     success: true,
+    dryRun: false,
     closedCount: 1,
     totalPositions: 1,
     venues: [
@@ -236,6 +237,7 @@ export const ACCOUNT_REPLY_EXAMPLES: Readonly<Record<string, unknown>> = {
         exchange: "venueone",
         state: "CLOSED",
         canceledOrders: 3,
+        cancel: { outcome: "ACCEPTED", error: null },
         closedCount: 1,
         totalPositions: 1,
         results: [CLOSED],

@@ -22,6 +22,7 @@ import {
   words,
 } from "./common.js";
 import { maxQuoteAgeMs, maxSlippageBps, quoteSchema, routingReportSchema } from "./routing.js";
+import { callerNames, closingFlag, impliedTimeInForce } from "./spec-names.js";
 
 export const DEADLINE_MS_BOUNDS = { min: 250, max: 30_000 } as const;
 export const MAX_CLIENT_ORDER_ID_CHARS = 64;
@@ -70,6 +71,8 @@ export const tradeFields = {
     description: "Forces the venue. venuefive is refused: its orders are signed by the client.",
   }),
   credentials: credentialsSchema,
+  ...callerNames,
+  ...impliedTimeInForce,
   clientOrderId: optionalField(
     Type.String({
       minLength: 1,
@@ -121,6 +124,7 @@ export const closeRequestSchema = Type.Object(
       description: "Required with STOP_MARKET and STOP_LIMIT, as is preferredExchange; not with others.",
     }),
     ...otherTradeFields,
+    ...closingFlag,
   },
   { $id: "CloseRequest" },
 );
@@ -151,6 +155,9 @@ const executionLegSchema = reply({
   venueClientOrderId: Type.String(),
   orderId: nullable(Type.String()),
   size: decimal(),
+  worstPrice: nullable(decimal(), {
+    description: "The bound that this order carried; null for a stop whose venue takes no price with it.",
+  }),
   filledSize: decimal(),
   averagePrice: nullable(decimal()),
   status: orderStatus,
@@ -207,7 +214,12 @@ export const executionReportSchema = reply({
       description: "Opens only: what became of takeProfit and stopLoss; null where none was asked for.",
     }),
   ),
-  protectionReason: Type.Optional(nullable(Type.String())),
+  protectionReason: Type.Optional(
+    nullable(Type.String(), {
+      description:
+        "UNDO_ and BOOK_STALE, BOOK_INVALID, SLIPPAGE_CAP or NO_PRICE: closeOnProtectionFailure found no price for the way back until the deadline, nothing was sent for it, and the position stands.",
+    }),
+  ),
   protectionOrders: Type.Optional(Type.Array(protectionOrderSchema)),
   timingMs: reply({
     total: Type.Number(),

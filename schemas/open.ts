@@ -2,6 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { closeReplySchema, tradeFields, tradeSymbol } from "./close.js";
 import { optionalField, positiveDecimal, words } from "./common.js";
+import { openingFlag } from "./spec-names.js";
 
 export const LEVERAGE_BOUNDS = { min: 1, max: 1000 } as const;
 export const HOLD_HOURS_MAX = 8760;
@@ -40,6 +41,7 @@ export const openRequestSchema = Type.Object(
       description: "May the order reduce a position in the other direction? Otherwise the venue is OPPOSITE_POSITION.",
     }),
     ...tradeFields,
+    ...openingFlag,
   },
   { $id: "OpenRequest" },
 );

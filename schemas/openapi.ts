@@ -6,7 +6,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { VENUE_WORDS } from "./common.js";
 import { errorReplySchema } from "./errors.js";
 import { ERROR_EXAMPLE, REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.js";
-import type { Operation } from "./operation.js";
+import { type Operation, refusesUnknownFields } from "./operation.js";
 import { COMMON_ERRORS, OPERATIONS } from "./operations.js";
 import {
   tickerFailureSchema,
@@ -34,7 +34,8 @@ Every reply has \`success\`; every error has \`error\`, \`code\`, \`details\`, \
 are decimal strings, times Unix ms. Every GET route answers HEAD, every route OPTIONS. A request pipelined behind a close that
 has no reply yet ends the connection; the close goes on and its Idempotency-Key returns the reply.`;
 
-export function buildOpenApi(): OpenApiDocument {
+/** `isStrict`: bodies of operations that send something are printed closed, as unknown fields are refused there. */
+export function buildOpenApi(isStrict = true): OpenApiDocument {
   const schemas: Record<string, unknown> = {};
   for (const schema of [
     errorReplySchema,
@@ -52,9 +53,10 @@ export function buildOpenApi(): OpenApiDocument {
     (paths[operation.path] as Record<string, Json>)[operation.method.toLowerCase()] = operationObject(
       operation,
       schemas,
+      isStrict,
     );
   }
-  repeatForVenues(paths, schemas);
+  repeatForVenues(paths, schemas, isStrict);
   return {
     openapi: "3.1.0",
     info: {
@@ -78,7 +80,11 @@ export function buildOpenApi(): OpenApiDocument {
 }
 
 /** A path that names its venue hides, for readers of this document, the one for any venue: its methods are repeated there. */
-function repeatForVenues(paths: Record<string, Record<string, Json>>, schemas: Record<string, unknown>): void {
+function repeatForVenues(
+  paths: Record<string, Record<string, Json>>,
+  schemas: Record<string, unknown>,
+  isStrict: boolean,
+): void {
   for (const operation of Object.values<Operation>(OPERATIONS)) {
     const { exchange, ...pathParameters } = operation.pathParameters;
     if (exchange === undefined) continue;
@@ -90,6 +96,7 @@ function repeatForVenues(paths: Record<string, Record<string, Json>>, schemas: R
       methods[method] = operationObject(
         { ...operation, id: `${operation.id}_${venue}`, path, pathParameters },
         schemas,
+        isStrict,
       );
     }
   }
@@ -114,7 +121,8 @@ const HEADERS: Json = {
   },
 };
 
-function operationObject(operation: Operation, schemas: Record<string, unknown>): Json {
+function operationObject(operation: Operation, schemas: Record<string, unknown>, isStrict: boolean): Json {
+  const isClosed = isStrict && refusesUnknownFields(operation);
   const responses: Record<string, Json> = { "200": okResponse(operation, schemas) };
   for (const [status, description] of Object.entries({ ...COMMON_ERRORS, ...operation.errors })) {
     responses[status] = errorResponse(Number(status), description);
@@ -132,7 +140,7 @@ function operationObject(operation: Operation, schemas: Record<string, unknown>)
             required: operation.bodyOptional !== true,
             content: {
               "application/json": {
-                schema: component(operation.body, schemas),
+                schema: component(isClosed ? closed(operation.body) : operation.body, schemas),
                 ...(example === undefined ? {} : { example }),
               },
             },
@@ -166,6 +174,18 @@ function parameters(operation: Operation): Json[] {
       schema: plain(header.schema),
     })),
   ];
+}
+
+/** The same schema with every object in it closed: what it does not name is refused. */
+function closed<S extends TSchema>(schema: S): S {
+  const copy: Record<string, unknown> = { ...schema };
+  const { properties, items } = schema as { properties?: Record<string, TSchema>; items?: TSchema };
+  if (properties !== undefined) {
+    copy["properties"] = Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, closed(inner)]));
+    copy["additionalProperties"] = false;
+  }
+  if (items !== undefined) copy["items"] = closed(items);
+  return copy as S;
 }
 
 const EXPORT_NOTE =

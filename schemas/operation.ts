@@ -35,6 +35,11 @@ export interface Operation {
   readonly errors: Readonly<Record<number, string>>;
 }
 
+/** Sends, changes or arms something: a body field that it does not know is refused, since it may have been meant. */
+export function refusesUnknownFields(operation: Operation): boolean {
+  return operation.method !== "GET";
+}
+
 export const idempotencyKeySchema = Type.String({
   minLength: 1,
   maxLength: 255,

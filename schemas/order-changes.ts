@@ -14,6 +14,7 @@ import {
   words,
 } from "./common.js";
 import { maxSlippageBps } from "./routing.js";
+import { callerNames, closingFlag } from "./spec-names.js";
 import { closeItemSchema, orderRecordSchema } from "./venue-orders.js";
 
 const symbol = symbolText({ description: "BTC, BTC-PERP, BTC-USD, BTCUSDT, BTC/USDT; any case.", examples: ["BTC"] });
@@ -29,7 +30,11 @@ export const cancelQuerySchema = Type.Object({
   credentials: credentialsQueryField,
 });
 
-export const cancelBodySchema = Type.Object({ credentials }, { $id: "CancelRequest" });
+export const cancelBodySchema = Type.Object(
+  // The blocks may also stand alone, without `credentials` around them.
+  { credentials, ...credentialsSchema.properties, ...callerNames },
+  { $id: "CancelRequest" },
+);
 
 const outcomeWord = words(["ACCEPTED", "UNKNOWN"], {
   description: "UNKNOWN: sent, but not answered; the order may still stand. Ask for its status.",
@@ -59,6 +64,7 @@ export const amendBodySchema = Type.Object(
     price: optionalField(positiveDecimal(), { description: "At least one of price and quantity." }),
     quantity: optionalField(positiveDecimal(), { description: "The whole order, what has filled included." }),
     credentials,
+    ...callerNames,
   },
   { $id: "AmendRequest" },
 );
@@ -95,7 +101,7 @@ export const cancelAllReplySchema = reply(
 
 /** Range and symbol are judged by the route, which owns the spec's texts. */
 export const venuetwoLeverageRequestSchema = Type.Object(
-  { symbol: Type.String({ minLength: 1, maxLength: 64 }), leverage: Type.Number() },
+  { symbol: Type.String({ minLength: 1, maxLength: 64 }), leverage: Type.Number(), ...callerNames },
   { $id: "VenuetwoLeverageRequest" },
 );
 
@@ -109,12 +115,12 @@ export const venuetwoLeverageReplySchema = reply(
 );
 
 export const leverageRequestSchema = Type.Object(
-  { symbol: Type.String({ minLength: 1, maxLength: 64 }), leverage: Type.Number(), credentials },
+  { symbol: Type.String({ minLength: 1, maxLength: 64 }), leverage: Type.Number(), credentials, ...callerNames },
   { $id: "LeverageRequest" },
 );
 
 export const marginModeRequestSchema = Type.Object(
-  { symbol, marginMode: words(["cross", "isolated"]), credentials },
+  { symbol, marginMode: words(["cross", "isolated"]), credentials, ...callerNames },
   { $id: "MarginModeRequest" },
 );
 
@@ -136,25 +142,47 @@ export const settingsReplySchema = reply(
 
 // ---------------------------------------------------------------- everything, everywhere
 
+/** Each symbol costs a cancel at each venue. */
+export const CLOSE_SYMBOLS_MAX = 32;
+
 export const closeEverythingRequestSchema = Type.Object(
   {
     credentials,
-    exchanges: optionalField(Type.Array(words(ROUTABLE_VENUE_WORDS), { maxItems: 4 }), {
+    dryRun: optionalField(Type.Boolean(), {
+      default: false,
+      description: "Says what would be closed; sends nothing and cancels nothing.",
+    }),
+    exchanges: optionalField(Type.Array(words(ROUTABLE_VENUE_WORDS), { minItems: 1, maxItems: 4 }), {
       description: "Only these; without it every venue with credentials.",
     }),
-    symbol: optionalField(symbol, { description: "Only this one." }),
+    symbols: optionalField(Type.Array(symbol, { minItems: 1, maxItems: CLOSE_SYMBOLS_MAX }), {
+      description: "Only positions and open orders in these.",
+    }),
+    symbol: optionalField(symbol, { description: "As symbols with one entry; not beside it." }),
     cancelOrders: optionalField(Type.Boolean(), { default: true, description: "Cancel open orders first." }),
     maxSlippageBps: optionalField(maxSlippageBps),
+    ...closingFlag,
+    ...callerNames,
   },
   { $id: "CloseEverythingRequest" },
 );
 
 const venueCloseSchema = reply({
   exchange: routableVenue,
-  state: words(["CLOSED", "PARTIAL", "FAILED", "UNKNOWN", "FLAT", "ERROR"], {
-    description: "ERROR: the venue's positions could not be read; nothing is known of them.",
+  state: words(["CLOSED", "PARTIAL", "FAILED", "UNKNOWN", "FLAT", "ERROR", "SIMULATED"], {
+    description:
+      "Of positions and of the cancel before them: with one that FAILED a venue is never CLOSED or FLAT, with one that is UNKNOWN it is UNKNOWN. ERROR: the venue's positions could not be read; nothing is known of them. SIMULATED: a dry run would close all of them.",
   }),
   canceledOrders: nullable(Type.Integer({ minimum: 0 })),
+  cancel: nullable(
+    reply({
+      outcome: words(["ACCEPTED", "FAILED", "UNKNOWN"], {
+        description: "FAILED: some or all open orders stay open. UNKNOWN: not answered; they may still stand.",
+      }),
+      error: nullable(reply({ code: Type.String(), message: Type.String() })),
+    }),
+    { description: "Of the open orders; null: nothing was to be cancelled." },
+  ),
   closedCount: Type.Integer({ minimum: 0 }),
   totalPositions: Type.Integer({ minimum: 0 }),
   results: Type.Array(closeItemSchema),
@@ -166,7 +194,11 @@ export const closeEverythingReplySchema = reply(
   {
     success: Type.Literal(true),
     data: reply({
-      success: Type.Boolean({ description: "Every position of every venue asked is closed." }),
+      success: Type.Boolean({
+        description:
+          "Every position of every venue asked is closed, and every cancel before it was done. A dry run closes nothing: true only where nothing is open.",
+      }),
+      dryRun: Type.Boolean(),
       closedCount: Type.Integer({ minimum: 0 }),
       totalPositions: Type.Integer({ minimum: 0 }),
       venues: Type.Array(venueCloseSchema),
@@ -223,6 +255,7 @@ export const deadManRequestSchema = Type.Object(
       description: "After this all open orders of the account are cancelled, unless a heartbeat came.",
     }),
     credentials,
+    ...callerNames,
   },
   { $id: "DeadManRequest" },
 );

@@ -71,6 +71,8 @@ function wordsFor(error: ErrorObject): string {
       return `must have at most ${String(params.limit)} characters`;
     case "minLength":
       return "must not be empty";
+    case "minItems":
+      return `must have at least ${String(params.limit)} item`;
     case "maxItems":
       return `must have at most ${String(params.limit)} items`;
     case "pattern":

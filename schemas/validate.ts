@@ -38,9 +38,10 @@ export const MAX_UNKNOWN_FIELDS = 16;
 
 interface ObjectSchema {
   readonly properties?: Readonly<Record<string, ObjectSchema>>;
+  readonly items?: ObjectSchema;
 }
 
-/** Dotted paths of fields that the schema does not know, own properties only. */
+/** Dotted paths of fields that the schema does not know, also within lists, own properties only. */
 export function unknownFields(schema: TSchema, input: unknown): string[] {
   const found: string[] = [];
   collectUnknown(schema as ObjectSchema, input, "", found);
@@ -48,8 +49,15 @@ export function unknownFields(schema: TSchema, input: unknown): string[] {
 }
 
 function collectUnknown(schema: ObjectSchema, input: unknown, prefix: string, found: string[]): void {
-  const properties = schema.properties;
-  if (properties === undefined || input === null || typeof input !== "object" || Array.isArray(input)) return;
+  const { properties, items } = schema;
+  if (input === null || typeof input !== "object") return;
+  if (Array.isArray(input)) {
+    if (items === undefined || !mayHoldUnknown(items)) return;
+    for (let index = 0; index < input.length && found.length < MAX_UNKNOWN_FIELDS; index++)
+      collectUnknown(items, input[index], `${prefix}${index}.`, found);
+    return;
+  }
+  if (properties === undefined) return;
   // for…in makes no list of the keys; parsed JSON has nothing but own properties that are enumerable.
   for (const key in input) {
     if (found.length >= MAX_UNKNOWN_FIELDS) return;
@@ -59,8 +67,12 @@ function collectUnknown(schema: ObjectSchema, input: unknown, prefix: string, fo
       continue;
     }
     const child = properties[key];
-    if (child?.properties !== undefined) {
+    if (child !== undefined && mayHoldUnknown(child)) {
       collectUnknown(child, (input as Readonly<Record<string, unknown>>)[key], `${prefix}${key}.`, found);
     }
   }
+}
+
+function mayHoldUnknown(schema: ObjectSchema): boolean {
+  return schema.properties !== undefined || (schema.items !== undefined && mayHoldUnknown(schema.items));
 }

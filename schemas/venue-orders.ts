@@ -3,7 +3,7 @@
  * id, the slippage bound of market orders, post-only.
  */
 import { type Static, Type } from "@sinclair/typebox";
-import { MAX_CLIENT_ORDER_ID_CHARS, normalizedOrderSchema } from "./close.js";
+import { credentialsSchema, MAX_CLIENT_ORDER_ID_CHARS, normalizedOrderSchema } from "./close.js";
 import {
   decimal,
   optionalField,
@@ -17,13 +17,20 @@ import {
   words,
 } from "./common.js";
 import { maxSlippageBps } from "./routing.js";
+import {
+  callerNames,
+  closingFlag,
+  impliedTimeInForce,
+  onlyBothSides,
+  otherCallerNames,
+  walletRef,
+} from "./spec-names.js";
 
 export const TIME_IN_FORCE_WORDS = ["GTC", "IOC", "FOK", "POST_ONLY"] as const;
 const ORDER_TYPE_WORDS = ["MARKET", "LIMIT"] as const;
 export const VENUETWO_TYPE_WORDS = ["MARKET", "LIMIT", "STOP_MARKET", "TAKE_PROFIT_MARKET"] as const;
 
 const symbol = symbolText({ description: "BTC, BTC-PERP, BTC-USD, BTCUSDT, BTC/USDT; any case.", examples: ["BTC"] });
-const walletRef = Type.String({ minLength: 1, maxLength: 128, description: "User id, wallet id or address." });
 
 /** Additions that every order body takes. */
 const additions = {
@@ -54,7 +61,7 @@ const common = {
 export const venuetwoOrderRequestSchema = Type.Object(
   {
     ...common,
-    userId: optionalField(walletRef),
+    ...callerNames,
     type: words(VENUETWO_TYPE_WORDS),
     price: optionalField(positiveDecimal(), {
       description: "Required for LIMIT; the trigger of a stop type without stopPrice.",
@@ -74,7 +81,9 @@ export const venuetwoOrderRequestSchema = Type.Object(
 export const venueoneOrderRequestSchema = Type.Object(
   {
     userId: walletRef,
+    ...otherCallerNames,
     ...common,
+    ...onlyBothSides,
     type: words(ORDER_TYPE_WORDS),
     price: positiveDecimal({
       description: "Limit; of a MARKET order the worst price, still bounded by maxSlippageBps from the live mid.",
@@ -87,15 +96,15 @@ export const venueoneOrderRequestSchema = Type.Object(
 export const venuethreeOrderRequestSchema = Type.Object(
   {
     userId: walletRef,
+    ...otherCallerNames,
     ...common,
+    ...onlyBothSides,
     type: words(ORDER_TYPE_WORDS),
     price: optionalField(positiveDecimal(), { description: "Required for LIMIT." }),
-    credentials: Type.Optional(
-      Type.Object(
-        { venuethree: Type.Optional(Type.Unsafe<unknown>({})) },
-        { description: "Instead of the query: {venuethree: {apiKeyPrivateKey, apiKeyIndex, accountIndex}}." },
-      ),
-    ),
+    credentials: Type.Optional({
+      ...credentialsSchema,
+      description: "Instead of the query: {venuethree: {apiKeyPrivateKey, apiKeyIndex, accountIndex}}.",
+    }),
     ...additions,
   },
   { $id: "VenuethreeOrderRequest" },
@@ -103,16 +112,12 @@ export const venuethreeOrderRequestSchema = Type.Object(
 
 export const venuefourOrderRequestSchema = Type.Object(
   {
-    userId: optionalField(walletRef),
+    ...callerNames,
     ...common,
+    ...onlyBothSides,
     type: words(ORDER_TYPE_WORDS),
     price: optionalField(positiveDecimal(), { description: "Required for LIMIT." }),
-    credentials: Type.Optional(
-      Type.Object(
-        { venuefour: Type.Optional(Type.Unsafe<unknown>({})) },
-        { description: "Or the header X-Venue-Credentials." },
-      ),
-    ),
+    credentials: Type.Optional({ ...credentialsSchema, description: "Or the header X-Venue-Credentials." }),
     ...additions,
   },
   { $id: "VenuefourOrderRequest" },
@@ -199,6 +204,9 @@ export const venuethreeOrderReplySchema = reply(
 export const venueoneCloseRequestSchema = Type.Object(
   {
     userId: walletRef,
+    ...otherCallerNames,
+    ...impliedTimeInForce,
+    ...onlyBothSides,
     symbol,
     side,
     type: words(ORDER_TYPE_WORDS),
@@ -229,6 +237,7 @@ export const venueoneCloseReplySchema = reply(
 export const venueoneCloseAllRequestSchema = Type.Object(
   {
     userId: walletRef,
+    ...otherCallerNames,
     symbol: optionalField(Type.String({ maxLength: 64 }), { description: "Ignored." }),
     side: optionalField(Type.String({ maxLength: 16 }), { description: "Ignored." }),
     type: optionalField(words(ORDER_TYPE_WORDS), { description: "Ignored: positions are closed at the market." }),
@@ -240,17 +249,18 @@ export const venueoneCloseAllRequestSchema = Type.Object(
   { $id: "VenueoneCloseAllRequest" },
 );
 
-export const CLOSE_ITEM_WORDS = ["CLOSED", "PARTIAL", "FAILED", "UNKNOWN"] as const;
+export const CLOSE_ITEM_WORDS = ["CLOSED", "PARTIAL", "FAILED", "UNKNOWN", "SIMULATED"] as const;
 
 export const closeItemSchema = reply({
   symbol: Type.String(),
-  status: words(CLOSE_ITEM_WORDS),
+  status: words(CLOSE_ITEM_WORDS, { description: "SIMULATED: of a dry run, which only the router's close-all has." }),
   orderId: Type.String({ description: "The client order id while the venue's is not known; empty: nothing was sent." }),
   exchange: words(ROUTABLE_VENUE_WORDS),
   direction: words(["LONG", "SHORT"]),
   size: decimal(),
   filledSize: decimal(),
   averagePrice: Type.Optional(decimal()),
+  worstPrice: Type.Optional(decimal("Of a dry run: the bound that the order would carry, as books are now.")),
   code: Type.Optional(Type.String({ description: "Why it FAILED." })),
   message: Type.Optional(Type.String()),
 });
@@ -274,6 +284,9 @@ export const venueoneCloseAllReplySchema = reply(
 export const venuetwoCloseRequestSchema = Type.Object(
   {
     symbol,
+    ...callerNames,
+    ...closingFlag,
+    ...impliedTimeInForce,
     positionSide: optionalField(words(["LONG", "SHORT"]), {
       description: "Left out: every position of the symbol is closed.",
     }),

@@ -1,5 +1,5 @@
 /** venuethree's account streams against its local venue, over real sockets: what is pushed, missed, and made good. */
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { createSystemClock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import { silentLogger } from "../../engine/domain/logger.js";
@@ -8,16 +8,7 @@ import type { AccountEvent, AccountSession, Read, VenueRoom } from "../../engine
 import { publicKeyOf } from "../../feeds/venuethree/crypto/schnorr.js";
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";
 import { startVenuethreeSim, type VenuethreeSim } from "../sim/venuethree/sim.js";
-import {
-  commandOf,
-  nextClientId,
-  open,
-  PATIENT,
-  untilHolds,
-  watch,
-  wholeTicks,
-  type Watching,
-} from "./support/trading-half.js";
+import { commandOf, nextClientId, open, PATIENT, watch, wholeTicks, type Watching } from "./support/trading-half.js";
 
 const ALICE = 516;
 const BOB = 281_474_976_710_600;
@@ -32,6 +23,9 @@ interface Bench {
   readonly bob: AccountSession;
   readonly mark: () => number;
 }
+
+/** For what a real clock brings: no pause of the machine is taken for a failure. */
+const PATIENCE = { timeout: 20_000, interval: 20 };
 
 let bench: Bench | null = null;
 
@@ -170,13 +164,13 @@ describe("account streams of venuethree", () => {
     const id = await bid(on, 1_000);
     await alice.until("open order", isOrder(id, "OPEN"));
     // It is not told whether it rests for good, so the venue is read.
-    await untilHolds("trusted again", () => heldLots() === 0);
+    await vi.waitFor(() => expect(heldLots()).toBe(0), PATIENCE);
     on.sim.faults.add({ kind: "gap", scope: ["user"], match: `:${ALICE}` });
     await hit(on, 1_000);
     const read = await reader.verifyPositions?.(on.alice, on.btc, PATIENT);
     expect(read).toMatchObject({ ok: true, source: "venue", value: [{ direction: "LONG", qtyLots: 1_000 }] });
     expect(heldLots()).not.toBe(0);
-    await untilHolds("made true", () => heldLots() === 1_000);
+    await vi.waitFor(() => expect(heldLots()).toBe(1_000), PATIENCE);
   });
 
   it("after a lost connection tell what was missed: ended orders, fills, the position", async () => {

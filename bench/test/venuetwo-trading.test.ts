@@ -165,6 +165,40 @@ describe("stop and take-profit orders", () => {
     });
   });
 
+  it("takes a stop's limit far from the mark, and judges it around its trigger", async () => {
+    const on = await start();
+    const { btc, half, ticks, v1 } = on;
+    await place(buy(on));
+    const stop = (factor: number): OrderCommand =>
+      commandOf(btc, {
+        side: "SELL",
+        type: "LIMIT",
+        timeInForce: "GTC",
+        trigger: { kind: "STOP", priceTicks: ticks(0.9), source: "MARK" },
+        priceTicks: ticks(0.9 * factor),
+        qtyLots: 10,
+        reduceOnly: true,
+      });
+    expect(await place(stop(0.985))).toMatchObject({ status: "OPEN", type: "STOP_LIMIT" });
+    expect(await half.orders.place(v1, stop(0.975), OPTIONS)).toMatchObject({
+      outcome: "rejected",
+      reason: "PRICE",
+      venueCode: "-4184",
+    });
+  });
+
+  it("refuses a price beyond the band around the mark as one, by a word of its own", async () => {
+    const on = await start();
+    const { half, ticks, v1 } = on;
+    await place(buy(on));
+    const beyond = { ...sell(on), priceTicks: ticks(0.975) };
+    expect(await half.orders.place(v1, beyond, OPTIONS)).toMatchObject({
+      outcome: "rejected",
+      reason: "PRICE_BAND",
+      venueCode: "-4024",
+    });
+  });
+
   it("places fill-or-kill and post-only as the venue has them", async () => {
     const on = await start();
     const { ticks } = on;
@@ -192,7 +226,7 @@ describe("changing orders", () => {
     // Outside the price band: refused, and the order stays as it was.
     expect(await half.orders.amend(v3, btc, order, { ...change, priceTicks: ticks(1.2) }, OPTIONS)).toMatchObject({
       outcome: "rejected",
-      reason: "PRICE",
+      reason: "PRICE_BAND",
       sent: true,
     });
     expect(unwrapRead(await half.reader.readOpenOrders(v3, btc, OPTIONS))).toMatchObject([change]);

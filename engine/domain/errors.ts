@@ -76,6 +76,7 @@ const ERROR_TABLE = {
   FAILED_TO_FETCH_ACCOUNT: { status: 500, text: "Failed to fetch account: {reason}" },
   FAILED_TO_FETCH_ORDERS: { status: 500, text: "Failed to fetch open orders: {reason}" },
   INTERNAL: { status: 500, text: "Internal error" },
+  POSITION_UNLISTED: { status: 503, text: "{symbol} on {exchange} is held in a contract that this service {why}" },
   VENUE_RATE_LIMITED: { status: 503, text: "{exchange} is rate limiting this service" },
   VENUE_UNAVAILABLE: { status: 503, text: "{exchange} is unavailable" },
   OVERLOADED: { status: 503, text: "Too many requests in flight" },

@@ -39,10 +39,12 @@ export interface Instrument {
   readonly restingMinimum?: { readonly qtyLots: number; readonly notional: string };
   /**
    * Price band around the mark for limit prices, as integer parts per million of the mark (venuetwo PERCENT_PRICE: BUY ≤ mark × up, SELL ≥ mark × down).
-   * 0 where the venue has none.
+   * The limit of a stop is judged the same way around its trigger. 0 where the venue has none, or does not say how wide it is.
    */
   readonly bandUpPpm: number;
   readonly bandDownPpm: number;
+  /** A stop or take-profit that becomes a market order carries no price at this venue. Absent: it carries ours. */
+  readonly marketTriggersUnpriced?: true;
   readonly quoteAsset: string;
   /** Default fee rates in thousandths of a basis point (4.5 bps = 4500); the account's own rate wins where known. */
   readonly takerFeeMilliBps: number;

@@ -77,7 +77,8 @@ export interface VenueOrder {
 export type RejectReason =
   | "REDUCE_ONLY" // nothing to reduce, or would increase: re-read, maybe already flat
   | "INSUFFICIENT_MARGIN"
-  | "PRICE" // tick, band
+  | "PRICE" // tick, trigger
+  | "PRICE_BAND" // outside the venue's band around its mark: another mark may hold it
   | "SIZE" // step, minimum, maximum
   | "NO_LIQUIDITY" // IOC matched nothing
   | "AUTH" // key, signature, agent not approved

@@ -9,8 +9,13 @@ export interface VenuePosition {
   readonly direction: Direction;
   /** BOTH on one-way accounts. */
   readonly positionSide: PositionSide;
-  /** Absolute size. */
+  /** Absolute size; 0 where it cannot be counted. */
   readonly qtyLots: number;
+  /**
+   * Absolute size as the venue prints it, of a holding in a contract that is not listed: there is no lot to count it in.
+   * Present on such holdings alone. They are neither routed nor closed, and never taken for flat.
+   */
+  readonly uncounted?: string;
   readonly entryPrice: string;
   readonly markPrice: string | null;
   readonly liquidationPrice: string | null;

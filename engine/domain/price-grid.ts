@@ -54,6 +54,11 @@ export function protectPrice(instrument: Instrument, side: Side, priceTicks: num
   return side === "SELL" ? ceilPrice(instrument, priceTicks) : floorPrice(instrument, priceTicks);
 }
 
+/** The price that protects more. */
+export function tighterPrice(side: Side, left: number, right: number): number {
+  return side === "SELL" ? Math.max(left, right) : Math.min(left, right);
+}
+
 /** Size down to the venue's step. */
 export function floorQty(instrument: Instrument, qtyLots: number): number {
   return qtyLots > 0 ? qtyLots - (qtyLots % instrument.qtyStepLots) : 0;

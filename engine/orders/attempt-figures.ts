@@ -1,4 +1,5 @@
 /** What every report says of one order, whatever it was sent for. */
+import { formatScaled } from "../domain/decimal.js";
 import type { OrderStatus } from "../domain/order.js";
 import type { Attempt } from "./trade-run.js";
 
@@ -23,4 +24,9 @@ export function tookNothing(attempt: Attempt): boolean {
 export function orderId(attempt: Attempt): string | null {
   const id = attempt.order?.venueOrderId ?? "";
   return id === "" ? null : id;
+}
+
+/** The bound that the order carried; null where its venue takes none with such orders. */
+export function worstPrice({ priceDecimals, priceTicks, unpriced }: Attempt): string | null {
+  return unpriced === true ? null : formatScaled(priceTicks, priceDecimals);
 }

@@ -3,7 +3,8 @@
  * sends what remains to the next-best venue while time is left.
  *
  * Invariants: no second order while one is of unknown outcome; each order is at most what remains; at most
- * MAX_ATTEMPTS orders; a venue is tried once, save one clamp to a position that shrank.
+ * MAX_ATTEMPTS orders; a venue is tried once, save one clamp to a position that shrank and one price by a fresh mark;
+ * the first decision's bound holds for every later order.
  */
 import type { ServiceError } from "../domain/errors.js";
 import type { RoutableVenue } from "../domain/venue.js";
@@ -17,6 +18,7 @@ import {
 } from "./trade-context.js";
 import { readVerified, openLots, heldPosition, type AccountReading } from "./account-readings.js";
 import { filledAnything, remainingSize } from "./trade-reply.js";
+import { bandRetries } from "./band-retry.js";
 import type { SendPlan } from "./trade-plan.js";
 import { isOpening, isWorking, unknownAttempt, type Attempt, type TradeRun } from "./trade-run.js";
 import { applyResolution } from "./send-outcome.js";
@@ -50,6 +52,7 @@ export async function executeTrade(
   const attemptsMax = MAX_ATTEMPTS + firstPlans.length - 1;
   const tried = new Set<RoutableVenue>();
   const clamped = new Set<RoutableVenue>();
+  const repriced = new Set<RoutableVenue>();
   for (let plans = firstPlans; plans.length > 0; ) {
     const before = run.attempts.length;
     const problem = isOpening(run) ? await applySettings(parts, flight, run, plans, readings) : null;
@@ -68,6 +71,12 @@ export async function executeTrade(
     // Its resolver gave up.
     if (end.orders.some(({ attempt }) => isWorking(attempt))) return NONE_LATE;
     for (const { venue } of plans) tried.add(venue);
+    const attemptsLeft = attemptsMax - run.attempts.length;
+    const again = await bandRetries(parts, flight, run, end.orders, plans, repriced, attemptsLeft);
+    if (again.length > 0) {
+      plans = again;
+      continue;
+    }
     const next = await nextPlan(parts, flight, run, end.orders, plans, readings, tried, clamped, attemptsMax);
     plans = next === null ? [] : [next];
   }
@@ -136,7 +145,15 @@ async function nextPlan(
   }
   const remaining = remainingSize(run);
   if (remaining === "0" || remaining.startsWith("-")) return null;
-  const answer = parts.routing.routeTrade(flight.request, readings, run.routeId, remaining, tried, flight.quote);
+  const answer = parts.routing.routeTrade(
+    flight.request,
+    readings,
+    run.routeId,
+    remaining,
+    tried,
+    flight.quote,
+    run.heldPrice ?? null,
+  );
   const next = answer.ok ? answer.routed.plans[0] : undefined;
   // The session of a venue whose order went to the resolver is not ours any more.
   return next === undefined || flight.accounts.isTaken(next.venue) ? null : next;

@@ -5,6 +5,7 @@
  * Invariant: never throws on a run that this program made; never says final, failed or filled.
  */
 import { formatScaled } from "../domain/decimal.js";
+import { worstPrice } from "./attempt-figures.js";
 import { protectionReport } from "./protection-report.js";
 import { algoOf } from "./trade-reply.js";
 import { isOpening, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
@@ -83,6 +84,7 @@ function legOf(attempt: Attempt): ExecutionLeg {
     venueClientOrderId: attempt.venueClientOrderId,
     orderId: null,
     size: sizeOf(attempt),
+    worstPrice: worstPrice(attempt),
     filledSize: "0",
     averagePrice: null,
     status: rejected ? "REJECTED" : "UNKNOWN",

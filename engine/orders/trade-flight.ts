@@ -36,6 +36,7 @@ export function emptyRun(request: TradeRequest, context: TradeContext, routed: R
   return {
     ...(open === null ? {} : { intent: "OPEN" }),
     ...(isProtected ? { protection: protectionOf(open) } : {}),
+    ...(request.orderType === "MARKET" ? { heldPrice: routed.heldPrice } : {}),
     routeId: routed.report.routeId,
     requestId: context.requestId,
     symbol: request.symbol,

@@ -87,6 +87,7 @@ export function mintAttempt(
     ...(plan.reduceOnly ? {} : { reduceOnly: false }),
     qtyLots: plan.qtyLots,
     priceTicks: plan.priceTicks,
+    ...(isUnpriced(plan) ? { unpriced: true } : {}),
     priceDecimals: plan.priceDecimals,
     qtyDecimals: plan.qtyDecimals,
     multiplierExp10: plan.instrument.multiplierExp10,
@@ -101,6 +102,10 @@ export function mintAttempt(
     sentAtMs: null,
     ackAtMs: null,
   };
+}
+
+function isUnpriced({ instrument, trigger, type }: SendPlan): boolean {
+  return trigger !== null && type === "STOP_MARKET" && instrument.marketTriggersUnpriced === true;
 }
 
 export type Durable =

@@ -1,6 +1,6 @@
 /**
  * What follows an entry that filled: take-profit and stop-loss orders, reduce-only, for what filled on each venue
- * (routing design, section 6), and the way back where a venue refused them and the caller wants that.
+ * (routing design, section 6), and the way back (protection-undo.ts) where a venue refused them and the caller wants that.
  *
  * Invariants: each is an order like others, with an intent and a client id of its own; what is unknown is unknown, never
  * failed, and closes nothing; whatever becomes of them, the entry stands as it is.
@@ -9,12 +9,8 @@ import { canonicalPriceDecimals, canonicalQtyDecimals } from "../domain/instrume
 import { closingSide } from "../domain/order.js";
 import { parseScaledRounded } from "../domain/decimal.js";
 import { protectPrice } from "../domain/price-grid.js";
-import { BOOK_LIVE } from "../market/book.js";
-import { doubleMidTicks } from "../market/depth-walk.js";
-import { worstTicks } from "../routing/pricing.js";
-import { QUOTE_RATE_ONE_PPM as SAME_QUOTE } from "../routing/route-types.js";
-import { problemOf } from "./background.js";
-import { MIN_SEND_TIMEOUT_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
+import type { TradeFlight, TradeParts } from "./trade-context.js";
+import { undoEntry } from "./protection-undo.js";
 import { isOpen, mayYetFill, OUTCOME_UNKNOWN } from "./protection-report.js";
 import { waitForEnds, type LateOrder } from "./trade-execute.js";
 import { protectionsOf, slippedPrice, triggerTicks, type SendPlan } from "./trade-plan.js";
@@ -143,60 +139,17 @@ function isRefused({ attempt }: SentOrder): boolean {
   return attempt.outcome === "REJECTED" || attempt.outcome === "NOT_SENT";
 }
 
-/** Closes what filled at the market, then takes back the protection that stands: it would guard nothing. */
 async function undo(
   parts: TradeParts,
   flight: TradeFlight,
   run: TradeRun,
   filled: readonly FilledPart[],
 ): Promise<readonly LateOrder[]> {
-  const plans = filled.flatMap((one) => undoPlan(parts, flight, run, one));
-  if (plans.length < filled.length && run.protection !== undefined) run.protection.problem = "NO_LIVE_BOOK";
-  if (plans.length === 0) return [];
-  const end = await sendOrders(parts, flight, run, plans);
-  if (end.kind !== "sent") return [];
-  const late = await waitForEnds(parts, flight, run, end.orders);
-  const closed = end.orders.filter(
-    ({ attempt }) => attempt.outcome === "CONFIRMED" && (attempt.order?.filledLots ?? 0) >= attempt.qtyLots,
-  );
-  await Promise.all(closed.map(({ attempt }) => cancelProtection(parts, flight, run, attempt.venue)));
-  return late;
-}
-
-function undoPlan(parts: TradeParts, flight: TradeFlight, run: TradeRun, filled: FilledPart): SendPlan[] {
-  const plan = reducingPlan(parts, flight, run, filled, "UNDO");
-  const market = parts.rooms.get(filled.attempt.venue)?.markets.get(run.symbol);
-  if (plan === null || market === undefined || market.book.state !== BOOK_LIVE) return [];
-  const doubleMid = doubleMidTicks(market);
-  if (doubleMid === 0) return [];
-  const { side, instrument } = plan;
-  const { maxSlippageBps } = flight.request;
-  const bound = worstTicks(side, maxSlippageBps, doubleMid, instrument, SAME_QUOTE, instrument, SAME_QUOTE);
-  return [{ ...plan, priceTicks: protectPrice(instrument, side, bound), doubleMidTicks: doubleMid }];
-}
-
-/** Best effort: a reduce-only order without a position does nothing, and the venue drops it in time. */
-async function cancelProtection(
-  parts: TradeParts,
-  flight: TradeFlight,
-  run: TradeRun,
-  venue: Attempt["venue"],
-): Promise<void> {
-  const standing = run.attempts.filter(
-    (attempt) => attempt.venue === venue && attempt.triggerTicks !== undefined && attempt.order?.status === "OPEN",
-  );
-  for (const attempt of standing) {
-    const account = flight.accounts.renew(venue);
-    const instrument = parts.rooms.get(venue)?.markets.get(run.symbol)?.instrument;
-    if (account === null || instrument === undefined || attempt.order === null) continue;
-    try {
-      const ref = { clientIdHex: attempt.clientIdHex };
-      const timeoutMs = Math.max(MIN_SEND_TIMEOUT_MS, flight.deadline.leftMs());
-      const outcome = await account.room.orders.cancel(account.session, instrument, ref, { timeoutMs, lane: "exit" });
-      if (outcome.outcome === "accepted" && outcome.isPending !== true)
-        attempt.order = { ...attempt.order, status: "CANCELED" };
-    } catch (error) {
-      parts.logger.error("cancel_threw", { venue, routeId: run.routeId, problem: problemOf(error) });
-    }
+  const plans: SendPlan[] = [];
+  for (const one of filled) {
+    const plan = reducingPlan(parts, flight, run, one, "UNDO");
+    if (plan !== null) plans.push(plan);
+    else if (openedLots(run, one) > 0 && run.protection !== undefined) run.protection.problem = "UNDO_NO_SESSION";
   }
+  return undoEntry(parts, flight, run, plans);
 }

@@ -144,6 +144,7 @@ describe("the reply of a close", () => {
           venueClientOrderId: "0x8c1f0a52d9e34b7790aa41c2d5e6f701",
           orderId: "20987654321",
           size: "0.25",
+          worstPrice: "96448",
           filledSize: "0.25",
           averagePrice: "97402.6",
           status: "FILLED",

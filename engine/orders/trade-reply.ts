@@ -19,7 +19,7 @@ import {
   type Ratio,
 } from "../domain/decimal-ratio.js";
 import type { OrderStatus } from "../domain/order.js";
-import { filledLots, orderId, statusOf } from "./attempt-figures.js";
+import { filledLots, orderId, statusOf, worstPrice } from "./attempt-figures.js";
 import { protectionReport } from "./protection-report.js";
 import {
   isOfPosition,
@@ -269,6 +269,7 @@ function executionLeg(attempt: Attempt): ExecutionLeg {
     venueClientOrderId: attempt.venueClientOrderId,
     orderId: orderId(attempt),
     size: formatScaled(attempt.qtyLots, attempt.qtyDecimals),
+    worstPrice: worstPrice(attempt),
     filledSize: formatScaled(filledLots(attempt), attempt.qtyDecimals),
     averagePrice: priceText(averagePrice(attempt), attempt),
     status: statusOf(attempt),

@@ -200,7 +200,15 @@ export class TradeRequests {
       return { end: refused("MISSING_CREDENTIALS", { exchange: preferred }) };
     }
     const routeId = earlier?.routeId ?? mintRouteId("rt", clock.wallMs(), this.#randomIds);
-    const answer = routing.routeTrade(request, readings, routeId, size, NONE_TRIED, flight.quote);
+    const answer = routing.routeTrade(
+      request,
+      readings,
+      routeId,
+      size,
+      NONE_TRIED,
+      flight.quote,
+      earlier?.heldPrice ?? null,
+    );
     const routedMs = deadline.elapsedMs();
     if (!answer.ok && !isVerified && turnsOnStreams(answer, readings, request)) return { end: null, routed: null };
     observer.latency("positions", "", (readDoneMs - startedMs) * 1e3);

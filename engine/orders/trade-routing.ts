@@ -49,6 +49,7 @@ import type { Rooms } from "./trade-accounts.js";
 import { heldPosition, isHedged, openLots, type AccountReading } from "./account-readings.js";
 import type { BoundQuote } from "./quote-book.js";
 import type { RouteObserver } from "./route-observer.js";
+import { stopLimitProblem } from "./stop-limit.js";
 import { firesAtOnce, planOf, slippedPrice, tradeSide, type PlanProblem, type SendPlan } from "./trade-plan.js";
 import type { ExecutionReport, OpenTerms, TradeRequest } from "./trade-types.js";
 
@@ -71,6 +72,8 @@ export interface Routed {
   readonly report: RoutingReport;
   readonly requestedSize: string;
   readonly worstPrice: string;
+  /** The loosest bound of the legs in the common quote: what later orders of the execution are held to. */
+  readonly heldPrice: string;
   readonly expectedCostBps: string;
   readonly adjustments: ExecutionReport["adjustments"];
   /** The legs; none for a public quote: nothing can be sent. */
@@ -125,7 +128,10 @@ export class TradeRouting {
     this.#observer = observer;
   }
 
-  /** `size`: what is still to be done, in place of the request's own. `tried`: venues that must not be chosen again. */
+  /**
+   * `size`: what is still to be done, in place of the request's own. `tried`: venues that must not be chosen again.
+   * `held`: the bound of the execution's first decision; null: this is the first.
+   */
   routeTrade(
     request: TradeRequest,
     readings: ReadonlyMap<RoutableVenue, AccountReading>,
@@ -133,6 +139,7 @@ export class TradeRouting {
     size: string | null,
     tried: ReadonlySet<RoutableVenue>,
     quote: BoundQuote | null,
+    held: string | null,
   ): RouteAnswer {
     const input = this.#input;
     input.reset(routeKindOf(request), tradeSide(request), this.#clock.monoNs());
@@ -144,7 +151,9 @@ export class TradeRouting {
     input.allowSplit = request.allowSplit && tried.size === 0;
     const problem = setSize(input, request, size) ?? setPrice(input, request);
     if (problem !== null) return invalid(problem.path, problem.problem);
-    if (quote !== null && request.orderType === "MARKET") setBoundText(input, quote.worstPrice);
+    // What an execution is held to is within its quote already.
+    const stated = held ?? quote?.worstPrice ?? null;
+    if (stated !== null && request.orderType === "MARKET") setBoundText(input, stated);
     // Venues without a room are listed too: a reply says of every venue why it was not chosen.
     for (const venue of ROUTABLE_VENUES) {
       const room = this.#rooms.get(venue);
@@ -178,7 +187,8 @@ export class TradeRouting {
     }
     if (quote !== null && compareDecimals(answer.routed.requestedSize, quote.size) > 0)
       return invalid("size", "is more than was quoted");
-    const early = firesAtOnce(request, answer.routed.plans);
+    const { plans } = answer.routed;
+    const early = firesAtOnce(request, plans) ?? stopLimitProblem(request, plans);
     return early === null ? answer : invalid(early.path, early.problem);
   }
 
@@ -244,6 +254,7 @@ export class TradeRouting {
         report,
         requestedSize: requestedSizeText(decision),
         worstPrice: report.limits.worstPrice ?? "0",
+        heldPrice: commonWorstPrice(input, decision),
         expectedCostBps: report.candidates[decision.selected]?.costBps ?? "0",
         adjustments: orderAdjustments(input, decision),
         plans,

@@ -43,6 +43,8 @@ export interface Attempt {
   readonly reduceOnly?: boolean;
   readonly qtyLots: number;
   readonly priceTicks: number;
+  /** It waits for a trigger at a venue that takes no price with such orders. Absent: it carries priceTicks. */
+  readonly unpriced?: true;
   /** Canonical decimals of ticks and lots, and how far native prices are from canonical ones. */
   readonly priceDecimals: number;
   readonly qtyDecimals: number;
@@ -103,6 +105,11 @@ export interface TradeRun {
   readonly clientOrderId: string | null;
   /** Opens only; absent: none asked for. */
   readonly protection?: ProtectionWish;
+  /**
+   * The bound of the first decision in the common quote: no later order goes beyond it, also after a crash. Absent where
+   * the caller's own price is the bound, and in runs of versions before.
+   */
+  readonly heldPrice?: string;
   /** Base units: what the caller asked for, ALL and percent resolved. */
   requestedSize: string;
   routing: RoutingReport;

@@ -106,6 +106,8 @@ export interface ExecutionLeg {
   venueClientOrderId: string;
   orderId: string | null;
   size: string;
+  /** The bound that this order carried; null for a stop whose venue takes no price with it. */
+  worstPrice: string | null;
   filledSize: string;
   averagePrice: string | null;
   status: OrderStatus;

@@ -19,6 +19,7 @@ import { type FailedRead, LOOK_TIMEOUT_MS, NO_PAUSE, pauseAfter, readSafely } fr
 import { Liquidations } from "./liquidations.js";
 import type { LookResult, PollSchedule, PollTask } from "./poll-schedule.js";
 import type { AccountChange, AccountListener, Coverage, CoverageError } from "./portfolio-types.js";
+import { positionsUnlisted, unlistedNames } from "./unlisted.js";
 import { positionChanges } from "./position-changes.js";
 import type { ResolvedExecution } from "./resolved-executions.js";
 import { WatchedOrders } from "./watched-orders.js";
@@ -60,6 +61,8 @@ export class AccountWatch {
   readonly #liquidations: Liquidations;
   #stream: AccountStream | null = null;
   #positions: readonly VenuePosition[] | null = null;
+  /** Names of what is held and cannot be counted. */
+  #unlisted: readonly string[] = [];
   #asOfMs: number | null = null;
   #source: "stream" | "venue" | null = null;
   #error: CoverageError | null = null;
@@ -115,6 +118,13 @@ export class AccountWatch {
   }
 
   coverage(): Coverage {
+    const coverage = this.#knownCoverage();
+    return coverage.error === null && this.#unlisted.length > 0
+      ? { ...coverage, error: positionsUnlisted(this.#unlisted) }
+      : coverage;
+  }
+
+  #knownCoverage(): Coverage {
     const mode = this.#isPolled || this.#stream === null ? "poll" : "push";
     return {
       state: this.#state(),
@@ -134,7 +144,7 @@ export class AccountWatch {
 
   /** The same of its open orders, which are read apart. */
   ordersCoverage(): Coverage {
-    const coverage = this.coverage();
+    const coverage = this.#knownCoverage();
     const error = coverage.error ?? this.#orders.error;
     return error === null || coverage.error !== null ? coverage : { ...coverage, state: "ERROR", error };
   }
@@ -332,8 +342,10 @@ export class AccountWatch {
       this.#showCoverage();
       return;
     }
-    const changes = positionChanges(this.#positions ?? [], positions, (position) => this.#liquidations.has(position));
-    this.#positions = positions;
+    const counted = positions.filter(({ uncounted }) => uncounted === undefined);
+    const changes = positionChanges(this.#positions ?? [], counted, (position) => this.#liquidations.has(position));
+    this.#positions = counted;
+    this.#unlisted = unlistedNames(positions);
     this.#asOfMs = asOfMs;
     this.#source = source;
     this.#showCoverage();

@@ -11,7 +11,7 @@ import type { ResolvedExecution } from "./resolved-executions.js";
 type CoverageState = "LIVE" | "SNAPSHOT" | "AUTH_REQUIRED" | "ERROR";
 
 export interface CoverageError {
-  readonly code: ReadFailure | "NOT_CONFIGURED" | "MISSING_CREDENTIALS" | "NO_ANSWER_YET";
+  readonly code: ReadFailure | "NOT_CONFIGURED" | "MISSING_CREDENTIALS" | "NO_ANSWER_YET" | "POSITION_UNLISTED";
   readonly message: string;
 }
 
@@ -23,6 +23,7 @@ export interface Coverage {
   readonly source: "stream" | "venue" | null;
   /** Polled: time between two looks at this account, as many are polled now. */
   readonly intervalMs: number | null;
+  /** POSITION_UNLISTED stands beside any state: what is shown is right, and something is held that cannot be shown. */
   readonly error: CoverageError | null;
 }
 

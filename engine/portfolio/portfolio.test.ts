@@ -82,6 +82,25 @@ describe("a pushed account", () => {
     expect([events(), two.reads]).toEqual([["opened"], []]);
   });
 
+  it("that holds what no listed contract counts says POSITION_UNLISTED beside what is counted, until it is gone", async () => {
+    alice.hold("BTC", 400);
+    alice.holdUncounted("GONEUSDT", "12.5");
+    const { handle, heard, events } = listen();
+    await clock.advanceAsync(STREAM_LIVE_MS);
+    expect(handle.watch.positions).toMatchObject([{ symbol: "BTC", qtyLots: 400 }]);
+    expect(handle.watch.coverage()).toMatchObject({
+      state: "LIVE",
+      error: { code: "POSITION_UNLISTED", message: expect.stringContaining("GONEUSDT") },
+    });
+    expect(handle.watch.ordersCoverage().error).toBeNull();
+    expect(events()).toEqual(["opened"]);
+    heard.length = 0;
+    alice.holdUncounted("GONEUSDT", null);
+    await clock.advanceAsync(STREAM_LIVE_MS);
+    expect(handle.watch.coverage()).toMatchObject({ state: "LIVE", error: null });
+    expect(heard.map(({ kind }) => kind)).toEqual(["coverage"]);
+  });
+
   it("tells opened, changed, closed once with size 0, and a flip as both", async () => {
     const { heard } = listen();
     await clock.advanceAsync(100);

@@ -83,14 +83,16 @@ function wishedSafely(input: RouteInput, decision: Decision): { value: number; d
   return Number.isNaN(value) ? null : { value, decimals: canonicalPriceDecimals(instrument) + 8 };
 }
 
-/** The unrounded bound: the caller's limit, or reference mid × (1 ∓ slippage) in the venue's quote. */
+/** The unrounded bound: the caller's limit, or the tighter of a quote's and reference mid × (1 ∓ slippage), in the venue's quote. */
 function wishedPrice(input: RouteInput, decision: Decision): Ratio | null {
   if (input.rests) return ratioFromScaled(input.limitUnits, input.limitDecimals);
   const rate = ratio(BigInt(candidateAt(input, decision.selected).quoteRatePpm), BigInt(QUOTE_RATE_ONE_PPM));
-  if (input.boundUnits > 0) return divideRatio(ratioFromScaled(input.boundUnits, input.boundDecimals), rate);
+  const quoted = input.boundUnits > 0 ? ratioFromScaled(input.boundUnits, input.boundDecimals) : null;
   const mid = exactReferenceMid(input, decision);
-  if (mid === null) return null;
+  if (mid === null) return quoted === null ? null : divideRatio(quoted, rate);
   const slippage = Math.round(input.maxSlippageBps * 1000);
   const share = ratio(BigInt(ONE_MILLI_BPS + (input.side === "SELL" ? -slippage : slippage)), BigInt(ONE_MILLI_BPS));
-  return divideRatio(multiplyRatio(mid, share), rate);
+  const slipped = multiplyRatio(mid, share);
+  const isQuotedTighter = quoted !== null && compareRatio(quoted, slipped) === (input.side === "SELL" ? 1 : -1);
+  return divideRatio(isQuotedTighter ? quoted : slipped, rate);
 }

@@ -314,8 +314,9 @@ describe("worst price", () => {
         { instrument },
         side,
       ).result;
-    expect([marked("SELL", NOW_NS).priceTicks, marked("SELL", NOW_NS).bandClamped]).toEqual([99_501, true]);
-    expect(marked("BUY", NOW_NS).priceTicks).toBe(100_500);
+    // The band's edge and an eighth of its half per cent.
+    expect([marked("SELL", NOW_NS).priceTicks, marked("SELL", NOW_NS).bandClamped]).toEqual([99_564, true]);
+    expect(marked("BUY", NOW_NS).priceTicks).toBe(100_437);
     expect(marked("SELL", NOW_NS - 16e9).priceTicks).toBe(99_000);
     expect(marked("SELL", NOW_NS, "9000").bandClamped).toBe(false);
     // The band alone can rule the book out.

@@ -4,24 +4,16 @@
  * acceptable price (routing design 1.3 to 1.6). Prices that reach an order are integers throughout;
  * sigma and latency are float statistics and end as an integer penalty.
  */
-import {
-  divideBig,
-  multiplyDivide,
-  multiplySafe,
-  parseScaledRounded,
-  pow10,
-  pow10Big,
-  rescale,
-  toSafeNumber,
-} from "../domain/decimal.js";
+import { divideBig, multiplyDivide, multiplySafe, pow10, pow10Big, rescale, toSafeNumber } from "../domain/decimal.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../domain/instrument.js";
 import type { Side } from "../domain/order.js";
-import { floorQty, protectPrice } from "../domain/price-grid.js";
+import { floorQty, protectPrice, tighterPrice } from "../domain/price-grid.js";
 import { BOOK_LIVE } from "../market/book.js";
 import { bestTicks, doubleMidTicks, NO_CAP_TICKS, walkDepth } from "../market/depth-walk.js";
 import { ageMs } from "../market/freshness.js";
 import type { Market } from "../market/market.js";
 import { isBookUsable, isDeepUsable } from "./eligibility.js";
+import { bandEdgeTicks, bandTicks } from "./price-band.js";
 import {
   type Candidate,
   type CandidateResult,
@@ -35,8 +27,6 @@ import { scoreImpact } from "./scoring.js";
 /** Ceiling of the penalty: 100 %. Statistics gone wrong must not overflow a rank. */
 const MAX_PENALTY_MILLI_BPS = 10_000_000;
 const PPM = 1_000_000;
-/** An older mark no longer says where the venue's band is; marks come every 1 to 3 s. */
-const MAX_MARK_AGE_NS = 15e9;
 
 /**
  * Walks every venue with a usable book, eligible or not: the report shows what the others would have
@@ -132,7 +122,7 @@ function setLatencyPenalty(input: RouteInput, decision: Decision, index: number,
   result.latencyPenaltyMilliBps = penalty <= MAX_PENALTY_MILLI_BPS ? penalty : MAX_PENALTY_MILLI_BPS;
 }
 
-/** Worst acceptable price of every priced candidate, from the shared reference mid or a quote's bound. A LIMIT brings its own. */
+/** Worst acceptable price of every priced candidate: from the shared reference mid, or a bound stated before where that is tighter. A LIMIT brings its own. */
 export function protectCandidates(input: RouteInput, decision: Decision): void {
   if (decision.reference < 0 || input.rests) return;
   for (let index = 0; index < input.candidateCount; index++) {
@@ -147,22 +137,24 @@ export function protectCandidate(input: RouteInput, decision: Decision, index: n
   const reference = decision.results[decision.reference] as CandidateResult;
   const referenceCandidate = input.candidates[decision.reference] as Candidate;
   if (candidate.market === null || referenceCandidate.market === null) return;
-  const worst =
-    input.boundUnits > 0
-      ? boundTicks(input, candidate, candidate.market.instrument)
-      : worstTicks(
-          input.side,
-          input.maxSlippageBps,
-          reference.doubleMidTicks,
-          referenceCandidate.market.instrument,
-          referenceCandidate.quoteRatePpm,
-          candidate.market.instrument,
-          candidate.quoteRatePpm,
-        );
+  let worst = worstTicks(
+    input.side,
+    input.maxSlippageBps,
+    reference.doubleMidTicks,
+    referenceCandidate.market.instrument,
+    referenceCandidate.quoteRatePpm,
+    candidate.market.instrument,
+    candidate.quoteRatePpm,
+  );
+  if (input.boundUnits > 0) {
+    result.quotedTicks = boundTicks(input, candidate, candidate.market.instrument);
+    // The tighter. One beyond the safe range (NaN) is no price, and neither is what comes of it.
+    worst = input.side === "SELL" ? Math.max(worst, result.quotedTicks) : Math.min(worst, result.quotedTicks);
+  }
   setProtectedPrice(input, candidate.market, result, worst);
 }
 
-/** A quote's bound in ticks of the venue, rounded to the protective side. Cold: only live calls with a quote come here. */
+/** A bound stated before, in ticks of the venue, rounded to the protective side. Cold: only calls with a quote and later orders of an execution come here. */
 function boundTicks(input: RouteInput, candidate: Candidate, instrument: Instrument): number {
   const shift = canonicalPriceDecimals(instrument) - input.boundDecimals;
   const numerator = BigInt(input.boundUnits) * BigInt(PPM) * pow10Big(Math.max(0, shift));
@@ -214,28 +206,18 @@ function worstTicksBig(
 
 /** Onto the grid toward the protective side; where the venue has a price band around its mark, the tighter bound wins. */
 function setProtectedPrice(input: RouteInput, market: Market, result: CandidateResult, ticks: number): void {
-  const side = input.side;
-  const band = bandTicks(input, market);
-  let bound = ticks;
-  result.bandClamped = band > 0 && (side === "SELL" ? band > bound : band < bound);
-  if (result.bandClamped) bound = band;
-  const onGrid = protectPrice(market.instrument, side, bound);
+  const band = isOutsideBand(input, market, ticks) ? bandTicks(input, market) : 0;
+  result.bandClamped = band > 0;
+  const onGrid = protectPrice(market.instrument, input.side, band > 0 ? band : ticks);
   result.priceTicks = onGrid > 0 ? onGrid : 0;
 }
 
 /**
- * The venue's own bound in ticks (BUY ≤ mark × up, SELL ≥ mark × down); 0 where it has none or the
- * mark is unknown or old. Rounding the mark and the bound the same way stays inside the band.
+ * Must the bound give way to the venue's band? A caller's LIMIT only where it lies outside by the mark that we have. A
+ * stop's limit never does: the venue judges it around the trigger (orders/stop-limit.ts).
  */
-export function bandTicks(input: Pick<RouteInput, "side" | "nowNs">, market: Market): number {
-  const side = input.side;
-  const instrument = market.instrument;
-  const ppm = side === "SELL" ? instrument.bandDownPpm : instrument.bandUpPpm;
-  const ticker = market.ticker;
-  // Compared in place: doubles handed to a call may be boxed.
-  if (ppm <= 0 || ticker.markPrice === "" || input.nowNs - ticker.tsRecvNs > MAX_MARK_AGE_NS) return 0;
-  const rounding = side === "SELL" ? "ceil" : "floor";
-  const mark = parseScaledRounded(ticker.markPrice, instrument.priceDecimals, rounding);
-  const bound = mark > 0 ? multiplyDivide(mark, ppm, PPM, rounding) : 0;
-  return bound > 0 ? bound : 0;
+function isOutsideBand(input: RouteInput, market: Market, ticks: number): boolean {
+  if (input.kind === "CLOSE_STOP") return false;
+  const edge = input.rests ? bandEdgeTicks(input, market) : bandTicks(input, market);
+  return edge > 0 && ticks !== tighterPrice(input.side, edge, ticks);
 }

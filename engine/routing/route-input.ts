@@ -40,7 +40,7 @@ export function setNotionalText(input: RouteInput, text: string): boolean {
   return true;
 }
 
-/** Worst price that a quote binds, in the common quote. */
+/** Worst price stated before, in the common quote. */
 export function setBoundText(input: RouteInput, text: string): boolean {
   const decimals = decimalPlaces(text);
   if (decimals > MAX_ABS_DECIMALS) return false;

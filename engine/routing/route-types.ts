@@ -157,7 +157,7 @@ export class RouteInput {
   /** Limit = limitUnits × 10^-limitDecimals (where it rests). */
   limitUnits = 0;
   limitDecimals = 0;
-  /** A quote's worst price in the common quote, boundUnits × 10^-boundDecimals, in place of mid and slippage; 0 units: none. */
+  /** A worst price stated before (by a quote, by an execution's first decision), boundUnits × 10^-boundDecimals in the common quote; the tighter of it and of mid and slippage counts. 0 units: none. */
   boundUnits = 0;
   boundDecimals = 0;
   /** Whether candidates are also priced for what each of them could take of the size. */
@@ -227,6 +227,8 @@ export class CandidateResult {
   priced = false;
   /** MARKET: worst acceptable price, on the grid. LIMIT: the limit price on the grid. 0 while unknown. */
   priceTicks = 0;
+  /** The quote's bound in ticks, before the grid; 0: none. */
+  quotedTicks = 0;
   /** Was priceTicks moved by the venue's price band? */
   bandClamped = false;
   latencyPenaltyMilliBps = 0;
@@ -249,6 +251,7 @@ export class CandidateResult {
     this.exitWalk.reset("SELL");
     this.priced = false;
     this.priceTicks = 0;
+    this.quotedTicks = 0;
     this.bandClamped = false;
     this.latencyPenaltyMilliBps = 0;
     this.bookState = BOOK_EMPTY;

@@ -324,8 +324,8 @@ function isEnd(status: VenueOrder["status"]): boolean {
 export function sameSizes(left: readonly VenuePosition[], right: readonly VenuePosition[]): boolean {
   const sizes = (positions: readonly VenuePosition[]): string =>
     positions
-      .filter(({ qtyLots }) => qtyLots > 0)
-      .map(({ direction, nativeSymbol, qtyLots }) => `${nativeSymbol} ${direction} ${qtyLots}`)
+      .filter(({ qtyLots, uncounted }) => qtyLots > 0 || uncounted !== undefined)
+      .map(({ direction, nativeSymbol, qtyLots, uncounted }) => `${nativeSymbol} ${direction} ${uncounted ?? qtyLots}`)
       .sort()
       .join();
   return sizes(left) === sizes(right);

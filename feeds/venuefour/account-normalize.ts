@@ -18,6 +18,7 @@ import type {
   VenuePosition,
 } from "../../engine/domain/position.js";
 import { canonicalPrice, lotsOf, milliBpsOf, ticksOf } from "../shared/money-text.js";
+import { uncountedPosition } from "../shared/uncounted.js";
 import { WireFault } from "../shared/wire-fields.js";
 import type {
   VenuefourWireAccount,
@@ -159,6 +160,13 @@ export function normalizeFunding(wire: VenuefourWireFunding, instrument: Instrum
     rate: wire.rate,
     tsVenueMs: wire.tsMs,
   };
+}
+
+/** Of a contract that is not listed. Null for a row without size. */
+export function uncounted(wire: VenuefourWirePosition): VenuePosition | null {
+  const { symbol: nativeSymbol, amount: size, entryPrice, updatedMs: tsVenueMs } = wire;
+  const direction = wire.side === "bid" ? "LONG" : "SHORT";
+  return uncountedPosition({ venue: "venuefour", nativeSymbol, size, direction, entryPrice, tsVenueMs });
 }
 
 /**

@@ -38,12 +38,17 @@ describe("positions", () => {
     });
   });
 
-  it("leave out and report contracts that are not listed, and fail whole on a row that cannot be read", async () => {
+  it("report contracts that are not listed without lots, and fail whole on a row that cannot be read", async () => {
     const harness = createHarness();
     harness.http.reply(200, answerFixture("positionsDoc"));
     expect(await harness.trading.reader.readPositions(harness.open(), null, OPTIONS)).toMatchObject({
       ok: true,
-      value: [],
+      value: (answerFixture("positionsDoc").data as { symbol: string; amount: string }[]).map(({ symbol, amount }) => ({
+        symbol,
+        nativeSymbol: symbol,
+        qtyLots: 0,
+        uncounted: amount,
+      })),
     });
     expect(harness.logLines.join()).toContain("venuefour.position.unlisted");
     const [row] = answerFixture("positions").data as object[];

@@ -1,7 +1,7 @@
 /**
  * What an account on venuefour holds, read live; positions from its stream where that may stand for a read
  * (streamed-reads.ts). A read is whole or a failure: a row that cannot be understood fails it, since a position left out
- * looks like a flat account. Rows of contracts that are not listed here are left out and reported.
+ * looks like a flat account. Holdings in contracts that are not listed are there without lots; such orders are left out.
  */
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
@@ -19,6 +19,7 @@ import {
   normalizeFees,
   normalizeOrder,
   normalizePosition,
+  uncounted,
 } from "./account-normalize.js";
 import type { AccountRest } from "./account-rest.js";
 import {
@@ -130,9 +131,9 @@ export class VenuefourAccount implements Required<Omit<AccountReader, "followOrd
       const listed = instruments.byNativeSymbol(wire.symbol);
       if (listed === null) {
         this.#unlisted("venuefour.position.unlisted", wire.symbol);
-        continue;
       }
-      const position = normalizePosition(wire, listed, settings.knownLeverage(accountId, listed));
+      const position =
+        listed === null ? uncounted(wire) : normalizePosition(wire, listed, settings.knownLeverage(accountId, listed));
       if (position !== null) found.push(position);
     }
     return found;

@@ -53,6 +53,7 @@ describe("instruments", () => {
       minNotionalOnReduceOnly: "exceptFullClose",
       bandUpPpm: 0,
       bandDownPpm: 0,
+      marketTriggersUnpriced: true,
       quoteAsset: "USDC",
       takerFeeMilliBps: 4_000,
       makerFeeMilliBps: 1_500,

@@ -92,6 +92,7 @@ function buildInstrument(market: VenuefourWireMarket, fees: FeeRates): Instrumen
     minNotionalOnReduceOnly: "exceptFullClose",
     bandUpPpm: 0,
     bandDownPpm: 0,
+    marketTriggersUnpriced: true,
     quoteAsset: "USDC",
     takerFeeMilliBps: fees.takerFeeMilliBps,
     makerFeeMilliBps: fees.makerFeeMilliBps,

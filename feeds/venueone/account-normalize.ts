@@ -20,6 +20,7 @@ import type {
   VenuePosition,
 } from "../../engine/domain/position.js";
 import { canonicalPrice, lotsOf, milliBpsOf, ticksOf } from "../shared/money-text.js";
+import { uncountedPosition } from "../shared/uncounted.js";
 import { WireFault } from "../shared/wire-fields.js";
 import type { VenueoneWireAccount, VenueoneWireFees, VenueoneWireSpotBalance } from "./account-wire.js";
 import type { VenueoneWireFunding } from "./history-wire.js";
@@ -29,6 +30,12 @@ import type { VenueoneWireFill, VenueoneWireOrder, VenueoneWirePosition } from "
 const AVERAGE_PLACES = 8;
 /** Scale that holds any fee text exactly. */
 const FEE_PLACES = 24;
+
+/** Of a coin that is not listed. Null for a flat row. */
+export function uncounted(wire: VenueoneWirePosition, tsVenueMs: number): VenuePosition | null {
+  const { coin: nativeSymbol, szi: size, entryPx: entryPrice } = wire;
+  return uncountedPosition({ venue: "venueone", nativeSymbol, size, entryPrice, tsVenueMs });
+}
 
 /** Null for a flat row. */
 export function normalizePosition(

@@ -11,7 +11,7 @@ import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent } from "../../engine/ports.js";
 import { canonicalPrice, lotsOf, ticksOf } from "../shared/money-text.js";
 import { decodeWith } from "../shared/wire-fields.js";
-import { filledLotsOfRow, NOTHING_FILLED, normalizeOrder, normalizePosition } from "./account-normalize.js";
+import { filledLotsOfRow, NOTHING_FILLED, normalizeOrder, normalizePosition, uncounted } from "./account-normalize.js";
 import type { VenueoneWireAccount } from "./account-wire.js";
 import type { VenueoneWireFill, VenueoneWireOrder, VenueoneWireOrderUpdate } from "./wire.js";
 
@@ -77,9 +77,8 @@ export class AccountSlot {
       const found = new Map<string, VenuePosition>();
       for (const wire of account.positions) {
         const instrument = this.#instrumentOf(wire.coin);
-        // Builder dexes and coins we do not list: not ours to count in lots.
-        if (instrument === null) continue;
-        const position = normalizePosition(wire, instrument, account.time);
+        const position =
+          instrument === null ? uncounted(wire, account.time) : normalizePosition(wire, instrument, account.time);
         if (position !== null) found.set(wire.coin, position);
       }
       return found;

@@ -243,7 +243,12 @@ describe("positions on venueone", () => {
     const state = structuredClone(recorded["longBtc"]) as Record<string, unknown>;
     positionOf(state)["coin"] = "xyz:TSLA";
     harness.http.reply(200, USER).reply(200, state);
-    expect(unwrap(await harness.trading.reader.readPositions(harness.open(), null, OPTIONS))).toEqual([]);
+    harness.http.reply(200, state);
+    const session = harness.open();
+    expect(unwrap(await harness.trading.reader.readPositions(session, null, OPTIONS))).toMatchObject([
+      { symbol: "xyz:TSLA", nativeSymbol: "xyz:TSLA", direction: "LONG", qtyLots: 0, uncounted: "4.5" },
+    ]);
+    expect(unwrap(await harness.trading.reader.readPositions(session, BTC, OPTIONS))).toEqual([]);
     expect(harness.logLines.join()).toContain("venueone.position.unlisted");
   });
 

@@ -23,6 +23,7 @@ import {
   normalizePosition,
   normalizeSpotBalances,
   normalizeUnifiedAccount,
+  uncounted,
   NOTHING_FILLED,
   statusOfWord,
 } from "./account-normalize.js";
@@ -68,11 +69,10 @@ export class VenueoneAccount implements AccountReader {
         if (instrument !== null && wire.coin !== instrument.nativeSymbol) continue;
         const listed = instrument ?? this.#deps.instruments.byNativeSymbol(wire.coin);
         if (listed === null) {
-          // Held but not listed (a builder dex, a delisted coin): there is no lot to count it in.
+          // A builder dex, or a coin that left the list.
           this.#deps.logger.warn("venueone.position.unlisted", { coin: wire.coin.slice(0, 32) });
-          continue;
         }
-        const position = normalizePosition(wire, listed, time);
+        const position = listed === null ? uncounted(wire, time) : normalizePosition(wire, listed, time);
         if (position !== null) found.push(position);
       }
       return found;

@@ -20,6 +20,7 @@ import type {
   VenuePosition,
 } from "../../engine/domain/position.js";
 import { canonicalPrice, lotsOf, ticksOf } from "../shared/money-text.js";
+import { uncountedPosition } from "../shared/uncounted.js";
 import { WireFault } from "../shared/wire-fields.js";
 import type {
   VenuethreeWireAccount,
@@ -40,6 +41,13 @@ const AVERAGE_PLACES = 8;
 const FEE_PLACES = 6;
 /** Times below are seconds: 1e11 ms was in 1973. */
 const SECONDS_BELOW = 100_000_000_000;
+
+/** Of a market that is not listed. Null for a flat row. */
+export function uncounted(wire: VenuethreeWirePosition, tsVenueMs: number): VenuePosition | null {
+  const { symbol: nativeSymbol, position: size, avg_entry_price: entryPrice } = wire;
+  const direction = wire.sign < 0 ? "SHORT" : "LONG";
+  return uncountedPosition({ venue: "venuethree", nativeSymbol, size, direction, entryPrice, tsVenueMs });
+}
 
 /** Null for a flat row. */
 export function normalizePosition(

@@ -10,7 +10,7 @@ import type { VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent } from "../../engine/ports.js";
 import { type Decoded, decodeWith } from "../shared/wire-fields.js";
-import { normalizeFill, normalizeOrder, normalizePosition, statusOfWord } from "./account-normalize.js";
+import { normalizeFill, normalizeOrder, normalizePosition, statusOfWord, uncounted } from "./account-normalize.js";
 import type { VenuethreeWireAccountTrade, VenuethreeWireOrder, VenuethreeWirePosition } from "./account-wire.js";
 
 /** Trades told; a reconnect reads up to a hundred again. Overflow forgets the oldest. */
@@ -84,7 +84,8 @@ export class AccountSlot {
       const found = new Map<number, VenuePosition>();
       for (const wire of wires) {
         const instrument = this.#deps.instrumentOf(wire.market_id);
-        const position = instrument === null ? null : normalizePosition(wire, instrument, tsVenueMs);
+        const position =
+          instrument === null ? uncounted(wire, tsVenueMs) : normalizePosition(wire, instrument, tsVenueMs);
         if (position !== null) found.set(wire.market_id, position);
       }
       return found;

@@ -71,6 +71,17 @@ describe("positions", () => {
     ]);
   });
 
+  it("a market that left the list is held without lots, and not flat", async () => {
+    const { harness, session } = ready();
+    const gone = position({ market_id: 77, symbol: "GONE", position: "12.50", sign: -1 });
+    const flat = position({ market_id: 78, symbol: "FLAT", position: "0.00" });
+    harness.http.reply(200, answerOf(account({ positions: [gone, flat] })));
+    const read = await harness.trading.reader.readPositions(session, null, OPTIONS);
+    expect(read.ok && read.value).toMatchObject([
+      { symbol: "GONE", nativeSymbol: "GONE", direction: "SHORT", qtyLots: 0, uncounted: "12.50" },
+    ]);
+  });
+
   it("a flat row, recorded with its zero below zero, is no position; a contract of 1000 units is quoted per unit", async () => {
     const { harness, session } = ready();
     const flat = (

@@ -22,6 +22,7 @@ import {
   normalizePosition,
   normalizeSummary,
   statusOfWord,
+  uncounted,
 } from "./account-normalize.js";
 import type { VenuethreeAccountRest } from "./account-rest.js";
 import { TX_FAILED, type VenuethreeWireAccount, type VenuethreeWireOrder } from "./account-wire.js";
@@ -70,11 +71,11 @@ export class VenuethreeAccount implements AccountReader {
         if (instrument !== null && wire.market_id !== instrument.nativeId) continue;
         const listed = instrument ?? this.#deps.markets.byMarketId(wire.market_id);
         if (listed === null) {
-          // Held but not listed (spot, a market that left the list): there is no lot to count it in.
-          this.#deps.logger.warn("venuethree.position.unlisted", { coin: wire.symbol.slice(0, 32) });
-          continue;
+          // Most rows without a market are flat.
+          if (/[1-9]/.test(wire.position))
+            this.#deps.logger.warn("venuethree.position.unlisted", { coin: wire.symbol.slice(0, 32) });
         }
-        const position = normalizePosition(wire, listed, tsVenueMs);
+        const position = listed === null ? uncounted(wire, tsVenueMs) : normalizePosition(wire, listed, tsVenueMs);
         if (position !== null) found.push(position);
       }
       return found;

@@ -66,6 +66,22 @@ function setUp(symbols: "all" | readonly string[] = "all") {
 }
 
 describe("VenuethreeMarkets", () => {
+  it("knows every contract, makes markets of the wanted ones alone, and keeps those that leave the list", () => {
+    const { markets } = setUp(["BTC"]);
+    const all = details();
+    markets.adopt(all);
+    const listed = [...markets.instruments.keys()].sort();
+    expect([[...markets.bySymbol.keys()], listed.length]).toEqual([["BTC"], all.markets.length]);
+    expect(listed).toContain("ETH");
+    markets.adopt(
+      details((rows) => {
+        rows.splice(rows.indexOf(rowOf(rows, "ETH")), 1);
+      }),
+    );
+    expect(markets.instruments.get("ETH")).toMatchObject({ symbol: "ETH" });
+    expect([...markets.bySymbol.keys()]).toEqual(["BTC"]);
+  });
+
   it("lists once: the same list again replaces nothing", async () => {
     const { markets, network, pass } = setUp();
     markets.adopt(details());

@@ -45,7 +45,7 @@ export class VenuethreeMarkets {
     return this.#bySymbol;
   }
 
-  /** What the markets trade, by canonical symbol. */
+  /** Every contract known, by canonical symbol; those that are wanted have a market too. One that leaves the list stays. */
   get instruments(): ReadonlyMap<string, Instrument> {
     return this.#instruments;
   }
@@ -66,7 +66,10 @@ export class VenuethreeMarkets {
         names: names.slice(0, MAX_LOGGED_NAMES).join(" ").slice(0, 400),
       });
     }
-    for (const instrument of bySymbol.values()) if (this.#isWanted(instrument)) this.#list(instrument);
+    for (const instrument of bySymbol.values()) {
+      if (this.#isWanted(instrument)) this.#list(instrument);
+      else this.#instruments.set(instrument.symbol, instrument);
+    }
     for (const market of this.#bySymbol.values()) {
       if (!bySymbol.has(market.instrument.symbol)) this.#list({ ...market.instrument, status: "HALTED" });
     }

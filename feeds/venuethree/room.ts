@@ -6,6 +6,7 @@
  */
 import { type Clock, delay, type TimerHandle } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { FeeRates, VenuePosition } from "../../engine/domain/position.js";
 import type { Random } from "../../engine/domain/random.js";
@@ -202,6 +203,10 @@ class VenuethreeRoom implements VenueRoom {
 
   get markets(): ReadonlyMap<string, Market> {
     return this.#markets.bySymbol;
+  }
+
+  get instruments(): ReadonlyMap<string, Instrument> {
+    return this.#markets.instruments;
   }
 
   async start(): Promise<void> {

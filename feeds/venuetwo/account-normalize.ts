@@ -10,6 +10,7 @@ import type {
   VenuePosition,
 } from "../../engine/domain/position.js";
 import { canonicalPrice, lotsOf, milliBpsOf, ticksOf } from "../shared/money-text.js";
+import { uncountedPosition } from "../shared/uncounted.js";
 import { WireFault } from "../shared/wire-fields.js";
 import type {
   VenuetwoWireBalance,
@@ -45,6 +46,15 @@ export function normalizePosition(wire: VenuetwoWirePosition, instrument: Instru
     tsVenueMs: wire.updateTime,
     ...(wire.native === undefined ? {} : { native: wire.native }),
   };
+}
+
+/** Of a contract that is not listed. Null for a flat row. */
+export function uncounted(
+  wire: Pick<VenuetwoWirePosition, "symbol" | "positionAmt" | "positionSide" | "entryPrice" | "updateTime" | "native">,
+): VenuePosition | null {
+  const { symbol: nativeSymbol, positionAmt: size, positionSide, entryPrice, updateTime: tsVenueMs } = wire;
+  const position = uncountedPosition({ venue: "venuetwo", nativeSymbol, size, positionSide, entryPrice, tsVenueMs });
+  return position === null || wire.native === undefined ? position : { ...position, native: wire.native };
 }
 
 /** `"0"` is the venue's way of saying that there is none. */

@@ -11,7 +11,7 @@ import type { VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent } from "../../engine/ports.js";
 import { WireFault } from "../shared/wire-fields.js";
-import { normalizeFill, normalizeOrderUpdate, normalizePositionUpdate } from "./normalize.js";
+import { normalizeFill, normalizeOrderUpdate, normalizePositionUpdate, uncountedUpdate } from "./normalize.js";
 import type { VenuetwoWireOrderUpdate, VenuetwoWirePositionUpdate } from "./wire.js";
 
 /** Trade ids remembered to drop a fill that comes twice (two connections overlap in a rotation). */
@@ -69,8 +69,6 @@ export class AccountState {
     let problem: string | null = null;
     for (const row of rows) {
       const instrument = instrumentOf(row.s);
-      // A contract outside our list can not be closed here; it is no reason to doubt the others.
-      if (instrument === null) continue;
       const key = `${row.s}|${row.ps}`;
       const before = this.#positions.get(key);
       if (before !== undefined && tsEventMs < Math.max(before.tsEventMs, before.position?.tsVenueMs ?? 0)) {
@@ -79,7 +77,10 @@ export class AccountState {
       }
       try {
         const leverage = before?.leverage ?? null;
-        const position = normalizePositionUpdate(row, instrument, tsEventMs, leverage);
+        const position =
+          instrument === null
+            ? uncountedUpdate(row, tsEventMs)
+            : normalizePositionUpdate(row, instrument, tsEventMs, leverage);
         this.#positions.set(key, { position, leverage, tsEventMs });
         isChanged = true;
       } catch (error) {
@@ -233,7 +234,10 @@ function positionKey(position: VenuePosition): string {
 /** What must not differ between us and the venue. */
 function fingerprint(positions: readonly VenuePosition[]): string {
   return positions
-    .map((position) => `${positionKey(position)}:${position.direction}:${position.qtyLots}:${position.entryPrice}`)
+    .map(
+      (position) =>
+        `${positionKey(position)}:${position.direction}:${position.uncounted ?? position.qtyLots}:${position.entryPrice}`,
+    )
     .sort()
     .join(" ");
 }

@@ -120,8 +120,13 @@ describe("positions on venuetwo", () => {
 
   it("warns of a held symbol that is not listed", async () => {
     const harness = createHarness();
-    harness.http.reply(200, [position({ symbol: "TESTUSDT", positionAmt: "1" })]);
-    expect(unwrap(await harness.trading.reader.readPositions(harness.open(), null, OPTIONS))).toEqual([]);
+    harness.http.reply(200, [
+      position({ symbol: "TESTUSDT", positionAmt: "-1.50", entryPrice: "3.1" }),
+      position({ symbol: "GONEUSDT", positionAmt: "0.000" }),
+    ]);
+    expect(unwrap(await harness.trading.reader.readPositions(harness.open(), null, OPTIONS))).toMatchObject([
+      { symbol: "TESTUSDT", nativeSymbol: "TESTUSDT", direction: "SHORT", qtyLots: 0, uncounted: "1.50" },
+    ]);
     expect(harness.logLines.join()).toContain("venuetwo.position.unlisted");
   });
 

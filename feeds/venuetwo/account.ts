@@ -21,6 +21,7 @@ import {
   normalizeOrder,
   normalizePosition,
   statusOfWord,
+  uncounted,
 } from "./account-normalize.js";
 import { decodeBalances, decodeCommission, decodeOrder, decodeOrders, decodePositionRisk } from "./account-wire.js";
 import {
@@ -89,9 +90,8 @@ export class VenuetwoAccount implements AccountReader {
         const listed = instrument ?? this.#deps.instruments.byNativeSymbol(wire.symbol);
         if (listed === null) {
           this.#deps.logger.warn("venuetwo.position.unlisted", { symbol: wire.symbol.slice(0, 32) });
-          continue;
         }
-        const position = normalizePosition(wire, listed);
+        const position = listed === null ? uncounted(wire) : normalizePosition(wire, listed);
         if (position !== null) found.push(position);
       }
       return found;

@@ -43,7 +43,9 @@ const ROWS: readonly Row[] = [
   [[-2025, -4045], "S", "VENUE_STATE"],
   [[-2026], "P", "REDUCE_ONLY"],
   [[-4000, -4022, -4033], "S", "VENUE_STATE"],
-  [[-4001, -4002, -4006, -4007, -4013, -4014, -4016, -4024, -4029, -4058, -4183, -4184, -5060], "P", "PRICE"],
+  // PERCENT_PRICE, judged by the mark at arrival. -4183 and -4184 judge a stop's limit around its trigger.
+  [[-4016, -4024, -5060], "P", "PRICE_BAND"],
+  [[-4001, -4002, -4006, -4007, -4013, -4014, -4029, -4058, -4183, -4184], "P", "PRICE"],
   [[-4003, -4004, -4005, -4023, -4030, -4055, -4164, -5076], "P", "SIZE"],
   [range(-4008, -4012), "P", "VENUE_STATE"],
   [[-4015], "P", "VENUE_STATE"],

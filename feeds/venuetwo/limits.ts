@@ -32,6 +32,8 @@ export const SERVER_TIME_WEIGHT = 1;
 /** ticker/24hr and premiumIndex without a symbol; the latter weighs 1 by the sheet and 10 by observers: the larger is charged. */
 export const ALL_TICKERS_WEIGHT = 40;
 export const ALL_PREMIUM_WEIGHT = 10;
+/** premiumIndex with a symbol. */
+export const ONE_PREMIUM_WEIGHT = 1;
 
 export const READ_TIMEOUT_MS = 5_000;
 /** exchangeInfo is several hundred kB. */

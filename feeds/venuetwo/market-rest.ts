@@ -1,5 +1,5 @@
 /** venuetwo's public REST calls that the room makes for itself: instruments, funding intervals, first tickers, server time. */
-import type { Lane } from "../../engine/ports.js";
+import type { CallOptions, Lane } from "../../engine/ports.js";
 import type { ClockOffset } from "../shared/clock-offset.js";
 import type { HttpResult, VenueHttp } from "../shared/http.js";
 import { isFields, parseJsonExact } from "../shared/wire-fields.js";
@@ -7,6 +7,7 @@ import { decodePremiumIndexes, decodeTickers24h } from "./decode-slow.js";
 import {
   ALL_PREMIUM_WEIGHT,
   ALL_TICKERS_WEIGHT,
+  ONE_PREMIUM_WEIGHT,
   EXCHANGE_INFO_WEIGHT,
   FUNDING_INFO_WEIGHT,
   LOAD_TIMEOUT_MS,
@@ -43,6 +44,14 @@ export class MarketRest {
   async loadPremiums(): Promise<readonly VenuetwoWirePremiumIndex[]> {
     const body = bodyOf(await this.#get("/fapi/v1/premiumIndex", ALL_PREMIUM_WEIGHT, "background", LOAD_TIMEOUT_MS));
     return (body === null ? null : decodePremiumIndexes(body)) ?? [];
+  }
+
+  /** Of one contract, now; null when the venue gave no usable answer. */
+  async loadPremium(nativeSymbol: string, { lane, timeoutMs }: CallOptions): Promise<VenuetwoWirePremiumIndex | null> {
+    const path = `/fapi/v1/premiumIndex?symbol=${encodeURIComponent(nativeSymbol)}`;
+    const body = bodyOf(await this.#get(path, ONE_PREMIUM_WEIGHT, lane, timeoutMs));
+    const rows = (body === null ? null : decodePremiumIndexes(body)) ?? [];
+    return rows.find(({ symbol }) => symbol === nativeSymbol) ?? null;
   }
 
   /** One round trip against the venue's clock. */

@@ -8,7 +8,7 @@ import type { VenuePosition } from "../../engine/domain/position.js";
 import type { Ticker } from "../../engine/market/ticker.js";
 import type { AccountEvent } from "../../engine/ports.js";
 import { lotsOf } from "../shared/money-text.js";
-import { normalizeOrder, normalizePosition, tradeIdOf } from "./account-normalize.js";
+import { normalizeOrder, normalizePosition, tradeIdOf, uncounted } from "./account-normalize.js";
 import type { VenuetwoWireOrder } from "./account-wire.js";
 import type {
   VenuetwoWireMarkPrice,
@@ -126,6 +126,12 @@ export function normalizeFill(
  * for the leverage, which changes by an event of its own: the liquidation price moved with the position,
  * and the old one would mislead.
  */
+/** Of a contract that is not listed. Null for a flat row. */
+export function uncountedUpdate(wire: VenuetwoWirePositionUpdate, tsVenueMs: number): VenuePosition | null {
+  const { s: symbol, pa: positionAmt, ps: positionSide, ep: entryPrice } = wire;
+  return uncounted({ symbol, positionAmt, positionSide, entryPrice, updateTime: tsVenueMs });
+}
+
 export function normalizePositionUpdate(
   wire: VenuetwoWirePositionUpdate,
   instrument: Instrument,

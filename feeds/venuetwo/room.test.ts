@@ -101,6 +101,23 @@ function publicVenue(paths: string[]): Handler {
 }
 
 describe("createVenuetwoRoom", () => {
+  it("knows every contract, and makes markets of the wanted ones alone", async () => {
+    const network = new FakeNetwork();
+    const started = create(await serve(publicVenue([])), network, { symbols: ["BTC"] });
+    await started.start();
+    expect([...started.markets.keys()]).toEqual(["BTC"]);
+    expect([...(started.instruments?.keys() ?? [])].sort()).toEqual([
+      "1INCH",
+      "ASTER",
+      "BTC",
+      "ETH",
+      "PEPE",
+      "SAND",
+      "SOL",
+    ]);
+    expect(started.instruments?.get("BTC")).toBe(started.markets.get("BTC")?.instrument);
+  });
+
   it("loads instruments, connects for the trading ones, and fills tickers before any stream speaks", async () => {
     const paths: string[] = [];
     const network = new FakeNetwork();
@@ -195,6 +212,35 @@ describe("createVenuetwoRoom", () => {
     await untilSettled(clock, started.start());
     await untilSettled(clock, Promise.all(stops));
     expect([started.markets.size, started.status()]).toMatchObject([0, { state: "DOWN", socketCount: 0 }]);
+  });
+
+  it("asks for the mark of one contract when that is wanted, in the lane it is wanted for", async () => {
+    const paths: string[] = [];
+    const shared = publicVenue(paths);
+    let mark = "100.4";
+    const url = await serve((request, response) => {
+      if (request.url !== "/fapi/v1/premiumIndex?symbol=BTCUSDT") return shared(request, response);
+      paths.push(request.url);
+      response.writeHead(mark === "" ? 500 : 200, { "content-type": "application/json" });
+      const row = { symbol: "BTCUSDT", markPrice: mark, indexPrice: "100.2", lastFundingRate: "0", nextFundingTime: 9 };
+      response.end(JSON.stringify({ ...row, time: clock.wallMs() }));
+    });
+    const started = create(url, new FakeNetwork());
+    await untilSettled(clock, started.start());
+    const btc = started.markets.get("BTC");
+    if (btc === undefined) throw new Error("BTC is not listed");
+    const options = { timeoutMs: 500, lane: "exit" } as const;
+    const ask = () => untilSettled(clock, started.refreshMark?.(btc.instrument, options) ?? Promise.resolve(null));
+    expect(await ask()).toBe(true);
+    expect(btc.ticker.markPrice).toBe("100.4");
+    const before = started.status().laneTokens.exit;
+    mark = "100.6";
+    expect(await ask()).toBe(true);
+    expect(btc.ticker.markPrice).toBe("100.6");
+    expect(started.status().laneTokens.exit).toBeLessThan(before);
+    mark = "";
+    expect(await ask()).toBe(false);
+    expect(btc.ticker.markPrice).toBe("100.6");
   });
 
   it("reads a ban's end from the text, and refuses calls until then", async () => {

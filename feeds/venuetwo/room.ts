@@ -17,6 +17,7 @@ import { createMarket, type FeedState, type Market } from "../../engine/market/m
 import type {
   AccountHistory,
   AccountSettings,
+  CallOptions,
   NonceReservations,
   OpenSession,
   RoomStatus,
@@ -105,7 +106,8 @@ class VenuetwoRoom implements VenueRoom {
   readonly #http: HttpPool;
   readonly #rest: MarketRest;
   readonly #clockOffset: ClockOffset;
-  readonly #instruments = new Map<string, Instrument>();
+  /** Every contract listed; those that are wanted have a market too, the very same instrument in it. */
+  readonly instruments: Map<string, Instrument> = new Map();
   readonly #market: MarketStream;
   readonly #timers = new Set<TimerHandle>();
   #isStopped = false;
@@ -152,7 +154,7 @@ class VenuetwoRoom implements VenueRoom {
     const clockOffsetMs = (): number => this.#clockOffset.offsetMs;
     const trading = createVenuetwoTrading({
       http: this.#http,
-      instruments: () => this.#instruments,
+      instruments: () => this.instruments,
       clock,
       random,
       logger,
@@ -162,7 +164,7 @@ class VenuetwoRoom implements VenueRoom {
       isMainnet: options.isMainnet,
       onClockError: () => this.#measureAnew(),
     });
-    const index = new InstrumentIndex(() => this.#instruments);
+    const index = new InstrumentIndex(() => this.instruments);
     this.streams = new VenuetwoAccountStreams({
       wsUrl,
       layout,
@@ -237,6 +239,14 @@ class VenuetwoRoom implements VenueRoom {
     };
   }
 
+  async refreshMark({ symbol, nativeSymbol }: Instrument, options: CallOptions): Promise<boolean> {
+    const premium = await this.#rest.loadPremium(nativeSymbol, options);
+    const market = this.markets.get(symbol);
+    if (premium === null || market === undefined) return false;
+    applyPremiumIndex(market.ticker, premium, this.#options.clock.monoNs());
+    return true;
+  }
+
   /** DOWN without a connection; SYNCING while no book is LIVE; STALE when none of the LIVE ones is proven current. */
   #state(openSocketCount: number): FeedState {
     if (this.#isStopped || openSocketCount === 0) return "DOWN";
@@ -259,7 +269,10 @@ class VenuetwoRoom implements VenueRoom {
     if (this.#isStopped) return true;
     const added: Market[] = [];
     for (const instrument of load.instruments.values()) {
-      if (!this.#isWanted(instrument)) continue;
+      if (!this.#isWanted(instrument)) {
+        this.instruments.set(instrument.symbol, instrument);
+        continue;
+      }
       const known = this.markets.get(instrument.symbol);
       if (known !== undefined) {
         if (!isSameRules(known.instrument, instrument)) {
@@ -268,7 +281,7 @@ class VenuetwoRoom implements VenueRoom {
         continue;
       }
       const market = createMarket(instrument, { deepTier: false, maxBookAgeMs: MAX_BOOK_AGE_MS, maxDeepAgeMs: 0 });
-      this.#instruments.set(instrument.symbol, instrument);
+      this.instruments.set(instrument.symbol, instrument);
       this.markets.set(instrument.symbol, market);
       added.push(market);
     }

@@ -39,6 +39,7 @@ describe("normalizeSymbol", () => {
       minNotionalOnReduceOnly: "no",
       bandUpPpm: 1_020_000,
       bandDownPpm: 980_000,
+      marketTriggersUnpriced: true,
       takerFeeMilliBps: 3_500,
       makerFeeMilliBps: 1_000,
       status: "TRADING",

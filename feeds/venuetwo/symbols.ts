@@ -116,6 +116,7 @@ export function normalizeSymbol(wire: VenuetwoWireSymbol, options: SymbolOptions
     // Rounded inward: a price inside our band is inside the venue's.
     bandUpPpm: ppm(text(percent, "multiplierUp"), "floor"),
     bandDownPpm: ppm(text(percent, "multiplierDown"), "ceil"),
+    marketTriggersUnpriced: true,
     quoteAsset: wire.quoteAsset,
     takerFeeMilliBps: options.takerFeeMilliBps ?? DEFAULT_TAKER_MILLI_BPS,
     makerFeeMilliBps: options.makerFeeMilliBps ?? DEFAULT_MAKER_MILLI_BPS,

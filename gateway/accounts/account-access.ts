@@ -89,12 +89,23 @@ export function carriedBlocks(ask: Pick<Ask, "headers" | "query" | "body">): Ven
   return texts ?? body ?? NO_BLOCKS;
 }
 
-/** Carried blocks, then those of the wallet that `x-wallet-id` names. Throws WALLET_NOT_FOUND for an unknown one. */
+/** What the body calls the wallet (spec section 4), unchecked. */
+function namesInBody(body: unknown): string[] {
+  if (body === null || typeof body !== "object") return [];
+  const { userId, walletIdOrAddress } = body as { readonly userId?: unknown; readonly walletIdOrAddress?: unknown };
+  return [userId, walletIdOrAddress].filter((name) => typeof name === "string");
+}
+
+/**
+ * Carried blocks, then those of the wallet that `x-wallet-id` names. Throws WALLET_NOT_FOUND for an unknown one,
+ * INVALID_WALLET_ID where the body names another.
+ */
 export async function callerBlocks(wallets: CredentialSource, ask: Ask): Promise<VenueBlocks> {
   const carried = carriedBlocks(ask);
   const walletId = ask.headers[WALLET_HEADER] ?? null;
   if (walletId === null) return carried;
   const wallet = await findWallet(wallets, walletId);
+  requireSameWallet(wallet, ...namesInBody(ask.body));
   return { ...wallet.credentials, ...carried };
 }
 

@@ -3,6 +3,7 @@
  *
  * An order of unknown outcome has no id of the venue yet: the client id, by which it can be asked for, stands in.
  */
+import { ServiceError } from "../../engine/domain/errors.js";
 import { formatRatio, ratioFromText, subtractRatio } from "../../engine/domain/decimal-ratio.js";
 import type { TimeInForce } from "../../engine/domain/order.js";
 import type { NormalizedOrder } from "../../engine/orders/trade-types.js";
@@ -117,6 +118,13 @@ export function venuetwoOrder(order: OrderFacts, workingType: string): VenuetwoO
   };
 }
 
+function messageOf({ error, note }: CloseLeg, venueText: unknown): { readonly message?: string } {
+  if (typeof venueText === "string") return { message: scrub(venueText) };
+  if (error?.code === "POSITION_UNLISTED")
+    return { message: scrub(new ServiceError(error.code, error.details).message) };
+  return note === null ? {} : { message: note };
+}
+
 /** A leg of a close-all. A position that was flat when its order came is closed; a resting limit is not. */
 export function closeItem(leg: CloseLeg): CloseItem {
   const { order, error } = leg;
@@ -129,8 +137,9 @@ export function closeItem(leg: CloseLeg): CloseItem {
     direction: leg.direction,
     size: leg.requestedSize,
     filledSize: leg.filledSize,
+    ...(leg.worstPrice === undefined ? {} : { worstPrice: leg.worstPrice }),
     ...(order?.averagePrice == null ? {} : { averagePrice: order.averagePrice }),
     ...(error === null ? {} : { code: error.code }),
-    ...(typeof text === "string" ? { message: scrub(text) } : leg.note === null ? {} : { message: leg.note }),
+    ...messageOf(leg, text),
   };
 }

@@ -1,5 +1,6 @@
 /** Positions as venues report them → the aggregated form (interface spec 2.4) and the native one (2.5). Pure. */
 import { formatScaled, isPlainDecimal } from "../../engine/domain/decimal.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { Market } from "../../engine/market/market.js";
 import { liveMark, positionFigures } from "../../engine/portfolio/pnl.js";
@@ -16,18 +17,24 @@ export interface ReadNow {
   readonly monoNs: number;
 }
 
+/** What a position is in; `market` null: its contract is not followed, so no mark of ours values it. */
+export interface PositionContract {
+  readonly instrument: Instrument;
+  readonly market: Market | null;
+}
+
 /** What nobody knows is left out. */
 export function aggregatedPosition(
   position: VenuePosition,
-  market: Market,
+  { instrument, market }: PositionContract,
   walletAddress: string,
   stamp: ReadStamp,
   now: ReadNow,
 ): AggregatedPosition {
-  const mark = liveMark(market, now.monoNs);
+  const mark = market === null ? null : liveMark(market, now.monoNs);
   // A streamed position does not move with every mark; one that was just read says what the venue reckons.
   const choice = stamp.source === "stream" ? "liveFirst" : "venueFirst";
-  const figures = positionFigures(position, market.instrument, mark?.price ?? null, choice);
+  const figures = positionFigures(position, instrument, mark?.price ?? null, choice);
   return {
     symbol: position.symbol,
     exchange: position.venue,
@@ -47,7 +54,7 @@ export function aggregatedPosition(
     positionSide: position.positionSide,
     ...known("marginMode", position.marginMode),
     ...known("notional", figures.notional),
-    quoteAsset: market.instrument.quoteAsset,
+    quoteAsset: instrument.quoteAsset,
     ...known("markSource", figures.markSource),
     asOf: stamp.asOfMs,
     source: stamp.source,
@@ -63,11 +70,15 @@ function known<N extends string, T>(name: N, value: T | null): { [K in N]?: T } 
  * The row as the venue prints it, in its own quoting. What the room keeps of the native row is repeated; a figure that it
  * does not keep is reckoned from the others, and "0" is the venue's own word for none.
  */
-export function nativePosition(position: VenuePosition, market: Market, now: ReadNow): NativePosition {
-  const { instrument } = market;
+export function nativePosition(
+  position: VenuePosition,
+  { instrument, market }: PositionContract,
+  now: ReadNow,
+): NativePosition {
   const exponent = instrument.multiplierExp10;
   const own = position.native ?? {};
-  const figures = positionFigures(position, instrument, liveMark(market, now.monoNs)?.price ?? null, "venueFirst");
+  const mark = market === null ? null : (liveMark(market, now.monoNs)?.price ?? null);
+  const figures = positionFigures(position, instrument, mark, "venueFirst");
   const sign = position.direction === "LONG" ? "" : "-";
   const price = (text: string | null): string => (text === null ? "0" : (scaleText(text, exponent) ?? "0"));
   const isolated = position.marginMode === "isolated" ? (position.collateral ?? "0") : "0";
@@ -86,6 +97,28 @@ export function nativePosition(position: VenuePosition, market: Market, now: Rea
     positionSide: position.positionSide,
     notional: decimalOr(own["notional"], figures.notional === null ? "0" : signed(sign, figures.notional)),
     isolatedWallet: decimalOr(own["isolatedWallet"], isolated),
+    updateTime: position.tsVenueMs,
+  };
+}
+
+/** A holding in a contract that is not listed: the venue's own figures, and nothing reckoned. */
+export function uncountedNative(position: VenuePosition): NativePosition {
+  const own = position.native ?? {};
+  return {
+    symbol: position.nativeSymbol,
+    positionAmt: signed(position.direction === "LONG" ? "" : "-", position.uncounted ?? "0"),
+    entryPrice: position.entryPrice,
+    markPrice: "0",
+    unRealizedProfit: "0",
+    liquidationPrice: "0",
+    leverage: own["leverage"] ?? "",
+    maxNotionalValue: own["maxNotionalValue"] ?? "",
+    marginType: own["marginType"] ?? "",
+    isolatedMargin: decimalOr(own["isolatedMargin"], "0"),
+    isAutoAddMargin: own["isAutoAddMargin"] ?? "false",
+    positionSide: position.positionSide,
+    notional: decimalOr(own["notional"], "0"),
+    isolatedWallet: decimalOr(own["isolatedWallet"], "0"),
     updateTime: position.tsVenueMs,
   };
 }

@@ -1,6 +1,8 @@
 /** A failed read of an account → the error of a single-venue route, or the coverage entry of an aggregated one. */
 import { ServiceError } from "../../engine/domain/errors.js";
+import type { VenuePosition } from "../../engine/domain/position.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
+import { positionsUnlisted, unlistedNames } from "../../engine/portfolio/unlisted.js";
 import type { Coverage } from "../../schemas/account-common.js";
 import { invalidParameters } from "../http/query.js";
 import type { AccountRead, FailedRead } from "./account-reads.js";
@@ -52,6 +54,13 @@ export function coverageOf<T>(venue: RoutableVenue, read: AccountRead<T>): Cover
     message,
     read.retryAfterMs,
   );
+}
+
+/** The same of positions: what is held and cannot be counted is named, never left out in silence. */
+export function positionsCoverage(venue: RoutableVenue, read: AccountRead<readonly VenuePosition[]>): Coverage {
+  const coverage = coverageOf(venue, read);
+  const names = read.ok ? unlistedNames(read.value) : [];
+  return names.length === 0 ? coverage : { ...coverage, error: positionsUnlisted(names) };
 }
 
 export const NOT_CONFIGURED = "NOT_CONFIGURED";

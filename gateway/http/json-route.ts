@@ -6,19 +6,18 @@
  * before anything is sent.
  */
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
-import type { TSchema } from "@sinclair/typebox";
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Operation } from "../../schemas/operation.js";
-import { unknownFields, type Validator } from "../../schemas/validate.js";
+import type { Validator } from "../../schemas/validate.js";
 import type { RequestOrigin } from "../history/operator-access.js";
 import type { Route, RouteContext } from "../routes/context.js";
-import { type Edge, headerSafe } from "./edge.js";
+import type { Edge } from "./edge.js";
 import { asServiceError } from "./error-reply.js";
 import { parseJsonBody } from "./json-body.js";
 import type { PendingReply } from "./pending-reply.js";
 import { decodeComponent, invalidParameters, parseQuery } from "./query.js";
 import { announcesBody, checkIdempotencyKey, headerOrNull, receiveBody } from "./receive.js";
-import { scrub } from "./scrub.js";
+import { fieldCheck } from "./unknown-fields.js";
 
 /** Everything of one request that a route may look at. */
 export interface Ask {
@@ -53,7 +52,7 @@ export interface JsonRouteOptions {
   readonly headers: readonly string[];
   /** Does it send to a venue? Then it counts as in flight, and a stopping service waits for it. */
   readonly sends: boolean;
-  /** Throws or rejects with ServiceError; fields of the body that its schema does not know are named in a header. */
+  /** Throws or rejects with ServiceError. */
   readonly answer: (ask: Ask) => Promise<Answer>;
 }
 
@@ -65,6 +64,7 @@ export function jsonRoute(context: RouteContext, options: JsonRouteOptions): Rou
   const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
   const queryNames = Object.keys((operation.query as { properties?: object } | null)?.properties ?? {});
   const { edge, clock, inFlight, limits } = context;
+  const checkFields = fieldCheck(operation, context.strictFields);
 
   function start(
     ask: Omit<Ask, "body" | "rawBody" | "boundBytes">,
@@ -76,7 +76,7 @@ export function jsonRoute(context: RouteContext, options: JsonRouteOptions): Rou
     try {
       const mayLack = operation.body === null || operation.bodyOptional === true;
       const body = rawBody.length === 0 && mayLack ? undefined : parsed(rawBody);
-      ignored = ignoredFields(operation.body, body);
+      ignored = checkFields(body);
       checkIdempotencyKey(ask.idempotencyKey);
       if (sends && inFlight.closes >= limits.closesInFlightMax)
         throw new ServiceError("OVERLOADED", { limit: limits.closesInFlightMax });
@@ -133,12 +133,6 @@ function parsed(rawBody: Buffer): unknown {
   const result = parseJsonBody(rawBody);
   if (!result.ok) throw new ServiceError(result.code, result.details);
   return result.value;
-}
-
-function ignoredFields(schema: TSchema | null, body: unknown): string {
-  if (schema === null || body === undefined) return "";
-  const unknown = unknownFields(schema, body);
-  return unknown.length === 0 ? "" : `\r\nX-Ignored-Fields: ${scrub(headerSafe(unknown))}`;
 }
 
 /**

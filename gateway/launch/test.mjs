@@ -11,6 +11,8 @@ import { repoRoot } from "./prepare.mjs";
  */
 const WHOLE_SYSTEMS = ["bench/test/", "gateway/test/dashboard.browser.test.ts"];
 
+const SLOWEST_SHOWN = 10;
+
 export function runTests(args) {
   // Files or options of the caller's: one run as asked for.
   const runs =
@@ -20,15 +22,17 @@ export function runTests(args) {
           WHOLE_SYSTEMS.map((path) => `--exclude=${path.endsWith("/") ? `${path}**` : path}`),
           [...WHOLE_SYSTEMS, "--maxWorkers=1"],
         ];
-  const total = { passed: 0, failed: 0, skipped: 0, status: 0, lost: [] };
+  const total = { passed: 0, failed: 0, skipped: 0, status: 0, lost: [], tookMs: [] };
   for (const run of runs) {
     const counts = runVitest(run);
     total.passed += counts.passed;
     total.failed += counts.failed;
     total.skipped += counts.skipped;
     total.lost.push(...counts.lost);
+    total.tookMs.push(...counts.tookMs);
     total.status ||= counts.status;
   }
+  if (args.length === 0) printSlowest(total.tookMs);
   const { passed, failed, skipped, status } = total;
   for (const name of total.lost) process.stdout.write(`FAILED: ${name}\n`);
   process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}\n`);
@@ -59,9 +63,17 @@ function runVitest(args) {
     failed: (counts?.numFailedTests ?? 0) + brokenFiles.length + (counts === null ? 1 : 0),
     skipped: counts?.numPendingTests ?? 0,
     status: result.status ?? 1,
+    tookMs: files.map(({ name, startTime, endTime }) => [relative(repoRoot, name), endTime - startTime]),
     // Named once more at the end: a log of this length is read from its tail.
     lost: [...brokenFiles.map((file) => describeLoss(file.name, "could not run", file.message)), ...failedTests],
   };
+}
+
+/** Where the time of the whole suite goes; a file's tests run one after another, so its time is what it adds. */
+function printSlowest(tookMs) {
+  const slowest = tookMs.toSorted(([, a], [, b]) => b - a).slice(0, SLOWEST_SHOWN);
+  process.stdout.write(`the ${slowest.length} slowest test files:\n`);
+  for (const [name, ms] of slowest) process.stdout.write(`  ${(ms / 1000).toFixed(1).padStart(7)} s  ${name}\n`);
 }
 
 function describeLoss(file, test, message) {

@@ -18,6 +18,8 @@ import type { CloseItem } from "../../schemas/venue-orders.js";
 import { ACCOUNT_HEADERS, callerBlocks } from "../accounts/account-access.js";
 import { closeItem } from "../accounts/order-views.js";
 import { checkedBody, jsonRoute, replyText } from "../http/json-route.js";
+import { invalidParameters } from "../http/query.js";
+import { checkReduceOnly } from "../spec-fields.js";
 import type { Route } from "./context.js";
 import { orderContext, refusalError, type TradingContext } from "./order-desk-call.js";
 
@@ -31,6 +33,7 @@ export function closeEverythingRoute(context: TradingContext): Route {
     sends: true,
     async answer(ask) {
       const body = checkedBody(validate, ask.body);
+      checkReduceOnly(body.reduceOnly);
       const blocks = await callerBlocks(trading.wallets, ask);
       const wanted = body.exchanges ?? null;
       const venues = ROUTABLE_VENUES.filter((venue) => wanted === null || wanted.includes(venue));
@@ -49,11 +52,13 @@ export function closeEverythingRoute(context: TradingContext): Route {
       });
       if (absent !== undefined)
         throw new ServiceError("VENUE_UNAVAILABLE", { exchange: absent.venue, reason: "NOT_CONFIGURED" });
-      const text = body.symbol ?? null;
+      const symbols = symbolsOf(body);
+      const dryRun = body.dryRun ?? false;
       const answer = await trading.orders.closeAll(
         {
           accounts,
-          symbol: text === null ? null : view.resolve(text),
+          symbols: symbols === null ? null : [...new Set(symbols.map((text) => view.resolve(text)))],
+          dryRun,
           cancelFirst: body.cancelOrders ?? true,
           maxSlippageBps: body.maxSlippageBps ?? closeDefaults.maxSlippageBps,
           deadlineMs: closeDefaults.deadlineMs,
@@ -64,14 +69,14 @@ export function closeEverythingRoute(context: TradingContext): Route {
       const closes = answer.venues.map(venueClose);
       const closedCount = closes.reduce((total, one) => total + one.closedCount, 0);
       const totalPositions = closes.reduce((total, one) => total + one.totalPositions, 0);
-      const failed = closes.filter((one) => one.state !== "CLOSED" && one.state !== "FLAT");
-      const rest = failed.map((one) => `${one.exchange}: ${one.state}`).join(", ");
+      const open = closes.filter(({ state }) => state !== "CLOSED" && state !== "FLAT");
       const data = {
-        success: failed.length === 0,
+        success: open.length === 0,
+        dryRun,
         closedCount,
         totalPositions,
         venues: closes,
-        message: `Closed ${closedCount} of ${totalPositions} positions${rest === "" ? "" : `; ${rest}`}`,
+        message: messageOf(closes, dryRun, closedCount, totalPositions),
       };
       return {
         text: replyText(edge, serialise, { success: true, data, timestamp: clock.wallMs() }),
@@ -81,26 +86,67 @@ export function closeEverythingRoute(context: TradingContext): Route {
   });
 }
 
+/** The symbols named, in either form; null: all. */
+function symbolsOf(body: {
+  readonly symbol?: string | null;
+  readonly symbols?: readonly string[] | null;
+}): readonly string[] | null {
+  const { symbol = null, symbols = null } = body;
+  if (symbol === null) return symbols;
+  if (symbols !== null) throw invalidParameters({ path: "symbols", problem: "must not be given together with symbol" });
+  return [symbol];
+}
+
 function venueClose(venue: CloseAllVenue): VenueClose {
+  const { cancel } = venue;
   const results = venue.legs.map(closeItem);
-  const error = venue.error ?? venue.cancel?.error ?? null;
   return {
     exchange: venue.venue,
-    state: venue.error === null ? stateOf(results) : "ERROR",
-    canceledOrders: venue.cancel?.canceledCount ?? null,
+    state: venue.error === null ? stateOf(results, cancel) : "ERROR",
+    canceledOrders: cancel?.canceledCount ?? null,
+    cancel: cancel === null ? null : { outcome: cancel.outcome, error: shownError(cancel.error) },
     closedCount: results.filter((item) => item.status === "CLOSED").length,
     totalPositions: results.length,
     results,
-    error: error === null ? null : { code: error.code, message: new ServiceError(error.code, error.details).message },
+    error: shownError(venue.error ?? cancel?.error ?? null),
   };
 }
 
-/** The worst that is known of its positions; unknown outranks what is known to have failed, for it may still happen. */
-function stateOf(results: readonly CloseItem[]): VenueClose["state"] {
+function shownError(error: CloseAllVenue["error"]): VenueClose["error"] {
+  return error === null ? null : { code: error.code, message: new ServiceError(error.code, error.details).message };
+}
+
+/** The worst that is known; unknown outranks what is known to have failed, for it may still happen. */
+function stateOf(results: readonly CloseItem[], cancel: CloseAllVenue["cancel"]): VenueClose["state"] {
+  const positions = positionsState(results);
+  if (cancel?.outcome === "UNKNOWN") return "UNKNOWN";
+  if (cancel?.outcome !== "FAILED") return positions;
+  // Orders that stand may open again what was closed.
+  return positions === "CLOSED" ? "PARTIAL" : positions === "FLAT" ? "FAILED" : positions;
+}
+
+function positionsState(results: readonly CloseItem[]): VenueClose["state"] {
   if (results.length === 0) return "FLAT";
-  const worst = (["UNKNOWN", "FAILED", "PARTIAL"] as const).find((word) =>
+  const worst = (["UNKNOWN", "FAILED", "PARTIAL", "SIMULATED"] as const).find((word) =>
     results.some((item) => item.status === word),
   );
   if (worst === undefined) return "CLOSED";
   return worst === "FAILED" && results.some((item) => item.status !== "FAILED") ? "PARTIAL" : worst;
+}
+
+function messageOf(
+  closes: readonly VenueClose[],
+  dryRun: boolean,
+  closedCount: number,
+  totalPositions: number,
+): string {
+  const would = closes.flatMap(({ results }) => results).filter(({ status }) => status === "SIMULATED").length;
+  const done = dryRun ? `Would close ${would}` : `Closed ${closedCount}`;
+  const rest = closes
+    .filter(({ state }) => state !== "CLOSED" && state !== "FLAT" && state !== "SIMULATED")
+    .map(({ exchange, state, cancel }) => {
+      const orders = cancel === null || cancel.outcome === "ACCEPTED" ? "" : ` (open orders: ${cancel.outcome})`;
+      return `; ${exchange}: ${state}${orders}`;
+    });
+  return `${done} of ${totalPositions} positions${rest.join("")}`;
 }

@@ -35,6 +35,8 @@ export interface RouteContext {
   readonly closeDefaults: CloseDefaults;
   /** 401 on the venuetwo ticker while its keys are missing (interface spec 5.5). */
   readonly venuetwoTickerRefused: boolean;
+  /** Unknown body fields are refused where something is sent; else they are ignored and named. */
+  readonly strictFields: boolean;
   readonly version: string;
   /** Accounts and single-venue orders; absent: those routes are not served. */
   readonly trading?: TradingDesk;

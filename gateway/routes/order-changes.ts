@@ -176,7 +176,7 @@ function venuetwoLeverageRoute(context: TradingContext): Route {
       const body = checkedBody(validate, ask.body);
       const leverage = checkLeverage(body.leverage);
       const wallet = await findWallet(trading.wallets, ask.params["walletId"] ?? "", "INVALID_WALLET_ID");
-      requireSameWallet(wallet, ask.headers[WALLET_HEADER]);
+      requireSameWallet(wallet, ask.headers[WALLET_HEADER], body.userId, body.walletIdOrAddress);
       const symbol = settingSymbol(context, "venuetwo", body.symbol);
       const answer = await trading.orders.setLeverage(
         {

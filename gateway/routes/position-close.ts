@@ -10,7 +10,6 @@ export function positionCloseRoute(context: RouteContext): Route {
   const validate = compileValidator(closeRequestSchema);
   return tradeRoute(context, {
     operation: OPERATIONS.positionClose,
-    bodySchema: closeRequestSchema,
     replySchema: closeReplySchema,
     build: (parsed) => buildCloseRequest(parsed, validate, context.view, context.closeDefaults),
   });

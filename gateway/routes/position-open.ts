@@ -10,7 +10,6 @@ export function positionOpenRoute(context: RouteContext): Route {
   const validate = compileValidator(openRequestSchema);
   return tradeRoute(context, {
     operation: OPERATIONS.positionOpen,
-    bodySchema: openRequestSchema,
     replySchema: openReplySchema,
     build: (parsed) => buildOpenRequest(parsed, validate, context.view, context.closeDefaults),
   });

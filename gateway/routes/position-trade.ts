@@ -7,24 +7,21 @@
  */
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { TradeRequest, TradeResult } from "../../engine/orders/trade-types.js";
-import type { TSchema } from "@sinclair/typebox";
 import type { closeReplySchema } from "../../schemas/close.js";
 import type { Operation } from "../../schemas/operation.js";
 import { compileSerialiser } from "../../schemas/serialise.js";
-import { unknownFields } from "../../schemas/validate.js";
-import { headerSafe } from "../http/edge.js";
 import { asServiceError } from "../http/error-reply.js";
 import { parseJsonBody } from "../http/json-body.js";
 import { replyText } from "../http/json-route.js";
 import type { PendingReply } from "../http/pending-reply.js";
 import { checkIdempotencyKey, headerOrNull, receiveBody } from "../http/receive.js";
 import { scrub } from "../http/scrub.js";
+import { fieldCheck } from "../http/unknown-fields.js";
 import type { Route, RouteContext } from "./context.js";
 
 /** What one of them has of its own. */
 export interface TradeRouteParts {
   readonly operation: Operation;
-  readonly bodySchema: TSchema;
   readonly replySchema: typeof closeReplySchema;
   /** Throws the refusal of a body that is wrong. */
   readonly build: (parsed: unknown) => TradeRequest;
@@ -49,6 +46,7 @@ const NO_BYTES = Buffer.alloc(0);
 
 export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route {
   const { edge, clock, limits, inFlight, metrics } = context;
+  const checkFields = fieldCheck(parts.operation, context.strictFields);
   const serialise = compileSerialiser(parts.replySchema, ["data.routing", "data.quote"]);
 
   /** Requests that came in this turn of the event loop: no more than one poll of the sockets brings, and gone with it. */
@@ -60,8 +58,7 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
     try {
       const parsed = parseJsonBody(body);
       if (!parsed.ok) throw new ServiceError(parsed.code, parsed.details);
-      const unknown = unknownFields(parts.bodySchema, parsed.value);
-      if (unknown.length > 0) ignored = `\r\nX-Ignored-Fields: ${scrub(headerSafe(unknown))}`;
+      ignored = checkFields(parsed.value);
       checkIdempotencyKey(idempotencyKey);
       const request = parts.build(parsed.value);
       if (arrived.length === 0) setImmediate(takeArrived);

@@ -33,9 +33,15 @@ import {
   walletBlock,
 } from "../accounts/account-access.js";
 import { accountAddress, type AccountRead, type AccountRef } from "../accounts/account-reads.js";
-import { aggregatedPosition, nativePosition } from "../accounts/position-views.js";
-import { coverageOf, NOT_CONFIGURED, notConfigured, readError } from "../accounts/read-errors.js";
+import {
+  aggregatedPosition,
+  nativePosition,
+  type PositionContract,
+  uncountedNative,
+} from "../accounts/position-views.js";
+import { NOT_CONFIGURED, notConfigured, positionsCoverage, readError } from "../accounts/read-errors.js";
 import { checkedQuery, jsonRoute } from "../http/json-route.js";
+import type { MarketView } from "../market-view.js";
 import type { Route } from "./context.js";
 import { symbolOn, type TradingContext } from "./order-desk-call.js";
 
@@ -49,17 +55,22 @@ function refOf(blocks: VenueBlocks, venue: RoutableVenue, walletAddress: string)
 
 function rowsOf(
   { view, clock }: TradingContext,
-  venue: RoutableVenue,
   read: Extract<AccountRead<readonly VenuePosition[]>, { ok: true }>,
   walletAddress: string,
 ): AggregatedPosition[] {
   const now = { wallMs: clock.wallMs(), monoNs: clock.monoNs() };
   return read.value.flatMap((position) => {
-    const market = view.market(venue, position.symbol);
-    return market === null || position.qtyLots === 0
+    const contract = contractOf(view, position);
+    return contract === null || position.qtyLots === 0
       ? []
-      : [aggregatedPosition(position, market, walletAddress, read, now)];
+      : [aggregatedPosition(position, contract, walletAddress, read, now)];
   });
+}
+
+/** Null: of a contract that is not listed. */
+function contractOf(view: MarketView, { venue, symbol, uncounted }: VenuePosition): PositionContract | null {
+  const instrument = uncounted === undefined ? view.instrument(venue, symbol) : null;
+  return instrument === null ? null : { instrument, market: view.market(venue, symbol) };
 }
 
 function allRoute(context: TradingContext): Route {
@@ -75,8 +86,8 @@ function allRoute(context: TradingContext): Route {
     const read = await trading.reads.read(room, ref, (session, options) =>
       room.reader.readPositions(session, null, options),
     );
-    const rows = read.ok ? rowsOf(context, venue, read, accountAddress(venue, ref)) : [];
-    return { rows, coverage: coverageOf(venue, read) };
+    const rows = read.ok ? rowsOf(context, read, accountAddress(venue, ref)) : [];
+    return { rows, coverage: positionsCoverage(venue, read) };
   }
 
   return jsonRoute(context, {
@@ -140,7 +151,7 @@ function venueRoute(context: TradingContext): Route {
         room.reader.readPositions(session, null, options),
       );
       if (!read.ok) throw readError(venue, read, "FAILED_TO_FETCH_POSITIONS");
-      const positions = rowsOf(context, venue, read, accountAddress(venue, ref));
+      const positions = rowsOf(context, read, accountAddress(venue, ref));
       return {
         text: serialise({
           success: true,
@@ -148,7 +159,7 @@ function venueRoute(context: TradingContext): Route {
           walletAddress,
           positions,
           totalPositions: positions.length,
-          coverage: coverageOf(venue, read),
+          coverage: positionsCoverage(venue, read),
           timestamp: clock.wallMs(),
         }),
       };
@@ -178,8 +189,9 @@ function nativeRoute(context: TradingContext): Route {
       if (!read.ok) throw readError("venuetwo", read, "FAILED_TO_FETCH_POSITIONS");
       const now = { wallMs: clock.wallMs(), monoNs: clock.monoNs() };
       const positions = read.value.flatMap((position) => {
-        const market = view.market("venuetwo", position.symbol);
-        return market === null ? [] : [nativePosition(position, market, now)];
+        if (position.uncounted !== undefined) return [uncountedNative(position)];
+        const contract = contractOf(view, position);
+        return contract === null ? [] : [nativePosition(position, contract, now)];
       });
       const data = { positions, total: positions.length };
       return { text: serialise({ success: true, data, timestamp: clock.wallMs() }) };

@@ -28,7 +28,7 @@ export function serviceRoutes(context: RouteContext): Route[] {
     readyRoute(context),
     statusRoute(context),
     metricsRoute(context),
-    documentRoute(context, OPERATIONS.openapi, buildOpenApi()),
+    documentRoute(context, OPERATIONS.openapi, buildOpenApi(context.strictFields)),
     documentRoute(context, OPERATIONS.asyncapi, buildAsyncApi()),
   ];
 }

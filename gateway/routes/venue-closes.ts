@@ -25,6 +25,7 @@ import {
 import { closeItem, normalizedOrder, orderIdText, venuetwoOrder } from "../accounts/order-views.js";
 import { checkedBody, jsonRoute, replyText } from "../http/json-route.js";
 import { invalidParameters } from "../http/query.js";
+import { checkReduceOnly, checkTimeInForce } from "../spec-fields.js";
 import type { Route } from "./context.js";
 import { orderContext, refusalError, symbolOn, type TradingContext } from "./order-desk-call.js";
 import { checkSymbolText } from "./symbol-parameter.js";
@@ -45,8 +46,9 @@ function venueoneClose(context: TradingContext): Route {
       const walletId = walletIdHeader(ask);
       const body = checkedBody(validate, ask.body);
       if (!body.reduceOnly) throw invalidParameters({ path: "reduceOnly", problem: "must be true: this closes" });
+      checkTimeInForce(body.type, body.timeInForce);
       const wallet = await findWallet(trading.wallets, walletId);
-      requireSameWallet(wallet, ask.params["walletId"], body.userId);
+      requireSameWallet(wallet, ask.params["walletId"], body.userId, body.walletIdOrAddress);
       const symbol = symbolOn(context, "venueone", checkSymbolText(ask.params["symbol"] ?? ""));
       if (symbolOn(context, "venueone", body.symbol) !== symbol)
         throw invalidParameters({ path: "symbol", problem: "must be the symbol of the path" });
@@ -107,14 +109,14 @@ function venueoneCloseAll(context: TradingContext): Route {
     async answer(ask) {
       const walletId = walletIdHeader(ask);
       const body = checkedBody(validate, ask.body);
-      if (body.reduceOnly === false)
-        throw invalidParameters({ path: "reduceOnly", problem: "must not be false: this closes" });
+      checkReduceOnly(body.reduceOnly);
       const wallet = await findWallet(trading.wallets, walletId);
-      requireSameWallet(wallet, ask.params["walletId"], body.userId);
+      requireSameWallet(wallet, ask.params["walletId"], body.userId, body.walletIdOrAddress);
       const answer = await trading.orders.closeAll(
         {
           accounts: [{ venue: "venueone", credentials: walletBlock(wallet, "venueone") }],
-          symbol: null,
+          symbols: null,
+          dryRun: false,
           cancelFirst: false,
           maxSlippageBps: body.maxSlippageBps ?? closeDefaults.maxSlippageBps,
           deadlineMs: closeDefaults.deadlineMs,
@@ -150,8 +152,10 @@ function venuetwoClose(context: TradingContext): Route {
     sends: true,
     async answer(ask) {
       const body = checkedBody(validate, ask.body);
+      checkReduceOnly(body.reduceOnly);
+      checkTimeInForce("MARKET", body.timeInForce);
       const wallet = await findWallet(trading.wallets, ask.params["walletId"] ?? "");
-      requireSameWallet(wallet, ask.headers[WALLET_HEADER]);
+      requireSameWallet(wallet, ask.headers[WALLET_HEADER], body.userId, body.walletIdOrAddress);
       const answer = await trading.orders.closePosition(
         {
           venue: "venuetwo",

@@ -127,7 +127,7 @@ function venuetwoRoutes(context: TradingContext): Route[] {
         fields: [{ path: "stopPrice", problem: "is for STOP_MARKET and TAKE_PROFIT_MARKET only" }],
       });
     const wallet = await findWallet(trading.wallets, walletId);
-    requireSameWallet(wallet, ask.headers[WALLET_HEADER], body.userId);
+    requireSameWallet(wallet, ask.headers[WALLET_HEADER], body.userId, body.walletIdOrAddress);
     const workingType = body.workingType ?? "CONTRACT_PRICE";
     const { order, replayed } = await place(context, ask, "venuetwo", walletBlock(wallet, "venuetwo"), body, {
       type: body.type,
@@ -169,7 +169,7 @@ function venueoneRoute(context: TradingContext): Route {
       const walletId = walletIdHeader(ask);
       const body = withTypeText(() => checkedBody(validate, ask.body));
       const wallet = await findWallet(trading.wallets, walletId);
-      requireSameWallet(wallet, body.userId);
+      requireSameWallet(wallet, body.userId, body.walletIdOrAddress);
       const block = walletBlock(wallet, "venueone");
       // The price of a MARKET order is its worst price here.
       const { order, replayed } = await place(context, ask, "venueone", block, body, {

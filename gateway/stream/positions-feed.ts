@@ -130,12 +130,15 @@ export class PositionsFeed implements Feed {
         block: this.#wish.blocks[watch.venue] ?? null,
       });
       for (const position of watch.positions ?? []) {
-        const market = watch.room.markets.get(position.symbol);
-        // A room lists what its positions are in (venue ports).
-        if (market === undefined) continue;
-        this.#tap(watch, position.symbol, tapped);
+        const { markets, instruments } = watch.room;
+        const market = markets.get(position.symbol) ?? null;
+        const instrument = market?.instrument ?? instruments?.get(position.symbol);
+        // A room knows what its positions are in (venue ports).
+        if (instrument === undefined) continue;
+        // Of a contract that is not followed no mark will ever come.
+        if (market !== null) this.#tap(watch, position.symbol, tapped);
         const stamp = { asOfMs: asOf, source: "stream" } as const;
-        const view = aggregatedPosition(position, market, walletAddress, stamp, now);
+        const view = aggregatedPosition(position, { instrument, market }, walletAddress, stamp, now);
         const key = `${watch.venue}|${positionKey(position.symbol, position.direction)}`;
         const row = rowOf({ ...view, source }, this.#liquidationCounts.get(key) ?? 0);
         const before = shown.get(key);

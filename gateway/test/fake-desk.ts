@@ -4,6 +4,7 @@
  */
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import type {
+  CloseAllVenue,
   CloseLeg,
   OrderDesk,
   OrderFacts,
@@ -23,6 +24,8 @@ export interface DeskScript {
   outcome: "CONFIRMED" | "UNKNOWN";
   orderId: string;
   legs: readonly CloseLeg[] | null;
+  /** How cancelling first ends. */
+  cancel: CloseAllVenue["cancel"];
   order: Partial<OrderFacts>;
 }
 
@@ -36,6 +39,7 @@ export const FRESH_SCRIPT: DeskScript = {
   outcome: "CONFIRMED",
   orderId: "9007199254740993",
   legs: null,
+  cancel: { outcome: "ACCEPTED", canceledCount: 2, error: null },
   order: {},
 };
 
@@ -143,7 +147,7 @@ export function createFakeDesk(): FakeDesk {
       const venues = request.accounts.map(({ venue }) => ({
         venue,
         error: null,
-        cancel: request.cancelFirst ? { outcome: "ACCEPTED" as const, canceledCount: 2, error: null } : null,
+        cancel: request.cancelFirst && !request.dryRun ? script.cancel : null,
         legs: script.legs ?? [closeLeg(venue)],
       }));
       return asked("closeAll", request) ?? { ok: true, venues, replayed: false };

@@ -14,6 +14,10 @@ let harness: Harness;
 const get = (path: string) => harness.client.get(path);
 
 /** One field of a reply by dotted path; undefined when absent. */
+function paths(reply: Reply): string[] {
+  return (at(reply, "details.fields") as { readonly path: string }[]).map(({ path }) => path);
+}
+
 function at(reply: Reply, path: string): unknown {
   return path
     .split(".")
@@ -347,7 +351,7 @@ describe("close", () => {
     expect(harness.one.placed.length + harness.two.placed.length).toBe(before);
   });
 
-  it("names unknown fields in X-Ignored-Fields, on success and on refusal", async () => {
+  it("refuses unknown fields by name, in nested objects too, beside what is missing", async () => {
     const reply = await harness.client.close({
       ...CLOSE,
       dryRun: true,
@@ -355,12 +359,11 @@ describe("close", () => {
       routingOptions: { "b\r\nar": 2 },
       credentials: { ...CREDENTIALS, venuenine: {} },
     });
-    expect(reply.status).toBe(200);
-    expect(new Set(reply.headers["x-ignored-fields"]?.split(", "))).toEqual(
-      new Set(["foo", "routingOptions.b??ar", "credentials.venuenine"]),
-    );
+    expect([reply.status, at(reply, "code")]).toEqual([400, "INVALID_PARAMETERS"]);
+    expect(new Set(paths(reply))).toEqual(new Set(["foo", "routingOptions.b??ar", "credentials.venuenine"]));
     const refused = await harness.client.close({ foo: 1 });
-    expect([refused.status, refused.headers["x-ignored-fields"]]).toEqual([400, "foo"]);
+    expect([refused.status, at(refused, "code")]).toEqual([400, "MISSING_PARAMETERS"]);
+    expect(paths(refused)).toEqual(["symbol", "direction", "credentials", "foo"]);
   });
 
   it("takes null for every optional field as absent", async () => {

@@ -96,6 +96,8 @@ const TEXTS = {
   closed: [-4141, "Symbol is closed."],
   leverageIsolated: [-4161, "Leverage reduction is not supported in Isolated Margin Mode with open positions."],
   multiAssetsIsolated: [-4168, "Unable to adjust to isolated-margin mode under the Multi-Assets mode."],
+  stopAboveBand: [-4183, "Limit price can't be higher than the stop price multiplier cap."],
+  stopBelowBand: [-4184, "Limit price can't be lower than the stop price multiplier floor."],
   nonceExpired: [-4225, "Nonce Expired"],
   nonceDuplicate: [-4225, "Nonce Duplicated"],
 } as const satisfies Record<string, readonly [number, string]>;

@@ -96,7 +96,8 @@ export function checkOrder(
   const priceTicks = isMarket ? null : priceOf(params, "price", rules);
   const tag = tagOf(params, type, timeInForce, rules);
   const trigger = conditional ? triggerOf(type, tag) : null;
-  if (priceTicks !== null) checkBand(exchange, rules, side, priceTicks);
+  if (priceTicks !== null && conditional) checkStopBand(rules, side, priceTicks, tag.stopTicks);
+  else if (priceTicks !== null) checkBand(exchange, rules, side, priceTicks);
   const reduces = reduceOnly || closePosition || (hedgeMode && (positionSide === "LONG") !== (side === "BUY"));
   if (!reduces) checkNotional(exchange, rules, priceTicks, qtyLots);
   checkOpenCounts(exchange, rules, accountId, conditional);
@@ -269,6 +270,15 @@ function checkBand(exchange: SimExchange, rules: VenuetwoRules, side: SimSide, p
   if (side === "BUY" && rules.bandUpPpm > 0 && price > mark * BigInt(rules.bandUpPpm)) throw refuse("priceAboveCap");
   if (side === "SELL" && rules.bandDownPpm > 0 && price < mark * BigInt(rules.bandDownPpm))
     throw refuse("priceBelowFloor");
+}
+
+/** The limit of a conditional order lies around its own stop price, wherever the mark is. */
+function checkStopBand(rules: VenuetwoRules, side: SimSide, priceTicks: number, stopTicks: number): void {
+  const price = BigInt(priceTicks) * PPM;
+  const stop = BigInt(stopTicks);
+  if (side === "BUY" && rules.bandUpPpm > 0 && price > stop * BigInt(rules.bandUpPpm)) throw refuse("stopAboveBand");
+  if (side === "SELL" && rules.bandDownPpm > 0 && price < stop * BigInt(rules.bandDownPpm))
+    throw refuse("stopBelowBand");
 }
 
 /** Worst price of a MARKET order; refused at once when even the best counter price lies beyond it. */

@@ -12,6 +12,13 @@ import { instrumentOf } from "./order-facts.js";
 const MAX_CANCELS = 500;
 const CANCELS_AT_ONCE = 8;
 
+/** A contract that the room knows and does not follow: its orders can be cancelled all the same. */
+function unfollowed(room: VenueRoom, nativeSymbol: string): Instrument | null {
+  for (const instrument of room.instruments?.values() ?? [])
+    if (instrument.nativeSymbol === nativeSymbol) return instrument;
+  return null;
+}
+
 /** Never rejects: a fault of ours may come after a cancel went out. */
 export async function cancelAllOrders(
   parts: { readonly logger: Logger },
@@ -47,7 +54,8 @@ async function cancelOneByOne(
   let next = 0;
   const work = async (): Promise<void> => {
     for (let order = orders[next++]; order !== undefined; order = orders[next++]) {
-      const listed = instrument ?? instrumentOf(room.markets, order.nativeSymbol);
+      const listed =
+        instrument ?? instrumentOf(room.markets, order.nativeSymbol) ?? unfollowed(room, order.nativeSymbol);
       if (listed === null) {
         isUnknown = true;
         continue;

@@ -3,7 +3,7 @@
  * is held. "Reduce only would increase" means that the position is not what was read: it is read again, once.
  */
 import { formatScaled } from "../../domain/decimal.js";
-import { canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
+import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
 import { closingSide, type Direction, type PositionSide } from "../../domain/order.js";
 import { floorQty } from "../../domain/price-grid.js";
 import type { VenuePosition } from "../../domain/position.js";
@@ -11,6 +11,7 @@ import type { AccountSession, Read, VenueRoom } from "../../ports.js";
 import { within, type Deadline } from "../../domain/deadline.js";
 import { verifiedPositions } from "../account-readings.js";
 import { POSITIONS_DEADLINE_MS } from "../trade-context.js";
+import { boundMarket } from "./market-bound.js";
 import { checkBound, checkPrice, refusal } from "./order-check.js";
 import type {
   CloseLeg,
@@ -23,7 +24,7 @@ import type {
   OrderRefusal,
 } from "./order-desk.js";
 import type { SingleParts } from "./single-context.js";
-import type { Planned, SinglePlacements } from "./single-place.js";
+import type { HeldBound, Planned, SinglePlacements } from "./single-place.js";
 
 /** Which position, and how much of it. Plain data: kept with an idempotency key. */
 export interface LegPlan {
@@ -59,14 +60,9 @@ export async function closeLeg(
   read: VenuePosition | null,
 ): Promise<CloseLeg> {
   const instrument = room.markets.get(leg.symbol)?.instrument;
-  if (instrument === undefined || instrument.nativeSymbol !== leg.nativeSymbol) {
-    return legOf(
-      leg,
-      null,
-      refusal("UNKNOWN_SYMBOL", { symbol: leg.nativeSymbol, where: ` on ${leg.venue}`, preview: "" }),
-    );
-  }
+  if (instrument === undefined || instrument.nativeSymbol !== leg.nativeSymbol) return notFollowed(room, leg);
   const { clientOrderId, context, deadline, idempotencyKey } = terms;
+  const held: HeldBound = { ticks: null };
   const perform = (inPlaceOf: string | null, known: VenuePosition | null): Promise<OrderAnswer> =>
     placements.perform(
       {
@@ -75,6 +71,7 @@ export async function closeLeg(
         instrument,
         clientOrderId,
         inPlaceOf,
+        held,
         deadline,
         idempotencyKey: idempotencyKey === null ? null : legKey(idempotencyKey, leg, inPlaceOf !== null),
         plan: ({ session }) => planLeg(parts, room, session, instrument, leg, terms, known),
@@ -104,6 +101,16 @@ async function planLeg(
     if (!read.ok) return positionsRefusal(leg.venue, read);
     held = read.value.find((position) => isOfLeg(position, leg)) ?? null;
   }
+  return planHeld(instrument, leg, terms, held);
+}
+
+/** The order that reduces what is held now, its price still to be bounded. */
+function planHeld(
+  instrument: Instrument,
+  leg: LegPlan,
+  terms: Pick<LegTerms, "type" | "price" | "maxSlippageBps">,
+  held: VenuePosition | null,
+): Planned {
   const heldLots = held?.qtyLots ?? 0;
   if (held === null || heldLots === 0) return flat();
   const qtyDecimals = canonicalQtyDecimals(instrument);
@@ -155,7 +162,41 @@ async function planLeg(
   };
 }
 
-/** Live positions: streamed where that may stand for a read, or read now; `verified`: by the venue itself. Null reads every symbol. */
+/** What a MARKET leg would send as things are: its size and its bound, or why it could not. */
+export function simulateLeg(
+  parts: Pick<SingleParts, "clock">,
+  room: VenueRoom,
+  leg: LegPlan,
+  terms: Pick<LegTerms, "type" | "price" | "maxSlippageBps">,
+  held: VenuePosition | null,
+): CloseLeg {
+  const market = room.markets.get(leg.symbol);
+  if (market === undefined || market.instrument.nativeSymbol !== leg.nativeSymbol) return notFollowed(room, leg);
+  const { instrument } = market;
+  const planned = planHeld(instrument, leg, terms, held);
+  if (!planned.ok) return legOf(leg, instrument, planned);
+  const { side, qtyLots, worstTicks } = planned.order;
+  const ask = { side, qtyLots, worstTicks, maxSlippageBps: terms.maxSlippageBps };
+  const bound = boundMarket(market, ask, parts.clock.monoNs());
+  if (!bound.ok) return legOf(leg, instrument, bound);
+  const size = formatScaled(qtyLots, canonicalQtyDecimals(instrument));
+  const worstPrice = formatScaled(bound.priceTicks, canonicalPriceDecimals(instrument));
+  return {
+    ...legHead(leg, instrument),
+    requestedSize: size,
+    worstPrice,
+    filledSize: "0",
+    status: "SIMULATED",
+    note: null,
+    order: null,
+    error: null,
+  };
+}
+
+/**
+ * Live positions: streamed where that may stand for a read, or read now; `verified`: by the venue itself. Null reads
+ * every symbol, holdings that nobody can count included.
+ */
 export async function readLive(
   parts: Pick<SingleParts, "clock">,
   room: VenueRoom,
@@ -181,8 +222,10 @@ export async function readLive(
   const answer: Read<readonly VenuePosition[]> =
     "done" in read ? (read.done ? read.value : { ok: false, code: "TIMEOUT", message: "", retryAfterMs: null }) : read;
   if (!answer.ok) return answer;
-  const isWanted = ({ nativeSymbol, qtyLots }: VenuePosition): boolean =>
-    qtyLots > 0 && (instrument === null || nativeSymbol === instrument.nativeSymbol);
+  const isWanted = ({ nativeSymbol, qtyLots, uncounted }: VenuePosition): boolean =>
+    instrument === null
+      ? qtyLots > 0 || uncounted !== undefined
+      : qtyLots > 0 && nativeSymbol === instrument.nativeSymbol;
   return { ...answer, value: answer.value.filter(isWanted) };
 }
 
@@ -214,12 +257,59 @@ export function unsentLeg(room: VenueRoom, leg: LegPlan, why: OrderRefusal): Clo
   return legOf(leg, room.markets.get(leg.symbol)?.instrument ?? null, why);
 }
 
-function legOf(leg: LegPlan, instrument: Instrument | null, answer: OrderAnswer): CloseLeg {
+/** Held in a contract without a market: there is no live book that could bound the price of its close. */
+function notFollowed(room: VenueRoom, leg: LegPlan): CloseLeg {
+  const known = room.instruments?.get(leg.symbol);
+  const instrument = known?.nativeSymbol === leg.nativeSymbol ? known : null;
+  return legOf(leg, instrument, unlistedRefusal(leg.venue, leg.symbol, "NOT_FOLLOWED"));
+}
+
+/** A holding that nobody can count: it is told, and left as it is. */
+export function uncountedLeg({ venue, symbol, direction, positionSide, uncounted = "0" }: VenuePosition): CloseLeg {
+  const { code, details } = unlistedRefusal(venue, symbol, "NOT_LISTED");
+  return {
+    venue,
+    symbol,
+    direction,
+    positionSide,
+    positionSize: uncounted,
+    requestedSize: uncounted,
+    filledSize: "0",
+    status: "FAILED",
+    note: null,
+    order: null,
+    error: { code, details },
+  };
+}
+
+function unlistedRefusal(
+  exchange: OrderAccount["venue"],
+  symbol: string,
+  reason: "NOT_LISTED" | "NOT_FOLLOWED",
+): OrderRefusal {
+  const why = reason === "NOT_LISTED" ? "does not list" : "does not follow (SYMBOLS), so no live book bounds a close";
+  return refusal("POSITION_UNLISTED", { exchange, symbol, reason, why });
+}
+
+type LegHead = Pick<CloseLeg, "venue" | "symbol" | "direction" | "positionSide" | "positionSize" | "requestedSize">;
+
+function legHead(leg: LegPlan, instrument: Instrument | null): LegHead {
   const qtyDecimals = instrument === null ? 0 : canonicalQtyDecimals(instrument);
-  const requestedSize = formatScaled(leg.qtyLots, qtyDecimals);
   const { venue, symbol, direction, positionSide } = leg;
   const positionSize = formatScaled(leg.positionLots, qtyDecimals);
-  const what = { venue, symbol, direction, positionSide, positionSize, requestedSize };
+  return {
+    venue,
+    symbol,
+    direction,
+    positionSide,
+    positionSize,
+    requestedSize: formatScaled(leg.qtyLots, qtyDecimals),
+  };
+}
+
+function legOf(leg: LegPlan, instrument: Instrument | null, answer: OrderAnswer): CloseLeg {
+  const { venue } = leg;
+  const what = legHead(leg, instrument);
   if (!answer.ok) {
     const { code, details } = answer;
     // It was there when the request came, and is gone: that is what was asked for.

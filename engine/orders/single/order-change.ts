@@ -14,7 +14,7 @@ import { type Deadline, within } from "../../domain/deadline.js";
 import { redactVenueText } from "../redact.js";
 import { STORE_TIMEOUT_MS } from "../trade-context.js";
 import { cancelAllOrders } from "./cancel-all.js";
-import { liveDoubleMid } from "./market-bound.js";
+import { liveDoubleMid } from "../../routing/market-price.js";
 import { callOptions, isInstrument, listedInstrument, type OpenedAccount } from "./open-account.js";
 import { checkPrice, checkQuantity, invalid, refusal } from "./order-check.js";
 import type {
@@ -29,7 +29,7 @@ import type {
 } from "./order-desk.js";
 import { factsOfVenueOrder, isUnsupported } from "./order-facts.js";
 import { callersName, lookRefusal, lookUp, nameOrder, type NamedOrder } from "./order-look.js";
-import type { SingleParts } from "./single-context.js";
+import { MAX_QUOTE_AGE_MS, type SingleParts } from "./single-context.js";
 
 export async function cancelOrder(
   parts: SingleParts,
@@ -205,7 +205,7 @@ async function guardChange(
   change: OrderChange,
 ): Promise<{ readonly ok: true; readonly reservation: GuardReservation } | OrderRefusal> {
   const market = room.markets.get(instrument.symbol);
-  const doubleMid = market === undefined ? 0 : liveDoubleMid(market, parts.clock.monoNs());
+  const doubleMid = market === undefined ? 0 : liveDoubleMid(market, MAX_QUOTE_AGE_MS, parts.clock.monoNs());
   const whole: GuardedOrder = {
     clientIdHex: parts.randomIds.randomHex128(),
     atMs: parts.clock.wallMs(),

@@ -15,7 +15,8 @@ import {
 } from "../../domain/decimal.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
 import type { Direction, OrderTrigger, PositionSide, Side, TimeInForce } from "../../domain/order.js";
-import { priceStepAt, protectPrice } from "../../domain/price-grid.js";
+import { priceStepAt, protectPrice, tighterPrice } from "../../domain/price-grid.js";
+import { stopBandProblem } from "../stop-limit.js";
 import type { OrderAdjustment, OrderRefusal, PlaceRequest, SingleOrderType } from "./order-desk.js";
 
 const MIN_SLIPPAGE_BPS = 1;
@@ -149,11 +150,6 @@ export function slippedTicks(instrument: Instrument, side: Side, priceTicks: num
   return onGrid > 0 ? onGrid : 0;
 }
 
-/** The bound that protects more. */
-export function tighter(side: Side, left: number, right: number): number {
-  return side === "SELL" ? Math.max(left, right) : Math.min(left, right);
-}
-
 /** What the venue asks only of orders that rest. One that reduces may close a position smaller than that. */
 function checkResting(instrument: Instrument, order: CheckedOrder): OrderRefusal | null {
   const { restingMinimum } = instrument;
@@ -230,6 +226,8 @@ function checkPrices(
     if (price === null) return missing("price");
     const limit = checkPrice(instrument, "price", price);
     if (!limit.ok) return limit;
+    const problem = stopBandProblem(instrument, request.side, trigger.priceTicks, limit.ticks);
+    if (problem !== null) return invalid("price", problem);
     return { ok: true, prices: { trigger, priceTicks: limit.ticks, worstTicks: null, adjustments: [] } };
   }
   return checkWorstPrice(instrument, request, trigger);
@@ -253,7 +251,7 @@ function checkWorstPrice(
   }
   if (trigger === null) return { ok: true, prices: { trigger, priceTicks: null, worstTicks, adjustments } };
   const slipped = slippedTicks(instrument, side, trigger.priceTicks, request.maxSlippageBps);
-  const priceTicks = worstTicks === null ? slipped : tighter(side, slipped, worstTicks);
+  const priceTicks = worstTicks === null ? slipped : tighterPrice(side, slipped, worstTicks);
   if (priceTicks === 0) return invalid("stopPrice", "leaves no price within maxSlippageBps");
   return { ok: true, prices: { trigger, priceTicks, worstTicks: null, adjustments } };
 }

@@ -220,9 +220,10 @@ export interface ClosePositionRequest extends OrderAccount {
 
 /**
  * CLOSED: what was asked for is closed (or was flat when the order came: then `note` is ALREADY_FLAT). PARTIAL: some
- * of it. RESTING: a LIMIT that waits. FAILED: nothing, for certain. UNKNOWN: nobody knows yet.
+ * of it. RESTING: a LIMIT that waits. FAILED: nothing, for certain. UNKNOWN: nobody knows yet. SIMULATED: a dry run
+ * would have sent it.
  */
-export type CloseLegStatus = "CLOSED" | "PARTIAL" | "RESTING" | "FAILED" | "UNKNOWN";
+export type CloseLegStatus = "CLOSED" | "PARTIAL" | "RESTING" | "FAILED" | "UNKNOWN" | "SIMULATED";
 
 export interface CloseLeg {
   readonly venue: RoutableVenue;
@@ -233,6 +234,8 @@ export interface CloseLeg {
   readonly positionSize: string;
   readonly requestedSize: string;
   readonly filledSize: string;
+  /** Of SIMULATED: the bound that the order would carry. */
+  readonly worstPrice?: string;
   readonly status: CloseLegStatus;
   readonly note: string | null;
   /** The last order of the leg; null where none was sent. */
@@ -248,9 +251,11 @@ export type ClosePositionAnswer =
 export interface CloseAllRequest {
   /** One venue or several; each venue once. */
   readonly accounts: readonly OrderAccount[];
-  /** Null: of every symbol. */
-  readonly symbol: string | null;
-  /** Cancel all open orders (of the symbol) first: they could open what is being closed. */
+  /** Null: of every symbol. A venue that lists none of them answers UNKNOWN_SYMBOL. */
+  readonly symbols: readonly string[] | null;
+  /** Reads and decides as a close would, sends and cancels nothing, uses up no idempotency key. */
+  readonly dryRun: boolean;
+  /** Cancel all open orders (of these symbols) first: they could open what is being closed. */
   readonly cancelFirst: boolean;
   readonly maxSlippageBps: number;
   readonly deadlineMs: number;

@@ -18,8 +18,19 @@ import type { IdempotencyRecords, IdempotencyTicket } from "../idempotency.js";
 import { mintRouteId } from "../route-ids.js";
 import { STORE_TIMEOUT_MS } from "../trade-context.js";
 import { intentAccountHash } from "../trade-intent.js";
-import { cancelAllOrders } from "./cancel-all.js";
-import { closeLeg, flat, positionsRefusal, readLive, unsentLeg, type LegPlan, type LegTerms } from "./close-leg.js";
+import type { CancelAllOutcome } from "../../domain/order.js";
+import {
+  closeLeg,
+  flat,
+  positionsRefusal,
+  readLive,
+  simulateLeg,
+  uncountedLeg,
+  unsentLeg,
+  type LegPlan,
+  type LegTerms,
+} from "./close-leg.js";
+import { cancelScope, scopeOn } from "./close-scope.js";
 import { callOptions, isInstrument, listedInstrument, roomOf, withAccount } from "./open-account.js";
 import { refusedBy } from "./order-change.js";
 import { checkBound, checkPrice, checkQuantity, checkSlippage, invalid, refusal } from "./order-check.js";
@@ -34,7 +45,6 @@ import type {
   OrderContext,
   OrderRefusal,
 } from "./order-desk.js";
-import { instrumentOf } from "./order-facts.js";
 import type { SingleParts } from "./single-context.js";
 import { scopeOf, type SinglePlacements } from "./single-place.js";
 
@@ -53,6 +63,8 @@ export interface CloseBatch {
 
 interface BatchVenue extends Pick<CloseAllVenue, "venue" | "error" | "cancel"> {
   readonly legs: readonly LegPlan[];
+  /** Holdings that no order can be sent for; absent: none. They stand behind the legs in the answer. */
+  readonly uncounted?: readonly CloseLeg[];
 }
 
 type BatchRecords = IdempotencyRecords<CloseBatch, CloseAllAnswer>;
@@ -115,14 +127,30 @@ export class PositionCloses {
     if (problem !== null) return problem;
     const venues = new Set(request.accounts.map(({ venue }) => venue));
     if (venues.size !== request.accounts.length) return invalid("credentials", "names a venue twice");
-    return this.#perform({
+    const job: BatchJob = {
       accounts: request.accounts,
       clientOrderId: null,
       context,
       deadline,
       terms: { type: "MARKET", price: null, maxSlippageBps: request.maxSlippageBps },
       decide: (account) => this.#decideAll(account, request, deadline),
-    });
+    };
+    return request.dryRun ? this.#simulate(job) : this.#perform(job);
+  }
+
+  /** What the legs would come to as things are. Nothing leaves, and nothing is kept. */
+  async #simulate(job: BatchJob): Promise<CloseAllAnswer> {
+    const venues: CloseAllVenue[] = [];
+    for (const decided of await Promise.all(job.accounts.map(job.decide))) {
+      if ("ok" in decided) return decided;
+      const { venue, error, cancel, legs, uncounted = [] } = decided.batch;
+      const room = this.#parts.rooms.get(venue);
+      const simulated = legs.map((leg, index) =>
+        room === undefined ? null : simulateLeg(this.#parts, room, leg, job.terms, decided.read[index] ?? null),
+      );
+      venues.push({ venue, error, cancel, legs: [...simulated.filter((leg) => leg !== null), ...uncounted] });
+    }
+    return { ok: true, venues, replayed: false };
   }
 
   async #perform(job: BatchJob): Promise<CloseAllAnswer> {
@@ -213,7 +241,7 @@ export class PositionCloses {
     stored: CloseAllAnswer | null,
   ): Promise<Extract<CloseAllAnswer, { ok: true }>> {
     const answers = await Promise.all(
-      venues.map(async ({ venue, error, cancel, legs }, venueIndex): Promise<CloseAllVenue> => {
+      venues.map(async ({ venue, error, cancel, legs, uncounted = [] }, venueIndex): Promise<CloseAllVenue> => {
         const account = job.accounts.find((one) => one.venue === venue);
         const room = this.#parts.rooms.get(venue);
         if (account === undefined || room === undefined || error !== null) return { venue, error, cancel, legs: [] };
@@ -253,7 +281,7 @@ export class PositionCloses {
           }
         };
         await Promise.all(Array.from({ length: LEGS_AT_ONCE }, work));
-        return { venue, error, cancel, legs: closed };
+        return { venue, error, cancel, legs: [...closed, ...uncounted] };
       }),
     );
     return { ok: true, venues: answers, replayed: false };
@@ -288,22 +316,27 @@ export class PositionCloses {
     });
     try {
       const decided = await withAccount(this.#parts, account, async ({ room, session, secrets }) => {
-        let instrument: Instrument | null = null;
-        if (request.symbol !== null) {
-          const listed = listedInstrument(room, request.symbol);
-          if (!isInstrument(listed)) return failed(listed);
-          instrument = listed;
-        }
+        const scope = scopeOn(room, request.symbols);
+        if (!scope.ok) return failed(scope);
         let cancel: CloseAllVenue["cancel"] = null;
-        if (request.cancelFirst) {
-          const outcome = await cancelAllOrders(this.#parts, room, session, instrument, callOptions(deadline, "exit"));
+        if (request.cancelFirst && !request.dryRun) {
+          const outcome = await cancelScope(this.#parts, room, session, scope, callOptions(deadline, "exit"));
           cancel = cancelOf(venue, outcome, secrets);
         }
-        const read = await readLive(this.#parts, room, session, instrument, deadline, "verified");
+        const { instruments } = scope;
+        const only = instruments?.length === 1 ? (instruments[0] ?? null) : null;
+        const read = await readLive(this.#parts, room, session, only, deadline, "verified");
         if (!read.ok) return failed(positionsRefusal(venue, read), cancel);
-        const positions = read.value.filter(({ nativeSymbol }) => instrumentOf(room.markets, nativeSymbol) !== null);
+        const isWanted = (nativeSymbol: string): boolean =>
+          instruments === null || instruments.some((instrument) => instrument.nativeSymbol === nativeSymbol);
+        const held = read.value.filter(({ nativeSymbol }) => isWanted(nativeSymbol));
+        const positions = held.filter((position) => position.uncounted === undefined);
+        const uncounted = held.filter((position) => position.uncounted !== undefined).map(uncountedLeg);
         const legs = positions.map((position) => legPlan(position, position.qtyLots));
-        return { batch: { venue, error: null, cancel, legs }, read: positions };
+        return {
+          batch: { venue, error: null, cancel, legs, ...(uncounted.length === 0 ? {} : { uncounted }) },
+          read: positions,
+        };
       });
       return "ok" in decided ? failed(decided) : decided;
     } catch (error) {
@@ -379,7 +412,7 @@ function legPlan(position: VenuePosition, qtyLots: number): LegPlan {
 
 function cancelOf(
   venue: OrderAccount["venue"],
-  outcome: Awaited<ReturnType<typeof cancelAllOrders>>,
+  outcome: CancelAllOutcome,
   secrets: readonly string[],
 ): CloseAllVenue["cancel"] {
   if (outcome.outcome === "unknown") return { outcome: "UNKNOWN", canceledCount: null, error: null };

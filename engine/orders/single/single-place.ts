@@ -4,6 +4,7 @@
  */
 import { ServiceError } from "../../domain/errors.js";
 import type { Instrument } from "../../domain/instrument.js";
+import { tighterPrice } from "../../domain/price-grid.js";
 import type { RandomIds } from "../../storage/keyed-hash.js";
 import type { VenueRoom } from "../../ports.js";
 import { problemOf } from "../background.js";
@@ -14,7 +15,8 @@ import { mintRouteId } from "../route-ids.js";
 import type { Attempt, PositionBefore } from "../trade-run.js";
 import { intentAccountHash } from "../trade-intent.js";
 import { applyResolution } from "../send-outcome.js";
-import { boundMarket, liveDoubleMid } from "./market-bound.js";
+import { liveDoubleMid } from "../../routing/market-price.js";
+import { boundMarket } from "./market-bound.js";
 import { checkMinNotional, refusal, type CheckedOrder } from "./order-check.js";
 import {
   domainOrderType,
@@ -24,9 +26,10 @@ import {
   type OrderContext,
   type OrderRefusal,
 } from "./order-desk.js";
+import { freshBound, isBandRefusal, noteBand } from "../band-retry.js";
 import { answerOf, unsentAnswer } from "./order-facts.js";
 import type { SingleConclusion } from "./single-conclude.js";
-import type { SingleFlight, SingleParts } from "./single-context.js";
+import { MAX_QUOTE_AGE_MS, type SingleFlight, type SingleParts } from "./single-context.js";
 import { isUnsettled, lastAttempt, type SingleRun, type StoredAnswer } from "./single-run.js";
 import { mintAttempt, sendOrder, type SingleSendEnd } from "./single-send.js";
 import { recoverOrder } from "./single-settle.js";
@@ -34,6 +37,12 @@ import { recoverOrder } from "./single-settle.js";
 export type Planned =
   | { readonly ok: true; readonly order: CheckedOrder; readonly positionsBefore: readonly PositionBefore[] }
   | OrderRefusal;
+
+/** The first order's bound holds for those after it. */
+export interface HeldBound {
+  /** Null before the first, and where the caller's own price is the bound. */
+  ticks: number | null;
+}
 
 /** What is to be done, whoever asked for it: a caller's order, or a leg of a close. */
 interface OrderJob {
@@ -44,10 +53,18 @@ interface OrderJob {
   readonly deadline: Deadline;
   /** Reference of a refused order whose name it may take; null: of none. */
   readonly inPlaceOf: string | null;
+  /** Shared by the orders that one request sends one after the other for the same position; absent: there is only one. */
+  readonly held?: HeldBound;
   /** Null: without. A leg's key is derived from its request's. */
   readonly idempotencyKey: string | null;
   /** What the order is to be; asked once no earlier order of the key stands in the way. */
   plan(flight: SingleFlight): Promise<Planned>;
+}
+
+/** An attempt that was put to its venue, or kept back at the last moment. */
+interface Tried {
+  readonly attempt: Attempt;
+  readonly end: Exclude<SingleSendEnd, { readonly kind: "notSent" }>;
 }
 
 export class SinglePlacements {
@@ -82,6 +99,7 @@ export class SinglePlacements {
       const { apiKeyId } = context;
       const secrets = collectSecrets(account.credentials);
       flight = { room, instrument, session, accountHash, apiKeyId, ticket, deadline, secrets, taken: false };
+      if (job.held !== undefined && begun !== null && begun.kind !== "fresh") job.held.ticks = boundOf(begun.run);
       if (begun?.kind === "replay") return await this.#replay(flight, begun.result, begun.run);
       if (begun?.kind === "recover") return await this.#recover(flight, job, context, begun.run);
       return await this.#placeAnew(flight, job, context, null);
@@ -114,7 +132,7 @@ export class SinglePlacements {
     context: OrderContext,
     earlier: SingleRun | null,
   ): Promise<OrderAnswer> {
-    const { clock, guards, names, reservations } = this.#parts;
+    const { clock } = this.#parts;
     const { instrument } = flight;
     if (instrument.status !== "TRADING") {
       return refusal("VENUE_UNAVAILABLE", { exchange: instrument.venue, reason: "HALTED" });
@@ -122,8 +140,9 @@ export class SinglePlacements {
     const planned = await job.plan(flight);
     if (!planned.ok) return planned;
     const { order } = planned;
-    const priced = this.#price(flight, order);
+    const priced = this.#price(flight, order, heldTicks(order, job, earlier));
     if (!priced.ok) return priced;
+    if (job.held !== undefined && order.priceTicks === null) job.held.ticks = priced.priceTicks;
     const adjustments = [...order.adjustments, ...priced.adjustments];
     const routeId = earlier?.routeId ?? mintRouteId("or", clock.wallMs(), this.#randomIds);
     const run: SingleRun = {
@@ -147,12 +166,26 @@ export class SinglePlacements {
       attempts: earlier?.attempts ?? [],
       venueCode: null,
     };
-    const { clientOrderId } = run;
+    const first = await this.#attempt(flight, job, run, order, priced.priceTicks);
+    if ("code" in first) return first;
+    const again = await this.#attemptAgain(flight, job, run, order, adjustments, first);
+    return this.#conclude(flight, run, again ?? first);
+  }
+
+  /** One order of the run: named, let through, sent. A refusal: nothing left this machine. */
+  async #attempt(
+    flight: SingleFlight,
+    job: OrderJob,
+    run: SingleRun,
+    { qtyLots, timeInForce }: CheckedOrder,
+    priceTicks: number,
+  ): Promise<Tried | OrderRefusal> {
+    const { guards, logger, names, reservations } = this.#parts;
+    const { clientOrderId, routeId } = run;
     const routeIds = job.inPlaceOf === null ? [routeId] : [routeId, job.inPlaceOf];
     const claim = clientOrderId === null ? null : await names.claim(run.accountHash, clientOrderId, ...routeIds);
     if (clientOrderId !== null && claim === null) return refusal("DUPLICATE_CLIENT_ORDER_ID", { clientOrderId });
-    const { qtyLots, timeInForce } = order;
-    const attempt = mintAttempt(this.#parts, flight, run, { qtyLots, timeInForce, priceTicks: priced.priceTicks });
+    const attempt = mintAttempt(this.#parts, flight, run, { qtyLots, timeInForce, priceTicks });
     const verdict = guards.check({
       clientIdHex: attempt.clientIdHex,
       atMs: attempt.intentAtMs,
@@ -168,28 +201,52 @@ export class SinglePlacements {
       doubleMidTicks: this.#doubleMid(flight),
     });
     if (!verdict.ok) return refusal(verdict.code, verdict.details);
-    reservations.set(attempt, verdict.reservation);
-    return this.#send(flight, run, attempt, verdict.reservation, claim);
-  }
-
-  async #send(
-    flight: SingleFlight,
-    run: SingleRun,
-    attempt: Attempt,
-    reservation: Parameters<typeof sendOrder>[3]["reservation"],
-    claim: Parameters<typeof sendOrder>[3]["claim"],
-  ): Promise<OrderAnswer> {
-    let end: SingleSendEnd;
+    const { reservation } = verdict;
+    reservations.set(attempt, reservation);
     try {
-      end = await sendOrder(this.#parts, flight, run, { attempt, reservation, claim });
+      const end = await sendOrder(this.#parts, flight, run, { attempt, reservation, claim });
+      return end.kind === "notSent" ? end.refusal : { attempt, end };
     } catch (error) {
       if (attempt.sentAtMs === null) throw error;
       // A fault of ours after a send is an unknown outcome, never an error.
-      this.#parts.logger.error("order_failed_after_send", { routeId: run.routeId, problem: problemOf(error) });
+      logger.error("order_failed_after_send", { routeId: run.routeId, problem: problemOf(error) });
       if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
-      return this.#conclusion.finish(flight, run, null);
+      return { attempt, end: { kind: "settled" } };
     }
-    if (end.kind === "notSent") return end.refusal;
+  }
+
+  /** A MARKET that was refused for the venue's band is priced once more, by a fresh mark. Null: the first attempt stands. */
+  async #attemptAgain(
+    flight: SingleFlight,
+    job: OrderJob,
+    run: SingleRun,
+    order: CheckedOrder,
+    adjustments: OrderAdjustment[],
+    { attempt }: Tried,
+  ): Promise<Tried | null> {
+    if (order.priceTicks !== null || !isBandRefusal(attempt)) return null;
+    const { deadline, instrument, room } = flight;
+    const lane = order.reduceOnly ? "exit" : "trade";
+    const refused = { instrument, lane, priceTicks: attempt.priceTicks, side: order.side } as const;
+    const priceTicks = await freshBound(this.#parts, room, refused, deadline);
+    if (priceTicks === null) return null;
+    const noted = adjustments.length;
+    noteBand(adjustments, attempt.priceTicks, priceTicks, attempt.priceDecimals);
+    this.#parts.reservations.get(attempt)?.release();
+    const attemptCount = run.attempts.length;
+    try {
+      const again = await this.#attempt(flight, job, run, order, priceTicks);
+      if (!("code" in again)) return again;
+    } catch (error) {
+      // Thrown before anything left: the refusal that the venue gave is the answer all the same.
+      this.#parts.logger.error("order_not_priced_again", { routeId: run.routeId, problem: problemOf(error) });
+      run.attempts.length = attemptCount;
+    }
+    adjustments.length = noted;
+    return null;
+  }
+
+  async #conclude(flight: SingleFlight, run: SingleRun, { attempt, end }: Tried): Promise<OrderAnswer> {
     if (end.kind === "settled") {
       if (attempt.outcome !== "NOT_SENT") return this.#conclusion.finish(flight, run, null);
       this.#conclusion.discard(flight, run);
@@ -205,6 +262,7 @@ export class SinglePlacements {
   #price(
     flight: SingleFlight,
     order: CheckedOrder,
+    heldTicks: number | null,
   ):
     | { readonly ok: true; readonly priceTicks: number; readonly adjustments: readonly OrderAdjustment[] }
     | OrderRefusal {
@@ -213,7 +271,7 @@ export class SinglePlacements {
     const market = room.markets.get(instrument.symbol);
     if (market === undefined)
       return refusal("VENUE_UNAVAILABLE", { exchange: instrument.venue, reason: "BOOK_INVALID" });
-    const bound = boundMarket(market, order, this.#parts.clock.monoNs());
+    const bound = boundMarket(market, { ...order, heldTicks }, this.#parts.clock.monoNs());
     if (!bound.ok) return bound;
     // Venues value a market order near the mid: refused is only what falls short at its dearest.
     const dearest = Math.max(bound.priceTicks, Math.ceil(this.#doubleMid(flight) / 2));
@@ -223,7 +281,7 @@ export class SinglePlacements {
   /** 0: there is no live one. */
   #doubleMid({ room, instrument }: SingleFlight): number {
     const market = room.markets.get(instrument.symbol);
-    const doubleMid = market === undefined ? 0 : liveDoubleMid(market, this.#parts.clock.monoNs());
+    const doubleMid = market === undefined ? 0 : liveDoubleMid(market, MAX_QUOTE_AGE_MS, this.#parts.clock.monoNs());
     return typeof doubleMid === "number" ? doubleMid : 0;
   }
 
@@ -274,6 +332,19 @@ export class SinglePlacements {
     this.#parts.logger.error("order_failed", { problem });
     return refusal("INTERNAL");
   }
+}
+
+/** Of an order that a book priced; null: it carried its caller's own price. */
+function boundOf(run: SingleRun): number | null {
+  return run.type === "MARKET" ? (lastAttempt(run)?.priceTicks ?? null) : null;
+}
+
+/** The tightest bound that an order before this one carried, in this request or before a crash; null: none did. */
+function heldTicks({ side }: CheckedOrder, { held }: OrderJob, earlier: SingleRun | null): number | null {
+  let ticks = held?.ticks ?? null;
+  for (const { priceTicks } of earlier?.attempts ?? [])
+    ticks = ticks === null ? priceTicks : tighterPrice(side, ticks, priceTicks);
+  return ticks;
 }
 
 /** Apart from the scopes of closes and opens: the same key there derives other client ids. */

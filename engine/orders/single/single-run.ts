@@ -35,7 +35,7 @@ export interface SingleRun {
   /** For the profit in the record; of a close only. */
   readonly positionsBefore: PositionBefore[];
   readonly routing: null;
-  /** The last one counts; those before it were proven never to have been placed. */
+  /** The last one counts; those before it were proven never to have been placed, or refused by the venue. */
   readonly attempts: Attempt[];
   /** The venue's own code of a reject; null otherwise. */
   venueCode: string | null;

@@ -83,6 +83,8 @@ export interface FakeVenueOptions {
   readonly hedgeMode?: boolean;
   /** Do streams stand for a live read where so much is wanted (undefined: the exact size)? Absent: it has none. */
   readonly streamed?: (wantedLots: number | undefined) => boolean;
+  /** See `askedMark`. */
+  readonly askedMark?: () => string | null;
 }
 
 export const ORDER_VALIDITY_MS = 1_500;
@@ -124,12 +126,15 @@ export class FakeVenue {
   breaker: "closed" | "open" = "closed";
   exitTokens = 10;
   tradeTokens = 10;
+  /** The mark as the venue has it when it is asked; null: it does not answer. Absent: the room cannot ask. */
+  askedMark: (() => string | null) | undefined;
 
   constructor(options: FakeVenueOptions) {
     this.venue = options.venue;
     this.clock = options.clock;
     this.hedgeMode = options.hedgeMode ?? false;
     this.streamed = options.streamed;
+    this.askedMark = options.askedMark;
     this.instrument = { ...fakeInstrument(options.venue), ...options.instrument };
     this.market = createMarket(this.instrument, { deepTier: false, maxBookAgeMs: 1e12, maxDeepAgeMs: 0 });
     this.setBook(options.bidTicks ?? 999_900, options.askTicks ?? 1_000_100, options.levelLots ?? 1_000);
@@ -144,6 +149,12 @@ export class FakeVenue {
       book.applyAsk(askTicks + level * step, levelLots);
     }
     book.commit(1, this.clock.wallMs(), this.clock.monoNs());
+  }
+
+  /** What the stream said of the mark, just now. */
+  setMark(price: string): void {
+    this.market.ticker.markPrice = price;
+    this.market.ticker.stamp(this.clock.wallMs(), this.clock.monoNs());
   }
 
   setPosition(account: string, direction: Direction, qtyLots: number): void {
@@ -209,6 +220,7 @@ export class FakeVenue {
       ackLatency: new LatencyWindow(100),
       openSession: (raw) => this.#openSession(raw),
       status: () => this.#status(),
+      ...(this.askedMark === undefined ? {} : { refreshMark: (_, options) => read(() => this.#refreshMark(options)) }),
     };
   }
 
@@ -278,6 +290,14 @@ export class FakeVenue {
     const summary = { venue, quoteAsset: this.instrument.quoteAsset, equity: free ?? "0", free, tsVenueMs: nowMs };
     const value: AccountSummary = { ...summary, marginUsed: null, maintenanceMargin: null };
     return { ok: true, value, asOfMs: nowMs, source: "venue" };
+  }
+
+  async #refreshMark(options: CallOptions): Promise<boolean> {
+    this.lanes.push(options.lane);
+    await this.#wait(this.readLatencyMs());
+    const mark = this.askedMark?.() ?? null;
+    if (mark !== null) this.setMark(mark);
+    return mark !== null;
   }
 
   #settingsPort(read: <T>(work: () => Promise<T>) => Promise<T>): AccountSettings {

@@ -83,6 +83,16 @@ export class FakeAccount {
     this.#venue.ringPositions(this);
   }
 
+  /** A holding in a contract that is not listed, of this size; null: gone. */
+  holdUncounted(nativeSymbol: string, size: string | null): void {
+    if (size === null) this.positions.delete(nativeSymbol);
+    else {
+      const sample = this.#venue.position("BTC", 1, {});
+      this.positions.set(nativeSymbol, { ...sample, symbol: nativeSymbol, nativeSymbol, qtyLots: 0, uncounted: size });
+    }
+    this.#venue.ringPositions(this);
+  }
+
   /** A resting order, told on the streams. */
   rest(symbol: string, qtyLots: number, changes: Partial<VenueOrder> = {}): VenueOrder {
     const order: VenueOrder = {

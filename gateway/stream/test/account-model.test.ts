@@ -204,7 +204,8 @@ class Run {
     };
     const expected = [...account.positions.values()].map((position) => {
       const market = venue.markets.get(position.symbol) as Market;
-      return facts(aggregatedPosition(position, market, WALLET, { asOfMs: now.wallMs, source: "stream" }, now));
+      const contract = { instrument: market.instrument, market };
+      return facts(aggregatedPosition(position, contract, WALLET, { asOfMs: now.wallMs, source: "stream" }, now));
     });
     const byKey = (left: Readonly<Record<string, unknown>>, right: Readonly<Record<string, unknown>>) =>
       `${left["symbol"]}${left["direction"]}` < `${right["symbol"]}${right["direction"]}` ? -1 : 1;

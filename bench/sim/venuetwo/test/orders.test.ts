@@ -311,6 +311,26 @@ describe("orders over the wire", () => {
     if (left > 0) await post({ side: "SELL", type: "MARKET", quantity: (left / 1000).toFixed(3), reduceOnly: "true" });
   });
 
+  it("judges a stop's limit around its trigger, wherever the mark is", async () => {
+    await post({ side: "BUY", type: "MARKET", quantity: "0.1" });
+    const trigger = (bid * 0.9).toFixed(1);
+    const stop = (share: number): Fields => ({
+      side: "SELL",
+      type: "STOP",
+      quantity: "0.01",
+      reduceOnly: "true",
+      stopPrice: trigger,
+      price: (Number(trigger) * share).toFixed(1),
+    });
+    expect((await post(stop(0.985))).json).toMatchObject({ status: "NEW", stopPrice: trigger });
+    expect((await post(stop(0.975))).json.code).toBe(-4184);
+    const buy: Fields = { ...stop(1), side: "BUY", stopPrice: (ask * 1.1).toFixed(1), reduceOnly: "false" };
+    expect((await post({ ...buy, price: (ask * 1.1 * 1.025).toFixed(1) })).json.code).toBe(-4183);
+    expect((await post({ ...buy, price: (ask * 1.1 * 1.015).toFixed(1) })).json).toMatchObject({ status: "NEW" });
+    await signedCall(venue, "DELETE", "/fapi/v1/allOpenOrders", { symbol: "BTCUSDT" });
+    await post({ side: "SELL", type: "MARKET", quantity: "0.1", reduceOnly: "true" });
+  });
+
   it("runs hedge mode: both sides apart, no reduceOnly, no flip", async () => {
     expect((await signedCall(venue, "POST", "/fapi/v1/positionSide/dual", { dualSidePosition: "true" })).json).toEqual({
       code: 200,

@@ -1,0 +1,120 @@
+/**
+ * The way back of an entry whose protection a venue refused, where the caller asked for it: what filled is closed at the
+ * market, then the protection that stands is taken back, as it would guard nothing.
+ *
+ * Invariants: each close is priced as any MARKET is (a fresh LIVE book, the caller's cap, the venue's band) or not sent.
+ * While a book gives no price it is looked at again until the caller's deadline, every UNDO_LOOK_MS; then the reply says
+ * `UNDO_` and why, and the position stands.
+ */
+import { delay } from "../domain/clock.js";
+import type { RoutableVenue } from "../domain/venue.js";
+import { capMarket, insideBand, type MarketPrice } from "../routing/market-price.js";
+import { problemOf } from "./background.js";
+import { bandRetries } from "./band-retry.js";
+import { MIN_RETRY_MS, MIN_SEND_TIMEOUT_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
+import { waitForEnds, type LateOrder } from "./trade-execute.js";
+import type { SendPlan } from "./trade-plan.js";
+import type { Attempt, TradeRun } from "./trade-run.js";
+import { sendOrders } from "./trade-send.js";
+
+const UNDO_LOOK_MS = 100;
+
+type NoPrice = Extract<MarketPrice, { readonly ok: false }>["reason"];
+
+/** `unpriced`: a reduce-only MARKET for what filled on each venue. Returns what outlasts the request. */
+export async function undoEntry(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+  unpriced: readonly SendPlan[],
+): Promise<readonly LateOrder[]> {
+  const late: LateOrder[] = [];
+  for (let waiting = unpriced; waiting.length > 0; ) {
+    const ready: SendPlan[] = [];
+    const left: SendPlan[] = [];
+    let problem: NoPrice = "NO_PRICE";
+    for (const plan of waiting) {
+      const priced = priceUndo(parts, flight, run, plan);
+      if (typeof priced !== "string") {
+        ready.push(priced);
+        continue;
+      }
+      left.push(plan);
+      problem = priced;
+    }
+    if (ready.length > 0) late.push(...(await sendUndo(parts, flight, run, ready)));
+    waiting = left;
+    if (waiting.length > 0 && flight.deadline.leftMs() < MIN_RETRY_MS) {
+      noteProblem(run, problem);
+      return late;
+    }
+    if (waiting.length > 0) await delay(parts.clock, UNDO_LOOK_MS);
+  }
+  return late;
+}
+
+function priceUndo(parts: TradeParts, flight: TradeFlight, run: TradeRun, plan: SendPlan): SendPlan | NoPrice {
+  const market = parts.rooms.get(plan.venue)?.markets.get(run.symbol);
+  if (market === undefined) return "BOOK_INVALID";
+  const { maxQuoteAgeMs, maxSlippageBps } = flight.request;
+  const { qtyLots, side } = plan;
+  const nowNs = parts.clock.monoNs();
+  const priced = capMarket(market, { side, qtyLots, maxSlippageBps, maxQuoteAgeMs, heldTicks: null }, nowNs);
+  if (!priced.ok) return priced.reason;
+  const priceTicks = insideBand(market, side, priced.capTicks, nowNs);
+  return priceTicks > 0 ? { ...plan, priceTicks, doubleMidTicks: priced.doubleMidTicks } : "NO_PRICE";
+}
+
+async function sendUndo(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+  first: readonly SendPlan[],
+): Promise<readonly LateOrder[]> {
+  const late: LateOrder[] = [];
+  const repriced = new Set<RoutableVenue>();
+  for (let plans = first; plans.length > 0; ) {
+    const end = await sendOrders(parts, flight, run, plans);
+    if (end.kind !== "sent") {
+      noteProblem(run, end.kind === "keyTaken" ? "IDEMPOTENCY_IN_PROGRESS" : end.error.code);
+      return late;
+    }
+    late.push(...(await waitForEnds(parts, flight, run, end.orders)));
+    const closed = end.orders.filter(
+      ({ attempt }) => attempt.outcome === "CONFIRMED" && (attempt.order?.filledLots ?? 0) >= attempt.qtyLots,
+    );
+    await Promise.all(closed.map(({ attempt }) => cancelProtection(parts, flight, run, attempt.venue)));
+    plans = await bandRetries(parts, flight, run, end.orders, plans, repriced, plans.length);
+  }
+  return late;
+}
+
+function noteProblem({ protection }: TradeRun, problem: string): void {
+  if (protection !== undefined) protection.problem = `UNDO_${problem}`;
+}
+
+/** Best effort: a reduce-only order without a position does nothing, and the venue drops it in time. */
+async function cancelProtection(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+  venue: Attempt["venue"],
+): Promise<void> {
+  const standing = run.attempts.filter(
+    (attempt) => attempt.venue === venue && attempt.triggerTicks !== undefined && attempt.order?.status === "OPEN",
+  );
+  for (const attempt of standing) {
+    const account = flight.accounts.renew(venue);
+    const instrument = parts.rooms.get(venue)?.markets.get(run.symbol)?.instrument;
+    if (account === null || instrument === undefined || attempt.order === null) continue;
+    try {
+      const ref = { clientIdHex: attempt.clientIdHex };
+      const timeoutMs = Math.max(MIN_SEND_TIMEOUT_MS, flight.deadline.leftMs());
+      const outcome = await account.room.orders.cancel(account.session, instrument, ref, { timeoutMs, lane: "exit" });
+      if (outcome.outcome === "accepted" && outcome.isPending !== true)
+        attempt.order = { ...attempt.order, status: "CANCELED" };
+    } catch (error) {
+      parts.logger.error("cancel_threw", { venue, routeId: run.routeId, problem: problemOf(error) });
+    }
+  }
+}

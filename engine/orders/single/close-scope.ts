@@ -1,0 +1,54 @@
+/** Which of an account close-all is about: everything, or some symbols; and the open orders of these, cancelled. */
+import type { Instrument } from "../../domain/instrument.js";
+import type { CancelAllOutcome, Refused } from "../../domain/order.js";
+import type { AccountSession, CallOptions, VenueRoom } from "../../ports.js";
+import { cancelAllOrders } from "./cancel-all.js";
+import { isInstrument, listedInstrument } from "./open-account.js";
+import type { OrderRefusal } from "./order-desk.js";
+import type { SingleParts } from "./single-context.js";
+
+/** `instruments` null: everything. */
+export interface CloseScope {
+  readonly ok: true;
+  readonly instruments: readonly Instrument[] | null;
+}
+
+/** Symbols that the venue does not list hold nothing there; where it lists none of them, there is nothing to ask it. */
+export function scopeOn(room: VenueRoom, symbols: readonly string[] | null): CloseScope | OrderRefusal {
+  if (symbols === null) return { ok: true, instruments: null };
+  const instruments: Instrument[] = [];
+  let refused: OrderRefusal | null = null;
+  for (const symbol of symbols) {
+    const listed = listedInstrument(room, symbol);
+    if (isInstrument(listed)) instruments.push(listed);
+    else refused ??= listed;
+  }
+  return instruments.length === 0 && refused !== null ? refused : { ok: true, instruments };
+}
+
+/** One outcome for all symbols: unknown outranks refused, refused outranks accepted. Never rejects. */
+export async function cancelScope(
+  parts: Pick<SingleParts, "logger">,
+  room: VenueRoom,
+  session: AccountSession,
+  { instruments }: CloseScope,
+  options: CallOptions,
+): Promise<CancelAllOutcome> {
+  if (instruments === null) return cancelAllOrders(parts, room, session, null, options);
+  const outcomes = await Promise.all(
+    instruments.map((instrument) => cancelAllOrders(parts, room, session, instrument, options)),
+  );
+  const failed: Refused[] = [];
+  let canceledCount: number | null = 0;
+  for (const outcome of outcomes) {
+    if (outcome.outcome === "unknown") return outcome;
+    if (outcome.outcome === "rejected") {
+      failed.push(outcome);
+      continue;
+    }
+    failed.push(...outcome.failed);
+    canceledCount =
+      outcome.canceledCount === null || canceledCount === null ? null : canceledCount + outcome.canceledCount;
+  }
+  return { outcome: "accepted", canceledCount, failed };
+}
