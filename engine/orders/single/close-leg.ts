@@ -176,7 +176,7 @@ export function simulateLeg(
   const planned = planHeld(instrument, leg, terms, held);
   if (!planned.ok) return legOf(leg, instrument, planned);
   const { side, qtyLots, worstTicks } = planned.order;
-  const ask = { side, qtyLots, worstTicks, maxSlippageBps: terms.maxSlippageBps };
+  const ask = { side, qtyLots, worstTicks, maxSlippageBps: terms.maxSlippageBps, heldTicks: null };
   const bound = boundMarket(market, ask, parts.clock.monoNs());
   if (!bound.ok) return legOf(leg, instrument, bound);
   const size = formatScaled(qtyLots, canonicalQtyDecimals(instrument));
