@@ -199,6 +199,9 @@ describe("the time as of which positions are proven", () => {
     expect(reads.asOfMs).toBe(atMs);
     reads.proven(atMs - 1_000);
     expect(reads.asOfMs).toBe(atMs);
+    // By a clock offset with fractions.
+    reads.proven(atMs + 1.5);
+    expect(reads.asOfMs).toBe(atMs + 1);
     reads.proven(clock.wallMs() + 60_000);
     expect(reads.asOfMs).toBe(clock.wallMs());
     // Set back.

@@ -194,12 +194,12 @@ export class StreamedReads {
     for (const [coin, lots] of signedChanges(before, after)) this.#move(coin, lots);
   }
 
-  /** A whole picture as of then, wall ms of ours, streamed or read. */
+  /** A whole picture as of then, wall ms of ours, streamed or read; clock offsets have fractions, and it is never newer. */
   proven(asOfMs: number): void {
     const nowMs = this.#clock.wallMs();
     // What is held of a time still to come proves nothing: this machine's clock was set back.
     const beforeMs = this.#asOfMs <= nowMs ? this.#asOfMs : 0;
-    this.#asOfMs = Math.max(beforeMs, Math.min(asOfMs, nowMs));
+    this.#asOfMs = Math.max(beforeMs, Math.floor(Math.min(asOfMs, nowMs)));
   }
 
   /** A frame tells of something that happened then, wall ms of ours. One that is late puts all in doubt. */
