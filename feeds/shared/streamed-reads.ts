@@ -107,6 +107,7 @@ export class StreamedReads {
   #doubtMs: number | null = null;
   readonly #life: ConnectionLife;
   #asOfMs = 0;
+  #moveCount = 0;
 
   constructor(clock: Clock, life: ConnectionLife) {
     this.#clock = clock;
@@ -190,8 +191,10 @@ export class StreamedReads {
 
   /** What is held changed. Told before or after the orders that did it. */
   moved(before: readonly VenuePosition[], after: readonly VenuePosition[]): void {
-    if (this.#orders.size === 0) return;
-    for (const [coin, lots] of signedChanges(before, after)) this.#move(coin, lots);
+    for (const [coin, lots] of signedChanges(before, after)) {
+      this.#moveCount++;
+      this.#move(coin, lots);
+    }
   }
 
   /** A whole picture as of then, wall ms of ours, streamed or read; clock offsets have fractions, and it is never newer. */
@@ -231,6 +234,11 @@ export class StreamedReads {
 
   get isAlive(): boolean {
     return this.#life.isAlive;
+  }
+
+  /** Grows with each position that moves. */
+  get moveCount(): number {
+    return this.#moveCount;
   }
 
   get isPending(): boolean {
@@ -318,6 +326,11 @@ function missingLots({ boundLots, movedLots }: OwnOrder): number {
 /** Not UNKNOWN, which says that nobody could tell. */
 function isEnd(status: VenueOrder["status"]): boolean {
   return status === "FILLED" || status === "CANCELED" || status === "REJECTED";
+}
+
+/** Of an account as it is streamed, grows with each position that moves; null where it is not streamed. */
+export function streamedVersion(accounts: readonly { readonly reads: StreamedReads }[]): number | null {
+  return accounts.length === 0 ? null : accounts.reduce((sum, { reads }) => sum + reads.moveCount, 0);
 }
 
 /** Do these pictures hold the same sizes? */

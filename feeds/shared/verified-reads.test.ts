@@ -12,8 +12,8 @@ function setUp() {
     new Promise((resolve) => {
       settle.push((value) => resolve({ ok: true, value, asOfMs: clock.wallMs(), source: "venue" }));
     });
-  const ask = async (account = "alice", part = ""): Promise<number | null> => {
-    const read = await reads.read(account, part, load);
+  const ask = async (account = "alice", part = "", version: number | null = 0): Promise<number | null> => {
+    const read = await reads.read(account, part, version, load);
     return read.ok ? read.value : null;
   };
   return { clock, reads, settle, ask };
@@ -54,6 +54,22 @@ describe("a read that an answer turns on", () => {
     settle[0]?.(1);
     settle[1]?.(2);
     expect(await Promise.all(reads)).toEqual([1, 2]);
+  });
+
+  it("is not given twice where its streams have moved a position since, nor where nothing is streamed", async () => {
+    const { settle, ask } = setUp();
+    const first = ask("alice", "", 1);
+    settle[0]?.(3);
+    expect([await first, await ask("alice", "", 1)]).toEqual([3, 3]);
+    const moved = ask("alice", "", 2);
+    settle[1]?.(5);
+    expect(await moved).toBe(5);
+    const plain = [ask("bob", "", null), ask("bob", "", null)];
+    settle[2]?.(7);
+    expect(await Promise.all(plain)).toEqual([7, 7]);
+    const again = ask("bob", "", null);
+    settle[3]?.(8);
+    expect(await again).toBe(8);
   });
 
   it("that hangs is not waited for by those who come a second later", async () => {

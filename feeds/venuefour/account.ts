@@ -11,7 +11,8 @@ import type { AccountReader, AccountSession, CallOptions, OrderRef, Read } from 
 import { failedRead } from "../shared/call-results.js";
 import type { InstrumentIndex } from "../shared/instrument-index.js";
 import { normalizedRead } from "../shared/normalized-read.js";
-import type { WantedLots } from "../shared/streamed-reads.js";
+import type { StreamedAccount } from "../shared/own-order.js";
+import { streamedVersion, type WantedLots } from "../shared/streamed-reads.js";
 import type { VerifiedReads } from "../shared/verified-reads.js";
 import {
   normalizeAccount,
@@ -39,6 +40,10 @@ const FOREIGN = failedRead("AUTH", "session of another venue");
 /** Rows in one log line. */
 const MAX_SYMBOL_CHARS = 32;
 
+interface ComparedAccount extends StreamedAccount {
+  compare(positions: readonly VenuePosition[]): void;
+}
+
 export interface VenuefourAccountDeps {
   readonly rest: AccountRest;
   readonly search: OrderSearch;
@@ -52,8 +57,8 @@ export interface VenuefourAccountDeps {
     session: VenuefourSession,
     wanted: WantedLots | null,
   ) => Extract<Read<readonly VenuePosition[]>, { ok: true }> | null;
-  /** What the venue was just read to hold, for the account's streams. */
-  readonly compare: (accountId: string, positions: readonly VenuePosition[]) => void;
+  /** The account as it is streamed, for each set of credentials that watches it. */
+  readonly streamsOf: (accountId: string) => readonly ComparedAccount[];
 }
 
 /** Positions of a REST answer with the sequence number that orders them among the stream's frames. */
@@ -102,12 +107,14 @@ export class VenuefourAccount implements Required<Omit<AccountReader, "followOrd
     options: CallOptions,
   ): Promise<Read<readonly VenuePosition[]>> {
     if (!(session instanceof VenuefourSession)) return FOREIGN;
-    const read = await this.#deps.verified.read(session.accountId, session.tag, async () => {
+    const { accountId, tag } = session;
+    const streamed = this.#deps.streamsOf(accountId);
+    const read = await this.#deps.verified.read(accountId, tag, streamedVersion(streamed), async () => {
       const snapshot = await this.readSnapshot(session, options);
       return snapshot.ok ? { ...snapshot, value: snapshot.value.positions } : snapshot;
     });
     if (!read.ok) return read;
-    this.#deps.compare(session.accountId, read.value);
+    for (const account of streamed) account.compare(read.value);
     if (instrument === null) return read;
     return { ...read, value: read.value.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
   }

@@ -94,9 +94,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     logger,
     verified,
     streamed: (session, wanted) => streams.positionsOf(session, wanted),
-    compare: (accountId, positions) => {
-      for (const shared of streams.ofAccount(accountId)) shared.compare(positions);
-    },
+    streamsOf: (accountId) => streams.ofAccount(accountId),
   });
   const orders = new VenuefourOrders({
     sender,

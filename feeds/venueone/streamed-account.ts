@@ -7,7 +7,7 @@ import type { PlaceOutcome } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, AccountSettings, OrderSender, Read } from "../../engine/ports.js";
 import { changeTold, type OrderAudience, placeTold } from "../shared/own-order.js";
-import type { WantedLots } from "../shared/streamed-reads.js";
+import { streamedVersion, type WantedLots } from "../shared/streamed-reads.js";
 import type { VerifiedReads } from "../shared/verified-reads.js";
 import type { VenueoneAccountStreams } from "./account-stream.js";
 import type { VenueoneTrading } from "./trading.js";
@@ -65,10 +65,12 @@ export function watchAccounts(
         if (!account.ok) return account;
         accountOf.set(session, account.value);
         streams.noteUse(account.value);
-        const read = await verified.read(account.value, instrument?.nativeSymbol ?? "", () =>
+        const watched = streams.watched(account.value);
+        const version = streamedVersion(watched);
+        const read = await verified.read(account.value, instrument?.nativeSymbol ?? "", version, () =>
           reader.readPositions(session, instrument, call),
         );
-        if (read.ok) for (const watched of streams.watched(account.value)) watched.compare(instrument, read.value);
+        if (read.ok) for (const streamed of watched) streamed.compare(instrument, read.value);
         return read;
       },
       readOrder: (session, instrument, ref, call) => reader.readOrder(session, instrument, ref, call),

@@ -11,7 +11,7 @@ import type { AccountReader, AccountSession, FollowedOrder, OrderRef, OrderSende
 import { failedRead } from "../shared/call-results.js";
 import { Deadline } from "../shared/deadline.js";
 import { changeTold, type OrderAudience, placeTold } from "../shared/own-order.js";
-import type { WantedLots } from "../shared/streamed-reads.js";
+import { streamedVersion, type WantedLots } from "../shared/streamed-reads.js";
 import type { VerifiedReads } from "../shared/verified-reads.js";
 import { wantedId } from "./account.js";
 import type { VenuethreeAccountStreams } from "./account-stream.js";
@@ -76,10 +76,12 @@ export function streamedReader(
       const { accountIndex } = key.value;
       const left = deadline.left();
       if (left === null) return failedRead("TIMEOUT", "no time left after the key was looked up");
-      const read = await verified.read(String(accountIndex), instrument?.nativeSymbol ?? "", () =>
+      const watched = streams.watched(accountIndex);
+      const version = streamedVersion(watched === null ? [] : [watched]);
+      const read = await verified.read(String(accountIndex), instrument?.nativeSymbol ?? "", version, () =>
         inner.readPositions(session, instrument, left),
       );
-      if (read.ok) streams.watched(accountIndex)?.compare(instrument, read.value);
+      if (read.ok) watched?.compare(instrument, read.value);
       return read;
     },
     readOrder: async (session, instrument, ref, call) => {

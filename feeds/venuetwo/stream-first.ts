@@ -8,7 +8,7 @@ import type { VenueOrder } from "../../engine/domain/order.js";
 import type { AccountSummary, FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, CallOptions, OrderRef, OrderSender, Read } from "../../engine/ports.js";
 import { changeTold, type OrderAudience, placeTold, type StreamedAccount } from "../shared/own-order.js";
-import type { WantedLots } from "../shared/streamed-reads.js";
+import { streamedVersion, type WantedLots } from "../shared/streamed-reads.js";
 import { VerifiedReads } from "../shared/verified-reads.js";
 import { credentialTagOf } from "./credential-tag.js";
 
@@ -103,8 +103,10 @@ export class StreamFirstReader implements AccountReader {
     const tag = credentialTagOf(session);
     if (tag === null) return load();
     const { accountId } = session;
-    const read = await this.#verified.read(accountId, `${tag} ${instrument?.nativeSymbol ?? ""}`, load);
-    if (read.ok) for (const account of this.#streams.ofAccount(accountId)) account.compare(instrument, read.value);
+    const streamed = this.#streams.ofAccount(accountId);
+    const part = `${tag} ${instrument?.nativeSymbol ?? ""}`;
+    const read = await this.#verified.read(accountId, part, streamedVersion(streamed), load);
+    if (read.ok) for (const account of streamed) account.compare(instrument, read.value);
     return read;
   }
 
