@@ -14,6 +14,7 @@ import type {
   OrderChange,
   OrderCommand,
   PlaceOutcome,
+  ScheduleOutcome,
   Refused,
   Unclear,
   VenueFill,
@@ -226,8 +227,12 @@ export interface OrderSender {
   ): Promise<AmendOutcome>;
   /** Null: of every symbol. */
   cancelAll?(session: AccountSession, instrument: Instrument | null, options: CallOptions): Promise<CancelAllOutcome>;
-  /** The venue's own dead-man's switch: all orders are cancelled at `atMs` (wall ms, ours) unless set anew; null ends it. Absent where the venue has none. */
-  scheduleCancel?(session: AccountSession, atMs: number | null, options: CallOptions): Promise<CancelOutcome>;
+  /**
+   * The venue's own dead-man's switch: all orders are cancelled at `atMs` (wall ms, ours) unless set anew; null ends it.
+   * Where the venue has it by symbol, the room arms each symbol that the account newly deals in here, for as long as the
+   * session is open. Absent where the venue has none.
+   */
+  scheduleCancel?(session: AccountSession, atMs: number | null, options: CallOptions): Promise<ScheduleOutcome>;
 }
 
 /** Pushed account state. `onEvent` is called after the state is applied; after each reconnect the room reconciles over REST first. */
@@ -305,6 +310,14 @@ export interface MarketRoom {
   readonly routingHealth?: RoutingHealth;
 }
 
+/** Whose orders a session's are, where several keys may act for one account: public text, equal for one account only. */
+export interface AccountNames {
+  /** Null: the venue has to be asked. */
+  known(session: AccountSession): string | null;
+  /** An AUTH failure: the key acts for nobody. */
+  read(session: AccountSession, options: CallOptions): Promise<Read<string>>;
+}
+
 /** A room that also trades. */
 export interface VenueRoom extends MarketRoom {
   /**
@@ -318,6 +331,13 @@ export interface VenueRoom extends MarketRoom {
   readonly history?: AccountHistory;
   readonly settings?: AccountSettings;
   openSession(rawCredentials: unknown): OpenSession;
+  /** Absent: the session's own labels name the account. */
+  readonly accountNames?: AccountNames;
+  /**
+   * How long the account's own budget would keep one more order of this lane waiting; 0: not at all. Absent where the
+   * venue counts nothing by account.
+   */
+  orderWaitMs?(session: AccountSession, lane: Lane): number;
   /** A session that reads what is public of an address and can sign nothing. Absent where nothing of an account is public. */
   openAddress?(walletAddress: string): OpenSession;
 }

@@ -9,6 +9,7 @@ import { decimalPlaces, parseScaled } from "../engine/domain/decimal.js";
 import { ServiceError } from "../engine/domain/errors.js";
 import type { OrderType } from "../engine/domain/order.js";
 import { isRoutableVenue, type RoutableVenue, ROUTABLE_VENUES } from "../engine/domain/venue.js";
+import { QUOTE_TTL_MS } from "../engine/orders/quote-book.js";
 import { MAX_LEGS } from "../engine/routing/split.js";
 import type { TradeRequest } from "../engine/orders/trade-types.js";
 import type { CloseRequestBody } from "../schemas/close.js";
@@ -40,6 +41,7 @@ export function buildCloseRequest(
   checkReduceOnly(body.reduceOnly);
   checkTimeInForce(orderType, body.timeInForce);
   checkSplit(body, orderType);
+  checkQuoteTtl(body);
   const preferredExchange = checkPreferred(body, view, "closing");
   return withCommonTerms(body, defaults, {
     symbol: view.resolve(body.symbol),
@@ -70,7 +72,9 @@ export function withCommonTerms(body: CommonBody, defaults: CloseDefaults, own: 
     clientOrderId: body.clientOrderId ?? null,
     dryRun: body.dryRun ?? false,
     quoteId: body.quoteId ?? null,
+    quoteTtlMs: body.quoteTtlMs ?? QUOTE_TTL_MS,
     maxSlippageBps: options.maxSlippageBps ?? defaults.maxSlippageBps,
+    isSlippageDefault: (options.maxSlippageBps ?? null) === null,
     maxQuoteAgeMs: options.maxQuoteAgeMs ?? defaults.maxQuoteAgeMs,
     deadlineMs: options.deadlineMs ?? defaults.deadlineMs,
     excludeExchanges: (options.excludeExchanges ?? []).filter(isRoutableVenue),
@@ -88,7 +92,14 @@ type OwnTerms = Pick<
 /** Either body, as far as the two agree. */
 export type CommonBody = Pick<
   CloseRequestBody,
-  "limitPrice" | "credentials" | "clientOrderId" | "dryRun" | "quoteId" | "routingOptions" | "preferredExchange"
+  | "limitPrice"
+  | "credentials"
+  | "clientOrderId"
+  | "dryRun"
+  | "quoteId"
+  | "quoteTtlMs"
+  | "routingOptions"
+  | "preferredExchange"
 >;
 
 /** Missing fields name the error; the wrong ones are listed beside them. */
@@ -108,6 +119,11 @@ export function missing(path: string, problem: string): ServiceError {
 export function checkSplit(body: CommonBody, orderType: OrderType): void {
   if (body.routingOptions?.allowSplit === true && orderType !== "MARKET")
     throw invalid("routingOptions.allowSplit", "is for MARKET orders only");
+}
+
+/** A live call gives no quote. */
+export function checkQuoteTtl(body: CommonBody): void {
+  if ((body.quoteTtlMs ?? null) !== null && body.dryRun !== true) throw invalid("quoteTtlMs", "is for dry runs only");
 }
 
 function checkSize(body: CloseRequestBody): void {

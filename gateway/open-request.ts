@@ -12,6 +12,7 @@ import {
   checkExact,
   checkLimit,
   checkPreferred,
+  checkQuoteTtl,
   checkSplit,
   invalid,
   missing,
@@ -46,6 +47,7 @@ export function buildOpenRequest(
   checkTimeInForce(orderType, body.timeInForce);
   if (body.reduceOnly === true) throw invalid("reduceOnly", "must not be true: this opens");
   checkSplit(body, orderType);
+  checkQuoteTtl(body);
   checkProtection(body.direction, limitPrice, takeProfit, stopLoss);
   const preferredExchange = checkPreferred(body, view, "opening");
   return withCommonTerms(body, defaults, {

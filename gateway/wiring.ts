@@ -6,6 +6,7 @@
  */
 import { type Clock, createSystemClock } from "../engine/domain/clock.js";
 import { type Random, systemRandom } from "../engine/domain/random.js";
+import { ROUTABLE_VENUES } from "../engine/domain/venue.js";
 import type { CredentialSource } from "../engine/custody/credential-source.js";
 import { GuardBook } from "../engine/guards/guard-book.js";
 import { createNonceReservations } from "../engine/orders/nonce-reservations.js";
@@ -118,6 +119,7 @@ export async function createService(config: Config, overrides: ServiceOverrides 
           venuethree: TIERS[config.venuethreeTier].takerDelayMs,
           venuefour: VENUEFOUR_TAKER_DELAY_MS,
         },
+        configuredFees: new Set(ROUTABLE_VENUES.filter((venue) => config[venue].fees !== null)),
       },
     });
     undo.push(() => closeService.drain(DRAIN_EXTRA_MS));

@@ -167,6 +167,7 @@ const SWITCH = {
   timeoutMs: 60_000,
   expiresAt: 1_790_000_060_422,
   venueArmed: true,
+  venueSymbols: null,
 };
 const KILL = {
   active: true,

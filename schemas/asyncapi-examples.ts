@@ -180,6 +180,7 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
           graceMs: 5_000,
           timeoutMs: 30_000,
           venueArmed: true,
+          venueSymbols: null,
         },
       ],
     },

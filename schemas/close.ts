@@ -21,7 +21,7 @@ import {
   VENUE_WORDS,
   words,
 } from "./common.js";
-import { maxQuoteAgeMs, maxSlippageBps, quoteSchema, routingReportSchema } from "./routing.js";
+import { maxQuoteAgeMs, maxSlippageBps, quoteSchema, quoteTtlMs, routingReportSchema } from "./routing.js";
 import { callerNames, closingFlag, impliedTimeInForce } from "./spec-names.js";
 
 export const DEADLINE_MS_BOUNDS = { min: 250, max: 30_000 } as const;
@@ -85,8 +85,12 @@ export const tradeFields = {
   dryRun: optionalField(Type.Boolean(), { default: false }),
   quoteId: optionalField(Type.String({ minLength: 1, maxLength: MAX_QUOTE_ID_CHARS }), {
     description:
-      "Of a dry run: binds its worst price and venues, until it expires (409 QUOTE_EXPIRED). Good for any number of calls until then.",
+      "Of a dry run: binds its worst price, venues and largest size; of it and maxSlippageBps the tighter holds (without maxSlippageBps the quote's own). " +
+      "A LIMIT or STOP_LIMIT may not have a worse limit than the quoted one (400); a STOP_MARKET takes the tighter bound. " +
+      "Used once, by a call that sends an order; a retry with the same Idempotency-Key is the same use. " +
+      "409 QUOTE_EXPIRED with details.reason EXPIRED, USED or PRICE_MOVED; 409 QUOTE_UNKNOWN for one that this process never gave to these accounts.",
   }),
+  quoteTtlMs: optionalField(quoteTtlMs, { description: "Dry runs only: how long the quote lives." }),
   routingOptions: optionalField(
     Type.Object({
       maxSlippageBps: optionalField(maxSlippageBps),
@@ -194,7 +198,13 @@ export const executionReportSchema = reply({
   requestedSize: decimal(),
   submittedSize: decimal(),
   filledSize: decimal(),
-  remainingSize: decimal(),
+  remainingSize: nullable(decimal("null where it is not known: see unreadExchanges.")),
+  unreadExchanges: Type.Optional(
+    Type.Array(routableVenue, {
+      description:
+        "ALL and sizePercent: venues with credentials whose position could not be read. What is open there is in no size; the state is never COMPLETED or NOOP.",
+    }),
+  ),
   averagePrice: nullable(decimal()),
   notional: nullable(decimal()),
   fees: Type.Array(reply({ amount: decimal(), asset: Type.String(), source: words(["venue", "computed"]) })),

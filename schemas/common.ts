@@ -102,3 +102,10 @@ export const orderStatus = words(["OPEN", "FILLED", "PARTIALLY_FILLED", "CANCELE
 });
 export const feedState = words(["LIVE", "SYNCING", "STALE", "DOWN"], { description: "State of the venue's feed." });
 export const bookState = words(["EMPTY", "SYNCING", "LIVE", "INVALID"]);
+
+export const venueSymbols = Type.Unsafe<readonly string[] | null>(
+  nullable(Type.Array(Type.String()), {
+    description:
+      "Where the venue arms symbol by symbol: those whose orders its switch covers now. Null: the whole account, or none.",
+  }),
+);

@@ -11,6 +11,7 @@ import {
   ROUTABLE_VENUE_WORDS,
   symbolText,
   timeMs,
+  venueSymbols,
   words,
 } from "./common.js";
 import { maxSlippageBps } from "./routing.js";
@@ -269,6 +270,7 @@ export const deadManReplySchema = reply(
       timeoutMs: Type.Integer({ minimum: 0 }),
       expiresAt: timeMs,
       venueArmed: Type.Boolean({ description: "Armed at the venue too: it happens even if this service ends." }),
+      venueSymbols,
     }),
     timestamp: timeMs,
   },

@@ -107,7 +107,15 @@ export const routingReportSchema = reply({
   savings: decimal("All-in difference to the runner-up times the size."),
   savingsPercent: decimal(),
   reference: nullable(reply({ mid: decimal(), exchange: routableVenue, quoteAsset: Type.String() })),
-  limits: reply({ maxSlippageBps: Type.Number(), maxQuoteAgeMs: Type.Integer(), worstPrice: nullable(decimal()) }),
+  limits: reply({
+    maxSlippageBps: Type.Number(),
+    maxQuoteAgeMs: Type.Integer(),
+    worstPrice: nullable(
+      decimal(
+        "What no order goes beyond: the chosen venue's bound; of a split the loosest leg's, in the common quote.",
+      ),
+    ),
+  }),
   candidates: Type.Array(candidateSchema),
   alternatives: Type.Unsafe<Partial<Record<Static<typeof venue>, Static<typeof alternativeSchema>>>>({
     type: "object",
@@ -122,7 +130,7 @@ export const quoteSchema = reply({
   side,
   size: decimal(),
   expectedPrice: decimal(),
-  worstPrice: decimal(),
+  worstPrice: decimal("What a call with the quote is held to; of a LIMIT or a stop its own bound."),
   expectedCostBps: decimal(),
   binding: words(["WORST_PRICE"]),
 });
@@ -131,8 +139,18 @@ export const quoteSchema = reply({
 export const SLIPPAGE_BPS_BOUNDS = { min: 1, max: 1000 } as const;
 export const QUOTE_AGE_MS_BOUNDS = { min: 50, max: 60_000 } as const;
 
+/** How long a quote may live, and does where nothing is asked. */
+const QUOTE_TTL_MS_BOUNDS = { min: 1_000, max: 30_000, default: 2_000 } as const;
+
 export const maxSlippageBps = Type.Integer({ minimum: SLIPPAGE_BPS_BOUNDS.min, maximum: SLIPPAGE_BPS_BOUNDS.max });
 export const maxQuoteAgeMs = Type.Integer({ minimum: QUOTE_AGE_MS_BOUNDS.min, maximum: QUOTE_AGE_MS_BOUNDS.max });
+
+export const quoteTtlMs = Type.Integer({
+  minimum: QUOTE_TTL_MS_BOUNDS.min,
+  maximum: QUOTE_TTL_MS_BOUNDS.max,
+  default: QUOTE_TTL_MS_BOUNDS.default,
+  description: "Dry runs: how long the quote lives.",
+});
 
 /** Query of the public dry run. */
 export const routingQuerySchema = Type.Object({
@@ -140,6 +158,7 @@ export const routingQuerySchema = Type.Object({
   size: positiveDecimal({ description: "Base units.", examples: ["0.25"] }),
   maxSlippageBps: Type.Optional(maxSlippageBps),
   maxQuoteAgeMs: Type.Optional(maxQuoteAgeMs),
+  quoteTtlMs: Type.Optional(quoteTtlMs),
   preferredExchange: Type.Optional(routableVenue),
 });
 

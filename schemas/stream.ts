@@ -6,7 +6,16 @@ import { type TProperties, Type } from "@sinclair/typebox";
 import { walletAddressText } from "./account-common.js";
 import { BOOK_DEPTH_BOUNDS } from "./book.js";
 import { credentialsSchema } from "./close.js";
-import { ROUTABLE_VENUE_WORDS, reply, routableVenue, symbolText, timeMs, VENUE_WORDS, words } from "./common.js";
+import {
+  ROUTABLE_VENUE_WORDS,
+  reply,
+  routableVenue,
+  symbolText,
+  timeMs,
+  venueSymbols,
+  VENUE_WORDS,
+  words,
+} from "./common.js";
 import { DEAD_MAN_MS } from "./order-changes.js";
 import { DEFAULT_INTERVAL_MS, INTERVALS_MS, TOPIC_WORDS } from "./stream-data.js";
 
@@ -256,6 +265,7 @@ export const disconnectSwitchesSchema = reply(
         graceMs: Type.Integer({ minimum: 0 }),
         timeoutMs: Type.Integer({ minimum: 1 }),
         venueArmed: Type.Boolean({ description: "Armed at the venue too: it fires even when this service is gone." }),
+        venueSymbols,
       }),
       { description: "All that this connection holds now." },
     ),

@@ -60,6 +60,7 @@ const ERROR_TABLE = {
   DUPLICATE_CLIENT_ORDER_ID: { status: 409, text: "This clientOrderId names another order" },
   ORDER_NOT_OPEN: { status: 409, text: "Order {orderId} is not open any more" },
   QUOTE_EXPIRED: { status: 409, text: "The quote is not valid any more" },
+  QUOTE_UNKNOWN: { status: 409, text: "No such quote was given" },
   BODY_TOO_LARGE: { status: 413, text: "Request body is larger than {limitBytes} bytes" },
   URI_TOO_LONG: { status: 414, text: "Request target is too long" },
   IDEMPOTENCY_MISMATCH: { status: 422, text: "This Idempotency-Key was used with another request body" },

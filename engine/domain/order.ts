@@ -148,6 +148,10 @@ export interface OrderChange {
 export type Refused = Extract<CancelOutcome, { readonly outcome: "rejected" }>;
 export type Unclear = Extract<CancelOutcome, { readonly outcome: "unknown" }>;
 
+export type ScheduleOutcome =
+  /** `symbols`: native, those whose orders it covers where the venue does it by symbol; absent: every order of the account. */
+  { readonly outcome: "accepted"; readonly symbols?: readonly string[] } | Refused | Unclear;
+
 export type AmendOutcome =
   /** `order`: as the venue shows it now; null where it only said yes. Some venues give it a new order id. */
   { readonly outcome: "accepted"; readonly order: VenueOrder | null } | Refused | Unclear;

@@ -191,6 +191,42 @@ describe("a dead-man's switch", () => {
     expect(other.harness.calls.scheduled).toHaveLength(1);
   });
 
+  it("says armed at the venue only of what is armed there, symbol by symbol", async () => {
+    const harness = await createDesk({ knobs: { scheduleCancel: "bySymbol" } });
+    const before = await arm(harness);
+    expect(before).toMatchObject({ venueArmed: false, venueSymbols: [] });
+    await harness.order(LIMIT);
+    await harness.clock.advanceAsync(2_000);
+    const beaten = await harness.desk.heartbeat(before.switchId);
+    expect(beaten).toMatchObject({ ok: true, armed: { venueArmed: true, venueSymbols: ["BTC"] } });
+    const whole = await armed({ knobs: { scheduleCancel: "accept" } });
+    expect(whole.facts).toMatchObject({ venueArmed: true, venueSymbols: null });
+  });
+
+  it.each([true, false])(
+    "fires at a shutdown where its venue's covers single symbols only (beaten after the order: %s)",
+    async (isBeaten) => {
+      const harness = await createDesk({ knobs: { scheduleCancel: "bySymbol" } });
+      const facts = await arm(harness);
+      await harness.order(LIMIT);
+      if (isBeaten) {
+        await harness.clock.advanceAsync(2_000);
+        await harness.desk.heartbeat(facts.switchId);
+        await harness.order(LIMIT);
+      }
+      await harness.run(harness.desk.drain(5_000));
+      expect(new Set(statuses(harness))).toEqual(new Set(["CANCELED"]));
+      expect(openSessions(harness)).toBe(0);
+    },
+  );
+
+  it("fires at a shutdown where nobody calls any more: its venue would wait for the whole time", async () => {
+    const { harness, facts } = await armed({ knobs: { scheduleCancel: "accept" } }, 3_600_000);
+    expect(harness.desk.expireSwitch(facts.switchId, 10_000)).toBe(true);
+    await harness.run(harness.desk.drain(5_000));
+    expect([...statuses(harness), openSessions(harness)]).toEqual(["CANCELED", 0]);
+  });
+
   it("is bounded in time and number", async () => {
     const harness = await createDesk({ desk: { maxSwitches: 1 } });
     for (const timeoutMs of [4_999, 86_400_001, 5_000.5, Number.NaN]) {

@@ -4,23 +4,26 @@
  * service cancels in any case.
  *
  *   armed ──heartbeat──→ armed        armed ──time is up──→ firing ──cancelled, or MAX_TRIES──→ gone
- *   armed ──disarm────→ gone          armed ──shutdown────→ firing, unless the venue has it
- *   armed ──expireIn──→ armed for a shorter time, or firing at once
+ *   armed ──disarm────→ gone          armed ──shutdown────→ firing, unless the venue's covers the whole account
+ *   armed ──expireIn──→ armed for a shorter time, or firing at once; at a shutdown firing in any case
  *
  * Invariants: the session is kept for this switch alone and closed when the switch is gone, whatever the end; one
  * account has at most one switch; a switch that began to fire is not called back.
+ *
+ * Arming has two steps: everything that can refuse it is checked first, and nothing that stands is touched by a refusal.
  *
  * Bounds: MAX_SWITCHES (one more: OVERLOADED), MAX_TRIES cancels a firing, MIN_VENUE_REARM_MS between arms at a venue.
  */
 import type { Clock, TimerHandle } from "../domain/clock.js";
 import type { Logger } from "../domain/logger.js";
 import { delay } from "../domain/clock.js";
-import type { CancelOutcome } from "../domain/order.js";
+import type { ScheduleOutcome } from "../domain/order.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { AccountSession, VenueRoom } from "../ports.js";
 import type { RandomIds } from "../storage/keyed-hash.js";
 import { problemOf, type Background } from "../orders/background.js";
 import { cancelAllOrders } from "../orders/single/cancel-all.js";
+import { instrumentOf } from "../orders/single/order-facts.js";
 
 const MAX_SWITCHES = 1_000;
 export const MIN_TIMEOUT_MS = 5_000;
@@ -39,7 +42,20 @@ interface ArmedSwitch {
   readonly timeoutMs: number;
   readonly expiresAtMs: number;
   readonly venueArmed: boolean;
+  /** Canonical; null: not by symbol. */
+  readonly venueSymbols: readonly string[] | null;
 }
+
+/** Checked, with its place kept. Ends with one call of the two. */
+export interface PreparedSwitch {
+  /** Replaces the account's switch. */
+  arm(): Promise<ArmedSwitch>;
+  /** Closes the session; what stood stands. */
+  drop(): void;
+}
+
+/** What the venue's own switch covers, by its last word: nothing (or not known), all orders, those of these symbols. */
+type VenueCover = "nothing" | "account" | readonly string[];
 
 interface Switch {
   readonly id: string;
@@ -48,7 +64,9 @@ interface Switch {
   readonly session: AccountSession;
   readonly timeoutMs: number;
   expiresAtMs: number;
-  venueArmed: boolean;
+  cover: VenueCover;
+  /** Nobody will call any more. */
+  isLeft: boolean;
   /** The venue took a time to fire at, or may have, and no word since has taken it back. */
   mayVenueFire: boolean;
   venueArmedAtMs: number;
@@ -69,6 +87,8 @@ export class DeadManSwitches {
   readonly #maxSwitches: number;
   readonly #byId = new Map<string, Switch>();
   readonly #byAccount = new Map<string, Switch>();
+  /** Places kept for switches that are checked and not yet armed. */
+  #keptCount = 0;
   /** Calls to an account's switch at its venue go one after the other: the last word is the last one said. */
   readonly #lastSaid = new Map<string, Promise<void>>();
   readonly #counts = { fired: 0, gaveUp: 0 };
@@ -79,18 +99,29 @@ export class DeadManSwitches {
   }
 
   /** Takes the session over, and closes it in any case. Null: too many switches. */
-  async arm(
-    room: VenueRoom,
-    session: AccountSession,
-    accountHash: string,
-    timeoutMs: number,
-  ): Promise<ArmedSwitch | null> {
-    const { clock, randomIds } = this.#options;
-    const before = this.#byAccount.get(accountHash);
-    if (before === undefined && this.#byId.size >= this.#maxSwitches) {
+  prepare(room: VenueRoom, session: AccountSession, accountHash: string, timeoutMs: number): PreparedSwitch | null {
+    const needsPlace = !this.#byAccount.has(accountHash);
+    if (needsPlace && this.#byId.size + this.#keptCount >= this.#maxSwitches) {
       session.close();
       return null;
     }
+    const kept = needsPlace ? 1 : 0;
+    this.#keptCount += kept;
+    return {
+      arm: () => {
+        this.#keptCount -= kept;
+        return this.#arm(room, session, accountHash, timeoutMs);
+      },
+      drop: () => {
+        this.#keptCount -= kept;
+        session.close();
+      },
+    };
+  }
+
+  async #arm(room: VenueRoom, session: AccountSession, accountHash: string, timeoutMs: number): Promise<ArmedSwitch> {
+    const { clock, randomIds } = this.#options;
+    const before = this.#byAccount.get(accountHash);
     if (before?.state === "armed") this.#end(before);
     const armed: Switch = {
       id: randomIds.randomHex128(),
@@ -99,7 +130,8 @@ export class DeadManSwitches {
       session,
       timeoutMs,
       expiresAtMs: clock.wallMs() + timeoutMs,
-      venueArmed: false,
+      cover: "nothing",
+      isLeft: false,
       mayVenueFire: before?.mayVenueFire ?? false,
       venueArmedAtMs: 0,
       timer: clock.setTimer(() => this.#expire(armed), timeoutMs),
@@ -117,6 +149,7 @@ export class DeadManSwitches {
     const armed = this.#byId.get(switchId);
     if (armed?.state !== "armed") return null;
     clock.clearTimer(armed.timer);
+    armed.isLeft = false;
     armed.expiresAtMs = clock.wallMs() + armed.timeoutMs;
     armed.timer = clock.setTimer(() => this.#expire(armed), armed.timeoutMs);
     // The first heartbeat after the shortest pause moves the venue's switch; sooner ones are covered by its margin.
@@ -130,6 +163,7 @@ export class DeadManSwitches {
     const { clock } = this.#options;
     const armed = this.#byId.get(switchId);
     if (armed?.state !== "armed") return false;
+    armed.isLeft = true;
     const dueMs = clock.wallMs() + delayMs;
     if (dueMs >= armed.expiresAtMs) return true;
     clock.clearTimer(armed.timer);
@@ -163,13 +197,17 @@ export class DeadManSwitches {
     return { ...this.#counts };
   }
 
-  /** No heartbeat can reach us any more. A switch that its venue has is left to it; the others fire now. */
+  /**
+   * No heartbeat can reach us any more. A switch that its venue has for the whole account is left to it. The others fire
+   * now: one by symbol would miss an order of a symbol that it does not cover, and one that nobody calls for any more
+   * would have its orders wait for the venue's whole time.
+   */
   async stop(): Promise<void> {
     const firing: Promise<void>[] = [];
     for (const armed of [...this.#byId.values()]) {
       if (armed.state !== "armed") continue;
       this.#options.clock.clearTimer(armed.timer);
-      if (armed.venueArmed) this.#end(armed);
+      if (armed.cover === "account" && !armed.isLeft) this.#end(armed);
       else firing.push(this.#fire(armed));
     }
     await Promise.all(firing);
@@ -213,18 +251,18 @@ export class DeadManSwitches {
   async #armVenue(armed: Switch): Promise<void> {
     if (armed.room.orders.scheduleCancel === undefined) return;
     armed.venueArmedAtMs = this.#options.clock.wallMs();
-    armed.venueArmed = await this.#sayToVenue(armed, armed.expiresAtMs + VENUE_LATER_MS);
+    armed.cover = await this.#sayToVenue(armed, armed.expiresAtMs + VENUE_LATER_MS);
   }
 
-  #sayToVenue(armed: Switch, atMs: number | null): Promise<boolean> {
+  #sayToVenue(armed: Switch, atMs: number | null): Promise<VenueCover> {
     const { accountHash, room, session } = armed;
-    const said = (this.#lastSaid.get(accountHash) ?? Promise.resolve()).then(async (): Promise<boolean> => {
-      if (atMs === null && !armed.mayVenueFire) return true;
+    const said = (this.#lastSaid.get(accountHash) ?? Promise.resolve()).then(async (): Promise<VenueCover> => {
+      if (atMs === null && !armed.mayVenueFire) return "nothing";
       const outcome = await this.#callVenue(room, session, atMs);
       // A refusal leaves what was said before; without an answer either may stand.
-      if (atMs !== null && outcome !== "rejected") armed.mayVenueFire = true;
-      if (atMs === null && outcome === "accepted") armed.mayVenueFire = false;
-      return outcome === "accepted";
+      if (atMs !== null && outcome.outcome !== "rejected") armed.mayVenueFire = true;
+      if (atMs === null && outcome.outcome === "accepted") armed.mayVenueFire = false;
+      return atMs !== null && outcome.outcome === "accepted" ? (outcome.symbols ?? "account") : "nothing";
     });
     const done: Promise<void> = said.then(() => {
       if (this.#lastSaid.get(accountHash) === done) this.#lastSaid.delete(accountHash);
@@ -233,13 +271,13 @@ export class DeadManSwitches {
     return said;
   }
 
-  async #callVenue(room: VenueRoom, session: AccountSession, atMs: number | null): Promise<CancelOutcome["outcome"]> {
+  async #callVenue(room: VenueRoom, session: AccountSession, atMs: number | null): Promise<ScheduleOutcome> {
     try {
       const outcome = await room.orders.scheduleCancel?.(session, atMs, { timeoutMs: CALL_TIMEOUT_MS, lane: "exit" });
-      return outcome?.outcome ?? "rejected";
+      return outcome ?? NO_SWITCH_THERE;
     } catch (error) {
       this.#options.logger.error("schedule_cancel_threw", { venue: room.venue, problem: problemOf(error) });
-      return "unknown";
+      return { outcome: "unknown", cause: "INTERNAL" };
     }
   }
 
@@ -261,7 +299,22 @@ export class DeadManSwitches {
   }
 }
 
-function factsOf(armed: Switch): ArmedSwitch {
-  const { id: switchId, room, timeoutMs, expiresAtMs, venueArmed } = armed;
-  return { switchId, venue: room.venue, timeoutMs, expiresAtMs, venueArmed };
+const NO_SWITCH_THERE: ScheduleOutcome = {
+  outcome: "rejected",
+  reason: "VENUE_STATE",
+  venueCode: "NOT_SUPPORTED",
+  venueText: "",
+  sent: false,
+};
+
+function factsOf({ id: switchId, room, timeoutMs, expiresAtMs, cover }: Switch): ArmedSwitch {
+  const bySymbol = typeof cover === "string" ? null : cover;
+  return {
+    switchId,
+    venue: room.venue,
+    timeoutMs,
+    expiresAtMs,
+    venueArmed: bySymbol === null ? cover === "account" : bySymbol.length > 0,
+    venueSymbols: bySymbol?.map((symbol) => instrumentOf(room.markets, symbol)?.symbol ?? symbol) ?? null,
+  };
 }

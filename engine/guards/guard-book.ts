@@ -145,6 +145,10 @@ export class GuardBook implements Guards {
     this.#started = true;
   }
 
+  countsAccount(apiKeyId: string | null): boolean {
+    return apiKeyId === null && this.#each.maxDailyMicro !== null;
+  }
+
   check(order: GuardedOrder): GuardVerdict {
     const verdict = this.checkOrder(order);
     if (!verdict.ok || !order.opens) return verdict;

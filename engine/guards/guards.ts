@@ -17,7 +17,7 @@ export interface GuardedOrder {
   readonly atMs: number;
   /** The API key; null in public mode, where the account takes its place. */
   readonly apiKeyId: string | null;
-  /** Keyed hash of venue and account. */
+  /** Keyed hash of venue and account; the account behind the key (account-behind.ts) where `countsAccount` says so. */
   readonly accountHash: string;
   readonly venue: RoutableVenue;
   /** Canonical. */
@@ -52,6 +52,8 @@ export interface GuardReservation {
 }
 
 export interface Guards {
+  /** Is an opening order of this caller counted by its account? Then the account behind its key has to be known first. */
+  countsAccount(apiKeyId: string | null): boolean;
   /** In one turn, without a wait: checks and reserves, so that no two orders share what is left. */
   check(order: GuardedOrder): GuardVerdict;
   /** As `check` without a share of the day: for an order that stands already and is changed. */
@@ -65,6 +67,7 @@ export interface Guards {
 
 /** For services without limits: everything passes. */
 export const NO_GUARDS: Guards = {
+  countsAccount: () => false,
   check: () => ({ ok: true, reservation: NOTHING_RESERVED }),
   checkOrder: () => ({ ok: true, reservation: NOTHING_RESERVED }),
   releaseEarlier: async () => [],

@@ -1,23 +1,25 @@
 /**
  * Quotes that bind: a live call that names one is held to the quote's worst price and its venues, not to a fill price.
  *
- * A quote may be used as often as it is good for, until it expires: each use reads positions and books anew, so a second
- * use can do no more than a call without it. One made with credentials is good for its accounts, or some of them, only.
+ * A quote is used once, by a call that sends an order. The call claims it before its first order and gives it back where
+ * none left; meanwhile it counts as used. A retry with the same Idempotency-Key is the same use. One made with
+ * credentials is for its accounts, or some of them; where none of them asks it is unknown.
  *
- * Every dry run keeps one and few are ever used: a ring of slots that are written over, no index. A use looks from the
- * newest back, until what it meets is over.
- *
- * Bounds: MAX_QUOTES, the oldest give way; each lives QUOTE_TTL_MS. In memory: a restart ends them all, which a caller
- * learns as an expired quote, before anything is sent.
+ * Bounds: the latest MAX_QUOTES, at the place that their number has in a ring; each lives for the time that it was
+ * given, by the monotonic clock. One that gave way counts as expired. In memory: after a restart an id is unknown, which
+ * a caller learns before anything is sent.
  */
 import type { Clock } from "../domain/clock.js";
 import type { OrderType, Side } from "../domain/order.js";
 import type { RoutableVenue } from "../domain/venue.js";
+import type { QuoteIds } from "./quote-ids.js";
 import type { TradeIntent, TradeRequest } from "./trade-types.js";
 
+/** Where a dry run asks for no other time; what it may ask for is the contract's (schemas/routing.ts). */
 export const QUOTE_TTL_MS = 2_000;
 export const MAX_QUOTES = 10_000;
 
+/** Plain data: the record of a trade that used it holds it, for a retry after a crash. */
 export interface BoundQuote {
   readonly symbol: string;
   readonly side: Side;
@@ -26,8 +28,12 @@ export interface BoundQuote {
   /** Null: a public quote is for both, and for MARKET orders. */
   readonly intent: TradeIntent | null;
   readonly orderType: OrderType;
-  /** In the common quote. */
+  /** In the common quote; binds MARKET orders. */
   readonly worstPrice: string;
+  /** Of an order that brings its price, or a stop's bound: what a call's may not be worse than. Null: MARKET. */
+  readonly ownPrice: string | null;
+  /** For a call that names none. */
+  readonly maxSlippageBps: number;
   /** Those that were eligible. */
   readonly venues: readonly RoutableVenue[];
   /** Keyed hashes of the accounts it was made with; null: made without credentials. */
@@ -36,45 +42,68 @@ export interface BoundQuote {
 
 export type QuoteUse =
   | { readonly kind: "bound"; readonly quote: BoundQuote }
-  | { readonly kind: "expired" }
+  | { readonly kind: "over"; readonly reason: "EXPIRED" | "USED" }
+  /** Never given, or to others. */
+  | { readonly kind: "unknown" }
   /** The call is not what was quoted. */
   | { readonly kind: "mismatch"; readonly path: string; readonly problem: string };
 
 interface Slot {
-  quoteId: string;
+  number: number;
   quote: BoundQuote;
-  expiresAtMs: number;
+  expiresNs: number;
+  /** Who claimed it; null: nobody. */
+  usedBy: string | null;
 }
 
 export class QuoteBook {
   readonly #clock: Clock;
+  readonly #ids: QuoteIds;
   readonly #maxQuotes: number;
-  /** Grows to the maximum; `#next` is the oldest from then on. */
+  /** Grows to the maximum; a quote's place is its number modulo that. */
   readonly #slots: Slot[] = [];
-  #next = 0;
+  #given = 0;
 
-  constructor(clock: Clock, maxQuotes = MAX_QUOTES) {
+  constructor(clock: Clock, ids: QuoteIds, maxQuotes = MAX_QUOTES) {
     this.#clock = clock;
+    this.#ids = ids;
     this.#maxQuotes = maxQuotes;
   }
 
-  keep(quoteId: string, quote: BoundQuote, expiresAtMs: number): void {
-    const slot = this.#slots[this.#next];
-    if (slot === undefined) this.#slots.push({ quoteId, quote, expiresAtMs });
+  /** Keeps the quote and names it. */
+  give(quote: BoundQuote, ttlMs: number): { readonly quoteId: string; readonly expiresAt: number } {
+    const number = this.#given++;
+    const expiresNs = this.#clock.monoNs() + ttlMs * 1e6;
+    const slot = this.#slots[number % this.#maxQuotes];
+    if (slot === undefined) this.#slots.push({ number, quote, expiresNs, usedBy: null });
     else {
-      slot.quoteId = quoteId;
+      slot.number = number;
       slot.quote = quote;
-      slot.expiresAtMs = expiresAtMs;
+      slot.expiresNs = expiresNs;
+      slot.usedBy = null;
     }
-    this.#next = this.#next + 1 < this.#maxQuotes ? this.#next + 1 : 0;
+    return { quoteId: this.#ids.idOf(number), expiresAt: this.#clock.wallMs() + ttlMs };
   }
 
-  /** Somebody else's quote, one that never was and one that is over are told alike. */
-  use(quoteId: string, request: TradeRequest, side: Side, accounts: readonly string[]): QuoteUse {
-    const quote = this.#find(quoteId);
-    if (quote === null) return { kind: "expired" };
+  /** What a call is bound to. Claims nothing. `user`: whose claim is no hindrance; null: nobody's. */
+  use(
+    quoteId: string,
+    request: TradeRequest,
+    side: Side,
+    accounts: readonly string[],
+    user: string | null = null,
+  ): QuoteUse {
+    const number = this.#ids.numberOf(quoteId);
+    if (number === null || number >= this.#given) return { kind: "unknown" };
+    const slot = this.#slotOf(number);
+    if (slot === null) return { kind: "over", reason: "EXPIRED" };
+    const { quote, usedBy } = slot;
     const { accounts: quoted } = quote;
-    if (quoted !== null && !accounts.every((account) => quoted.includes(account))) return { kind: "expired" };
+    if (quoted !== null && !accounts.some((account) => quoted.includes(account))) return { kind: "unknown" };
+    if (usedBy !== null && usedBy !== user) return { kind: "over", reason: "USED" };
+    if (usedBy === null && this.#clock.monoNs() >= slot.expiresNs) return { kind: "over", reason: "EXPIRED" };
+    if (quoted !== null && !accounts.every((account) => quoted.includes(account)))
+      return { kind: "mismatch", path: "credentials", problem: "hold an account that the quote was not made with" };
     if (quote.symbol !== request.symbol) return mismatch("symbol");
     const intent: TradeIntent = request.open === null ? "CLOSE" : "OPEN";
     if (quote.side !== side || (quote.intent !== null && quote.intent !== intent)) return mismatch("direction");
@@ -82,21 +111,31 @@ export class QuoteBook {
     return { kind: "bound", quote };
   }
 
+  /** For a call that was bound and is about to send. Null: the use is its own. Else another came before it, or the quote gave way meanwhile. */
+  claim(quoteId: string, user: string): "EXPIRED" | "USED" | null {
+    const number = this.#ids.numberOf(quoteId);
+    const slot = number === null ? null : this.#slotOf(number);
+    if (slot === null) return "EXPIRED";
+    if (slot.usedBy !== null && slot.usedBy !== user) return "USED";
+    slot.usedBy = user;
+    return null;
+  }
+
+  /** The claim of a call none of whose orders left. */
+  release(quoteId: string, user: string): void {
+    const number = this.#ids.numberOf(quoteId);
+    const slot = number === null ? null : this.#slotOf(number);
+    if (slot?.usedBy === user) slot.usedBy = null;
+  }
+
   get size(): number {
     return this.#slots.length;
   }
 
-  /** Null: over, or never there. */
-  #find(quoteId: string): BoundQuote | null {
-    const nowMs = this.#clock.wallMs();
-    const count = this.#slots.length;
-    for (let back = 1; back <= count; back++) {
-      const slot = this.#slots[(this.#next - back + count) % count];
-      // All live equally long, so behind one that is over the others are over too.
-      if (slot === undefined || nowMs >= slot.expiresAtMs) return null;
-      if (slot.quoteId === quoteId) return slot.quote;
-    }
-    return null;
+  /** Null: it gave way to a later one. */
+  #slotOf(number: number): Slot | null {
+    const slot = this.#slots[number % this.#maxQuotes];
+    return slot?.number === number ? slot : null;
   }
 }
 

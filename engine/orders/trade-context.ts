@@ -1,6 +1,7 @@
 /** What the parts of the trade path share: ports, collaborators, bounds. Built once by the trade service. */
 import type { Clock } from "../domain/clock.js";
 import type { Logger } from "../domain/logger.js";
+import type { RoutableVenue } from "../domain/venue.js";
 import type { GuardReservation, Guards } from "../guards/guards.js";
 import type { StateStore } from "../storage/state-store.js";
 import type { KeyedHash } from "../storage/keyed-hash.js";
@@ -57,12 +58,15 @@ export interface TradeParts {
 
 /** One request on its way. */
 export interface TradeFlight {
-  readonly request: TradeRequest;
+  /** As it came; bound to a quote with the quote's slippage where it names none. */
+  request: TradeRequest;
   readonly accounts: TradeAccounts;
   readonly ticket: IdempotencyTicket | null;
   readonly deadline: Deadline;
   /** What the call is bound to; null: nothing, or not looked up yet. */
   quote: BoundQuote | null;
+  /** ALL and percent: venues whose position the decision did not know. */
+  unread: readonly RoutableVenue[];
   /** The API key of the caller, for limits; null in public mode. */
   readonly apiKeyId: string | null;
   /** Texts to blank in whatever a venue says. */

@@ -7,6 +7,7 @@
 import { formatScaled } from "../domain/decimal.js";
 import { worstPrice } from "./attempt-figures.js";
 import { protectionReport } from "./protection-report.js";
+import { remainderReport } from "./remainder-report.js";
 import { algoOf } from "./trade-reply.js";
 import { isOpening, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
 import type { TradeData, ExecutionLeg } from "./trade-types.js";
@@ -58,7 +59,7 @@ export function faultData(run: TradeRun, nowMs: number): TradeData {
       requestedSize: run.requestedSize,
       submittedSize: submitted,
       filledSize: "0",
-      remainingSize: run.requestedSize,
+      ...remainderReport(run, run.requestedSize),
       averagePrice: null,
       notional: null,
       fees: [],

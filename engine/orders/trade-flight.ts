@@ -24,19 +24,27 @@ export function flightOf(
     ticket,
     deadline,
     quote: null,
+    unread: [],
     apiKeyId: context.apiKeyId,
     // A dry run hears nothing from a venue that would have to be blanked.
     secrets: request.dryRun ? NO_SECRETS : collectSecrets(request.credentials),
   };
 }
 
-export function emptyRun(request: TradeRequest, context: TradeContext, routed: Routed, startedAtMs: number): TradeRun {
+export function emptyRun(
+  { request, quote, unread }: TradeFlight,
+  context: TradeContext,
+  routed: Routed,
+  startedAtMs: number,
+): TradeRun {
   const { open } = request;
   const isProtected = open !== null && (open.takeProfit !== null || open.stopLoss !== null);
   return {
     ...(open === null ? {} : { intent: "OPEN" }),
     ...(isProtected ? { protection: protectionOf(open) } : {}),
     ...(request.orderType === "MARKET" ? { heldPrice: routed.heldPrice } : {}),
+    ...(quote === null ? {} : { quote }),
+    ...(unread.length === 0 ? {} : { unread }),
     routeId: routed.report.routeId,
     requestId: context.requestId,
     symbol: request.symbol,

@@ -36,13 +36,13 @@ export function guardedOrder(
   run: TradeRun,
   plan: SendPlan,
   attempt: Attempt,
-  account: OpenAccount,
+  accountHash: string,
 ): GuardedOrder {
   return {
     clientIdHex: attempt.clientIdHex,
     atMs: attempt.intentAtMs,
     apiKeyId: flight.apiKeyId,
-    accountHash: account.accountHash,
+    accountHash,
     venue: plan.venue,
     symbol: run.symbol,
     opens: !plan.reduceOnly,

@@ -125,6 +125,18 @@ describe("an entry at market", () => {
     expect((await harness.closeData()).execution.state).toBe("COMPLETED");
   });
 
+  it("goes where the account's own budget has room beside what is kept for its ways out", async () => {
+    const harness = flat();
+    harness.one.orderWaitMs = (lane) => (lane === "exit" ? 0 : 4_000);
+    const data = await harness.openData();
+    expect(data.executedOn).toBe("venuetwo");
+    expect(data.routing.candidates[0]).toMatchObject({ eligible: false, reasonCode: "RATE_BUDGET" });
+    harness.two.orderWaitMs = harness.one.orderWaitMs;
+    expect(await harness.open()).toMatchObject({ code: "VENUE_RATE_LIMITED" });
+    harness.one.setPosition("acct-venueone", "LONG", 400);
+    expect((await harness.closeData({ preferredExchange: "venueone" })).execution.state).toBe("COMPLETED");
+  });
+
   it("goes on to the next venue after a definitive refusal, with what remains after a partial fill", async () => {
     const harness = flat();
     harness.one.fate = () => ({ kind: "fill", liquidity: 0.4 });

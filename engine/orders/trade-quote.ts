@@ -1,20 +1,38 @@
 /** Dry runs: what a trade would do, as a quote and as a reply. Nothing is sent, written or reserved for them. */
-import type { Side } from "../domain/order.js";
-import type { RandomIds } from "../storage/keyed-hash.js";
 import { isOpening, type TradeRun } from "./trade-run.js";
 import { protectionReport } from "./protection-report.js";
-import { QUOTE_TTL_MS } from "./quote-book.js";
+import { type BoundQuote, QUOTE_TTL_MS, type QuoteBook } from "./quote-book.js";
+import { noteOf, remainderReport } from "./remainder-report.js";
 import { algoOf } from "./trade-reply.js";
 import type { Routed } from "./trade-routing.js";
 import type { TradeData, Quote } from "./trade-types.js";
-import { mintRouteId } from "./route-ids.js";
 
-export function quoteOf(routed: Routed, side: Side, nowMs: number, randomIds: RandomIds): Quote {
+/** What a dry run asks for of its own. */
+type QuoteTerms = Pick<BoundQuote, "symbol" | "side" | "intent" | "orderType" | "maxSlippageBps" | "accounts">;
+
+/** Gives a quote of the decision, which lives for `ttlMs`. */
+export function giveQuote(quotes: QuoteBook, routed: Routed, terms: QuoteTerms, ttlMs: number | undefined): Quote {
+  const { bound, requestedSize } = routed;
+  const { quoteId, expiresAt } = quotes.give(
+    {
+      symbol: terms.symbol,
+      side: terms.side,
+      size: requestedSize,
+      intent: terms.intent,
+      orderType: terms.orderType,
+      worstPrice: bound?.worstPrice ?? routed.worstPrice,
+      ownPrice: bound?.ownPrice ?? null,
+      maxSlippageBps: terms.maxSlippageBps,
+      venues: bound?.venues ?? [],
+      accounts: terms.accounts,
+    },
+    ttlMs ?? QUOTE_TTL_MS,
+  );
   return {
-    quoteId: mintRouteId("qt", nowMs, randomIds),
-    expiresAt: nowMs + QUOTE_TTL_MS,
-    side,
-    size: routed.requestedSize,
+    quoteId,
+    expiresAt,
+    side: terms.side,
+    size: requestedSize,
     // A LIMIT with no marketable part has no expected fill: its own price stands in.
     expectedPrice: routed.report.price ?? routed.worstPrice,
     worstPrice: routed.worstPrice,
@@ -34,11 +52,11 @@ export function simulatedData(run: TradeRun, quote: Quote): TradeData {
       final: true,
       mode: "DRY_RUN",
       algo: algoOf(run),
-      note: run.note,
+      note: noteOf(run, "SIMULATED", false),
       requestedSize: run.requestedSize,
       submittedSize: "0",
       filledSize: "0",
-      remainingSize: run.requestedSize,
+      ...remainderReport(run, run.requestedSize),
       averagePrice: null,
       notional: null,
       fees: [],

@@ -21,6 +21,7 @@ import {
 import type { OrderStatus } from "../domain/order.js";
 import { filledLots, orderId, statusOf, worstPrice } from "./attempt-figures.js";
 import { protectionReport } from "./protection-report.js";
+import { isRemainderKnown, noteOf, remainderReport, stateOfPart } from "./remainder-report.js";
 import {
   isOfPosition,
   isOpening,
@@ -54,8 +55,9 @@ const EXTRA_AVERAGE_PLACES = 4;
 
 export function buildTradeData(run: TradeRun, nowMs: number): TradeData {
   const totals = sumUp(run);
-  const state = stateOf(run, totals);
-  const lead = leadAttempt(run, state);
+  const ended = stateOf(run, totals);
+  const lead = leadAttempt(run, ended);
+  const state = isRemainderKnown(run) ? ended : stateOfPart(ended);
   const order = lead === null ? null : normalizedOrder(run, lead, totals, nowMs);
   return {
     executedOn: lead === null || state === "REJECTED" ? null : lead.venue,
@@ -228,11 +230,11 @@ function executionReport(
     final: state !== "UNKNOWN" && state !== "SUBMITTED" && state !== "RESTING" && unknownAttempt(run) === null,
     mode: "LIVE",
     algo: algoOf(run),
-    note: run.note ?? (state === "COMPLETED" && totals.remaining.num > 0n ? "DUST_REMAINDER" : null),
+    note: noteOf(run, state, totals.remaining.num > 0n),
     requestedSize: run.requestedSize,
     submittedSize: sizeText(totals.submitted),
     filledSize: sizeText(totals.filled),
-    remainingSize: sizeText(totals.remaining),
+    ...remainderReport(run, sizeText(totals.remaining)),
     averagePrice: lead === null ? null : priceText(totals.average, lead),
     notional: totals.average === null ? null : formatRatio(totals.notional, NOTIONAL_PLACES, "halfUp"),
     fees: positionAttempts(run).flatMap(feeOf),

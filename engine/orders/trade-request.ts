@@ -17,17 +17,19 @@ import {
   type AccountReading,
   type Readings,
 } from "./account-readings.js";
-import { quoteOf, simulatedData } from "./trade-quote.js";
+import { giveQuote, simulatedData } from "./trade-quote.js";
+import type { BoundQuote } from "./quote-book.js";
 import { recoverRun } from "./trade-recover.js";
 import { filledAnything, remainingSize, toTradeResult } from "./trade-reply.js";
 import { emptyRun, flightOf } from "./trade-flight.js";
 import { tradeSide, type SendPlan } from "./trade-plan.js";
 import { protectEntry } from "./trade-protect.js";
 import { isFlat, refused, refusedLocally, refuseEarly, turnsOnStreams, type Refused } from "./trade-refusals.js";
-import type { RouteAnswer, Routed } from "./trade-routing.js";
+import { orderWaitMs, type RouteAnswer, type Routed } from "./trade-routing.js";
 import { isOpening, unsettledAttempt, type TradeRun } from "./trade-run.js";
 import { roundMs } from "./trade-send.js";
 import type { TradeContext, TradeRequest, TradeResult } from "./trade-types.js";
+import { unreadVenues } from "./unread-venues.js";
 import { Deadline } from "../domain/deadline.js";
 import type { IdempotencyBegin, IdempotencyTicket } from "./idempotency.js";
 import { mintRouteId } from "./route-ids.js";
@@ -67,7 +69,7 @@ export class TradeRequests {
       const readings = readHeldAccounts(accounts.all(), request, feeCache);
       if (readings === null) return null;
       const flight = flightOf(request, context, accounts, null, deadline);
-      const unbound = this.#bindQuote(flight);
+      const unbound = this.#bindQuote(flight, null);
       const decided =
         unbound === null ? this.#decide(flight, context, readings, 0, null, null, false) : { end: unbound };
       const { end } = decided;
@@ -138,9 +140,9 @@ export class TradeRequests {
   /** `earlier`: the run of a crashed request, all of whose orders are known by now. */
   async #tradeAnew(flight: TradeFlight, context: TradeContext, earlier: TradeRun | null): Promise<Concluded | Refused> {
     const { clock, feeCache } = this.#parts;
-    const { request, accounts, deadline } = flight;
-    const unbound = this.#bindQuote(flight);
+    const unbound = this.#bindQuote(flight, earlier);
     if (unbound !== null) return this.#orWhatStands(flight, context, unbound, earlier);
+    const { request, accounts, deadline } = flight;
     const startedMs = deadline.elapsedMs();
     const readMs = Math.min(POSITIONS_DEADLINE_MS, Math.max(MIN_RETRY_MS, deadline.leftMs()));
     let readings = await readAccounts(clock, accounts.all(), request, feeCache, readMs);
@@ -157,14 +159,17 @@ export class TradeRequests {
     const { plans } = routed;
     if (plans.length === 0) throw new ServiceError("INTERNAL", { problem: "a routed trade without a plan" });
 
-    const run = earlier ?? emptyRun(request, context, routed, clock.wallMs());
+    const run = earlier ?? emptyRun(flight, context, routed, clock.wallMs());
     if (earlier !== null && size === null) {
       run.requestedSize = routed.requestedSize;
+      run.unread = flight.unread;
       run.routing = routed.report;
       run.adjustments = routed.adjustments;
     }
     run.timingMs.positions = decided.positionsMs;
     run.timingMs.routing = decided.routingMs;
+    const taken = this.#claimQuote(flight, run);
+    if (taken !== null) return this.#orWhatStands(flight, context, taken, earlier);
     const end = await this.#execute(flight, run, plans, readings);
     if (end.kind === "notSent") {
       return end.error === null
@@ -192,7 +197,7 @@ export class TradeRequests {
     size: string | null,
     isVerified: boolean,
   ): Decided {
-    const { clock, routing, observer } = this.#parts;
+    const { clock, routing, observer, rooms } = this.#parts;
     const { request, deadline } = flight;
     const readDoneMs = deadline.elapsedMs();
     const preferred = request.preferredExchange;
@@ -213,6 +218,7 @@ export class TradeRequests {
     if (!answer.ok && !isVerified && turnsOnStreams(answer, readings, request)) return { end: null, routed: null };
     observer.latency("positions", "", (readDoneMs - startedMs) * 1e3);
     observer.latency("route", "", (routedMs - readDoneMs) * 1e3);
+    flight.unread = unreadVenues(rooms, request, readings, flight.quote);
     if (!answer.ok) return { end: this.#refuseRoute(flight, context, answer, readings, earlier) };
     const positionsMs = roundMs(readDoneMs - startedMs);
     const routingMs = roundMs(routedMs - readDoneMs);
@@ -231,16 +237,43 @@ export class TradeRequests {
     return this.#conclusion.finish(flight, context, earlier, await this.#protect(flight, earlier));
   }
 
-  /** Null: the call is bound to its quote, or to none. */
-  #bindQuote(flight: TradeFlight): Refused | null {
-    const { request, accounts } = flight;
+  /** Null: the call is bound to its quote, or to none. A retry after a crash is the use that its record shows. */
+  #bindQuote(flight: TradeFlight, earlier: TradeRun | null): Refused | null {
+    const { request, accounts, ticket } = flight;
     if (request.quoteId === null) return null;
-    const use = this.#parts.quotes.use(request.quoteId, request, tradeSide(request), accounts.hashes());
-    if (use.kind === "expired") return refused("QUOTE_EXPIRED", { reason: "EXPIRED" });
-    if (use.kind === "mismatch")
-      return refused("INVALID_PARAMETERS", { fields: [{ path: use.path, problem: use.problem }] });
-    flight.quote = use.quote;
-    return null;
+    if (earlier?.quote !== undefined) {
+      bindTo(flight, earlier.quote);
+      return null;
+    }
+    const user = ticket?.recordKey ?? null;
+    const use = this.#parts.quotes.use(request.quoteId, request, tradeSide(request), accounts.hashes(), user);
+    switch (use.kind) {
+      case "bound":
+        bindTo(flight, use.quote);
+        return null;
+      case "unknown":
+        return refused("QUOTE_UNKNOWN", {});
+      case "over":
+        return refused("QUOTE_EXPIRED", { reason: use.reason });
+      case "mismatch":
+        return refused("INVALID_PARAMETERS", { fields: [{ path: use.path, problem: use.problem }] });
+    }
+  }
+
+  /** Before the first order. Null: nobody else may use the quote any more, unless none of the orders leaves. */
+  #claimQuote(flight: TradeFlight, run: TradeRun): Refused | null {
+    const { quoteId } = flight.request;
+    // A use that its record shows is claimed, or of a process before.
+    if (quoteId === null || flight.quote === null || run.attempts.length > 0) return null;
+    const reason = this.#parts.quotes.claim(quoteId, quoteUser(flight, run));
+    return reason === null ? null : refused("QUOTE_EXPIRED", { reason });
+  }
+
+  /** A use that sent nothing consumes nothing. */
+  #releaseQuote(flight: TradeFlight, run: TradeRun): void {
+    const { quoteId } = flight.request;
+    if (quoteId === null || run.attempts.some(({ sentAtMs }) => sentAtMs !== null)) return;
+    this.#parts.quotes.release(quoteId, quoteUser(flight, run));
   }
 
   /** The entry stands by now, so whatever goes wrong here is told, not thrown. */
@@ -272,6 +305,8 @@ export class TradeRequests {
       this.#parts.logger.error("execute_failed_after_send", { routeId: run.routeId, problem: problemOf(error) });
       for (const attempt of run.attempts) if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
       return { kind: "done", late: [] };
+    } finally {
+      this.#releaseQuote(flight, run);
     }
   }
 
@@ -302,7 +337,11 @@ export class TradeRequests {
           ? "VENUE_RATE_LIMITED"
           : "VENUE_UNAVAILABLE";
     const details = failure === null ? answer.details : { exchange: preferred, ...answer.details };
-    const retryAfterMs = Math.max(0, ...read.map((reading) => reading.retryAfterMs ?? 0));
+    const isLimited = answer.code === "VENUE_RATE_LIMITED";
+    const waitsMs = read.map((reading) =>
+      Math.max(reading.retryAfterMs ?? 0, isLimited ? orderWaitMs(reading, request.open !== null) : 0),
+    );
+    const retryAfterMs = Math.ceil(Math.max(0, ...waitsMs));
     return refused(code, retryAfterMs > 0 ? { ...details, retryAfterMs } : details, answer.report);
   }
 
@@ -352,24 +391,20 @@ export class TradeRequests {
     routingMs: number,
   ): Concluded {
     const nowMs = this.#parts.clock.wallMs();
-    const run = emptyRun(flight.request, context, routed, nowMs);
+    const run = emptyRun(flight, context, routed, nowMs);
     run.timingMs.positions = positionsMs;
     run.timingMs.routing = routingMs;
     run.timingMs.total = roundMs(flight.deadline.elapsedMs());
-    const side = tradeSide(flight.request);
-    const quote = quoteOf(routed, side, nowMs, this.#randomIds);
     const { request, accounts } = flight;
-    const bound = {
+    const terms = {
       symbol: request.symbol,
-      side,
-      size: routed.requestedSize,
+      side: tradeSide(request),
       intent: request.open === null ? "CLOSE" : "OPEN",
       orderType: request.orderType,
-      worstPrice: routed.bound?.worstPrice ?? routed.worstPrice,
-      venues: routed.bound?.venues ?? [],
+      maxSlippageBps: request.maxSlippageBps,
       accounts: accounts.hashes(),
     } as const;
-    this.#parts.quotes.keep(quote.quoteId, bound, quote.expiresAt);
+    const quote = giveQuote(this.#parts.quotes, routed, terms, request.quoteTtlMs);
     const data = simulatedData(run, quote);
     this.#conclusion.emit("replied", flight.request, context, flight.deadline, { data });
     return { ok: true, success: true, data, replayed: false };
@@ -381,4 +416,16 @@ export class TradeRequests {
     this.#parts.logger.error("close_failed", { problem: detail });
     return refused("INTERNAL", {});
   }
+}
+
+/** A call that names no slippage takes the quote's: the default could be wider or narrower than what was quoted. */
+function bindTo(flight: TradeFlight, quote: BoundQuote): void {
+  flight.quote = quote;
+  const { request } = flight;
+  if (request.isSlippageDefault === true) flight.request = { ...request, maxSlippageBps: quote.maxSlippageBps };
+}
+
+/** Whose use it is: the key's, or this request's alone. */
+function quoteUser({ ticket }: TradeFlight, run: TradeRun): string {
+  return ticket?.recordKey ?? run.routeId;
 }

@@ -3,30 +3,15 @@
  * decision out at once, because input and decision are reused by the next trade.
  */
 import type { Clock } from "../domain/clock.js";
-import { compareDecimals } from "../domain/decimal.js";
-import {
-  compareRatio,
-  formatRatio,
-  multiplyRatio,
-  type Ratio,
-  ratio,
-  ratioFromScaled,
-} from "../domain/decimal-ratio.js";
+import { compareDecimals, formatScaled } from "../domain/decimal.js";
 import type { ErrorCode } from "../domain/errors.js";
-import { canonicalPriceDecimals } from "../domain/instrument.js";
 import type { Side } from "../domain/order.js";
 import { isRoutableVenue, ROUTABLE_VENUES, type RoutableVenue } from "../domain/venue.js";
 import type { Market } from "../market/market.js";
 import type { MarketRoom, RoomStatus, RoutingHealth } from "../ports.js";
 import { orderAdjustments } from "../routing/adjustments.js";
 import { decideRoute, decisionErrorCode } from "../routing/decide.js";
-import {
-  buildRoutingReport,
-  requestedSizeText,
-  sizeMaxima,
-  worstPriceText,
-  type RoutingReport,
-} from "../routing/report.js";
+import { buildRoutingReport, requestedSizeText, sizeMaxima, type RoutingReport } from "../routing/report.js";
 import {
   setBoundText,
   setLimitText,
@@ -40,11 +25,12 @@ import {
   type CandidateResult,
   Decision,
   ONE_MILLI_BPS,
-  QUOTE_RATE_ONE_PPM,
   RouteInput,
   type RouteKind,
 } from "../routing/route-types.js";
+import { isLeftBehind } from "../routing/quote-bound.js";
 import { splitRoute } from "../routing/split.js";
+import { commonWorstPrice } from "../routing/worst-price.js";
 import type { Rooms } from "./trade-accounts.js";
 import { heldPosition, isHedged, openLots, type AccountReading } from "./account-readings.js";
 import type { BoundQuote } from "./quote-book.js";
@@ -60,6 +46,8 @@ export interface RoutingSettings {
   readonly quoteRatePpm: ReadonlyMap<string, number>;
   /** Documented delay a venue adds to taker orders. */
   readonly takerDelayMs: Readonly<Partial<Record<RoutableVenue, number>>>;
+  /** Venues whose instruments carry configured fees, not the venue's published ones; absent: none. */
+  readonly configuredFees?: ReadonlySet<RoutableVenue>;
 }
 
 export const DEFAULT_ROUTING_SETTINGS: RoutingSettings = {
@@ -79,7 +67,7 @@ export interface Routed {
   /** The legs; none for a public quote: nothing can be sent. */
   readonly plans: readonly SendPlan[];
   /** What a quote of this decision binds: worst price in the common quote, and who was eligible. Null for a live call. */
-  readonly bound: { readonly worstPrice: string; readonly venues: readonly RoutableVenue[] } | null;
+  readonly bound: Pick<BoundQuote, "worstPrice" | "ownPrice" | "venues"> | null;
 }
 
 export type RouteAnswer =
@@ -98,6 +86,8 @@ export interface QuoteRequest {
   readonly size: string;
   readonly maxSlippageBps: number;
   readonly maxQuoteAgeMs: number;
+  /** How long the quote lives; absent: the default. */
+  readonly quoteTtlMs?: number;
   readonly preferredExchange: RoutableVenue | null;
   readonly excludeExchanges: readonly RoutableVenue[];
 }
@@ -149,7 +139,7 @@ export class TradeRouting {
     input.preferred = request.preferredExchange ?? "";
     // What is left after a first try goes to one venue.
     input.allowSplit = request.allowSplit && tried.size === 0;
-    const problem = setSize(input, request, size) ?? setPrice(input, request);
+    const problem = setSize(input, request, size) ?? setPrice(input, request, quote);
     if (problem !== null) return invalid(problem.path, problem.problem);
     // What an execution is held to is within its quote already.
     const stated = held ?? quote?.worstPrice ?? null;
@@ -167,6 +157,7 @@ export class TradeRouting {
       candidate.hasCredentials =
         reading !== undefined || (market === null && isGiven(request, venue)) || isOverruled(request, venue);
       if (reading === undefined) continue;
+      if (orderWaitMs(reading, input.opens) > 0) candidate.budgetAvailable = false;
       candidate.positionKnown = reading.positions !== null;
       candidate.longLots = openLots(reading.positions ?? [], "LONG");
       candidate.shortLots = openLots(reading.positions ?? [], "SHORT");
@@ -182,7 +173,7 @@ export class TradeRouting {
     );
     if (!answer.ok) {
       // The way of a quote that the market has left behind.
-      if (quote === null || answer.code !== "SLIPPAGE_CAP") return answer;
+      if (quote === null || !isLeftBehind(input, this.#decision, answer.code, request.maxLegs)) return answer;
       return { ...answer, code: "QUOTE_EXPIRED", details: { ...answer.details, reason: "PRICE_MOVED" } };
     }
     if (quote !== null && compareDecimals(answer.routed.requestedSize, quote.size) > 0)
@@ -211,6 +202,7 @@ export class TradeRouting {
 
   #addCandidate(venue: RoutableVenue, room: MarketRoom | undefined, market: Market | null): Candidate {
     const candidate = this.#input.addCandidate(venue, market);
+    if (this.#settings.configuredFees?.has(venue) === true) candidate.feeSource = "config";
     if (room === undefined) return candidate;
     const health = room.routingHealth ?? healthOf(room.status());
     candidate.healthy = health.breaker !== "open";
@@ -258,7 +250,13 @@ export class TradeRouting {
         expectedCostBps: report.candidates[decision.selected]?.costBps ?? "0",
         adjustments: orderAdjustments(input, decision),
         plans,
-        bound: isQuote ? { worstPrice: commonWorstPrice(input, decision), venues: eligibleVenues(report) } : null,
+        bound: isQuote
+          ? {
+              worstPrice: commonWorstPrice(input, decision),
+              ownPrice: input.rests ? formatScaled(input.limitUnits, input.limitDecimals) : null,
+              venues: eligibleVenues(report),
+            }
+          : null,
       },
     };
   }
@@ -277,6 +275,11 @@ export class TradeRouting {
     }
     return { candidates: report.candidates };
   }
+}
+
+/** What the account's own budget leaves to one more order; entries never draw on what is kept for ways out. */
+export function orderWaitMs({ account }: AccountReading, opens: boolean): number {
+  return account.room.orderWaitMs?.(account.session, opens ? "trade" : "exit") ?? 0;
 }
 
 function healthOf(status: RoomStatus): RoutingHealth {
@@ -312,19 +315,29 @@ function routeKindOf(request: TradeRequest): RouteKind {
   return orderType === "MARKET" ? "CLOSE_MARKET" : orderType === "LIMIT" ? "CLOSE_LIMIT" : "CLOSE_STOP";
 }
 
-/** The price that a LIMIT or a stop brings; null: fine. */
-function setPrice(input: RouteInput, request: TradeRequest): PlanProblem | null {
+/** The price that a LIMIT or a stop brings, held to a quote's; null: fine. */
+function setPrice(input: RouteInput, request: TradeRequest, quote: BoundQuote | null): PlanProblem | null {
   const { orderType, limitPrice, triggerPrice } = request;
   if (orderType === "LIMIT" || orderType === "STOP_LIMIT") {
-    return limitPrice !== null && setLimitText(input, limitPrice)
-      ? null
-      : { path: "limitPrice", problem: "must be a positive decimal text" };
+    if (limitPrice === null || !setLimitText(input, limitPrice))
+      return { path: "limitPrice", problem: "must be a positive decimal text" };
+    // A caller's own limit is never moved.
+    return isBeyondQuoted(input, quote, limitPrice)
+      ? { path: "limitPrice", problem: "is beyond the quote's worst price" }
+      : null;
   }
   if (orderType !== "STOP_MARKET") return null;
   const bound = triggerPrice === null ? null : slippedPrice(triggerPrice, input.side, request.maxSlippageBps);
-  return bound !== null && setLimitText(input, bound)
+  const held = bound !== null && isBeyondQuoted(input, quote, bound) ? (quote?.ownPrice ?? bound) : bound;
+  return held !== null && setLimitText(input, held)
     ? null
     : { path: "triggerPrice", problem: "must be a positive decimal text" };
+}
+
+/** Would it trade at worse prices than what was quoted? */
+function isBeyondQuoted(input: RouteInput, quote: BoundQuote | null, price: string): boolean {
+  const quoted = quote?.ownPrice ?? null;
+  return quoted !== null && compareDecimals(price, quoted) === (input.side === "SELL" ? -1 : 1);
 }
 
 /** What an entry's eligibility and score need beside. */
@@ -347,29 +360,6 @@ function addEntryFacts(candidate: Candidate, request: TradeRequest, terms: OpenT
   const rate = Number(ticker.fundingRate) / ticker.fundingIntervalHours;
   const milliBps = Math.round(rate * terms.expectedHoldHours * ONE_MILLI_BPS);
   if (Number.isSafeInteger(milliBps)) candidate.fundingMilliBps = milliBps;
-}
-
-/** The loosest of the legs, in the common quote. */
-function commonWorstPrice(input: RouteInput, decision: Decision): string {
-  const selected = input.candidates[decision.selected];
-  // One venue that quotes in the common quote: its own price, as text.
-  if (decision.legs.length === 0 && selected?.quoteRatePpm === QUOTE_RATE_ONE_PPM)
-    return worstPriceText(input, decision) ?? "0";
-  let worst: Ratio | null = null;
-  let places = 0;
-  for (const index of decision.legs.length > 0 ? decision.legs : [decision.selected]) {
-    const candidate = input.candidates[index];
-    const instrument = candidate?.market?.instrument;
-    if (candidate === undefined || instrument === undefined) continue;
-    const native = ratioFromScaled(decision.results[index]?.priceTicks ?? 0, canonicalPriceDecimals(instrument));
-    const price = multiplyRatio(native, ratio(BigInt(candidate.quoteRatePpm), BigInt(QUOTE_RATE_ONE_PPM)));
-    places = Math.max(
-      places,
-      canonicalPriceDecimals(instrument) + (candidate.quoteRatePpm === QUOTE_RATE_ONE_PPM ? 0 : 6),
-    );
-    if (worst === null || (input.side === "SELL") === compareRatio(price, worst) < 0) worst = price;
-  }
-  return worst === null ? "0" : formatRatio(worst, places, input.side === "SELL" ? "floor" : "ceil");
 }
 
 function eligibleVenues(report: RoutingReport): RoutableVenue[] {

@@ -7,6 +7,7 @@
 import type { Direction, OrderType, PositionSide, Side, TimeInForce, VenueOrder } from "../domain/order.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { RoutingReport } from "../routing/report.js";
+import type { BoundQuote } from "./quote-book.js";
 import type { ExecutionReport, LegOutcome, PositionAfter, TradeIntent } from "./trade-types.js";
 
 /** PENDING: intent durable, outcome not known to this record yet. */
@@ -110,6 +111,10 @@ export interface TradeRun {
    * the caller's own price is the bound, and in runs of versions before.
    */
   readonly heldPrice?: string;
+  /** What it is bound to, for a retry after a crash; absent: nothing. */
+  readonly quote?: BoundQuote;
+  /** ALL and percent: venues whose position was not known, so that what is left is not either; absent: none. */
+  unread?: readonly RoutableVenue[];
   /** Base units: what the caller asked for, ALL and percent resolved. */
   requestedSize: string;
   routing: RoutingReport;

@@ -11,6 +11,7 @@ import type { OrderCommand } from "../domain/order.js";
 import type { TradeFlight, TradeParts } from "./trade-context.js";
 import { guardedOrder, makeDurable, mintAttempt, sendTimeoutMs, type Durable, type Outgoing } from "./trade-intent.js";
 import type { SendPlan } from "./trade-plan.js";
+import { countedAccount } from "./account-behind.js";
 import { isOpening, mayRest, type Attempt, type TradeRun } from "./trade-run.js";
 import type { Resolution } from "./resolver.js";
 import { sendAttempt } from "./send-outcome.js";
@@ -41,6 +42,19 @@ export async function sendOrders(
   const { observer, clock } = parts;
   const before = run.attempts.length;
   const outgoing: Outgoing[] = [];
+  const counted = new Map<SendPlan, string>();
+  if (parts.guards.countsAccount(flight.apiKeyId)) {
+    // Before the first check: the checks of all orders are one turn.
+    for (const plan of plans) {
+      const account = flight.accounts.get(plan.venue);
+      if (account === null || plan.reduceOnly) continue;
+      const { room, session, accountHash: own } = account;
+      const order = { opens: true, apiKeyId: flight.apiKeyId, own, timeoutMs: sendTimeoutMs(flight) };
+      const behind = await countedAccount(parts, room, session, order);
+      if (!behind.ok) return { kind: "guarded", error: behind.error };
+      counted.set(plan, behind.accountHash);
+    }
+  }
   for (const plan of plans) {
     const account = flight.accounts.get(plan.venue);
     if (account === null || flight.accounts.isTaken(plan.venue))
@@ -49,7 +63,9 @@ export async function sendOrders(
     if (!plan.reduceOnly && !(isOpening(run) && plan.role === "POSITION"))
       throw new ServiceError("INTERNAL", { problem: "an order that does not reduce" });
     const attempt = mintAttempt(parts, flight, run, plan, account);
-    const verdict = parts.guards.check(guardedOrder(flight, run, plan, attempt, account));
+    const verdict = parts.guards.check(
+      guardedOrder(flight, run, plan, attempt, counted.get(plan) ?? account.accountHash),
+    );
     run.attempts.push(attempt);
     if (!verdict.ok) {
       keepBack(run, before, verdict.code);

@@ -1,6 +1,7 @@
 /** The close path against fake venues on a virtual clock: one behaviour per test. */
 import { describe, expect, it } from "vitest";
 import { storeUnavailable } from "../storage/state-store.js";
+import { DEFAULT_ROUTING_SETTINGS } from "./trade-routing.js";
 import type { TradeData, TradeRequest } from "./trade-types.js";
 import { FakeSession, type PlaceFate } from "./test/fake-venue.js";
 import { closeContext, closeRequest, createHarness, SECRET_ONE, type Harness } from "./test/harness.js";
@@ -274,6 +275,22 @@ describe("sizes and eligibility", () => {
       ok: false,
       code: "VENUE_RATE_LIMITED",
     });
+  });
+});
+
+describe("the budget of an account", () => {
+  it("that is spent but for ways out refuses entries and lets closes pass", async () => {
+    const harness = createHarness();
+    harness.one.orderWaitMs = (lane) => (lane === "exit" ? 0 : 4_000);
+    const routed = await harness.closeData({ preferredExchange: "venueone", size: "0.1" });
+    expect(routed.executedOn).toBe("venueone");
+    harness.one.orderWaitMs = () => 4_000;
+    expect(await harness.close({ preferredExchange: "venueone" })).toMatchObject({
+      ok: false,
+      code: "VENUE_RATE_LIMITED",
+      details: { exchange: "venueone", retryAfterMs: 4_000 },
+    });
+    expect((await harness.closeData({ size: "0.1" })).executedOn).toBe("venuetwo");
   });
 });
 
@@ -647,10 +664,20 @@ describe("a dry run", () => {
     expect(harness.service.tradeAtOnce(closeRequest({ dryRun: true, size: "9" }), context)).toBeNull();
     expect(harness.service.tradeAtOnce(closeRequest({ dryRun: true, quoteId: "qt_none" }), context)).toMatchObject({
       ok: false,
-      code: "QUOTE_EXPIRED",
+      code: "QUOTE_UNKNOWN",
     });
-    expect(harness.events.at(-1)).toMatchObject({ kind: "refused", code: "QUOTE_EXPIRED" });
+    expect(harness.events.at(-1)).toMatchObject({ kind: "refused", code: "QUOTE_UNKNOWN" });
     expect(allSessionsClosed(harness)).toBe(true);
+  });
+
+  it("says where a fee is from: the account, else the configuration, else the venue's default", async () => {
+    const routing = { ...DEFAULT_ROUTING_SETTINGS, configuredFees: new Set(["venueone", "venuetwo"] as const) };
+    const harness = createHarness({ service: { routing } });
+    harness.one.feeRates = { takerFeeMilliBps: 4_000, makerFeeMilliBps: 1_000 };
+    const sourcesOf = ({ routing: report }: TradeData) =>
+      report.candidates.slice(0, 2).map(({ feeSource }) => feeSource);
+    expect(sourcesOf(await harness.closeData({ dryRun: true }))).toEqual(["account", "config"]);
+    expect(sourcesOf(await createHarness().closeData({ dryRun: true }))).toEqual(["venueDefault", "venueDefault"]);
   });
 
   it("is not answered at once where something has to be asked or sent", async () => {

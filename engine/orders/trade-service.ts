@@ -22,7 +22,7 @@ import type { Rooms } from "./trade-accounts.js";
 import { ExecutionAsks } from "./execution-ask.js";
 import { TradeConclusion, type ResolvedListener } from "./trade-conclude.js";
 import type { TradeParts } from "./trade-context.js";
-import { quoteOf } from "./trade-quote.js";
+import { giveQuote } from "./trade-quote.js";
 import { unlistedSymbol } from "./trade-refusals.js";
 import { TradeRequests } from "./trade-request.js";
 import {
@@ -41,6 +41,7 @@ import { FeeCache } from "./fee-cache.js";
 import { IdempotencyRecords } from "./idempotency.js";
 import { IntentLog, type OrderIntent } from "./intent-log.js";
 import { QuoteBook } from "./quote-book.js";
+import { QuoteIds } from "./quote-ids.js";
 import { NO_RECORDS, type RecordSink } from "./record-sink.js";
 import { NO_OBSERVER, type RouteObserver } from "./route-observer.js";
 import { Resolver, type ResolverCounts } from "./resolver.js";
@@ -118,7 +119,7 @@ export class TradeService {
       feeCache: new FeeCache(clock),
       background: new Background(clock, logger),
       records: options.records ?? NO_RECORDS,
-      quotes: new QuoteBook(clock),
+      quotes: new QuoteBook(clock, new QuoteIds(hash, randomIds.randomHex128())),
       guards: options.guards ?? NO_GUARDS,
       reservations: new WeakMap(),
       observer: options.observer ?? NO_OBSERVER,
@@ -175,19 +176,9 @@ export class TradeService {
     const nowMs = clock.wallMs();
     const answer = routing.routeQuote(request, mintRouteId("rt", nowMs, this.#randomIds));
     if (!answer.ok) return { ok: false, code: answer.code, details: answer.details };
-    const { routed } = answer;
-    const quote = quoteOf(routed, request.side, nowMs, this.#randomIds);
-    const { symbol, side } = request;
-    const terms = {
-      symbol,
-      side,
-      size: routed.requestedSize,
-      intent: null,
-      orderType: "MARKET",
-      accounts: null,
-    } as const;
-    const { worstPrice, venues } = routed.bound ?? { worstPrice: routed.worstPrice, venues: [] };
-    this.#parts.quotes.keep(quote.quoteId, { ...terms, worstPrice, venues }, quote.expiresAt);
+    const { symbol, side, maxSlippageBps } = request;
+    const terms = { symbol, side, maxSlippageBps, intent: null, orderType: "MARKET", accounts: null } as const;
+    const quote = giveQuote(this.#parts.quotes, answer.routed, terms, request.quoteTtlMs);
     return { ok: true, routing: answer.routed.report, quote };
   }
 

@@ -29,7 +29,11 @@ export interface TradeRequest {
   readonly dryRun: boolean;
   /** Binds worst price and venues to those of an earlier dry run. */
   readonly quoteId: string | null;
+  /** Dry runs: how long the quote lives; absent: the default. */
+  readonly quoteTtlMs?: number;
   readonly maxSlippageBps: number;
+  /** The caller named no maxSlippageBps: with a quoteId the quote's own takes its place. Absent: false. */
+  readonly isSlippageDefault?: boolean;
   readonly maxQuoteAgeMs: number;
   readonly deadlineMs: number;
   readonly excludeExchanges: readonly RoutableVenue[];
@@ -154,12 +158,15 @@ export interface ExecutionReport {
   final: boolean;
   mode: "LIVE" | "DRY_RUN";
   algo: "IOC" | "GTC" | "STOP" | null;
-  /** Why a NOOP or a remainder: ALREADY_FLAT, DUST_REMAINDER, …; null otherwise. */
+  /** Why a NOOP or a remainder: ALREADY_FLAT, DUST_REMAINDER, POSITION_UNKNOWN, …; null otherwise. */
   note: string | null;
   requestedSize: string;
   submittedSize: string;
   filledSize: string;
-  remainingSize: string;
+  /** Null: not known, see unreadExchanges. */
+  remainingSize: string | null;
+  /** ALL and percent: venues with credentials whose position could not be read; absent: all were. */
+  unreadExchanges?: RoutableVenue[];
   averagePrice: string | null;
   notional: string | null;
   fees: { amount: string; asset: string; source: "venue" | "computed" }[];

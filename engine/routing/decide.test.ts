@@ -340,6 +340,30 @@ describe("worst price", () => {
       0, 99_000, 9_909_910,
     ]);
   });
+
+  it.each<[string, Partial<MarketPlan>, (candidate: Candidate) => void]>([
+    [
+      "INSUFFICIENT_MARGIN",
+      {},
+      (candidate) => {
+        candidate.buyingPower = 5_000;
+      },
+    ],
+    ["BELOW_MIN_SIZE", { instrument: instrumentOf("venuetwo", { minNotional: "10000" }) }, () => {}],
+  ])("of an entry is measured from a venue that may take it, not from one that is %s", (reason, fields, change) => {
+    const input = new RouteInput();
+    input.reset("OPEN_MARKET", "BUY", NOW_NS);
+    setSizeText(input, "1");
+    addHolder(input, buildMarket(plan("venueone")), 0);
+    // The narrowest of both, half a percent above.
+    const dear = { bids: [[100_499, 500_000]], asks: [[100_501, 500_000]] } as const;
+    change(addHolder(input, buildMarket(plan("venuetwo", { ...dear, ...fields })), 0));
+    if (reason === "BELOW_MIN_SIZE") setSizeText(input, "0.98");
+    const decision = new Decision();
+    decideRoute(input, decision);
+    expect([decision.outcome, resultAt(decision, 1).reason, decision.reference]).toEqual(["SELECTED", reason, 0]);
+    expect(resultAt(decision, 0).priceTicks).toBe(101_000);
+  });
 });
 
 describe("choice", () => {

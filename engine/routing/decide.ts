@@ -11,7 +11,7 @@ import { multiplySafe, parseScaled, pow10 } from "../domain/decimal.js";
 import type { ErrorCode } from "../domain/errors.js";
 import type { Instrument } from "../domain/instrument.js";
 import { applySizeRule, checkCandidates } from "./eligibility.js";
-import { priceCandidates, protectCandidates } from "./pricing.js";
+import { priceCandidates, protectCandidates, worstTicks } from "./pricing.js";
 import type {
   Candidate,
   CandidateResult,
@@ -43,20 +43,44 @@ export function decideRoute(input: RouteInput, decision: Decision): void {
 
 // ---------------------------------------------------------------- checks with prices
 
-/** The eligible venue with the smallest impact; -1 if none has a mid. */
+/**
+ * The venue with the smallest impact of those that may take the order; where none may, any that is priced, so that a
+ * refusal can still show figures. -1 if none has a mid.
+ */
 function chooseReference(input: RouteInput, decision: Decision): number {
   let best = -1;
-  // A venue that only misses a minimum or the budget stands in where no other does, so that a refusal can still show figures.
   let bestFallback = -1;
   for (let index = 0; index < input.candidateCount; index++) {
     const candidate = input.candidates[index] as Candidate;
     const result = decision.results[index] as CandidateResult;
     if (!result.priced || result.doubleMidTicks === 0) continue;
     if (bestFallback < 0 || hasSmallerImpact(decision, index, bestFallback)) bestFallback = index;
-    if (result.reason !== "" || sizeReason(candidate, result) !== "" || !candidate.budgetAvailable) continue;
+    if (result.reason !== "" || !mayBeReference(input, candidate, result)) continue;
     if (best < 0 || hasSmallerImpact(decision, index, best)) best = index;
   }
   return best >= 0 ? best : bestFallback;
+}
+
+/** All of `lastReason` but the cap. A minimum value is judged at the price that its own mid would give it. */
+function mayBeReference(input: RouteInput, candidate: Candidate, result: CandidateResult): boolean {
+  if (sizeReason(candidate, result) !== "" || !candidate.budgetAvailable) return false;
+  if (input.opens && isBeyondMargin(candidate, result)) return false;
+  if (input.kind === "QUOTE" || candidate.market === null) return true;
+  const { instrument } = candidate.market;
+  if (!input.opens && instrument.minNotionalOnReduceOnly === "no") return true;
+  const { quoteRatePpm } = candidate;
+  const priceTicks = input.rests
+    ? result.priceTicks
+    : worstTicks(
+        input.side,
+        input.maxSlippageBps,
+        result.doubleMidTicks,
+        instrument,
+        quoteRatePpm,
+        instrument,
+        quoteRatePpm,
+      );
+  return !isBelowMinNotional(input, candidate, result, priceTicks);
 }
 
 /** Reasons that need the worst price, then the all-in price. `refused`: the size rule already said no. */
@@ -73,7 +97,8 @@ function lastReason(input: RouteInput, candidate: Candidate, result: CandidateRe
   const size = sizeReason(candidate, result);
   if (size !== "") return size;
   if (input.rests && input.opens && isBelowResting(candidate, result)) return "BELOW_MIN_SIZE";
-  if (input.kind !== "QUOTE" && isBelowMinNotional(input, candidate, result)) return "BELOW_MIN_SIZE";
+  if (input.kind !== "QUOTE" && isBelowMinNotional(input, candidate, result, result.priceTicks))
+    return "BELOW_MIN_SIZE";
   if (input.opens && isBeyondMargin(candidate, result)) return "INSUFFICIENT_MARGIN";
   return candidate.budgetAvailable ? "" : "RATE_BUDGET";
 }
@@ -94,12 +119,17 @@ function sizeReason(candidate: Candidate, result: CandidateResult): ReasonCode |
 }
 
 /** Venues that hold closes to the minimum value too make an exception for closing the whole position. */
-function isBelowMinNotional(input: RouteInput, candidate: Candidate, result: CandidateResult): boolean {
+function isBelowMinNotional(
+  input: RouteInput,
+  candidate: Candidate,
+  result: CandidateResult,
+  priceTicks: number,
+): boolean {
   if (candidate.market === null) return false;
   const instrument = candidate.market.instrument;
-  if (input.opens) return notionalBelow(instrument, instrument.minNotional, result.orderLots, result.priceTicks);
+  if (input.opens) return notionalBelow(instrument, instrument.minNotional, result.orderLots, priceTicks);
   if (instrument.minNotionalOnReduceOnly === "no" || result.orderLots === result.positionLots) return false;
-  return notionalBelow(instrument, instrument.minNotional, result.orderLots, result.priceTicks);
+  return notionalBelow(instrument, instrument.minNotional, result.orderLots, priceTicks);
 }
 
 /** Some venues ask of orders that rest what they do not ask of those that take. */

@@ -199,8 +199,8 @@ function midOf(candidate: Candidate): Ratio {
   return multiplyRatio(native, ratio(BigInt(candidate.quoteRatePpm), 2n * BigInt(QUOTE_RATE_ONE_PPM)));
 }
 
-/** size ≤ the sum of the holders' positions, exactly. */
-function holdTogether(input: RouteInput, decision: Decision): boolean {
+/** Is the size at most the sum of the holders' positions? Exact. */
+export function holdTogether(input: RouteInput, decision: Decision): boolean {
   let total = ratio(0n);
   for (let index = 0; index < input.candidateCount; index++) {
     const candidate = input.candidates[index] as Candidate;

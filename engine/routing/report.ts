@@ -51,6 +51,7 @@ import {
   type ReasonCode,
   type RouteInput,
 } from "./route-types.js";
+import { commonWorstPrice } from "./worst-price.js";
 
 /** The reference mid and all-in prices are in this; single venues quote in what counts as it. */
 const COMMON_QUOTE = "USD";
@@ -165,14 +166,14 @@ export function buildRoutingReport(input: RouteInput, decision: Decision, stamp:
     limits: {
       maxSlippageBps: input.maxSlippageBps,
       maxQuoteAgeMs: input.maxQuoteAgeMs,
-      worstPrice: selected < 0 ? null : worstPriceText(input, decision),
+      worstPrice: boundText(input, decision),
     },
     candidates,
     alternatives,
   };
 }
 
-/** The price that is sent to the selected venue, canonical quoting; null when none was selected. */
+/** The price that is sent to the selected venue (of a split the largest leg's), canonical quoting; null when none was selected. */
 export function worstPriceText(input: RouteInput, decision: Decision): string | null {
   const instrument = decision.selected < 0 ? null : instrumentOf(input, decision.selected);
   if (instrument === null) return null;
@@ -204,6 +205,11 @@ export function sizeMaxima(
 }
 
 // ---------------------------------------------------------------- parts
+
+/** What no order goes beyond: the selected venue's price; a split's loosest, in the common quote. */
+function boundText(input: RouteInput, decision: Decision): string | null {
+  return decision.legs.length > 1 ? commonWorstPrice(input, decision) : worstPriceText(input, decision);
+}
 
 function candidateReport(input: RouteInput, decision: Decision, index: number): RoutingCandidate {
   const candidate = candidateAt(input, index);

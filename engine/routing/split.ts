@@ -2,20 +2,18 @@
  * A size over several venues, where the caller allows it (routing design 1.7): after the decision for one venue, the
  * same books are asked what the cheapest division would cost, level by level with fees and penalties in it.
  *
- * Invariants: each leg is on its venue's step and at most its position; a leg is at least the venue's minimum and a
- * tenth of the size; no leg meets a level beyond its worst price; legs and what stays unplaced make the size.
+ * Invariants: the reference mid is a leg's; each leg is on its venue's step and at most its position; a leg is at least
+ * the venue's minimum and a tenth of the size; no leg meets a level beyond its worst price; legs and what stays unplaced
+ * make the size, which is at most what all hold; it saves more than the tie distance.
  *
  * Allocates: a split is asked for by name, and costs a few hundred bigint operations.
  */
 import { parseScaled, pow10, pow10Big, rescale } from "../domain/decimal.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../domain/instrument.js";
 import { floorQty } from "../domain/price-grid.js";
-import { BOOK_LIVE } from "../market/book.js";
 import { doubleMidTicks, NO_CAP_TICKS, walkDepth } from "../market/depth-walk.js";
-import type { LadderSide } from "../market/ladder-side.js";
 import type { Market } from "../market/market.js";
-import { isTouchNewer } from "../market/touch.js";
-import { isBookUsable, isDeepUsable } from "./eligibility.js";
+import { holdTogether, isBookUsable, isDeepUsable } from "./eligibility.js";
 import { priceExit, protectCandidate } from "./pricing.js";
 import {
   type Candidate,
@@ -24,68 +22,128 @@ import {
   ONE_MILLI_BPS,
   type ReasonCode,
   type RouteInput,
+  TIE_MILLI_BPS,
 } from "./route-types.js";
 import { scoreAllIn, scoreImpact, scoreReference } from "./scoring.js";
-import { planSplit, type CostSegment, type SplitVenue } from "./split-plan.js";
+import { levelsOf } from "./split-levels.js";
+import { planSplit, type CostSegment, type SplitPlan, type SplitVenue } from "./split-plan.js";
 
 export const MAX_LEGS = 3;
 /** A leg below this share of the size is not worth an order of its own. */
 const MIN_SHARE = 10;
-/** Levels of a side that a split looks at; what lies deeper counts as not there. */
-const MAX_LEVELS = 1_024;
 
-const scratchKeys = new Float64Array(MAX_LEVELS);
-const scratchLots = new Float64Array(MAX_LEVELS);
-
-/** May turn the decision just taken into a split; leaves it as it is where one venue alone is at least as good. */
+/** May turn the decision just taken into a split; leaves it as it is where one venue alone is as good. */
 export function splitRoute(input: RouteInput, decision: Decision, legsMax: number): void {
   if (input.rests || input.preferred !== "" || legsMax < 2 || !Number.isSafeInteger(decision.sizeUnits)) return;
+  // The size rule holds in full for a split too: what nobody holds is not rounding.
+  if (!input.opens && input.kind !== "QUOTE" && !holdTogether(input, decision)) return;
   const members: number[] = [];
   for (let index = 0; index < input.candidateCount; index++)
     if (mayTakePart(input, decision, index)) members.push(index);
   if (members.length < 2) return;
-  if (decision.reference < 0 && !chooseSplitReference(input, decision, members)) return;
   const decimals = Math.max(
     decision.sizeDecimals,
     ...members.map((index) => canonicalQtyDecimals(instrumentAt(input, index))),
   );
   const sizeUnits = rescale(decision.sizeUnits, decision.sizeDecimals, decimals, "floor");
   if (!(sizeUnits > 0)) return;
-  const venues: SplitVenue[] = [];
-  const indexes: number[] = [];
-  const before = members.map((index) => resultAt(decision, index).priceTicks);
-  for (const index of members) {
-    const venue = venueOf(input, decision, index, sizeUnits, decimals);
-    if (venue === null) continue;
-    venues.push(venue);
-    indexes.push(index);
-  }
-  const plan = planSplit(venues, sizeUnits, Math.min(legsMax, MAX_LEGS));
-  const legs = indexes.filter((_, at) => (plan?.units[at] ?? 0) > 0);
-  if (plan === null || legs.length < 2) {
-    // As the decision had them: what was only tried must not show.
-    for (const [at, index] of members.entries()) resultAt(decision, index).priceTicks = before[at] ?? 0;
+  const asDecided = remember(decision, members);
+  const legs = divide(input, decision, members, sizeUnits, decimals, legsMax);
+  if (legs === null) {
+    // What was only tried must not show.
+    asDecided.restore();
     return;
   }
   const single = decision.selected;
-  for (const [at, index] of indexes.entries()) {
-    const units = plan.units[at] ?? 0;
-    if (units > 0)
-      takeLeg(
-        input,
-        decision,
-        index,
-        rescale(units, decimals, canonicalQtyDecimals(instrumentAt(input, index)), "floor"),
-      );
+  for (const { index, units } of legs) {
+    const { instrument } = marketAt(input, index);
+    takeLeg(input, decision, index, rescale(units, decimals, canonicalQtyDecimals(instrument), "floor"));
   }
-  legs.sort((left, right) => (plan.units[indexes.indexOf(right)] ?? 0) - (plan.units[indexes.indexOf(left)] ?? 0));
+  legs.sort((left, right) => right.units - left.units);
+  decision.legs.push(...legs.map(({ index }) => index));
+  if (decision.reference !== asDecided.reference) remeasure(input, decision);
   decision.outcome = "SELECTED";
   decision.reason = "BEST_SPLIT";
-  decision.selected = legs[0] as number;
+  decision.selected = decision.legs[0] as number;
   // The savings of a report compare venues for one size; a split has no one to be compared with there.
   decision.runnerUp = -1;
-  decision.legs.push(...legs);
   rankLegs(input, decision, single);
+}
+
+interface LegShare {
+  readonly index: number;
+  readonly units: number;
+}
+
+/**
+ * The cheapest division whose reference is a leg of it. Each round that ends with another reference goes on among its
+ * own legs alone, so there are at most as many rounds as members. Null: one venue alone is as good, or none divides it.
+ */
+function divide(
+  input: RouteInput,
+  decision: Decision,
+  members: readonly number[],
+  sizeUnits: number,
+  decimals: number,
+  legsMax: number,
+): LegShare[] | null {
+  let alone: SplitPlan | null = null;
+  for (let among = members; among.length > 1; ) {
+    if (!among.includes(decision.reference)) chooseSplitReference(input, decision, among);
+    const venues: SplitVenue[] = [];
+    const indexes: number[] = [];
+    for (const index of among) {
+      const venue = venueOf(input, decision, index, sizeUnits, decimals);
+      if (venue === null) continue;
+      venues.push(venue);
+      indexes.push(index);
+    }
+    if (among === members && decision.selected >= 0) alone = planSplit(venues, sizeUnits, 1);
+    const plan = planSplit(venues, sizeUnits, Math.min(legsMax, MAX_LEGS));
+    if (plan === null || isAsGood(alone, plan, tieCost(input, decision, sizeUnits))) return null;
+    const legs = indexes.map((index, at) => ({ index, units: plan.units[at] ?? 0 })).filter(({ units }) => units > 0);
+    if (legs.length < 2) return null;
+    if (legs.some(({ index }) => index === decision.reference)) return legs;
+    among = legs.map(({ index }) => index);
+  }
+  return null;
+}
+
+/** Within the tie distance of the best venue alone a division is none: it has more orders for nothing. */
+function isAsGood(alone: SplitPlan | null, plan: SplitPlan, tie: bigint): boolean {
+  return alone !== null && alone.remainderUnits <= plan.remainderUnits && alone.cost - plan.cost <= tie;
+}
+
+/** TIE_MILLI_BPS of the reference mid for the whole size, in the denominator of `segmentsOf`. */
+function tieCost(input: RouteInput, decision: Decision, sizeUnits: number): bigint {
+  return scaledMid(input, decision, placesOf(input)) * BigInt(TIE_MILLI_BPS) * BigInt(sizeUnits);
+}
+
+/** What a division that comes to nothing has to put back. */
+function remember(decision: Decision, members: readonly number[]) {
+  const { reference, scores } = decision;
+  const mids = [...scores.benchmark];
+  const results = members.map((index) => {
+    const { priceTicks, bandClamped, doubleMidTicks: doubleMid } = resultAt(decision, index);
+    return { index, priceTicks, bandClamped, doubleMidTicks: doubleMid };
+  });
+  return {
+    reference,
+    restore(): void {
+      decision.reference = reference;
+      scores.benchmark.set(mids);
+      for (const { index, ...figures } of results) Object.assign(resultAt(decision, index), figures);
+    },
+  };
+}
+
+/** The figures of those beside the legs are from the reference of the legs too. */
+function remeasure(input: RouteInput, decision: Decision): void {
+  for (let index = 0; index < input.candidateCount; index++) {
+    if (decision.legs.includes(index) || !resultAt(decision, index).priced) continue;
+    protectCandidate(input, decision, index);
+    scoreAllIn(input, decision, index);
+  }
 }
 
 /** Only the size, or what the size does to its price, keeps it from taking all. */
@@ -110,21 +168,19 @@ function isSizeReason(reason: ReasonCode | ""): boolean {
   }
 }
 
-/** Where no venue could be walked for the whole size: the narrowest one is the benchmark. */
-function chooseSplitReference(input: RouteInput, decision: Decision, members: readonly number[]): boolean {
+/** The narrowest of these: none of them need have been walked for the whole size. */
+function chooseSplitReference(input: RouteInput, decision: Decision, among: readonly number[]): void {
   let best = -1;
   let bestSpread = Number.POSITIVE_INFINITY;
-  for (const index of members) {
+  for (const index of among) {
     const market = marketAt(input, index);
     const result = resultAt(decision, index);
     result.doubleMidTicks = doubleMidTicks(market);
     const spread = Math.abs(2 * result.topTicks - result.doubleMidTicks) / result.doubleMidTicks;
-    if (spread < bestSpread) [best, bestSpread] = [index, spread];
+    if (best < 0 || spread < bestSpread) [best, bestSpread] = [index, spread];
   }
-  if (best < 0) return false;
   decision.reference = best;
   scoreReference(input, decision);
-  return true;
 }
 
 /** Null: it could not take even its least leg. */
@@ -225,14 +281,19 @@ function segmentsOf(
 /** Latency and, for entries, the funding of the hold: the same for each unit. A short's funding has the other sign. */
 function penaltyOf(input: RouteInput, decision: Decision, index: number, places: number): bigint {
   const candidate = input.candidates[index] as Candidate;
+  const funding = input.opens ? BigInt(candidate.fundingMilliBps) * (input.side === "SELL" ? -1n : 1n) : 0n;
+  return scaledMid(input, decision, places) * (BigInt(resultAt(decision, index).latencyPenaltyMilliBps) + funding);
+}
+
+/** Of a unit, in the denominator of `segmentsOf` but for the fee's whole. */
+function scaledMid(input: RouteInput, decision: Decision, places: number): bigint {
   const reference = input.candidates[decision.reference] as Candidate;
   const instrument = instrumentAt(input, decision.reference);
-  const mid =
+  return (
     BigInt(resultAt(decision, decision.reference).doubleMidTicks) *
     BigInt(reference.quoteRatePpm) *
-    pow10Big(places - canonicalPriceDecimals(instrument));
-  const funding = input.opens ? BigInt(candidate.fundingMilliBps) * (input.side === "SELL" ? -1n : 1n) : 0n;
-  return mid * (BigInt(resultAt(decision, index).latencyPenaltyMilliBps) + funding);
+    pow10Big(places - canonicalPriceDecimals(instrument))
+  );
 }
 
 /** Price places that hold every venue's ticks. */
@@ -243,54 +304,6 @@ function placesOf(input: RouteInput): number {
     if (market !== null) places = Math.max(places, canonicalPriceDecimals(market.instrument));
   }
   return places;
-}
-
-interface Level {
-  readonly ticks: number;
-  readonly lots: number;
-}
-
-/** The levels an order of `side` would meet, as walkDepth meets them, until they hold `lotsMax`. */
-function levelsOf(
-  market: Market,
-  side: "BUY" | "SELL",
-  lotsMax: number,
-  capTicks: number,
-  allowDeep: boolean,
-): Level[] {
-  const { book, deep, touch } = market;
-  const levels: Level[] = [];
-  if (book.state !== BOOK_LIVE) return levels;
-  const sell = side === "SELL";
-  const capKey = capTicks === NO_CAP_TICKS ? Number.NEGATIVE_INFINITY : sell ? capTicks : -capTicks;
-  let belowKey = Number.POSITIVE_INFINITY;
-  let left = lotsMax;
-  const take = (key: number, lots: number): void => {
-    const taken = Math.min(left, lots);
-    if (taken > 0) levels.push({ ticks: Math.abs(key), lots: taken });
-    left -= taken;
-  };
-  if (isTouchNewer(touch, book)) {
-    const lots = sell ? touch.bidLots : touch.askLots;
-    belowKey = sell ? touch.bidTicks : -touch.askTicks;
-    if (lots === 0 || belowKey < capKey) return levels;
-    take(belowKey, lots);
-  }
-  const takeSide = (ladder: LadderSide): void => {
-    const count = ladder.copyLevels(MAX_LEVELS, scratchKeys, scratchLots);
-    for (let at = 0; at < count && left > 0; at++) {
-      const key = scratchKeys[at] as number;
-      if (key < capKey) return;
-      if (key < belowKey) take(key, scratchLots[at] as number);
-    }
-  };
-  const main = sell ? book.bids : book.asks;
-  takeSide(main);
-  if (left > 0 && allowDeep && deep !== null && deep.state === BOOK_LIVE && main.count > 0) {
-    belowKey = Math.min(belowKey, main.worstKey);
-    takeSide(sell ? deep.bids : deep.asks);
-  }
-  return levels;
 }
 
 /** The candidate's figures for its leg alone. */

@@ -2,8 +2,12 @@
  * Per-account budgets (orders per window), in a bounded map that forgets the account used longest ago.
  * Forgetting is safe: only an account idle while `maxAccounts` others were active loses its count, and
  * the venue still refuses what is too much.
+ *
+ * Invariant: what is not a way out leaves a quarter of each window to the account's ways out; those may use everything.
  */
 import type { Clock } from "../../engine/domain/clock.js";
+import type { Lane } from "../../engine/ports.js";
+import { LANE_SHARES } from "./lanes.js";
 import { monoMs, WeightWindow } from "./weight-window.js";
 
 export interface WindowLimit {
@@ -11,8 +15,16 @@ export interface WindowLimit {
   readonly windowMs: number;
 }
 
+interface UsedWindow {
+  readonly limit: number;
+  /** What others than ways out may use. */
+  readonly limitOfOthers: number;
+  readonly all: WeightWindow;
+  readonly others: WeightWindow;
+}
+
 interface AccountUse {
-  readonly windows: readonly WeightWindow[];
+  readonly windows: readonly UsedWindow[];
   blockedUntilMs: number;
 }
 
@@ -36,17 +48,31 @@ export class AccountLimiter {
   }
 
   /** 0 and charged when the account may send, else the time to wait (nothing charged). */
-  tryTake(account: string, weight: number): number {
+  tryTake(account: string, weight: number, lane: Lane): number {
     const nowMs = monoMs(this.#clock);
     const use = this.#use(account);
-    let waitMs = Math.max(0, use.blockedUntilMs - nowMs);
-    for (const [index, limit] of this.#limits.entries()) {
-      const window = use.windows[index];
-      if (window !== undefined) waitMs = Math.max(waitMs, window.msUntilAtMost(nowMs, limit.limit - weight));
-    }
+    const waitMs = waitOf(use, weight, lane, nowMs);
     if (waitMs > 0) return waitMs;
-    for (const window of use.windows) window.add(nowMs, weight);
+    for (const window of use.windows) {
+      window.all.add(nowMs, weight);
+      if (lane !== "exit") window.others.add(nowMs, weight);
+    }
     return 0;
+  }
+
+  /** As `tryTake`, and nothing is charged. */
+  waitMs(account: string, weight: number, lane: Lane): number {
+    const use = this.#accounts.get(account) ?? this.#newUse();
+    return waitOf(use, weight, lane, monoMs(this.#clock));
+  }
+
+  /** Of what was taken at `takenAtMs` nothing left this machine. */
+  giveBack(account: string, weight: number, lane: Lane, takenAtMs: number): void {
+    const nowMs = monoMs(this.#clock);
+    for (const window of this.#accounts.get(account)?.windows ?? []) {
+      window.all.remove(nowMs, weight, takenAtMs);
+      if (lane !== "exit") window.others.remove(nowMs, weight, takenAtMs);
+    }
   }
 
   /** The venue limits this account. */
@@ -58,10 +84,7 @@ export class AccountLimiter {
   #use(account: string): AccountUse {
     let use = this.#accounts.get(account);
     if (use === undefined) {
-      use = {
-        windows: this.#limits.map((limit) => new WeightWindow(limit.windowMs, BUCKETS_PER_WINDOW)),
-        blockedUntilMs: 0,
-      };
+      use = this.#newUse();
       if (this.#accounts.size >= this.#maxAccounts) {
         const oldest = this.#accounts.keys().next();
         if (oldest.done !== true) this.#accounts.delete(oldest.value);
@@ -72,4 +95,22 @@ export class AccountLimiter {
     this.#accounts.set(account, use);
     return use;
   }
+  #newUse(): AccountUse {
+    const windows = this.#limits.map(({ limit, windowMs }) => ({
+      limit,
+      limitOfOthers: limit - Math.floor(limit * LANE_SHARES.exit),
+      all: new WeightWindow(windowMs, BUCKETS_PER_WINDOW),
+      others: new WeightWindow(windowMs, BUCKETS_PER_WINDOW),
+    }));
+    return { windows, blockedUntilMs: 0 };
+  }
+}
+
+function waitOf(use: AccountUse, weight: number, lane: Lane, nowMs: number): number {
+  let waitMs = Math.max(0, use.blockedUntilMs - nowMs);
+  for (const { limit, limitOfOthers, all, others } of use.windows) {
+    waitMs = Math.max(waitMs, all.msUntilAtMost(nowMs, limit - weight));
+    if (lane !== "exit") waitMs = Math.max(waitMs, others.msUntilAtMost(nowMs, limitOfOthers - weight));
+  }
+  return waitMs;
 }

@@ -313,6 +313,62 @@ describe("limits", () => {
     expect(pool.stats().breaker).toBe("closed");
   });
 
+  it("keeps a quarter of an account's budget for its ways out, whatever its reads and entries spend", async () => {
+    const url = await serve((_request, response) => response.end("{}"));
+    const pool = poolFor(url, { accountLimits: [{ limit: 8, windowMs: 60_000 }] });
+    const call = { account: "key", weight: 0, accountWeight: 1 } as const;
+    const ends = [];
+    for (const lane of ["read", "trade", "read", "trade", "read", "trade", "read", "trade"] as const)
+      ends.push((await pool.request(post({ ...call, lane }))).kind);
+    expect(ends).toEqual([...Array.from({ length: 6 }, () => "response"), "notSent", "notSent"]);
+    expect(pool.accountWaitMs("key", 1, "trade")).toBeGreaterThan(0);
+    expect(pool.accountWaitMs("key", 1, "exit")).toBe(0);
+    for (let count = 0; count < 2; count++)
+      expect(await pool.request(post({ ...call, lane: "exit" }))).toMatchObject({ status: 200 });
+    expect(await pool.request(post({ ...call, lane: "exit" }))).toMatchObject({ reason: "RATE_BUDGET" });
+  });
+
+  it("spends nothing of an account for a call that its lane refuses", async () => {
+    const url = await serve((_request, response) => response.end("{}"));
+    const pool = poolFor(url, { budget: 100, accountLimits: [{ limit: 2, windowMs: 600_000 }] });
+    const order = { lane: "exit", account: "a", accountWeight: 1 } as const;
+    expect(await pool.request(post({ lane: "exit", weight: 100 }))).toMatchObject({ status: 200 });
+    const late = [pool.request(post({ ...order, timeoutMs: 500 })), pool.request(post({ ...order, timeoutMs: 500 }))];
+    clock.advance(500);
+    for (const end of await Promise.all(late)) expect(end).toMatchObject({ kind: "notSent", reason: "RATE_BUDGET" });
+    clock.advance(62_500);
+    for (let count = 0; count < 2; count++) expect(await pool.request(post(order))).toMatchObject({ status: 200 });
+  });
+
+  it("spends nothing of a lane for a call whose account is spent when its turn comes", async () => {
+    let answer: () => void = () => {};
+    let held = true;
+    const url = await serve((_request, response) => {
+      if (held) answer = () => response.end("{}");
+      else response.end("{}");
+    });
+    const pool = poolFor(url, { connections: 2, exitConnections: 1, accountLimits: [{ limit: 1, windowMs: 60_000 }] });
+    const first = pool.request(post({ weight: 10 }));
+    const order = { lane: "trade", account: "a", accountWeight: 1, weight: 10 } as const;
+    const waiting = [pool.request(post(order)), pool.request(post(order))];
+    held = false;
+    while (pool.stats().sentCount === 0) {
+      answer();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await first;
+    expect(await waiting[0]).toMatchObject({ status: 200 });
+    expect(await waiting[1]).toMatchObject({ kind: "notSent", reason: "RATE_BUDGET" });
+    expect(pool.stats().laneTokens.exit).toBe(1_200 - 20);
+  });
+
+  it("spends nothing of an account where no connection to the venue is made", async () => {
+    const pool = poolFor("http://127.0.0.1:9", { accountLimits: [{ limit: 1, windowMs: 60_000 }] });
+    const order = { lane: "exit", account: "a", accountWeight: 1 } as const;
+    expect(await pool.request(post(order))).toMatchObject({ kind: "notSent", reason: "CONNECT_FAILED" });
+    expect(pool.accountWaitMs("a", 1, "exit")).toBe(0);
+  });
+
   it("takes the venue's used weight for the truth and charges what only the answer reveals", async () => {
     const url = await serve((_request, response) => {
       response.writeHead(200, { "x-used": "1190" });

@@ -134,6 +134,11 @@ export class HttpPool implements VenueHttp {
     return Math.max(0, this.#budget.available("exit", monoMs(this.#options.clock)));
   }
 
+  /** How long a call of so much weight would wait for its account's own budget; 0: not at all. */
+  accountWaitMs(account: string, accountWeight: number, lane: Lane): number {
+    return this.#accounts.waitMs(account, accountWeight, lane);
+  }
+
   stats(): HttpPoolStats {
     const nowMs = monoMs(this.#options.clock);
     const tokens = { exit: 0, trade: 0, reconcile: 0, read: 0, background: 0 };
@@ -158,15 +163,30 @@ export class HttpPool implements VenueHttp {
     const startMs = monoMs(this.#options.clock);
     const openMs = this.#openForMs();
     if (openMs > 0) return { kind: "notSent", reason: "BREAKER_OPEN", retryAfterMs: openMs };
-    if (request.account !== null && request.accountWeight > 0) {
-      const waitMs = this.#accounts.tryTake(request.account, request.accountWeight);
+    const { account, accountWeight, lane, weight, timeoutMs } = request;
+    const charged = accountWeight > 0 ? account : null;
+    if (charged !== null) {
+      // It would not be taken in its turn either: not worth a place in the queue.
+      const waitMs = this.#accounts.waitMs(charged, accountWeight, lane);
       if (waitMs > 0) return { kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: Math.ceil(waitMs) };
     }
-    const pending = this.#queue.acquire(request.lane, request.weight, request.timeoutMs);
+    let takenAtMs = startMs;
+    const takeOfAccount = (): number => {
+      if (charged === null) return 0;
+      takenAtMs = monoMs(this.#options.clock);
+      return this.#accounts.tryTake(charged, accountWeight, lane);
+    };
+    const pending = this.#queue.acquire(lane, weight, timeoutMs, {
+      caller: request.caller ?? account,
+      takeOther: takeOfAccount,
+    });
     const admission = pending instanceof Promise ? await pending : pending;
     if (!admission.ok) return { kind: "notSent", reason: admission.reason, retryAfterMs: admission.retryAfterMs };
     try {
-      return await this.#send(request, request.timeoutMs - (monoMs(this.#options.clock) - startMs));
+      const result = await this.#send(request, timeoutMs - (monoMs(this.#options.clock) - startMs));
+      if (result.kind === "notSent" && charged !== null)
+        this.#accounts.giveBack(charged, accountWeight, lane, takenAtMs);
+      return result;
     } finally {
       this.#queue.release();
     }

@@ -18,6 +18,8 @@ export interface HttpRequest {
   readonly timeoutMs: number;
   /** Account whose own budget is charged too (accountId), null for public calls. */
   readonly account: string | null;
+  /** Who shares the lane with others; absent: the account. */
+  readonly caller?: string;
   /** Account budget units (venuetwo orders, venueone batch length); 0 for reads. */
   readonly accountWeight: number;
 }

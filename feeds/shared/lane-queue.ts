@@ -1,12 +1,15 @@
 /**
  * Admits calls to the network: a call needs weight of its lane (lanes.ts) and a connection slot.
  *
- * Order: by lane priority, first come first served within a lane. While an `exit` call waits nothing
- * else is admitted; a waiting call of another lane does not keep lower lanes from the part held back
- * for them. Some slots are for `exit` alone, so a close never queues behind slow reads.
+ * Order: by lane priority; within a lane the caller that used least of it, then first come first served. While an
+ * `exit` call waits nothing else is admitted, unless it waits for its caller's share alone; a waiting call of another lane
+ * does not keep lower lanes from the part held back for them. Some slots are for `exit` alone, so a close never queues behind slow reads.
  *
- * Bounded: `maxQueuedPerLane` waiting calls; one more is refused at once (QUEUE_FULL). A call that can
+ * Bounded: `maxQueuedPerLane` waiting calls, half of them of one caller; one more is refused at once (QUEUE_FULL). A call that can
  * not be admitted before its deadline is refused (RATE_BUDGET), and so is one heavier than its lane.
+ *
+ * A call may also need what another budget gives (its account's): it is taken in the turn of the admission,
+ * both or neither, and a call that it is refused to is refused (RATE_BUDGET).
  */
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import type { Lane } from "../../engine/ports.js";
@@ -31,14 +34,27 @@ export interface LaneQueueOptions {
   readonly maxQueuedPerLane: number;
 }
 
+/** 0: taken. Else the time to wait, and nothing was taken. */
+export type TakeOther = () => number;
+
+export interface Entrant {
+  /** Who shares the lane with others; null: our own. */
+  readonly caller?: string | null;
+  readonly takeOther?: TakeOther;
+}
+
 interface Waiter {
   readonly lane: Lane;
   readonly weight: number;
-  readonly settle: (admission: Admission) => void;
+  readonly caller: string | null;
+  readonly takeOther: TakeOther;
+  settle: (admission: Admission) => void;
   timer: TimerHandle;
 }
 
 const ADMITTED: Admission = { ok: true };
+const NOTHING_ELSE: TakeOther = () => 0;
+const NO_ENTRANT: Entrant = {};
 /** A bucket edge computed in floating point may lie a hair before the bucket turns. */
 const EDGE_MS = 1;
 
@@ -69,22 +85,31 @@ export class LaneQueue {
   }
 
   /** Resolves admitted (then `release` is owed) or refused. `timeoutMs` bounds the wait. */
-  acquire(lane: Lane, weight: number, timeoutMs: number): Admission | Promise<Admission> {
+  acquire(
+    lane: Lane,
+    weight: number,
+    timeoutMs: number,
+    { caller = null, takeOther = NOTHING_ELSE }: Entrant = NO_ENTRANT,
+  ): Admission | Promise<Admission> {
     const { clock, budget, maxQueuedPerLane } = this.#options;
     if (this.#isClosed) return { ok: false, reason: "CLOSED", retryAfterMs: null };
     if (weight > budget.ceiling(lane)) return { ok: false, reason: "RATE_BUDGET", retryAfterMs: null };
     const queue = this.#waiting[lane];
-    const isFree = queue.length === 0 && (lane === "exit" || this.#waiting.exit.length === 0);
-    if (isFree && this.#admit(lane, weight)) return ADMITTED;
-    if (queue.length >= maxQueuedPerLane) {
-      return { ok: false, reason: "QUEUE_FULL", retryAfterMs: this.#retryAfterMs(lane, weight) };
+    const waiter: Waiter = { lane, weight, caller, takeOther, settle: () => {}, timer: { id: 0 } };
+    const isFree = queue.length === 0 && (lane === "exit" || !this.#isExitBlocked());
+    const admission = isFree ? this.#admit(waiter) : null;
+    if (admission !== null) return admission;
+    if (queue.length >= maxQueuedPerLane || this.#isOfMany(queue, caller)) {
+      return { ok: false, reason: "QUEUE_FULL", retryAfterMs: this.#retryAfterMs(waiter) };
     }
     return new Promise((settle) => {
-      const waiter: Waiter = { lane, weight, settle, timer: { id: 0 } };
+      waiter.settle = settle;
       waiter.timer = clock.setTimer(() => this.#expire(waiter), timeoutMs);
       queue.push(waiter);
       this.#waitingCount++;
-      this.#scheduleWake();
+      // Others that wait may do so for their own share alone.
+      if (queue.length > 1) this.#drain();
+      else this.#scheduleWake();
     });
   }
 
@@ -108,27 +133,68 @@ export class LaneQueue {
     this.#waitingCount = 0;
   }
 
-  #admit(lane: Lane, weight: number): boolean {
+  /** Null: it has to wait. */
+  #admit({ lane, weight, caller, takeOther }: Waiter): Admission | null {
     const { slots, exitSlots, budget, clock } = this.#options;
-    if (this.#busySlots >= (lane === "exit" ? slots : slots - exitSlots)) return false;
-    if (!budget.tryTake(lane, weight, monoMs(clock))) return false;
+    if (this.#busySlots >= (lane === "exit" ? slots : slots - exitSlots)) return null;
+    const nowMs = monoMs(clock);
+    if (weight > budget.available(lane, nowMs) || budget.isBeyondShare(lane, caller, weight, nowMs)) return null;
+    const otherWaitMs = takeOther();
+    if (otherWaitMs > 0) return { ok: false, reason: "RATE_BUDGET", retryAfterMs: Math.ceil(otherWaitMs) };
+    budget.charge(lane, weight, nowMs);
+    budget.chargeCaller(lane, caller, weight, nowMs);
     this.#busySlots++;
-    return true;
+    return ADMITTED;
   }
 
   #drain(): void {
     if (this.#waitingCount === 0) return;
     for (const lane of LANES) {
       const queue = this.#waiting[lane];
-      for (let head = queue[0]; head !== undefined && this.#admit(lane, head.weight); head = queue[0]) {
-        queue.shift();
+      for (let next = this.#nextOf(queue); next !== undefined; next = this.#nextOf(queue)) {
+        const admission = this.#admit(next);
+        if (admission === null) break;
+        queue.splice(queue.indexOf(next), 1);
         this.#waitingCount--;
-        this.#options.clock.clearTimer(head.timer);
-        head.settle(ADMITTED);
+        this.#options.clock.clearTimer(next.timer);
+        next.settle(admission);
       }
-      if (lane === "exit" && queue.length > 0) break;
+      if (lane === "exit" && this.#isExitBlocked()) break;
     }
     this.#scheduleWake();
+  }
+
+  /** The first of the caller that used least of the lane. */
+  #nextOf(queue: readonly Waiter[]): Waiter | undefined {
+    let next = queue[0];
+    if (next === undefined || queue.length === 1) return next;
+    const { budget, clock } = this.#options;
+    const nowMs = monoMs(clock);
+    let least = budget.usedBy(next.lane, next.caller, nowMs);
+    for (const waiter of queue) {
+      const used = budget.usedBy(waiter.lane, waiter.caller, nowMs);
+      if (used >= least) continue;
+      next = waiter;
+      least = used;
+    }
+    return next;
+  }
+
+  /** Does an exit call wait for what the lane or the connections have to give, and not for its caller's share alone? */
+  #isExitBlocked(): boolean {
+    const next = this.#nextOf(this.#waiting.exit);
+    if (next === undefined) return false;
+    const { budget, clock } = this.#options;
+    const nowMs = monoMs(clock);
+    if (next.weight > budget.available("exit", nowMs)) return true;
+    return !budget.isBeyondShare("exit", next.caller, next.weight, nowMs);
+  }
+
+  #isOfMany(queue: readonly Waiter[], caller: string | null): boolean {
+    if (caller === null || queue.length === 0) return false;
+    let count = 0;
+    for (const waiter of queue) if (waiter.caller === caller) count++;
+    return count >= this.#options.maxQueuedPerLane / 2;
   }
 
   #expire(waiter: Waiter): void {
@@ -137,7 +203,7 @@ export class LaneQueue {
     if (position < 0) return;
     queue.splice(position, 1);
     this.#waitingCount--;
-    const retryAfterMs = this.#retryAfterMs(waiter.lane, waiter.weight);
+    const retryAfterMs = this.#retryAfterMs(waiter);
     waiter.settle({ ok: false, reason: "RATE_BUDGET", retryAfterMs });
     this.#drain();
   }
@@ -154,8 +220,11 @@ export class LaneQueue {
     }, waitMs + EDGE_MS);
   }
 
-  #retryAfterMs(lane: Lane, weight: number): number {
+  #retryAfterMs({ lane, weight, caller }: Waiter): number {
     const { clock, budget } = this.#options;
-    return Math.ceil(budget.msUntilAvailable(lane, weight, monoMs(clock)));
+    const nowMs = monoMs(clock);
+    const laneMs = budget.msUntilAvailable(lane, weight, nowMs);
+    const shareMs = budget.isBeyondShare(lane, caller, weight, nowMs) ? budget.msUntilRelease(nowMs) : 0;
+    return Math.ceil(Math.max(laneMs, shareMs));
   }
 }

@@ -70,20 +70,20 @@ function admissionOf(admission: Admission | Promise<Admission>): Promise<Admissi
   return Promise.resolve(admission);
 }
 
-describe("LaneQueue", () => {
-  const setup = (options: { budget?: number; slots?: number; exitSlots?: number; maxQueuedPerLane?: number } = {}) => {
-    const clock = new VirtualClock();
-    const budget = new LaneBudget({ budget: options.budget ?? 100, windowMs: MINUTE_MS });
-    const queue = new LaneQueue({
-      clock,
-      budget,
-      slots: options.slots ?? 4,
-      exitSlots: options.exitSlots ?? 1,
-      maxQueuedPerLane: options.maxQueuedPerLane ?? 8,
-    });
-    return { clock, budget, queue };
-  };
+function setup(options: { budget?: number; slots?: number; exitSlots?: number; maxQueuedPerLane?: number } = {}) {
+  const clock = new VirtualClock();
+  const budget = new LaneBudget({ budget: options.budget ?? 100, windowMs: MINUTE_MS });
+  const queue = new LaneQueue({
+    clock,
+    budget,
+    slots: options.slots ?? 4,
+    exitSlots: options.exitSlots ?? 1,
+    maxQueuedPerLane: options.maxQueuedPerLane ?? 8,
+  });
+  return { clock, budget, queue };
+}
 
+describe("LaneQueue", () => {
   it("keeps a slot for exit when reads hold all others", () => {
     const { queue } = setup();
     for (let index = 0; index < 3; index++) expect(queue.acquire("read", 1, 1_000)).toEqual({ ok: true });
@@ -188,5 +188,73 @@ describe("LaneQueue", () => {
       }),
       { numRuns: 25 },
     );
+  });
+});
+
+describe("callers of one lane", () => {
+  const take = (queue: LaneQueue, lane: Lane, caller: string | null, weight = 1, timeoutMs = 1_000) =>
+    queue.acquire(lane, weight, timeoutMs, { caller });
+  const takeAll = (queue: LaneQueue, lane: Lane, caller: string): number => {
+    for (let count = 0; ; count++) {
+      const admission = take(queue, lane, caller);
+      if (admission instanceof Promise) return count;
+      if (!admission.ok) return count;
+      queue.release();
+    }
+  };
+
+  it("cannot drain it for others: what a heavy one leaves is there for who took less than his share", async () => {
+    for (const [lane, before] of [
+      ["exit", 0],
+      ["trade", 0],
+    ] as const) {
+      const { queue } = setup({ budget: 400, slots: 10, exitSlots: 1, maxQueuedPerLane: 8 });
+      const heavy = takeAll(queue, lane, "heavy");
+      expect(heavy).toBeGreaterThan(100 + before);
+      expect(await take(queue, lane, "light")).toEqual({ ok: true });
+      queue.release();
+      // What has no caller is our own, and bound by the lane alone.
+      expect(await take(queue, lane, null)).toEqual({ ok: true });
+      queue.close();
+    }
+  });
+
+  it("leave it whole to the only one, but for that last part", () => {
+    const { queue } = setup({ budget: 400, slots: 10, exitSlots: 1 });
+    // A quarter of what is held back for the exit lane, 100 of 400, is left to others.
+    expect(takeAll(queue, "exit", "only")).toBe(375);
+    queue.close();
+  });
+
+  it("are served by what they used, not by who asked most", async () => {
+    const { queue } = setup({ slots: 2, exitSlots: 1 });
+    const order: string[] = [];
+    expect(take(queue, "trade", "heavy", 5)).toEqual({ ok: true });
+    const waiting = ["heavy", "heavy", "light", "heavy", "light"].map(async (caller) => {
+      const admission = await take(queue, "trade", caller, 1, 10_000);
+      if (!admission.ok) return;
+      order.push(caller);
+      queue.release();
+    });
+    queue.release();
+    await Promise.all(waiting);
+    expect(order).toEqual(["light", "light", "heavy", "heavy", "heavy"]);
+  });
+
+  it("fill at most half of the places to wait in", () => {
+    const { queue } = setup({ slots: 2, exitSlots: 1, maxQueuedPerLane: 4 });
+    expect(take(queue, "trade", "heavy")).toEqual({ ok: true });
+    for (let count = 0; count < 2; count++) expect(take(queue, "trade", "heavy")).toBeInstanceOf(Promise);
+    expect(take(queue, "trade", "heavy")).toMatchObject({ ok: false, reason: "QUEUE_FULL" });
+    expect(take(queue, "trade", "light")).toBeInstanceOf(Promise);
+    queue.close();
+  });
+
+  it("that wait for their share alone hold up nobody else", async () => {
+    const { queue } = setup({ budget: 400, slots: 10, exitSlots: 1 });
+    takeAll(queue, "exit", "heavy");
+    expect(take(queue, "exit", "heavy", 1, 60_000)).toBeInstanceOf(Promise);
+    expect(await take(queue, "exit", "light")).toEqual({ ok: true });
+    queue.close();
   });
 });

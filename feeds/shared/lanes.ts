@@ -6,10 +6,14 @@
  * behind reads; half of it for the others. What is not held back flows down: whoever asks first, by
  * priority (lane-queue.ts), may use it. `exit` may use everything.
  *
+ * Callers share a lane: the last quarter of what is held back for it is left to those who used less than their share, the
+ * lane divided by one more than the callers of the window. What has no caller is our own and bound by the lane alone.
+ *
  * The venue's own count is the truth: when it reports more than we counted, the difference (another
  * process on the same IP) is charged too.
  */
 import type { Lane } from "../../engine/ports.js";
+import { CallerShares } from "./caller-shares.js";
 import { WeightWindow } from "./weight-window.js";
 
 /** Highest priority first. */
@@ -27,16 +31,23 @@ export const LANE_SHARES: Readonly<Record<Lane, number>> = {
 /** Part of the share that no other lane may borrow. */
 const HELD_BACK: Readonly<Record<Lane, number>> = { exit: 1, trade: 0.5, reconcile: 0.5, read: 0.5, background: 0.5 };
 
+/** Part of what is held back for a lane that is left to callers below their share. */
+const LAST_PART = 0.25;
+
 export interface LaneBudgetOptions {
   /** Weight per window. */
   readonly budget: number;
   readonly windowMs: number;
 }
 
+/** All of our own together, where turns are given by use; no caller has this name. */
+const NO_CALLER = "";
+
 interface LaneUse {
   readonly lane: Lane;
   readonly heldBack: number;
   readonly window: WeightWindow;
+  readonly callers: CallerShares;
 }
 
 export class LaneBudget {
@@ -54,6 +65,7 @@ export class LaneBudget {
       lane,
       heldBack: Math.floor(options.budget * LANE_SHARES[lane] * HELD_BACK[lane]),
       window: new WeightWindow(options.windowMs),
+      callers: new CallerShares(options.windowMs),
     });
     this.#byLane = {
       exit: use("exit"),
@@ -83,6 +95,24 @@ export class LaneBudget {
     if (weight > this.available(lane, nowMs)) return false;
     this.charge(lane, weight, nowMs);
     return true;
+  }
+
+  /** Would the weight come out of what this lane leaves to callers below their share, and is this one above it? */
+  isBeyondShare(lane: Lane, caller: string | null, weight: number, nowMs: number): boolean {
+    if (caller === null) return false;
+    const { heldBack, callers } = this.#byLane[lane];
+    if (this.available(lane, nowMs) - weight >= heldBack * LAST_PART) return false;
+    const used = callers.used(caller, nowMs);
+    const others = callers.activeCount(nowMs) - (used > 0 ? 1 : 0);
+    return used + weight > this.ceiling(lane) / (others + 2);
+  }
+
+  usedBy(lane: Lane, caller: string | null, nowMs: number): number {
+    return this.#byLane[lane].callers.used(caller ?? NO_CALLER, nowMs);
+  }
+
+  chargeCaller(lane: Lane, caller: string | null, weight: number, nowMs: number): void {
+    this.#byLane[lane].callers.add(caller ?? NO_CALLER, weight, nowMs);
   }
 
   /** Charges weight that is already spent (rows of an answer), whatever is left. */

@@ -14,7 +14,7 @@ export interface NonceSequencerOptions {
   readonly reservations: NonceReservations;
   /** Nonces per millisecond of time: 1 where the venue counts ms, 1000 where µs. */
   readonly unitsPerMs: number;
-  /** Length of a block in ms of nonce time. After a crash numbers run ahead of the clock by at most this. */
+  /** Length of a block in ms of nonce time. After a crash numbers run ahead of the clock by at most one and a half of it. */
   readonly blockMs: number;
   /** A number may run this far ahead of the venue's clock; beyond it the venue would refuse, so `next` does. */
   readonly maxAheadMs: number;
@@ -42,6 +42,8 @@ interface SignerState {
   following: Block | null;
   pending: Promise<void> | null;
   waiterCount: number;
+  /** What the last reservation took, where that is much of a block; else 0. */
+  slowMs: number;
 }
 
 const DEFAULT_MAX_SIGNERS = 4096;
@@ -156,9 +158,14 @@ export class NonceSequencer {
   }
 
   async #reserveNow(signer: string, state: SignerState): Promise<void> {
-    const { blockMs, reservations, unitsPerMs } = this.#options;
+    const { blockMs, clock, maxAheadMs, reservations, unitsPerMs } = this.#options;
     const floor = Math.max(this.#wanted(state), state.current?.until ?? 0);
-    const block = await reservations.reserve(signer, floor, blockMs * unitsPerMs);
+    // A block that is over before its write is done is none: behind a slow store the next one is longer.
+    const spanMs = Math.max(blockMs, Math.min(2 * state.slowMs, maxAheadMs / 2));
+    const startNs = clock.monoNs();
+    const block = await reservations.reserve(signer, floor, Math.ceil(spanMs * unitsPerMs));
+    const tookMs = (clock.monoNs() - startNs) / 1e6;
+    state.slowMs = tookMs > blockMs / 2 ? tookMs : 0;
     if (!isUsable(block, floor)) throw new RangeError("nonce reservation is not a range above its floor");
     // Time may have left the current block behind while the write was on its way.
     if (state.current === null || this.#candidateIn({ ...state, following: null }, this.#wanted(state)) === null) {
@@ -172,7 +179,7 @@ export class NonceSequencer {
   #touch(signer: string): SignerState {
     let state = this.#signers.get(signer);
     if (state === undefined) {
-      state = { last: -1, current: null, following: null, pending: null, waiterCount: 0 };
+      state = { last: -1, current: null, following: null, pending: null, waiterCount: 0, slowMs: 0 };
     } else {
       this.#signers.delete(signer);
     }

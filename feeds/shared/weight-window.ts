@@ -42,6 +42,17 @@ export class WeightWindow {
     this.#used += weight;
   }
 
+  /** Takes back what `add` counted at `addedAtMs`; nothing where that has left the window. */
+  remove(nowMs: number, weight: number, addedAtMs: number): void {
+    this.#advance(nowMs);
+    const bucketIndex = Math.floor(addedAtMs / this.#bucketMs);
+    if (bucketIndex <= this.#headBucketIndex - this.#sums.length) return;
+    const slot = slotOf(bucketIndex, this.#sums.length);
+    const taken = Math.min(weight, this.#sums[slot] ?? 0);
+    this.#sums[slot] = (this.#sums[slot] ?? 0) - taken;
+    this.#used -= taken;
+  }
+
   /** Time until `used ≤ target` if nothing more is added; Infinity if that never happens. */
   msUntilAtMost(nowMs: number, target: number): number {
     this.#advance(nowMs);

@@ -102,6 +102,7 @@ export class AccountRest {
       weight: own ? 0 : credits,
       timeoutMs: options.timeoutMs,
       account: own ? budgetName : null,
+      caller: session.accountId,
       accountWeight: own ? credits : 0,
     });
   }

@@ -11,6 +11,7 @@ import { isTradingRoom } from "../../engine/ports.js";
 import { FakeNetwork } from "../shared/test/fake-connector.js";
 import { untilHolds, untilSettled } from "../shared/test/http-time.js";
 import { createVenuefourRoom, type VenuefourRoomOptions } from "./room.js";
+import { CREDENTIALS } from "./test/trading-harness.js";
 import { bookText, echoAll, marketRow, priceRow, subscriptionsOf } from "./test/market-harness.js";
 
 const closers: (() => Promise<void> | void)[] = [];
@@ -149,6 +150,26 @@ describe("start", () => {
     expect(Math.abs(room.status().clockOffsetMs)).toBeLessThanOrEqual(500);
     expect(room.routingHealth?.exitTokens).toBeLessThanOrEqual(30);
     expect(room.status().laneTokens.background).toBe(0);
+  });
+
+  it("keeps a quarter of a config key's credits for ways out, whatever its reads spend", async () => {
+    const { room } = await setup();
+    await room.start();
+    if (!isTradingRoom(room)) throw new Error("does not trade");
+    const opened = room.openSession({ ...CREDENTIALS, apiKey: "AbCdEfGh_config" });
+    if (!opened.ok) throw new Error(opened.problem);
+    const read = (lane: "read" | "exit") =>
+      room.reader.readOpenOrders(opened.session, null, { timeoutMs: 4_000, lane });
+    const isLimited = async (lane: "read" | "exit"): Promise<boolean> => {
+      const answer = await read(lane);
+      return !answer.ok && answer.code === "RATE_LIMITED";
+    };
+    let readCount = 0;
+    while (!(await isLimited("read"))) readCount++;
+    expect(readCount).toBe(180);
+    expect(room.orderWaitMs?.(opened.session, "trade")).toBeGreaterThan(0);
+    expect(room.orderWaitMs?.(opened.session, "exit")).toBe(0);
+    expect(await isLimited("exit")).toBe(false);
   });
 
   it("streams only the symbols asked for, by our name or the venue's in any case", async () => {

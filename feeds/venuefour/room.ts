@@ -14,7 +14,9 @@ import type { FeedState, Market } from "../../engine/market/market.js";
 import type {
   AccountHistory,
   AccountReader,
+  AccountSession,
   AccountSettings,
+  Lane,
   OpenSession,
   OrderSender,
   RoomStatus,
@@ -29,12 +31,13 @@ import type { VenueHttp } from "../shared/http.js";
 import { HttpPool } from "../shared/http-pool.js";
 import {
   CONNECTS_PER_MINUTE,
-  CREDIT_WINDOW_MS,
   CREDITS_PER_MINUTE,
+  CREDIT_WINDOW_MS,
   KEY_CREDITS_PER_MINUTE,
   LOAD_TIMEOUT_MS,
   MAX_CONNECTIONS,
   MESSAGES_PER_SECOND,
+  ORDER_CREDITS,
   READ_TIMEOUT_MS,
   SEEDED_LAST_PRICES,
   SUBSCRIPTIONS_PER_CHANNEL,
@@ -42,7 +45,7 @@ import {
 import { byVolume, VenuefourMarkets } from "./markets.js";
 import type { VenuefourAccountStreams } from "./account-streams.js";
 import { judgeLimit, usedCredits, VenuefourRest } from "./rest.js";
-import { openVenuefourAddress, openVenuefourSession } from "./session.js";
+import { openVenuefourAddress, openVenuefourSession, VenuefourSession } from "./session.js";
 import { MarketStream } from "./stream.js";
 import { DEFAULT_FEES } from "./symbols.js";
 import { createVenuefourTrading } from "./trading.js";
@@ -190,6 +193,12 @@ class VenuefourRoom implements VenueRoom {
 
   openSession(rawCredentials: unknown): OpenSession {
     return openVenuefourSession(rawCredentials);
+  }
+
+  /** The credits of the caller's config key; without one an order spends those of our address, in their lanes. */
+  orderWaitMs(session: AccountSession, lane: Lane): number {
+    const budgetName = session instanceof VenuefourSession ? session.budgetName : null;
+    return budgetName === null ? 0 : this.#http.accountWaitMs(budgetName, ORDER_CREDITS, lane);
   }
 
   /** Accounts of this venue are public by address. */

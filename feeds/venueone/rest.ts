@@ -128,6 +128,7 @@ export class VenueoneRest {
       timeoutMs: options.timeoutMs,
       account: null,
       accountWeight: 0,
+      ...(typeof query["user"] === "string" ? { caller: query["user"] } : {}),
     });
     if (result.kind !== "response") return readFailureOf(result) ?? failedRead("VENUE_ERROR", "no response");
     if (isRateLimitStatus(result.status))

@@ -13,6 +13,7 @@ import { LatencyWindow } from "../../engine/market/latency-window.js";
 import type { FeedState, Market } from "../../engine/market/market.js";
 import type {
   AccountHistory,
+  AccountNames,
   AccountReader,
   AccountSettings,
   NonceReservations,
@@ -177,6 +178,10 @@ class VenueoneRoom implements VenueRoom {
 
   get markets(): ReadonlyMap<string, Market> {
     return this.#markets.bySymbol;
+  }
+
+  get accountNames(): AccountNames {
+    return this.#trading.accountNames;
   }
 
   openSession(rawCredentials: unknown): ReturnType<VenueRoom["openSession"]> {

@@ -6,6 +6,7 @@ import type { Random } from "../../engine/domain/random.js";
 import type { LatencyWindow } from "../../engine/market/latency-window.js";
 import type {
   AccountHistory,
+  AccountNames,
   AccountSession,
   AccountSettings,
   CallOptions,
@@ -53,6 +54,7 @@ export interface VenueoneTrading {
   readonly settings: AccountSettings;
   openSession(rawCredentials: unknown): OpenSession;
   openAddress(walletAddress: string): OpenSession;
+  readonly accountNames: AccountNames;
   /** The account behind a session, for account streams, which name a user: never subscribe the key's own address. */
   resolveAccount(session: AccountSession, options: CallOptions): Promise<Read<string>>;
   /** The same where it needs no question to the venue, else null. */
@@ -88,6 +90,7 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
     orders: new VenueoneOrders({ exchange, signer, changes, logger, clockOffsetMs }),
     history: new VenueoneHistory({ rest, accounts, instruments, fills, clock, clockOffsetMs }),
     settings: new VenueoneSettings({ rest, accounts, exchange, clock }),
+    accountNames: namesOf(accounts),
     openSession: (raw) => openVenueoneSession(raw, addresses),
     openAddress: openVenueoneAddress,
     async resolveAccount(session, options) {
@@ -98,5 +101,19 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
       session instanceof VenueoneSession
         ? accounts.resolveKnown(session)
         : failedRead("AUTH", "session of another venue"),
+  };
+}
+
+/** An agent's principal, or the vault that the credentials name. */
+function namesOf(accounts: AccountResolver): AccountNames {
+  return {
+    known(session) {
+      const account = session instanceof VenueoneSession ? accounts.resolveKnown(session) : null;
+      return account?.ok === true ? account.value : null;
+    },
+    async read(session, options) {
+      if (!(session instanceof VenueoneSession)) return failedRead("AUTH", "session of another venue");
+      return accounts.resolve(session, options);
+    },
   };
 }

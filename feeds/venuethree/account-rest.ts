@@ -173,6 +173,7 @@ export class VenuethreeAccountRest {
     ifAbsent?: { readonly isAbsent: (code: number) => boolean; readonly value: T },
   ): Promise<Read<T>> {
     const name = /^\w+/.exec(query)?.[0] ?? "";
+    const caller = /\b(?:account_index|by=index&value)=(\d+)/.exec(query)?.[1];
     const result = await this.#http.request({
       method: "GET",
       path: `/api/v1/${query}`,
@@ -183,6 +184,7 @@ export class VenuethreeAccountRest {
       timeoutMs: options.timeoutMs,
       account: null,
       accountWeight: 0,
+      ...(caller === undefined ? {} : { caller }),
     });
     const failure = readFailureOf(result);
     if (failure !== null || result.kind !== "response") return failure ?? failedRead("VENUE_ERROR", name);

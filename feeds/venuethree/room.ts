@@ -16,8 +16,11 @@ import { LatencyWindow } from "../../engine/market/latency-window.js";
 import type { FeedState, Market } from "../../engine/market/market.js";
 import type {
   AccountHistory,
+  AccountNames,
   AccountReader,
+  AccountSession,
   AccountSettings,
+  Lane,
   OpenSession,
   OrderSender,
   RoomStatus,
@@ -46,6 +49,7 @@ import {
 } from "./limits.js";
 import { VenuethreeMarkets } from "./markets.js";
 import { VenuethreeRest } from "./rest.js";
+import { VenuethreeSession } from "./session.js";
 import { MarketStream } from "./stream.js";
 import { streamedReader, watchedOrders } from "./streamed.js";
 import { createVenuethreeTrading, type VenuethreeTrading } from "./trading.js";
@@ -193,8 +197,16 @@ class VenuethreeRoom implements VenueRoom {
     this.settings = this.#trading.settings;
   }
 
+  get accountNames(): AccountNames {
+    return this.#trading.accountNames;
+  }
+
   openSession(rawCredentials: unknown): OpenSession {
     return this.#trading.openSession(rawCredentials);
+  }
+
+  orderWaitMs(session: AccountSession, lane: Lane): number {
+    return session instanceof VenuethreeSession ? this.#http.accountWaitMs(String(session.accountIndex), 1, lane) : 0;
   }
 
   openAddress(walletAddress: string): OpenSession {

@@ -5,6 +5,7 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { LatencyWindow } from "../../engine/market/latency-window.js";
 import type {
   AccountHistory,
+  AccountNames,
   AccountSession,
   AccountSettings,
   CallOptions,
@@ -60,6 +61,7 @@ export interface VenuethreeTrading {
   readonly markets: MarketIndex;
   openSession(rawCredentials: unknown): OpenSession;
   openAddress(walletAddress: string): OpenSession;
+  readonly accountNames: AccountNames;
   /** The account and key behind a session, confirmed by the venue. */
   resolveKey(session: AccountSession, options: CallOptions): Promise<Read<ConfirmedKey>>;
   /** The same where it needs no question to the venue, else null. */
@@ -103,10 +105,24 @@ export function createVenuethreeTrading(deps: VenuethreeTradingDeps): Venuethree
       }
       return opened;
     },
+    accountNames: namesOf(keys),
     openAddress: openVenuethreeAddress,
     resolveKey: (session, options) => keys.resolve(session, options),
     knownKey: (session) => keys.resolveKnown(session),
     stop: () => filler.stop(),
+  };
+}
+
+/** The account index that the credentials name, once the venue has confirmed the key for it. */
+function namesOf(keys: KeyDirectory): AccountNames {
+  const nameOf = (key: Read<ConfirmedKey>): Read<string> =>
+    key.ok ? { ...key, value: String(key.value.accountIndex) } : key;
+  return {
+    known(session) {
+      const key = keys.resolveKnown(session);
+      return key?.ok === true ? String(key.value.accountIndex) : null;
+    },
+    read: async (session, options) => nameOf(await keys.resolve(session, options)),
   };
 }
 

@@ -155,7 +155,7 @@ class TxJob implements LaneJob {
       const result =
         turn.wayId === SINGLE_REQUESTS.id || socket === null
           ? resultOfHttp(await rest.sendTx(tx.type, signed.text, key.accountIndex, left))
-          : await socket.send(tx.type, signed.text, key.accountIndex, left.timeoutMs);
+          : await socket.send(tx.type, signed.text, key.accountIndex, left);
       if (result.kind === "reply") ackLatency.record(result.reply.receivedAtMs - result.reply.sentAtMs);
       answer = judge(result, signed.hash);
     } catch (error) {

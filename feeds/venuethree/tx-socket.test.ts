@@ -270,6 +270,29 @@ describe("transactions over a connection", () => {
     void refuse;
   });
 
+  it("closes after as many entries as the account's minute lets through", async () => {
+    const { accept, harness, written } = await ready({ sendsPerMinute: 48 });
+    const session = harness.open();
+    const send = (lane: "trade" | "exit"): Promise<PlaceOutcome> =>
+      harness.trading.orders.place(session, command(), { ...OPTIONS, lane });
+    const ends: string[] = [];
+    for (let count = 0; count < 48; count++) {
+      const placed = send("trade");
+      await flush();
+      await accept(...written().slice(-1));
+      ends.push((await placed).outcome);
+    }
+    // One of the 48 was sent before; a quarter of them is kept for ways out.
+    expect(ends.filter((outcome) => outcome === "accepted")).toHaveLength(36);
+    for (let count = 0; count < 11; count++) {
+      const closed = send("exit");
+      await flush();
+      await accept(...written().slice(-1));
+      expect(await closed).toMatchObject({ outcome: "accepted" });
+    }
+    expect(await send("exit")).toMatchObject({ outcome: "rejected", reason: "RATE_LIMITED", sent: false });
+  });
+
   it("while the venue fails us, single requests say so", async () => {
     const { connection, harness, place } = await ready();
     harness.isVenueUsable = false;

@@ -9,12 +9,14 @@
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
+import type { CallOptions } from "../../engine/ports.js";
 import type { AccountLimiter } from "../shared/account-limiter.js";
 import type { ConnectionBudget } from "../shared/connection-budget.js";
 import type { Connector } from "../shared/connector.js";
 import { settleWithin } from "../shared/deadline.js";
 import { PersistentSocket } from "../shared/socket.js";
 import type { SocketStats } from "../shared/socket-options.js";
+import { monoMs } from "../shared/weight-window.js";
 import { isLimitCode } from "./errors.js";
 import { MAX_IN_FLIGHT, SINGLE_REQUESTS } from "./key-lanes.js";
 import {
@@ -110,10 +112,11 @@ export class TxSocket {
   }
 
   /** Writes before it returns. `info` is the transaction's JSON text. */
-  send(type: number, info: string, accountIndex: number, timeoutMs: number): Promise<TxResult> {
+  send(type: number, info: string, accountIndex: number, { timeoutMs, lane }: CallOptions): Promise<TxResult> {
     const { accounts, clock } = this.#options;
     const account = String(accountIndex);
-    const waitMs = accounts.tryTake(account, 1);
+    const takenAtMs = monoMs(clock);
+    const waitMs = accounts.tryTake(account, 1, lane);
     if (waitMs > 0) return Promise.resolve({ kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: Math.ceil(waitMs) });
     const id = String(++this.#lastId);
     return new Promise((resolve) => {
@@ -125,7 +128,9 @@ export class TxSocket {
         resolve,
       });
       const text = `{"type":"jsonapi/sendtx","data":{"id":"${id}","tx_type":${type},"tx_info":${info}}}`;
-      if (this.#socket?.send(text) !== true) this.#settle(id, NOT_WRITTEN);
+      if (this.#socket?.send(text) === true || !this.#unanswered.has(id)) return;
+      accounts.giveBack(account, 1, lane, takenAtMs);
+      this.#settle(id, NOT_WRITTEN);
     });
   }
 

@@ -299,15 +299,56 @@ describe("the countdown of venuetwo", () => {
     });
     harness.http.reply(200, { symbol: "ETHUSDT", countdownTime: "1500" });
     const atMs = harness.clock.wallMs() + 3_000;
-    expect(await harness.trading.orders.scheduleCancel(session, atMs, OPTIONS)).toEqual({ outcome: "accepted" });
+    expect(await harness.trading.orders.scheduleCancel(session, atMs, OPTIONS)).toEqual({
+      outcome: "accepted",
+      symbols: ["BTCUSDT", "ETHUSDT"],
+    });
     expect(harness.http.requests.slice(2).map((request) => paramsOf(request))).toMatchObject([
       { symbol: "BTCUSDT", countdownTime: "3000" },
       { symbol: "ETHUSDT", countdownTime: "1500" },
     ]);
     expect(harness.http.last.weight).toBe(10);
     harness.http.reply(200, []).reply(200, { symbol: "ETHUSDT", countdownTime: "0" });
-    expect(await harness.trading.orders.scheduleCancel(session, null, OPTIONS)).toEqual({ outcome: "accepted" });
+    expect(await harness.trading.orders.scheduleCancel(session, null, OPTIONS)).toMatchObject({ outcome: "accepted" });
     expect(paramsOf(harness.http.last)).toMatchObject({ symbol: "ETHUSDT", countdownTime: "0" });
+  });
+
+  it("arms nothing where there is no symbol yet, says so, and follows with each new symbol at once", async () => {
+    const harness = createHarness();
+    const armedBy = harness.open();
+    harness.http.reply(200, []);
+    const atMs = harness.clock.wallMs() + 10_000;
+    const { orders } = harness.trading;
+    expect(await orders.scheduleCancel(armedBy, atMs, OPTIONS)).toEqual({ outcome: "accepted", symbols: [] });
+    harness.clock.advance(4_000);
+    const other = harness.open();
+    harness.http.reply(200, wireOrder({ symbol: "ETHUSDT" })).reply(200, { symbol: "ETHUSDT", countdownTime: "6000" });
+    await orders.place(other, { ...STOP, instrument: ETH }, OPTIONS);
+    other.close();
+    await harness.clock.advanceAsync(1);
+    expect(harness.http.requests.map(({ path }) => path.replace(/\?.*/, ""))).toEqual([
+      expect.stringContaining("openOrders"),
+      expect.stringContaining("/order"),
+      expect.stringContaining("countdownCancelAll"),
+    ]);
+    expect(paramsOf(harness.http.last)).toMatchObject({ symbol: "ETHUSDT", countdownTime: "6000" });
+    // Covered now: another order of it needs no word.
+    harness.http.reply(200, wireOrder({ symbol: "ETHUSDT" }));
+    await orders.place(harness.open(), { ...STOP, instrument: ETH, clientIdHex: "e".repeat(32) }, OPTIONS);
+    await harness.clock.advanceAsync(1);
+    expect(harness.http.requests).toHaveLength(4);
+  });
+
+  it("follows nobody once its switch is gone", async () => {
+    const harness = createHarness();
+    const armedBy = harness.open();
+    harness.http.reply(200, []);
+    await harness.trading.orders.scheduleCancel(armedBy, harness.clock.wallMs() + 10_000, OPTIONS);
+    armedBy.close();
+    harness.http.reply(200, wireOrder({ symbol: "ETHUSDT" }));
+    await harness.trading.orders.place(harness.open(), { ...STOP, instrument: ETH }, OPTIONS);
+    await harness.clock.advanceAsync(1);
+    expect(harness.http.requests).toHaveLength(2);
   });
 
   it("knows nothing of what other credentials dealt in", async () => {

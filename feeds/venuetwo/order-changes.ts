@@ -9,9 +9,9 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type {
   AmendOutcome,
   CancelAllOutcome,
-  CancelOutcome,
   OrderChange,
   Refused,
+  ScheduleOutcome,
   VenueOrder,
 } from "../../engine/domain/order.js";
 import type { AccountSession, CallOptions, Read } from "../../engine/ports.js";
@@ -21,6 +21,7 @@ import { asFields, decodeJson } from "../shared/wire-fields.js";
 import { normalizeOrder } from "./account-normalize.js";
 import { decodeOrder, decodeOrders } from "./account-wire.js";
 import { amendOrderCall, cancelAllCall, countdownCancelAllCall, openOrdersCall } from "./calls.js";
+import { type Countdown, Countdowns } from "./countdowns.js";
 import type { VenuetwoInstructions } from "./instructions.js";
 import type { OrderMemory } from "./order-memory.js";
 import type { VenuetwoCall, VenuetwoRest } from "./rest.js";
@@ -28,6 +29,8 @@ import { VenuetwoSession } from "./session.js";
 
 /** The longest countdown we ask for; the venue states none. */
 const MAX_COUNTDOWN_MS = 24 * 3_600_000;
+/** For the countdown of one more symbol, which nobody waits for. */
+const FOLLOW: CallOptions = { timeoutMs: 5_000, lane: "exit" };
 
 export interface VenuetwoOrderChangesDeps {
   readonly instructions: VenuetwoInstructions;
@@ -38,9 +41,11 @@ export interface VenuetwoOrderChangesDeps {
 
 export class VenuetwoOrderChanges {
   readonly #deps: VenuetwoOrderChangesDeps;
+  readonly #countdowns: Countdowns;
 
   constructor(deps: VenuetwoOrderChangesDeps) {
     this.#deps = deps;
+    this.#countdowns = new Countdowns(deps.clock);
   }
 
   /** Keeps the order's id and its place where only the size shrinks; a refused change leaves the order as it was. */
@@ -86,9 +91,9 @@ export class VenuetwoOrderChanges {
 
   /**
    * Counts down in every symbol with open orders, and in those that these credentials dealt in here before, for orders
-   * still to come. A symbol dealt in for the first time after this call is covered by the next one.
+   * still to come. `follow` covers a symbol dealt in for the first time after this call.
    */
-  async scheduleCancel(session: AccountSession, atMs: number | null, options: CallOptions): Promise<CancelOutcome> {
+  async scheduleCancel(session: AccountSession, atMs: number | null, options: CallOptions): Promise<ScheduleOutcome> {
     const deadline = new Deadline(this.#deps.clock, options);
     const countdown = (): number => (atMs === null ? 0 : Math.floor(atMs - this.#deps.clock.wallMs()));
     const countdownMs = countdown();
@@ -96,6 +101,10 @@ export class VenuetwoOrderChanges {
       const text = `a scheduled cancel lies ahead, at most ${MAX_COUNTDOWN_MS} ms`;
       return refusedOf(localReject("VENUE_STATE", "SCHEDULE_TIME", text));
     }
+    // From here on, so that an order placed while this goes on is followed too.
+    const countdownOf =
+      session instanceof VenuetwoSession && atMs !== null ? this.#countdowns.begin(session, atMs) : null;
+    if (atMs === null) this.#countdowns.end(session);
     const open = await this.#openSymbols(session, options);
     if (!open.ok) return refusedByRead(open);
     const symbols = [...new Set([...open.value, ...this.#deps.memory.symbolsOf(session)])];
@@ -105,9 +114,33 @@ export class VenuetwoOrderChanges {
     const results = await this.#each(session, symbols, deadline, callOf, isCountdown);
     if (results.unclear !== null) return { outcome: "unknown", cause: results.unclear };
     const [failed] = results.failed;
-    if (failed === undefined) return { outcome: "accepted" };
+    if (failed === undefined) {
+      for (const symbol of symbols) countdownOf?.symbols.add(symbol);
+      return { outcome: "accepted", symbols };
+    }
     // Some stand: a refusal would say that nothing does.
     return results.doneCount > 0 ? { outcome: "unknown", cause: "PARTIAL" } : failed;
+  }
+
+  /** An order of the symbol was sent: covers it where a countdown of the account stands and does not yet. */
+  follow(session: AccountSession, symbol: string): void {
+    const countdown = this.#countdowns.missing(session, symbol);
+    if (countdown === null) return;
+    countdown.symbols.add(symbol);
+    void this.#followWith(countdown, symbol);
+  }
+
+  /** Never rejects. What fails is tried again with the symbol's next order, and with the next arm. */
+  async #followWith({ session, atMs, symbols }: Countdown, symbol: string): Promise<void> {
+    const countdownMs = Math.max(1, Math.floor(atMs - this.#deps.clock.wallMs()));
+    try {
+      const answer = await this.#deps.instructions.send(session, countdownCancelAllCall(symbol, countdownMs), FOLLOW);
+      const taken = answer.kind === "ok" ? decodeJson(answer.response.body, isCountdown) : null;
+      if (taken?.ok === true && taken.value) return;
+    } catch {
+      // A fault of ours: the same as no answer.
+    }
+    symbols.delete(symbol);
   }
 
   async #openSymbols(session: AccountSession, options: CallOptions): Promise<Read<readonly string[]>> {

@@ -17,6 +17,7 @@ import type {
   OrderChange,
   OrderCommand,
   PlaceOutcome,
+  ScheduleOutcome,
   TimeInForce,
   VenueOrder,
 } from "../../engine/domain/order.js";
@@ -68,6 +69,7 @@ export class VenuetwoOrders implements OrderSender {
     this.#deps.memory.note(session, command.instrument.nativeSymbol, command.clientIdHex);
     const answer = await this.#deps.instructions.send(session, newOrderCall(orderParams(command)), options);
     if (answer.kind === "rejected") return answer.rejected;
+    if (mayRest(command)) this.#deps.changes.follow(session, command.instrument.nativeSymbol);
     const { notPlacedAfterMs } = answer;
     if (answer.kind === "unknown") return { outcome: "unknown", cause: answer.cause, notPlacedAfterMs };
     const outcome = this.#placed(command, answer.response);
@@ -110,7 +112,7 @@ export class VenuetwoOrders implements OrderSender {
     return this.#deps.changes.cancelAll(session, instrument, options);
   }
 
-  scheduleCancel(session: AccountSession, atMs: number | null, options: CallOptions): Promise<CancelOutcome> {
+  scheduleCancel(session: AccountSession, atMs: number | null, options: CallOptions): Promise<ScheduleOutcome> {
     return this.#deps.changes.scheduleCancel(session, atMs, options);
   }
 
@@ -133,6 +135,11 @@ export class VenuetwoOrders implements OrderSender {
     const type = command.trigger === undefined ? command.type : order.type;
     return { outcome: "accepted", order: { ...order, type, reduceOnly: command.reduceOnly }, ackMs };
   }
+}
+
+/** Only what rests can be left behind. */
+function mayRest({ type, timeInForce, trigger }: OrderCommand): boolean {
+  return trigger !== undefined || (type === "LIMIT" && timeInForce !== "IOC" && timeInForce !== "FOK");
 }
 
 /** Parameters of a new order; texts on the instrument's grid. */

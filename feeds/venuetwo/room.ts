@@ -16,8 +16,11 @@ import { LatencyWindow } from "../../engine/market/latency-window.js";
 import { createMarket, type FeedState, type Market } from "../../engine/market/market.js";
 import type {
   AccountHistory,
+  AccountNames,
+  AccountSession,
   AccountSettings,
   CallOptions,
+  Lane,
   NonceReservations,
   OpenSession,
   RoomStatus,
@@ -102,6 +105,7 @@ class VenuetwoRoom implements VenueRoom {
   readonly settings: AccountSettings;
   readonly streams: VenuetwoAccountStreams;
   readonly openSession: (rawCredentials: unknown) => OpenSession;
+  readonly accountNames: AccountNames;
   readonly #options: VenuetwoRoomOptions;
   readonly #http: HttpPool;
   readonly #rest: MarketRest;
@@ -185,6 +189,11 @@ class VenuetwoRoom implements VenueRoom {
     this.history = trading.history;
     this.settings = trading.settings;
     this.openSession = trading.openSession;
+    this.accountNames = trading.accountNames;
+  }
+
+  orderWaitMs(session: AccountSession, lane: Lane): number {
+    return this.#http.accountWaitMs(session.accountId, 1, lane);
   }
 
   async start(): Promise<void> {

@@ -6,6 +6,7 @@ import type { Random } from "../../engine/domain/random.js";
 import type { LatencyWindow } from "../../engine/market/latency-window.js";
 import type {
   AccountHistory,
+  AccountNames,
   AccountSettings,
   NonceReservations,
   OpenSession,
@@ -13,6 +14,7 @@ import type {
 } from "../../engine/ports.js";
 import type { VenueHttp } from "../shared/http.js";
 import { InstrumentIndex } from "../shared/instrument-index.js";
+import { VenuetwoAccountNames } from "./account-names.js";
 import { VenuetwoAccount } from "./account.js";
 import { VenuetwoHistory } from "./history.js";
 import { VenuetwoInstructions } from "./instructions.js";
@@ -47,6 +49,7 @@ export interface VenuetwoTrading {
   readonly history: AccountHistory;
   readonly settings: AccountSettings;
   readonly listenKey: VenuetwoListenKeys;
+  readonly accountNames: AccountNames;
   openSession(rawCredentials: unknown): OpenSession;
 }
 
@@ -71,6 +74,7 @@ export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTradin
     history: new VenuetwoHistory({ rest, search: reader.search, instruments, clock, clockOffsetMs }),
     settings: new VenuetwoSettings({ rest, instructions }),
     listenKey: new VenuetwoListenKeys(rest),
+    accountNames: new VenuetwoAccountNames(rest),
     openSession: openVenuetwoSession,
   };
 }

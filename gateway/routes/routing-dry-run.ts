@@ -1,5 +1,6 @@
 /** GET /api/trade/routing/{symbol}: the best exit over live books; public, no positions, nothing sent. */
 import { ServiceError } from "../../engine/domain/errors.js";
+import { QUOTE_TTL_MS } from "../../engine/orders/quote-book.js";
 import { OPERATIONS } from "../../schemas/operations.js";
 import { routingQuerySchema, routingReplySchema } from "../../schemas/routing.js";
 import { compileSerialiser } from "../../schemas/serialise.js";
@@ -10,7 +11,7 @@ import { checkSymbolText } from "./symbol-parameter.js";
 import type { Route, RouteContext } from "./context.js";
 
 const QUERY_NAMES = Object.keys(routingQuerySchema.properties);
-const INTEGER_NAMES = ["maxSlippageBps", "maxQuoteAgeMs"];
+const INTEGER_NAMES = ["maxSlippageBps", "maxQuoteAgeMs", "quoteTtlMs"];
 
 export function routingDryRunRoute({ edge, clock, view, desk, closeDefaults }: RouteContext): Route {
   const validate = compileValidator(routingQuerySchema);
@@ -30,6 +31,7 @@ export function routingDryRunRoute({ edge, clock, view, desk, closeDefaults }: R
         size,
         maxSlippageBps: query.value.maxSlippageBps ?? closeDefaults.maxSlippageBps,
         maxQuoteAgeMs: query.value.maxQuoteAgeMs ?? closeDefaults.maxQuoteAgeMs,
+        quoteTtlMs: query.value.quoteTtlMs ?? QUOTE_TTL_MS,
         preferredExchange: preferredExchange ?? null,
         excludeExchanges: [],
       });

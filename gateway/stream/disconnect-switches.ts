@@ -13,11 +13,11 @@ import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
-import type { OrderDesk, SwitchAnswer, SwitchFacts } from "../../engine/orders/single/order-desk.js";
+import type { OrderDesk, SwitchFacts } from "../../engine/orders/single/order-desk.js";
 import { refusalError } from "../routes/order-desk-call.js";
 import type { Connection } from "./connection.js";
 
-export type SwitchDesk = Pick<OrderDesk, "armSwitch" | "heartbeat" | "expireSwitch" | "disarmSwitch">;
+export type SwitchDesk = Pick<OrderDesk, "armSwitches" | "heartbeat" | "expireSwitch" | "disarmSwitch">;
 
 export interface DisconnectWish {
   readonly venues: readonly RoutableVenue[];
@@ -64,7 +64,7 @@ export class DisconnectSwitches {
     this.#onEnded = onEnded;
   }
 
-  /** Everything the connection holds then. Throws what the desk refuses; nothing of the wish stands then. */
+  /** Everything the connection holds then. Throws what the desk refuses; then nothing of the wish stands, and what stood before does. */
   async arm(connection: Connection, wish: DisconnectWish): Promise<readonly HeldSwitch[]> {
     return this.#alone(connection, async (holder) => {
       if (holder.held.size + wish.venues.length > SWITCHES_MAX)
@@ -126,22 +126,15 @@ export class DisconnectSwitches {
     }
   }
 
-  async #armAll(wish: DisconnectWish): Promise<readonly SwitchFacts[]> {
-    const ends = await Promise.allSettled(wish.venues.map((venue) => this.#armOne(venue, wish)));
-    const armed = ends.flatMap((end) => (end.status === "fulfilled" && end.value.ok ? [end.value.armed] : []));
-    if (armed.length === ends.length) return armed;
-    for (const { switchId } of armed) await this.#desk.disarmSwitch(switchId);
-    for (const [index, end] of ends.entries()) {
-      if (end.status === "rejected") throw end.reason;
-      if (!end.value.ok) throw refusalError(end.value, wish.venues[index] ?? null);
-    }
-    return [];
-  }
-
-  async #armOne(venue: RoutableVenue, { blocks, timeoutMs }: DisconnectWish): Promise<SwitchAnswer> {
-    const credentials = blocks[venue] ?? null;
-    if (credentials === null) throw new ServiceError("MISSING_CREDENTIALS", { exchange: venue });
-    return this.#desk.armSwitch({ venue, credentials, timeoutMs });
+  async #armAll({ venues, blocks, timeoutMs }: DisconnectWish): Promise<readonly SwitchFacts[]> {
+    const requests = venues.map((venue) => {
+      const credentials = blocks[venue] ?? null;
+      if (credentials === null) throw new ServiceError("MISSING_CREDENTIALS", { exchange: venue });
+      return { venue, credentials, timeoutMs };
+    });
+    const answer = await this.#desk.armSwitches(requests);
+    if (!answer.ok) throw refusalError(answer, answer.venue);
+    return answer.armed;
   }
 
   /** An account has one switch: what a later arm of this connection replaced is forgotten without a word. */

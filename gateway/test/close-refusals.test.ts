@@ -276,9 +276,19 @@ describe("rules between fields", () => {
     ]);
   });
 
-  it("a quote that is not there is over", async () => {
+  it("a quote that was never given is unknown", async () => {
     const { status, code, error } = await refusal({ ...VALID, quoteId: "qt_1" });
-    expect([status, code, error]).toEqual([409, "QUOTE_EXPIRED", "The quote is not valid any more"]);
+    expect([status, code, error]).toEqual([409, "QUOTE_UNKNOWN", "No such quote was given"]);
+  });
+
+  it.each([
+    [{ dryRun: true, quoteTtlMs: 999 }, "must be >= 1000"],
+    [{ dryRun: true, quoteTtlMs: 30_001 }, "must be <= 30000"],
+    [{ dryRun: true, quoteTtlMs: "2000" }, "must be an integer"],
+    [{ quoteTtlMs: 2_000 }, "is for dry runs only"],
+  ])("a quote's time: %j", async (more, problem) => {
+    const { status, code, first } = await refusal({ ...VALID, ...more });
+    expect([status, code, first]).toEqual([400, "INVALID_PARAMETERS", { path: "quoteTtlMs", problem }]);
   });
 
   it("venuefive is the client's to sign", async () => {

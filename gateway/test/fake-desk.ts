@@ -117,6 +117,7 @@ export function createFakeDesk(): FakeDesk {
     timeoutMs: 60_000,
     expiresAtMs: 1_790_000_060_000,
     venueArmed: true,
+    venueSymbols: null,
   };
   const settings = { leverage: 10, marginMode: "cross" as const, maxNotionalValue: "40000000" };
 
@@ -172,6 +173,11 @@ export function createFakeDesk(): FakeDesk {
     async armSwitch(request) {
       const facts = { ...armed, venue: request.venue, timeoutMs: request.timeoutMs };
       return asked("armSwitch", request) ?? { ok: true, armed: facts };
+    },
+    async armSwitches(requests) {
+      const refusal = asked("armSwitches", requests);
+      if (refusal !== null) return { ...refusal, venue: null };
+      return { ok: true, armed: requests.map(({ venue, timeoutMs }) => ({ ...armed, venue, timeoutMs })) };
     },
     async heartbeat(switchId) {
       return asked("heartbeat", { switchId }) ?? { ok: true, armed };

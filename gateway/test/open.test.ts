@@ -107,6 +107,8 @@ describe("refused with nothing sent", () => {
       "is for MARKET orders only",
     ],
     [{ routingOptions: { maxLegs: 4 } }, "INVALID_PARAMETERS", "routingOptions.maxLegs", "must be <= 3"],
+    [{ dryRun: true, quoteTtlMs: 999 }, "INVALID_PARAMETERS", "quoteTtlMs", "must be >= 1000"],
+    [{ quoteTtlMs: 1_000 }, "INVALID_PARAMETERS", "quoteTtlMs", "is for dry runs only"],
   ])("%j", async (more, code, path, problem) => {
     const { status, code: got, first } = await open({ ...VALID, ...more });
     expect([status, got, first]).toEqual([400, code, { path, problem }]);
@@ -120,7 +122,7 @@ describe("refused with nothing sent", () => {
     [{ direction: "SHORT" }, 400, "OPPOSITE_POSITION"],
     [{ leverage: 5 }, 400, "LEVERAGE_NOT_SUPPORTED"],
     [{ marginMode: "cross" }, 400, "LEVERAGE_NOT_SUPPORTED"],
-    [{ quoteId: "qt_1" }, 409, "QUOTE_EXPIRED"],
+    [{ quoteId: "qt_1" }, 409, "QUOTE_UNKNOWN"],
   ])("%j", async (more, status, code) => {
     const refused = await open({ ...VALID, ...more });
     expect([refused.status, refused.code]).toEqual([status, code]);
@@ -169,13 +171,16 @@ describe("opened", () => {
 
   it("in a dry run quotes and sends nothing; the quote binds the call that names it", async () => {
     const before = sent();
-    const { data } = await open({ ...VALID, dryRun: true });
+    const { data } = await open({ ...VALID, dryRun: true, quoteTtlMs: 30_000 });
     expect(sent()).toBe(before);
     expect(data).toMatchObject({ order: null, executedOn: null, execution: { state: "SIMULATED", mode: "DRY_RUN" } });
-    const live = await open({ ...VALID, quoteId: data?.quote.quoteId });
-    expect(live.data?.routing.limits.worstPrice).toBe(data?.quote.worstPrice);
     expect((await harness.client.close({ ...VALID, quoteId: data?.quote.quoteId })).body).toMatchObject({
       code: "INVALID_PARAMETERS",
     });
+    const live = await open({ ...VALID, quoteId: data?.quote.quoteId });
+    expect(live.data?.routing.limits.worstPrice).toBe(data?.quote.worstPrice);
+    const again = await open({ ...VALID, quoteId: data?.quote.quoteId });
+    expect([again.status, again.code, again.details]).toEqual([409, "QUOTE_EXPIRED", { reason: "USED" }]);
+    expect(sent()).toBe(before + 1);
   });
 });

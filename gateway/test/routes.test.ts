@@ -240,6 +240,18 @@ describe("dry run", () => {
     expect(at(reply, "data.quote")).toMatchObject({ side: "SELL", size: "0.25", binding: "WORST_PRICE" });
   });
 
+  it("gives a quote for as long as is asked, two seconds where nothing is", async () => {
+    const livesMs = async (query: string) => {
+      const reply = await get(`/api/trade/routing/BTC?side=SELL&size=0.25${query}`);
+      return Number(at(reply, "data.quote.expiresAt")) - Number(at(reply, "data.routing.decidedAt"));
+    };
+    // Decided and given in one turn of a real clock.
+    expect(await livesMs("&quoteTtlMs=30000")).toBeGreaterThanOrEqual(30_000);
+    const unasked = await livesMs("");
+    expect(unasked).toBeGreaterThanOrEqual(2_000);
+    expect(unasked).toBeLessThan(30_000);
+  });
+
   it.each([
     ["", "MISSING_PARAMETERS", "side"],
     ["side=SELL", "MISSING_PARAMETERS", "size"],
@@ -256,6 +268,8 @@ describe("dry run", () => {
     ["side=SELL&size=1&maxSlippageBps=0", "INVALID_PARAMETERS", "maxSlippageBps"],
     ["side=SELL&size=1&maxSlippageBps=1.5", "INVALID_PARAMETERS", "maxSlippageBps"],
     ["side=SELL&size=1&maxQuoteAgeMs=49", "INVALID_PARAMETERS", "maxQuoteAgeMs"],
+    ["side=SELL&size=1&quoteTtlMs=999", "INVALID_PARAMETERS", "quoteTtlMs"],
+    ["side=SELL&size=1&quoteTtlMs=30001", "INVALID_PARAMETERS", "quoteTtlMs"],
     ["side=SELL&size=1&preferredExchange=venuefive", "INVALID_PARAMETERS", "preferredExchange"],
   ])("refuses %j", async (query, code, path) => {
     const reply = await get(`/api/trade/routing/BTC?${query}`);

@@ -79,6 +79,21 @@ describe("createService", () => {
     await client2.stop();
   });
 
+  it("says where a fee is from: the configuration where it names one", async () => {
+    const { all, one } = rooms();
+    const fees = { VENUEONE_TAKER_FEE_BPS: "4.5", VENUEONE_MAKER_FEE_BPS: "1.5" };
+    const service = await start(all, fees);
+    const client = new TestClient(service.url);
+    const sources = async (): Promise<unknown[]> => {
+      const { body } = await client.get("/api/trade/routing/BTC?side=SELL&size=0.25");
+      const { candidates } = (body as { data: { routing: { candidates: { feeSource: string }[] } } }).data.routing;
+      return candidates.slice(0, 2).map(({ feeSource }) => feeSource);
+    };
+    expect(await sources()).toEqual(["config", "venueDefault"]);
+    expect(one.placed).toEqual([]);
+    await client.stop();
+  });
+
   it("goes on without a venue that does not start, and says so at /ready and in the ticker", async () => {
     const { all, two } = rooms();
     const broken: FakeRoom = {

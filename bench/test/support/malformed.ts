@@ -52,6 +52,7 @@ const BAD_VALUES: Readonly<Record<string, readonly unknown[]>> = {
   clientOrderId: ["", "a b", "é", "x".repeat(65), "\n", true, 7, [], {}],
   dryRun: ["true", "", 0, 1, [], {}],
   quoteId: ["qt_1", "", 7, {}],
+  quoteTtlMs: [0, 999, 30_001, 1.5, "2000", true, {}],
   routingOptions: ["", true, 7, []],
 };
 

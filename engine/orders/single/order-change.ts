@@ -15,6 +15,7 @@ import { redactVenueText } from "../redact.js";
 import { STORE_TIMEOUT_MS } from "../trade-context.js";
 import { cancelAllOrders } from "./cancel-all.js";
 import { liveDoubleMid } from "../../routing/market-price.js";
+import { countedAccount } from "../account-behind.js";
 import { callOptions, isInstrument, listedInstrument, type OpenedAccount } from "./open-account.js";
 import { checkPrice, checkQuantity, invalid, refusal } from "./order-check.js";
 import type {
@@ -145,7 +146,15 @@ export async function amendOrder(
   }
   const change = changeOf(instrument, current, request);
   if (!change.ok) return change;
-  const guarded = await guardChange(parts, opened, context, instrument, current, change.change);
+  const guarded = await guardChange(
+    parts,
+    opened,
+    context,
+    callOptions(deadline, "trade").timeoutMs,
+    instrument,
+    current,
+    change.change,
+  );
   if (!guarded.ok) return guarded;
   const clientOrderId = named.clientOrderId ?? (await callersName(parts, opened, current));
   if (!guarded.reservation.mayStillSend()) {
@@ -198,19 +207,27 @@ function changeOf(
  */
 async function guardChange(
   parts: SingleParts,
-  { room, accountHash }: OpenedAccount,
+  { room, session, accountHash }: OpenedAccount,
   { apiKeyId }: OrderContext,
+  timeoutMs: number,
   instrument: Instrument,
   current: VenueOrder,
   change: OrderChange,
 ): Promise<{ readonly ok: true; readonly reservation: GuardReservation } | OrderRefusal> {
+  const counted = await countedAccount(parts, room, session, {
+    opens: !current.reduceOnly,
+    apiKeyId,
+    own: accountHash,
+    timeoutMs,
+  });
+  if (!counted.ok) return refusal(counted.error.code, counted.error.context);
   const market = room.markets.get(instrument.symbol);
   const doubleMid = market === undefined ? 0 : liveDoubleMid(market, MAX_QUOTE_AGE_MS, parts.clock.monoNs());
   const whole: GuardedOrder = {
     clientIdHex: parts.randomIds.randomHex128(),
     atMs: parts.clock.wallMs(),
     apiKeyId,
-    accountHash,
+    accountHash: counted.accountHash,
     venue: instrument.venue,
     symbol: instrument.symbol,
     opens: !current.reduceOnly,

@@ -325,9 +325,16 @@ export interface SwitchFacts {
   readonly expiresAtMs: number;
   /** Armed at the venue too, so that it fires even when this service is gone. */
   readonly venueArmed: boolean;
+  /** Where the venue arms symbol by symbol: those whose orders its switch covers. Null: all of the account, or none. */
+  readonly venueSymbols: readonly string[] | null;
 }
 
 export type SwitchAnswer = { readonly ok: true; readonly armed: SwitchFacts } | OrderRefusal;
+
+/** In the order of the requests. A refusal is that of `venue`. */
+export type SwitchesAnswer =
+  | { readonly ok: true; readonly armed: readonly SwitchFacts[] }
+  | (OrderRefusal & { readonly venue: RoutableVenue | null });
 
 export interface OrderDeskStatus {
   readonly inFlight: number;
@@ -378,6 +385,8 @@ export interface OrderDesk {
   openOrders(request: OpenOrdersRequest, context: OrderContext): Promise<OpenOrdersAnswer>;
   /** Dead-man's switch. Arming an account that has one replaces it. */
   armSwitch(request: ArmRequest): Promise<SwitchAnswer>;
+  /** All of them or none: what is refused leaves every switch that stood as it was. */
+  armSwitches(requests: readonly ArmRequest[]): Promise<SwitchesAnswer>;
   /** Starts the time anew. SWITCH_NOT_FOUND: it fired, was ended, or never was. */
   heartbeat(switchId: string): Promise<SwitchAnswer>;
   /** No heartbeat will come: it fires after so many ms, or when its time is up if that is sooner; 0: now. False: no such switch. */

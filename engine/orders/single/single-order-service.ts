@@ -12,8 +12,9 @@
 import type { Clock } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { Logger } from "../../domain/logger.js";
-import { DeadManSwitches, MAX_TIMEOUT_MS, MIN_TIMEOUT_MS } from "../../guards/dead-man.js";
+import { DeadManSwitches, MAX_TIMEOUT_MS, MIN_TIMEOUT_MS, type PreparedSwitch } from "../../guards/dead-man.js";
 import { NO_GUARDS, type Guards } from "../../guards/guards.js";
+import type { CallOptions } from "../../ports.js";
 import type { KeyedHash, RandomIds } from "../../storage/keyed-hash.js";
 import type { StateStore } from "../../storage/state-store.js";
 import { Background, problemOf, type Sweepable } from "../background.js";
@@ -24,7 +25,7 @@ import { IntentLog, type OrderIntent } from "../intent-log.js";
 import { NO_RECORDS, type RecordSink } from "../record-sink.js";
 import { Resolver } from "../resolver.js";
 import type { Rooms } from "../trade-accounts.js";
-import { intentAccountHash } from "../trade-intent.js";
+import { accountBehind } from "../account-behind.js";
 import { readLive } from "./close-leg.js";
 import { setLeverage, setMarginMode } from "./account-settings.js";
 import {
@@ -63,6 +64,7 @@ import type {
   SettingAnswer,
   SettingRequest,
   SwitchAnswer,
+  SwitchesAnswer,
 } from "./order-desk.js";
 import { factsOfVenueOrder, instrumentOf } from "./order-facts.js";
 import { callersName, orderStatus } from "./order-look.js";
@@ -96,6 +98,9 @@ export interface SingleOrderServiceOptions {
   /** For a store that several services share: is the service of that boot still at work? */
   readonly isBootAlive?: (bootId: string) => boolean;
 }
+
+/** The look-up of the account that a switch is for. */
+const WHOSE_SWITCH: CallOptions = { timeoutMs: 5_000, lane: "exit" };
 
 export class SingleOrderService implements OrderDesk {
   readonly #parts: SingleParts;
@@ -230,19 +235,48 @@ export class SingleOrderService implements OrderDesk {
   }
 
   async armSwitch(request: ArmRequest): Promise<SwitchAnswer> {
+    const answer = await this.armSwitches([request]);
+    if (!answer.ok) return answer;
+    const [armed] = answer.armed;
+    return armed === undefined ? refusal("INTERNAL") : { ok: true, armed };
+  }
+
+  async armSwitches(requests: readonly ArmRequest[]): Promise<SwitchesAnswer> {
+    const longestMs = Math.max(0, ...requests.map(({ timeoutMs }) => timeoutMs));
+    const answer = await this.#run(longestMs, () => this.#armAll(requests));
+    return answer.ok || "venue" in answer ? answer : { ...answer, venue: null };
+  }
+
+  /** Everything that can be refused is, before any of them is armed. */
+  async #armAll(requests: readonly ArmRequest[]): Promise<SwitchesAnswer> {
+    const all = await Promise.all(requests.map((request) => this.#prepareSwitch(request)));
+    const refused = all.findIndex((one) => !("arm" in one));
+    const prepared = all.flatMap((one) => ("arm" in one ? [one] : []));
+    if (refused < 0) return { ok: true, armed: await Promise.all(prepared.map(({ arm }) => arm())) };
+    for (const { drop } of prepared) drop();
+    return { ...(all[refused] as OrderRefusal), venue: requests[refused]?.venue ?? null };
+  }
+
+  async #prepareSwitch(request: ArmRequest): Promise<PreparedSwitch | OrderRefusal> {
     const { timeoutMs, venue, credentials } = request;
     if (!Number.isInteger(timeoutMs) || timeoutMs < MIN_TIMEOUT_MS || timeoutMs > MAX_TIMEOUT_MS) {
       return invalid("timeoutMs", `must be a whole number from ${MIN_TIMEOUT_MS} to ${MAX_TIMEOUT_MS}`);
     }
-    return this.#run(timeoutMs, async () => {
-      const room = roomOf(this.#parts.rooms, request);
-      if (!("orders" in room)) return room;
-      const opened = room.openSession(credentials);
-      if (!opened.ok) return refusal("MISSING_CREDENTIALS", { exchange: venue, problem: opened.problem });
-      const accountHash = intentAccountHash(this.#parts.hash, opened.session);
-      const armed = await this.#switches.arm(room, opened.session, accountHash, timeoutMs);
-      return armed === null ? refusal("OVERLOADED", { reason: "SWITCHES" }) : { ok: true, armed };
-    });
+    const room = roomOf(this.#parts.rooms, request);
+    if (!("orders" in room)) return room;
+    const opened = room.openSession(credentials);
+    if (!opened.ok) return refusal("MISSING_CREDENTIALS", { exchange: venue, problem: opened.problem });
+    const { session } = opened;
+    let prepared: PreparedSwitch | null = null;
+    try {
+      // One switch for each account, whichever of its keys armed it: a guess would let two stand, or take another's away.
+      const behind = await accountBehind(this.#parts, room, session, WHOSE_SWITCH);
+      if (!behind.ok) return refusal(behind.error.code, behind.error.context);
+      prepared = this.#switches.prepare(room, session, behind.accountHash, timeoutMs);
+      return prepared ?? refusal("OVERLOADED", { reason: "SWITCHES" });
+    } finally {
+      if (prepared === null) session.close();
+    }
   }
 
   async heartbeat(switchId: string): Promise<SwitchAnswer> {

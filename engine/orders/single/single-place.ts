@@ -13,7 +13,9 @@ import type { IdempotencyBegin, IdempotencyTicket } from "../idempotency.js";
 import { collectSecrets } from "../redact.js";
 import { mintRouteId } from "../route-ids.js";
 import type { Attempt, PositionBefore } from "../trade-run.js";
+import { countedAccount } from "../account-behind.js";
 import { intentAccountHash } from "../trade-intent.js";
+import { callOptions } from "./open-account.js";
 import { applyResolution } from "../send-outcome.js";
 import { liveDoubleMid } from "../../routing/market-price.js";
 import { boundMarket } from "./market-bound.js";
@@ -140,6 +142,13 @@ export class SinglePlacements {
     const planned = await job.plan(flight);
     if (!planned.ok) return planned;
     const { order } = planned;
+    const counted = await countedAccount(this.#parts, flight.room, flight.session, {
+      opens: !order.reduceOnly,
+      apiKeyId: flight.apiKeyId,
+      own: flight.accountHash,
+      timeoutMs: callOptions(flight.deadline, "trade").timeoutMs,
+    });
+    if (!counted.ok) return refusal(counted.error.code, counted.error.context);
     const priced = this.#price(flight, order, heldTicks(order, job, earlier));
     if (!priced.ok) return priced;
     if (job.held !== undefined && order.priceTicks === null) job.held.ticks = priced.priceTicks;
@@ -166,9 +175,10 @@ export class SinglePlacements {
       attempts: earlier?.attempts ?? [],
       venueCode: null,
     };
-    const first = await this.#attempt(flight, job, run, order, priced.priceTicks);
+    const { accountHash: countedHash } = counted;
+    const first = await this.#attempt(flight, job, run, order, { priceTicks: priced.priceTicks, countedHash });
     if ("code" in first) return first;
-    const again = await this.#attemptAgain(flight, job, run, order, adjustments, first);
+    const again = await this.#attemptAgain(flight, job, run, order, { adjustments, countedHash }, first);
     return this.#conclude(flight, run, again ?? first);
   }
 
@@ -178,7 +188,7 @@ export class SinglePlacements {
     job: OrderJob,
     run: SingleRun,
     { qtyLots, timeInForce }: CheckedOrder,
-    priceTicks: number,
+    { priceTicks, countedHash }: { readonly priceTicks: number; readonly countedHash: string },
   ): Promise<Tried | OrderRefusal> {
     const { guards, logger, names, reservations } = this.#parts;
     const { clientOrderId, routeId } = run;
@@ -190,7 +200,7 @@ export class SinglePlacements {
       clientIdHex: attempt.clientIdHex,
       atMs: attempt.intentAtMs,
       apiKeyId: flight.apiKeyId,
-      accountHash: flight.accountHash,
+      accountHash: countedHash,
       venue: run.venue,
       symbol: run.symbol,
       opens: !run.reduceOnly,
@@ -221,7 +231,7 @@ export class SinglePlacements {
     job: OrderJob,
     run: SingleRun,
     order: CheckedOrder,
-    adjustments: OrderAdjustment[],
+    { adjustments, countedHash }: { readonly adjustments: OrderAdjustment[]; readonly countedHash: string },
     { attempt }: Tried,
   ): Promise<Tried | null> {
     if (order.priceTicks !== null || !isBandRefusal(attempt)) return null;
@@ -235,7 +245,7 @@ export class SinglePlacements {
     this.#parts.reservations.get(attempt)?.release();
     const attemptCount = run.attempts.length;
     try {
-      const again = await this.#attempt(flight, job, run, order, priceTicks);
+      const again = await this.#attempt(flight, job, run, order, { priceTicks, countedHash });
       if (!("code" in again)) return again;
     } catch (error) {
       // Thrown before anything left: the refusal that the venue gave is the answer all the same.

@@ -23,6 +23,7 @@ import type { JudgedOrder } from "./invariants.js";
 import { LatencyWindow } from "../../market/latency-window.js";
 import { createMarket, type Market } from "../../market/market.js";
 import type {
+  AccountNames,
   AccountSession,
   AccountSettings,
   CallOptions,
@@ -128,6 +129,12 @@ export class FakeVenue {
   tradeTokens = 10;
   /** The mark as the venue has it when it is asked; null: it does not answer. Absent: the room cannot ask. */
   askedMark: (() => string | null) | undefined;
+  /** The account that a key acts for: known, or (with `asks`) once it was asked; a failure: the venue does not say. */
+  behind: ((account: string) => string | ReadFailure) | null = null;
+  readonly behindAsked: string[] = [];
+  readonly #behindKnown = new Set<string>();
+  /** Of every account's own budget. */
+  orderWaitMs: (lane: string) => number = () => 0;
 
   constructor(options: FakeVenueOptions) {
     this.venue = options.venue;
@@ -219,6 +226,8 @@ export class FakeVenue {
       markets: new Map([[this.instrument.symbol, this.market]]),
       ackLatency: new LatencyWindow(100),
       openSession: (raw) => this.#openSession(raw),
+      orderWaitMs: (_session, lane) => this.orderWaitMs(lane),
+      ...(this.behind === null ? {} : { accountNames: this.#accountNames(this.behind) }),
       status: () => this.#status(),
       ...(this.askedMark === undefined ? {} : { refreshMark: (_, options) => read(() => this.#refreshMark(options)) }),
     };
@@ -237,6 +246,20 @@ export class FakeVenue {
     const session = new FakeSession(this.venue, account, typeof scope === "string" ? scope : "");
     this.sessions.push(session);
     return { ok: true, session };
+  }
+
+  #accountNames(behind: (account: string) => string | ReadFailure): AccountNames {
+    return {
+      known: ({ accountId }) => (this.#behindKnown.has(accountId) ? behind(accountId) : null),
+      read: async ({ accountId }) => {
+        await this.#wait(this.readLatencyMs());
+        this.behindAsked.push(accountId);
+        const name = behind(accountId);
+        if (isReadFailure(name)) return failure(name);
+        this.#behindKnown.add(accountId);
+        return { ok: true, value: name, asOfMs: this.clock.wallMs(), source: "venue" };
+      },
+    };
   }
 
   async #readPositions(session: AccountSession, options: CallOptions): Promise<Read<readonly VenuePosition[]>> {
@@ -574,6 +597,11 @@ export class FakeSession implements AccountSession {
 
 function isClosed(session: AccountSession): boolean {
   return session instanceof FakeSession && session.closed;
+}
+
+/** Names of accounts are lower case here. */
+function isReadFailure(name: string): name is ReadFailure {
+  return name === name.toUpperCase();
 }
 
 function failure(code: ReadFailure): { ok: false; code: ReadFailure; message: string; retryAfterMs: number | null } {

@@ -52,6 +52,8 @@ export interface HarnessOptions {
   readonly two?: Partial<FakeVenueOptions>;
   readonly service?: Partial<TradeServiceOptions>;
   readonly store?: MemoryStore;
+  /** Before the rooms are made. */
+  readonly prepareVenue?: (venue: FakeVenue) => void;
 }
 
 const testHash: KeyedHash = createKeyedHash(new Uint8Array(32).fill(5));
@@ -60,7 +62,10 @@ export function createHarness(options: HarnessOptions = {}): Harness {
   const clock = new VirtualClock();
   const one = new FakeVenue({ venue: "venueone", clock, ...options.one });
   const two = new FakeVenue({ venue: "venuetwo", clock, bidTicks: 999_500, ...options.two });
-  for (const venue of [one, two]) venue.setPosition(`acct-${venue.venue}`, "LONG", 400);
+  for (const venue of [one, two]) {
+    venue.setPosition(`acct-${venue.venue}`, "LONG", 400);
+    options.prepareVenue?.(venue);
+  }
   const store = options.store ?? createMemoryStore();
   const events: DecisionEvent[] = [];
   const logLines: string[] = [];

@@ -101,7 +101,7 @@ describe("a connection that cancels when it is lost", () => {
     const client = connection();
     const { clock, desk } = harness;
     const losing: SwitchDesk = {
-      armSwitch: (request) => desk.armSwitch(request),
+      armSwitches: (requests) => desk.armSwitches(requests),
       disarmSwitch: (switchId) => desk.disarmSwitch(switchId),
       expireSwitch: (switchId, delayMs) => desk.expireSwitch(switchId, delayMs),
       heartbeat(switchId) {
@@ -157,6 +157,27 @@ describe("a connection that cancels when it is lost", () => {
     });
     expect([armedCount(), openSessions()]).toEqual([0, 0]);
     expect(await arm(client)).toHaveLength(1);
+  });
+
+  it("refused for more than stood, leaves what stood as it was", async () => {
+    await harness.order(LIMIT);
+    const client = connection();
+    const [stood] = await arm(client);
+    const wider = { venues: ["venueone", "venuetwo"] } as const;
+    for (const venuetwo of [undefined, { account: "acct-two" }, { account: 7, secret: SECRET }])
+      await expect(arm(client, { ...wider, blocks: { venueone: CREDENTIALS, venuetwo } })).rejects.toMatchObject({
+        code: "MISSING_CREDENTIALS",
+      });
+    await expect(arm(client, { venues: ["venueone", "venuefour"] })).rejects.toMatchObject({
+      code: "MISSING_CREDENTIALS",
+    });
+    expect([armedCount(), openSessions()]).toEqual([1, 1]);
+    expect(await harness.desk.heartbeat(stood?.facts.switchId ?? "")).toMatchObject({ ok: true });
+    await harness.clock.advanceAsync(120_000);
+    expect([told, statuses()]).toEqual([[], ["OPEN"]]);
+    lose(client);
+    await harness.clock.advanceAsync(100);
+    expect([statuses(), armedCount(), openSessions()]).toEqual([["CANCELED"], 0, 0]);
   });
 
   it("is bounded: one call at a time, sixteen switches", async () => {

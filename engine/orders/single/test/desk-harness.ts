@@ -53,6 +53,8 @@ export interface DeskHarnessOptions {
   readonly policy?: GuardPolicy;
   readonly desk?: Partial<SingleOrderServiceOptions>;
   readonly mutateRoom?: (room: VenueRoom) => VenueRoom;
+  /** Before the rooms are made. */
+  readonly prepareVenue?: (venue: FakeVenue) => void;
 }
 
 export const testHash: KeyedHash = createKeyedHash(new Uint8Array(32).fill(5));
@@ -61,7 +63,10 @@ export async function createDesk(options: DeskHarnessOptions = {}): Promise<Desk
   const clock = new VirtualClock();
   const venue = new FakeVenue({ venue: "venueone", clock, ...options.venue });
   const two = new FakeVenue({ venue: "venuetwo", clock, ...options.two });
-  for (const one of [venue, two]) keepBookFresh(one);
+  for (const one of [venue, two]) {
+    keepBookFresh(one);
+    options.prepareVenue?.(one);
+  }
   const store = createMemoryStore();
   const calls = createDeskCalls();
   const logLines: string[] = [];

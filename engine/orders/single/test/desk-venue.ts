@@ -9,7 +9,8 @@ import type { FakeVenue, LoggedOrder } from "../../test/fake-venue.js";
 export interface DeskVenueKnobs {
   /** Rooms without these fall back to what the port says. */
   readonly cancelAll?: boolean;
-  readonly scheduleCancel?: "accept" | "reject" | "absent";
+  /** `bySymbol`: the venue's switch covers the symbols that have orders when it is armed. */
+  readonly scheduleCancel?: "accept" | "bySymbol" | "reject" | "absent";
   readonly amend?: "accept" | "reject" | "lose" | "absent";
 }
 
@@ -105,9 +106,13 @@ export function deskRoom(
       ...(scheduleCancel === "absent"
         ? {}
         : {
-            async scheduleCancel(_session, atMs) {
+            async scheduleCancel(session, atMs) {
               await gate();
               calls.scheduled.push(atMs);
+              if (scheduleCancel === "bySymbol") {
+                const symbols = new Set(openOf(session.accountId).map(({ order }) => order?.nativeSymbol ?? ""));
+                return { outcome: "accepted", symbols: [...symbols] } as const;
+              }
               return scheduleCancel === "accept"
                 ? ({ outcome: "accepted" } as const)
                 : ({ outcome: "rejected", reason: "VENUE_STATE", venueCode: "", venueText: "", sent: true } as const);
