@@ -5,7 +5,14 @@ import type { Clock } from "../../engine/domain/clock.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
-import { ConnectionLife, SILENT_AFTER_MS, StreamedReads, SURELY_LATER_MS, UNSHOWN_AFTER_MS } from "./streamed-reads.js";
+import {
+  ConnectionLife,
+  heldAtLeast,
+  SILENT_AFTER_MS,
+  StreamedReads,
+  SURELY_LATER_MS,
+  UNSHOWN_AFTER_MS,
+} from "./streamed-reads.js";
 
 const position = (lots: number, nativeSymbol = "BTC"): VenuePosition =>
   ({ nativeSymbol, direction: lots < 0 ? "SHORT" : "LONG", qtyLots: Math.abs(lots) }) as unknown as VenuePosition;
@@ -155,6 +162,20 @@ describe("streamed positions after an order of ours", () => {
         }
       }),
     );
+  });
+});
+
+describe("a read that contradicts the streams", () => {
+  it("takes nothing away of a position that has just moved, and all of one that has not", () => {
+    const { reads, wait } = setUp();
+    expect(heldAtLeast(reads, held(3), [])).toEqual([]);
+    reads.moved(held(0), held(3));
+    expect(heldAtLeast(reads, held(3), [])).toEqual(held(3));
+    expect(heldAtLeast(reads, held(3), [position(2), position(1, "ETH")])).toEqual([position(3), position(1, "ETH")]);
+    expect(heldAtLeast(reads, held(3), held(5))).toEqual(held(5));
+    expect(heldAtLeast(reads, held(3), held(-2))).toEqual([position(3), position(-2)]);
+    wait(2 * SURELY_LATER_MS);
+    expect(heldAtLeast(reads, held(3), [])).toEqual([]);
   });
 });
 

@@ -108,6 +108,8 @@ export class StreamedReads {
   readonly #life: ConnectionLife;
   #asOfMs = 0;
   #moveCount = 0;
+  /** Monotonic ms of the last one. */
+  #movedMs: number | null = null;
 
   constructor(clock: Clock, life: ConnectionLife) {
     this.#clock = clock;
@@ -193,6 +195,7 @@ export class StreamedReads {
   moved(before: readonly VenuePosition[], after: readonly VenuePosition[]): void {
     for (const [coin, lots] of signedChanges(before, after)) {
       this.#moveCount++;
+      this.#movedMs = this.#nowMs();
       this.#move(coin, lots);
     }
   }
@@ -239,6 +242,11 @@ export class StreamedReads {
   /** Grows with each position that moves. */
   get moveCount(): number {
     return this.#moveCount;
+  }
+
+  /** So lately that a read of now need not tell of it. */
+  get hasMovedLately(): boolean {
+    return this.#movedMs !== null && this.#nowMs() - this.#movedMs < 2 * SURELY_LATER_MS;
   }
 
   get isPending(): boolean {
@@ -326,6 +334,22 @@ function missingLots({ boundLots, movedLots }: OwnOrder): number {
 /** Not UNKNOWN, which says that nobody could tell. */
 function isEnd(status: VenueOrder["status"]): boolean {
   return status === "FILLED" || status === "CANCELED" || status === "REJECTED";
+}
+
+/**
+ * What is held at least, of what is streamed and what was read. The venues' reads lag: one that comes soon after a
+ * position moved may be older than the move, and takes nothing of it away. What is left of it a reduce-only order finds.
+ */
+export function heldAtLeast(
+  reads: StreamedReads,
+  streamed: readonly VenuePosition[],
+  read: readonly VenuePosition[],
+): readonly VenuePosition[] {
+  if (!reads.isAlive || !reads.hasMovedLately) return read;
+  const isSame = (left: VenuePosition, right: VenuePosition): boolean =>
+    left.nativeSymbol === right.nativeSymbol && left.direction === right.direction;
+  const larger = streamed.filter((own) => !read.some((other) => isSame(own, other) && other.qtyLots >= own.qtyLots));
+  return [...larger, ...read.filter((other) => !larger.some((own) => isSame(own, other)))];
 }
 
 /** Of an account as it is streamed, grows with each position that moves; null where it is not streamed. */

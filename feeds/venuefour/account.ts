@@ -41,7 +41,7 @@ const FOREIGN = failedRead("AUTH", "session of another venue");
 const MAX_SYMBOL_CHARS = 32;
 
 interface ComparedAccount extends StreamedAccount {
-  compare(positions: readonly VenuePosition[]): void;
+  compare(positions: readonly VenuePosition[]): readonly VenuePosition[];
 }
 
 export interface VenuefourAccountDeps {
@@ -114,9 +114,9 @@ export class VenuefourAccount implements Required<Omit<AccountReader, "followOrd
       return snapshot.ok ? { ...snapshot, value: snapshot.value.positions } : snapshot;
     });
     if (!read.ok) return read;
-    for (const account of streamed) account.compare(read.value);
-    if (instrument === null) return read;
-    return { ...read, value: read.value.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
+    const value = streamed.reduce((positions, account) => account.compare(positions), read.value);
+    if (instrument === null) return { ...read, value };
+    return { ...read, value: value.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
   }
 
   /** Always from the venue. Leverage stands with the settings, which cost a read of their own: not on the way out. */

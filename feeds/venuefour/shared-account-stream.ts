@@ -21,6 +21,7 @@ import { PersistentSocket } from "../shared/socket.js";
 import { StreamMembers } from "../shared/stream-members.js";
 import {
   ConnectionLife,
+  heldAtLeast,
   sameSizes,
   StreamedReads,
   SURELY_LATER_MS,
@@ -157,11 +158,16 @@ export class SharedAccountStream implements StreamedAccount {
     return this.isLive && this.reads.stand(this.#account.positions(), wanted) ? this.#members.positions() : null;
   }
 
-  /** Somebody asked the venue. Where it contradicts what is streamed, that stands for nothing until it was made true. */
-  compare(positions: readonly VenuePosition[]): void {
-    if (!this.isLive || sameSizes(this.#account.positions(), positions)) return;
+  /**
+   * Somebody asked the venue. Where it contradicts what is streamed, that stands for nothing until it was made true.
+   * Returns what is held at least.
+   */
+  compare(positions: readonly VenuePosition[]): readonly VenuePosition[] {
+    const held = this.#account.positions();
+    if (!this.isLive || sameSizes(held, positions)) return positions;
     this.reads.doubt();
     if (!this.#isReconciling) this.#startReconcile();
+    return heldAtLeast(this.reads, held, positions);
   }
 
   /** Something of ours is to be told; where it is not, the venue is asked. */

@@ -70,8 +70,8 @@ export function watchAccounts(
         const read = await verified.read(account.value, instrument?.nativeSymbol ?? "", version, () =>
           reader.readPositions(session, instrument, call),
         );
-        if (read.ok) for (const streamed of watched) streamed.compare(instrument, read.value);
-        return read;
+        if (!read.ok) return read;
+        return { ...read, value: watched.reduce((held, one) => one.compare(instrument, held), read.value) };
       },
       readOrder: (session, instrument, ref, call) => reader.readOrder(session, instrument, ref, call),
       readOpenOrders: (session, instrument, call) => reader.readOpenOrders(session, instrument, call),

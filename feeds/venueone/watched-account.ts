@@ -19,6 +19,7 @@ import type { StreamedAccount } from "../shared/own-order.js";
 import { Resync } from "../shared/resync.js";
 import {
   ConnectionLife,
+  heldAtLeast,
   sameSizes,
   StreamedReads,
   SURELY_LATER_MS,
@@ -139,17 +140,22 @@ export class WatchedAccount implements StreamedAccount {
     return this.reads.stand(positions, wanted) ? { positions, asOfMs: this.reads.asOfMs } : null;
   }
 
-  /** Somebody asked the venue. Where it contradicts what is streamed, that stands for nothing until it was made true. */
-  compare(instrument: Instrument | null, positions: readonly VenuePosition[]): void {
-    if (this.#state !== "LIVE") return;
+  /**
+   * Somebody asked the venue. Where it contradicts what is streamed, that stands for nothing until it was made true.
+   * Returns what is held at least.
+   */
+  compare(instrument: Instrument | null, positions: readonly VenuePosition[]): readonly VenuePosition[] {
+    if (this.#state !== "LIVE") return positions;
     const held = this.#data.positions();
     const ofIt =
       instrument === null ? held : held.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol);
-    if (sameSizes(ofIt, positions)) return;
+    if (sameSizes(ofIt, positions)) return positions;
     this.reads.doubt();
-    if (this.#isRefreshing) return;
-    this.#clearRefresh();
-    this.#refresh();
+    if (!this.#isRefreshing) {
+      this.#clearRefresh();
+      this.#refresh();
+    }
+    return heldAtLeast(this.reads, ofIt, positions);
   }
 
   acknowledge(type: string): void {

@@ -81,8 +81,7 @@ export function streamedReader(
       const read = await verified.read(String(accountIndex), instrument?.nativeSymbol ?? "", version, () =>
         inner.readPositions(session, instrument, left),
       );
-      if (read.ok) watched?.compare(instrument, read.value);
-      return read;
+      return read.ok && watched !== null ? { ...read, value: watched.compare(instrument, read.value) } : read;
     },
     readOrder: async (session, instrument, ref, call) => {
       const told = streamedEnd(trading, streams, session, ref);

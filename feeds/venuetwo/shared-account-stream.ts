@@ -33,6 +33,7 @@ import { PersistentSocket } from "../shared/socket.js";
 import { StreamMembers } from "../shared/stream-members.js";
 import {
   ConnectionLife,
+  heldAtLeast,
   sameSizes,
   StreamedReads,
   SURELY_LATER_MS,
@@ -178,15 +179,19 @@ export class SharedAccountStream implements StreamedAccount {
     return this.isLive && this.reads.stand(this.#account.positions(), wanted) ? this.#members.positions() : null;
   }
 
-  /** Somebody asked the venue. Where it contradicts what is streamed, that stands for nothing until it was made true. */
-  compare(instrument: Instrument | null, positions: readonly VenuePosition[]): void {
-    if (!this.isLive) return;
+  /**
+   * Somebody asked the venue. Where it contradicts what is streamed, that stands for nothing until it was made true.
+   * Returns what is held at least.
+   */
+  compare(instrument: Instrument | null, positions: readonly VenuePosition[]): readonly VenuePosition[] {
+    if (!this.isLive) return positions;
     const held = this.#account.positions();
     const ofIt =
       instrument === null ? held : held.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol);
-    if (sameSizes(ofIt, positions)) return;
+    if (sameSizes(ofIt, positions)) return positions;
     this.reads.doubt();
     if (!this.#isReconciling) this.#startReconcile("positions");
+    return heldAtLeast(this.reads, ofIt, positions);
   }
 
   /** Something of ours is to be told; where it is not, the venue is asked. */

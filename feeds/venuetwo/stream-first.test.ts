@@ -43,7 +43,7 @@ function setUp(positions: readonly VenuePosition[] | null) {
   const life = new ConnectionLife(clock);
   life.heard();
   const reads = new StreamedReads(clock, life);
-  const streamed = [{ reads, refreshSoon: () => {}, compare: () => {} }];
+  const streamed = [{ reads, refreshSoon: () => {}, compare: (_: unknown, held: readonly VenuePosition[]) => held }];
   const streams = {
     ofAccount: (accountId: string) => (accountId === session("s").accountId ? streamed : []),
     positionsOf: () =>

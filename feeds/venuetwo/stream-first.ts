@@ -26,7 +26,7 @@ export interface StreamedPositions {
 }
 
 interface ComparedAccount extends StreamedAccount {
-  compare(instrument: Instrument | null, positions: readonly VenuePosition[]): void;
+  compare(instrument: Instrument | null, positions: readonly VenuePosition[]): readonly VenuePosition[];
 }
 
 export function streamFirst(
@@ -106,8 +106,8 @@ export class StreamFirstReader implements AccountReader {
     const streamed = this.#streams.ofAccount(accountId);
     const part = `${tag} ${instrument?.nativeSymbol ?? ""}`;
     const read = await this.#verified.read(accountId, part, streamedVersion(streamed), load);
-    if (read.ok) for (const account of streamed) account.compare(instrument, read.value);
-    return read;
+    if (!read.ok) return read;
+    return { ...read, value: streamed.reduce((held, account) => account.compare(instrument, held), read.value) };
   }
 
   readOrder(
