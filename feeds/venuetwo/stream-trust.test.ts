@@ -39,7 +39,7 @@ const BUY = {
 
 let clock: VirtualClock;
 let network: FakeNetwork;
-/** What the venue holds, lots; null: it does not answer. */
+/** What the venue holds, lots, and whether it answers. */
 let truth: { lots: number; isDown: boolean; readCount: number };
 let reader: AccountReader;
 let orders: OrderSender;
