@@ -47,12 +47,13 @@ export class VenuefourAccountStreams implements AccountStreams {
 
   /** Positions of a stream of the same credentials that may stand for a live read; null where there is none. */
   positionsOf(session: VenuefourSession, wanted: WantedLots | null): LiveRead | null {
-    const read = session.isOpen ? this.#byTag.get(session.tag)?.settled(wanted) : undefined;
+    const read = this.ofSession(session)?.settled(wanted);
     return read?.ok === true ? read : null;
   }
 
-  isLive(session: VenuefourSession): boolean {
-    return session.isOpen && this.#byTag.get(session.tag)?.isLive === true;
+  /** The stream of these very credentials: the only one whose positions they may see. */
+  ofSession(session: VenuefourSession): SharedAccountStream | null {
+    return session.isOpen ? (this.#byTag.get(session.tag) ?? null) : null;
   }
 
   /** The account as it is streamed, for each set of credentials that watches it. */

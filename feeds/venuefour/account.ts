@@ -59,6 +59,8 @@ export interface VenuefourAccountDeps {
   ) => Extract<Read<readonly VenuePosition[]>, { ok: true }> | null;
   /** The account as it is streamed, for each set of credentials that watches it. */
   readonly streamsOf: (accountId: string) => readonly ComparedAccount[];
+  /** That of these very credentials. */
+  readonly ownStream: (session: VenuefourSession) => ComparedAccount | null;
 }
 
 /** Positions of a REST answer with the sequence number that orders them among the stream's frames. */
@@ -114,7 +116,9 @@ export class VenuefourAccount implements Required<Omit<AccountReader, "followOrd
       return snapshot.ok ? { ...snapshot, value: snapshot.value.positions } : snapshot;
     });
     if (!read.ok) return read;
-    const value = streamed.reduce((positions, account) => account.compare(positions), read.value);
+    for (const account of streamed) account.compare(read.value);
+    // Of what other credentials opened nothing is seen.
+    const value = this.#deps.ownStream(session)?.compare(read.value) ?? read.value;
     if (instrument === null) return { ...read, value };
     return { ...read, value: value.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
   }

@@ -95,6 +95,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     verified,
     streamed: (session, wanted) => streams.positionsOf(session, wanted),
     streamsOf: (accountId) => streams.ofAccount(accountId),
+    ownStream: (session) => streams.ofSession(session),
   });
   const orders = new VenuefourOrders({
     sender,
@@ -107,7 +108,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
       session instanceof VenuefourSession
         ? search.glance(session, instrument, venueOrderId, options)
         : Promise.resolve(failedRead("AUTH", "session of another venue")),
-    isStreamed: (session) => session instanceof VenuefourSession && streams.isLive(session),
+    isStreamed: (session) => session instanceof VenuefourSession && streams.ofSession(session)?.isLive === true,
   });
   return { reader, orders: toldOrders(orders, streams, verified), streams, history, settings };
 }

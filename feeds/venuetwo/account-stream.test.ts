@@ -557,8 +557,9 @@ describe("sharing", () => {
     const other = session("a", "guess");
     const stranger = open(other);
     expect(other.accountId).toBe(mine.accountId);
-    expect([lots(stranger), streams.positionsOf(other)]).toEqual(["VENUE_ERROR", null]);
-    expect(streams.positionsOf(session("a"))?.value.length).toBe(1);
+    expect([lots(stranger), streams.positionsOf(other, null)]).toEqual(["VENUE_ERROR", null]);
+    expect(streams.positionsOf(session("a"), null)?.value.length).toBe(1);
+    expect([streams.ofSession(other)?.isLive, streams.ofSession(mine)?.isLive]).toEqual([false, true]);
   });
 
   it("refuses a closed session, and more accounts than its bound", () => {

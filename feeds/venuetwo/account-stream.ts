@@ -51,9 +51,14 @@ export class VenuetwoAccountStreams implements AccountStreams {
     session: AccountSession,
     wanted: WantedLots | null,
   ): Extract<Read<readonly VenuePosition[]>, { ok: true }> | null {
-    const tag = this.#deps.credentialTagOf(session);
-    const read = tag === null ? undefined : this.#byTag.get(tag)?.settled(wanted);
+    const read = this.ofSession(session)?.settled(wanted);
     return read?.ok === true ? read : null;
+  }
+
+  /** The stream of these very credentials: the only one whose positions they may see. */
+  ofSession(session: AccountSession): SharedAccountStream | null {
+    const tag = this.#deps.credentialTagOf(session);
+    return tag === null ? null : (this.#byTag.get(tag) ?? null);
   }
 
   /** The account as it is streamed, for each set of credentials that watches it. */

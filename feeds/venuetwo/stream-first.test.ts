@@ -46,6 +46,7 @@ function setUp(positions: readonly VenuePosition[] | null) {
   const streamed = [{ reads, refreshSoon: () => {}, compare: (_: unknown, held: readonly VenuePosition[]) => held }];
   const streams = {
     ofAccount: (accountId: string) => (accountId === session("s").accountId ? streamed : []),
+    ofSession: () => null,
     positionsOf: () =>
       positions === null ? null : { ok: true as const, value: positions, asOfMs: 1, source: "stream" as const },
   };

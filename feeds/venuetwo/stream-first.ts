@@ -23,6 +23,8 @@ export interface StreamedPositions {
   ): Extract<Read<readonly VenuePosition[]>, { ok: true }> | null;
   /** The account as it is streamed, for each set of credentials that watches it. */
   ofAccount(accountId: string): readonly ComparedAccount[];
+  /** That of these very credentials. */
+  ofSession(session: AccountSession): ComparedAccount | null;
 }
 
 interface ComparedAccount extends StreamedAccount {
@@ -107,7 +109,10 @@ export class StreamFirstReader implements AccountReader {
     const part = `${tag} ${instrument?.nativeSymbol ?? ""}`;
     const read = await this.#verified.read(accountId, part, streamedVersion(streamed), load);
     if (!read.ok) return read;
-    return { ...read, value: streamed.reduce((held, account) => account.compare(instrument, held), read.value) };
+    for (const account of streamed) account.compare(instrument, read.value);
+    // Of what other credentials opened nothing is seen.
+    const own = this.#streams.ofSession(session);
+    return own === null ? read : { ...read, value: own.compare(instrument, read.value) };
   }
 
   readOrder(

@@ -107,7 +107,7 @@ export class UserStreams {
   }
 
   /** Faults match `user:<account>:<event>`. */
-  #send(name: string, accountId: string, event: { readonly e: string }): void {
+  #send(name: string, accountId: string, event: { readonly e: string; readonly [field: string]: unknown }): void {
     this.#topics.publish(name, "user", event, false, `user:${accountId}:${event.e}`);
   }
 
