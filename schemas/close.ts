@@ -227,7 +227,7 @@ export const executionReportSchema = reply({
   protectionReason: Type.Optional(
     nullable(Type.String(), {
       description:
-        "UNDO_ and BOOK_STALE, BOOK_INVALID, SLIPPAGE_CAP or NO_PRICE: closeOnProtectionFailure found no price for the way back until the deadline, nothing was sent for it, and the position stands.",
+        "Why it is not PLACED, or what becomes of what may still fill: WATCHED (protected as it fills), NOT_WATCHED (too many entries are), WATCH_ENDED (after a day, or at a shutdown), WATCH_LOST (the service was restarted); OUTCOME_UNKNOWN, NOTHING_FILLED, the venue's reason. UNDO_ and BOOK_STALE, BOOK_INVALID, SLIPPAGE_CAP or NO_PRICE: closeOnProtectionFailure found no price for the way back until the deadline, nothing was sent for it, and the position stands.",
     }),
   ),
   protectionOrders: Type.Optional(Type.Array(protectionOrderSchema)),

@@ -4,7 +4,8 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type FourVenues, startFourVenues } from "./support/four-venues.js";
-import { baselineOf, judgeTrades, type TradeJudgement } from "./support/trade-judge.js";
+import { baselineOf } from "./support/judge/evidence.js";
+import { judgeTrades, type TradeJudgement } from "./support/trade-judge.js";
 import { MUTANTS, roomsOf, type Mutant } from "./support/trade-mutants.js";
 import { runWorkload, startTradeSystem, type TradeSystem } from "./support/trade-run.js";
 import { endless, type TradeTrial, untilFinal } from "./support/trade-trial.js";
@@ -41,13 +42,13 @@ async function run(
   name: string,
   { rooms, send, trades = TRADES }: Pick<Mutant, "rooms" | "send" | "trades">,
 ): Promise<JudgedRun> {
-  const workload = planWorkload(SEED, trades, [REPLIES_LOST]);
+  const workload = planWorkload(SEED, trades, { weathers: [REPLIES_LOST] });
   const traders = addTraders(four, workload.traders, name);
   const started = await startTradeSystem(four, { rooms });
   system = started;
   const baseline = baselineOf(four, traders.values());
   const options = { firstAnswersOnly: true, ...(send === undefined ? {} : { send }) };
-  const trials = await runWorkload(four, started, traders, workload, options);
+  const { trials } = await runWorkload(four, started, traders, workload, options);
   return { trials, system: started, judge: () => judgeTrades(four, trials, baseline) };
 }
 

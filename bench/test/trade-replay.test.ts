@@ -12,7 +12,8 @@ import {
   type FourVenues,
   startFourVenues,
 } from "./support/four-venues.js";
-import { baselineOf, judgeTrades } from "./support/trade-judge.js";
+import { baselineOf } from "./support/judge/evidence.js";
+import { judgeTrades } from "./support/trade-judge.js";
 import { startTradeSystem, type TradeSystem } from "./support/trade-run.js";
 import { endless, tradeOutcome, type TradeTrial, untilFinal } from "./support/trade-trial.js";
 import { addTraders, onOrders, type PlannedTrade, type PlannedTrader, trialOf } from "./support/trade-workload.js";

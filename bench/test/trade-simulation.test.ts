@@ -6,11 +6,25 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type FourVenues, startFourVenues } from "./support/four-venues.js";
 import { bytesBelow, outageProblems, secretProblems } from "./support/isolation-judge.js";
-import { baselineOf, judgeTrades } from "./support/trade-judge.js";
+import { baselineOf } from "./support/judge/evidence.js";
+import { judgeTrades } from "./support/trade-judge.js";
 import { runWorkload, startTradeSystem, type TradeSystem } from "./support/trade-run.js";
-import { countsText, endless, firstOutcomes } from "./support/trade-trial.js";
-import { addTraders, MANY_TRADES, planWorkload } from "./support/trade-workload.js";
+import { CALLER_DAILY_MAX } from "./support/scenes/accounts.js";
+import { SCENE_KINDS } from "./support/scenes/scenes.js";
+import { countOf, countsText, endless, firstOutcomes } from "./support/trade-trial.js";
+import {
+  addTraders,
+  MANY_TRADES,
+  planWorkload,
+  SCENE_WEATHERS,
+  WEATHERS as TRADE_WEATHERS,
+} from "./support/trade-workload.js";
 
+/** Kinds of scenes to be played: ALL, or their names; without it those that a service that is right has passed. */
+const { SCENES: WANTED } = process.env;
+const SCENES = WANTED === "ALL" ? SCENE_KINDS : SCENE_KINDS.filter((kind) => (WANTED ?? "").split(",").includes(kind));
+/** Names of the weathers, for a closer look at some; without it all. */
+const WEATHERS = process.env.WEATHERS?.split(",");
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
 const TRADES = Number(process.env.TRADES ?? 300);
 /** What a storm must have brought about, or it proves little; of the first answers, where there are enough to tell. */
@@ -35,18 +49,36 @@ describe(`${TRADES} opens and closes over four venues under faults`, () => {
   it(
     "do what the venues' order logs say, each key once, whatever fails",
     async () => {
-      const workload = planWorkload(SEED, TRADES);
-      expect(planWorkload(SEED, TRADES).digest).toBe(workload.digest);
+      const weathers = [...TRADE_WEATHERS, ...SCENE_WEATHERS].filter(({ name }) => WEATHERS?.includes(name));
+      const options = { scenes: SCENES, ...(WEATHERS === undefined ? {} : { weathers }) };
+      const workload = planWorkload(SEED, TRADES, options);
+      expect(planWorkload(SEED, TRADES, options).digest).toBe(workload.digest);
       const traders = addTraders(four, workload.traders, String(SEED));
       const baseline = baselineOf(four, traders.values());
-      const trials = await runWorkload(four, system, traders, workload, {
+      const { trials, asks } = await runWorkload(four, system, traders, workload, {
         onPhase: (text) => void (process.env.TRADES !== undefined && process.stdout.write(`${text}\n`)),
       });
-      const judged = judgeTrades(four, trials, baseline);
+      const judged = judgeTrades(four, trials, baseline, {
+        asks,
+        callerDailyMax: CALLER_DAILY_MAX,
+        ...(SCENES.length > 0 ? { without: [] } : {}),
+      });
       const outcomes = firstOutcomes(trials);
       process.stdout.write(
         `seed ${SEED}, workload ${workload.digest}: ${trials.length} trades, ${judged.orderCount} orders in the venues' logs; first answers: ${countsText(outcomes)}\n`,
       );
+      if (asks.length > 0)
+        process.stdout.write(
+          `asked beside: ${countsText(countOf(asks.map(({ kind, status }) => `${kind} ${status}`)))}\n`,
+        );
+      if (SCENES.length > 0)
+        for (const [name, found] of judged.byCheck)
+          process.stdout.write(
+            `${name}: ${found.length}\n${found
+              .slice(0, 12)
+              .map((one) => `  ${one}\n`)
+              .join("")}`,
+          );
       expect([...endless(trials), ...judged.violations, ...outageProblems(trials)]).toEqual([]);
       expect(judged.orderCount).toBeGreaterThan(trials.length / 4);
       const enough = TRADES >= MANY_TRADES ? MIX_SHARE * trials.length : 1;
@@ -54,7 +86,7 @@ describe(`${TRADES} opens and closes over four venues under faults`, () => {
 
       const outputs = new Map<string, string>();
       for (const path of ["/metrics", "/api/status"])
-        outputs.set(path, (await system.clients[0]?.get(path))?.text ?? "");
+        outputs.set(path, (await system.clients[0]?.send(path))?.text ?? "");
       await system.stop();
       outputs.set("log lines", system.logLines.join("\n"));
       outputs.set("the store", bytesBelow(system.dataDir));

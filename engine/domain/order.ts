@@ -58,6 +58,8 @@ export interface VenueOrder {
   readonly status: OrderStatus;
   /** The venue's own word. */
   readonly venueStatus: string;
+  /** Why it ended without filling whole; present where the venue's word or code says it. */
+  readonly endReason?: RejectReason;
   readonly priceTicks: number;
   readonly qtyLots: number;
   readonly filledLots: number;

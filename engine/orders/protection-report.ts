@@ -1,11 +1,27 @@
 /** What an entry's reply says of its take-profit and stop-loss. Pure, from the run's record alone. */
 import { formatScaled } from "../domain/decimal.js";
 import { filledLots, orderId, statusOf } from "./attempt-figures.js";
-import { isOfPosition, mayRest, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
+import {
+  isOfPosition,
+  isOfUnknownOutcome,
+  mayRest,
+  positionAttempts,
+  type Attempt,
+  type ProtectionWish,
+  type TradeRun,
+} from "./trade-run.js";
 import type { ExecutionReport, ProtectionOrder, ProtectionState } from "./trade-types.js";
 
 /** A problem of its own: it is over when the outcome is known, and nothing filled that is not protected. */
 export const OUTCOME_UNKNOWN = "OUTCOME_UNKNOWN";
+
+/** More may fill. A watch in this process protects it; or there is none, for want of room, its time being up, a crash. */
+export const WATCHED = "WATCHED";
+export const NOT_WATCHED = "NOT_WATCHED";
+export const WATCH_ENDED = "WATCH_ENDED";
+export const WATCH_LOST = "WATCH_LOST";
+/** Nothing filled yet of what may. */
+export const RESTING = "RESTING";
 
 type ProtectionPart = Required<Pick<ExecutionReport, "protection" | "protectionReason" | "protectionOrders">>;
 
@@ -17,11 +33,23 @@ export function protectionReport(run: TradeRun): ProtectionPart {
   const problem = problemOf(run, protection.problem, guards);
   const state = stateOf(run, problem, guards);
   const refused = guards.find(({ outcome }) => outcome === "REJECTED" || outcome === "NOT_SENT");
+  const rest = refused === undefined && (problem === null || problem === RESTING) ? restWatch(run, protection) : null;
   return {
-    protection: state,
-    protectionReason: problem ?? (state === "PLACED" ? null : (refused?.reason ?? null)),
+    // What is placed guards what has filled; of what may fill still, nothing will be.
+    protection: state === "PLACED" && rest !== null && rest !== WATCHED ? "PARTIAL" : state,
+    protectionReason: rest ?? problem ?? (state === "PLACED" ? null : (refused?.reason ?? null)),
     protectionOrders: followers.map((attempt) => orderReport(attempt)),
   };
+}
+
+/** Null: no more may fill, or nobody was to watch it. */
+function restWatch(run: TradeRun, { watch = null }: ProtectionWish): ProtectionWish["watch"] | null {
+  return mayFillMore(run) ? watch : null;
+}
+
+/** Of the entry, by an order that rests among others. */
+export function mayFillMore(run: TradeRun): boolean {
+  return positionAttempts(run).some((attempt) => mayYetFill(attempt) || isOpen(attempt));
 }
 
 function problemOf(run: TradeRun, problem: string | null, guards: readonly Attempt[]): string | null {
@@ -35,7 +63,7 @@ function problemOf(run: TradeRun, problem: string | null, guards: readonly Attem
 
 /** By an order that was not meant to rest; what one that rests will fill is not waited for. */
 export function mayYetFill(attempt: Attempt): boolean {
-  return attempt.outcome === "UNKNOWN" || attempt.outcome === "PENDING" || (isOpen(attempt) && !mayRest(attempt));
+  return isOfUnknownOutcome(attempt) || (isOpen(attempt) && !mayRest(attempt));
 }
 
 export function isOpen({ order }: Attempt): boolean {
@@ -43,7 +71,7 @@ export function isOpen({ order }: Attempt): boolean {
 }
 
 function stateOf(run: TradeRun, problem: string | null, guards: readonly Attempt[]): ProtectionState {
-  if (guards.some(({ outcome }) => outcome === "UNKNOWN" || outcome === "PENDING")) return "UNKNOWN";
+  if (guards.some(isOfUnknownOutcome)) return "UNKNOWN";
   if (guards.length === 0) return problem === null || isIdle(run) ? "NOT_PLACED" : "FAILED";
   const placed = guards.filter(({ outcome }) => outcome === "CONFIRMED").length;
   if (placed === 0) return "FAILED";

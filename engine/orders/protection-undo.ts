@@ -21,12 +21,16 @@ const UNDO_LOOK_MS = 100;
 
 type NoPrice = Extract<MarketPrice, { readonly ok: false }>["reason"];
 
-/** `unpriced`: a reduce-only MARKET for what filled on each venue. Returns what outlasts the request. */
+/**
+ * `unpriced`: a reduce-only MARKET for what filled on each venue. `guards`: what was placed to protect it. Returns what
+ * outlasts the request.
+ */
 export async function undoEntry(
   parts: TradeParts,
   flight: TradeFlight,
   run: TradeRun,
   unpriced: readonly SendPlan[],
+  guards: readonly Attempt[],
 ): Promise<readonly LateOrder[]> {
   const late: LateOrder[] = [];
   for (let waiting = unpriced; waiting.length > 0; ) {
@@ -42,7 +46,7 @@ export async function undoEntry(
       left.push(plan);
       problem = priced;
     }
-    if (ready.length > 0) late.push(...(await sendUndo(parts, flight, run, ready)));
+    if (ready.length > 0) late.push(...(await sendUndo(parts, flight, run, ready, guards)));
     waiting = left;
     if (waiting.length > 0 && flight.deadline.leftMs() < MIN_RETRY_MS) {
       noteProblem(run, problem);
@@ -70,6 +74,7 @@ async function sendUndo(
   flight: TradeFlight,
   run: TradeRun,
   first: readonly SendPlan[],
+  guards: readonly Attempt[],
 ): Promise<readonly LateOrder[]> {
   const late: LateOrder[] = [];
   const repriced = new Set<RoutableVenue>();
@@ -83,7 +88,7 @@ async function sendUndo(
     const closed = end.orders.filter(
       ({ attempt }) => attempt.outcome === "CONFIRMED" && (attempt.order?.filledLots ?? 0) >= attempt.qtyLots,
     );
-    await Promise.all(closed.map(({ attempt }) => cancelProtection(parts, flight, run, attempt.venue)));
+    await Promise.all(closed.map(({ attempt }) => cancelProtection(parts, flight, run, attempt.venue, guards)));
     plans = await bandRetries(parts, flight, run, end.orders, plans, repriced, plans.length);
   }
   return late;
@@ -99,8 +104,9 @@ async function cancelProtection(
   flight: TradeFlight,
   run: TradeRun,
   venue: Attempt["venue"],
+  guards: readonly Attempt[],
 ): Promise<void> {
-  const standing = run.attempts.filter(
+  const standing = guards.filter(
     (attempt) => attempt.venue === venue && attempt.triggerTicks !== undefined && attempt.order?.status === "OPEN",
   );
   for (const attempt of standing) {

@@ -128,7 +128,9 @@ export function applyResolution(parts: OutcomeParts, attempt: Attempt, resolutio
     attempt.venueText = null;
   } else {
     // Known to exist, still working: the latest sight of it is worth keeping.
-    if (attempt.outcome === "CONFIRMED" && resolution.order !== null) attempt.order = resolution.order;
+    const { order } = resolution;
+    if (order !== null && (attempt.outcome === "CONFIRMED" || order.status === "UNKNOWN"))
+      confirm(parts, attempt, order);
     return false;
   }
   return true;
@@ -158,9 +160,24 @@ function confirm(parts: Pick<OutcomeParts, "logger">, attempt: Attempt, order: V
     parts.logger.error("venue_order_implausible", { venue: attempt.venue, clientId: attempt.clientIdHex });
   // First the copy, which reads every field: should one fail, the attempt is as it was.
   attempt.order = { ...order, filledLots, averagePrice };
+  if (order.status === "UNKNOWN") {
+    // It is there, in a state that nobody here can tell from an open one: not refused, and it may yet fill.
+    attempt.outcome = "UNKNOWN";
+    attempt.reason = "VENUE_STATUS";
+    attempt.venueText = null;
+    attempt.notPlacedAfterMs = NO_PROOF_OF_ABSENCE;
+    const word = order.venueStatus.slice(0, MAX_STATUS_CHARS);
+    parts.logger.error("order_status_unknown", { venue: attempt.venue, clientId: attempt.clientIdHex, word });
+    return;
+  }
   // A venue that takes orders before it judges them refuses some of these later: a refusal like any other.
-  const isRefused = order.status === "REJECTED" && filledLots === 0;
+  const isRefused = filledLots === 0 && (order.status === "REJECTED" || isForWantOfPosition(order, mayRest(attempt)));
   attempt.outcome = isRefused ? "REJECTED" : "CONFIRMED";
-  attempt.reason = isRefused ? "VENUE_STATE" : null;
+  attempt.reason = isRefused ? (order.endReason ?? "VENUE_STATE") : null;
   attempt.venueText = isRefused ? order.venueStatus.slice(0, MAX_STATUS_CHARS) : null;
+}
+
+/** One that may rest stood there before, whatever ended it. */
+function isForWantOfPosition({ endReason, status }: VenueOrder, rests: boolean): boolean {
+  return status === "CANCELED" && endReason === "REDUCE_ONLY" && !rests;
 }

@@ -91,9 +91,27 @@ export class TradeConclusion {
       "conclusion",
       ticket === null ? store(() => []) : this.#complete(ticket, run, reply, store),
     );
+    this.followLate(flight, context, run, late);
+    return reply;
+  }
+
+  /** Orders that are with the resolver still: their ends bring up to date what remembers the run. */
+  followLate(flight: TradeFlight, context: TradeContext, run: TradeRun, late: readonly LateOrder[]): void {
     for (const order of late)
       this.#parts.background.run("late_resolution", this.#resolveLate(flight, context, run, order));
-    return reply;
+  }
+
+  /** More is known of a run, or was sent for it, since its reply. No end of it is reported. */
+  async publishProgress(run: TradeRun, recordKey: string | null): Promise<void> {
+    const { registry, records } = this.#parts;
+    const data = this.dataOf(run);
+    registry.remember(data, run);
+    const rowsOf = (events: readonly OrderEvent[]): StateWrite[] => [
+      ...registry.persistWrites(data, run),
+      ...records.eventWrites(run, events),
+    ];
+    const update = recordKey === null ? null : { recordKey, result: toTradeResult(data, false) };
+    await this.#store(run, COMMIT_TRIES, rowsOf, update);
   }
 
   /** The end of a run none of whose orders left this machine: a retry with the key runs anew. */
@@ -316,7 +334,14 @@ export class TradeConclusion {
   }
 
   async #resolveLate(flight: TradeFlight, context: TradeContext, run: TradeRun, late: LateOrder): Promise<void> {
-    if (!applyResolution(this.#parts, late.attempt, await late.resolution)) return;
+    if (!applyResolution(this.#parts, late.attempt, await late.resolution)) {
+      // No end, but the order may say more than it did at the reply.
+      const data = this.dataOf(run);
+      this.#parts.registry.remember(data, run);
+      const unknown = unknownAttempt(run);
+      if (unknown !== null) this.#markUnknown(run, unknown);
+      return;
+    }
     const data = await this.publishResolved(run, flight.ticket?.recordKey ?? null);
     if (unsettledAttempt(run) === null) this.emit("resolved", flight.request, context, flight.deadline, { data });
   }

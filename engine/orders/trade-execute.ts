@@ -22,7 +22,8 @@ import { bandRetries } from "./band-retry.js";
 import type { SendPlan } from "./trade-plan.js";
 import { isOpening, isWorking, unknownAttempt, type Attempt, type TradeRun } from "./trade-run.js";
 import { applyResolution } from "./send-outcome.js";
-import { tookNothing } from "./attempt-figures.js";
+import { filledLots, tookNothing } from "./attempt-figures.js";
+import { lookAtMarketable } from "./trade-look.js";
 import { sendOrders, type SentOrder } from "./trade-send.js";
 import { applySettings } from "./trade-settings.js";
 import { within } from "../domain/deadline.js";
@@ -64,7 +65,9 @@ export async function executeTrade(
       run.attempts.length = before;
       return { kind: "notSent", error: end.kind === "keyTaken" ? null : end.error };
     }
-    const late = await waitForEnds(parts, flight, run, end.orders);
+    const late: LateOrder[] = await waitForEnds(parts, flight, run, end.orders);
+    const sent = end.orders.map(({ attempt }) => attempt);
+    late.push(...(await lookAtMarketable(parts, flight, run, sent)));
     giveBack(parts, end.orders);
     // One leg of unknown outcome: the others stand, and nothing more is sent beside it.
     if (late.length > 0 || unknownAttempt(run) !== null) return { kind: "done", late };
@@ -127,22 +130,28 @@ async function nextPlan(
   // A stop is for the one venue it was named for.
   if (run.orderType === "STOP_MARKET" || run.orderType === "STOP_LIMIT") return null;
   if (run.attempts.length >= attemptsMax || flight.deadline.leftMs() < MIN_RETRY_MS) return null;
+  // What is gone from one venue's position is not taken from another's.
+  let isGone = clamped.size > 0;
   for (const [index, { attempt }] of orders.entries()) {
     const plan = plans[index];
-    if (plan === undefined || attempt.outcome !== "REJECTED" || attempt.reason !== "REDUCE_ONLY") continue;
-    const shrunk = await rereadPosition(parts, flight, run, plan);
+    if (plan === undefined || !mayLackPosition(attempt, plan)) continue;
+    const shrunk = await rereadPosition(parts, flight, run, plan, filledLots(attempt));
     if (shrunk === "FLAT") {
       if (plans.length === 1) return null;
       // Flat on one venue of several: the others tell how the trade went.
       run.note = null;
       run.positionAfter = null;
+      isGone = true;
       continue;
     }
     if (shrunk !== null && !clamped.has(plan.venue)) {
       clamped.add(plan.venue);
       return shrunk;
     }
+    // The venue said so itself: a read that fails, or shows what was before, does not outweigh it.
+    if (shrunk !== null || saysReduceOnly(attempt)) isGone = true;
   }
+  if (isGone) return null;
   const remaining = remainingSize(run);
   if (remaining === "0" || remaining.startsWith("-")) return null;
   const answer = parts.routing.routeTrade(
@@ -159,15 +168,34 @@ async function nextPlan(
   return next === undefined || flight.accounts.isTaken(next.venue) ? null : next;
 }
 
-/** "Reduce only would increase": the position is not what was read. FLAT, a smaller plan, or null (it is as large as before, or unreadable). */
+function saysReduceOnly({ order, reason }: Attempt): boolean {
+  return reason === "REDUCE_ONLY" || order?.endReason === "REDUCE_ONLY";
+}
+
+/**
+ * May it have ended because there is less to reduce? Also where no word says so: a venue with one word for every end, or
+ * one that fills what is there and drops the rest, ends such an order as it ends one in a thin book.
+ */
+function mayLackPosition(attempt: Attempt, plan: SendPlan): boolean {
+  if (!plan.reduceOnly) return false;
+  if (attempt.outcome === "CONFIRMED") return filledLots(attempt) < attempt.qtyLots;
+  return attempt.outcome === "REJECTED" && (saysReduceOnly(attempt) || attempt.reason === "VENUE_STATE");
+}
+
+/**
+ * The position may not be what was read. FLAT, a smaller plan, or null: there is as much as the order left, or it
+ * cannot be read. `takenLots`: what the order filled before it ended.
+ */
 async function rereadPosition(
   parts: TradeParts,
   flight: TradeFlight,
   run: TradeRun,
   plan: SendPlan,
+  takenLots: number,
 ): Promise<SendPlan | "FLAT" | null> {
-  const account = flight.accounts.get(plan.venue);
-  if (account === null || flight.accounts.isTaken(plan.venue)) return null;
+  // The session of an order that was only acknowledged at first went with it to the resolver.
+  const account = flight.accounts.renew(plan.venue);
+  if (account === null) return null;
   const reading = await readVerified(
     parts.clock,
     account,
@@ -177,7 +205,8 @@ async function rereadPosition(
   if (reading.positions === null) return null;
   const heldLots = openLots(reading.positions, run.direction);
   const before = run.positionsBefore.find((position) => position.venue === plan.venue);
-  if (before !== undefined) before.qtyLots = heldLots;
+  // A read may lag behind our own fill: it never makes more of what was there.
+  if (before !== undefined) before.qtyLots = Math.min(before.qtyLots, heldLots + takenLots);
   if (heldLots === 0) {
     run.note = "ALREADY_FLAT";
     run.positionAfter = {
@@ -191,7 +220,7 @@ async function rereadPosition(
     };
     return "FLAT";
   }
-  if (heldLots >= plan.qtyLots) return null;
+  if (heldLots >= plan.qtyLots - takenLots) return null;
   const step = plan.instrument.qtyStepLots;
   const qtyLots = heldLots - (heldLots % step);
   if (qtyLots < Math.max(1, plan.instrument.minQtyLots)) return null;

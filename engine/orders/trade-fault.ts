@@ -15,9 +15,9 @@ import type { TradeData, ExecutionLeg } from "./trade-types.js";
 /** Forgets what the venue said of the orders that it knows, so that they are read again by whoever looks next. */
 export function doubtOrders(run: TradeRun): void {
   for (const attempt of run.attempts) {
-    if (attempt.outcome !== "CONFIRMED" && attempt.outcome !== "PENDING") continue;
+    if (attempt.outcome === "REJECTED" || attempt.outcome === "NOT_SENT") continue;
     // The venue knew it: that it does not know it at some later time would prove nothing.
-    if (attempt.outcome === "CONFIRMED") attempt.notPlacedAfterMs = Number.MAX_SAFE_INTEGER;
+    if (attempt.order !== null) attempt.notPlacedAfterMs = Number.MAX_SAFE_INTEGER;
     attempt.outcome = "UNKNOWN";
     attempt.order = null;
   }

@@ -86,6 +86,7 @@ export function mintAttempt(
     ...(plan.trigger === null ? {} : { triggerTicks: plan.trigger.priceTicks, rests: true }),
     ...(plan.reduceOnly ? {} : { reduceOnly: false }),
     qtyLots: plan.qtyLots,
+    ...(plan.marketableLots === undefined ? {} : { marketableLots: plan.marketableLots }),
     priceTicks: plan.priceTicks,
     ...(isUnpriced(plan) ? { unpriced: true } : {}),
     priceDecimals: plan.priceDecimals,

@@ -368,7 +368,7 @@ describe("protection", () => {
     expect(data.execution).toMatchObject({
       state: "RESTING",
       protection: "NOT_PLACED",
-      protectionReason: "RESTING",
+      protectionReason: "WATCHED",
     });
     expect(harness.one.log).toHaveLength(1);
   });

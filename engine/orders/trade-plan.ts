@@ -34,6 +34,8 @@ export interface SendPlan {
   /** False for the position orders of an entry alone. */
   readonly reduceOnly: boolean;
   readonly qtyLots: number;
+  /** LIMIT: what of it should trade on arrival, by the decision's walk. */
+  readonly marketableLots?: number;
   readonly priceTicks: number;
   readonly positionSide: PositionSide;
   /** Twice the mid of the decision; 0: there was none. */
@@ -87,6 +89,7 @@ export function planOf(
         : { kind: "STOP", priceTicks: triggerTicks(instrument, side, "STOP", triggerPrice), source: "MARK" },
     reduceOnly: !opens,
     qtyLots: result.orderLots,
+    ...(orderType === "LIMIT" && result.walk.filledLots > 0 ? { marketableLots: result.walk.filledLots } : {}),
     priceTicks: result.priceTicks,
     positionSide: opens ? (hedged ? direction : "BOTH") : positionSideOf(positions, direction),
     doubleMidTicks: result.doubleMidTicks,

@@ -9,12 +9,13 @@ import { canonicalPriceDecimals, canonicalQtyDecimals } from "../domain/instrume
 import { closingSide } from "../domain/order.js";
 import { parseScaledRounded } from "../domain/decimal.js";
 import { protectPrice } from "../domain/price-grid.js";
+import { problemOf } from "./background.js";
 import type { TradeFlight, TradeParts } from "./trade-context.js";
 import { undoEntry } from "./protection-undo.js";
-import { isOpen, mayYetFill, OUTCOME_UNKNOWN } from "./protection-report.js";
+import { isOpen, mayYetFill, OUTCOME_UNKNOWN, RESTING } from "./protection-report.js";
 import { waitForEnds, type LateOrder } from "./trade-execute.js";
 import { protectionsOf, slippedPrice, triggerTicks, type SendPlan } from "./trade-plan.js";
-import { isOfPosition, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
+import { positionAttempts, type Attempt, type AttemptRole, type TradeRun } from "./trade-run.js";
 import { sendOrders, type SentOrder } from "./trade-send.js";
 
 /** How far beyond its trigger a protection order may fill: the widest bound a caller may ask for anywhere. */
@@ -27,11 +28,12 @@ export async function protectEntry(
   run: TradeRun,
 ): Promise<readonly LateOrder[]> {
   const { protection } = run;
-  if (protection === undefined || run.attempts.some((attempt) => !isOfPosition(attempt))) return [];
-  const filled = filledByVenue(run);
+  if (protection === undefined) return [];
   const idle = idleReason(run);
   // Of a split: a leg that may have filled is not protected by what the others get.
-  if (filled.length === 0 || idle === OUTCOME_UNKNOWN) protection.problem = idle;
+  if (filledByVenue(run).length === 0 || idle === OUTCOME_UNKNOWN) protection.problem = idle;
+  else if (protection.problem === RESTING || protection.problem === OUTCOME_UNKNOWN) protection.problem = null;
+  const filled = unprotectedParts(run);
   if (filled.length === 0) return [];
   const plans = filled.flatMap((one) => protectionPlans(parts, flight, run, one));
   if (plans.length === 0) {
@@ -45,20 +47,49 @@ export async function protectEntry(
   }
   const late = await waitForEnds(parts, flight, run, end.orders);
   if (!protection.closeOnFailure || !end.orders.some(isRefused)) return late;
-  return [...late, ...(await undo(parts, flight, run, filled))];
+  return [...late, ...(await undo(parts, flight, run, filled, end.orders))];
+}
+
+/** The same. The entry stands by now, so whatever goes wrong here is reported, not thrown. */
+export async function protectSafely(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+): Promise<readonly LateOrder[]> {
+  if (run.protection === undefined) return [];
+  try {
+    return await protectEntry(parts, flight, run);
+  } catch (error) {
+    parts.logger.error("protection_failed", { routeId: run.routeId, problem: problemOf(error) });
+    for (const attempt of run.attempts)
+      if (attempt.outcome === "PENDING") attempt.outcome = attempt.sentAtMs === null ? "NOT_SENT" : "UNKNOWN";
+    run.protection.problem ??= "INTERNAL";
+    return [];
+  }
 }
 
 /** Why there is nothing to protect, as far as is known. */
 function idleReason(run: TradeRun): string {
   const attempts = positionAttempts(run);
   if (attempts.some(mayYetFill)) return OUTCOME_UNKNOWN;
-  return attempts.some(isOpen) ? "RESTING" : "NOTHING_FILLED";
+  return attempts.some(isOpen) ? RESTING : "NOTHING_FILLED";
 }
 
 interface FilledPart {
-  /** The largest order there: what venue, contract and side are taken from. */
+  /** The first order that filled there: what venue, contract and side are taken from. */
   readonly attempt: Attempt;
   readonly lots: number;
+}
+
+/** What filled and no protection was sent for yet; one that was refused is not sent again. */
+export function unprotectedParts(run: TradeRun): FilledPart[] {
+  return filledByVenue(run).flatMap((part) => {
+    const { venue } = part.attempt;
+    const sentLots = (role: AttemptRole): number =>
+      run.attempts.reduce((sum, guard) => sum + (guard.role === role && guard.venue === venue ? guard.qtyLots : 0), 0);
+    const lots = openedLots(run, part) - Math.max(sentLots("STOP_LOSS"), sentLots("TAKE_PROFIT"));
+    return lots > 0 ? [{ ...part, lots }] : [];
+  });
 }
 
 function filledByVenue(run: TradeRun): FilledPart[] {
@@ -107,12 +138,11 @@ function reducingPlan(
   filled: FilledPart,
   role: SendPlan["role"],
 ): SendPlan | null {
-  const { attempt } = filled;
-  const lots = openedLots(run, filled);
+  const { attempt, lots } = filled;
   const account = flight.accounts.renew(attempt.venue);
   const instrument = parts.rooms.get(attempt.venue)?.markets.get(run.symbol)?.instrument;
   const before = run.positionsBefore.find(({ venue }) => venue === attempt.venue);
-  if (account === null || instrument === undefined || before === undefined || lots === 0) return null;
+  if (account === null || instrument === undefined || before === undefined) return null;
   return {
     role,
     leg: attempt.leg,
@@ -144,12 +174,14 @@ async function undo(
   flight: TradeFlight,
   run: TradeRun,
   filled: readonly FilledPart[],
+  guards: readonly SentOrder[],
 ): Promise<readonly LateOrder[]> {
   const plans: SendPlan[] = [];
   for (const one of filled) {
     const plan = reducingPlan(parts, flight, run, one, "UNDO");
     if (plan !== null) plans.push(plan);
-    else if (openedLots(run, one) > 0 && run.protection !== undefined) run.protection.problem = "UNDO_NO_SESSION";
+    else if (run.protection !== undefined) run.protection.problem = "UNDO_NO_SESSION";
   }
-  return undoEntry(parts, flight, run, plans);
+  const placed = guards.map(({ attempt }) => attempt);
+  return undoEntry(parts, flight, run, plans, placed);
 }

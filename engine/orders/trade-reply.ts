@@ -24,6 +24,7 @@ import { protectionReport } from "./protection-report.js";
 import { isRemainderKnown, noteOf, remainderReport, stateOfPart } from "./remainder-report.js";
 import {
   isOfPosition,
+  isOfUnknownOutcome,
   isOpening,
   mayRest,
   positionAttempts,
@@ -145,7 +146,7 @@ function submittedOverLegs(attempts: readonly Attempt[], requested: Ratio): Rati
 
 function stateOf(run: TradeRun, totals: Totals): ExecutionState {
   const attempts = positionAttempts(run);
-  if (attempts.some(isUnknown)) return "UNKNOWN";
+  if (attempts.some(isOfUnknownOutcome)) return "UNKNOWN";
   const open = attempts.findLast(
     ({ outcome, order }) =>
       outcome === "CONFIRMED" && (order?.status === "OPEN" || order?.status === "PARTIALLY_FILLED"),
@@ -153,10 +154,6 @@ function stateOf(run: TradeRun, totals: Totals): ExecutionState {
   if (open !== undefined) return mayRest(open) ? "RESTING" : "SUBMITTED";
   if (totals.filled.num > 0n) return isDust(run, totals.remaining) ? "COMPLETED" : "PARTIAL";
   return run.note === "ALREADY_FLAT" ? "NOOP" : "REJECTED";
-}
-
-function isUnknown({ outcome }: Attempt): boolean {
-  return outcome === "UNKNOWN" || outcome === "PENDING";
 }
 
 /** Less than a lot on every venue that was tried. */
@@ -168,7 +165,7 @@ function isDust(run: TradeRun, remaining: Ratio): boolean {
 function leadAttempt(run: TradeRun, state: ExecutionState): Attempt | null {
   if (state === "NOOP") return null;
   const attempts = positionAttempts(run);
-  const unknown = attempts.find(isUnknown) ?? null;
+  const unknown = attempts.find(isOfUnknownOutcome) ?? null;
   let lead: Attempt | null = null;
   for (const attempt of attempts) {
     if (

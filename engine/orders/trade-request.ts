@@ -23,7 +23,8 @@ import { recoverRun } from "./trade-recover.js";
 import { filledAnything, remainingSize, toTradeResult } from "./trade-reply.js";
 import { emptyRun, flightOf } from "./trade-flight.js";
 import { tradeSide, type SendPlan } from "./trade-plan.js";
-import { protectEntry } from "./trade-protect.js";
+import type { ProtectionWatch } from "./protection-watch.js";
+import { protectSafely } from "./trade-protect.js";
 import { isFlat, refused, refusedLocally, refuseEarly, turnsOnStreams, type Refused } from "./trade-refusals.js";
 import { orderWaitMs, type RouteAnswer, type Routed } from "./trade-routing.js";
 import { isOpening, unsettledAttempt, type TradeRun } from "./trade-run.js";
@@ -46,11 +47,13 @@ const NONE_TRIED: ReadonlySet<RoutableVenue> = new Set();
 export class TradeRequests {
   readonly #parts: TradeParts;
   readonly #conclusion: TradeConclusion;
+  readonly #watch: ProtectionWatch;
   readonly #randomIds: RandomIds;
 
-  constructor(parts: TradeParts, conclusion: TradeConclusion, randomIds: RandomIds) {
+  constructor(parts: TradeParts, conclusion: TradeConclusion, watch: ProtectionWatch, randomIds: RandomIds) {
     this.#parts = parts;
     this.#conclusion = conclusion;
+    this.#watch = watch;
     this.#randomIds = randomIds;
   }
 
@@ -181,7 +184,7 @@ export class TradeRequests {
       this.#conclusion.discard(flight, run);
       return unsent;
     }
-    return this.#conclusion.finish(flight, context, run, [...end.late, ...(await this.#protect(flight, run))]);
+    return this.#conclusion.finish(flight, context, run, [...end.late, ...(await this.#protect(flight, context, run))]);
   }
 
   /**
@@ -234,7 +237,7 @@ export class TradeRequests {
     earlier: TradeRun | null,
   ): Promise<Concluded | Refused> {
     if (end.ok || earlier === null || !filledAnything(earlier)) return end;
-    return this.#conclusion.finish(flight, context, earlier, await this.#protect(flight, earlier));
+    return this.#conclusion.finish(flight, context, earlier, await this.#protect(flight, context, earlier));
   }
 
   /** Null: the call is bound to its quote, or to none. A retry after a crash is the use that its record shows. */
@@ -276,18 +279,11 @@ export class TradeRequests {
     this.#parts.quotes.release(quoteId, quoteUser(flight, run));
   }
 
-  /** The entry stands by now, so whatever goes wrong here is told, not thrown. */
-  async #protect(flight: TradeFlight, run: TradeRun): Promise<readonly LateOrder[]> {
-    if (run.protection === undefined) return [];
-    try {
-      return await protectEntry(this.#parts, flight, run);
-    } catch (error) {
-      this.#parts.logger.error("protection_failed", { routeId: run.routeId, problem: problemOf(error) });
-      for (const attempt of run.attempts)
-        if (attempt.outcome === "PENDING") attempt.outcome = attempt.sentAtMs === null ? "NOT_SENT" : "UNKNOWN";
-      run.protection.problem ??= "INTERNAL";
-      return [];
-    }
+  /** What filled is protected before the reply; what may fill later is watched from then on. */
+  async #protect(flight: TradeFlight, context: TradeContext, run: TradeRun): Promise<readonly LateOrder[]> {
+    const late = await protectSafely(this.#parts, flight, run);
+    this.#watch.consider(flight, context, run);
+    return late;
   }
 
   /** A fault of ours after a send is an unknown outcome, never an error. */
@@ -350,7 +346,7 @@ export class TradeRequests {
     let result = stored;
     if (stored.ok && !stored.data.execution.final) {
       const current = await this.#parts.registry.get(run.routeId);
-      if (current !== null) result = toTradeResult(current, true);
+      if (current !== null) result = toTradeResult(this.#watch.watchedReport(current), true);
       const isOpen = current === null || !current.execution.final;
       if (isOpen && flight.ticket !== null && (await this.#lookOnce(flight, run))) {
         result = toTradeResult(await this.#conclusion.publishResolved(run, flight.ticket.recordKey), true);
@@ -380,7 +376,7 @@ export class TradeRequests {
     }
     if (end === "STILL_UNKNOWN") return this.#conclusion.leaveOpen(flight, context, run);
     // The crash may have come between the entry and its protection.
-    return this.#conclusion.finish(flight, context, run, await this.#protect(flight, run));
+    return this.#conclusion.finish(flight, context, run, await this.#protect(flight, context, run));
   }
 
   #simulate(

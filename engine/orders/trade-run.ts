@@ -43,6 +43,8 @@ export interface Attempt {
   /** Absent: true, as of every order of a close. */
   readonly reduceOnly?: boolean;
   readonly qtyLots: number;
+  /** LIMIT: what of it should trade on arrival, by the decision's walk; absent: nothing. */
+  readonly marketableLots?: number;
   readonly priceTicks: number;
   /** It waits for a trigger at a venue that takes no price with such orders. Absent: it carries priceTicks. */
   readonly unpriced?: true;
@@ -91,6 +93,8 @@ export interface ProtectionWish {
   readonly closeOnFailure: boolean;
   /** Why no order was sent for it; null while there is no reason. */
   problem: string | null;
+  /** What becomes of it while more may fill (protection-watch.ts); absent or null: nothing more may. */
+  watch?: "WATCHED" | "NOT_WATCHED" | "WATCH_ENDED" | null;
 }
 
 export interface TradeRun {
@@ -130,7 +134,12 @@ export interface TradeRun {
 
 /** Is any order of the run without a known outcome? */
 export function unknownAttempt(run: TradeRun): Attempt | null {
-  return run.attempts.find((attempt) => attempt.outcome === "UNKNOWN" || attempt.outcome === "PENDING") ?? null;
+  return run.attempts.find(isOfUnknownOutcome) ?? null;
+}
+
+/** Nobody knows how it ended, or a status that we do not know is all that its venue says. It may yet fill. */
+export function isOfUnknownOutcome({ outcome, order }: Pick<Attempt, "outcome" | "order">): boolean {
+  return outcome === "UNKNOWN" || outcome === "PENDING" || (outcome === "CONFIRMED" && order?.status === "UNKNOWN");
 }
 
 export function isOpening(run: Pick<TradeRun, "intent">): boolean {

@@ -37,6 +37,7 @@ import type { TradeContext, TradeData, TradeRequest, TradeResult, ExecutionAnswe
 import { Deadline, within } from "../domain/deadline.js";
 import type { DecisionSink } from "./decision-event.js";
 import { ExecutionRegistry, type UnknownExecution } from "./execution-registry.js";
+import { ProtectionWatch } from "./protection-watch.js";
 import { FeeCache } from "./fee-cache.js";
 import { IdempotencyRecords } from "./idempotency.js";
 import { IntentLog, type OrderIntent } from "./intent-log.js";
@@ -67,6 +68,7 @@ export interface TradeServiceOptions {
   readonly observer?: RouteObserver;
   readonly maxInFlight?: number;
   readonly maxUnresolved?: number;
+  readonly maxWatched?: number;
   /** For a store that several services share: is the service of that boot still at work? */
   readonly isBootAlive?: (bootId: string) => boolean;
 }
@@ -77,6 +79,8 @@ export interface TradeServiceStatus {
   readonly unknownCount: number;
   readonly unknown: readonly UnknownExecution[];
   readonly resolver: ResolverCounts;
+  /** Entries that are watched for what they fill after their reply. */
+  readonly watchedCount: number;
 }
 
 export type QuoteResult =
@@ -87,6 +91,7 @@ export class TradeService {
   readonly #parts: TradeParts;
   readonly #conclusion: TradeConclusion;
   readonly #requests: TradeRequests;
+  readonly #watch: ProtectionWatch;
   readonly #asks: ExecutionAsks;
   readonly #randomIds: RandomIds;
   readonly #marketRooms: MarketRooms;
@@ -125,7 +130,8 @@ export class TradeService {
       observer: options.observer ?? NO_OBSERVER,
     };
     this.#conclusion = new TradeConclusion(this.#parts, options.onDecision ?? (() => {}));
-    this.#requests = new TradeRequests(this.#parts, this.#conclusion, randomIds);
+    this.#watch = new ProtectionWatch(this.#parts, this.#conclusion, options.maxWatched);
+    this.#requests = new TradeRequests(this.#parts, this.#conclusion, this.#watch, randomIds);
     this.#asks = new ExecutionAsks(this.#parts, this.#conclusion);
     this.#randomIds = randomIds;
     this.#maxInFlight = options.maxInFlight ?? MAX_IN_FLIGHT;
@@ -183,14 +189,16 @@ export class TradeService {
   }
 
   /** Current state of a trade; null: not known (any more). Rejects with STORE_UNAVAILABLE. */
-  execution(routeId: string): Promise<TradeData | null> {
-    return this.#parts.registry.get(routeId);
+  async execution(routeId: string): Promise<TradeData | null> {
+    const data = await this.#parts.registry.get(routeId);
+    return data === null ? null : this.#watch.watchedReport(data);
   }
 
   /** As `execution`, but an order of unknown outcome is looked up first where the credentials are its account's. */
   async askExecution(routeId: string, credentials: TradeRequest["credentials"]): Promise<ExecutionAnswer> {
     if (this.#draining) return { ok: true, data: await this.execution(routeId) };
-    return this.#asks.ask(routeId, credentials);
+    const answer = await this.#asks.ask(routeId, credentials);
+    return answer.ok && answer.data !== null ? { ...answer, data: this.#watch.watchedReport(answer.data) } : answer;
   }
 
   status(): TradeServiceStatus {
@@ -201,6 +209,7 @@ export class TradeService {
       unknownCount: registry.unknownCount,
       unknown: registry.listUnknown(),
       resolver: resolver.counts(),
+      watchedCount: this.#watch.count,
     };
   }
 
@@ -216,7 +225,7 @@ export class TradeService {
     const deadline = new Deadline(clock, timeoutMs);
     background.stopSweeps();
     await within(clock, Promise.all(this.#flights), deadline.leftMs());
-    await within(clock, resolver.stop(), deadline.leftMs());
+    await within(clock, Promise.all([resolver.stop(), this.#watch.stop()]), deadline.leftMs());
     while (background.size > 0 && deadline.leftMs() > 0) {
       await within(clock, background.settled(), deadline.leftMs());
     }

@@ -137,11 +137,11 @@ describe("a split close", () => {
   });
 
   it.each([
-    ["loseReply", { protection: "PARTIAL", protectionReason: "OUTCOME_UNKNOWN" }],
-    ["loseRequest", { protection: "PLACED", protectionReason: null }],
+    ["loseReply", 1],
+    ["loseRequest", 0],
   ] as const)(
-    "opened with a leg of unknown outcome (%s) is not told as protected whole while it may not be",
-    async (kind, end) => {
+    "opened with a leg of unknown outcome (%s) is not told as protected whole until it is",
+    async (kind, stopCount) => {
       const harness = createHarness({ two: { bidTicks: 999_900 } });
       for (const venue of [harness.one, harness.two]) {
         venue.setPosition(`acct-${venue.venue}`, "LONG", 0);
@@ -159,7 +159,12 @@ describe("a split close", () => {
       });
       harness.two.orderReadFailure = () => null;
       await harness.clock.advanceAsync(30_000);
-      expect((await harness.service.execution(routing.routeId))?.execution).toMatchObject({ final: true, ...end });
+      expect((await harness.service.execution(routing.routeId))?.execution).toMatchObject({
+        final: true,
+        protection: "PLACED",
+        protectionReason: null,
+      });
+      expect(harness.two.log.filter(({ command }) => command.trigger !== undefined)).toHaveLength(stopCount);
     },
   );
 

@@ -56,6 +56,16 @@ function long(qtyLots: number): VenuePosition {
   return position;
 }
 
+describe("an order with a status that is not known", () => {
+  it("counts as open, and ends with the first word that is known", () => {
+    const state = new AccountState();
+    state.applyOrder(order({ status: "UNKNOWN", venueStatus: "sleeping", filledLots: 5 }), 1);
+    expect(state.openOrders().map(({ venueOrderId }) => venueOrderId)).toEqual(["7"]);
+    state.applyOrder(DONE, 2);
+    expect(state.openOrders()).toEqual([]);
+  });
+});
+
 describe("positions", () => {
   it("are the whole set of the newest frame: what is not listed is flat", () => {
     const state = new AccountState();

@@ -177,13 +177,14 @@ function forgetOldest(map: Map<string, unknown>, max: number): void {
   if (oldest.done !== true) map.delete(oldest.value);
 }
 
+/** A status that nobody knows may be an open one. */
 function isOpen(order: VenueOrder): boolean {
-  return order.status === "OPEN" || order.status === "PARTIALLY_FILLED";
+  return order.status === "OPEN" || order.status === "PARTIALLY_FILLED" || order.status === "UNKNOWN";
 }
 
 /** An order never unfills, and one that has ended never opens again. */
 function isOlder(order: VenueOrder, known: VenueOrder): boolean {
-  return order.filledLots < known.filledLots || (isOpen(order) && !isOpen(known) && known.status !== "UNKNOWN");
+  return order.filledLots < known.filledLots || (isOpen(order) && !isOpen(known));
 }
 
 function isDifferent(order: VenueOrder, known: VenueOrder): boolean {

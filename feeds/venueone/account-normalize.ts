@@ -88,6 +88,12 @@ export function statusOfWord(word: string): "OPEN" | "FILLED" | "CANCELED" | "RE
   return "UNKNOWN";
 }
 
+/** False for a word that nobody knows: such an order may fill still. */
+export function isEndWord(word: string): boolean {
+  const status = statusOfWord(word);
+  return status !== "OPEN" && status !== "UNKNOWN";
+}
+
 /** What the row alone says was filled; null where only the fills can tell. */
 export function filledLotsOfRow(wire: VenueoneWireOrder, instrument: Instrument): number | null {
   const qtyLots = lotsOf(instrument, wire.origSz, "origSz");
@@ -152,6 +158,7 @@ export function normalizeOrder(
     type: orderType(wire),
     status: finalStatus(statusOfWord(word), filled.filledLots, qtyLots),
     venueStatus: word,
+    ...(word.startsWith("reduceOnly") ? { endReason: "REDUCE_ONLY" } : {}),
     priceTicks: ticksOf(instrument, wire.limitPx, "limitPx"),
     qtyLots,
     filledLots: filled.filledLots,

@@ -359,6 +359,17 @@ describe("one order on venueone", () => {
     expect(harness.logLines.join()).toContain("hibernating");
   });
 
+  it("counts the fills of an order whose word it does not know up to now: it may fill still", async () => {
+    const { harness, result } = await read(BTC, orderStatus({ sz: "0.15" }, "hibernating"), [fill("0.1", "83205.0")]);
+    expect(unwrap(result)).toMatchObject({ status: "UNKNOWN", filledLots: 10_000 });
+    expect(queries(harness)[2]).toMatchObject({ endTime: harness.clock.wallMs() + 2_000 });
+  });
+
+  it.each(["reduceOnlyCanceled", "reduceOnlyRejected"])("says that %s was for want of a position", async (word) => {
+    const { result } = await read(BTC, orderStatus({ sz: "0.25" }, word));
+    expect(unwrap(result)).toMatchObject({ venueStatus: word, endReason: "REDUCE_ONLY" });
+  });
+
   it("refuses an id that belongs to another instrument, and asks nobody for an id that cannot be an order's", async () => {
     const { result } = await read(ETH, orderStatus({}, "open"));
     expect(result).toMatchObject({ ok: false, code: "BAD_RESPONSE" });

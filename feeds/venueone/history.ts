@@ -27,6 +27,7 @@ import {
   normalizeFunding,
   normalizeOrder,
   NOTHING_FILLED,
+  isEndWord,
   statusOfWord,
   summarizeFills,
 } from "./account-normalize.js";
@@ -324,7 +325,7 @@ function openUpdate(order: VenueoneWireOrder): VenueoneWireOrderUpdate {
 
 /** An ended state outlasts an open one, whatever their times. */
 function isLater(update: VenueoneWireOrderUpdate, known: VenueoneWireOrderUpdate): boolean {
-  const isEnded = statusOfWord(update.status) !== "OPEN";
-  const wasEnded = statusOfWord(known.status) !== "OPEN";
+  const isEnded = isEndWord(update.status);
+  const wasEnded = isEndWord(known.status);
   return isEnded === wasEnded ? update.statusTimestamp > known.statusTimestamp : isEnded;
 }

@@ -11,6 +11,7 @@ import type { Deadline } from "../shared/deadline.js";
 import { decodeWith } from "../shared/wire-fields.js";
 import {
   filledLotsOfRow,
+  isEndWord,
   NOTHING_FILLED,
   statusOfWord,
   summarizeFills,
@@ -77,7 +78,7 @@ export class OrderFills {
 
   /** The venue's time until which an order can have filled. */
   endMs(update: VenueoneWireOrderUpdate): number {
-    const isEnded = statusOfWord(update.status) !== "OPEN";
+    const isEnded = isEndWord(update.status);
     const venueNowMs = this.#deps.clock.wallMs() + this.#deps.clockOffsetMs();
     return Math.round((isEnded ? update.statusTimestamp : venueNowMs) + FILL_TIME_SLACK_MS);
   }

@@ -150,7 +150,7 @@ export function placeOutcome(
     side: command.side,
     type: typeOf(command),
     // `filled` is also the venue's word for an IOC whose remainder was dropped, and for a clamped reduce-only order.
-    status: status.kind !== "filled" ? "OPEN" : filledLots === command.qtyLots ? "FILLED" : "CANCELED",
+    status: status.kind !== "filled" ? "OPEN" : filledLots === command.qtyLots ? "FILLED" : partStatus(command),
     venueStatus: status.kind === "waiting" ? status.word : status.kind,
     priceTicks: command.priceTicks,
     qtyLots: command.qtyLots,
@@ -162,6 +162,11 @@ export function placeOutcome(
     fee: null,
   };
   return { outcome: "accepted", order, ackMs: response.receivedAtMs - response.sentAtMs };
+}
+
+/** Of an entry that may rest nothing says that its remainder was dropped: it is read again. */
+function partStatus({ reduceOnly, timeInForce, trigger }: OrderCommand): "CANCELED" | "PARTIALLY_FILLED" {
+  return trigger === undefined && timeInForce !== "IOC" && !reduceOnly ? "PARTIALLY_FILLED" : "CANCELED";
 }
 
 function typeOf({ trigger, type }: OrderCommand): VenueOrder["type"] {

@@ -137,6 +137,12 @@ describe("placing on venueone", () => {
       outcome: "accepted",
       order: { status: "CANCELED", venueStatus: "filled", filledLots: 136, qtyLots: 500, averagePrice: "0.2876" },
     });
+    // The rest of one that may rest is not known to be gone.
+    const entry: OrderCommand = { ...command, type: "LIMIT", timeInForce: "GTC", reduceOnly: false };
+    expect(await place(200, recorded["partialIoc"], entry)).toMatchObject({
+      outcome: "accepted",
+      order: { status: "PARTIALLY_FILLED", filledLots: 136 },
+    });
   });
 
   it.each<[string, unknown, Record<string, unknown>]>([

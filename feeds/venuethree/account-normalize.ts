@@ -123,6 +123,12 @@ export function statusOfWord(word: string): "OPEN" | "FILLED" | "CANCELED" | "UN
   return "UNKNOWN";
 }
 
+/** False for a word that nobody knows: such an order may fill still. */
+export function isEndWord(word: string): boolean {
+  const status = statusOfWord(word);
+  return status === "FILLED" || status === "CANCELED";
+}
+
 const TYPES: Readonly<Record<string, { readonly type: OrderType; readonly triggerKind?: OrderTrigger["kind"] }>> = {
   limit: { type: "LIMIT" },
   market: { type: "MARKET" },
@@ -157,6 +163,7 @@ export function normalizeOrder(wire: VenuethreeWireOrder, instrument: Instrument
     type: kind.type,
     status: finalStatus(statusOfWord(wire.status), filledLots, qtyLots),
     venueStatus: wire.status,
+    ...(wire.status === "canceled-reduce-only" ? { endReason: "REDUCE_ONLY" } : {}),
     priceTicks: ticksOf(instrument, wire.price, "price"),
     qtyLots,
     filledLots,

@@ -92,6 +92,11 @@ describe("orders", () => {
     ],
     ["a status of tomorrow", { status: "paused" }, { status: "UNKNOWN", venueStatus: "paused" }],
     ["a reason of tomorrow", { status: "canceled-by-moon" }, { status: "CANCELED" }],
+    [
+      "ended for want of a position",
+      { status: "canceled-reduce-only" },
+      { status: "CANCELED", endReason: "REDUCE_ONLY" },
+    ],
   ])("%s", async (_what, changes, expected) => {
     const { harness, session } = ready();
     harness.http.reply(200, { code: 200, orders: [order({ ...mine, ...changes })] });
@@ -144,6 +149,11 @@ describe("orders", () => {
       { status: 2, event_info: '{"ae":"{\\"code\\":21728,\\"message\\":\\"client order index already exists\\"}"}' },
       { status: "REJECTED", venueStatus: "21728 client order index already exists", filledLots: 0 },
     ],
+    ...[21_732, 21_738, 21_740].map((code): [string, Record<string, unknown>, unknown] => [
+      `refused for want of a position with ${code}`,
+      { status: 2, event_info: JSON.stringify({ ae: JSON.stringify({ code, message: "reduce only" }) }) },
+      { status: "REJECTED", endReason: "REDUCE_ONLY" },
+    ]),
     ["failed", { status: 0, event_info: "" }, { status: "REJECTED", venueStatus: "failed" }],
     ["refused in other words", { status: 2, event_info: '{"ae":"no"}' }, { status: "REJECTED" }],
     ["executed", { status: 2, event_info: '{"ae":""}' }, null],

@@ -137,6 +137,19 @@ describe("the state of one account", () => {
     expect(slot.endedOrder("order_id", "1")).toBeNull();
   });
 
+  it("keeps an order with a status of tomorrow among the open ones until a known word ends it", () => {
+    const { slot } = slotOf(516);
+    const odd = wire({ status: "paused" });
+    slot.applyOrders([odd]);
+    expect(slot.isOpen(odd.order_id)).toBe(true);
+    expect(slot.endedOrder("order_id", odd.order_id)).toBeNull();
+    expect(slot.applyOpenOrders([]).gone.map(({ order_id }) => order_id)).toEqual([odd.order_id]);
+    // Of the same microsecond: the word that is known says more.
+    slot.applyOrders([{ ...odd, status: "filled" }]);
+    expect(slot.isOpen(odd.order_id)).toBe(false);
+    expect(slot.endedOrder("order_id", odd.order_id)).toMatchObject({ venueStatus: "filled" });
+  });
+
   it("tells which orders left the list, and ends them as told or as unknown", () => {
     const { slot, events } = slotOf(516);
     const [first, second] = [wire({}), wire({ order_id: "844424914280099" })];

@@ -10,7 +10,7 @@ import type { VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent } from "../../engine/ports.js";
 import { type Decoded, decodeWith } from "../shared/wire-fields.js";
-import { normalizeFill, normalizeOrder, normalizePosition, statusOfWord, uncounted } from "./account-normalize.js";
+import { isEndWord, normalizeFill, normalizeOrder, normalizePosition, uncounted } from "./account-normalize.js";
 import type { VenuethreeWireAccountTrade, VenuethreeWireOrder, VenuethreeWirePosition } from "./account-wire.js";
 
 /** Trades told; a reconnect reads up to a hundred again. Overflow forgets the oldest. */
@@ -118,8 +118,7 @@ export class AccountSlot {
   endedOrder(field: "order_id" | "client_order_id", id: string): VenueOrder | null {
     const orderId = field === "order_id" ? id : this.#orderIds.get(id);
     const wire = orderId === undefined ? undefined : this.#ended.peek(orderId);
-    const word = wire === undefined ? "OPEN" : statusOfWord(wire.status);
-    return wire === undefined || word === "OPEN" || word === "UNKNOWN" ? null : this.order(wire.order_id);
+    return wire === undefined || !isEndWord(wire.status) ? null : this.order(wire.order_id);
   }
 
   /** As it was told last, open or ended; null where it was not, or is not remembered. */
@@ -198,7 +197,7 @@ export class AccountSlot {
     if (instrument === null) return OK;
     const decoded = decodeWith(wire, () => normalizeOrder(wire, instrument));
     if (!decoded.ok) return decoded;
-    const isOpen = statusOfWord(wire.status) === "OPEN";
+    const isOpen = !isEndWord(wire.status);
     this.#open.delete(wire.order_id);
     if (isOpen && this.#open.size < MAX_OPEN_ORDERS) this.#open.set(wire.order_id, wire);
     else {
@@ -243,7 +242,7 @@ function orderOfFill(fill: {
 /** Two changes of one microsecond: the one that says more is done. */
 function isNewer(wire: VenuethreeWireOrder, known: VenuethreeWireOrder): boolean {
   if (wire.transaction_time !== known.transaction_time) return wire.transaction_time > known.transaction_time;
-  return wire.status !== known.status && statusOfWord(known.status) === "OPEN";
+  return wire.status !== known.status && !isEndWord(known.status);
 }
 
 function signedLots(position: VenuePosition | undefined): number {

@@ -9,7 +9,7 @@
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
-import type { VenueOrder } from "../../engine/domain/order.js";
+import type { RejectReason, VenueOrder } from "../../engine/domain/order.js";
 import type { AccountSummary, FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, CallOptions, OrderRef, Read } from "../../engine/ports.js";
 import { failedRead, noSuchOrder, venueText } from "../shared/call-results.js";
@@ -27,6 +27,7 @@ import {
 import type { VenuethreeAccountRest } from "./account-rest.js";
 import { TX_FAILED, type VenuethreeWireAccount, type VenuethreeWireOrder } from "./account-wire.js";
 import type { AuthTokens } from "./auth-tokens.js";
+import { rejectReasonOf } from "./errors.js";
 import type { ConfirmedKey, KeyDirectory } from "./key-directory.js";
 import { MAX_PAGE_ROWS } from "./limits.js";
 import type { MarketIndex } from "./market-index.js";
@@ -257,13 +258,20 @@ export class VenuethreeAccount implements AccountReader {
     if (!tx.ok) return tx;
     if (tx.value === null || (tx.value.refusal === null && tx.value.status !== TX_FAILED)) return this.#none();
     const { refusal } = tx.value;
-    const venueStatus = refusal === null ? "failed" : venueText(`${refusal.code} ${refusal.message}`);
-    return { ...tx, value: { ...sent.order, status: "REJECTED", venueStatus } };
+    if (refusal === null) return { ...tx, value: { ...sent.order, status: "REJECTED", venueStatus: "failed" } };
+    const venueStatus = venueText(`${refusal.code} ${refusal.message}`);
+    return { ...tx, value: { ...sent.order, status: "REJECTED", venueStatus, endReason: endReasonOf(refusal.code) } };
   }
 
   #none(): Read<null> {
     return { ok: true, value: null, asOfMs: this.#deps.clock.wallMs(), source: "venue" };
   }
+}
+
+/** A client id in use is no end of the order that uses it: what the lists say of that one was asked before. */
+function endReasonOf(code: number): RejectReason {
+  const reason = rejectReasonOf(code);
+  return reason === "DUPLICATE_CLIENT_ID" ? "VENUE_STATE" : reason;
 }
 
 export interface OpenedAccount {

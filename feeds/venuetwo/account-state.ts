@@ -210,8 +210,9 @@ export class AccountState {
   }
 }
 
+/** A status that nobody knows may be an open one. */
 function isOpen(order: VenueOrder): boolean {
-  return order.status === "OPEN" || order.status === "PARTIALLY_FILLED";
+  return order.status === "OPEN" || order.status === "PARTIALLY_FILLED" || order.status === "UNKNOWN";
 }
 
 function isNews(order: VenueOrder, known: VenueOrder): boolean {

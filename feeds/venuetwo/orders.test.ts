@@ -314,12 +314,18 @@ describe("placing on venuetwo with a V1 key", () => {
     ["another order", 200, answer({ clientOrderId: "other" }), { outcome: "unknown", cause: "REPLY_OF_ANOTHER_ORDER" }],
     ["the other side", 200, answer({ side: "BUY" }), { outcome: "unknown", cause: "REPLY_OF_ANOTHER_ORDER" }],
     ["another symbol", 200, answer({ symbol: "ETHUSDT" }), { outcome: "unknown", cause: "REPLY_UNREADABLE" }],
-    ["a status that is new", 200, answer({ status: "PONDERING" }), { outcome: "unknown", cause: "REPLY_STATUS" }],
+    // It is there, so no later silence of the venue proves it absent.
+    [
+      "a status that is new",
+      200,
+      answer({ status: "PONDERING", executedQty: "0.100" }),
+      { outcome: "accepted", order: { status: "UNKNOWN", venueStatus: "PONDERING", filledLots: 100 } },
+    ],
     [
       "a status named like a property",
       200,
       answer({ status: "constructor" }),
-      { outcome: "unknown", cause: "REPLY_STATUS" },
+      { outcome: "accepted", order: { status: "UNKNOWN" } },
     ],
     [
       "more filled than ordered",

@@ -126,8 +126,10 @@ export class VenuetwoOrders implements OrderSender {
     const { order, wire } = decoded.value;
     if (wire.clientOrderId !== command.clientIdHex || wire.side !== command.side) return "REPLY_OF_ANOTHER_ORDER";
     if (order.filledLots > command.qtyLots) return "REPLY_OVERFILL";
-    if (order.status === "UNKNOWN") return "REPLY_STATUS";
     const ackMs = response.receivedAtMs - response.sentAtMs;
+    // A word that nobody knows is of an order that is there: its end is looked for, and no silence proves it absent.
+    if (order.status === "UNKNOWN")
+      this.#deps.logger.error("venuetwo.order.status", { word: wire.status.slice(0, 64) });
     if (order.status === "REJECTED") {
       return { ...localReject("VENUE_STATE", wire.status, "the venue rejected the order"), sent: true };
     }

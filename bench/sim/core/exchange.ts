@@ -26,6 +26,7 @@ import type {
   SimPosition,
   SimRefusal,
   SimResult,
+  SimVeto,
 } from "./types.js";
 
 const TRADES_SHOWN_MAX = 5000;
@@ -42,6 +43,7 @@ class Exchange implements SimExchange {
   readonly #options: ExchangeOptions;
   readonly #flowOptions: FlowOptions;
   readonly #source: PriceSource;
+  #veto: SimVeto | null = null;
   readonly #seqRandom: Random;
   readonly #symbols = new Map<string, SymbolState>();
   readonly #marks = new Map<string, MarkState>();
@@ -341,7 +343,13 @@ class Exchange implements SimExchange {
 
   place(accountId: string, request: Parameters<SimExchange["place"]>[1]): ReturnType<SimExchange["place"]> {
     const account = this.#ledger.accounts.get(accountId);
-    return account === undefined ? refuse("UNKNOWN_ACCOUNT") : this.#matching.place(account, request);
+    if (account === undefined) return refuse("UNKNOWN_ACCOUNT");
+    const vetoed = this.#veto?.(accountId, request) ?? null;
+    return vetoed === null ? this.#matching.place(account, request) : refuse(vetoed);
+  }
+
+  setVeto(veto: SimVeto | null): void {
+    this.#veto = veto;
   }
 
   check(accountId: string, request: Parameters<SimExchange["place"]>[1]): SimResult<true> {

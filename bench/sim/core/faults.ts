@@ -28,6 +28,7 @@ export const FAULT_KINDS: readonly FaultKind[] = [
   "errorBefore",
   "errorAfter",
   "replyLost",
+  "heldRequest",
   "clockSkew",
   "refuseHandshake",
   "halfFrame",
@@ -41,6 +42,7 @@ const REST_ONLY: ReadonlySet<FaultKind> = new Set([
   "errorBefore",
   "errorAfter",
   "replyLost",
+  "heldRequest",
 ]);
 const SOCKET_ONLY: ReadonlySet<FaultKind> = new Set([
   "duplicate",
@@ -98,7 +100,7 @@ class Injector implements FaultInjector {
   readonly #onChange: () => void;
   readonly #running = new Map<number, Running>();
   readonly #hits: Record<FaultKind, number>;
-  readonly #rest: RestVerdict = { before: "none", after: "none", status: 0, retryAfterS: -1, delayMs: 0 };
+  readonly #rest: RestVerdict = { before: "none", after: "none", status: 0, retryAfterS: -1, delayMs: 0, holdMs: 0 };
   readonly #frame: FrameVerdict = {
     drop: false,
     copies: 1,
@@ -155,6 +157,7 @@ class Injector implements FaultInjector {
     verdict.status = 0;
     verdict.retryAfterS = -1;
     verdict.delayMs = 0;
+    verdict.holdMs = 0;
     for (const running of this.#running.values()) {
       const { spec } = running;
       if (SOCKET_ONLY.has(spec.kind) || APART.has(spec.kind)) continue;
@@ -162,6 +165,8 @@ class Injector implements FaultInjector {
       this.#hit(running);
       if (spec.kind === "latency") verdict.delayMs += (spec.delayMs ?? 0) + (spec.jitterMs ?? 0) * this.#random.next();
       else if (spec.kind === "fixedDelay") verdict.delayMs += spec.delayMs ?? 0;
+      else if (spec.kind === "heldRequest")
+        verdict.holdMs += (spec.delayMs ?? 0) + (spec.jitterMs ?? 0) * this.#random.next();
       else if (spec.kind === "loss") verdict.before = "drop";
       else if (spec.kind === "replyLost") verdict.after = "cut";
       else if (spec.kind === "errorAfter") {

@@ -132,6 +132,8 @@ class Shell implements SimShell {
       response.destroy();
       return;
     }
+    if (verdict.holdMs > 0)
+      await new Promise<void>((resolve) => void this.#options.clock.setTimer(resolve, verdict.holdMs));
     let reply: SimHttpReply;
     if (verdict.before !== "none") reply = protocol.faultReply(verdict.before, verdict, request);
     else {

@@ -104,6 +104,9 @@ export type SimResult<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: SimRefusal };
 
+/** A refusal that nothing in the market explains; null lets the order pass. */
+export type SimVeto = (accountId: string, request: SimOrderRequest) => SimRefusal | null;
+
 export interface SimTrigger {
   readonly kind: SimTriggerKind;
   /** Not used by TRAILING, whose `activationTicks` may be null. */
@@ -507,6 +510,8 @@ export interface SimExchange {
   fills(accountId: string): readonly SimFill[];
 
   // Orders
+  /** Asked before each order that an account places: a reason refuses it. Null ends it. */
+  setVeto(veto: SimVeto | null): void;
   place(accountId: string, request: SimOrderRequest): SimResult<SimOrder>;
   /** Same checks as `place`, no effect. */
   check(accountId: string, request: SimOrderRequest): SimResult<true>;
@@ -606,8 +611,10 @@ export type FaultScope = "rest" | "market" | "user";
  * latency/jitter: `delayMs` + uniform[0, jitterMs] per reply or frame (frames keep order).
  * fixedDelay: exactly `delayMs` per REST reply. loss: frame or request dropped (a lost request never executes, its
  * connection is cut). duplicate: frame sent twice. reorder: frame held back and sent after the next one of its socket.
- * gap: as loss, for frames that carry book sequences, and account frames where `scope` names `user`. silent: socket stays open and says nothing, not even pongs.
- * disconnect: socket cut. rate429/ban418: refused with the venue's body, `retryAfterS` ≥ 0 adds the header.
+ * gap: as loss, for frames that carry book sequences, and account frames where `scope` names `user`. silent: socket
+ * stays open and says nothing, not even pongs.
+ * heldRequest: a request waits `delayMs` + uniform[0, jitterMs] at the venue's door, then executes, whether or not its
+ * sender still listens. disconnect: socket cut. rate429/ban418: refused with the venue's body, `retryAfterS` ≥ 0 adds the header.
  * errorBefore/errorAfter: 5xx (`status`, default 503) before or after execution. replyLost: executed, connection cut.
  * clockSkew: venue clock off by `delayMs` (may be negative). refuseHandshake: WebSocket upgrade answered with `status`.
  * halfFrame: only the first half of the frame's text is sent. ignoreSubscribe: a subscription is dropped without a word
@@ -627,6 +634,7 @@ export type FaultKind =
   | "errorBefore"
   | "errorAfter"
   | "replyLost"
+  | "heldRequest"
   | "clockSkew"
   | "refuseHandshake"
   | "halfFrame"
@@ -670,6 +678,8 @@ export interface RestVerdict {
   /** -1: no Retry-After header. */
   retryAfterS: number;
   delayMs: number;
+  /** Before it executes. */
+  holdMs: number;
 }
 
 /** What to do with one outgoing frame. */

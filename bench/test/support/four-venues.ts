@@ -8,7 +8,18 @@ import { createSystemClock } from "../../../engine/domain/clock.js";
 import { encodeBase58 } from "../../../feeds/venuefour/base58.js";
 import { publicKeyOf } from "../../../feeds/venuethree/crypto/schnorr.js";
 import { createFactorModel } from "../../sim/core/factor-model.js";
-import type { FaultInjector, FaultSpec, FlowOptions, SimExchange, SimRequestLog } from "../../sim/core/types.js";
+import { parseScaled } from "../../sim/core/fixed.js";
+import type {
+  FaultInjector,
+  FaultSpec,
+  FlowOptions,
+  SimExchange,
+  SimInstrument,
+  SimOrderRequest,
+  SimRefusal,
+  SimRequestLog,
+  SimSide,
+} from "../../sim/core/types.js";
 import { startVenuefourSim } from "../../sim/venuefour/sim.js";
 import { startVenueoneSim } from "../../sim/venueone/sim.js";
 import { startVenuethreeSim } from "../../sim/venuethree/sim.js";
@@ -34,6 +45,8 @@ export interface FourTrader {
   readonly accountIds: Readonly<Record<FourVenue, string>>;
   /** The `credentials` object of a request. */
   readonly credentials: Readonly<Record<FourVenue, Readonly<Record<string, unknown>>>>;
+  /** Blocks of further agents of the same account on venueone. */
+  readonly moreAgents: readonly Readonly<Record<string, unknown>>[];
 }
 
 interface TraderOptions {
@@ -53,6 +66,15 @@ export interface FourVenues {
   positionLots(venue: FourVenue, trader: FourTrader, symbol: string): number;
   /** Quote units of notional that the free margin carries at the leverage that is set. */
   buyingPower(venue: FourVenue, trader: FourTrader, symbol: string): number;
+  /** Of the venue's own book, quote units. */
+  mid(venue: FourVenue, symbol: string): number;
+  /**
+   * Until the function returned is called, the venue asks first about each order of the trader: a reason refuses it.
+   * One at a time for each trader and venue.
+   */
+  veto(venue: FourVenue, trader: FourTrader, veto: (request: SimOrderRequest) => SimRefusal | null): () => void;
+  /** The trader's own doing elsewhere: a market order that goes by no service of ours. Lots that filled. */
+  outside(venue: FourVenue, trader: FourTrader, symbol: string, side: SimSide, size: string): number;
   /** Adds the faults to the venues; the function returned ends them. */
   fault(venues: readonly FourVenue[], specs: readonly FaultSpec[]): () => void;
   stop(): Promise<void>;
@@ -115,6 +137,9 @@ export async function startFourVenues(options: FourOptions): Promise<FourVenues>
     limits: { creditsPerMinute: NO_LIMIT },
   });
   const venues: Readonly<Record<FourVenue, JudgedVenue>> = { venueone, venuetwo, venuethree, venuefour };
+  const vetoes = new Map<string, (request: SimOrderRequest) => SimRefusal | null>();
+  for (const venue of FOUR_VENUES)
+    venues[venue].exchange.setVeto((account, request) => vetoes.get(`${venue} ${account}`)?.(request) ?? null);
   let traderCount = 0;
   return {
     venues,
@@ -126,7 +151,10 @@ export async function startFourVenues(options: FourOptions): Promise<FourVenues>
         address: keys.address,
         deposit,
         volume: "50000000",
-        agents: [{ address: privateKeyToAccount(keys.agentKey).address.toLowerCase(), name: "test" }],
+        agents: [keys.agentKey, ...keys.moreAgentKeys].map((key, index) => ({
+          address: privateKeyToAccount(key).address.toLowerCase(),
+          name: `test${index}`,
+        })),
         positions: entries.map(([coin, size]) => ({ coin, size, entryPx: ENTRY_PRICE[coin] ?? "1" })),
       });
       venuetwo.addAccount({
@@ -163,6 +191,38 @@ export async function startFourVenues(options: FourOptions): Promise<FourVenues>
       const freeE12 = exchange.margin(account).availableE12;
       return (Number(freeE12) / 1e12) * exchange.leverage(account, nativeName(venue, symbol));
     },
+    mid(venue, symbol) {
+      const { exchange } = venues[venue];
+      const native = nativeName(venue, symbol);
+      const [bid, ask] = [exchange.bestBid(native), exchange.bestAsk(native)];
+      if (bid === null || ask === null) throw new RangeError(`${venue} has no ${symbol} book`);
+      const { priceDecimals } = instrumentOf(exchange, native);
+      return (bid.priceTicks + ask.priceTicks) / 2 / 10 ** priceDecimals;
+    },
+    veto(venue, trader, veto) {
+      const name = `${venue} ${trader.accountIds[venue]}`;
+      vetoes.set(name, veto);
+      return () => void vetoes.delete(name);
+    },
+    outside(venue, trader, symbol, side, size) {
+      const { exchange } = venues[venue];
+      const native = nativeName(venue, symbol);
+      const lots = Number(parseScaled(size, instrumentOf(exchange, native).qtyDecimals) ?? 0n);
+      const placed = exchange.place(trader.accountIds[venue], {
+        symbol: native,
+        side,
+        type: "MARKET",
+        timeInForce: "IOC",
+        priceTicks: null,
+        qtyLots: lots,
+        reduceOnly: false,
+        positionSide: "BOTH",
+        clientId: null,
+        trigger: null,
+        closePosition: false,
+      });
+      return placed.ok ? placed.value.filledLots : 0;
+    },
     fault(where, specs) {
       const added = where.flatMap((venue) => specs.map((spec) => ({ venue, id: venues[venue].faults.add(spec).id })));
       return () => {
@@ -175,9 +235,16 @@ export async function startFourVenues(options: FourOptions): Promise<FourVenues>
   };
 }
 
+function instrumentOf(exchange: SimExchange, native: string): SimInstrument {
+  const instrument = exchange.instruments.get(native);
+  if (instrument === undefined) throw new RangeError(`no instrument ${native}`);
+  return instrument;
+}
+
 interface TraderKeys {
   readonly address: string;
   readonly agentKey: `0x${string}`;
+  readonly moreAgentKeys: readonly `0x${string}`[];
   readonly apiKey: string;
   readonly apiSecret: string;
   readonly venuetwoAgent: string;
@@ -199,6 +266,7 @@ function deriveKeys(label: string, number: number): TraderKeys {
   return {
     address: privateKeyToAccount(`0x${hex(bytes("main"))}`).address.toLowerCase(),
     agentKey: `0x${hex(bytes("agent"))}`,
+    moreAgentKeys: [`0x${hex(bytes("agent-b"))}`, `0x${hex(bytes("agent-c"))}`],
     apiKey: hex(bytes("api-key")),
     apiSecret: hex(bytes("api-secret")),
     venuetwoAgent: privateKeyToAccount(venuetwoAgentKey).address,
@@ -216,6 +284,7 @@ function traderOf(label: string, keys: TraderKeys, viaAgent: boolean): FourTrade
   const ofVenuetwo = viaAgent ? { apiKey: venuetwoAgent, apiSecret: venuetwoAgentKey } : { apiKey, apiSecret };
   return {
     label,
+    moreAgents: keys.moreAgentKeys.map((privateKey) => ({ privateKey })),
     secrets: [keys.agentKey, ofVenuetwo.apiSecret, hex(keys.quinticKey), keys.solanaAgentSecret].map((secret) =>
       secret.replace(/^0x/, ""),
     ),

@@ -5,6 +5,12 @@ import { type FourTrader, type FourVenue, type FourVenues, nativeName } from "./
 /** Two stamps of one clock, taken on either side of a socket. */
 const CLOCK_MS = 5;
 
+/** Base units at 10^-12, never negative. */
+interface Held {
+  readonly least: bigint;
+  readonly most: bigint;
+}
+
 export class Holdings {
   readonly #four: FourVenues;
   readonly #initialLots: ReadonlyMap<string, number>;
@@ -17,28 +23,45 @@ export class Holdings {
   }
 
   /** The largest position in that direction within the two moments, base units at 10^-12. */
-  mostHeld(
+  mostHeld(...where: Parameters<Holdings["heldWithin"]>): bigint {
+    return this.heldWithin(...where).most;
+  }
+
+  /** The smallest one, 0 where it was flat or turned over. */
+  leastHeld(...where: Parameters<Holdings["heldWithin"]>): bigint {
+    return this.heldWithin(...where).least;
+  }
+
+  /**
+   * What was held in that direction between the two moments. `isKnown`: fills that count whatever their moment, as those
+   * whose owner had been told of them before.
+   */
+  heldWithin(
     venue: FourVenue,
     trader: FourTrader,
     symbol: string,
     direction: "LONG" | "SHORT",
     fromMs: number,
     untilMs: number,
-  ): bigint {
+    isKnown: (fill: SimFill) => boolean = (fill) => fill.tsMs < fromMs - CLOCK_MS,
+  ): Held {
     const name = `${venue} ${trader.label} ${symbol}`;
-    let lots = this.#initialLots.get(name) ?? 0;
-    let most = 0;
     const sign = direction === "LONG" ? 1 : -1;
+    let lots = sign * (this.#initialLots.get(name) ?? 0);
+    let [least, most] = [lots, lots];
     for (const fill of this.#fillsOf(name, venue, trader, symbol)) {
       if (fill.tsMs > untilMs + CLOCK_MS) break;
-      if (fill.tsMs >= fromMs - CLOCK_MS) most = Math.max(most, sign * lots, sign * fill.positionAfterLots);
-      lots = fill.positionAfterLots;
+      lots = sign * fill.positionAfterLots;
+      [least, most] = isKnown(fill) ? [lots, lots] : [Math.min(least, lots), Math.max(most, lots)];
     }
-    most = Math.max(most, sign * lots);
+    return { least: this.#baseUnits(venue, symbol, least), most: this.#baseUnits(venue, symbol, most) };
+  }
+
+  #baseUnits(venue: FourVenue, symbol: string, lots: number): bigint {
     const { qtyDecimals } = this.#four.venues[venue].exchange.instruments.get(nativeName(venue, symbol)) ?? {
       qtyDecimals: 0,
     };
-    return BigInt(most) * 10n ** BigInt(12 - qtyDecimals);
+    return BigInt(Math.max(0, lots)) * 10n ** BigInt(12 - qtyDecimals);
   }
 
   #fillsOf(name: string, venue: FourVenue, trader: FourTrader, symbol: string): readonly SimFill[] {

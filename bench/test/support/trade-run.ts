@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createSeededRandom } from "../../../engine/domain/random.js";
 import { BOOK_LIVE } from "../../../engine/market/book.js";
 import { type Config, readConfig } from "../../../gateway/config.js";
 import { createLogger } from "../../../gateway/log.js";
@@ -12,15 +13,36 @@ import { ContractJudge, TestClient } from "../../../gateway/test/client.js";
 import { createService, type Service, type ServiceOverrides } from "../../../gateway/wiring.js";
 import { FOUR_VENUES, type FourTrader, type FourVenues } from "./four-venues.js";
 import { waitUntil } from "./system.js";
-import { countsText, firstOutcomes, sendTrade, type TradeSender, type TradeTrial, untilFinal } from "./trade-trial.js";
+import { SCENES } from "./scenes/scenes.js";
+import { SceneOver, Stage } from "./scenes/stage.js";
+import { SteppedClock } from "./stepped-clock.js";
+import { CALLER_DAILY_MAX } from "./scenes/accounts.js";
+import type { Ask } from "./trade-ask.js";
+import {
+  countsText,
+  firstOutcomes,
+  sendTrade,
+  type TradeClient,
+  type TradeSender,
+  type TradeTrial,
+  untilFinal,
+} from "./trade-trial.js";
 import { type PlannedPhase, trialOf, type Workload } from "./trade-workload.js";
 
 export interface TradeSystem {
+  /** The one that runs now. */
   readonly service: Service;
-  /** They share nothing but the judge of replies: what must be asked at once never waits for a connection. */
-  readonly clients: readonly TestClient[];
+  /**
+   * They share nothing but the judge of replies: what must be asked at once never waits for a connection. Each goes to
+   * the service that runs; while none does, it is refused like any caller.
+   */
+  readonly clients: readonly TradeClient[];
+  /** Of the services, not of the venues. */
+  readonly clock: SteppedClock;
   readonly dataDir: string;
   readonly logLines: readonly string[];
+  /** Stops the service and starts another one on the same store. */
+  restart(): Promise<void>;
   /** Stops the service; the store's folder stays. */
   stop(): Promise<void>;
   cleanUp(): void;
@@ -47,6 +69,7 @@ export async function startTradeSystem(four: FourVenues, options: TradeSystemOpt
     SYMBOLS: "BTC,ETH",
     RECORDING: "false",
     SHUTDOWN_GRACE_MS: "2000",
+    CALLER_DAILY_NOTIONAL_MAX: String(CALLER_DAILY_MAX),
   };
   // The budgets of the real venues would make this a test of waiting; other tests hold the service to them.
   for (const name of ["VENUETWO_ORDERS_PER_MINUTE", "VENUETWO_ORDERS_PER_10_SECONDS"]) environment[name] = NO_LIMIT;
@@ -58,24 +81,46 @@ export async function startTradeSystem(four: FourVenues, options: TradeSystemOpt
   const read = readConfig(environment, () => null);
   if (!read.ok) throw new Error(read.problems.join("; "));
   const logLines: string[] = [];
-  const service = await createService(read.config, {
-    logger: createLogger("info", { write: (line: string) => void logLines.push(line) }),
-    ...(options.rooms === undefined ? {} : { rooms: options.rooms(read.config) }),
-  });
-  const clients = Array.from({ length: CLIENTS }, () => new TestClient(service.url, judge));
+  const { config } = read;
+  const clock = new SteppedClock();
+  const start = async (): Promise<RunningService> => {
+    const service = await createService(config, {
+      clock,
+      logger: createLogger("info", { write: (line: string) => void logLines.push(line) }),
+      ...(options.rooms === undefined ? {} : { rooms: options.rooms(config) }),
+    });
+    return { service, clients: Array.from({ length: CLIENTS }, () => new TestClient(service.url, judge)) };
+  };
+  let running = await start();
+  const stop = async (): Promise<void> => {
+    const { clients, service } = running;
+    await Promise.all(clients.map((client) => client.stop()));
+    await service.stop();
+  };
   return {
-    service,
-    clients,
+    get service() {
+      return running.service;
+    },
+    clients: Array.from({ length: CLIENTS }, (_, index) => ({
+      send: (path, request) => (running.clients[index] as TestClient).send(path, request),
+    })),
+    clock,
     dataDir,
     logLines,
-    async stop() {
-      await Promise.all(clients.map((client) => client.stop()));
-      await service.stop();
+    async restart() {
+      await stop();
+      running = await start();
     },
+    stop,
     cleanUp() {
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+interface RunningService {
+  readonly service: Service;
+  readonly clients: readonly TestClient[];
 }
 
 interface RunOptions {
@@ -86,28 +131,51 @@ interface RunOptions {
   readonly firstAnswersOnly?: boolean;
 }
 
-/** Returns all trials, each asked for until it had an end or there was none to be had. */
+interface PlayedWorkload {
+  readonly trials: readonly TradeTrial[];
+  readonly asks: readonly Ask[];
+}
+
+/** Each trial asked for until it had an end or there was none to be had, and what scenes asked beside. */
 export async function runWorkload(
   four: FourVenues,
   system: TradeSystem,
   traders: ReadonlyMap<string, FourTrader>,
   workload: Pick<Workload, "phases">,
   options: RunOptions = {},
-): Promise<TradeTrial[]> {
+): Promise<PlayedWorkload> {
   const trials: TradeTrial[] = [];
+  const asks: Ask[] = [];
   const ends: Promise<unknown>[] = [];
   const askAgain = atMost(ASKING_AGAIN_MAX, options.send ?? sendTrade);
   for (const phase of workload.phases) {
+    if (phase.restarts) await system.restart();
     await recovered(system.service);
     const startedMs = performance.now();
-    const batch = await runPhase(four, system, traders, phase, options, askAgain, ends);
+    const batch = await runPhase(four, system, traders, phase, options, askAgain, ends, asks);
     trials.push(...batch);
     const took = ((performance.now() - startedMs) / 1000).toFixed(1);
     options.onPhase?.(`${phase.name}, ${took} s: ${countsText(firstOutcomes(batch))}`);
   }
   const faults = (await Promise.all(ends)).filter((end) => end !== null);
   if (faults.length > 0) throw new AggregateError(faults, faults.map(String).join("; "));
-  return trials;
+  await switchesEnd(four, asks);
+  return { trials, asks };
+}
+
+/** Beyond the time of a switch, its tries, and the venue's own later firing. */
+const SWITCH_END_MS = 30_000;
+
+/** Waits until what armed switches are for is cancelled, and writes down what is not. */
+async function switchesEnd(four: FourVenues, asks: readonly Ask[]): Promise<void> {
+  const armed = asks.filter(({ kind, status }) => kind === "ARM" && status === 200);
+  const working = ({ terms, trader }: Ask): number =>
+    terms.venues.reduce(
+      (sum, venue) => sum + four.venues[venue].exchange.openOrders(trader.accountIds[venue]).length,
+      0,
+    );
+  await waitUntil("switches to fire", SWITCH_END_MS, () => armed.every((ask) => working(ask) === 0)).catch(() => null);
+  for (const ask of armed) ask.workingAtEnd = working(ask);
 }
 
 /** Lets so many through at a time; the others wait their turn. */
@@ -142,35 +210,55 @@ async function recovered({ rooms }: Service): Promise<void> {
 /** First answers under the phase's faults; the ends are gone for beside the phases that follow, and told in `ends`. */
 async function runPhase(
   four: FourVenues,
-  { clients }: TradeSystem,
+  { clients, clock }: TradeSystem,
   traders: ReadonlyMap<string, FourTrader>,
-  { venues, faults, jobs }: PlannedPhase,
+  { venues, faults, jobs, scenes, down, clockOffMs }: PlannedPhase,
   { send = sendTrade, firstAnswersOnly = false }: RunOptions,
   askAgain: TradeSender,
   ends: Promise<unknown>[],
+  asks: Ask[],
 ): Promise<TradeTrial[]> {
   const trials: TradeTrial[] = [];
-  const client = (index: number): TestClient => clients[index % clients.length] as TestClient;
+  const client = (index: number): TradeClient => clients[index % clients.length] as TradeClient;
   const endFaults = four.fault(venues, faults);
+  const goForEnds = (batch: readonly TradeTrial[]): void => {
+    for (const trial of firstAnswersOnly ? [] : batch) {
+      const end = untilFinal(four, client(-1 + clients.length), trial, trial.besides !== null, askAgain);
+      ends.push(
+        end.then(
+          () => null,
+          (error: unknown) => error,
+        ),
+      );
+    }
+  };
   let next = 0;
   const worker = async (): Promise<void> => {
     for (let job = jobs[next++]; job !== undefined; job = jobs[next++]) {
+      if (next > jobs.length / 2) clock.set(clockOffMs);
       const batch = job.trades.map((trade) => trialOf(four, traders, trade));
       trials.push(...batch);
       const sends = job.twice ? [...batch, ...batch] : batch;
       await Promise.all(sends.map((trial, index) => send(four, client(index), trial)));
-      for (const trial of firstAnswersOnly ? [] : batch) {
-        const end = untilFinal(four, client(-1 + clients.length), trial, trial.besides !== null, askAgain);
-        ends.push(
-          end.then(
-            () => null,
-            (error: unknown) => error,
-          ),
-        );
-      }
+      goForEnds(batch);
     }
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+  const playing = scenes.map(async ({ name, kind, trader: label, seed }) => {
+    const trader = traders.get(label);
+    if (trader === undefined) throw new RangeError(`no trader ${label}`);
+    const random = createSeededRandom(seed);
+    const own: TradeTrial[] = [];
+    try {
+      await SCENES[kind].play(new Stage({ four, client: client(seed), trader, random, name, down, trials: own, asks }));
+    } catch (error) {
+      if (!(error instanceof SceneOver)) throw error;
+    }
+    trials.push(...own);
+    goForEnds(own);
+  });
+  const ended = await Promise.allSettled([...Array.from({ length: CONCURRENCY }, worker), ...playing]);
   endFaults();
+  clock.set(0);
+  for (const end of ended) if (end.status === "rejected") throw end.reason;
   return trials;
 }

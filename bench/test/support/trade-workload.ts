@@ -9,7 +9,8 @@ import { createHash } from "node:crypto";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
 import type { FaultSpec } from "../../sim/core/types.js";
 import { FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues } from "./four-venues.js";
-import type { TradeTrial } from "./trade-trial.js";
+import { SCENES, type SceneKind } from "./scenes/scenes.js";
+import { MARKET_TERMS, type TradeTrial } from "./trade-trial.js";
 
 export interface PlannedTrader {
   readonly label: string;
@@ -38,11 +39,27 @@ interface PlannedJob {
   readonly twice: boolean;
 }
 
+/** Requests in an order, of a trader that plays nothing else. */
+export interface PlannedScene {
+  readonly name: string;
+  readonly kind: SceneKind;
+  readonly trader: string;
+  /** Of its own dice. */
+  readonly seed: number;
+}
+
 export interface PlannedPhase {
   readonly name: string;
   readonly venues: readonly FourVenue[];
   readonly faults: readonly FaultSpec[];
+  /** Out of service. */
+  readonly down: FourVenue | null;
   readonly jobs: readonly PlannedJob[];
+  readonly scenes: readonly PlannedScene[];
+  /** Halfway the wall clock of the service is set off by this, until the phase ends; 0: it goes right. */
+  readonly clockOffMs: number;
+  /** The service is stopped and started again first. */
+  readonly restarts: boolean;
 }
 
 export interface Workload {
@@ -63,14 +80,16 @@ const OUTAGE: readonly FaultSpec[] = [
   { kind: "refuseHandshake" },
 ];
 
-interface Weather {
+export interface Weather {
   readonly name: string;
   readonly faults: readonly FaultSpec[];
   readonly down?: FourVenue;
+  readonly clockOffMs?: number;
+  readonly restarts?: boolean;
 }
 
 /** Losses early: they take longest to be proved, and the next phases go on meanwhile. */
-const WEATHERS: readonly Weather[] = [
+export const WEATHERS: readonly Weather[] = [
   { name: "calm", faults: [] },
   { name: "requests lost", faults: onOrders({ kind: "loss", probability: 0.25 }) },
   { name: "5xx before execution", faults: onOrders({ kind: "errorBefore", probability: 0.35 }) },
@@ -87,6 +106,24 @@ const WEATHERS: readonly Weather[] = [
     faults: [{ kind: "disconnect", probability: 0.01 }, ...onOrders({ kind: "errorAfter", probability: 0.2 })],
   },
 ];
+
+const HELD_REQUESTS = onOrders({ kind: "heldRequest", probability: 0.3, delayMs: 900, jitterMs: 900 });
+
+/** What only scenes are for: frames of accounts that are lost, late or silent, requests that come late, clocks, restarts. */
+export const SCENE_WEATHERS: readonly Weather[] = [
+  { name: "requests held", faults: HELD_REQUESTS },
+  { name: "clock set forward", faults: HELD_REQUESTS, clockOffMs: 150_000 },
+  { name: "account frames lost", faults: [{ kind: "loss", scope: ["user"], probability: 0.6 }] },
+  { name: "after a restart", faults: [], restarts: true },
+  { name: "account frames late", faults: [{ kind: "latency", scope: ["user"], delayMs: 8_000 }] },
+  { name: "clock set back", faults: HELD_REQUESTS, clockOffMs: -90_000 },
+  { name: "accounts silent", faults: [{ kind: "silent", scope: ["user"] }] },
+  { name: "after another restart", faults: [], restarts: true },
+];
+
+/** Of each kind in a run: so many for each hundred trades, and never fewer than these. */
+const SCENES_PER_HUNDRED = 0.6;
+const SCENES_MIN = 3;
 
 const TRADERS = 24;
 /** Of them, those whose whole positions are closed again and again. */
@@ -130,7 +167,7 @@ class Planner {
     for (let index = 0; index < FLAT_TRADERS; index++) this.#addTrader(`flat-${index}`, {});
   }
 
-  phase(weather: Weather, index: number, tradeCount: number): PlannedPhase {
+  phase(weather: Weather, index: number, tradeCount: number, scenes: readonly PlannedScene[]): PlannedPhase {
     const jobs: PlannedJob[] = [];
     let left = tradeCount;
     const add = (job: PlannedJob): void => {
@@ -145,7 +182,19 @@ class Planner {
       else add({ trades: [this.#single()], twice: this.#random.next() < 0.1 });
     }
     const venues = weather.down === undefined ? FOUR_VENUES : [weather.down];
-    return { name: weather.name, venues, faults: weather.faults, jobs: shuffled(jobs, this.#random) };
+    const { name, faults, down = null, clockOffMs = 0, restarts = false } = weather;
+    return { name, venues, faults, down, jobs: shuffled(jobs, this.#random), scenes, clockOffMs, restarts };
+  }
+
+  /** So many of each kind, dealt to the phases: no two neighbours of a kind in one. */
+  *scenes(kinds: readonly SceneKind[], count: number): Generator<PlannedScene> {
+    for (let round = 0; round < count; round++) {
+      for (const kind of shuffled(kinds, this.#random)) {
+        const name = `scene-${this.#seed}-${kind}-${round}`;
+        const trader = this.#addTrader(`${kind}-${round}`, SCENES[kind].positions, { viaAgent: false });
+        yield { name, kind, trader, seed: Math.floor(this.#random.next() * 2 ** 31) };
+      }
+    }
   }
 
   #single(): PlannedTrade {
@@ -188,7 +237,7 @@ class Planner {
 
   #entryRush(): PlannedJob {
     if (this.#poorSlots.length === 0) {
-      const trader = this.#addTrader(`poor-${this.traders.length}`, {}, POOR_DEPOSIT);
+      const trader = this.#addTrader(`poor-${this.traders.length}`, {}, { deposit: POOR_DEPOSIT });
       for (const venue of FOUR_VENUES) this.#poorSlots.push({ trader, venue });
     }
     const { trader, venue } = this.#take(this.#poorSlots);
@@ -226,9 +275,13 @@ class Planner {
     return { key: `trade-${this.#seed}-${this.#keys++}`, trader, kind, besides: null, ...fields };
   }
 
-  #addTrader(label: string, positions: PlannedTrader["positions"], deposit?: string): string {
+  #addTrader(
+    label: string,
+    positions: PlannedTrader["positions"],
+    options: { readonly deposit?: string; readonly viaAgent?: boolean } = {},
+  ): string {
     const viaAgent = this.#agents && this.traders.length % 2 === 1;
-    this.traders.push({ label, positions, viaAgent, ...(deposit === undefined ? {} : { deposit }) });
+    this.traders.push({ label, positions, viaAgent, ...options });
     return label;
   }
 
@@ -246,15 +299,42 @@ class Planner {
   }
 }
 
+interface WorkloadOptions {
+  readonly weathers?: readonly Weather[];
+  readonly scenes?: readonly SceneKind[];
+}
+
+/** The second list spread over the first. */
+function interleaved<T>(first: readonly T[], second: readonly T[]): T[] {
+  const every = Math.max(1, Math.floor(first.length / second.length));
+  const merged = first.flatMap((one, index) => {
+    const extra = (index + 1) % every === 0 ? second[(index + 1) / every - 1] : undefined;
+    return extra === undefined ? [one] : [one, extra];
+  });
+  return [...merged, ...second.filter((one) => !merged.includes(one))];
+}
+
 /** From here on a run takes minutes, and what takes long to prove may. */
 export const MANY_TRADES = 2_000;
 
-export function planWorkload(seed: number, tradeCount: number, kinds: readonly Weather[] = WEATHERS): Workload {
+export function planWorkload(
+  seed: number,
+  tradeCount: number,
+  { weathers: kinds, scenes: sceneKinds = [] }: WorkloadOptions = {},
+): Workload {
   const planner = new Planner(seed, tradeCount >= MANY_TRADES);
   const rounds = Math.max(1, Math.round(tradeCount / 6_000));
-  const weathers = Array.from({ length: rounds }, () => kinds).flat();
+  const each = kinds ?? (sceneKinds.length === 0 ? WEATHERS : interleaved(WEATHERS, SCENE_WEATHERS));
+  const weathers = Array.from({ length: rounds }, () => each).flat();
+  const sceneCount = Math.max(SCENES_MIN, Math.round((tradeCount * SCENES_PER_HUNDRED) / 100));
+  const scenes = [...planner.scenes(sceneKinds, sceneCount)];
   const phases = weathers.map((weather, index) =>
-    planner.phase(weather, index, Math.ceil(tradeCount / weathers.length)),
+    planner.phase(
+      weather,
+      index,
+      Math.ceil(tradeCount / weathers.length),
+      scenes.filter((_, turn) => turn % weathers.length === index),
+    ),
   );
   const { traders } = planner;
   const digest = createHash("sha256").update(JSON.stringify({ traders, phases })).digest("hex").slice(0, 16);
@@ -292,7 +372,8 @@ export function trialOf(
   const fields = { symbol, direction, ...amount, preferredExchange: preferred, routingOptions };
   const body = JSON.stringify({ credentials: trader.credentials, ...fields });
   const asked = typeof size === "string" && size !== "ALL" ? size : null;
-  return { ...planned, trader, size: asked, key, body, answers: [] };
+  const terms = { ...MARKET_TERMS, allowSplit: routingOptions["allowSplit"] === true };
+  return { ...planned, trader, size: asked, terms, key, body, answers: [] };
 }
 
 function notionalOf(four: FourVenues, trader: FourTrader, symbol: string, venue: FourVenue, percent: number): string {

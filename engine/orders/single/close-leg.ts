@@ -82,7 +82,40 @@ export async function closeLeg(
   if (!answer.ok && answer.code === "VENUE_REJECTED" && answer.details.reason === "REDUCE_ONLY") {
     answer = await perform(String(answer.details.orderRef), null);
   }
-  return legOf(leg, instrument, answer);
+  const closed = legOf(leg, instrument, answer);
+  // Venues end an order for want of a position with the same word, or none, as an order in a thin book.
+  if (!mayLackPosition(answer, closed) || !(await isGone(parts, account, room, instrument, leg, deadline)))
+    return closed;
+  if (closed.status === "PARTIAL") return { ...closed, note: "ALREADY_FLAT" };
+  return { ...closed, status: "CLOSED", note: "ALREADY_FLAT", order: null, error: null };
+}
+
+/** Ended at the venue with lots unfilled, and not for a reason that is another one. */
+function mayLackPosition(answer: OrderAnswer, { status }: CloseLeg): boolean {
+  if (answer.ok) return status === "FAILED" || status === "PARTIAL";
+  const { reason } = answer.details;
+  return answer.code === "VENUE_REJECTED" && (reason === "REDUCE_ONLY" || reason === "VENUE_STATE");
+}
+
+/** True only where the venue shows that nothing of the leg is held any more. */
+async function isGone(
+  parts: SingleParts,
+  account: OrderAccount,
+  room: VenueRoom,
+  instrument: Instrument,
+  leg: LegPlan,
+  deadline: Deadline,
+): Promise<boolean> {
+  const opened = room.openSession(account.credentials);
+  if (!opened.ok) return false;
+  try {
+    const timeoutMs = Math.max(1, Math.min(POSITIONS_DEADLINE_MS, deadline.leftMs()));
+    const reading = room.reader.readPositions(opened.session, instrument, { timeoutMs, lane: "exit" });
+    const read = await within(parts.clock, reading, timeoutMs);
+    return read.done && read.value.ok && !read.value.value.some((held) => held.qtyLots > 0 && isOfLeg(held, leg));
+  } finally {
+    opened.session.close();
+  }
 }
 
 async function planLeg(

@@ -7,7 +7,7 @@ import { formatScaled, isPlainDecimal } from "../../domain/decimal.js";
 import { formatRatio, multiplyRatio, ratioFromScaled, ratioFromText, type Ratio } from "../../domain/decimal-ratio.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
 import type { VenueOrder } from "../../domain/order.js";
-import type { Attempt } from "../trade-run.js";
+import { isOfUnknownOutcome, type Attempt } from "../trade-run.js";
 import type { ExecutionState } from "../trade-types.js";
 import { refusal } from "./order-check.js";
 import type { OrderAnswer, OrderFacts, OrderRefusal, ResolvedOrder, SingleOrderType } from "./order-desk.js";
@@ -89,8 +89,8 @@ export function isUnsupported(venueCode: string): boolean {
 }
 
 export function factsOfRun(run: SingleRun, attempt: Attempt, nowMs: number): OrderFacts {
-  const isKnown = attempt.outcome === "CONFIRMED" && attempt.order !== null;
-  const order = isKnown ? attempt.order : null;
+  const { order } = attempt;
+  const isKnown = order !== null && !isOfUnknownOutcome(attempt);
   const { priceDecimals, qtyDecimals, multiplierExp10 } = attempt;
   const fills = fillsOf(order, priceDecimals, qtyDecimals, multiplierExp10);
   return {
@@ -104,7 +104,7 @@ export function factsOfRun(run: SingleRun, attempt: Attempt, nowMs: number): Ord
     venueClientOrderId: attempt.venueClientOrderId,
     side: run.side,
     type: run.type,
-    status: order?.status ?? "UNKNOWN",
+    status: isKnown ? order.status : "UNKNOWN",
     venueStatus: order?.venueStatus ?? null,
     timeInForce: attempt.timeInForce,
     reduceOnly: run.reduceOnly,

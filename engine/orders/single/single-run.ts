@@ -6,7 +6,7 @@
  */
 import type { Direction, OrderTrigger, OrderType, PositionSide, Side } from "../../domain/order.js";
 import type { RoutableVenue } from "../../domain/venue.js";
-import { isWorking, type Attempt, type PositionBefore } from "../trade-run.js";
+import { isOfUnknownOutcome, isWorking, type Attempt, type PositionBefore } from "../trade-run.js";
 import type { OrderAnswer, OrderAdjustment, SingleOrderType } from "./order-desk.js";
 
 /** What an idempotency record keeps. */
@@ -50,7 +50,7 @@ export function lastAttempt(run: SingleRun): Attempt | null {
 export function isUnsettled(run: SingleRun): boolean {
   const attempt = lastAttempt(run);
   if (attempt === null) return false;
-  return isWorking(attempt) || attempt.outcome === "UNKNOWN" || attempt.outcome === "PENDING";
+  return isWorking(attempt) || isOfUnknownOutcome(attempt);
 }
 
 /** No order of the run stands or stood at the venue: its name is free again. */

@@ -52,6 +52,8 @@ export interface PlaceFate {
   /** Acknowledged as OPEN; the fill shows up in reads this much later. */
   readonly ackOnlyMs?: number;
   readonly fee?: { readonly amount: string; readonly asset: string };
+  /** What the venue shows of the order otherwise than it is: a word of its own, above all. */
+  readonly shows?: Partial<VenueOrder>;
 }
 
 export interface LoggedOrder {
@@ -527,6 +529,7 @@ export class FakeVenue {
         command.trigger === undefined ? null : String(command.trigger.priceTicks / 10 ** this.instrument.priceDecimals),
       tsVenueMs: entry.executedAtMs ?? 0,
       fee: fate.fee ?? null,
+      ...fate.shows,
     };
   }
 

@@ -1,0 +1,106 @@
+/**
+ * The prices that orders carried, against what their caller stated: a share of the reference mid, a quote, and nothing
+ * looser in any later attempt.
+ */
+import { scaled } from "../close-judge.js";
+import type { TradeTrial } from "../trade-trial.js";
+import { type Evidence, placeOf, type TradeCheck } from "./evidence.js";
+
+/** A hundredth of a basis point: mids are printed rounded. */
+const PRINTED = 1e-6;
+
+/** Every MARKET order is a limit order no worse than the first decision's bound, a quote's bound too where one was named. */
+export const boundsOfOrders: TradeCheck = (evidence) =>
+  evidence.trials.flatMap((trial) => {
+    const bound = statedBound(trial);
+    if (bound === null) return [];
+    return evidence.of(trial).flatMap((sent) => {
+      if (sent.role !== "POSITION") return [];
+      const { price } = sent.record;
+      if (price === null) return [`${placeOf(sent)}: a MARKET order without a bound`];
+      const isWorse =
+        sent.record.side === "SELL" ? Number(price) < bound * (1 - PRINTED) : Number(price) > bound * (1 + PRINTED);
+      return isWorse ? [`${placeOf(sent)}: price ${price} is worse than the bound ${bound} that was stated`] : [];
+    });
+  });
+
+/** In the common quote; null: not a MARKET, or no decision was told. */
+function statedBound(trial: TradeTrial): number | null {
+  const { orderType, maxSlippageBps, quote } = trial.terms;
+  if (orderType !== "MARKET") return null;
+  const first = trial.answers.find(({ data }) => data !== null && data.routing.reference !== null)?.data;
+  if (first?.routing.reference == null) return null;
+  const buys = (trial.direction === "LONG") === (trial.kind === "OPEN");
+  const mid = Number(first.routing.reference.mid);
+  const slipped = mid * (1 + ((buys ? 1 : -1) * maxSlippageBps) / 10_000);
+  if (quote === null) return slipped;
+  return buys ? Math.min(slipped, Number(quote.worstPrice)) : Math.max(slipped, Number(quote.worstPrice));
+}
+
+/** Each leg of a reply shows the bound that its order carried. */
+export const boundsTold: TradeCheck = (evidence) =>
+  evidence.sent.flatMap((sent) => {
+    const { leg, record, role, trial } = sent;
+    if (role !== "POSITION" || trial.terms.orderType !== "MARKET" || record.price === null) return [];
+    if (leg.worstPrice === undefined || leg.worstPrice === null)
+      return [`${placeOf(sent)}: its leg shows no bound, the order carried ${record.price}`];
+    if (scaled(leg.worstPrice) === scaled(record.price)) return [];
+    return [`${placeOf(sent)}: its leg shows the bound ${leg.worstPrice}, the order carried ${record.price}`];
+  });
+
+/** Only a venue that may take the order is the reference: of a split, one of its members. */
+export const references: TradeCheck = ({ trials }) => {
+  const found: string[] = [];
+  for (const { key, answers, terms } of trials) {
+    for (const [index, { data }] of answers.entries()) {
+      if (data?.routing.reference == null) continue;
+      const { reference, candidates, split } = data.routing;
+      const at = `${key} answer ${index + 1}: the reference mid is of ${reference.exchange}`;
+      const candidate = candidates.find(({ exchange }) => exchange === reference.exchange);
+      if (!terms.members.includes(reference.exchange)) found.push(`${at}, which its caller did not give or excluded`);
+      else if (candidate?.eligible !== true) found.push(`${at}, which was not eligible`);
+      else if (split && candidate.selected !== true) found.push(`${at}, which is no member of the split`);
+    }
+  }
+  return found;
+};
+
+const BAND_CODES: ReadonlySet<string> = new Set(["-4016", "-4024"]);
+
+/** The last word on a MARKET is never that its price was outside a band: its bound stays inside, or goes again inside. */
+export const bandRefusals: TradeCheck = (evidence) =>
+  evidence.trials.flatMap((trial) => {
+    if (trial.terms.orderType !== "MARKET") return [];
+    const last = evidence
+      .of(trial)
+      .filter(({ role }) => role === "POSITION")
+      .at(-1);
+    const code = last?.record.refusal?.code ?? "";
+    if (last === undefined || !BAND_CODES.has(code)) return [];
+    return [`${placeOf(last)}: refused for its band (${code}) at ${last.record.price ?? "no price"}, and left at that`];
+  });
+
+/** A quote is used by one request that sends; again under its Idempotency-Key is the same use. */
+export const quotesUsed: TradeCheck = (evidence) => {
+  const users = new Map<string, string>();
+  const found: string[] = [];
+  for (const trial of evidence.trials) {
+    const { quote } = trial.terms;
+    if (quote === null || evidence.of(trial).length === 0) continue;
+    const other = users.get(quote.quoteId);
+    if (other !== undefined) found.push(`${trial.key}: sent on quote ${quote.quoteId}, which ${other} had used`);
+    else users.set(quote.quoteId, trial.key);
+  }
+  return [...found, ...refusedQuotes(evidence)];
+};
+
+/** A quote that the service gave is refused for what it is: late, used or left behind. */
+function refusedQuotes({ trials }: Evidence): string[] {
+  const reasons = ["EXPIRED", "USED", "PRICE_MOVED"];
+  return trials.flatMap(({ key, answers, terms }) =>
+    answers.flatMap(({ code, reason }) => {
+      if (terms.quote === null || code !== "QUOTE_EXPIRED" || reasons.includes(reason ?? "")) return [];
+      return [`${key}: quote ${terms.quote.quoteId} refused without a reason (${reason ?? "none"})`];
+    }),
+  );
+}

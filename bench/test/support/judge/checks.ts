@@ -1,0 +1,56 @@
+/**
+ * Everything that is judged of a run of the trade simulation, by name, so that a test can take one check out and see
+ * what nobody else would have seen.
+ *
+ * The numbers are those of the design's section 5: 1 `instructions`; 2 `sizes`, `fills`, `positions`; 3 `unknown`,
+ * `after unknown`; 4 `claims`, `replays`. 6 and 12 are judged in isolation-judge.ts.
+ */
+import type { TradeCheck } from "./evidence.js";
+import { bandRefusals, boundsOfOrders, boundsTold, quotesUsed, references } from "./bounds.js";
+import { bandedStops, restingOrders, stops } from "./stops.js";
+import { claims, fills, instructions, nonces, positions, sizes } from "./orders.js";
+import { closeAlls, cancels, switches } from "./sweeps.js";
+import { allClosed, flatness, positionsRead, reduceOnlyEnds, splits, toldPositions } from "./holds.js";
+import { callerLimits } from "./limits.js";
+import { protections, undoPrices } from "./protection.js";
+import { afterUnknown, endsOfOrders, replays, replyStatuses, unknownOrders } from "./replies.js";
+
+export const TRADE_CHECKS = {
+  claims,
+  instructions,
+  sizes,
+  nonces,
+  positions,
+  fills,
+  replays,
+  "reply statuses": replyStatuses,
+  "ends of orders": endsOfOrders,
+  unknown: unknownOrders,
+  "after unknown": afterUnknown,
+  bounds: boundsOfOrders,
+  "bounds told": boundsTold,
+  references,
+  "band refusals": bandRefusals,
+  "quotes used": quotesUsed,
+  stops,
+  "banded stops": bandedStops,
+  "resting orders": restingOrders,
+  flatness,
+  "all closed": allClosed,
+  "told positions": toldPositions,
+  "positions read": positionsRead,
+  "reduce-only ends": reduceOnlyEnds,
+  splits,
+  protections,
+  "undo prices": undoPrices,
+  "caller limits": callerLimits,
+  "close-all": closeAlls,
+  cancels,
+  switches,
+} as const satisfies Readonly<Record<string, TradeCheck>>;
+
+/** Checks of what is not mended yet: taken out unless a test asks for them. */
+export const JUDGED_LATER: readonly CheckName[] = ["bounds told"];
+
+export type CheckName = keyof typeof TRADE_CHECKS;
+export const CHECK_NAMES = Object.keys(TRADE_CHECKS) as readonly CheckName[];

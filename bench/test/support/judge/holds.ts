@@ -1,0 +1,219 @@
+/** What replies say of positions, against what the venues held then: sizes, flat, all of it, nothing left to reduce. */
+import type { SimFill } from "../../../sim/core/types.js";
+import { scaled } from "../close-judge.js";
+import { FOUR_VENUES, type FourVenue, nativeName } from "../four-venues.js";
+import { tradeOutcome, type TradeAnswer, type TradeCandidate, type TradeTrial } from "../trade-trial.js";
+import { type Evidence, placeOf, type Sent, type TradeCheck } from "./evidence.js";
+
+/** Between the first asking of a key and this answer: a later answer may say what was found then. */
+function windowOf(trial: TradeTrial, answer: TradeAnswer): readonly [fromMs: number, untilMs: number] {
+  return [trial.answers[0]?.askedAtMs ?? answer.askedAtMs, answer.answeredAtMs];
+}
+
+/** Nobody is told that there is nothing, or not enough, to close while the venue holds it all the time. */
+export const flatness: TradeCheck = (evidence) =>
+  evidence.trials.flatMap((trial) =>
+    trial.kind === "OPEN" ? [] : trial.answers.flatMap((answer, index) => flatProblems(evidence, trial, answer, index)),
+  );
+
+function flatProblems(evidence: Evidence, trial: TradeTrial, answer: TradeAnswer, index: number): string[] {
+  const at = `${trial.key} answer ${index + 1} (${tradeOutcome(answer)})`;
+  const least = (venue: FourVenue): bigint =>
+    evidence.holdings.leastHeld(venue, trial.trader, trial.symbol, trial.direction, ...windowOf(trial, answer));
+  if (answer.code === "SIZE_EXCEEDS_POSITION") {
+    const asked = trial.size === null ? 1n : scaled(trial.size);
+    const unread = new Set(
+      answer.candidates.filter(({ positionSize }) => positionSize === null).map(({ exchange }) => exchange),
+    );
+    const venues = trial.preferred === null ? trial.terms.members : [trial.preferred];
+    return venues.flatMap((venue) =>
+      !unread.has(venue) && least(venue) >= asked
+        ? [`${at}: ${venue} held at least ${String(least(venue))}e-12 ${trial.symbol} all the time`]
+        : [],
+    );
+  }
+  if (answer.data?.execution.note !== "ALREADY_FLAT") return [];
+  const venue = answer.data.position?.exchange ?? answer.data.execution.legs.at(-1)?.exchange ?? trial.preferred;
+  if (venue === null || least(venue) === 0n) return [];
+  return [`${at}: ${venue} was never flat, it held at least ${String(least(venue))}e-12 ${trial.symbol}`];
+}
+
+/** Whoever asked for ALL is told that nothing remains only where nothing does, on no venue that was given. */
+export const allClosed: TradeCheck = (evidence) => {
+  const found: string[] = [];
+  for (const trial of evidence.trials) {
+    if (trial.kind === "OPEN" || trial.size !== null || trial.terms.orderType !== "MARKET") continue;
+    const own = new Set(evidence.executed(trial).map(({ venue, record }) => `${venue} ${record.orderId ?? ""}`));
+    for (const [index, answer] of trial.answers.entries()) {
+      const execution = answer.data?.execution;
+      if (execution?.state !== "COMPLETED") continue;
+      const [fromMs, untilMs] = windowOf(trial, answer);
+      for (const venue of trial.preferred === null ? trial.terms.members : [trial.preferred]) {
+        const held = evidence.holdings.leastHeld(venue, trial.trader, trial.symbol, trial.direction, untilMs, untilMs);
+        // What others of the account opened meanwhile is not what was asked for.
+        const isMoved = fillsOf(evidence, venue, trial).some(
+          ({ orderId, tsMs }) => tsMs >= fromMs && tsMs <= untilMs && !own.has(`${venue} ${orderId}`),
+        );
+        if (held === 0n || isMoved) continue;
+        found.push(
+          `${trial.key} answer ${index + 1}: ALL is told as COMPLETED, ${execution.remainingSize} left, while ${venue} holds ${String(held)}e-12`,
+        );
+      }
+    }
+  }
+  return found;
+};
+
+function fillsOf({ four }: Evidence, venue: FourVenue, { trader, symbol }: TradeTrial): readonly SimFill[] {
+  return four.venues[venue].exchange
+    .allOrders(trader.accountIds[venue], nativeName(venue, symbol))
+    .flatMap(({ fills }) => fills);
+}
+
+/** The size that a candidate is told to hold, it held since the newest fill that its caller had been told of. */
+export const toldPositions: TradeCheck = (evidence) => {
+  const toldAtMs = tellings(evidence);
+  const found: string[] = [];
+  for (const trial of evidence.trials) {
+    if (trial.kind === "OPEN") continue;
+    for (const [index, answer] of trial.answers.entries()) {
+      const [fromMs, untilMs] = windowOf(trial, answer);
+      for (const { exchange, positionSize } of candidatesOf(answer)) {
+        if (positionSize === null || !FOUR_VENUES.includes(exchange)) continue;
+        const isKnown = ({ clientId }: SimFill): boolean =>
+          (toldAtMs.get(`${exchange} ${trial.trader.label} ${clientId ?? ""}`) ?? Number.POSITIVE_INFINITY) < fromMs;
+        const { trader, symbol, direction } = trial;
+        const { least, most } = evidence.holdings.heldWithin(
+          exchange,
+          trader,
+          symbol,
+          direction,
+          fromMs,
+          untilMs,
+          isKnown,
+        );
+        const told = scaled(positionSize);
+        if (told >= least && told <= most) continue;
+        found.push(
+          `${trial.key} answer ${index + 1}: ${exchange} is told to hold ${positionSize}, it held ${String(least)}e-12 to ${String(most)}e-12`,
+        );
+      }
+    }
+  }
+  return found;
+};
+
+function candidatesOf({ data, candidates }: TradeAnswer): readonly TradeCandidate[] {
+  return data === null ? candidates : data.routing.candidates;
+}
+
+/** When a caller was first told of the whole of an order, by venue, trader and client id. */
+function tellings({ sent }: Evidence): ReadonlyMap<string, number> {
+  const told = new Map<string, number>();
+  for (const { venue, trial, record } of sent) {
+    const first = trial.answers.find(({ data }) =>
+      data?.execution.legs.some(
+        ({ venueClientOrderId, filledSize }) =>
+          venueClientOrderId === record.clientId && scaled(filledSize) === scaled(record.filledQty ?? "0"),
+      ),
+    );
+    if (first !== undefined) told.set(`${venue} ${trial.trader.label} ${record.clientId ?? ""}`, first.answeredAtMs);
+  }
+  return told;
+}
+
+/** "Nothing to reduce" of a venue is no reason to close on another one. */
+export const reduceOnlyEnds: TradeCheck = (evidence) =>
+  evidence.trials.flatMap((trial) => {
+    if (trial.kind === "OPEN") return [];
+    const orders = evidence
+      .of(trial)
+      .filter(({ role }) => role === "POSITION")
+      .toSorted((left, right) => left.record.receivedMs - right.record.receivedMs);
+    const split = trial.answers.some(({ data }) => data?.routing.split === true);
+    return orders.flatMap((sent, index) => {
+      const after = orders.slice(index + 1).find(({ venue }) => venue !== sent.venue);
+      if (split || after === undefined || !foundNothing(sent)) return [];
+      const { receivedMs } = sent.record;
+      const held = evidence.holdings.leastHeld(
+        sent.venue,
+        trial.trader,
+        trial.symbol,
+        trial.direction,
+        receivedMs,
+        receivedMs,
+      );
+      return held > 0n ? [] : [`${placeOf(after)}: closes here because ${sent.venue} had nothing to reduce`];
+    });
+  });
+
+function foundNothing({ record, order }: Sent): boolean {
+  if (order !== null) return order.filledLots === 0 && order.endReason === "REDUCE_ONLY";
+  return record.refusal !== null && /reduce.?only/i.test(record.refusal.text);
+}
+
+/** A split is never asked for more than there is, and never made where one venue alone is as good. */
+export const splits: TradeCheck = (evidence) => {
+  const found: string[] = [];
+  for (const trial of evidence.trials) {
+    const { terms, size, trader, symbol, direction } = trial;
+    if (trial.kind === "OPEN" || !terms.allowSplit || size === null) continue;
+    for (const [index, answer] of trial.answers.entries()) {
+      if (answer.data === null) continue;
+      const at = `${trial.key} answer ${index + 1}`;
+      const total = terms.members.reduce(
+        (sum, venue) => sum + evidence.holdings.mostHeld(venue, trader, symbol, direction, ...windowOf(trial, answer)),
+        0n,
+      );
+      if (trial.preferred === null && scaled(size) > total)
+        found.push(`${at}: ${size} asked of ${String(total)}e-12 on all venues, and not refused`);
+      const { split, savingsPercent, candidates } = answer.data.routing;
+      const alone = candidates.find(
+        ({ eligible, positionSize }) => eligible && positionSize !== null && scaled(positionSize) >= scaled(size),
+      );
+      if (split && alone !== undefined && Math.abs(Number(savingsPercent)) < TIE_PERCENT)
+        found.push(`${at}: split to save ${savingsPercent} %, though ${alone.exchange} could take it alone`);
+    }
+  }
+  return found;
+};
+
+/** Half a basis point: what counts as no better. */
+const TIE_PERCENT = 0.005;
+
+/** A position that is told was held between the moment that its proof is said to be of and the reply. */
+export const positionsRead: TradeCheck = ({ asks, holdings }) => {
+  const found: string[] = [];
+  for (const { kind, key, trader, data, answeredAtMs, status } of asks) {
+    if (kind !== "POSITIONS" || status !== 200) continue;
+    const { positions = [], coverage = {} } = (data ?? {}) as unknown as PositionsView;
+    for (const venue of FOUR_VENUES) {
+      const covered = coverage[venue];
+      if (covered === undefined || (covered.state !== "LIVE" && covered.state !== "SNAPSHOT")) continue;
+      for (const symbol of ["BTC", "ETH"]) {
+        const row = positions.find((one) => one.exchange === venue && one.symbol === symbol);
+        for (const direction of ["LONG", "SHORT"] as const) {
+          const told = row?.direction === direction ? scaled(row.size) : 0n;
+          const asOf = row?.asOf ?? covered.asOf ?? answeredAtMs;
+          const { least, most } = holdings.heldWithin(venue, trader, symbol, direction, asOf, answeredAtMs);
+          if (told >= least && told <= most) continue;
+          found.push(
+            `${key}: ${venue} ${symbol} ${direction} told as ${String(told)}e-12 as of ${answeredAtMs - asOf} ms before, it held ${String(least)}e-12 to ${String(most)}e-12`,
+          );
+        }
+      }
+    }
+  }
+  return found;
+};
+
+interface PositionsView {
+  readonly positions?: readonly {
+    readonly exchange: string;
+    readonly symbol: string;
+    readonly direction: string;
+    readonly size: string;
+    readonly asOf?: number;
+  }[];
+  readonly coverage?: Readonly<Partial<Record<FourVenue, { readonly state: string; readonly asOf?: number }>>>;
+}

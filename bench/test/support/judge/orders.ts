@@ -1,0 +1,183 @@
+/** The orders in the venues' logs as they were sent, and what they did to the positions. */
+import type { SimRequestRecord } from "../../../sim/core/types.js";
+import { scaled } from "../close-judge.js";
+import { FOUR_VENUES, type FourVenue, nativeName } from "../four-venues.js";
+import { isEnd, type TradeTrial } from "../trade-trial.js";
+import { type Evidence, placeOf, type Sent, type TradeCheck } from "./evidence.js";
+
+/** Invariant 4: each order is claimed by one key, each client id executed once. */
+export const claims: TradeCheck = (evidence) => {
+  const found = [...evidence.disputes];
+  for (const { venue, record } of evidence.unclaimed) {
+    if (record.orderId === null || isOfAnAsk(evidence, venue, record) || isWatched(evidence, venue, record)) continue;
+    found.push(`${venue} record ${record.index}: order ${record.clientId ?? "without id"} is claimed by no reply`);
+  }
+  found.push(...keysTwice(evidence));
+  const executed = new Set<string>();
+  for (const { venue, record, trial } of evidence.sent) {
+    const id = `${venue} ${record.clientId ?? ""}`;
+    if (executed.has(id)) {
+      found.push(
+        `${venue} record ${record.index} (${trial.key}): ${record.orderId === null ? "sent again after it was executed" : "a second order with one client id"}`,
+      );
+    }
+    if (record.orderId !== null) executed.add(id);
+  }
+  return found;
+};
+
+/** A key executes once, whatever else its bodies say. */
+function keysTwice(evidence: Evidence): string[] {
+  const executedBy = new Map<string, TradeTrial>();
+  const found: string[] = [];
+  for (const trial of evidence.trials) {
+    if (evidence.executed(trial).length === 0) continue;
+    const other = executedBy.get(trial.key);
+    if (other !== undefined) found.push(`${trial.key}: executed for two bodies`);
+    executedBy.set(trial.key, trial);
+  }
+  return found;
+}
+
+/** Orders of a close-all have no id in its reply: those that its account sent while it was asked. */
+function isOfAnAsk(evidence: Evidence, venue: FourVenue, record: SimRequestRecord): boolean {
+  return evidence.asks.some(
+    (ask) =>
+      ask.kind === "CLOSE_ALL" &&
+      ask.trader.accountIds[venue] === record.accountId &&
+      record.index >= ask.logLengthsBefore[venue] &&
+      record.index < ask.logLengths[venue],
+  );
+}
+
+/** Protection of a resting entry is placed when it fills, after the reply. */
+function isWatched({ trials, four }: Evidence, venue: FourVenue, record: SimRequestRecord): boolean {
+  const order = record.orderId === null ? null : four.venues[venue].exchange.order(record.orderId);
+  if (order === null || order.trigger === null || !order.reduceOnly) return false;
+  return trials.some(
+    ({ kind, trader, symbol, terms }) =>
+      kind === "OPEN" &&
+      terms.orderType === "LIMIT" &&
+      (terms.stopLoss !== null || terms.takeProfit !== null) &&
+      trader.accountIds[venue] === order.accountId &&
+      nativeName(venue, symbol) === order.symbol,
+  );
+}
+
+/** Invariant 1. */
+export const instructions: TradeCheck = (evidence) =>
+  evidence.sent.flatMap((sent) => instructionProblems(sent).map((problem) => `${placeOf(sent)}: ${problem}`));
+
+function instructionProblems({ venue, record, trial, role, order }: Sent): string[] {
+  const found: string[] = [];
+  if (record.accountId !== trial.trader.accountIds[venue]) found.push("an order on somebody else's account");
+  if (record.symbol !== nativeName(venue, trial.symbol)) found.push(`an order in ${record.symbol ?? "nothing"}`);
+  const opens = trial.kind === "OPEN" && role === "POSITION";
+  const buys = (trial.direction === "LONG") === opens;
+  const doing = role === "POSITION" ? trial.kind : role;
+  if (record.side !== (buys ? "BUY" : "SELL")) found.push(`side ${record.side ?? "none"} does not ${doing}`);
+  if (record.reduceOnly !== !opens) found.push(`reduceOnly ${String(record.reduceOnly)}`);
+  if (order === null || opens) return found;
+  const held = Math.abs(order.fills[0]?.positionBeforeLots ?? order.filledLots);
+  if (order.filledLots > held) found.push(`${order.filledLots} lots filled of a position of ${held}`);
+  return found;
+}
+
+/** Invariant 2, of the orders as they were sent. */
+export const sizes: TradeCheck = (evidence) =>
+  evidence.sent.flatMap((sent) => sizeProblems(evidence, sent).map((problem) => `${placeOf(sent)}: ${problem}`));
+
+function sizeProblems({ holdings }: Evidence, { venue, record, trial, leg, role }: Sent): string[] {
+  const found: string[] = [];
+  if (record.qty === null) return ["an order without a size"];
+  const qty = scaled(record.qty);
+  if (qty !== scaled(leg.size)) found.push(`ordered ${record.qty}, told as ${leg.size}`);
+  if (scaled(record.filledQty ?? "0") > qty) found.push("filled more than ordered");
+  if (role !== "POSITION") return found;
+  const requested = trial.answers.findLast(({ data }) => data !== null)?.data?.execution.requestedSize ?? "0";
+  if (qty > scaled(requested)) found.push(`ordered ${record.qty} of ${requested} requested`);
+  if (trial.size !== null && scaled(requested) > scaled(trial.size))
+    found.push(`told of ${requested} requested, but ${trial.size} was asked for`);
+  if (trial.kind === "OPEN") return found;
+  const sinceMs = trial.answers[0]?.askedAtMs ?? 0;
+  const held = holdings.mostHeld(venue, trial.trader, trial.symbol, trial.direction, sinceMs, record.receivedMs);
+  if (qty > held) found.push(`ordered ${record.qty} of a position of ${String(held)}e-12`);
+  return found;
+}
+
+/** A signature on a nonce that the venue had accepted before. Keys of an account that sends a time stamp instead have none. */
+export const nonces: TradeCheck = ({ placed }) => FOUR_VENUES.flatMap((venue) => nonceProblems(venue, placed[venue]));
+
+function nonceProblems(venue: FourVenue, records: readonly SimRequestRecord[]): string[] {
+  const hasNonces = ({ signer }: SimRequestRecord): boolean =>
+    venue === "venueone" || venue === "venuethree" || (venue === "venuetwo" && signer.startsWith("0x"));
+  const spent = new Map<string, number>();
+  const found: string[] = [];
+  for (const record of records) {
+    if (record.nonce === null || !hasNonces(record)) continue;
+    const name = `${record.signer} ${record.nonce}`;
+    const before = spent.get(name);
+    if (before !== undefined)
+      found.push(`${venue} record ${record.index}: nonce ${record.nonce} of record ${before} is used again`);
+    // What venuethree refuses at its door or lets expire keeps its nonce for the next transaction.
+    if (venue !== "venuethree" || record.orderId !== null) spent.set(name, record.index);
+  }
+  return found;
+}
+
+/** Position now = position then + every fill; a close never turns one over. */
+export const positions: TradeCheck = ({ four, trials, baseline }) => {
+  const found: string[] = [];
+  const held = new Map(trials.map((trial) => [`${trial.trader.label} ${trial.symbol}`, trial]));
+  for (const [name, { trader, symbol }] of held) {
+    for (const venue of FOUR_VENUES) {
+      const filled = four.venues[venue].exchange
+        .allOrders(trader.accountIds[venue], nativeName(venue, symbol))
+        .reduce((sum, order) => sum + (order.side === "BUY" ? order.filledLots : -order.filledLots), 0);
+      const first = baseline.lots.get(`${venue} ${name}`) ?? 0;
+      const now = four.positionLots(venue, trader, symbol);
+      if (now !== first + filled) found.push(`${venue} ${name}: ${now} lots, but ${first} and fills of ${filled}`);
+    }
+  }
+  return found;
+};
+
+/** Invariant 2, as told: what a final answer says that filled is what the logs have. */
+export const fills: TradeCheck = (evidence) => evidence.trials.flatMap((trial) => fillProblems(evidence, trial));
+
+function fillProblems(evidence: Evidence, trial: TradeTrial): string[] {
+  const found: string[] = [];
+  const executed = evidence.executed(trial);
+  const filled = executed.reduce((total, { record }) => total + scaled(record.filledQty ?? "0"), 0n);
+  // What rests may fill after any answer; what it took when it came the answer has.
+  const taken = executed.reduce(
+    (total, { record }) => record.fills.reduce((sum, { maker, qty }) => (maker ? sum : sum + scaled(qty)), total),
+    0n,
+  );
+  const rests = trial.terms.orderType !== "MARKET";
+  for (const [index, { data }] of trial.answers.entries()) {
+    if (data === null) continue;
+    const { state, filledSize, submittedSize, requestedSize, legs } = data.execution;
+    const which = `${trial.key} answer ${index + 1} (${state})`;
+    const [told, submitted, requested] = [filledSize, submittedSize, requestedSize].map(scaled) as [
+      bigint,
+      bigint,
+      bigint,
+    ];
+    if (told > submitted || submitted > requested)
+      found.push(`${which}: filled ${filledSize}, submitted ${submittedSize}, requested ${requestedSize}`);
+    if (!isEnd(data)) continue;
+    const least = rests && trial.terms.triggerPrice === null ? taken : rests ? 0n : filled;
+    if (told < least || told > filled)
+      found.push(`${which}: final fill ${filledSize}, the logs say ${String(filled)}e-12`);
+    for (const leg of legs) {
+      const match = executed.find(
+        ({ venue, record }) => venue === leg.exchange && record.clientId === leg.venueClientOrderId,
+      );
+      if (match === undefined || rests || leg.outcome === "REJECTED" || leg.outcome === "NOT_SENT") continue;
+      if (scaled(leg.filledSize) !== scaled(match.record.filledQty ?? "0"))
+        found.push(`${which}: leg filled ${leg.filledSize}, the venue says ${match.record.filledQty ?? "0"}`);
+    }
+  }
+  return found;
+}

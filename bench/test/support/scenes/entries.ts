@@ -1,0 +1,60 @@
+/** Scenes about entries with protection: taken at once, resting, refused by the venue, and undone. */
+import { FOUR_VENUES } from "../four-venues.js";
+import type { Scene, Stage } from "./stage.js";
+
+const SIZES: Readonly<Record<string, string>> = { BTC: "0.05", ETH: "1" };
+
+function protectionOf(stage: Stage, direction: "LONG" | "SHORT", symbol: string) {
+  const sign = direction === "LONG" ? 1 : -1;
+  const venue = stage.venue();
+  // Prices of their own, so that each stop at a venue is known for whose it is.
+  const share = 0.06 + 0.02 * stage.random.next();
+  return {
+    venue,
+    takeProfit: stage.price(venue, symbol, sign * share),
+    stopLoss: stage.price(venue, symbol, -sign * share),
+  };
+}
+
+/** A MARKET entry with both. */
+export const protectScene: Scene = {
+  positions: {},
+  async play(stage) {
+    const market = stage.market();
+    const { venue, takeProfit, stopLoss } = protectionOf(stage, market.direction, market.symbol);
+    const size = SIZES[market.symbol] ?? "1";
+    const terms = { takeProfit, stopLoss };
+    await stage.tradeToEnd({ kind: "OPEN", ...market, size, preferred: venue, terms });
+  },
+};
+
+/** A LIMIT that reaches into the book fills when it comes, and is protected. */
+export const limitScene: Scene = {
+  positions: {},
+  async play(stage) {
+    const market = stage.market();
+    const { venue, stopLoss } = protectionOf(stage, market.direction, market.symbol);
+    const limitPrice = stage.price(venue, market.symbol, market.direction === "LONG" ? 0.005 : -0.005);
+    const terms = { orderType: "LIMIT", limitPrice, stopLoss } as const;
+    const size = SIZES[market.symbol] ?? "1";
+    const trial = await stage.tradeToEnd({ kind: "OPEN", ...market, size, preferred: venue, terms });
+    await stage.refresh(trial);
+  },
+};
+
+/** The venue refuses what is to protect: the entry is undone, or said to be bare. */
+export const bareScene: Scene = {
+  positions: {},
+  async play(stage) {
+    const market = stage.market();
+    const { venue, stopLoss } = protectionOf(stage, market.direction, market.symbol);
+    const size = SIZES[market.symbol] ?? "1";
+    const body = { closeOnProtectionFailure: stage.random.next() < 0.5 };
+    const terms = { stopLoss, maxSlippageBps: 50 };
+    await stage.vetoed(
+      FOUR_VENUES,
+      (_, { trigger }) => (trigger === null ? null : "TOO_MANY_ORDERS"),
+      () => stage.tradeToEnd({ kind: "OPEN", ...market, size, preferred: venue, terms, body }),
+    );
+  },
+};

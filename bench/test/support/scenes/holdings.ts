@@ -1,0 +1,87 @@
+/** Scenes about what is held: by the account's own doing elsewhere, by several venues at once, and by none. */
+import { FOUR_VENUES, type FourVenue } from "../four-venues.js";
+import { type Scene, type SceneMarket, LONG_BTC, type Stage } from "./stage.js";
+
+const OUTSIDE_SIZE = "1.5";
+
+/** Trades enough for a room to follow the account over its stream. */
+async function warm(stage: Stage, venue: FourVenue): Promise<void> {
+  const fields = { ...LONG_BTC, size: "0.02", preferred: venue } as const;
+  for (let round = 0; round < 3; round++) {
+    await stage.tradeToEnd({ kind: "OPEN", ...fields });
+    await stage.tradeToEnd({ kind: "CLOSE", ...fields });
+  }
+}
+
+/** What was opened elsewhere is there to be closed, at once. */
+export const outsideScene: Scene = {
+  positions: {},
+  async play(stage) {
+    const venue = stage.venue();
+    await warm(stage, venue);
+    stage.four.outside(venue, stage.trader, "BTC", "BUY", OUTSIDE_SIZE);
+    await readPositions(stage);
+    await stage.tradeToEnd({ kind: "CLOSE", ...LONG_BTC, size: "1", preferred: venue });
+    await stage.tradeToEnd({ kind: "CLOSE", ...LONG_BTC, size: "ALL", preferred: venue });
+    stage.four.outside(venue, stage.trader, "BTC", "BUY", OUTSIDE_SIZE);
+    await closeAll(stage);
+  },
+};
+
+function readPositions(stage: Stage): Promise<unknown> {
+  const address = String(stage.trader.accountIds.venueone);
+  return stage.ask("POSITIONS", `/api/trading/positions/all/${address}`, {}, { method: "GET" });
+}
+
+function closeAll(stage: Stage): Promise<unknown> {
+  const { credentials } = stage.trader;
+  return stage.ask("CLOSE_ALL", "/api/trade/close-all", {}, { body: { credentials } });
+}
+
+/** Opened by the service itself, and closed at once: its own fill is never too new to be seen. */
+export const ownScene: Scene = {
+  positions: {},
+  async play(stage) {
+    const venue = stage.venue();
+    const market: SceneMarket = LONG_BTC;
+    await warm(stage, venue);
+    await stage.tradeToEnd({ kind: "OPEN", ...market, size: "0.5", preferred: venue });
+    await stage.tradeToEnd({ kind: "CLOSE", ...market, size: "0.4", preferred: venue });
+    await stage.tradeToEnd({ kind: "CLOSE", ...market, size: "ALL", preferred: venue });
+  },
+};
+
+/** All of it, on every venue: one of them may be out of service. */
+export const allScene: Scene = {
+  positions: { BTC: "0.4", ETH: "-5" },
+  async play(stage) {
+    const market = stage.market();
+    await stage.trade({ kind: "CLOSE", ...market, size: "ALL", routingOptions: { allowSplit: true, maxLegs: 3 } });
+    // A read that fails on one venue alone.
+    const failing = stage.venue();
+    const [only] = FOUR_VENUES.filter((venue) => venue !== failing && venue !== stage.down);
+    if (only === undefined) return;
+    const credentials = { [only]: stage.trader.credentials[only], [failing]: stage.trader.credentials[failing] };
+    await stage.trade({ kind: "CLOSE", ...market, size: "ALL", credentials, routingOptions: { allowSplit: true } });
+  },
+};
+
+/** The position goes while the order is under way: there is nothing to reduce, which is no reason to close another. */
+export const reduceOnlyScene: Scene = {
+  positions: { BTC: "1", ETH: "-20" },
+  async play(stage) {
+    const market = stage.market();
+    const [size, side] = market.symbol === "BTC" ? (["1", "SELL"] as const) : (["20", "BUY"] as const);
+    let isFlattened = false;
+    await stage.vetoed(
+      FOUR_VENUES,
+      (venue, { reduceOnly }) => {
+        if (!reduceOnly || isFlattened) return null;
+        isFlattened = true;
+        stage.four.outside(venue, stage.trader, market.symbol, side, size);
+        return null;
+      },
+      () => stage.tradeToEnd({ kind: "CLOSE", ...market, size: market.symbol === "BTC" ? "0.2" : "2" }),
+    );
+  },
+};

@@ -1,0 +1,29 @@
+/** The scenes of the simulation, by the kind that a workload names them with. */
+import { agentScene, cancelScene, closeAllScene, keyScene, switchScene } from "./accounts.js";
+import { bareScene, limitScene, protectScene } from "./entries.js";
+import { allScene, outsideScene, ownScene, reduceOnlyScene } from "./holdings.js";
+import { bandScene, quoteScene, retryScene, splitScene, stopScene } from "./prices.js";
+import type { Scene } from "./stage.js";
+
+export const SCENES = {
+  stop: stopScene,
+  band: bandScene,
+  retry: retryScene,
+  quote: quoteScene,
+  split: splitScene,
+  protect: protectScene,
+  limit: limitScene,
+  bare: bareScene,
+  outside: outsideScene,
+  own: ownScene,
+  all: allScene,
+  reduceOnly: reduceOnlyScene,
+  closeAll: closeAllScene,
+  cancel: cancelScene,
+  switch: switchScene,
+  agent: agentScene,
+  key: keyScene,
+} as const satisfies Readonly<Record<string, Scene>>;
+
+export type SceneKind = keyof typeof SCENES;
+export const SCENE_KINDS = Object.keys(SCENES) as readonly SceneKind[];

@@ -1,0 +1,33 @@
+/** The system's clock with a wall that can be set forward and back; the monotonic clock and the timers go on as they do. */
+import { type Clock, createSystemClock } from "../../../engine/domain/clock.js";
+
+export class SteppedClock implements Clock {
+  readonly #clock = createSystemClock();
+  #offMs = 0;
+
+  /** How far the wall is off. */
+  get offMs(): number {
+    return this.#offMs;
+  }
+
+  /** From now on the wall is off by this much. */
+  set(offMs: number): void {
+    this.#offMs = offMs;
+  }
+
+  wallMs(): number {
+    return this.#clock.wallMs() + this.#offMs;
+  }
+
+  monoNs(): number {
+    return this.#clock.monoNs();
+  }
+
+  setTimer(...timer: Parameters<Clock["setTimer"]>): ReturnType<Clock["setTimer"]> {
+    return this.#clock.setTimer(...timer);
+  }
+
+  clearTimer(handle: Parameters<Clock["clearTimer"]>[0]): void {
+    this.#clock.clearTimer(handle);
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * Looks at LIMIT orders that should have traded on arrival by the decision's own walk, where the venue's answer does not
+ * say that they did: some venues only acknowledge, some say "resting" and not what filled before.
+ *
+ * One that shows as much as was marketable, or its end, is settled by one read; one that shows less is read once more,
+ * because fills can be shown later than their order. Nothing is sent.
+ *
+ * Bounds: MAX_LOOKS reads an order, and the caller's deadline.
+ */
+import { delay } from "../domain/clock.js";
+import type { VenueOrder } from "../domain/order.js";
+import { filledLots } from "./attempt-figures.js";
+import { within } from "../domain/deadline.js";
+import { isOpen } from "./protection-report.js";
+import { lookUpOrder, type Resolution } from "./resolver.js";
+import { applyResolution } from "./send-outcome.js";
+import type { TradeFlight, TradeParts } from "./trade-context.js";
+import { unknownOrderOf } from "./trade-recover.js";
+import type { Attempt, TradeRun } from "./trade-run.js";
+
+const MAX_LOOKS = 4;
+/** Where the room does not know when its venue shows an order. */
+const FIRST_LOOK_MS = 60;
+const NEXT_LOOK_MS = 250;
+/** Reads that show the order before what they show is believed to be all. */
+const MAX_SIGHTS = 2;
+
+/** An order that turned out to be of unknown outcome: it is with the resolver. */
+interface Unclear {
+  readonly attempt: Attempt;
+  readonly resolution: Promise<Resolution>;
+}
+
+/** All at once. Returns those that the resolver has now. */
+export async function lookAtMarketable(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+  attempts: readonly Attempt[],
+): Promise<Unclear[]> {
+  // An ACK is all that caller waits for.
+  if (run.waitFor === "ACK") return [];
+  const unclear: Unclear[] = [];
+  const looks = attempts.filter(mayHaveTraded).map(async (attempt) => {
+    const found = await look(parts, flight, run, attempt);
+    if (found !== null) unclear.push(found);
+  });
+  if (looks.length > 0) await Promise.all(looks);
+  return unclear;
+}
+
+function mayHaveTraded(attempt: Attempt): boolean {
+  const { marketableLots = 0, outcome } = attempt;
+  return outcome === "CONFIRMED" && isOpen(attempt) && filledLots(attempt) < marketableLots;
+}
+
+async function look(parts: TradeParts, flight: TradeFlight, run: TradeRun, attempt: Attempt): Promise<Unclear | null> {
+  const { clock } = parts;
+  const { accounts, deadline } = flight;
+  const account = accounts.isTaken(attempt.venue) ? null : accounts.get(attempt.venue);
+  const known = unknownOrderOf(parts, run, attempt);
+  if (account === null || known === null) return null;
+  // The venue said that it has it: that it does not show it yet proves nothing.
+  const order = { ...known, notPlacedAfterMs: Number.MAX_SAFE_INTEGER };
+  const { reader } = account.room;
+  const ref = { clientIdHex: attempt.clientIdHex };
+  let ended: VenueOrder | null = null;
+  const followed = reader.followOrder?.(account.session, order.instrument, ref, (end) => {
+    ended = end;
+  });
+  try {
+    let sights = 0;
+    for (let looks = 0; looks < MAX_LOOKS && sights < MAX_SIGHTS && mayHaveTraded(attempt); looks++) {
+      const waitMs = looks === 0 ? (followed?.lookAfterMs ?? FIRST_LOOK_MS) : NEXT_LOOK_MS;
+      if (deadline.leftMs() <= waitMs) return null;
+      await delay(clock, waitMs);
+      const seen = ended ?? (await readOnce(parts, order, account.session, deadline.leftMs()));
+      if (seen === null) continue;
+      sights++;
+      if (seen.status === "UNKNOWN") {
+        applyResolution(parts, attempt, { kind: "unknown", reason: "TIMED_OUT", order: seen });
+        const session = accounts.take(attempt.venue);
+        return session === null ? null : { attempt, resolution: parts.resolver.resolve(order, session) };
+      }
+      applyResolution(parts, attempt, { kind: "found", order: seen });
+    }
+    return null;
+  } finally {
+    followed?.stop();
+  }
+}
+
+/** Null: not shown, or not answered in time. */
+async function readOnce(
+  parts: TradeParts,
+  order: Parameters<typeof lookUpOrder>[1],
+  session: Parameters<typeof lookUpOrder>[2],
+  leftMs: number,
+): Promise<VenueOrder | null> {
+  const looked = await within(parts.clock, lookUpOrder(parts.clock, order, session, leftMs), leftMs);
+  return looked.done && looked.value.kind !== "notPlaced" ? looked.value.order : null;
+}
