@@ -166,7 +166,10 @@ describe("account streams of venuethree", () => {
     // It is not told whether it rests for good, so the venue is read.
     await vi.waitFor(() => expect(heldLots()).toBe(0), PATIENCE);
     on.sim.faults.add({ kind: "gap", scope: ["user"], match: `:${ALICE}` });
+    // His frames tell when it is done.
+    const bob = await watch(on.room, on.bob);
     await hit(on, 1_000);
+    await bob.until("his fill", () => fills(bob).reduce((sum, fill) => sum + fill.qtyLots, 0) === 1_000);
     const read = await reader.verifyPositions?.(on.alice, on.btc, PATIENT);
     expect(read).toMatchObject({ ok: true, source: "venue", value: [{ direction: "LONG", qtyLots: 1_000 }] });
     expect(heldLots()).not.toBe(0);

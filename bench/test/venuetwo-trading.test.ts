@@ -272,16 +272,22 @@ describe("changing orders", () => {
       outcome: "rejected",
       sent: false,
     });
-    expect(await half.orders.scheduleCancel(v1, clock.wallMs() + 5_000, OPTIONS)).toMatchObject({ outcome: "accepted" });
+    expect(await half.orders.scheduleCancel(v1, clock.wallMs() + 5_000, OPTIONS)).toMatchObject({
+      outcome: "accepted",
+    });
     clock.advance(4_000);
-    expect(await half.orders.scheduleCancel(v1, clock.wallMs() + 5_000, OPTIONS)).toMatchObject({ outcome: "accepted" });
+    expect(await half.orders.scheduleCancel(v1, clock.wallMs() + 5_000, OPTIONS)).toMatchObject({
+      outcome: "accepted",
+    });
     clock.advance(4_000);
     expect(await half.orders.scheduleCancel(v1, null, OPTIONS)).toMatchObject({ outcome: "accepted" });
     clock.advance(60_000);
     expect(unwrapRead(await half.reader.readOpenOrders(v1, null, OPTIONS))).toHaveLength(1);
     await half.orders.cancelAll(v1, null, OPTIONS);
     // The symbol is remembered: an order of the future is covered.
-    expect(await half.orders.scheduleCancel(v1, clock.wallMs() + 5_000, OPTIONS)).toMatchObject({ outcome: "accepted" });
+    expect(await half.orders.scheduleCancel(v1, clock.wallMs() + 5_000, OPTIONS)).toMatchObject({
+      outcome: "accepted",
+    });
     await place(resting(on));
     clock.advance(6_000);
     expect(unwrapRead(await half.reader.readOpenOrders(v1, null, OPTIONS))).toEqual([]);

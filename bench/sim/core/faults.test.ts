@@ -19,6 +19,7 @@ describe("fault injector", () => {
       status: 0,
       retryAfterS: -1,
       delayMs: 0,
+      holdMs: 0,
     });
     expect(faults.onFrame("market", "s", true)).toEqual({
       drop: false,
