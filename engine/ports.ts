@@ -310,6 +310,17 @@ export interface MarketRoom {
   readonly routingHealth?: RoutingHealth;
 }
 
+/** What a room knows of its venue's time. */
+export interface VenueClock {
+  /** Added to our wall clock for the time stamps of requests. */
+  readonly offsetMs: number;
+  /**
+   * The venue's time now, at the least: by its own stamps and the monotonic time since, so that no step of our wall
+   * clock moves it. Null: no answer of the venue has said it yet.
+   */
+  nowAtLeastMs(): number | null;
+}
+
 /** Whose orders a session's are, where several keys may act for one account: public text, equal for one account only. */
 export interface AccountNames {
   /** Null: the venue has to be asked. */
@@ -320,6 +331,7 @@ export interface AccountNames {
 
 /** A room that also trades. */
 export interface VenueRoom extends MarketRoom {
+  readonly venueClock: VenueClock;
   /**
    * Every contract that the venue lists, by canonical symbol, also those that are not followed and have no market: what
    * an account holds in them is counted by these. Absent: `markets` has all.

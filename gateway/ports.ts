@@ -16,6 +16,12 @@ export type QuoteAnswer =
   | { readonly ok: true; readonly routing: RoutingReport; readonly quote: Quote }
   | { readonly ok: false; readonly code: ErrorCode; readonly details: Readonly<Record<string, unknown>> };
 
+/** Oldest first, at most as many as were asked for. */
+export interface OrderRows {
+  readonly count: number;
+  readonly orders: readonly UnknownOrderRow[];
+}
+
 export interface TradeDesk {
   /** The public dry run: books only, synchronous, nothing sent. */
   quote(request: QuoteRequest): QuoteAnswer;
@@ -25,8 +31,10 @@ export interface TradeDesk {
   execution(routeId: string): Promise<TradeData | null>;
   /** As `execution`, after an order of unknown outcome was looked up with these credentials. */
   askExecution(routeId: string, credentials: TradeRequest["credentials"]): Promise<ExecutionAnswer>;
-  /** Orders of unknown outcome, oldest first, at most `limit` of them. */
-  unknownOrders(limit: number): { readonly count: number; readonly orders: readonly UnknownOrderRow[] };
+  /** Orders of unknown outcome. */
+  unknownOrders(limit: number): OrderRows;
+  /** Orders that their venue acknowledged and whose end was not seen. */
+  openOrders(limit: number): OrderRows;
   /** Durable state reachable and writable. */
   storeReady(): { readonly ready: boolean; readonly detail: string };
 }

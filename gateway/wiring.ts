@@ -147,7 +147,7 @@ export async function createService(config: Config, overrides: ServiceOverrides 
         clock,
         logger,
         view: new MarketView(rooms),
-        desk: createTradeDesk(closeService, store),
+        desk: createTradeDesk(closeService, store, orders),
         metrics: new Metrics(),
         records: recording.store,
         recorder: recording.recorder,

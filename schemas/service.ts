@@ -87,6 +87,13 @@ export const statusReplySchema = reply(
         count: Type.Integer({ minimum: 0 }),
         orders: Type.Array(unknownOrderSchema, { maxItems: 100, description: "Oldest first, at most 100." }),
       }),
+      openOrders: reply(
+        {
+          count: Type.Integer({ minimum: 0 }),
+          orders: Type.Array(unknownOrderSchema, { maxItems: 100, description: "Oldest first, at most 100." }),
+        },
+        { description: "Acknowledged by their venue, and their end was not seen yet." },
+      ),
       closesInFlight: Type.Integer({ minimum: 0 }),
       recording: recordingSchema,
       stream: reply({ connections: count, subscriptions: count, keys: count, lagging: count }),

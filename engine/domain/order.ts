@@ -90,7 +90,13 @@ export type RejectReason =
   | "VENUE_STATE"; // halted, liquidation, anything else definitive
 
 export type PlaceOutcome =
-  | { readonly outcome: "accepted"; readonly order: VenueOrder; readonly ackMs: number }
+  | {
+      readonly outcome: "accepted";
+      readonly order: VenueOrder;
+      readonly ackMs: number;
+      /** As of `unknown`, where the yes is only a receipt: the venue may still drop the order. Absent: it has the order. */
+      readonly notPlacedAfterMs?: number;
+    }
   | {
       readonly outcome: "rejected";
       readonly reason: RejectReason;

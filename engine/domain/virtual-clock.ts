@@ -13,6 +13,8 @@ interface PendingTimer {
 export class VirtualClock implements Clock {
   #nowMs: number;
   readonly #startMs: number;
+  /** How far the wall clock was set away from the time that passes. */
+  #wallStepMs = 0;
   #nextId = 1;
   readonly #pending = new Map<number, PendingTimer>();
 
@@ -22,6 +24,16 @@ export class VirtualClock implements Clock {
   }
 
   wallMs(): number {
+    return Math.floor(this.#nowMs + this.#wallStepMs);
+  }
+
+  /** Sets the wall clock, forward or back; the monotonic one and all timers go on. */
+  stepWall(ms: number): void {
+    this.#wallStepMs += ms;
+  }
+
+  /** The wall clock as it were had nobody set it. */
+  trueMs(): number {
     return Math.floor(this.#nowMs);
   }
 

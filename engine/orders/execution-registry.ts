@@ -1,34 +1,22 @@
 /**
- * What became of each close, by routeId: for `GET /api/trade/executions/{routeId}` and for the list of orders of
- * unknown outcome in the status.
+ * What became of each close, by routeId: for `GET /api/trade/executions/{routeId}` and for the lists of the status:
+ * orders of unknown outcome, and acknowledged ones whose end was not seen.
  *
  * Recent ones are in memory (MAX_RECENT, the oldest fall out). Those that a caller may ask for after a
- * restart, with an idempotency key or of unknown outcome, are in the store too, for RETENTION_MS. The list of
- * unknown ones holds MAX_UNKNOWN_LISTED; beyond it they are counted only (up to MAX_RECENT), and still found by routeId.
+ * restart, with an idempotency key or of unknown outcome, are in the store too, for RETENTION_MS. Beyond
+ * the bound of a list (listed-orders.ts) an order is counted only, and still found by routeId.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../domain/clock.js";
-import type { RoutableVenue } from "../domain/venue.js";
 import { decodeJson, encodeJson, type StateStore, type StateWrite } from "../storage/state-store.js";
-import { unsettledAttempt, type TradeRun } from "./trade-run.js";
+import { ListedOrders, type ListedOrder } from "./listed-orders.js";
+import { unknownAttempt, unsettledAttempt, type TradeRun } from "./trade-run.js";
 import type { TradeData } from "./trade-types.js";
 import { expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
 
 const NAMESPACE = "execution";
 export const MAX_RECENT = 10_000;
-export const MAX_UNKNOWN_LISTED = 1_000;
 const RETENTION_MS = 24 * 3_600_000;
-
-/** One order of unknown outcome, as the status lists it. */
-export interface UnknownExecution {
-  readonly routeId: string;
-  readonly venue: RoutableVenue;
-  readonly symbol: string;
-  readonly venueClientOrderId: string;
-  readonly sinceMs: number;
-  /** It was sent by an earlier start of the service: only its caller's credentials can resolve it. */
-  readonly fromEarlierStart: boolean;
-}
 
 interface Entry {
   readonly data: TradeData;
@@ -41,9 +29,8 @@ export class ExecutionRegistry {
   readonly #store: StateStore;
   readonly #clock: Clock;
   readonly #recent: LRUCache<string, Entry>;
-  readonly #unknown = new Map<string, UnknownExecution>();
-  /** Beyond the list. */
-  readonly #unlisted = new Set<string>();
+  readonly #unknown = new ListedOrders();
+  readonly #open = new ListedOrders();
 
   constructor(store: StateStore, clock: Clock, maxRecent = MAX_RECENT) {
     this.#store = store;
@@ -75,30 +62,44 @@ export class ExecutionRegistry {
     return (await this.#entry(routeId))?.run ?? null;
   }
 
-  markUnknown(unknown: UnknownExecution): void {
-    if (this.#unknown.size >= MAX_UNKNOWN_LISTED && !this.#unknown.has(unknown.routeId)) {
-      if (this.#unlisted.size < MAX_RECENT) this.#unlisted.add(unknown.routeId);
-      return;
-    }
-    this.#unlisted.delete(unknown.routeId);
-    this.#unknown.set(unknown.routeId, unknown);
+  /** Lists the order of the run that reading its venue can still end: of unknown outcome, or accepted and working. */
+  track(run: TradeRun, fromEarlierStart = false): void {
+    const { routeId } = run;
+    const unknown = unknownAttempt(run);
+    const attempt = unknown ?? unsettledAttempt(run);
+    if (unknown === null) this.#unknown.remove(routeId);
+    if (attempt === null || unknown !== null) this.#open.remove(routeId);
+    if (attempt !== null)
+      (unknown === null ? this.#open : this.#unknown).add({
+        routeId,
+        venue: attempt.venue,
+        symbol: run.symbol,
+        venueClientOrderId: attempt.venueClientOrderId,
+        sinceMs: attempt.intentAtMs,
+        fromEarlierStart,
+      });
   }
 
-  markKnown(routeId: string): void {
-    if (!this.#unknown.delete(routeId)) this.#unlisted.delete(routeId);
+  /** Of an order whose run is lost. */
+  markUnknown(unknown: ListedOrder): void {
+    this.#unknown.add(unknown);
   }
 
-  isUnknown(routeId: string): boolean {
-    return this.#unknown.has(routeId) || this.#unlisted.has(routeId);
-  }
-
-  /** Oldest first. */
-  listUnknown(): readonly UnknownExecution[] {
-    return [...this.#unknown.values()];
+  listUnknown(): readonly ListedOrder[] {
+    return this.#unknown.list();
   }
 
   get unknownCount(): number {
-    return this.#unknown.size + this.#unlisted.size;
+    return this.#unknown.count;
+  }
+
+  /** Acknowledged, and their end not seen. */
+  listOpen(): readonly ListedOrder[] {
+    return this.#open.list();
+  }
+
+  get openCount(): number {
+    return this.#open.count;
   }
 
   async #entry(routeId: string): Promise<Entry | null> {

@@ -112,7 +112,7 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
     }
     if (this.#held.has(recordKey)) return { kind: "refused", code: "IDEMPOTENCY_IN_PROGRESS" };
     // Taken before the first await: the guard against a second request that arrives during the read below.
-    const ticket = new IdempotencyTicket<Run, Result>(scope, recordKey, fingerprint);
+    const ticket = new IdempotencyTicket<Run, Result>(scope, recordKey, fingerprint, this.#clock.wallMs());
     this.#running.set(recordKey, ticket);
     let keep = false;
     try {
@@ -124,6 +124,8 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
       const record = decodeRecord<Result>(row);
       if (record.expiresAtMs <= this.#clock.wallMs()) {
         ticket.replaces = { row, expiresAtMs: record.expiresAtMs };
+        // Never the creation of the use before, whatever the wall clock says.
+        ticket.createdAtMs = Math.max(ticket.createdAtMs, record.createdAtMs + 1);
         keep = true;
         return { kind: "fresh", ticket };
       }
@@ -133,6 +135,7 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
       }
       keep = true;
       ticket.stored = { row, createdAtMs: record.createdAtMs, expiresAtMs: record.expiresAtMs };
+      ticket.createdAtMs = record.createdAtMs;
       const run = decodeRun<Run>(record.run);
       if (record.state === "DONE" && record.result !== null)
         return { kind: "replay", ticket, result: record.result, run };
@@ -150,9 +153,8 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
     ticket: IdempotencyTicket<Run, Result>,
     run: Run,
   ): { readonly batch: StateBatch; readonly row: StoredTicketRow } {
-    const nowMs = this.#clock.wallMs();
-    const createdAtMs = ticket.stored?.createdAtMs ?? nowMs;
-    const expiresAtMs = ticket.stored?.expiresAtMs ?? nowMs + RETENTION_MS;
+    const { createdAtMs } = ticket;
+    const expiresAtMs = ticket.stored?.expiresAtMs ?? this.#clock.wallMs() + RETENTION_MS;
     ticket.mayBeStoredUntilMs = expiresAtMs;
     const row = this.#encode("RUNNING", ticket, run, null, createdAtMs, expiresAtMs);
     const replaced = ticket.replaces;
@@ -337,6 +339,8 @@ export class IdempotencyTicket<Run = TradeRun, Result = TradeResult> {
   readonly scope: IdempotencyScope;
   readonly recordKey: string;
   readonly fingerprint: string;
+  /** Of the record, there or to be: the same for all orders of this use of the key. */
+  createdAtMs: number;
   /** The record as it stands in the store; null while there is none. */
   stored: StoredTicketRow | null = null;
   /** Its last write is under way and frees the key when it ends. */
@@ -348,10 +352,11 @@ export class IdempotencyTicket<Run = TradeRun, Result = TradeResult> {
   /** Set when the reply is known and not durable yet. */
   finished: { readonly run: Run; readonly result: Result } | null = null;
 
-  constructor(scope: IdempotencyScope, recordKey: string, fingerprint: string) {
+  constructor(scope: IdempotencyScope, recordKey: string, fingerprint: string, createdAtMs: number) {
     this.scope = scope;
     this.recordKey = recordKey;
     this.fingerprint = fingerprint;
+    this.createdAtMs = createdAtMs;
   }
 }
 

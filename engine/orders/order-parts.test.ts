@@ -8,7 +8,8 @@ import { createClientIdSource } from "./client-id.js";
 import type { Attempt, TradeRun } from "./trade-run.js";
 import type { TradeData } from "./trade-types.js";
 import { Deadline, within } from "../domain/deadline.js";
-import { ExecutionRegistry, MAX_UNKNOWN_LISTED, type UnknownExecution } from "./execution-registry.js";
+import { ExecutionRegistry } from "./execution-registry.js";
+import { MAX_LISTED, type ListedOrder } from "./listed-orders.js";
 import { expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
 import { FEE_CACHE_TTL_MS, FeeCache } from "./fee-cache.js";
 import { createNonceReservations } from "./nonce-reservations.js";
@@ -20,7 +21,7 @@ const hash = createKeyedHash(new Uint8Array(32).fill(3));
 
 describe("client ids", () => {
   const ids = createClientIdSource(hash, cryptoRandomIds);
-  const scope = { scope: "key:pk_1", key: "k" };
+  const scope = { scope: { scope: "key:pk_1", key: "k" }, createdAtMs: 1_790_000_000_000 };
 
   it("are the same for the same request and differ in every part", () => {
     const base = ids.mint(scope, 0, 1);
@@ -29,15 +30,16 @@ describe("client ids", () => {
     const others = [
       ids.mint(scope, 0, 2),
       ids.mint(scope, 1, 1),
-      ids.mint({ ...scope, key: "k1" }, 0, 1),
-      ids.mint({ ...scope, scope: "key:pk_2" }, 0, 1),
+      ids.mint({ ...scope, scope: { ...scope.scope, key: "k1" } }, 0, 1),
+      ids.mint({ ...scope, scope: { ...scope.scope, scope: "key:pk_2" } }, 0, 1),
+      ids.mint({ ...scope, createdAtMs: scope.createdAtMs + 1 }, 0, 1),
     ];
     const foreign = createClientIdSource(createKeyedHash(new Uint8Array(32).fill(4)), cryptoRandomIds).mint(
       scope,
       0,
       1,
     );
-    expect(new Set([base, foreign, ...others]).size).toBe(6);
+    expect(new Set([base, foreign, ...others]).size).toBe(7);
   });
 
   it("are random without a key", () => {
@@ -129,7 +131,7 @@ describe("rows with an end", () => {
 describe("the execution registry", () => {
   const data = (routeId: string): TradeData => ({ routing: { routeId } }) as unknown as TradeData;
   const run = { attempts: [] as readonly Attempt[] } as TradeRun;
-  const unknown = (routeId: string): UnknownExecution => ({
+  const unknown = (routeId: string): ListedOrder => ({
     routeId,
     venue: "venueone",
     symbol: "BTC",
@@ -151,15 +153,14 @@ describe("the execution registry", () => {
 
   it("lists unknown ones up to its bound and counts the rest", () => {
     const registry = new ExecutionRegistry(createMemoryStore(), new VirtualClock());
-    for (let index = 0; index < MAX_UNKNOWN_LISTED + 3; index++) registry.markUnknown(unknown(`r${index}`));
-    expect(registry.listUnknown()).toHaveLength(MAX_UNKNOWN_LISTED);
-    expect(registry.unknownCount).toBe(MAX_UNKNOWN_LISTED + 3);
-    const last = `r${MAX_UNKNOWN_LISTED + 2}`;
-    registry.markUnknown(unknown(last));
-    expect([registry.isUnknown(last), registry.unknownCount]).toEqual([true, MAX_UNKNOWN_LISTED + 3]);
-    registry.markKnown("r0");
-    registry.markKnown(`r${MAX_UNKNOWN_LISTED + 1}`);
-    expect(registry.unknownCount).toBe(MAX_UNKNOWN_LISTED + 1);
+    for (let index = 0; index < MAX_LISTED + 3; index++) registry.markUnknown(unknown(`r${index}`));
+    expect(registry.listUnknown()).toHaveLength(MAX_LISTED);
+    expect(registry.unknownCount).toBe(MAX_LISTED + 3);
+    registry.markUnknown(unknown(`r${MAX_LISTED + 2}`));
+    expect(registry.unknownCount).toBe(MAX_LISTED + 3);
+    registry.track({ ...run, routeId: "r0" });
+    registry.track({ ...run, routeId: `r${MAX_LISTED + 1}` });
+    expect(registry.unknownCount).toBe(MAX_LISTED + 1);
   });
 });
 

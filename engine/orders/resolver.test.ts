@@ -4,7 +4,7 @@ import type { VenueOrder } from "../domain/order.js";
 import { silentLogger } from "../domain/logger.js";
 import { VirtualClock } from "../domain/virtual-clock.js";
 import type { AccountSession, Read, VenueRoom } from "../ports.js";
-import { type Resolution, Resolver } from "./resolver.js";
+import { type Resolution, Resolver, type UnknownOrder } from "./resolver.js";
 import { FakeVenue } from "./test/fake-venue.js";
 
 const CLIENT_ID = "8c1f0a52d9e34b7790aa41c2d5e6f701";
@@ -112,8 +112,20 @@ function setUp({ answers = ["never"], toldAtOnce, follows = true }: Setting = {}
     start(notPlacedAfterMs, mayRest = false) {
       const instrument = [...room.markets.values()][0]?.instrument;
       if (instrument === undefined) throw new Error("no instrument");
-      const unknown = { routeId: "rt", room: { ...room, reader }, instrument, clientIdHex: CLIENT_ID, mayRest };
-      void resolver.resolve({ ...unknown, notPlacedAfterMs }, session).then((resolution) => {
+      const boundMs = notPlacedAfterMs - clock.wallMs();
+      const bound = { venueMs: notPlacedAfterMs, monoNs: clock.monoNs() + boundMs * 1e6 };
+      const unknown: UnknownOrder = {
+        routeId: "rt",
+        room: { ...room, reader },
+        instrument,
+        clientIdHex: CLIENT_ID,
+        bound: () => (notPlacedAfterMs === ACKNOWLEDGED ? null : bound),
+        markSeen: () => {},
+        isAcknowledged: notPlacedAfterMs === ACKNOWLEDGED,
+        sent: { side: "SELL", qtyLots: 10 },
+        mayRest,
+      };
+      void resolver.resolve(unknown, session).then((resolution) => {
         ended = resolution;
       });
     },
@@ -217,5 +229,38 @@ describe("the end of an order that is followed", () => {
     await stopped;
     await hanging.advance(0);
     expect(hanging.end()).toMatchObject({ kind: "found" });
+  });
+});
+
+describe("the time an order of unknown outcome is followed", () => {
+  const nowhere = found(null);
+  it("lasts until its own bound, the lag and one look have passed, so that a late bound is proven too", async () => {
+    const bench = setUp({ answers: [nowhere], follows: false });
+    bench.start(bench.clock.wallMs() + 63_000);
+    await bench.advance(65_000);
+    expect([bench.end(), bench.isSessionOpen()]).toEqual([null, true]);
+    await bench.advance(100);
+    expect([bench.end(), bench.isSessionOpen()]).toEqual([{ kind: "notPlaced" }, false]);
+  });
+
+  it("is a minute at least", async () => {
+    const bench = setUp({ answers: [{ ok: false, code: "TIMEOUT", message: "", retryAfterMs: null }], follows: false });
+    bench.start(bench.clock.wallMs() + 1_500);
+    await bench.advance(59_900);
+    expect([bench.end(), bench.isSessionOpen()]).toEqual([null, true]);
+    await bench.advance(200);
+    expect([bench.end()?.kind, bench.isSessionOpen()]).toEqual(["unknown", false]);
+  });
+
+  it("is ten minutes at most, and the credentials end with it", async () => {
+    const bench = setUp({ answers: [nowhere], follows: false });
+    bench.start(bench.clock.wallMs() + 3_600_000);
+    await bench.advance(599_900);
+    expect([bench.end(), bench.isSessionOpen()]).toEqual([null, true]);
+    await bench.advance(200);
+    expect([bench.end(), bench.isSessionOpen()]).toEqual([
+      { kind: "unknown", reason: "TIMED_OUT", order: null },
+      false,
+    ]);
   });
 });

@@ -2,10 +2,10 @@
  * Ends orders of unknown outcome by reading the venue, never by sending again. Where a room follows an order over its
  * account's stream, the end is taken from there the moment it is told; the reads come all the same, only later.
  *
- * One entry per order holds one session, kept for this order alone and closed when the entry ends, at most
- * RESOLVE_MAX_MS after it began. It ends in one of three ways: the venue shows the order in a final state;
- * the venue does not know it in a read that began after the order could no longer be accepted plus the venue's
- * indexing lag, which proves that it was never placed; or neither, and it stays UNKNOWN.
+ * One entry per order holds one session, kept for this order alone and closed when the entry ends. It ends in one of
+ * three ways: the venue shows the order in a final state; the venue does not know it in a read that proves that it was
+ * never placed (absence-proof.ts); or neither, and it stays UNKNOWN. An entry lives until its order's bound, the lag and
+ * one look have passed, RESOLVE_MIN_MS at least and RESOLVE_MAX_MS at most.
  *
  * Bounds: MAX_UNRESOLVED entries. One more is refused at once: its session is closed, it stays UNKNOWN and is
  * listed like the others.
@@ -15,16 +15,29 @@ import type { Instrument } from "../domain/instrument.js";
 import type { Logger } from "../domain/logger.js";
 import type { VenueOrder } from "../domain/order.js";
 import type { AccountSession, VenueRoom } from "../ports.js";
-import { isSettled } from "./trade-run.js";
+import {
+  isOrderSent,
+  isProvenAbsent,
+  momentOf,
+  NO_PROOF_OF_ABSENCE,
+  proofInMs,
+  type AbsenceBound,
+  type ExpectedOrder,
+  type SendBounds,
+} from "./absence-proof.js";
+import { isSettled, mayRest, type Attempt } from "./trade-run.js";
 
 export const MAX_UNRESOLVED = 256;
-export const RESOLVE_MAX_MS = 60_000;
+export const RESOLVE_MIN_MS = 60_000;
+export const RESOLVE_MAX_MS = 600_000;
 export const FIRST_POLL_DELAY_MS = 250;
 /** Of an order that the venue has acknowledged and not executed yet, where the room does not know better. */
 const FIRST_ACKED_POLL_DELAY_MS = 60;
-/** How long a venue may answer "no such order" about one that it has accepted (seen: up to 1.1 s; doubled). */
-export const INDEXING_LAG_MS = 2_000;
 const POLL_TIMEOUT_MS = 3_000;
+/** A look at the very end of a bound proves nothing yet. */
+const PROOF_MARGIN_MS = 50;
+/** How long the doubling pauses may put off the first look that proves an absence. */
+const MAX_PROOF_DELAY_MS = 2_000;
 /** Stands in until the first poll has begun, in the same turn. */
 const NOT_STARTED: Promise<Resolution> = new Promise(() => {});
 
@@ -33,10 +46,38 @@ export interface UnknownOrder {
   readonly room: VenueRoom;
   readonly instrument: Instrument;
   readonly clientIdHex: string;
-  /** Wall ms after which the venue can no longer accept the order. */
-  readonly notPlacedAfterMs: number;
+  /** Null: nothing proves it absent. */
+  readonly bound: () => AbsenceBound | null;
+  /** The venue has shown it: that it does not know it at some later time proves nothing. */
+  readonly markSeen: () => void;
+  /** The venue said yes to it. */
+  readonly isAcknowledged: boolean;
+  readonly sent: ExpectedOrder;
   /** A resting order is final for us once the venue shows it. */
   readonly mayRest: boolean;
+}
+
+/** An order that reading the venue may end. */
+export function unknownOrder(
+  bounds: SendBounds,
+  routeId: string,
+  room: VenueRoom,
+  instrument: Instrument,
+  attempt: Attempt,
+): UnknownOrder {
+  return {
+    routeId,
+    room,
+    instrument,
+    clientIdHex: attempt.clientIdHex,
+    bound: () => bounds.of(attempt),
+    markSeen: () => {
+      attempt.notPlacedAfterMs = NO_PROOF_OF_ABSENCE;
+    },
+    isAcknowledged: attempt.outcome === "CONFIRMED",
+    sent: attempt,
+    mayRest: mayRest(attempt),
+  };
 }
 
 export type Resolution =
@@ -154,15 +195,14 @@ export class Resolver {
   async #follow(entry: Entry, order: UnknownOrder, session: AccountSession): Promise<Resolution> {
     const ref = { clientIdHex: order.clientIdHex };
     const followed = order.room.reader.followOrder?.(session, order.instrument, ref, (ended) => {
-      if (!isSettled(ended, order.mayRest)) return;
+      if (!isSettled(ended, order.mayRest) || !isOrderSent(order.sent, ended)) return;
       entry.offered ??= { kind: "found", order: ended };
       entry.wake?.();
     });
     try {
       // An acknowledged order needs no proof, only its end, which is near.
-      const isAcknowledged = order.notPlacedAfterMs === Number.MAX_SAFE_INTEGER;
       const ackedDelayMs = followed?.lookAfterMs ?? FIRST_ACKED_POLL_DELAY_MS;
-      return await this.#poll(entry, order, session, isAcknowledged ? ackedDelayMs : FIRST_POLL_DELAY_MS);
+      return await this.#poll(entry, order, session, order.isAcknowledged ? ackedDelayMs : FIRST_POLL_DELAY_MS);
     } finally {
       followed?.stop();
     }
@@ -170,12 +210,25 @@ export class Resolver {
 
   async #poll(entry: Entry, order: UnknownOrder, session: AccountSession, firstDelayMs: number): Promise<Resolution> {
     const startNs = this.#clock.monoNs();
+    /** Below 0: a look proves it, or nothing does. */
+    const proofMs = (): number => {
+      const bound = order.bound();
+      return bound === null ? -1 : proofInMs(bound, momentOf(this.#clock, order.room));
+    };
+    const untilProofMs = proofMs() + POLL_TIMEOUT_MS;
+    const lifeMs = Math.min(RESOLVE_MAX_MS, Math.max(RESOLVE_MIN_MS, untilProofMs));
     let seen: VenueOrder | null = null;
     let laterMs = Math.min(firstDelayMs, FIRST_POLL_DELAY_MS);
     for (let delayMs = firstDelayMs; ; delayMs = laterMs) {
-      const leftMs = RESOLVE_MAX_MS - (this.#clock.monoNs() - startNs) / 1e6;
+      const leftMs = lifeMs - (this.#clock.monoNs() - startNs) / 1e6;
       if (leftMs <= 0) return { kind: "unknown", reason: "TIMED_OUT", order: seen };
-      if (!this.#stopping && entry.offered === null) await this.#sleep(entry, Math.min(delayMs, leftMs));
+      if (!this.#stopping && entry.offered === null) {
+        const pauseMs = Math.min(delayMs, leftMs);
+        const proofAfterMs = proofMs() + PROOF_MARGIN_MS;
+        // A long pause does not put off the look that proves it.
+        const isPutOff = proofAfterMs > 0 && pauseMs - proofAfterMs > MAX_PROOF_DELAY_MS;
+        await this.#sleep(entry, isPutOff ? proofAfterMs : pauseMs);
+      }
       if (entry.offered !== null) return entry.offered;
       const look = await this.#look(entry, order, session);
       if (entry.offered !== null) return entry.offered;
@@ -220,7 +273,7 @@ export async function lookUpOrder(
   session: AccountSession,
   timeoutMs = POLL_TIMEOUT_MS,
 ): Promise<LookUp> {
-  const beganMs = clock.wallMs();
+  const began = momentOf(clock, order.room);
   const read = await order.room.reader.readOrder(
     session,
     order.instrument,
@@ -229,10 +282,11 @@ export async function lookUpOrder(
   );
   if (!read.ok) return { kind: "open", order: null, answered: false };
   if (read.value === null) {
-    return beganMs > order.notPlacedAfterMs + INDEXING_LAG_MS
-      ? { kind: "notPlaced" }
-      : { kind: "open", order: null, answered: true };
+    return isProvenAbsent(order.bound(), began) ? { kind: "notPlaced" } : { kind: "open", order: null, answered: true };
   }
+  // Another order of that name says nothing of this one.
+  if (!isOrderSent(order.sent, read.value)) return { kind: "open", order: null, answered: true };
+  order.markSeen();
   return isSettled(read.value, order.mayRest)
     ? { kind: "found", order: read.value }
     : { kind: "open", order: read.value, answered: true };

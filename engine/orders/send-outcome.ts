@@ -11,6 +11,7 @@ import type { Logger } from "../domain/logger.js";
 import type { OrderCommand, PlaceOutcome, VenueOrder } from "../domain/order.js";
 import type { AccountSession, VenueRoom } from "../ports.js";
 import { problemOf } from "./background.js";
+import { NO_PROOF_OF_ABSENCE, type SendBounds } from "./absence-proof.js";
 import type { IntentOutcome } from "./intent-log.js";
 import { redactVenueText } from "./redact.js";
 import type { Resolution } from "./resolver.js";
@@ -19,6 +20,10 @@ import { isSettled, mayRest, type Attempt } from "./trade-run.js";
 interface OutcomeParts {
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+interface SendParts extends OutcomeParts {
+  readonly bounds: SendBounds;
 }
 
 /** An order that is durable and let through. */
@@ -37,26 +42,29 @@ interface Sent {
   readonly outcome: PlaceOutcome;
   /** From the call to its answer. */
   readonly tookMs: number;
-  /**
-   * Null: the attempt's outcome is final. Else the resolver's to end: wall ms after which the venue can no longer accept
-   * the order.
-   */
-  readonly resolveAfterMs: number | null;
+  /** Not ended yet: the resolver's to end. */
+  readonly isOpen: boolean;
 }
 
-/** It exists, or the venue said something of it: no proof of absence applies. */
-const NO_PROOF_OF_ABSENCE = Number.MAX_SAFE_INTEGER;
+/** What the clocks said when the order was put to the venue. */
+interface SentAt {
+  readonly wallMs: number;
+  readonly monoNs: number;
+  /** Of the room. */
+  readonly offsetMs: number;
+}
+
 /** Of a venue's own word. */
 const MAX_STATUS_CHARS = 100;
 /** Of a cause in a log line. */
 const MAX_CAUSE_CHARS = 100;
 
 /** Never rejects. */
-export async function sendAttempt(parts: OutcomeParts, sending: Sending): Promise<Sent> {
+export async function sendAttempt(parts: SendParts, sending: Sending): Promise<Sent> {
   const { clock, logger } = parts;
   const { room, session, command, attempt, timeoutMs, routeId } = sending;
-  const sentNs = clock.monoNs();
-  attempt.sentAtMs = clock.wallMs();
+  const sentAt = momentOfSend(clock, room);
+  attempt.sentAtMs = sentAt.wallMs;
   let outcome: PlaceOutcome;
   try {
     // What reduces goes on the lane that is kept for ways out.
@@ -67,54 +75,79 @@ export async function sendAttempt(parts: OutcomeParts, sending: Sending): Promis
     logger.error("place_threw", { venue: attempt.venue, routeId, problem: problemOf(error) });
     outcome = { outcome: "unknown", cause: "INTERNAL", notPlacedAfterMs: attempt.notPlacedAfterMs };
   }
-  const tookMs = (clock.monoNs() - sentNs) / 1e6;
+  const tookMs = (clock.monoNs() - sentAt.monoNs) / 1e6;
   try {
-    return { outcome, tookMs, resolveAfterMs: applyOutcome(parts, sending, outcome) };
+    return { outcome, tookMs, isOpen: applyOutcome(parts, sending, sentAt, outcome) };
   } catch (error) {
     // An answer that we stumble over is an answer all the same: the order is read from the venue instead.
     logger.error("outcome_not_applied", { venue: attempt.venue, routeId, problem: problemOf(error) });
     attempt.outcome = "UNKNOWN";
     attempt.reason = "BAD_RESPONSE";
     attempt.order = null;
-    return { outcome, tookMs, resolveAfterMs: NO_PROOF_OF_ABSENCE };
+    attempt.notPlacedAfterMs = NO_PROOF_OF_ABSENCE;
+    return { outcome, tookMs, isOpen: true };
   }
 }
 
-/** As `resolveAfterMs`. */
-function applyOutcome(
-  parts: OutcomeParts,
-  { attempt, routeId, secrets }: Sending,
-  outcome: PlaceOutcome,
-): number | null {
+/** As `isOpen`. */
+function applyOutcome(parts: SendParts, sending: Sending, sentAt: SentAt, outcome: PlaceOutcome): boolean {
+  const { attempt, routeId, secrets } = sending;
   switch (outcome.outcome) {
     case "accepted":
       confirm(parts, attempt, outcome.order);
       attempt.ackAtMs = parts.clock.wallMs();
-      return isSettled(outcome.order, mayRest(attempt)) ? null : NO_PROOF_OF_ABSENCE;
+      setBound(parts, sending, sentAt, outcome.notPlacedAfterMs ?? NO_PROOF_OF_ABSENCE);
+      return !isSettled(outcome.order, mayRest(attempt));
     case "rejected":
       attempt.reason = outcome.reason;
       if (outcome.reason === "DUPLICATE_CLIENT_ID") {
         // The venue has an order under this id: it is looked up, not failed.
         attempt.outcome = "UNKNOWN";
-        return NO_PROOF_OF_ABSENCE;
+        attempt.notPlacedAfterMs = NO_PROOF_OF_ABSENCE;
+        return true;
       }
       attempt.outcome = outcome.sent ? "REJECTED" : "NOT_SENT";
       attempt.venueText = redactVenueText(outcome.venueText, secrets);
       if (outcome.sent) attempt.ackAtMs = parts.clock.wallMs();
       else attempt.sentAtMs = null;
-      return null;
+      return false;
     case "unknown":
       attempt.outcome = "UNKNOWN";
       attempt.reason = redactVenueText(outcome.cause, secrets);
-      // A room's bound may be wrong only in our favour if it lies before the send; then our own holds.
-      if (outcome.notPlacedAfterMs >= (attempt.sentAtMs ?? 0)) attempt.notPlacedAfterMs = outcome.notPlacedAfterMs;
+      setBound(parts, sending, sentAt, outcome.notPlacedAfterMs);
       parts.logger.warn("order_unknown", {
         venue: attempt.venue,
         routeId,
         cause: attempt.reason.slice(0, MAX_CAUSE_CHARS),
       });
-      return attempt.notPlacedAfterMs;
+      return true;
   }
+}
+
+/**
+ * `roomsMs`: the room's word, in our wall time as it was at some moment of the call. The wall clock, and what the room
+ * knows of the venue's, may have stepped in the call: of its two ends those count that agree with what the room had
+ * promised, and of them the later bound. Where neither does, the room's word may be wrong only in our favour.
+ */
+function setBound({ clock, bounds }: SendParts, { attempt, room }: Sending, sentAt: SentAt, roomsMs: number): void {
+  if (roomsMs === NO_PROOF_OF_ABSENCE) {
+    attempt.notPlacedAfterMs = NO_PROOF_OF_ABSENCE;
+    return;
+  }
+  const promisedMs = attempt.notPlacedAfterMs - attempt.intentAtMs;
+  const ends = [sentAt, momentOfSend(clock, room)].map((end) => ({ ...end, leftMs: roomsMs - end.wallMs }));
+  const agreeing = ends.filter(({ leftMs }) => leftMs >= 0 && leftMs <= promisedMs);
+  const own = { ...sentAt, leftMs: promisedMs, wallMs: attempt.intentAtMs };
+  const believed = agreeing.length > 0 ? agreeing : [own, ...ends];
+  attempt.notPlacedAfterMs = Math.max(...believed.map(({ wallMs, leftMs }) => wallMs + leftMs));
+  attempt.notPlacedAfterVenueMs = Math.max(
+    ...believed.map(({ wallMs, leftMs, offsetMs }) => wallMs + leftMs + offsetMs),
+  );
+  bounds.set(attempt.clientIdHex, Math.max(...believed.map(({ monoNs, leftMs }) => monoNs + leftMs * 1e6)));
+}
+
+function momentOfSend(clock: Clock, room: VenueRoom): SentAt {
+  return { wallMs: clock.wallMs(), monoNs: clock.monoNs(), offsetMs: room.venueClock.offsetMs };
 }
 
 /** Writes what the resolver found into the attempt; false: still unknown. */

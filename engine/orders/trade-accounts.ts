@@ -36,6 +36,11 @@ export function accountHashOf(hash: KeyedHash, venue: RoutableVenue, accountId: 
   return accountHash;
 }
 
+/** Whose a session is, finer than the account's hash: the same key may act for several accounts of a venue. */
+export function sessionHash(hash: KeyedHash, session: AccountSession): string {
+  return hash.hmacHex("intent-account", [session.venue, session.accountId, session.accountScope ?? ""]);
+}
+
 export type Rooms = ReadonlyMap<RoutableVenue, VenueRoom>;
 
 export interface OpenAccount {
@@ -52,10 +57,12 @@ export class TradeAccounts {
   #problems: Map<RoutableVenue, string> | null = null;
   #taken: Set<RoutableVenue> | null = null;
   readonly #credentials: TradeRequest["credentials"];
+  readonly #rooms: Rooms;
 
   /** Opens what the request gives for venues that have a room. With a preferred venue only that one. */
   constructor(rooms: Rooms, request: Pick<TradeRequest, "credentials" | "preferredExchange">, hash: KeyedHash) {
     this.#credentials = request.credentials;
+    this.#rooms = rooms;
     for (const [venue, room] of rooms) {
       const raw = request.credentials[venue];
       if (raw === undefined || raw === null) continue;
@@ -88,10 +95,25 @@ export class TradeAccounts {
     return [...this.#accounts.values()];
   }
 
-  /** Names these accounts together, in any order of the credentials; null without any. */
+  /**
+   * Names the accounts of all credentials together, in any order, as the blocks themselves do: also of venues that are
+   * not preferred, and with no question to a venue. Null without any.
+   */
   scopeHash(hash: KeyedHash): string | null {
-    const hashes = this.hashes();
-    return hashes.length === 0 ? null : hash.hmacHex("accounts", hashes.sort());
+    const names: string[] = [];
+    for (const [venue, room] of this.#rooms) {
+      const account = this.#accounts.get(venue);
+      if (account !== undefined) {
+        names.push(sessionHash(hash, account.session));
+        continue;
+      }
+      const raw = this.#credentials[venue] ?? null;
+      const opened = raw === null ? null : room.openSession(raw);
+      if (opened?.ok !== true) continue;
+      names.push(sessionHash(hash, opened.session));
+      opened.session.close();
+    }
+    return names.length === 0 ? null : hash.hmacHex("accounts", names.sort());
   }
 
   /** Keyed hashes of the accounts, for what stays in memory. */

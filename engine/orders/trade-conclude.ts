@@ -16,7 +16,7 @@ import { doubtOrders, faultData } from "./trade-fault.js";
 import type { LateOrder } from "./trade-execute.js";
 import { buildTradeData, toTradeResult } from "./trade-reply.js";
 import { filledLots } from "./attempt-figures.js";
-import { unknownAttempt, unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
+import { unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
 import { applyResolution, intentOutcome } from "./send-outcome.js";
 import { roundMs } from "./trade-send.js";
 import type { TradeContext, TradeData, TradeRequest, TradeResult } from "./trade-types.js";
@@ -76,11 +76,9 @@ export class TradeConclusion {
   finish(flight: TradeFlight, context: TradeContext, run: TradeRun, late: readonly LateOrder[]): Concluded {
     const { registry } = this.#parts;
     const reply = this.#reply(flight, context, run);
-    const unknown = unknownAttempt(run);
-    if (unknown === null && registry.isUnknown(run.routeId)) registry.markKnown(run.routeId);
     const { ticket } = flight;
     const elapsedMs = roundMs(flight.deadline.elapsedMs());
-    const listed = ticket !== null || unknown !== null || late.length > 0;
+    const listed = ticket !== null || unsettledAttempt(run) !== null || late.length > 0;
     const store = (ownWrites: () => StateWrite[]): Promise<void> =>
       this.#store(run, COMMIT_TRIES, (events) => [
         ...(listed ? registry.persistWrites(reply.data, run) : []),
@@ -137,10 +135,8 @@ export class TradeConclusion {
   async publishResolved(run: TradeRun, recordKey: string | null): Promise<TradeData> {
     const { registry, logger, records } = this.#parts;
     const data = this.dataOf(run);
-    const unknown = unknownAttempt(run);
     // Still unknown: another leg, or it could not be printed, see dataOf.
-    if (unknown !== null) this.#markUnknown(run, unknown);
-    else if (registry.isUnknown(run.routeId)) registry.markKnown(run.routeId);
+    registry.track(run);
     registry.remember(data, run);
     // Another order of it may still be open to be read: then the end is told later, once.
     const isEnd = unsettledAttempt(run) === null;
@@ -230,8 +226,7 @@ export class TradeConclusion {
     this.#parts.observer.latency("total", "", elapsedMs * 1e3);
     const data = this.dataOf(run);
     registry.remember(data, run);
-    const unknown = unknownAttempt(run);
-    if (unknown !== null) this.#markUnknown(run, unknown);
+    registry.track(run);
     this.emit("replied", flight.request, context, flight.deadline, { data });
     return { ok: true, success: data.execution.state !== "REJECTED", data, replayed: false };
   }
@@ -338,23 +333,11 @@ export class TradeConclusion {
       // No end, but the order may say more than it did at the reply.
       const data = this.dataOf(run);
       this.#parts.registry.remember(data, run);
-      const unknown = unknownAttempt(run);
-      if (unknown !== null) this.#markUnknown(run, unknown);
+      this.#parts.registry.track(run);
       return;
     }
     const data = await this.publishResolved(run, flight.ticket?.recordKey ?? null);
     if (unsettledAttempt(run) === null) this.emit("resolved", flight.request, context, flight.deadline, { data });
-  }
-
-  #markUnknown(run: TradeRun, attempt: Attempt): void {
-    this.#parts.registry.markUnknown({
-      routeId: run.routeId,
-      venue: attempt.venue,
-      symbol: run.symbol,
-      venueClientOrderId: attempt.venueClientOrderId,
-      sinceMs: attempt.intentAtMs,
-      fromEarlierStart: false,
-    });
   }
 }
 

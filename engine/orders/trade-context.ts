@@ -5,6 +5,7 @@ import type { RoutableVenue } from "../domain/venue.js";
 import type { GuardReservation, Guards } from "../guards/guards.js";
 import type { StateStore } from "../storage/state-store.js";
 import type { KeyedHash } from "../storage/keyed-hash.js";
+import type { SendBounds } from "./absence-proof.js";
 import type { Background } from "./background.js";
 import type { TradeAccounts, Rooms } from "./trade-accounts.js";
 import type { TradeRequest } from "./trade-types.js";
@@ -46,6 +47,7 @@ export interface TradeParts {
   readonly idempotency: IdempotencyRecords;
   readonly registry: ExecutionRegistry;
   readonly resolver: Resolver;
+  readonly bounds: SendBounds;
   readonly feeCache: FeeCache;
   readonly background: Background;
   readonly records: RecordSink;

@@ -11,8 +11,9 @@ import type { AccountSession } from "../ports.js";
 import type { KeyedHash } from "../storage/keyed-hash.js";
 import { MAX_BATCH_ROWS, storeUnavailable, type StateBatch } from "../storage/state-store.js";
 import { within } from "../domain/deadline.js";
+import { boundOf } from "./absence-proof.js";
 import type { OrderIntent } from "./intent-log.js";
-import type { OpenAccount } from "./trade-accounts.js";
+import { sessionHash, type OpenAccount } from "./trade-accounts.js";
 import {
   MAX_SEND_TIMEOUT_MS,
   MIN_SEND_TIMEOUT_MS,
@@ -67,7 +68,7 @@ export function mintAttempt(
   const { role, leg, type } = plan;
   const attemptNumber =
     1 + run.attempts.filter((other) => (other.role ?? "POSITION") === role && other.leg === leg).length;
-  const clientIdHex = parts.clientIds.mint(flight.ticket?.scope ?? null, LEG_BASE[role] + leg, attemptNumber);
+  const clientIdHex = parts.clientIds.mint(flight.ticket, LEG_BASE[role] + leg, attemptNumber);
   const nowMs = parts.clock.wallMs();
   return {
     ...(role === "POSITION" ? {} : { role }),
@@ -95,7 +96,7 @@ export function mintAttempt(
     quoteAsset: plan.instrument.quoteAsset,
     takerFeeMilliBps: plan.takerFeeMilliBps,
     makerFeeMilliBps: plan.makerFeeMilliBps,
-    notPlacedAfterMs: notPlacedBoundMs(flight, account, nowMs),
+    ...boundOf(account.room, notPlacedBoundMs(flight, account, nowMs)),
     outcome: "PENDING",
     reason: null,
     venueText: null,
@@ -210,5 +211,5 @@ function notPlacedBoundMs(flight: TradeFlight, account: OpenAccount, nowMs: numb
 
 /** Whose order an intent is, finer than the account's hash: the same key may act for several accounts of a venue. */
 export function intentAccountHash(hash: KeyedHash, session: AccountSession): string {
-  return hash.hmacHex("intent-account", [session.venue, session.accountId, session.accountScope ?? ""]);
+  return sessionHash(hash, session);
 }

@@ -8,9 +8,9 @@
 import { delay } from "../domain/clock.js";
 import { problemOf } from "./background.js";
 import type { TradeFlight, TradeParts } from "./trade-context.js";
-import { isOfPosition, mayRest, unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
+import { isOfPosition, unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
 import { applyResolution } from "./send-outcome.js";
-import { FIRST_POLL_DELAY_MS, lookUpOrder, type LookUp, type UnknownOrder } from "./resolver.js";
+import { FIRST_POLL_DELAY_MS, lookUpOrder, unknownOrder, type LookUp, type UnknownOrder } from "./resolver.js";
 
 /**
  * FOUND: every order is known, the last one of the position by its record at the venue. NOT_PLACED: that one was proven
@@ -75,12 +75,5 @@ export function unknownOrderOf(parts: TradeParts, run: TradeRun, attempt: Attemp
   const room = parts.rooms.get(attempt.venue);
   const instrument = room?.markets.get(run.symbol)?.instrument;
   if (room === undefined || instrument === undefined) return null;
-  return {
-    routeId: run.routeId,
-    room,
-    instrument,
-    clientIdHex: attempt.clientIdHex,
-    notPlacedAfterMs: attempt.notPlacedAfterMs,
-    mayRest: mayRest(attempt),
-  };
+  return unknownOrder(parts.bounds, run.routeId, room, instrument, attempt);
 }

@@ -56,8 +56,12 @@ export interface Attempt {
   /** For the fee when the venue reports none. */
   readonly takerFeeMilliBps: number;
   readonly makerFeeMilliBps: number;
-  /** Upper bound, tightened by the room's own answer. */
+  /** Upper bound in our wall time as it was then, tightened by the room's own answer; see absence-proof.ts. */
   notPlacedAfterMs: number;
+  /** The same in the venue's time; absent in runs of versions before. */
+  notPlacedAfterVenueMs?: number;
+  /** The venue's time before it was sent, at the least; absent where it was not known. */
+  readonly sentAfterVenueMs?: number;
   outcome: AttemptOutcome;
   /** Our reject reason and the venue's text, redacted and cut. */
   reason: string | null;

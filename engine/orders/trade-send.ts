@@ -12,8 +12,8 @@ import type { TradeFlight, TradeParts } from "./trade-context.js";
 import { guardedOrder, makeDurable, mintAttempt, sendTimeoutMs, type Durable, type Outgoing } from "./trade-intent.js";
 import type { SendPlan } from "./trade-plan.js";
 import { countedAccount } from "./account-behind.js";
-import { isOpening, mayRest, type Attempt, type TradeRun } from "./trade-run.js";
-import type { Resolution } from "./resolver.js";
+import { isOpening, type Attempt, type TradeRun } from "./trade-run.js";
+import { unknownOrder, type Resolution } from "./resolver.js";
 import { sendAttempt } from "./send-outcome.js";
 
 /** One order of a batch, durable and sent. */
@@ -135,7 +135,7 @@ async function sendOne(
     positionSide: plan.positionSide,
     clientIdHex: attempt.clientIdHex,
   };
-  const { outcome, tookMs, resolveAfterMs } = await sendAttempt(parts, {
+  const { outcome, tookMs, isOpen } = await sendAttempt(parts, {
     room: account.room,
     session: account.session,
     command,
@@ -149,7 +149,7 @@ async function sendOne(
   timings.sign = Math.max(timings.sign, roundMs(tookMs - ackMs));
   observer.latency("venue", plan.venue, ackMs * 1e3);
   observer.latency("sign", plan.venue, (tookMs - ackMs) * 1e3);
-  const resolution = resolveAfterMs === null ? null : startResolving(parts, flight, run, plan, attempt, resolveAfterMs);
+  const resolution = isOpen ? startResolving(parts, flight, run, plan, attempt) : null;
   return { attempt, resolution };
 }
 
@@ -159,22 +159,13 @@ function startResolving(
   run: TradeRun,
   plan: SendPlan,
   attempt: Attempt,
-  notPlacedAfterMs: number,
 ): Promise<Resolution> {
   const room = parts.rooms.get(plan.venue);
   // What follows an entry shares its venue with others of its kind: their session must outlive this order's resolution.
   const session = plan.role === "POSITION" ? flight.accounts.take(plan.venue) : flight.accounts.another(plan.venue);
   if (room === undefined || session === null)
     throw new ServiceError("INTERNAL", { problem: "no session for the resolver" });
-  attempt.notPlacedAfterMs = notPlacedAfterMs;
-  const order = {
-    routeId: run.routeId,
-    room,
-    instrument: plan.instrument,
-    clientIdHex: attempt.clientIdHex,
-    notPlacedAfterMs,
-    mayRest: mayRest(attempt),
-  };
+  const order = unknownOrder(parts.bounds, run.routeId, room, plan.instrument, attempt);
   return parts.resolver.resolve(order, session);
 }
 

@@ -16,6 +16,7 @@ import { NO_GUARDS, type Guards } from "../guards/guards.js";
 import type { RoutingReport } from "../routing/report.js";
 import type { KeyedHash, RandomIds } from "../storage/keyed-hash.js";
 import type { StateStore } from "../storage/state-store.js";
+import { SendBounds } from "./absence-proof.js";
 import { Background } from "./background.js";
 import { createClientIdSource } from "./client-id.js";
 import type { Rooms } from "./trade-accounts.js";
@@ -32,16 +33,17 @@ import {
   type QuoteRequest,
   type RoutingSettings,
 } from "./trade-routing.js";
-import type { TradeRun } from "./trade-run.js";
+import { unsettledAttempt, type TradeRun } from "./trade-run.js";
 import type { TradeContext, TradeData, TradeRequest, TradeResult, ExecutionAnswer, Quote } from "./trade-types.js";
 import { Deadline, within } from "../domain/deadline.js";
 import type { DecisionSink } from "./decision-event.js";
-import { ExecutionRegistry, type UnknownExecution } from "./execution-registry.js";
+import { ExecutionRegistry } from "./execution-registry.js";
 import { ProtectionWatch } from "./protection-watch.js";
 import { FeeCache } from "./fee-cache.js";
 import { IdempotencyRecords } from "./idempotency.js";
 import { IntentLog, type OrderIntent } from "./intent-log.js";
 import { QuoteBook } from "./quote-book.js";
+import type { ListedOrder } from "./listed-orders.js";
 import { QuoteIds } from "./quote-ids.js";
 import { NO_RECORDS, type RecordSink } from "./record-sink.js";
 import { NO_OBSERVER, type RouteObserver } from "./route-observer.js";
@@ -77,7 +79,10 @@ export interface TradeServiceStatus {
   readonly inFlight: number;
   readonly draining: boolean;
   readonly unknownCount: number;
-  readonly unknown: readonly UnknownExecution[];
+  readonly unknown: readonly ListedOrder[];
+  /** Acknowledged by their venue, and their end not seen. */
+  readonly openCount: number;
+  readonly open: readonly ListedOrder[];
   readonly resolver: ResolverCounts;
   /** Entries that are watched for what they fill after their reply. */
   readonly watchedCount: number;
@@ -121,6 +126,7 @@ export class TradeService {
       idempotency: new IdempotencyRecords({ store, hash, clock, bootId: randomIds.randomHex128(), isBootAlive }),
       registry: new ExecutionRegistry(store, clock),
       resolver: new Resolver(clock, logger, options.maxUnresolved),
+      bounds: new SendBounds(),
       feeCache: new FeeCache(clock),
       background: new Background(clock, logger),
       records: options.records ?? NO_RECORDS,
@@ -141,6 +147,12 @@ export class TradeService {
   async start(): Promise<void> {
     const { intents, registry, idempotency, rooms, background } = this.#parts;
     for (const intent of latestByRoute(await intents.listOpen())) {
+      const run = (await this.#runOf(intent)) ?? (await registry.unsettledRun(intent.routeId));
+      if (run !== null && unsettledAttempt(run) !== null) {
+        registry.remember(this.#conclusion.dataOf(run), run);
+        registry.track(run, true);
+        continue;
+      }
       registry.markUnknown({
         routeId: intent.routeId,
         venue: intent.venue,
@@ -150,7 +162,6 @@ export class TradeService {
         sinceMs: intent.createdAtMs,
         fromEarlierStart: true,
       });
-      const run = await this.#runOf(intent);
       if (run !== null) registry.remember(this.#conclusion.dataOf(run), run);
     }
     background.startSweeps([idempotency, intents, registry]);
@@ -208,6 +219,8 @@ export class TradeService {
       draining: this.#draining,
       unknownCount: registry.unknownCount,
       unknown: registry.listUnknown(),
+      openCount: registry.openCount,
+      open: registry.listOpen(),
       resolver: resolver.counts(),
       watchedCount: this.#watch.count,
     };

@@ -8,6 +8,7 @@
  * more than a second; with the lower bound applied no age comes out negative.
  */
 import type { Clock } from "../../engine/domain/clock.js";
+import type { VenueClock } from "../../engine/ports.js";
 
 /** The offset lies in [lowerMs, upperMs]. */
 interface Bounds {
@@ -19,14 +20,18 @@ interface Bounds {
 /** Clocks drift: evidence older than this is dropped. */
 const WINDOW_MS = 10 * 60_000;
 const MAX_ROUND_TRIPS = 32;
+/** The least of as many stamps says the venue's time, so that one garbled stamp says nothing. */
+const STAMPS = 3;
 /** An event that claims more than round trips allow, by more than this, carries a broken stamp: one garbled frame must not move the clock. */
 const EVENT_TOLERANCE_MS = 2_000;
 /** Without a round trip to compare with, no clock is believed to be further ahead than this. */
 const MAX_UNMEASURED_MS = 60_000;
 
-export class ClockOffset {
+export class ClockOffset implements VenueClock {
   readonly #clock: Clock;
   readonly #roundTrips: Bounds[] = [];
+  /** Of the last answers: the venue's stamp less the monotonic time of its receipt. */
+  readonly #stampsMs: number[] = [];
   /** Lower bounds of the present and the previous half window, so that an old one expires. */
   #lowerNowMs = Number.NEGATIVE_INFINITY;
   #lowerBeforeMs = Number.NEGATIVE_INFINITY;
@@ -51,13 +56,16 @@ export class ClockOffset {
    * (1 for a server time, 1000 for a `Date` header).
    */
   addRoundTrip(sentAtMs: number, receivedAtMs: number, venueMs: number, resolutionMs: number): void {
-    // A wall clock that stepped in between proves nothing.
-    if (!(receivedAtMs >= sentAtMs) || !Number.isFinite(venueMs)) return;
+    if (!Number.isFinite(venueMs)) return;
+    this.#stampsMs.push(venueMs - this.#clock.monoNs() / 1e6);
+    if (this.#stampsMs.length > STAMPS) this.#stampsMs.shift();
+    // A wall clock that stepped in between proves nothing of the offset.
+    if (!(receivedAtMs >= sentAtMs)) return;
     const nowMs = this.#clock.wallMs();
     const upperMs = venueMs + resolutionMs - sentAtMs;
     // An event heard while there was no round trip to compare with may be from before a step; no later one could lower it.
     if (this.#roundTrips.length === 0 && Math.max(this.#lowerNowMs, this.#lowerBeforeMs) > upperMs + EVENT_TOLERANCE_MS)
-      this.forget();
+      this.#forgetOffset();
     this.#roundTrips.push({ lowerMs: venueMs - receivedAtMs, upperMs, atMs: nowMs });
     if (this.#roundTrips.length > MAX_ROUND_TRIPS) this.#roundTrips.shift();
     this.#estimate(nowMs);
@@ -82,10 +90,19 @@ export class ClockOffset {
 
   /** A clock was found to have stepped: all evidence is from before. The estimate stays until there is new one. */
   forget(): void {
+    this.#forgetOffset();
+    this.#stampsMs.length = 0;
+  }
+
+  #forgetOffset(): void {
     this.#roundTrips.length = 0;
     this.#lowerNowMs = Number.NEGATIVE_INFINITY;
     this.#lowerBeforeMs = Number.NEGATIVE_INFINITY;
     this.#upperMs = Number.POSITIVE_INFINITY;
+  }
+
+  nowAtLeastMs(): number | null {
+    return this.#stampsMs.length === 0 ? null : Math.min(...this.#stampsMs) + this.#clock.monoNs() / 1e6;
   }
 
   #ceilingMs(): number {

@@ -5,7 +5,8 @@
  * `exit` call waits nothing else is admitted, unless it waits for its caller's share alone; a waiting call of another lane
  * does not keep lower lanes from the part held back for them. Some slots are for `exit` alone, so a close never queues behind slow reads.
  *
- * Bounded: `maxQueuedPerLane` waiting calls, half of them of one caller; one more is refused at once (QUEUE_FULL). A call that can
+ * Bounded: `maxQueuedPerLane` waiting calls; one more is refused at once (QUEUE_FULL), unless another caller has more that
+ * wait: then the last of those is. A call that can
  * not be admitted before its deadline is refused (RATE_BUDGET), and so is one heavier than its lane.
  *
  * A call may also need what another budget gives (its account's): it is taken in the turn of the admission,
@@ -99,7 +100,7 @@ export class LaneQueue {
     const isFree = queue.length === 0 && (lane === "exit" || !this.#isExitBlocked());
     const admission = isFree ? this.#admit(waiter) : null;
     if (admission !== null) return admission;
-    if (queue.length >= maxQueuedPerLane || this.#isOfMany(queue, caller)) {
+    if (queue.length >= maxQueuedPerLane && !this.#makeRoom(queue, caller)) {
       return { ok: false, reason: "QUEUE_FULL", retryAfterMs: this.#retryAfterMs(waiter) };
     }
     return new Promise((settle) => {
@@ -190,11 +191,24 @@ export class LaneQueue {
     return !budget.isBeyondShare("exit", next.caller, next.weight, nowMs);
   }
 
-  #isOfMany(queue: readonly Waiter[], caller: string | null): boolean {
-    if (caller === null || queue.length === 0) return false;
-    let count = 0;
-    for (const waiter of queue) if (waiter.caller === caller) count++;
-    return count >= this.#options.maxQueuedPerLane / 2;
+  /** Refuses the last waiting call of the caller that has most, where that is more than `caller` has with this one. */
+  #makeRoom(queue: Waiter[], caller: string | null): boolean {
+    const counts = new Map<string | null, number>();
+    for (const waiter of queue) counts.set(waiter.caller, (counts.get(waiter.caller) ?? 0) + 1);
+    let most = (counts.get(caller) ?? 0) + 1;
+    let last: Waiter | null = null;
+    for (const waiter of queue) {
+      const count = counts.get(waiter.caller) ?? 0;
+      if (count < most || (count === most && waiter.caller !== last?.caller)) continue;
+      most = count;
+      last = waiter;
+    }
+    if (last === null) return false;
+    queue.splice(queue.indexOf(last), 1);
+    this.#waitingCount--;
+    this.#options.clock.clearTimer(last.timer);
+    last.settle({ ok: false, reason: "QUEUE_FULL", retryAfterMs: this.#retryAfterMs(last) });
+    return true;
   }
 
   #expire(waiter: Waiter): void {

@@ -241,13 +241,18 @@ describe("callers of one lane", () => {
     expect(order).toEqual(["light", "light", "heavy", "heavy", "heavy"]);
   });
 
-  it("fill at most half of the places to wait in", () => {
+  it("may fill all places to wait in, and the one with most gives way to one with fewer", async () => {
     const { queue } = setup({ slots: 2, exitSlots: 1, maxQueuedPerLane: 4 });
     expect(take(queue, "trade", "heavy")).toEqual({ ok: true });
-    for (let count = 0; count < 2; count++) expect(take(queue, "trade", "heavy")).toBeInstanceOf(Promise);
+    const waiting = Array.from({ length: 4 }, () => take(queue, "trade", "heavy"));
+    for (const admission of waiting) expect(admission).toBeInstanceOf(Promise);
     expect(take(queue, "trade", "heavy")).toMatchObject({ ok: false, reason: "QUEUE_FULL" });
     expect(take(queue, "trade", "light")).toBeInstanceOf(Promise);
+    // The last of those that came, and it alone.
+    expect(await waiting[3]).toMatchObject({ ok: false, reason: "QUEUE_FULL" });
+    expect(queue.queued("trade")).toBe(4);
     queue.close();
+    for (const admission of waiting.slice(0, 3)) expect(await admission).toMatchObject({ reason: "CLOSED" });
   });
 
   it("that wait for their share alone hold up nobody else", async () => {

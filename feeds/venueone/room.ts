@@ -20,6 +20,7 @@ import type {
   OrderSender,
   RoomStatus,
   RoutingHealth,
+  VenueClock,
   VenueRoom,
 } from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
@@ -217,6 +218,10 @@ class VenueoneRoom implements VenueRoom {
 
   get routingHealth(): RoutingHealth {
     return this.#http;
+  }
+
+  get venueClock(): VenueClock {
+    return this.#clockOffset;
   }
 
   status(): RoomStatus {

@@ -57,6 +57,7 @@ describe("placing on venuethree", () => {
     expect(outcome).toEqual({
       outcome: "accepted",
       ackMs: 20,
+      notPlacedAfterMs: harness.clock.wallMs() + 4_000 + 5_000,
       order: {
         venue: "venuethree",
         nativeSymbol: "BTC",
@@ -141,6 +142,16 @@ describe("placing on venuethree", () => {
       "/api/v1/sendTx",
     ]);
     expect(harness.sent().map(({ fields }) => fields["Nonce"])).toEqual([42, 43]);
+  });
+
+  it("yes is only submitted: it carries the end of the transaction, after which an order that is nowhere never was", async () => {
+    const { harness, outcome } = await placeAfter((on) => on.acceptTx());
+    expect(outcome.outcome).toBe("accepted");
+    const bound = harness.trading.orders.placeBoundMs(harness.open(), OPTIONS.timeoutMs);
+    expect(outcome).toHaveProperty("notPlacedAfterMs");
+    const { notPlacedAfterMs } = outcome as { notPlacedAfterMs?: number };
+    expect(notPlacedAfterMs).toBeLessThanOrEqual(harness.clock.wallMs() + bound);
+    expect(notPlacedAfterMs).toBeGreaterThan(harness.clock.wallMs() + OPTIONS.timeoutMs);
   });
 
   it("a refused nonce was not spent: read, signed anew, sent again within the same turn (recorded refusal)", async () => {

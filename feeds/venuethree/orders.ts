@@ -2,8 +2,8 @@
 /**
  * Orders, changes and cancels of venuethree. Outcomes are exact (tx-sender.ts). The venue's yes is only "submitted": an
  * accepted order is OPEN with nothing filled, and what became of it is told by the account stream or a read; one that
- * the sequencer refused is found by its transaction (account.ts). Every transaction carries `ExpiredAt`, so an unknown
- * order has a moment after which it provably was not placed.
+ * the sequencer refused is found by its transaction (account.ts). Every transaction carries `ExpiredAt`, so an order of
+ * unknown outcome, or one submitted and never seen, has a moment after which it provably was not placed.
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
@@ -90,15 +90,15 @@ export class VenuethreeOrders implements OrderSender {
       sentOrders.note(key.accountIndex, command, signed.hash, venueNowMs);
     });
     if (sent.kind === "rejected") return sent.rejected;
-    if (sent.kind === "unknown") {
-      const notPlacedAfterMs = Math.ceil(expiresAtMs - clockOffsetMs()) + EXPIRY_MARGIN_MS;
-      return { outcome: "unknown", cause: sent.cause, notPlacedAfterMs };
-    }
+    const notPlacedAfterMs = Math.ceil(expiresAtMs - clockOffsetMs()) + EXPIRY_MARGIN_MS;
+    if (sent.kind === "unknown") return { outcome: "unknown", cause: sent.cause, notPlacedAfterMs };
     const { receivedAtMs, sentAtMs } = sent.reply;
     return {
       outcome: "accepted",
       order: orderOf(command, clientOrderIndexOf(command.clientIdHex), Math.round(receivedAtMs + clockOffsetMs())),
       ackMs: receivedAtMs - sentAtMs,
+      // The transaction dies with its end if the sequencer has not taken it.
+      notPlacedAfterMs,
     };
   }
 

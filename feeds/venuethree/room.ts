@@ -25,6 +25,7 @@ import type {
   OrderSender,
   RoomStatus,
   RoutingHealth,
+  VenueClock,
   VenueRoom,
 } from "../../engine/ports.js";
 import { AccountLimiter } from "../shared/account-limiter.js";
@@ -248,6 +249,10 @@ class VenuethreeRoom implements VenueRoom {
 
   get routingHealth(): RoutingHealth {
     return this.#http;
+  }
+
+  get venueClock(): VenueClock {
+    return this.#clockOffset;
   }
 
   status(): RoomStatus {

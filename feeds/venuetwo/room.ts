@@ -25,6 +25,7 @@ import type {
   OpenSession,
   RoomStatus,
   RoutingHealth,
+  VenueClock,
   VenueRoom,
 } from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
@@ -227,6 +228,10 @@ class VenuetwoRoom implements VenueRoom {
 
   get routingHealth(): RoutingHealth {
     return this.#http;
+  }
+
+  get venueClock(): VenueClock {
+    return this.#clockOffset;
   }
 
   status(): RoomStatus {

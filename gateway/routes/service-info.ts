@@ -118,6 +118,7 @@ function statusRoute(context: RouteContext): Route {
     handle(response) {
       const nowMs = clock.wallMs();
       const unknown = desk.unknownOrders(UNKNOWN_ORDERS_LISTED);
+      const open = desk.openOrders(UNKNOWN_ORDERS_LISTED);
       const data = {
         version,
         interfaceVersion: INTERFACE_VERSION,
@@ -126,6 +127,7 @@ function statusRoute(context: RouteContext): Route {
         venues: view.rooms.map((room) => venueStatus(room, clock.monoNs())),
         unconfigured: view.unconfigured(),
         unknownOrders: { count: unknown.count, orders: [...unknown.orders] },
+        openOrders: { count: open.count, orders: [...open.orders] },
         closesInFlight: inFlight.closes,
         recording: recordingStatus(context.records, context.recorder),
         stream: {

@@ -193,6 +193,7 @@ export function createFakeDesk(): FakeDesk {
       draining: false,
       unknownCount: 0,
       unknown: [],
+      open: [],
       resolver: { active: 0, started: 0, found: 0, notPlaced: 0, leftUnknown: 0, refused: 0 },
       armedSwitchCount: 0,
     }),

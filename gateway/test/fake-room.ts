@@ -66,7 +66,7 @@ export interface FakeRoom extends VenueRoom {
   /** Open sizes in lots by symbol, LONG positive. */
   readonly held: Map<string, number>;
   /** What the next place does; "fill" fills at the limit price. */
-  placeMode: "fill" | "reject" | "unknown" | "hang" | "throw";
+  placeMode: "fill" | "acknowledge" | "reject" | "unknown" | "hang" | "throw";
   readonly placed: { readonly qtyLots: number; readonly side: string; readonly reduceOnly: boolean }[];
   /** What a read of any order sent here shows; null: the read fails. */
   orderShown: Pick<VenueOrder, "filledLots" | "averagePrice"> | null;
@@ -121,6 +121,10 @@ export function createFakeRoom(venue: FakeVenue, markets: readonly Market[], now
         tsVenueMs: nowMs(),
         fee: null,
       };
+      if (room.placeMode === "acknowledge") {
+        const open = { ...order, status: "OPEN", filledLots: 0, averagePrice: null } as const;
+        return { outcome: "accepted", order: open, ackMs: 5 };
+      }
       return { outcome: "accepted", order, ackMs: 5 };
     },
     cancel: async () => ({ outcome: "unknown", cause: "not scripted" }),
@@ -142,6 +146,7 @@ export function createFakeRoom(venue: FakeVenue, markets: readonly Market[], now
     },
     markets: bySymbol,
     ackLatency: new LatencyWindow(200),
+    venueClock: { offsetMs: 0, nowAtLeastMs: nowMs },
     orders,
     streams: null,
     reader: {

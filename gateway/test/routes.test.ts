@@ -345,6 +345,18 @@ describe("close", () => {
     ]).toEqual([200, true, "UNKNOWN", false]);
     const status = await get("/api/status");
     expect(at(status, "data.unknownOrders.count")).toBe(1);
+    expect(at(status, "data.openOrders")).toEqual({ count: 0, orders: [] });
+  });
+
+  it("lists an acknowledged order whose end was not seen as open in the status", async () => {
+    harness.one.placeMode = "acknowledge";
+    const reply = await harness.client.close({ ...CLOSE, routingOptions: { deadlineMs: 1_500, waitFor: "ACK" } });
+    expect([reply.status, at(reply, "data.execution.state")]).toEqual([200, "SUBMITTED"]);
+    const status = await get("/api/status");
+    expect(at(status, "data.openOrders")).toMatchObject({
+      count: 1,
+      orders: [{ routeId: at(reply, "data.routing.routeId"), exchange: "venueone", symbol: "BTC" }],
+    });
   });
 
   it("says what exceeds the position, with both maxima", async () => {

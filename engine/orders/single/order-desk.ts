@@ -20,7 +20,7 @@ import type {
 } from "../../domain/order.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import type { SymbolSettings } from "../../ports.js";
-import type { UnknownExecution } from "../execution-registry.js";
+import type { ListedOrder } from "../listed-orders.js";
 import type { ResolverCounts } from "../resolver.js";
 import type { ExecutionState } from "../trade-types.js";
 
@@ -341,7 +341,9 @@ export interface OrderDeskStatus {
   readonly draining: boolean;
   readonly unknownCount: number;
   /** Oldest first; `routeId` is the order's own reference (`or_…`). */
-  readonly unknown: readonly UnknownExecution[];
+  readonly unknown: readonly ListedOrder[];
+  /** Acknowledged by their venue, and their end not seen. */
+  readonly open: readonly ListedOrder[];
   readonly resolver: ResolverCounts;
   readonly armedSwitchCount: number;
 }

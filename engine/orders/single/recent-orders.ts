@@ -6,7 +6,7 @@
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../domain/clock.js";
-import { INDEXING_LAG_MS } from "../resolver.js";
+import { INDEXING_LAG_MS } from "../absence-proof.js";
 import { lastAttempt, type SingleRun } from "./single-run.js";
 
 const MAX_RECENT = 10_000;

@@ -102,8 +102,13 @@ export class SingleConclusion {
     const attempt = lastAttempt(run);
     if (answer === null || attempt === null)
       throw new ServiceError("INTERNAL", { problem: "a resolved order without an answer" });
-    unsettled.remove(run);
     const resolved = resolvedOrder(run, attempt, nowMs);
+    const update = recordKey === null ? null : { recordKey, result: answer };
+    // From here on, in this turn and until it is stored, who asks meets the end that is told below.
+    const stored = unsettled.removeWhile(
+      run,
+      this.#store(run, 1, () => [], update),
+    );
     for (const listener of this.#listeners) {
       try {
         listener(resolved);
@@ -111,7 +116,7 @@ export class SingleConclusion {
         logger.error("resolved_listener_threw", { problem: problemOf(error) });
       }
     }
-    await this.#store(run, 1, () => [], recordKey === null ? null : { recordKey, result: answer });
+    await stored;
     return answer;
   }
 

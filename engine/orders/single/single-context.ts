@@ -6,6 +6,7 @@ import type { GuardReservation, Guards } from "../../guards/guards.js";
 import type { AccountSession, VenueRoom } from "../../ports.js";
 import type { KeyedHash, RandomIds } from "../../storage/keyed-hash.js";
 import type { StateStore } from "../../storage/state-store.js";
+import type { SendBounds } from "../absence-proof.js";
 import type { Background } from "../background.js";
 import type { ClientIdSource } from "../client-id.js";
 import type { Deadline } from "../../domain/deadline.js";
@@ -40,6 +41,7 @@ export interface SingleParts {
   /** The last ones that were confirmed, for the moment in which their venue does not list them yet. */
   readonly recent: RecentOrders;
   readonly resolver: Resolver;
+  readonly bounds: SendBounds;
   readonly guards: Guards;
   /** Of attempts of this start; of others the guards know by their rows. */
   readonly reservations: WeakMap<Attempt, GuardReservation>;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { delay } from "../../domain/clock.js";
 import type { DeskHarness } from "./test/desk-harness.js";
 import {
   createDesk,
@@ -221,6 +222,25 @@ describe("an order on one venue", () => {
     await harness.clock.advanceAsync(65_000);
     expect(harness.venue.sessions.every(({ closed }) => closed)).toBe(true);
     expect(harness.desk.status().unknownCount).toBe(1);
+  });
+
+  it("is told resolved once, also to a retry with its key while the store still takes its end", async () => {
+    const harness = await createDesk();
+    harness.venue.fate = () => ({ kind: "loseReply" });
+    harness.venue.orderReadFailure = () => "TIMEOUT";
+    const resolved: string[] = [];
+    harness.desk.onResolved(({ orderRef }) => resolved.push(orderRef));
+    const request = { deadlineMs: 500 };
+    await harness.place(request, KEYED);
+    harness.venue.orderReadFailure = () => null;
+    harness.store.gate = () => delay(harness.clock, 1_500);
+    while (resolved.length === 0) await harness.clock.advanceAsync(10);
+    harness.store.gate = async () => {};
+    const filled = { ok: true, order: { status: "FILLED" }, replayed: true };
+    expect(await harness.place(request, KEYED)).toMatchObject(filled);
+    await harness.clock.advanceAsync(10_000);
+    expect(await harness.place(request, KEYED)).toMatchObject(filled);
+    expect(resolved).toHaveLength(1);
   });
 
   it("is UNKNOWN after a fault of ours, once it was sent", async () => {

@@ -17,6 +17,7 @@ import { NO_GUARDS, type Guards } from "../../guards/guards.js";
 import type { CallOptions } from "../../ports.js";
 import type { KeyedHash, RandomIds } from "../../storage/keyed-hash.js";
 import type { StateStore } from "../../storage/state-store.js";
+import { SendBounds } from "../absence-proof.js";
 import { Background, problemOf, type Sweepable } from "../background.js";
 import { createClientIdSource } from "../client-id.js";
 import { Deadline, within } from "../../domain/deadline.js";
@@ -137,6 +138,7 @@ export class SingleOrderService implements OrderDesk {
       unsettled: new UnsettledOrders(),
       recent: new RecentOrders(clock),
       resolver: new Resolver(clock, logger, options.maxUnresolved),
+      bounds: new SendBounds(),
       guards,
       reservations: new WeakMap(),
       background: new Background(clock, logger),
@@ -302,8 +304,9 @@ export class SingleOrderService implements OrderDesk {
     return {
       inFlight: this.#flights.size,
       draining: this.#draining,
-      unknownCount: unsettled.count,
-      unknown: unsettled.list(),
+      unknownCount: unsettled.unknownCount,
+      unknown: unsettled.list("UNKNOWN"),
+      open: unsettled.list("OPEN"),
       resolver: resolver.counts(),
       armedSwitchCount: this.#switches.armedCount,
     };

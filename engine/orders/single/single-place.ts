@@ -332,8 +332,8 @@ export class SinglePlacements {
   /** Who finds out what became of an order changes the one record of it that all readers share. */
   #shared(storedRun: SingleRun): SingleRun {
     const attempt = lastAttempt(storedRun);
-    const entry = attempt === null ? null : this.#parts.unsettled.get(attempt.clientIdHex);
-    return entry !== null && entry.run.routeId === storedRun.routeId ? entry.run : storedRun;
+    const shared = attempt === null ? null : this.#parts.unsettled.sharedRun(attempt.clientIdHex);
+    return shared?.routeId === storedRun.routeId ? shared : storedRun;
   }
 
   #explain(error: unknown): OrderRefusal {

@@ -12,13 +12,14 @@ import type { OrderCommand } from "../../domain/order.js";
 import type { GuardReservation } from "../../guards/guards.js";
 import { storeUnavailable, type StateCondition, type StateWrite } from "../../storage/state-store.js";
 import { within } from "../../domain/deadline.js";
+import { boundOf } from "../absence-proof.js";
 import type { OrderIntent } from "../intent-log.js";
 import { redactVenueText } from "../redact.js";
-import type { Resolution } from "../resolver.js";
+import { unknownOrder, type Resolution } from "../resolver.js";
 import { MAX_SEND_TIMEOUT_MS, MIN_SEND_TIMEOUT_MS, STORE_TIMEOUT_MS } from "../trade-context.js";
 import { sendAttempt } from "../send-outcome.js";
 import { accountHashOf } from "../trade-accounts.js";
-import { mayRest, type Attempt } from "../trade-run.js";
+import type { Attempt } from "../trade-run.js";
 import { isMarket } from "./order-check.js";
 import type { OrderRefusal } from "./order-desk.js";
 import type { NameClaim, OrderNames } from "./order-names.js";
@@ -50,7 +51,7 @@ export function mintAttempt(
 ): Attempt {
   const { instrument, room, session } = flight;
   const attemptNumber = run.attempts.length + 1;
-  const clientIdHex = parts.clientIds.mint(flight.ticket?.scope ?? null, 0, attemptNumber);
+  const clientIdHex = parts.clientIds.mint(flight.ticket, 0, attemptNumber);
   const nowMs = parts.clock.wallMs();
   return {
     leg: 0,
@@ -74,7 +75,7 @@ export function mintAttempt(
     quoteAsset: instrument.quoteAsset,
     takerFeeMilliBps: instrument.takerFeeMilliBps,
     makerFeeMilliBps: instrument.makerFeeMilliBps,
-    notPlacedAfterMs: notPlacedBoundMs(flight, nowMs),
+    ...boundOf(room, notPlacedBoundMs(flight, nowMs)),
     outcome: "PENDING",
     reason: null,
     venueText: null,
@@ -118,7 +119,7 @@ export async function sendOrder(
     clientIdHex: attempt.clientIdHex,
   };
   const timeoutMs = boundedTimeoutMs(flight.deadline.leftMs());
-  const { outcome, resolveAfterMs } = await sendAttempt(parts, {
+  const { outcome, isOpen } = await sendAttempt(parts, {
     room,
     session,
     command,
@@ -127,7 +128,7 @@ export async function sendOrder(
     routeId: run.routeId,
     secrets: flight.secrets,
   });
-  if (resolveAfterMs !== null) return startResolving(parts, flight, run, attempt, resolveAfterMs);
+  if (isOpen) return startResolving(parts, flight, run, attempt);
   if (outcome.outcome === "rejected") run.venueCode = redactVenueText(outcome.venueCode, flight.secrets);
   return { kind: "settled" };
 }
@@ -246,20 +247,11 @@ function intentOf(run: SingleRun, attempt: Attempt, flight: SingleFlight): Order
   };
 }
 
-function startResolving(
-  parts: SingleParts,
-  flight: SingleFlight,
-  run: SingleRun,
-  attempt: Attempt,
-  notPlacedAfterMs: number,
-): SingleSendEnd {
+function startResolving(parts: SingleParts, flight: SingleFlight, run: SingleRun, attempt: Attempt): SingleSendEnd {
   const { room, instrument, session } = flight;
   if (flight.taken) throw new ServiceError("INTERNAL", { problem: "no session for the resolver" });
   flight.taken = true;
-  attempt.notPlacedAfterMs = notPlacedAfterMs;
-  const { routeId } = run;
-  const { clientIdHex } = attempt;
-  const order = { routeId, room, instrument, clientIdHex, notPlacedAfterMs, mayRest: mayRest(attempt) };
+  const order = unknownOrder(parts.bounds, run.routeId, room, instrument, attempt);
   return { kind: "resolving", resolution: parts.resolver.resolve(order, session) };
 }
 

@@ -9,8 +9,8 @@ import type { Instrument } from "../../domain/instrument.js";
 import type { AccountSession, VenueRoom } from "../../ports.js";
 import { problemOf } from "../background.js";
 import { within } from "../../domain/deadline.js";
-import { FIRST_POLL_DELAY_MS, lookUpOrder, type LookUp, type UnknownOrder } from "../resolver.js";
-import { mayRest, type Attempt } from "../trade-run.js";
+import { FIRST_POLL_DELAY_MS, lookUpOrder, unknownOrder, type LookUp, type UnknownOrder } from "../resolver.js";
+import type { Attempt } from "../trade-run.js";
 import { applyResolution } from "../send-outcome.js";
 import type { SingleConclusion } from "./single-conclude.js";
 import type { SingleFlight, SingleParts } from "./single-context.js";
@@ -32,7 +32,7 @@ export async function recoverOrder(
   if (!isUnsettled(run)) return "SETTLED";
   // The process that knew more is gone: from here on it is an order of unknown outcome.
   if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
-  const order = unknownOrderOf(flight.room, flight.instrument, run);
+  const order = unknownOrderOf(parts, flight.room, flight.instrument, run);
   if (order === null || parts.resolver.isActive(attempt.clientIdHex)) return "OPEN";
   try {
     const look = await pollUntilKnown(parts, flight, order, waitForProof);
@@ -57,7 +57,7 @@ export async function settleAsked(
   const { clock, idempotency, resolver } = parts;
   const { run, recordKey } = entry;
   const attempt = lastAttempt(run);
-  const order = unknownOrderOf(place.room, place.instrument, run);
+  const order = unknownOrderOf(parts, place.room, place.instrument, run);
   if (attempt === null || order === null) return false;
   // A retry with the key may send anew once the order is known never to have been placed: never beside this.
   const release = recordKey === null ? null : idempotency.hold(recordKey);
@@ -106,9 +106,13 @@ async function pollUntilKnown(
   }
 }
 
-function unknownOrderOf(room: VenueRoom, instrument: Instrument, run: SingleRun): UnknownOrder | null {
+function unknownOrderOf(
+  { bounds }: SingleParts,
+  room: VenueRoom,
+  instrument: Instrument,
+  run: SingleRun,
+): UnknownOrder | null {
   const attempt = lastAttempt(run);
   if (attempt === null || attempt.nativeSymbol !== instrument.nativeSymbol) return null;
-  const { clientIdHex, notPlacedAfterMs } = attempt;
-  return { routeId: run.routeId, room, instrument, clientIdHex, notPlacedAfterMs, mayRest: mayRest(attempt) };
+  return unknownOrder(bounds, run.routeId, room, instrument, attempt);
 }

@@ -2,10 +2,11 @@
  * Single orders that reading the venue can still end: of unknown outcome, or accepted and working when last seen. For
  * the list in the status, and for a caller who asks again, also after a restart.
  *
- * Bounds: MAX_LISTED orders; beyond it they are counted only, and are settled by a retry with their idempotency key or
+ * Bounds: as many ends being stored as conclusions are; MAX_LISTED orders; beyond it they are counted only, and are settled by a retry with their idempotency key or
  * given up with their intent.
  */
-import type { UnknownExecution } from "../execution-registry.js";
+import type { ListedOrder } from "../listed-orders.js";
+import { isWorking } from "../trade-run.js";
 import { lastAttempt, type SingleRun } from "./single-run.js";
 
 const MAX_LISTED = 1_000;
@@ -21,6 +22,8 @@ export class UnsettledOrders {
   readonly #orders = new Map<string, UnsettledOrder>();
   /** The same orders by account and what the venue, or the caller, calls them. */
   readonly #byName = new Map<string, UnsettledOrder>();
+  /** Ended, and the end not durable yet: their record in the store still says that they are unsettled. */
+  readonly #ending = new Map<string, SingleRun>();
   readonly #maxListed: number;
   readonly #unlisted = new WeakSet<SingleRun>();
   #unlistedCount = 0;
@@ -50,8 +53,21 @@ export class UnsettledOrders {
     if (this.#unlisted.delete(run)) this.#unlistedCount -= 1;
   }
 
-  get(clientIdHex: string): UnsettledOrder | null {
-    return this.#orders.get(clientIdHex) ?? null;
+  /** Removes the order; `sharedRun` knows it until the end is stored, however that ends. */
+  async removeWhile(run: SingleRun, storing: Promise<unknown>): Promise<void> {
+    const id = idOf(run);
+    this.remove(run);
+    if (id !== null) this.#ending.set(id, run);
+    try {
+      await storing;
+    } finally {
+      if (id !== null && this.#ending.get(id) === run) this.#ending.delete(id);
+    }
+  }
+
+  /** The one run of an order that all its readers share; null: it is not one of these. */
+  sharedRun(clientIdHex: string): SingleRun | null {
+    return this.#ending.get(clientIdHex) ?? this.#orders.get(clientIdHex)?.run ?? null;
   }
 
   /** By the caller's id or the venue's form of ours; of this account only. */
@@ -59,15 +75,16 @@ export class UnsettledOrders {
     return this.#byName.get(nameKey(accountHash, name)) ?? null;
   }
 
-  get count(): number {
-    return this.#orders.size + this.#unlistedCount;
+  /** Of unknown outcome, with those beyond the list, whatever they are. */
+  get unknownCount(): number {
+    return this.list("UNKNOWN").length + this.#unlistedCount;
   }
 
-  /** Oldest first. */
-  list(): UnknownExecution[] {
+  /** Oldest first. OPEN: acknowledged, and their end not seen. */
+  list(kind: "UNKNOWN" | "OPEN"): ListedOrder[] {
     return [...this.#orders.values()].flatMap(({ run, fromEarlierStart }) => {
       const attempt = lastAttempt(run);
-      if (attempt === null) return [];
+      if (attempt === null || isWorking(attempt) !== (kind === "OPEN")) return [];
       const { routeId, venue, symbol } = run;
       const { venueClientOrderId, intentAtMs } = attempt;
       return [{ routeId, venue, symbol, venueClientOrderId, sinceMs: intentAtMs, fromEarlierStart }];

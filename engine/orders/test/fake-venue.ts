@@ -40,9 +40,10 @@ import type {
 export interface PlaceFate {
   /**
    * fill: executes and answers. reject: refused and answered. notSent: stopped before it left. loseRequest: never
-   * arrives. loseReply: executes, the answer is lost. late: the answer is lost and it executes `executeAfterMs` later. throw: a bug of the room.
+   * arrives. loseReply: executes, the answer is lost. late: the answer is lost and it executes `executeAfterMs` later. drop: acknowledged, and
+   * never executed. throw: a bug of the room.
    */
-  readonly kind: "fill" | "reject" | "notSent" | "loseRequest" | "loseReply" | "late" | "throw";
+  readonly kind: "fill" | "reject" | "notSent" | "loseRequest" | "loseReply" | "late" | "drop" | "throw";
   /** Share of the quantity that finds liquidity, 0 to 1. */
   readonly liquidity?: number;
   readonly reason?: RejectReason;
@@ -62,13 +63,14 @@ export interface LoggedOrder {
   readonly command: OrderCommand;
   /** Of the account's signer; taken anew for each order, by whatever process. */
   readonly nonce: number;
+  /** Times of an entry are the venue's. */
   readonly sentAtMs: number;
   /** Past it the venue takes the order no more. */
   readonly expiresAtMs: number;
   executedAtMs: number | null;
   filledLots: number;
   rejected: boolean;
-  /** Wall ms at which the sender learned how it ended; null: it could not know. */
+  /** When the sender learned how it ended; null: it could not know. */
   disclosedAtMs: number | null;
   order: VenueOrder | null;
   visibleAtMs: number;
@@ -108,6 +110,8 @@ export class FakeVenue {
   readonly calls = { positions: 0, orders: 0, fees: 0, place: 0, settings: 0, cancel: 0 };
   readonly lanes: string[] = [];
   readonly #nonces = new Map<string, number>();
+  /** The venue's time at the clock's origin: steps of our wall clock are none of its own. */
+  readonly #epochMs: number;
   /** Knobs; replaced by tests. */
   fate: (command: OrderCommand, account: string) => PlaceFate = () => ({ kind: "fill" });
   nextNonce = (account: string): number => {
@@ -118,6 +122,10 @@ export class FakeVenue {
   readLatencyMs = () => 5;
   positionFailure: (account: string) => ReadFailure | "HANG" | null = () => null;
   orderReadFailure: () => ReadFailure | null = () => null;
+  /** The venue's time as its room knows it. */
+  toldTimeMs: () => number = () => this.nowMs();
+  /** What a look-up shows of an order. */
+  shownOrder: (order: VenueOrder) => VenueOrder = (order) => order;
   feeRates: FeeRates | null = null;
   /** Free margin of every account; null: the venue does not say. */
   free: string | null = null;
@@ -141,6 +149,7 @@ export class FakeVenue {
   constructor(options: FakeVenueOptions) {
     this.venue = options.venue;
     this.clock = options.clock;
+    this.#epochMs = options.clock.wallMs() - options.clock.monoNs() / 1e6;
     this.hedgeMode = options.hedgeMode ?? false;
     this.streamed = options.streamed;
     this.askedMark = options.askedMark;
@@ -158,6 +167,23 @@ export class FakeVenue {
       book.applyAsk(askTicks + level * step, levelLots);
     }
     book.commit(1, this.clock.wallMs(), this.clock.monoNs());
+  }
+
+  /** The venue's own time. */
+  nowMs(): number {
+    return Math.floor(this.#epochMs + this.clock.monoNs() / 1e6);
+  }
+
+  /** Measured without an error at any time. */
+  #venueClock(): VenueRoom["venueClock"] {
+    const { clock } = this;
+    const nowMs = (): number => this.nowMs();
+    return {
+      get offsetMs() {
+        return nowMs() - clock.wallMs();
+      },
+      nowAtLeastMs: () => this.toldTimeMs(),
+    };
   }
 
   /** What the stream said of the mark, just now. */
@@ -187,6 +213,7 @@ export class FakeVenue {
     const { streamed } = this;
     return {
       venue: this.venue,
+      venueClock: this.#venueClock(),
       reader: {
         ...(streamed === undefined
           ? {}
@@ -214,7 +241,7 @@ export class FakeVenue {
           const { outcome, logged } = await this.#place(session, command, options);
           await gate();
           // Only here has the process that sent it seen the answer.
-          if (logged !== null && outcome.outcome !== "unknown") logged.disclosedAtMs ??= this.clock.wallMs();
+          if (logged !== null && outcome.outcome !== "unknown") logged.disclosedAtMs ??= this.nowMs();
           return outcome;
         },
         cancel: (session, _instrument, ref) => read(() => this.#cancel(session, ref)),
@@ -287,24 +314,27 @@ export class FakeVenue {
   async #readOrder(session: AccountSession, ref: OrderRef, options: CallOptions): Promise<Read<VenueOrder | null>> {
     this.calls.orders += 1;
     this.lanes.push(options.lane);
-    const beganMs = this.clock.wallMs();
+    const beganMs = this.nowMs();
     await this.#wait(this.readLatencyMs());
     if (isClosed(session)) return failure("AUTH");
     const failed = this.orderReadFailure();
     if (failed !== null) return failure(failed);
     const wanted = "clientIdHex" in ref ? ref.clientIdHex : "";
-    const nowMs = this.clock.wallMs();
+    const nowMs = this.nowMs();
+    const asOfMs = this.clock.wallMs();
     const entry = this.log.findLast(
       (candidate) => candidate.command.clientIdHex === wanted && candidate.account === session.accountId,
     );
-    if (entry === undefined) return { ok: true, value: null, asOfMs: nowMs, source: "venue" };
+    if (entry === undefined) return { ok: true, value: null, asOfMs, source: "venue" };
     if (entry.order === null || nowMs < entry.visibleAtMs) {
       // Absence tells something only once the order can neither be accepted nor be hidden by the index any more.
       if (entry.order === null && beganMs > entry.expiresAtMs + 2_000) entry.disclosedAtMs ??= nowMs;
-      return { ok: true, value: null, asOfMs: nowMs, source: "venue" };
+      return { ok: true, value: null, asOfMs, source: "venue" };
     }
-    entry.disclosedAtMs ??= nowMs;
-    return { ok: true, value: entry.order, asOfMs: nowMs, source: "venue" };
+    const shown = this.shownOrder(entry.order);
+    // Another order says nothing of this one.
+    if (shown === entry.order) entry.disclosedAtMs ??= nowMs;
+    return { ok: true, value: shown, asOfMs, source: "venue" };
   }
 
   async #readAccount(session: AccountSession): Promise<Read<AccountSummary>> {
@@ -396,8 +426,15 @@ export class FakeVenue {
         logged: null,
       };
     }
-    const sentAtMs = this.clock.wallMs();
+    const sentAtMs = this.nowMs();
     const expiresAtMs = sentAtMs + ORDER_VALIDITY_MS;
+    const notPlacedAfterMs = this.clock.wallMs() + ORDER_VALIDITY_MS;
+    const isTaken = this.log.some(
+      (other) =>
+        other.account === session.accountId &&
+        other.command.clientIdHex === command.clientIdHex &&
+        other.order !== null,
+    );
     const entry: LoggedOrder = {
       venue: this.venue,
       account: session.accountId,
@@ -414,15 +451,24 @@ export class FakeVenue {
       refusal: null,
     };
     this.log.push(entry);
+    if (isTaken) {
+      entry.rejected = true;
+      entry.refusal = "DUPLICATE_CLIENT_ID";
+    }
     const indexLagMs = this.indexLagMs();
-    if (fate.kind === "late")
+    if (isTaken || fate.kind === "drop") {
+      // Nothing of it is executed.
+    } else if (fate.kind === "late")
       this.clock.setTimer(() => this.#execute(entry, fate, indexLagMs), fate.executeAfterMs ?? 0);
     else if (fate.kind !== "loseRequest") this.#execute(entry, fate, indexLagMs);
     const latencyMs = fate.latencyMs ?? 10;
     const timedOut = fate.kind === "loseRequest" || fate.kind === "loseReply" || fate.kind === "late";
     await this.#wait(timedOut ? Math.min(options.timeoutMs, 300) : latencyMs);
-    if (timedOut)
-      return { outcome: { outcome: "unknown", cause: "TIMEOUT", notPlacedAfterMs: expiresAtMs }, logged: entry };
+    if (timedOut) return { outcome: { outcome: "unknown", cause: "TIMEOUT", notPlacedAfterMs }, logged: entry };
+    if (fate.kind === "drop" && !isTaken) {
+      const order = { ...this.#venueOrder(entry, fate), status: "OPEN" } as const;
+      return { outcome: { outcome: "accepted", order, ackMs: latencyMs, notPlacedAfterMs }, logged: null };
+    }
     if (entry.order === null) {
       const reason = entry.refusal ?? fate.reason ?? "VENUE_STATE";
       return {
@@ -453,7 +499,7 @@ export class FakeVenue {
 
   /** Matches the order, unless it came too late. */
   #execute(entry: LoggedOrder, fate: PlaceFate, indexLagMs: number): void {
-    const nowMs = this.clock.wallMs();
+    const nowMs = this.nowMs();
     if (nowMs > entry.expiresAtMs) return;
     const { command, account } = entry;
     if (!command.reduceOnly) {
@@ -500,7 +546,7 @@ export class FakeVenue {
     const netted = this.hedgeMode ? 0 : Math.min(filledLots, this.heldLots(account, opposite));
     this.setPosition(account, opposite, this.heldLots(account, opposite) - netted);
     this.setPosition(account, direction, this.heldLots(account, direction) + filledLots - netted);
-    entry.executedAtMs = this.clock.wallMs();
+    entry.executedAtMs = this.nowMs();
     entry.filledLots = filledLots;
     entry.visibleAtMs = entry.executedAtMs + indexLagMs + (fate.ackOnlyMs ?? 0);
     entry.order = this.#venueOrder(entry, fate);

@@ -207,9 +207,9 @@ export async function runUntil<T>(clock: VirtualClock, promise: Promise<T>, maxM
   });
   // The caller sees the rejection through `done`; this only keeps it observed meanwhile.
   done.catch(() => {});
-  const untilMs = clock.wallMs() + maxMs;
+  const untilNs = clock.monoNs() + maxMs * 1e6;
   await clock.advanceAsync(0);
-  while (!settled && clock.wallMs() < untilMs) await clock.advanceAsync(5);
+  while (!settled && clock.monoNs() < untilNs) await clock.advanceAsync(5);
   if (!settled) throw new Error(`not settled within ${maxMs} ms of virtual time`);
   return done;
 }

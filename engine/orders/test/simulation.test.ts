@@ -6,13 +6,17 @@ import { describe, expect, it } from "vitest";
 import type { VenueRoom } from "../../ports.js";
 import type { StateStore } from "../../storage/state-store.js";
 import { STORE_TIMEOUT_MS } from "../trade-context.js";
-import { INDEXING_LAG_MS } from "../resolver.js";
+import { INDEXING_LAG_MS } from "../absence-proof.js";
 import type { FakeVenue } from "./fake-venue.js";
-import { runSimulation, type SimulationOptions } from "./simulation.js";
+import type { OrderCommand } from "../../domain/order.js";
+import type { TradeRequest } from "../trade-types.js";
+import { runSimulation, type SimulationOptions, type Weather } from "./simulation.js";
 
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 20_260_901);
 const RUNS = Number(process.env.FUZZ_RUNS ?? 200);
 const TRADES_PER_RUN = 50;
+/** Enough for the rare meetings of a fault, a crash and the weather. */
+const MUTANT_RUNS = 20;
 
 describe("the trade path in a storm", () => {
   it(`keeps its invariants over ${RUNS * TRADES_PER_RUN} closes and opens with faults and crashes`, async () => {
@@ -45,7 +49,7 @@ describe("the trade path in a storm", () => {
     // The storm must have reached every state, or it proves little.
     for (const state of ["UNKNOWN", "PARTIAL", "REJECTED", "NOOP"])
       expect([state, (outcomes.get(state) ?? 0) >= 0.05 * trades]).toEqual([state, true]);
-    for (const state of ["COMPLETED", "SUBMITTED", "ASKED", "SPLIT", "OPEN", "LEVERAGE_NOT_SET"])
+    for (const state of ["COMPLETED", "SUBMITTED", "ASKED", "SPLIT", "OPEN", "LEVERAGE_NOT_SET", "OTHER_BODY"])
       expect([state, (seen.get(state) ?? 0) > 0]).toEqual([state, true]);
     for (const protection of ["PLACED", "PARTIAL", "FAILED", "UNKNOWN", "NOT_PLACED"])
       expect([protection, (seen.get(`PROTECTION_${protection}`) ?? 0) > 0]).toEqual([protection, true]);
@@ -182,6 +186,89 @@ describe("the checker", () => {
     expect(texts).toContain("sent while the outcome of an earlier one was unknown");
     expect(texts).toContain("reported as not executed");
   });
+});
+
+describe("the checker, of what a storm alone can show,", () => {
+  const believingAnyOrder = (): ((room: VenueRoom) => VenueRoom) => {
+    const sent = new Map<string, OrderCommand>();
+    return (room) => ({
+      ...room,
+      orders: {
+        ...room.orders,
+        place: (session, command, options) => {
+          sent.set(command.clientIdHex, command);
+          return room.orders.place(session, command, options);
+        },
+      },
+      reader: {
+        ...room.reader,
+        async readOrder(session, instrument, ref, options) {
+          const read = await room.reader.readOrder(session, instrument, ref, options);
+          const command = "clientIdHex" in ref ? sent.get(ref.clientIdHex) : undefined;
+          if (!read.ok || read.value === null || command === undefined) return read;
+          const { side, qtyLots } = command;
+          return { ...read, value: { ...read.value, side, qtyLots, tsVenueMs: 0 } };
+        },
+      },
+    });
+  };
+  const onOurWallClock = (venue: FakeVenue): void => {
+    venue.toldTimeMs = () => Math.max(venue.nowMs(), venue.clock.wallMs());
+  };
+  const preferredAlone = (request: TradeRequest): TradeRequest => {
+    const { preferredExchange, credentials } = request;
+    if (preferredExchange === null) return request;
+    return { ...request, credentials: { [preferredExchange]: credentials[preferredExchange] } };
+  };
+  const yesThatExpires = (room: VenueRoom): VenueRoom => ({
+    ...room,
+    orders: {
+      ...room.orders,
+      async place(session, command, options) {
+        const outcome = await room.orders.place(session, command, options);
+        const { venueClock } = room;
+        const nowMs = (venueClock.nowAtLeastMs() ?? 0) - venueClock.offsetMs;
+        return outcome.outcome === "accepted" ? { ...outcome, notPlacedAfterMs: nowMs } : outcome;
+      },
+    },
+  });
+
+  it.each<[string, () => Partial<SimulationOptions>, Weather, number, RegExp]>([
+    [
+      "a proof by our own wall clock",
+      () => ({ mutateVenue: onOurWallClock }),
+      "CLOCK_STEPS",
+      2 * MUTANT_RUNS,
+      /sent while the outcome of an earlier one was unknown|lots executed of|but \d+ lots were/,
+    ],
+    [
+      "another order that is believed",
+      () => ({ mutateRoom: believingAnyOrder() }),
+      "OTHER_ORDERS",
+      MUTANT_RUNS,
+      /but \d+ lots were|lots executed of|earlier one was unknown/,
+    ],
+    [
+      "a key whose scope is the preferred account",
+      () => ({ mutateRequest: preferredAlone }),
+      "PREFERENCES",
+      MUTANT_RUNS,
+      /lots executed of|exceed what was left|a client id was sent twice|but \d+ lots were|earlier one was unknown/,
+    ],
+  ])(
+    "catches %s, and misses it in a storm without",
+    async (_, mutant, weather, runs, text) => {
+      expect(await violationTexts(mutant(), runs)).toMatch(text);
+      expect(await violationTexts({ ...mutant(), without: [weather] }, runs)).toBe("");
+    },
+    300_000,
+  );
+
+  it("catches a room whose yes is no proof of its order for long", async () => {
+    expect(await violationTexts({ mutateRoom: yesThatExpires }, MUTANT_RUNS)).toMatch(
+      /but \d+ lots were|lots executed of/,
+    );
+  }, 300_000);
 });
 
 async function violationTexts(options: Partial<SimulationOptions>, runs = 3): Promise<string> {

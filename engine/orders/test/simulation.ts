@@ -26,8 +26,14 @@ export interface SimulationOptions {
   readonly mutateRoom?: (room: VenueRoom) => VenueRoom;
   readonly mutateVenue?: (venue: FakeVenue) => void;
   readonly mutateStore?: (store: StateStore) => StateStore;
+  readonly mutateRequest?: (request: TradeRequest) => TradeRequest;
   readonly overrides?: Partial<TradeServiceOptions>;
+  /** Kinds of weather that this storm has none of, to show that nothing else meets a planted fault. */
+  readonly without?: readonly Weather[];
 }
+
+/** CLOCK_STEPS: our wall clock is set forward and back. OTHER_ORDERS: look-ups show another order of the same client id. PREFERENCES: a key comes again with another preferred venue. */
+export type Weather = "CLOCK_STEPS" | "OTHER_ORDERS" | "PREFERENCES";
 
 export interface SimulationReport {
   readonly violations: string[];
@@ -53,6 +59,8 @@ const LOOKS_MAX = 8;
 const REFUSED_FOR_GOOD: ReadonlySet<string> = new Set(["SIZE_EXCEEDS_POSITION"]);
 
 interface Caller {
+  /** Null: in public mode. */
+  readonly apiKeyId: string | null;
   readonly trade: JudgedTrade;
   readonly request: TradeRequest;
   asks: number;
@@ -64,6 +72,10 @@ interface Caller {
 export async function runSimulation(options: SimulationOptions): Promise<SimulationReport> {
   const random = createSeededRandom(options.seed);
   const clock = new VirtualClock();
+  /** Of its own, so that the rest of a seed's world does not turn on it. */
+  const weather = createSeededRandom(options.seed + 1_000_003);
+  const has = (kind: Weather): boolean => options.without?.includes(kind) !== true;
+  const asked = options.mutateRequest ?? ((request: TradeRequest) => request);
   const storm = { on: true };
   const venues = [
     new FakeVenue({ venue: "venueone", clock }),
@@ -73,8 +85,18 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
   ];
   for (const venue of venues) {
     disturb(venue, random, storm);
+    if (has("OTHER_ORDERS")) showOtherOrders(venue, weather, storm);
     options.mutateVenue?.(venue);
   }
+  const nowMs = (): number => venues[0]?.nowMs() ?? 0;
+  let wallOffMs = 0;
+  const stepWall = (): void => {
+    const toMs = storm.on ? pick(weather, [0, 4_000, 3_600_000, -4_000, -3_600_000]) : 0;
+    clock.stepWall(toMs - wallOffMs);
+    wallOffMs = toMs;
+    if (storm.on) clock.setTimer(stepWall, 500 + weather.next() * 6_000);
+  };
+  if (has("CLOCK_STEPS")) stepWall();
   const disk = createMemoryStore();
   disk.gate = () => pause(clock, random.next() < 0.1 ? 30 : 1);
   const events: DecisionEvent[] = [];
@@ -133,7 +155,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     if (mine.dead || answer?.ok !== true || answer.data === null) return lookLater(caller, routeId, looksLeft);
     const { data } = answer;
     const success = data.execution.state !== "REJECTED";
-    caller.trade.replies.push({ result: { ok: true, success, data, replayed: true }, atMs: clock.wallMs() });
+    caller.trade.replies.push({ result: { ok: true, success, data, replayed: true }, atMs: nowMs() });
     if (data.execution.state === "UNKNOWN") lookLater(caller, routeId, looksLeft);
     else seen.set("ASKED", (seen.get("ASKED") ?? 0) + 1);
   };
@@ -150,9 +172,10 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
       const mine = life;
       void current
         .trade(
-          caller.request,
+          asked(caller.request),
           closeContext(clock, {
             requestId: caller.trade.account,
+            apiKeyId: caller.apiKeyId,
             idempotencyKey: key,
             rawBody: Buffer.from(caller.trade.account),
           }),
@@ -162,7 +185,9 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
         });
     });
     caller.lost = null;
-    if (reply !== null) caller.trade.replies.push({ result: reply, atMs: clock.wallMs() });
+    if (reply !== null) caller.trade.replies.push({ result: reply, atMs: nowMs() });
+    if (key !== null && reply?.ok === true && has("PREFERENCES") && weather.next() < 0.3)
+      preferAnother(caller, current);
     const refusedForGood = reply !== null && !reply.ok && REFUSED_FOR_GOOD.has(reply.code);
     caller.settled = key === null || refusedForGood || (reply?.ok === true && reply.data.execution.final);
     if (reply?.ok === true && reply.data.execution.state === "UNKNOWN")
@@ -170,6 +195,18 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     // Some retry at once, some take their time: a hasty retry meets what a crash has left at its freshest.
     const pauseMs = random.next() < 0.3 ? random.next() * 800 : 500 + random.next() * 15_000;
     if (!caller.settled) clock.setTimer(() => void ask(caller), pauseMs);
+  };
+
+  /** The record of the key is there: the same key with another preferred venue is another body, and executes nothing. */
+  const preferAnother = (caller: Caller, current: TradeService): void => {
+    const { account, key } = caller.trade;
+    const preferredExchange = pick(weather, ["venueone", "venuetwo", "venuethree", "venuefour", null] as const);
+    if (preferredExchange === caller.request.preferredExchange) return;
+    const rawBody = Buffer.from(`${account} ${preferredExchange}`);
+    const mine = { requestId: account, apiKeyId: caller.apiKeyId, idempotencyKey: key, rawBody };
+    void current
+      .trade(asked({ ...caller.request, preferredExchange }), closeContext(clock, mine))
+      .then((result) => seen.set("OTHER_BODY", (seen.get("OTHER_BODY") ?? 0) + (result.ok ? 0 : 1)));
   };
 
   for (let index = 0; index < options.tradeCount; index++) {
@@ -198,6 +235,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
       last?.ok === true && service !== null
         ? await settle(clock, (service as TradeService).execution(last.data.routing.routeId))
         : null;
+    found.push(...listViolations(trade, latest, service));
     found.push(...violations(trade, judgedOrders(venues, trade.account), latest, { lotDecimals: 3, batchMs: 0 }));
     const lastReply = trade.replies.at(-1)?.result;
     if (trade.key !== null && !settled && lastReply?.ok === true)
@@ -224,6 +262,15 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     disk,
     venues,
   };
+}
+
+/** What is not final at the end is in the list of its kind, so that somebody can look for it. */
+function listViolations({ account }: JudgedTrade, latest: TradeData | null, service: TradeService | null): string[] {
+  const state = latest?.execution.state;
+  if (latest === null || service === null || (state !== "UNKNOWN" && state !== "SUBMITTED")) return [];
+  const { open, unknown } = service.status();
+  const rows = state === "UNKNOWN" ? unknown : open;
+  return rows.some(({ routeId }) => routeId === latest.routing.routeId) ? [] : [`${account}: ${state}, and in no list`];
 }
 
 /** What a reply shows beside its state. */
@@ -279,9 +326,24 @@ function makeCaller(index: number, random: Random, venues: readonly FakeVenue[])
       replies: [],
     },
     request: opens ? openRequest(terms, base) : closeRequest(base),
+    apiKeyId: index % 2 === 0 ? "pk_test" : null,
     asks: 0,
     lost: null,
     settled: false,
+  };
+}
+
+/** Another order of the same client id, as from an earlier use of it: of another size or side, or a day old. */
+function showOtherOrders(venue: FakeVenue, weather: Random, storm: { readonly on: boolean }): void {
+  venue.shownOrder = (order) => {
+    if (!storm.on || weather.next() > 0.1) return order;
+    const other = { ...order, status: "CANCELED", filledLots: 0, averagePrice: null } as const;
+    const side = order.side === "BUY" ? "SELL" : "BUY";
+    return pick(weather, [
+      { ...other, qtyLots: order.qtyLots + 5 },
+      { ...other, side },
+      { ...other, tsVenueMs: order.tsVenueMs - 86_400_000 },
+    ]);
   };
 }
 
@@ -314,7 +376,9 @@ function disturb(venue: FakeVenue, random: Random, storm: { readonly on: boolean
     if (draw < 0.82) return { kind: "loseRequest" };
     if (draw < 0.9) return { kind: "loseReply", liquidity: random.next() < 0.5 ? 1 : random.next() };
     if (draw < 0.95) return { kind: "late", executeAfterMs: random.next() * ORDER_VALIDITY_MS };
-    if (draw < 0.99) return { kind: "fill", latencyMs, ackOnlyMs: random.next() * 1_500 };
+    if (draw < 0.98) return { kind: "fill", latencyMs, ackOnlyMs: random.next() * 1_500 };
+    if (draw < 0.985) return { kind: "fill", latencyMs, ackOnlyMs: 90_000 };
+    if (draw < 0.99) return { kind: "drop", latencyMs };
     return { kind: "throw" };
   };
   venue.readLatencyMs = () => 1 + random.next() * 40;

@@ -383,6 +383,7 @@ export class FakeVenue {
       },
       start: async () => {},
       stop: async () => {},
+      venueClock: { offsetMs: 0, nowAtLeastMs: () => null },
       openSession: (raw) => {
         const { apiKey, apiSecret } = raw as { apiKey: string; apiSecret: string };
         if (apiKey === "malformed") return { ok: false, problem: `${venue}.apiKey must be a key` };

@@ -81,6 +81,16 @@ export async function simulateDesk(options: DeskSimulationOptions): Promise<Desk
   const venue = new FakeVenue({ venue: "venueone", clock });
   disturb(venue, random, storm);
   keepBookFresh(venue);
+  // Our wall clock is set forward and back; of a stream of its own, so that a seed's world does not turn on it.
+  const weather = createSeededRandom(options.seed + 1_000_003);
+  let wallOffMs = 0;
+  const stepWall = (): void => {
+    const toMs = storm.on ? pick(weather, [0, 4_000, 600_000, -4_000, -600_000]) : 0;
+    clock.stepWall(toMs - wallOffMs);
+    wallOffMs = toMs;
+    if (storm.on) clock.setTimer(stepWall, 500 + weather.next() * 6_000);
+  };
+  stepWall();
   const disk = createMemoryStore();
   disk.gate = () => pause(clock, random.next() < 0.1 ? 30 : 1);
   const policy: GuardPolicy = {
@@ -162,7 +172,7 @@ export async function simulateDesk(options: DeskSimulationOptions): Promise<Desk
     const credentials = { account: caller.account, secret: `canary-${caller.account}` };
     const answer = await desk?.orderStatus(orderName(name, { credentials, deadlineMs: 2_000 }), orderContext(clock));
     if (mine.dead || answer?.ok !== true || answer.order.outcome !== "CONFIRMED") return;
-    caller.replies.push({ refusal: null, order: answer.order, isFinal: true, atMs: clock.wallMs() });
+    caller.replies.push({ refusal: null, order: answer.order, isFinal: true, atMs: clock.trueMs() });
   };
 
   for (const caller of callers) clock.setTimer(() => void ask(caller), random.next() * STORM_MS * 0.8);
@@ -223,7 +233,7 @@ async function askDesk(clock: VirtualClock, desk: SingleOrderService, caller: Ca
   const { order } = answer;
   const isWorking = !isLimit && (order.status === "OPEN" || order.status === "PARTIALLY_FILLED");
   const isFinal = order.outcome === "CONFIRMED" && order.status !== "UNKNOWN" && !isWorking;
-  return { refusal: null, order, isFinal, atMs: clock.wallMs() };
+  return { refusal: null, order, isFinal, atMs: clock.trueMs() };
 }
 
 function legReply(clock: VirtualClock, leg: CloseLeg): Reply {
@@ -232,13 +242,13 @@ function legReply(clock: VirtualClock, leg: CloseLeg): Reply {
     refusal: refusal === null ? null : { ok: false, ...refusal, replayed: false },
     order: leg.order,
     isFinal: leg.status !== "UNKNOWN",
-    atMs: clock.wallMs(),
+    atMs: clock.trueMs(),
   };
 }
 
 function refusalReply(clock: VirtualClock, refusal: OrderRefusal): Reply {
   const isFinal = ["VENUE_REJECTED", "FAILED_TO_PLACE_ORDER", "SIZE_EXCEEDS_POSITION", "DUPLICATE_CLIENT_ORDER_ID"];
-  return { refusal, order: null, isFinal: isFinal.includes(refusal.code), atMs: clock.wallMs() };
+  return { refusal, order: null, isFinal: isFinal.includes(refusal.code), atMs: clock.trueMs() };
 }
 
 /** One text per broken invariant. */
