@@ -108,6 +108,8 @@ export class FakeVenue {
   readonly log: LoggedOrder[] = [];
   /** account → direction → lots. */
   readonly positions = new Map<string, Map<Direction, number>>();
+  /** What its streams show of every account, after frames were lost; null: the truth. */
+  shown: ReadonlyMap<Direction, number> | null = null;
   readonly sessions: FakeSession[] = [];
   readonly calls = { positions: 0, orders: 0, fees: 0, place: 0, settings: 0, cancel: 0 };
   readonly lanes: string[] = [];
@@ -222,8 +224,15 @@ export class FakeVenue {
           : {
               heldPositions: (session: AccountSession, _: Instrument, wantedLots?: number) =>
                 streamed(wantedLots) ? this.#heldPositions(session, "stream") : null,
+              verifyPositions: (session: AccountSession, _: Instrument | null, options: CallOptions) =>
+                read(() => this.#readPositions(session, options)),
             }),
-        readPositions: (session, _instrument, options) => read(() => this.#readPositions(session, options)),
+        readPositions: (session, _instrument, options) =>
+          read(async () =>
+            streamed?.(undefined) === true
+              ? this.#heldPositions(session, "stream")
+              : this.#readPositions(session, options),
+          ),
         readOrder: (session, _instrument, ref, options) => read(() => this.#readOrder(session, ref, options)),
         readOpenOrders: async () => failure("VENUE_ERROR"),
         readBalances: async () => failure("VENUE_ERROR"),
@@ -299,7 +308,8 @@ export class FakeVenue {
 
   #heldPositions(session: AccountSession, source: "stream" | "venue"): Read<readonly VenuePosition[]> {
     const rows: VenuePosition[] = [];
-    for (const [direction, qtyLots] of this.positions.get(session.accountId) ?? []) {
+    const held = source === "stream" ? (this.shown ?? this.positions.get(session.accountId)) : null;
+    for (const [direction, qtyLots] of held ?? this.positions.get(session.accountId) ?? []) {
       if (qtyLots > 0) rows.push(this.#position(direction, qtyLots));
     }
     return { ok: true, value: rows, asOfMs: this.clock.wallMs(), source };
