@@ -133,13 +133,13 @@ describe("orders", () => {
       next_cursor: "c",
     });
     harness.http.reply(200, { code: 200, orders: [] }).reply(200, { code: 200, orders: [] });
-    expect(await look(0)).toMatchObject({ ok: true, value: null });
+    expect(await look()).toMatchObject({ ok: true, value: null });
     harness.http.reply(200, { code: 200, orders: [] });
     for (let count = 0; count < 5; count++) harness.http.reply(200, page(harness.clock.wallMs() - 31 * 60_000));
-    expect(await look(0)).toMatchObject({ ok: true, value: null });
+    expect(await look()).toMatchObject({ ok: true, value: null });
     harness.http.reply(200, { code: 200, orders: [] });
     for (let count = 0; count < 5; count++) harness.http.reply(200, page(harness.clock.wallMs() - 60_000));
-    expect(await look(0)).toMatchObject({ ok: false, code: "VENUE_ERROR" });
+    expect(await look()).toMatchObject({ ok: false, code: "VENUE_ERROR" });
     expect(harness.http.unusedStepCount).toBe(0);
   });
 
