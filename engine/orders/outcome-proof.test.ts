@@ -37,6 +37,27 @@ describe("our wall clock", () => {
     expect([filledLots(harness), orderCount(harness)]).toEqual([250, 1]);
   });
 
+  it("set forward by a day ends no key, whatever is swept by it", async () => {
+    const harness = createHarness();
+    await harness.service.start();
+    harness.one.fate = () => ({ kind: "late", executeAfterMs: 1_400 });
+    harness.one.orderReadFailure = () => "TIMEOUT";
+    const close = () =>
+      harness.run(
+        harness.service.trade(
+          closeRequest({ deadlineMs: 1_000 }),
+          closeContext(harness.clock, { idempotencyKey: "k" }),
+        ),
+      );
+    expect(await close()).toMatchObject({ data: { execution: { state: "UNKNOWN" } } });
+    harness.clock.stepWall(25 * HOUR_MS);
+    // Long enough for the sweeps.
+    await harness.clock.advanceAsync(HOUR_MS);
+    harness.one.fate = () => ({ kind: "fill" });
+    expect(await close()).toMatchObject({ data: { execution: { state: "UNKNOWN" } } });
+    expect(harness.one.log.length + harness.two.log.length).toBe(1);
+  });
+
   it("set back keeps no order unknown that was never placed", async () => {
     const harness = createHarness();
     harness.one.fate = () => ({ kind: "loseRequest" });
