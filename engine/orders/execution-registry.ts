@@ -13,6 +13,7 @@ import { ListedOrders, type ListedOrder } from "./listed-orders.js";
 import { unknownAttempt, unsettledAttempt, type TradeRun } from "./trade-run.js";
 import type { TradeData } from "./trade-types.js";
 import { expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
+import { LifetimeClock } from "./lifetime-clock.js";
 
 const NAMESPACE = "execution";
 export const MAX_RECENT = 10_000;
@@ -28,6 +29,7 @@ interface Entry {
 export class ExecutionRegistry {
   readonly #store: StateStore;
   readonly #clock: Clock;
+  readonly #lifetime: LifetimeClock;
   readonly #recent: LRUCache<string, Entry>;
   readonly #unknown = new ListedOrders();
   readonly #open = new ListedOrders();
@@ -35,6 +37,7 @@ export class ExecutionRegistry {
   constructor(store: StateStore, clock: Clock, maxRecent = MAX_RECENT) {
     this.#store = store;
     this.#clock = clock;
+    this.#lifetime = new LifetimeClock(clock);
     this.#recent = new LRUCache({ max: maxRecent });
   }
 
@@ -117,6 +120,6 @@ export class ExecutionRegistry {
 
   /** One bounded round; true when there may be more to do. */
   async sweep(): Promise<boolean> {
-    return (await sweepExpired(this.#store, NAMESPACE, this.#clock.wallMs())) === SWEEP_MAX_ROWS;
+    return (await sweepExpired(this.#store, NAMESPACE, this.#lifetime.nowMs())) === SWEEP_MAX_ROWS;
   }
 }

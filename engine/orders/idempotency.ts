@@ -23,6 +23,7 @@ import {
 import type { TradeResult } from "./trade-types.js";
 import { decodeRun, encodeRun, type TradeRun } from "./trade-run.js";
 import { expiringRemovals, expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
+import { LifetimeClock } from "./lifetime-clock.js";
 
 const NAMESPACE = "idempotency";
 export const RETENTION_MS = 24 * 3_600_000;
@@ -84,6 +85,7 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
   readonly #store: StateStore;
   readonly #hash: KeyedHash;
   readonly #clock: Clock;
+  readonly #lifetime: LifetimeClock;
   readonly #bootId: string;
   readonly #isBootAlive: (bootId: string) => boolean;
   readonly #running = new Map<string, IdempotencyTicket<Run, Result>>();
@@ -95,6 +97,7 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
     this.#store = options.store;
     this.#hash = options.hash;
     this.#clock = options.clock;
+    this.#lifetime = new LifetimeClock(options.clock);
     this.#bootId = options.bootId;
     this.#isBootAlive = options.isBootAlive ?? (() => false);
   }
@@ -122,7 +125,7 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
         return { kind: "fresh", ticket };
       }
       const record = decodeRecord<Result>(row);
-      if (record.expiresAtMs <= this.#clock.wallMs()) {
+      if (record.expiresAtMs <= this.#lifetime.nowMs()) {
         ticket.replaces = { row, expiresAtMs: record.expiresAtMs };
         // Never the creation of the use before, whatever the wall clock says.
         ticket.createdAtMs = Math.max(ticket.createdAtMs, record.createdAtMs + 1);
@@ -150,7 +153,7 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
     const recordKey = this.#hash.hmacHex("idempotency-record", [scope.scope, scope.key]);
     if (this.#running.has(recordKey) || this.#held.has(recordKey)) return true;
     const row = await this.#store.get(this.#namespace, recordKey);
-    return row !== null && decodeRecord<Result>(row).expiresAtMs > this.#clock.wallMs();
+    return row !== null && decodeRecord<Result>(row).expiresAtMs > this.#lifetime.nowMs();
   }
 
   /**
@@ -295,7 +298,7 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
 
   /** One bounded round; true when there may be more to do. */
   async sweep(): Promise<boolean> {
-    return (await sweepExpired(this.#store, this.#namespace, this.#clock.wallMs())) === SWEEP_MAX_ROWS;
+    return (await sweepExpired(this.#store, this.#namespace, this.#lifetime.nowMs())) === SWEEP_MAX_ROWS;
   }
 
   /** With its index row, which would otherwise take a later record of the key along; an expired one's that it replaces likewise. */

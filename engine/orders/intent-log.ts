@@ -23,6 +23,7 @@ import {
 } from "../storage/state-store.js";
 import type { TradeRun } from "./trade-run.js";
 import { expiringWrites, SWEEP_MAX_ROWS, sweepExpired, timeText } from "./expiring-rows.js";
+import { LifetimeClock } from "./lifetime-clock.js";
 
 export const SETTLED_RETENTION_MS = 24 * 3_600_000;
 const MAX_OPENED = 4_096;
@@ -71,6 +72,7 @@ export class IntentLog<Run = TradeRun> {
   readonly #names: IntentNamespaces;
   readonly #store: StateStore;
   readonly #clock: Clock;
+  readonly #lifetime: LifetimeClock;
   readonly #logger: Logger;
   /** Those that this process opened, without what they belong to: what settles them need not be read out of their rows. */
   readonly #opened = new LRUCache<string, OrderIntent<Run>>({ max: MAX_OPENED });
@@ -79,6 +81,7 @@ export class IntentLog<Run = TradeRun> {
     this.#names = names;
     this.#store = store;
     this.#clock = clock;
+    this.#lifetime = new LifetimeClock(clock);
     this.#logger = logger;
   }
 
@@ -138,7 +141,7 @@ export class IntentLog<Run = TradeRun> {
 
   /** One bounded round; true when there may be more to do. */
   async sweep(): Promise<boolean> {
-    const nowMs = this.#clock.wallMs();
+    const nowMs = this.#lifetime.nowMs();
     const swept = await sweepExpired(this.#store, this.#names.settled, nowMs);
     const oldest = await this.#store.scan(this.#names.open, { prefix: "", limit: SWEEP_MAX_ROWS });
     const given = oldest.filter((row) => row.key < timeText(nowMs - OPEN_RETENTION_MS));
