@@ -61,12 +61,20 @@ describe(`${TRADES} opens and closes over four venues under faults`, () => {
       const judged = judgeTrades(four, trials, baseline, {
         asks,
         callerDailyMax: CALLER_DAILY_MAX,
-        ...(SCENES.length > 0 ? { without: [] } : {}),
       });
       const outcomes = firstOutcomes(trials);
       process.stdout.write(
         `seed ${SEED}, workload ${workload.digest}: ${trials.length} trades, ${judged.orderCount} orders in the venues' logs; first answers: ${countsText(outcomes)}\n`,
       );
+      const refusals = trials.flatMap(({ answers, body }) =>
+        answers.flatMap(({ status, code, reason, candidates, blames }) => {
+          const why = reason ?? candidates.find(({ exchange }) => exchange === blames)?.reasonCode ?? "";
+          const { deadlineMs } = (JSON.parse(body) as { readonly routingOptions: { readonly deadlineMs: number } })
+            .routingOptions;
+          return status >= 500 ? [`${code ?? status} ${why} within ${deadlineMs} ms`] : [];
+        }),
+      );
+      if (refusals.length > 0) process.stdout.write(`refused for now: ${countsText(countOf(refusals))}\n`);
       if (asks.length > 0)
         process.stdout.write(
           `asked beside: ${countsText(countOf(asks.map(({ kind, status }) => `${kind} ${status}`)))}\n`,

@@ -10,7 +10,9 @@ export const claims: TradeCheck = (evidence) => {
   const found = [...evidence.disputes];
   for (const { venue, record } of evidence.unclaimed) {
     if (record.orderId === null || isOfAnAsk(evidence, venue, record) || isWatched(evidence, venue, record)) continue;
-    found.push(`${venue} record ${record.index}: order ${record.clientId ?? "without id"} is claimed by no reply`);
+    found.push(
+      `${venue} record ${record.index}: order ${record.clientId ?? "without id"} is claimed by no reply; ${doingOf(evidence, venue, record)}`,
+    );
   }
   found.push(...keysTwice(evidence));
   const executed = new Set<string>();
@@ -25,6 +27,13 @@ export const claims: TradeCheck = (evidence) => {
   }
   return found;
 };
+
+/** Whose it is and what it does, for whoever looks for the reply that has lost it. */
+function doingOf({ trials, asks }: Evidence, venue: FourVenue, record: SimRequestRecord): string {
+  const { accountId, side, qty, symbol, reduceOnly } = record;
+  const owner = [...trials, ...asks].find(({ trader }) => trader.accountIds[venue] === accountId)?.trader.label;
+  return `${side ?? ""} ${qty ?? ""} ${symbol ?? ""}${reduceOnly === true ? ", reduces," : ""} of ${owner ?? "nobody"}`;
+}
 
 /** A key executes once, whatever else its bodies say. */
 function keysTwice(evidence: Evidence): string[] {

@@ -1,0 +1,195 @@
+/** Positions and outcomes that are not what the venue has. */
+import type { OrderCommand, PlaceOutcome, VenueOrder } from "../../../../engine/domain/order.js";
+import type { VenuePosition } from "../../../../engine/domain/position.js";
+import type { AccountReader, Read, VenueRoom } from "../../../../engine/ports.js";
+import { placing, type Plant, replaced } from "./planting.js";
+
+type Positions = Read<readonly VenuePosition[]>;
+
+/** Reads of one account, by what they are of: the first that was good is given for ever. */
+function frozen(whichAll: boolean): (room: VenueRoom) => VenueRoom {
+  return (room) => {
+    const first = new Map<string, Positions>();
+    const { reader } = room;
+    return replaced(room, {
+      reader: () =>
+        replaced<AccountReader>(reader, {
+          heldPositions: () => () => null,
+          readPositions: (read) => async (session, instrument, options) => {
+            if (whichAll !== (instrument === null)) return read.call(reader, session, instrument, options);
+            const name = instrument?.symbol ?? "all";
+            const before = first.get(name);
+            if (before !== undefined) return { ...before, asOfMs: Date.now() };
+            const positions = await read.call(reader, session, instrument, options);
+            if (positions.ok) first.set(name, positions);
+            return positions;
+          },
+        }),
+    });
+  };
+}
+
+/** Every order of the room as `change` sees it, by whatever way it is learned. */
+function seeing(change: (order: VenueOrder) => VenueOrder): (room: VenueRoom) => VenueRoom {
+  return (room) => {
+    const { reader, orders } = room;
+    return replaced(room, {
+      orders: () =>
+        replaced(orders, {
+          place: (place) => async (session, command, options) => {
+            const outcome = await place.call(orders, session, command, options);
+            return outcome.outcome === "accepted" ? { ...outcome, order: change(outcome.order) } : outcome;
+          },
+        }),
+      reader: () =>
+        replaced<AccountReader>(reader, {
+          readOrder: (read) => async (session, instrument, ref, options) => {
+            const order = await read.call(reader, session, instrument, ref, options);
+            return order.ok && order.value !== null ? { ...order, value: change(order.value) } : order;
+          },
+          followOrder: (follow) => {
+            if (follow === undefined) return undefined;
+            return (session, instrument, ref, onEnd) =>
+              follow.call(reader, session, instrument, ref, (order) => onEnd(change(order)));
+          },
+        }),
+    });
+  };
+}
+
+function withoutReason({ endReason, ...order }: VenueOrder): VenueOrder {
+  return endReason === "REDUCE_ONLY" ? { ...order, endReason: "VENUE_STATE" } : { ...order, ...asIs(endReason) };
+}
+
+function asIs(endReason: VenueOrder["endReason"]): Pick<VenueOrder, "endReason"> {
+  return endReason === undefined ? {} : { endReason };
+}
+
+function wayBack({ reduceOnly, trigger }: OrderCommand): boolean {
+  return reduceOnly && trigger === undefined;
+}
+
+const LONG_OVER_MS = 60_000;
+
+export const HOLDING_PLANTS: readonly Plant[] = [
+  {
+    name: "the positions of one contract are those that were read first",
+    scene: "own",
+    checks: ["flatness", "told positions", "all closed"],
+    wrong: () => ({ room: frozen(false) }),
+  },
+  {
+    name: "the positions of an account are those that were read first",
+    scene: "outside",
+    checks: ["close-all", "positions read"],
+    wrong: () => ({ room: frozen(true) }),
+  },
+  {
+    name: "a venue that cannot be read counts as one that holds nothing",
+    scene: "all",
+    checks: ["all closed", "told positions"],
+    wrong: () => ({
+      room: (room) =>
+        room.venue !== "venuethree"
+          ? room
+          : replaced(room, {
+              reader: (reader) =>
+                replaced<AccountReader>(reader, {
+                  heldPositions: () => () => null,
+                  readPositions: () => async () => ({ ok: true, value: [], asOfMs: Date.now(), source: "venue" }),
+                }),
+            }),
+    }),
+  },
+  {
+    name: "nothing to reduce is a state of the venue",
+    scene: "reduceOnly",
+    checks: ["reduce-only ends"],
+    wrong: () => {
+      const order = seeing(withoutReason);
+      const outcome = placing((place) => async (session, command, options) => {
+        const answer = await place(session, command, options);
+        return answer.outcome === "rejected" && answer.reason === "REDUCE_ONLY"
+          ? { ...answer, reason: "VENUE_STATE" }
+          : answer;
+      });
+      return { room: (room) => order(outcome(room)) };
+    },
+  },
+  {
+    name: "what a limit took when it came is looked at by nobody",
+    scene: "limit",
+    checks: ["protections", "fills"],
+    wrong: () => ({
+      room: seeing((order) =>
+        order.reduceOnly || order.triggerPrice !== null
+          ? order
+          : { ...withoutReason(order), status: "OPEN", venueStatus: "open", filledLots: 0, averagePrice: null },
+      ),
+    }),
+  },
+  {
+    name: "an accepted order is told as refused",
+    scene: "band",
+    checks: ["reply statuses", "ends of orders"],
+    wrong: () => ({
+      room: placing((place) => async (session, command, options): Promise<PlaceOutcome> => {
+        const outcome = await place(session, command, options);
+        if (outcome.outcome !== "accepted") return outcome;
+        const venueText = outcome.order.venueStatus;
+        return { outcome: "rejected", reason: "VENUE_STATE", venueCode: "", venueText, sent: true, retryAfterMs: null };
+      }),
+    }),
+  },
+  {
+    name: "an absence is proved by a bound that was over before the order was sent",
+    scene: "band",
+    checks: ["ends of orders", "reply statuses", "fills"],
+    wrong: () => ({
+      room: (room) =>
+        replaced(room, {
+          orders: (orders) =>
+            replaced(orders, {
+              placeBoundMs: () => () => -LONG_OVER_MS,
+              place:
+                (place) =>
+                async (session, command, options): Promise<PlaceOutcome> => {
+                  await place.call(orders, session, command, options);
+                  return { outcome: "unknown", cause: "TIMEOUT", notPlacedAfterMs: Date.now() - LONG_OVER_MS };
+                },
+            }),
+          reader: (reader) =>
+            replaced<AccountReader>(reader, {
+              readOrder: () => async () => ({ ok: true, value: null, asOfMs: Date.now(), source: "venue" }),
+              followOrder: () => undefined,
+            }),
+        }),
+    }),
+  },
+  {
+    name: "a client id is used for another order",
+    scene: "own",
+    checks: ["claims"],
+    wrong: () => {
+      let first: string | null = null;
+      return {
+        room: placing((place) => (session, command, options) => {
+          first ??= command.clientIdHex;
+          return place(session, { ...command, clientIdHex: first }, options);
+        }),
+      };
+    },
+  },
+  {
+    name: "the way back is bounded by ten times its slippage",
+    scene: "bare",
+    checks: ["undo prices"],
+    wrong: () => ({
+      room: placing((place) => (session, command, options) => {
+        const { side, priceTicks } = command;
+        const far = Math.round(priceTicks * (side === "BUY" ? 1.045 : 0.955));
+        return place(session, wayBack(command) ? { ...command, priceTicks: far } : command, options);
+      }),
+    }),
+  },
+];
