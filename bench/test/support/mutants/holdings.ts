@@ -6,27 +6,36 @@ import { placing, type Plant, replaced } from "./planting.js";
 
 type Positions = Read<readonly VenuePosition[]>;
 
-/** Reads of one account, by what they are of: the first that was good is given for ever. */
-function frozen(whichAll: boolean): (room: VenueRoom) => VenueRoom {
-  return (room) => {
-    const first = new Map<string, Positions>();
-    const { reader } = room;
-    return replaced(room, {
-      reader: () =>
-        replaced<AccountReader>(reader, {
-          heldPositions: () => () => null,
-          readPositions: (read) => async (session, instrument, options) => {
-            if (whichAll !== (instrument === null)) return read.call(reader, session, instrument, options);
-            const name = instrument?.symbol ?? "all";
-            const before = first.get(name);
-            if (before !== undefined) return { ...before, asOfMs: Date.now() };
-            const positions = await read.call(reader, session, instrument, options);
-            if (positions.ok) first.set(name, positions);
-            return positions;
-          },
-        }),
-    });
-  };
+/** The first read of a contract that was good is given for ever. */
+function frozen(room: VenueRoom): VenueRoom {
+  const first = new Map<string, Positions>();
+  return replaced(room, {
+    reader: (reader) =>
+      replaced<AccountReader>(reader, {
+        heldPositions: () => () => null,
+        readPositions: (read) => async (session, instrument, options) => {
+          const name = instrument?.symbol ?? "all";
+          const before = first.get(name);
+          if (before?.ok === true) return { ...before, asOfMs: Date.now() };
+          const positions = await read.call(reader, session, instrument, options);
+          first.set(name, positions);
+          return positions;
+        },
+      }),
+  });
+}
+
+/** Reads of every contract find nothing. */
+function emptied(room: VenueRoom): VenueRoom {
+  return replaced(room, {
+    reader: (reader) =>
+      replaced<AccountReader>(reader, {
+        readPositions: (read) => async (session, instrument, options) => {
+          const positions = await read.call(reader, session, instrument, options);
+          return instrument === null && positions.ok ? { ...positions, value: [] } : positions;
+        },
+      }),
+  });
 }
 
 /** Every order of the room as `change` sees it, by whatever way it is learned. */
@@ -76,13 +85,13 @@ export const HOLDING_PLANTS: readonly Plant[] = [
     name: "the positions of one contract are those that were read first",
     scene: "own",
     checks: ["flatness", "told positions", "all closed"],
-    wrong: () => ({ room: frozen(false) }),
+    wrong: () => ({ room: frozen }),
   },
   {
-    name: "the positions of an account are those that were read first",
+    name: "an account whose positions are read all at once reads as flat",
     scene: "outside",
     checks: ["close-all", "positions read"],
-    wrong: () => ({ room: frozen(true) }),
+    wrong: () => ({ room: emptied }),
   },
   {
     name: "a venue that cannot be read counts as one that holds nothing",
@@ -119,7 +128,7 @@ export const HOLDING_PLANTS: readonly Plant[] = [
   {
     name: "what a limit took when it came is looked at by nobody",
     scene: "limit",
-    checks: ["protections", "fills"],
+    checks: ["fills"],
     wrong: () => ({
       room: seeing((order) =>
         order.reduceOnly || order.triggerPrice !== null
@@ -131,7 +140,7 @@ export const HOLDING_PLANTS: readonly Plant[] = [
   {
     name: "an accepted order is told as refused",
     scene: "band",
-    checks: ["reply statuses", "ends of orders"],
+    checks: ["reply statuses", "ends of orders", "fills"],
     wrong: () => ({
       room: placing((place) => async (session, command, options): Promise<PlaceOutcome> => {
         const outcome = await place(session, command, options);
@@ -167,18 +176,27 @@ export const HOLDING_PLANTS: readonly Plant[] = [
     }),
   },
   {
-    name: "a client id is used for another order",
+    name: "an order is sent again under its client id",
     scene: "own",
-    checks: ["claims"],
-    wrong: () => {
-      let first: string | null = null;
-      return {
-        room: placing((place) => (session, command, options) => {
-          first ??= command.clientIdHex;
-          return place(session, { ...command, clientIdHex: first }, options);
-        }),
-      };
-    },
+    checks: ["claims", "fills", "after unknown"],
+    wrong: () => ({
+      room: placing((place) => async (session, command, options) => {
+        const outcome = await place(session, command, options);
+        await place(session, command, options);
+        return outcome;
+      }),
+    }),
+  },
+  {
+    name: "a stop is of half of what filled",
+    scene: "protect",
+    checks: ["protections", "sizes"],
+    wrong: () => ({
+      room: placing((place) => (session, command, options) => {
+        const qtyLots = command.trigger === undefined ? command.qtyLots : Math.ceil(command.qtyLots / 2);
+        return place(session, { ...command, qtyLots }, options);
+      }),
+    }),
   },
   {
     name: "the way back is bounded by ten times its slippage",

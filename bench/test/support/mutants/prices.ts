@@ -100,8 +100,10 @@ export const PRICE_PLANTS: readonly Plant[] = [
     wrong: () => ({
       client: saying((data) => {
         const reference = below(data, "routing", "reference");
-        const sells = data["action"] === "CLOSE_LONG" || data["direction"] === "LONG";
-        reference["mid"] = String(Number(reference["mid"]) * (sells ? 0.95 : 1.05));
+        const { worstPrice } = below(data, "routing", "limits");
+        const mid = Number(reference["mid"]);
+        // To the side on which more would be allowed.
+        reference["mid"] = String(mid * (Number(worstPrice) < mid ? 0.95 : 1.05));
       }),
     }),
   },
