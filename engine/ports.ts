@@ -73,7 +73,8 @@ export interface CallOptions {
 export interface AccountReader {
   /**
    * Zero-size rows filtered out. `instrument` null reads all, also holdings in contracts that have no market here, and
-   * those that nobody can count (`uncounted`). Live: never served from a cache.
+   * those that nobody can count (`uncounted`). Live: from the venue, or streamed where the stream is proven alive and
+   * complete (`source` says which).
    */
   readPositions(
     session: AccountSession,
@@ -91,6 +92,16 @@ export interface AccountReader {
     instrument: Instrument,
     wantedLots?: number,
   ): Read<readonly VenuePosition[]> | null;
+  /**
+   * The same from the venue itself, newer than every order of ours that it has answered: what a refusal for size, a
+   * "flat" and "all of it" rest on. Callers who wait for one account share a read. Absent on rooms that stream nothing:
+   * `readPositions` is the venue's own word there.
+   */
+  verifyPositions?(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenuePosition[]>>;
   /** Value null: the venue says that it knows no such order (which soon after a send can be indexing lag). */
   readOrder(
     session: AccountSession,

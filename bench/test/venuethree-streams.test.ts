@@ -1,5 +1,5 @@
 /** venuethree's account streams against its local venue, over real sockets: what is pushed, missed, and made good. */
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { createSystemClock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import { silentLogger } from "../../engine/domain/logger.js";
@@ -23,6 +23,9 @@ interface Bench {
   readonly bob: AccountSession;
   readonly mark: () => number;
 }
+
+/** For what a real clock brings: no pause of the machine is taken for a failure. */
+const PATIENCE = { timeout: 20_000, interval: 20 };
 
 let bench: Bench | null = null;
 
@@ -148,6 +151,29 @@ describe("account streams of venuethree", () => {
     alice.stream.close();
     bob.stream.close();
     expect(bob.stream.positions()).toMatchObject({ ok: false });
+  });
+
+  it("whose frames are dropped stand for no answer that turns on them, and are made true by the read that contradicts", async () => {
+    const on = await start();
+    const alice = await watch(on.room, on.alice);
+    const { reader } = on.room;
+    const heldLots = (): number | null => {
+      const read = reader.heldPositions?.(on.alice, on.btc) ?? null;
+      return read?.ok === true ? (read.value[0]?.qtyLots ?? 0) : null;
+    };
+    const id = await bid(on, 1_000);
+    await alice.until("open order", isOrder(id, "OPEN"));
+    // It is not told whether it rests for good, so the venue is read.
+    await vi.waitFor(() => expect(heldLots()).toBe(0), PATIENCE);
+    on.sim.faults.add({ kind: "gap", scope: ["user"], match: `:${ALICE}` });
+    // His frames tell when it is done.
+    const bob = await watch(on.room, on.bob);
+    await hit(on, 1_000);
+    await bob.until("his fill", () => fills(bob).reduce((sum, fill) => sum + fill.qtyLots, 0) === 1_000);
+    const read = await reader.verifyPositions?.(on.alice, on.btc, PATIENT);
+    expect(read).toMatchObject({ ok: true, source: "venue", value: [{ direction: "LONG", qtyLots: 1_000 }] });
+    expect(heldLots()).not.toBe(0);
+    await vi.waitFor(() => expect(heldLots()).toBe(1_000), PATIENCE);
   });
 
   it("after a lost connection tell what was missed: ended orders, fills, the position", async () => {

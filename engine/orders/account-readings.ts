@@ -10,7 +10,7 @@ import { canonicalQtyDecimals, type Instrument } from "../domain/instrument.js";
 import type { Direction, PositionSide } from "../domain/order.js";
 import type { FeeRates, VenuePosition } from "../domain/position.js";
 import type { RoutableVenue } from "../domain/venue.js";
-import type { Read, ReadFailure, SymbolSettings } from "../ports.js";
+import type { AccountSession, CallOptions, Read, ReadFailure, SymbolSettings } from "../ports.js";
 import type { OpenAccount } from "./trade-accounts.js";
 import { within } from "../domain/deadline.js";
 import type { FeeCache } from "./fee-cache.js";
@@ -33,16 +33,19 @@ export interface AccountReading {
 
 export type Readings = Map<RoutableVenue, AccountReading>;
 
+type ReadRequest = Pick<TradeRequest, "symbol" | "direction" | "size" | "sizePercent" | "open">;
+
 /** Reads all accounts that list the symbol; resolves by the deadline at the latest. */
 export async function readAccounts(
   clock: Clock,
   accounts: readonly OpenAccount[],
-  request: Pick<TradeRequest, "symbol" | "direction" | "size" | "open">,
+  request: ReadRequest,
   feeCache: FeeCache,
   deadlineMs: number,
 ): Promise<Readings> {
   const startNs = clock.monoNs();
   const isEntry = request.open !== null;
+  const isWhole = isOfWhole(request);
   const readings: Readings = new Map();
   const feeReads: Promise<void>[] = [];
   const reads: Promise<AccountReading>[] = [];
@@ -55,9 +58,10 @@ export async function readAccounts(
       reads.push(readEntry(clock, account, instrument, deadlineMs));
       continue;
     }
-    const held = heldPositions(account, instrument, request.size);
+    const held = isWhole ? null : heldPositions(account, instrument, request.size);
     // A streamed account is read without a wait, and so without a timer.
     if (held !== null) readings.set(account.venue, readingOf(account, instrument, held, null));
+    else if (isWhole) reads.push(readVerified(clock, account, instrument, deadlineMs));
     else reads.push(readPositions(clock, account, instrument, deadlineMs));
   }
   if (reads.length > 0) for (const reading of await Promise.all(reads)) readings.set(reading.account.venue, reading);
@@ -76,9 +80,10 @@ export async function readAccounts(
 /** The same for a close where nothing has to be asked: every account streamed, every fee rate known. Else null. */
 export function readHeldAccounts(
   accounts: readonly OpenAccount[],
-  request: Pick<TradeRequest, "symbol" | "size">,
+  request: ReadRequest,
   feeCache: FeeCache,
 ): Readings | null {
+  if (isOfWhole(request)) return null;
   const readings: Readings = new Map();
   for (const account of accounts) {
     const instrument = account.room.markets.get(request.symbol)?.instrument;
@@ -99,7 +104,6 @@ function heldPositions(
   const { reader } = account.room;
   if (reader.heldPositions === undefined) return null;
   const wantedLots = size === null ? Number.NaN : parseScaledRounded(size, canonicalQtyDecimals(instrument), "ceil");
-  // ALL and a share of it are for whoever knows the exact size.
   return wantedLots > 0
     ? reader.heldPositions(account.session, instrument, wantedLots)
     : reader.heldPositions(account.session, instrument);
@@ -136,19 +140,86 @@ async function readEntry(
 }
 
 /** One account's positions in one contract. */
-export async function readPositions(
+function readPositions(
   clock: Clock,
   account: OpenAccount,
   instrument: Instrument,
   timeoutMs: number,
 ): Promise<AccountReading> {
-  // The room has the same deadline; the outer wait holds even if it should not keep it.
-  const read = await within(
-    clock,
-    account.room.reader.readPositions(account.session, instrument, { timeoutMs, lane: "exit" }),
-    timeoutMs,
+  const { reader } = account.room;
+  return readOne(clock, account, instrument, timeoutMs, (options) =>
+    reader.readPositions(account.session, instrument, options),
   );
+}
+
+/** The same as the venue itself says it, whatever is streamed. */
+export function readVerified(
+  clock: Clock,
+  account: OpenAccount,
+  instrument: Instrument,
+  timeoutMs: number,
+): Promise<AccountReading> {
+  const { room, session } = account;
+  return readOne(clock, account, instrument, timeoutMs, (options) =>
+    verifiedPositions(room, session, instrument, options),
+  );
+}
+
+/**
+ * The streamed ones of `readings` read at the venue, where the request may use them: nothing is refused for what a
+ * stream shows. Null: none of them is streamed. What the venue does not answer is not known.
+ */
+export async function verifyReadings(
+  clock: Clock,
+  readings: Readings,
+  request: Pick<TradeRequest, "excludeExchanges" | "preferredExchange">,
+  timeoutMs: number,
+): Promise<Readings | null> {
+  const streamed = [...readings.values()].filter((reading) => isStreamedFor(reading, request));
+  if (streamed.length === 0) return null;
+  const verified: Readings = new Map(readings);
+  const reads = streamed.map(({ account, instrument }) => readVerified(clock, account, instrument, timeoutMs));
+  for (const reading of await Promise.all(reads)) {
+    const { venue } = reading.account;
+    verified.set(venue, { ...reading, fees: readings.get(venue)?.fees ?? null });
+  }
+  return verified;
+}
+
+/** Past the streams of a room that has some. */
+export function verifiedPositions(
+  { reader }: OpenAccount["room"],
+  session: AccountSession,
+  instrument: Instrument | null,
+  options: CallOptions,
+): Promise<Read<readonly VenuePosition[]>> {
+  return reader.verifyPositions?.(session, instrument, options) ?? reader.readPositions(session, instrument, options);
+}
+
+async function readOne(
+  clock: Clock,
+  account: OpenAccount,
+  instrument: Instrument,
+  timeoutMs: number,
+  work: (options: CallOptions) => Promise<Read<readonly VenuePosition[]>>,
+): Promise<AccountReading> {
+  // The room has the same deadline; the outer wait holds even if it should not keep it.
+  const read = await within(clock, work({ timeoutMs, lane: "exit" }), timeoutMs);
   return readingOf(account, instrument, read.done ? read.value : null, null);
+}
+
+/** Streamed, and of a venue that the request may use. */
+export function isStreamedFor(
+  { account: { venue }, positions, source }: AccountReading,
+  { excludeExchanges, preferredExchange }: Pick<TradeRequest, "excludeExchanges" | "preferredExchange">,
+): boolean {
+  if (source !== "stream" || positions === null || excludeExchanges.includes(venue)) return false;
+  return preferredExchange === null || preferredExchange === venue;
+}
+
+/** A close of all that is held, or of a share of it: its size is the venue's to say. */
+function isOfWhole({ open, size, sizePercent }: ReadRequest): boolean {
+  return open === null && (sizePercent !== null || size === "ALL");
 }
 
 /** `read` null: no answer in time. */

@@ -16,7 +16,7 @@ import {
   type TradeFlight,
   type TradeParts,
 } from "./trade-context.js";
-import { readPositions, openLots, heldPosition, type AccountReading } from "./account-readings.js";
+import { readVerified, openLots, heldPosition, type AccountReading } from "./account-readings.js";
 import { filledAnything, remainingSize } from "./trade-reply.js";
 import { bandRetries } from "./band-retry.js";
 import type { SendPlan } from "./trade-plan.js";
@@ -196,7 +196,7 @@ async function rereadPosition(
   // The session of an order that was only acknowledged at first went with it to the resolver.
   const account = flight.accounts.renew(plan.venue);
   if (account === null) return null;
-  const reading = await readPositions(
+  const reading = await readVerified(
     parts.clock,
     account,
     plan.instrument,

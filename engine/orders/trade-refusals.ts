@@ -1,7 +1,8 @@
 /** What a trade is refused for, as values, before any order or where none left this machine. Pure. */
 import type { ErrorCode } from "../domain/errors.js";
+import type { RoutableVenue } from "../domain/venue.js";
 import type { RoutingReport } from "../routing/report.js";
-import type { AccountReading } from "./account-readings.js";
+import { isStreamedFor, type AccountReading } from "./account-readings.js";
 import type { Rooms } from "./trade-accounts.js";
 import type { MarketRooms } from "./trade-routing.js";
 import type { TradeRun } from "./trade-run.js";
@@ -49,6 +50,16 @@ export function refusedLocally(run: TradeRun): Refused | null {
         : "VENUE_UNAVAILABLE";
   const details = { exchange: last.venue, reason: last.reason, candidates: run.routing.candidates };
   return refused(code, details, run.routing);
+}
+
+/** Is a close refused for what a stream shows of a venue that the caller did not rule out? */
+export function turnsOnStreams(
+  { code }: { readonly code: ErrorCode },
+  readings: ReadonlyMap<RoutableVenue, AccountReading>,
+  request: Pick<TradeRequest, "excludeExchanges" | "open" | "preferredExchange">,
+): boolean {
+  if (request.open !== null || (code !== "SIZE_EXCEEDS_POSITION" && code !== "NO_ELIGIBLE_VENUE")) return false;
+  return [...readings.values()].some((reading) => isStreamedFor(reading, request));
 }
 
 export function isFlat(reading: AccountReading, request: TradeRequest): boolean {

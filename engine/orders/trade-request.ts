@@ -10,7 +10,13 @@ import { TradeAccounts } from "./trade-accounts.js";
 import type { TradeConclusion, Concluded } from "./trade-conclude.js";
 import { MIN_RETRY_MS, POSITIONS_DEADLINE_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
 import { executeTrade, type ExecuteEnd, type LateOrder } from "./trade-execute.js";
-import { readAccounts, readHeldAccounts, type AccountReading, type Readings } from "./account-readings.js";
+import {
+  readAccounts,
+  readHeldAccounts,
+  verifyReadings,
+  type AccountReading,
+  type Readings,
+} from "./account-readings.js";
 import { giveQuote, simulatedData } from "./trade-quote.js";
 import type { BoundQuote } from "./quote-book.js";
 import { recoverRun } from "./trade-recover.js";
@@ -19,7 +25,7 @@ import { emptyRun, flightOf } from "./trade-flight.js";
 import { tradeSide, type SendPlan } from "./trade-plan.js";
 import type { ProtectionWatch } from "./protection-watch.js";
 import { protectSafely } from "./trade-protect.js";
-import { isFlat, refused, refusedLocally, refuseEarly, type Refused } from "./trade-refusals.js";
+import { isFlat, refused, refusedLocally, refuseEarly, turnsOnStreams, type Refused } from "./trade-refusals.js";
 import { orderWaitMs, type RouteAnswer, type Routed } from "./trade-routing.js";
 import { isOpening, unsettledAttempt, type TradeRun } from "./trade-run.js";
 import { roundMs } from "./trade-send.js";
@@ -32,6 +38,8 @@ import { mintRouteId } from "./route-ids.js";
 /** Where a decision led: to an end (a refusal, a dry run), or on to its orders. */
 type Decided =
   | { readonly end: Concluded | Refused }
+  /** A refusal that turns on streamed positions: the venues are to be asked first. */
+  | { readonly end: null; readonly routed: null }
   | { readonly end: null; readonly routed: Routed; readonly positionsMs: number; readonly routingMs: number };
 
 const NONE_TRIED: ReadonlySet<RoutableVenue> = new Set();
@@ -64,8 +72,14 @@ export class TradeRequests {
       const readings = readHeldAccounts(accounts.all(), request, feeCache);
       if (readings === null) return null;
       const flight = flightOf(request, context, accounts, null, deadline);
-      const end = this.#bindQuote(flight, null) ?? this.#decide(flight, context, readings, 0, null, null).end;
-      if (end === null) throw new ServiceError("INTERNAL", { problem: "a dry run without an end" });
+      const unbound = this.#bindQuote(flight, null);
+      const decided =
+        unbound === null ? this.#decide(flight, context, readings, 0, null, null, false) : { end: unbound };
+      const { end } = decided;
+      if (end === null) {
+        if (decided.routed === null) return null;
+        throw new ServiceError("INTERNAL", { problem: "a dry run without an end" });
+      }
       return end.ok ? end : this.#refuse(request, context, deadline, end);
     } catch (error) {
       return this.#refuse(request, context, deadline, this.#explain(error));
@@ -134,11 +148,17 @@ export class TradeRequests {
     const { request, accounts, deadline } = flight;
     const startedMs = deadline.elapsedMs();
     const readMs = Math.min(POSITIONS_DEADLINE_MS, Math.max(MIN_RETRY_MS, deadline.leftMs()));
-    const readings = await readAccounts(clock, accounts.all(), request, feeCache, readMs);
+    let readings = await readAccounts(clock, accounts.all(), request, feeCache, readMs);
     const size = earlier !== null && filledAnything(earlier) ? remainingSize(earlier) : null;
-    const decided = this.#decide(flight, context, readings, startedMs, earlier, size);
+    let decided = this.#decide(flight, context, readings, startedMs, earlier, size, false);
+    if (decided.end === null && decided.routed === null) {
+      const verifyMs = Math.min(POSITIONS_DEADLINE_MS, Math.max(MIN_RETRY_MS, deadline.leftMs()));
+      readings = (await verifyReadings(clock, readings, request, verifyMs)) ?? readings;
+      decided = this.#decide(flight, context, readings, startedMs, earlier, size, true);
+    }
     if (decided.end !== null) return this.#orWhatStands(flight, context, decided.end, earlier);
     const { routed } = decided;
+    if (routed === null) throw new ServiceError("INTERNAL", { problem: "positions verified twice" });
     const { plans } = routed;
     if (plans.length === 0) throw new ServiceError("INTERNAL", { problem: "a routed trade without a plan" });
 
@@ -167,7 +187,10 @@ export class TradeRequests {
     return this.#conclusion.finish(flight, context, run, [...end.late, ...(await this.#protect(flight, context, run))]);
   }
 
-  /** The decision on what was read since `startedMs`; `size`: what is still to be done, in place of the request's own. */
+  /**
+   * The decision on what was read since `startedMs`; `size`: what is still to be done, in place of the request's own.
+   * `isVerified`: nothing streamed is left to ask the venues about.
+   */
   #decide(
     flight: TradeFlight,
     context: TradeContext,
@@ -175,6 +198,7 @@ export class TradeRequests {
     startedMs: number,
     earlier: TradeRun | null,
     size: string | null,
+    isVerified: boolean,
   ): Decided {
     const { clock, routing, observer, rooms } = this.#parts;
     const { request, deadline } = flight;
@@ -194,6 +218,7 @@ export class TradeRequests {
       earlier?.heldPrice ?? null,
     );
     const routedMs = deadline.elapsedMs();
+    if (!answer.ok && !isVerified && turnsOnStreams(answer, readings, request)) return { end: null, routed: null };
     observer.latency("positions", "", (readDoneMs - startedMs) * 1e3);
     observer.latency("route", "", (routedMs - readDoneMs) * 1e3);
     flight.unread = unreadVenues(rooms, request, readings, flight.quote);

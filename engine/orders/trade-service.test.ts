@@ -660,10 +660,8 @@ describe("a dry run", () => {
     await harness.closeData({ dryRun: true });
     await harness.clock.advanceAsync(50);
     const context = closeContext(harness.clock);
-    expect(harness.service.tradeAtOnce(closeRequest({ dryRun: true, size: "9" }), context)).toMatchObject({
-      ok: false,
-      code: "SIZE_EXCEEDS_POSITION",
-    });
+    // The venues say whether it is too much.
+    expect(harness.service.tradeAtOnce(closeRequest({ dryRun: true, size: "9" }), context)).toBeNull();
     expect(harness.service.tradeAtOnce(closeRequest({ dryRun: true, quoteId: "qt_none" }), context)).toMatchObject({
       ok: false,
       code: "QUOTE_UNKNOWN",
@@ -704,7 +702,6 @@ describe("a dry run", () => {
     expect(atOnce({ dryRun: true })).toBeNull();
     expect(atOnce({ ...alone, size: "ALL" })).toBeNull();
     expect(atOnce({ ...alone, size: null, sizePercent: "50" })).toBeNull();
-    expect(wanted.slice(-2)).toEqual([undefined, undefined]);
     expect(atOnce({ ...alone, size: "0.4" })).toBeNull();
     // Live, an unknown symbol, credentials that do not open.
     expect(atOnce({ credentials: { venueone } })).toBeNull();

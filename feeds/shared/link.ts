@@ -39,6 +39,8 @@ export interface LinkOptions {
 export interface LinkHandlers {
   onOpen(link: Link): void;
   onFrame(link: Link, data: Buffer, tsRecvNs: number): void;
+  /** A ping or pong: it lives. */
+  onControl?(link: Link): void;
   /** These names have just been written. */
   onRequested(link: Link, names: readonly string[]): void;
   /** A group of suspects was sent and the connection survived it. */
@@ -135,6 +137,7 @@ export class Link {
         },
         onControl: () => {
           this.#lastReceivedNs = clock.monoNs();
+          if (!this.#isClosed) this.#handlers.onControl?.(this);
         },
         onClose: (code, reason) => this.#closed(code, reason),
       },

@@ -12,6 +12,8 @@ export type SocketState = "idle" | "connecting" | "open" | "waiting" | "stopped"
 export interface SocketHandlers {
   /** One message. `data` may be kept. A throw is counted, never spreads. `linkId` grows with each connection. */
   onFrame(data: Buffer, tsRecvNs: number, linkId: number): void;
+  /** A ping or pong on the primary connection: it lives. */
+  onControl?(): void;
   /** A connection became usable; subscribing begins. Not called for a standby until it takes over. */
   onOpen?(linkId: number): void;
   /** The primary connection is gone and no standby could take over: nothing arrives until the next onOpen. */

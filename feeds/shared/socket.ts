@@ -179,6 +179,9 @@ export class PersistentSocket {
       {
         onOpen: (link) => this.#linkOpened(link),
         onFrame: (link, data, tsRecvNs) => this.#frame(link, data, tsRecvNs),
+        onControl: (link) => {
+          if (link === this.#primary) this.#guard(() => this.#options.handlers.onControl?.());
+        },
         onRequested: (link, names) => this.#requested(link, names),
         onCleared: (_link, names) => {
           for (const name of names) this.#subscriptions.get(name)?.cleared();

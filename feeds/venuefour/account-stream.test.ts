@@ -400,8 +400,9 @@ describe("an account stream", () => {
     expect(watching.kinds()).toEqual(["LIVE", "positions"]);
   });
 
-  it("answers for positions while LIVE, but not just after an order was sent", async () => {
-    const { harness, session, connection } = await live();
+  it("answers for positions while LIVE, but not after an order was sent until the venue was read since", async () => {
+    const routes: Record<string, unknown> = { ...QUIET };
+    const { harness, session, connection } = await live(routes);
     const { reader, orders } = harness.trading;
     send(connection, { channel: "account_positions", data: [POSITION], li: 12 });
     expect(reader.heldPositions(session, BTC)).toMatchObject({ ok: true, value: [{ qtyLots: 20 }], source: "stream" });
@@ -413,7 +414,11 @@ describe("an account stream", () => {
     expect(reader.heldPositions(session, BTC)).toBeNull();
     await placing;
     expect(await reader.readPositions(session, BTC, OPTIONS)).toMatchObject({ source: "venue" });
-    await harness.clock.advanceAsync(3_001);
+    // What the venue says is older than what was pushed.
+    await harness.clock.advanceAsync(6_000);
+    expect(reader.heldPositions(session, BTC)).toBeNull();
+    routes["/positions"] = envelope([REST_POSITION], { last_order_id: 13 });
+    await harness.clock.advanceAsync(6_000);
     expect(reader.heldPositions(session, BTC)).not.toBeNull();
   });
 

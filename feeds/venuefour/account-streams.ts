@@ -7,9 +7,12 @@
  */
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent, AccountSession, AccountStream, AccountStreams, Read } from "../../engine/ports.js";
+import type { WantedLots } from "../shared/streamed-reads.js";
 import { MAX_ACCOUNT_STREAMS } from "./limits.js";
 import { VenuefourSession } from "./session.js";
 import { type AccountStreamDeps, SharedAccountStream } from "./shared-account-stream.js";
+
+type LiveRead = Extract<Read<readonly VenuePosition[]>, { ok: true }>;
 
 export class VenuefourAccountStreams implements AccountStreams {
   readonly #deps: () => AccountStreamDeps;
@@ -42,10 +45,20 @@ export class VenuefourAccountStreams implements AccountStreams {
     return { ok: true, stream: shared.join(session, onEvent) };
   }
 
-  /** Positions of a LIVE stream of the same credentials; null where there is none. */
-  positionsOf(session: VenuefourSession): Extract<Read<readonly VenuePosition[]>, { ok: true }> | null {
-    const read = session.isOpen ? this.#byTag.get(session.tag)?.positions() : undefined;
+  /** Positions of a stream of the same credentials that may stand for a live read; null where there is none. */
+  positionsOf(session: VenuefourSession, wanted: WantedLots | null): LiveRead | null {
+    const read = this.ofSession(session)?.settled(wanted);
     return read?.ok === true ? read : null;
+  }
+
+  /** The stream of these very credentials: the only one whose positions they may see. */
+  ofSession(session: VenuefourSession): SharedAccountStream | null {
+    return session.isOpen ? (this.#byTag.get(session.tag) ?? null) : null;
+  }
+
+  /** The account as it is streamed, for each set of credentials that watches it. */
+  ofAccount(accountId: string): readonly SharedAccountStream[] {
+    return [...this.#byTag.values()].filter((shared) => shared.accountId === accountId);
   }
 
   stop(): void {

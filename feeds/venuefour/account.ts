@@ -1,6 +1,6 @@
 /**
- * What an account on venuefour holds, read live; positions from its stream while that is LIVE and no order of ours has
- * just been sent. A read is whole or a failure: a row that cannot be understood fails it, since a position left out
+ * What an account on venuefour holds, read live; positions from its stream where that may stand for a read
+ * (streamed-reads.ts). A read is whole or a failure: a row that cannot be understood fails it, since a position left out
  * looks like a flat account. Holdings in contracts that are not listed are there without lots; such orders are left out.
  */
 import type { Instrument } from "../../engine/domain/instrument.js";
@@ -11,6 +11,9 @@ import type { AccountReader, AccountSession, CallOptions, OrderRef, Read } from 
 import { failedRead } from "../shared/call-results.js";
 import type { InstrumentIndex } from "../shared/instrument-index.js";
 import { normalizedRead } from "../shared/normalized-read.js";
+import type { StreamedAccount } from "../shared/own-order.js";
+import { streamedVersion, type WantedLots } from "../shared/streamed-reads.js";
+import type { VerifiedReads } from "../shared/verified-reads.js";
 import {
   normalizeAccount,
   normalizeBalances,
@@ -37,6 +40,10 @@ const FOREIGN = failedRead("AUTH", "session of another venue");
 /** Rows in one log line. */
 const MAX_SYMBOL_CHARS = 32;
 
+interface ComparedAccount extends StreamedAccount {
+  compare(positions: readonly VenuePosition[]): readonly VenuePosition[];
+}
+
 export interface VenuefourAccountDeps {
   readonly rest: AccountRest;
   readonly search: OrderSearch;
@@ -44,8 +51,16 @@ export interface VenuefourAccountDeps {
   readonly settings: VenuefourSettings;
   readonly instruments: InstrumentIndex;
   readonly logger: Logger;
-  /** Null where no stream of the same credentials is LIVE. */
-  readonly streamed: (session: VenuefourSession) => Extract<Read<readonly VenuePosition[]>, { ok: true }> | null;
+  readonly verified: VerifiedReads<readonly VenuePosition[]>;
+  /** Null where no stream of the same credentials may stand for a live read. */
+  readonly streamed: (
+    session: VenuefourSession,
+    wanted: WantedLots | null,
+  ) => Extract<Read<readonly VenuePosition[]>, { ok: true }> | null;
+  /** The account as it is streamed, for each set of credentials that watches it. */
+  readonly streamsOf: (accountId: string) => readonly ComparedAccount[];
+  /** That of these very credentials. */
+  readonly ownStream: (session: VenuefourSession) => ComparedAccount | null;
 }
 
 /** Positions of a REST answer with the sequence number that orders them among the stream's frames. */
@@ -61,9 +76,14 @@ export class VenuefourAccount implements Required<Omit<AccountReader, "followOrd
     this.#deps = deps;
   }
 
-  heldPositions(session: AccountSession, instrument: Instrument): Read<readonly VenuePosition[]> | null {
-    if (!(session instanceof VenuefourSession) || this.#deps.memory.isSettling(session.accountId)) return null;
-    const held = this.#deps.streamed(session);
+  heldPositions(
+    session: AccountSession,
+    instrument: Instrument,
+    wantedLots?: number,
+  ): Read<readonly VenuePosition[]> | null {
+    if (!(session instanceof VenuefourSession)) return null;
+    const wanted = wantedLots === undefined ? null : { coin: instrument.nativeSymbol, lots: wantedLots };
+    const held = this.#deps.streamed(session, wanted);
     if (held === null) return null;
     return { ...held, value: held.value.filter((position) => position.nativeSymbol === instrument.nativeSymbol) };
   }
@@ -74,13 +94,33 @@ export class VenuefourAccount implements Required<Omit<AccountReader, "followOrd
     options: CallOptions,
   ): Promise<Read<readonly VenuePosition[]>> {
     if (!(session instanceof VenuefourSession)) return FOREIGN;
-    const held = this.#deps.memory.isSettling(session.accountId) ? null : this.#deps.streamed(session);
+    const held = this.#deps.streamed(session, null);
     const read = held === null ? await this.readSnapshot(session, options) : null;
     if (read !== null && !read.ok) return read;
     const all = held?.value ?? read?.value.positions ?? [];
     const value =
       instrument === null ? all : all.filter((position) => position.nativeSymbol === instrument.nativeSymbol);
     return { ok: true, value, asOfMs: (held ?? read)?.asOfMs ?? 0, source: held === null ? "venue" : "stream" };
+  }
+
+  async verifyPositions(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenuePosition[]>> {
+    if (!(session instanceof VenuefourSession)) return FOREIGN;
+    const { accountId, tag } = session;
+    const streamed = this.#deps.streamsOf(accountId);
+    const read = await this.#deps.verified.read(accountId, tag, streamedVersion(streamed), async () => {
+      const snapshot = await this.readSnapshot(session, options);
+      return snapshot.ok ? { ...snapshot, value: snapshot.value.positions } : snapshot;
+    });
+    if (!read.ok) return read;
+    for (const account of streamed) account.compare(read.value);
+    // Of what other credentials opened nothing is seen.
+    const value = this.#deps.ownStream(session)?.compare(read.value) ?? read.value;
+    if (instrument === null) return { ...read, value };
+    return { ...read, value: value.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
   }
 
   /** Always from the venue. Leverage stands with the settings, which cost a read of their own: not on the way out. */

@@ -51,6 +51,9 @@ export const PING_TEXT = '{"method":"ping"}';
 export const PING_EVERY_MS = 20_000;
 /** Two unanswered pings. Books that fall silent are noticed long before, one by one. */
 export const SOCKET_IDLE_MS = 45_000;
+/** An account's connection is asked whether it lives: its positions stand only while it does (streamed-reads.ts: 6 s). */
+export const ACCOUNT_PING_EVERY_MS = 2_000;
+export const ACCOUNT_IDLE_MS = 12_000;
 /** A connection lives 24 h; its replacement is opened half an hour before. */
 export const ROTATE_AFTER_MS = 23.5 * 3_600_000;
 

@@ -11,12 +11,8 @@ import type { VenueOrder } from "../../engine/domain/order.js";
 
 /** Orders remembered; the least recently used goes. */
 const MAX_ORDERS = 32_768;
-/** Accounts whose last send is remembered. */
-const MAX_ACCOUNTS = 4_096;
 /** Callers who wait for the end of an order at one time; more of them do not wait. */
 const MAX_WATCHED = 4_096;
-/** How long after a send the streamed positions are not trusted to have caught up. */
-const SETTLE_MS = 3_000;
 
 export class OrderMemory {
   readonly #clock: Clock;
@@ -24,7 +20,6 @@ export class OrderMemory {
   readonly #clientIds = new LRUCache<string, string>({ max: MAX_ORDERS });
   /** By account and client id. */
   readonly #orderIds = new LRUCache<string, string>({ max: MAX_ORDERS });
-  readonly #sentMs = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
   readonly #watchers = new Map<string, Set<(order: VenueOrder) => void>>();
 
   constructor(clock: Clock) {
@@ -42,16 +37,6 @@ export class OrderMemory {
 
   orderIdOf(accountId: string, clientId: string): string | null {
     return this.#orderIds.get(`${accountId} ${clientId}`) ?? null;
-  }
-
-  /** An order of the account is about to be sent, or was. */
-  sent(accountId: string): void {
-    this.#sentMs.set(accountId, this.#clock.monoNs() / 1e6);
-  }
-
-  isSettling(accountId: string): boolean {
-    const sentMs = this.#sentMs.get(accountId);
-    return sentMs !== undefined && this.#clock.monoNs() / 1e6 - sentMs < SETTLE_MS;
   }
 
   /** A stream told of an order. */

@@ -85,9 +85,7 @@ export class VenuefourOrders implements Required<Omit<OrderSender, "scheduleCanc
     const deadline = new Deadline(this.#deps.clock, options);
     const { type, payload } = orderOperation(command);
     const decode = type === "set_position_tpsl" ? () => "" : decodeOrderId;
-    memory.sent(session.accountId);
     const answer = await sender.send(session, type, payload, ORDER_CREDITS, decode, options);
-    memory.sent(session.accountId);
     if (answer.kind === "rejected") return answer.rejected;
     if (answer.kind === "unknown")
       return { outcome: "unknown", cause: answer.cause, notPlacedAfterMs: answer.notPlacedAfterMs };
@@ -131,9 +129,7 @@ export class VenuefourOrders implements Required<Omit<OrderSender, "scheduleCanc
     if ("outcome" in operation) return refusedOf(operation);
     const { clock, memory, sender } = this.#deps;
     const deadline = new Deadline(clock, options);
-    memory.sent(session.accountId);
     const answer = await sender.send(session, operation.type, operation.payload, ORDER_CREDITS, decodeOrderId, options);
-    memory.sent(session.accountId);
     if (answer.kind !== "ok") return failureOf(answer);
     const venueOrderId = answer.value;
     memory.note(session.accountId, venueOrderId, current.venueClientOrderId);

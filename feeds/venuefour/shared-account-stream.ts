@@ -5,7 +5,7 @@
  *
  * Invariants: positions are readable only while LIVE; LIVE means that a REST answer asked for after the venue took the
  * subscriptions has been taken; frames that arrive meanwhile are applied at once and outlive an older answer
- * (account-state.ts). One reconcile (account-catch-up.ts) runs at a time. A session is used only while its owner keeps
+ * (account-state.ts); and the connection speaks, and has told of our orders (streamed-reads.ts). One reconcile (account-catch-up.ts) runs at a time. A session is used only while its owner keeps
  * the stream open. After a loss the fills missed are read and told, each once.
  */
 import { delay, type TimerHandle } from "../../engine/domain/clock.js";
@@ -16,20 +16,29 @@ import type { AccountEvent, AccountStream, Read } from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
 import { type ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import type { Connector } from "../shared/connector.js";
+import type { StreamedAccount } from "../shared/own-order.js";
 import { PersistentSocket } from "../shared/socket.js";
 import { StreamMembers } from "../shared/stream-members.js";
+import {
+  ConnectionLife,
+  heldAtLeast,
+  sameSizes,
+  StreamedReads,
+  SURELY_LATER_MS,
+  type WantedLots,
+} from "../shared/streamed-reads.js";
 import { WireFault } from "../shared/wire-fields.js";
 import { AccountCatchUp, type CatchUpDeps } from "./account-catch-up.js";
 import { ACCOUNT_CHANNELS, type AccountFrame, decodeAccountFrame, ESSENTIAL_CHANNELS } from "./account-frames.js";
 import { normalizeFill, normalizeOrder } from "./account-normalize.js";
 import { AccountState } from "./account-state.js";
 import {
+  ACCOUNT_IDLE_MS,
+  ACCOUNT_PING_EVERY_MS,
   ECHO_TIMEOUT_MS,
   MESSAGES_PER_SECOND,
-  PING_EVERY_MS,
   PING_TEXT,
   ROTATE_AFTER_MS,
-  SOCKET_IDLE_MS,
 } from "./limits.js";
 import type { VenuefourSession } from "./session.js";
 import type { VenuefourSettings } from "./settings.js";
@@ -48,13 +57,19 @@ const RECONCILE_BACKOFF = { baseMs: 500, capMs: 15_000 } as const;
 const ESCALATE_EVERY = 4;
 /** The venue's word over REST, against frames that never came: two credits of the hundred a minute that all share. */
 const TRUTH_EVERY_MS = 5 * 60_000;
+/** How often it is looked whether the stream may still be LIVE. */
+const WATCH_EVERY_MS = 1_000;
+/** A frame that is so late is late: our clock estimate is off by up to two seconds. */
+const LATE_AFTER_MS = 5_000;
 /** A fill waits so long for the update of its order before the venue is asked for it. */
 const FILL_PATIENCE_MS = 2_000;
 /** Echoes that stayed away this often on one connection: it is replaced. */
 const MAX_ECHO_TRIES = 3;
 
-export class SharedAccountStream {
+export class SharedAccountStream implements StreamedAccount {
+  readonly reads: StreamedReads;
   readonly #deps: AccountStreamDeps;
+  readonly #life: ConnectionLife;
   readonly #onEnd: () => void;
   readonly #accountId: string;
   readonly #members: StreamMembers<VenuefourSession>;
@@ -72,22 +87,25 @@ export class SharedAccountStream {
   /** Something came that could not be read since the reconcile in flight asked its questions. */
   #hasUnread = false;
   #positionFrameCount = 0;
-  #asOfMs = 0;
   #echoTryCount = 0;
   #echoTimer: TimerHandle | null = null;
   #truthTimer: TimerHandle | null = null;
   #fillTimer: TimerHandle | null = null;
+  #watchTimer: TimerHandle | null = null;
+  #refreshTimer: TimerHandle | null = null;
 
   constructor(deps: AccountStreamDeps, accountId: string, onEnd: () => void) {
     const { clock, random, logger, connector, budget } = deps;
     this.#deps = deps;
     this.#accountId = accountId;
+    this.#life = new ConnectionLife(clock);
+    this.reads = new StreamedReads(clock, this.#life);
     this.#onEnd = onEnd;
     this.#catchUp = new AccountCatchUp(deps, accountId, this.#account);
     this.#members = new StreamMembers({
       logger,
       failureEvent: "venuefour.account.subscriber-failed",
-      positions: () => ({ ok: true, value: this.#account.positions(), asOfMs: this.#asOfMs, source: "stream" }),
+      positions: () => ({ ok: true, value: this.#account.positions(), asOfMs: this.reads.asOfMs, source: "stream" }),
       onEmpty: () => this.stop(),
     });
     this.#socket = new PersistentSocket({
@@ -98,7 +116,7 @@ export class SharedAccountStream {
       logger,
       connector,
       budget,
-      heartbeat: { pingText: PING_TEXT, everyMs: PING_EVERY_MS, idleMs: SOCKET_IDLE_MS },
+      heartbeat: { pingText: PING_TEXT, everyMs: ACCOUNT_PING_EVERY_MS, idleMs: ACCOUNT_IDLE_MS },
       protocol: {
         subscribe: (names) => `{"method":"subscribe","params":${names[0] ?? "{}"}}`,
         unsubscribe: (names) => `{"method":"unsubscribe","params":${names[0] ?? "{}"}}`,
@@ -118,6 +136,15 @@ export class SharedAccountStream {
     for (const channel of ACCOUNT_CHANNELS)
       this.#socket.subscribe({ name: this.#nameOf(channel), livenessMs: 0, probe: null });
     this.#truthTimer = clock.setTimer(() => this.#checkTruth(), TRUTH_EVERY_MS);
+    this.#watchTimer = clock.setTimer(() => this.#watch(), WATCH_EVERY_MS);
+  }
+
+  get accountId(): string {
+    return this.#accountId;
+  }
+
+  get isLive(): boolean {
+    return this.#members.state === "LIVE";
   }
 
   join(session: VenuefourSession, onEvent: (event: AccountEvent) => void): AccountStream {
@@ -126,8 +153,31 @@ export class SharedAccountStream {
     return stream;
   }
 
-  positions(): Read<readonly VenuePosition[]> {
-    return this.#members.positions();
+  /** Positions that may stand for a live read; null where only the venue may answer. `wanted` null: exact sizes count. */
+  settled(wanted: WantedLots | null): Read<readonly VenuePosition[]> | null {
+    return this.isLive && this.reads.stand(this.#account.positions(), wanted) ? this.#members.positions() : null;
+  }
+
+  /**
+   * Somebody asked the venue. Where it contradicts what is streamed, that stands for nothing until it was made true.
+   * Returns what is held at least.
+   */
+  compare(positions: readonly VenuePosition[]): readonly VenuePosition[] {
+    const held = this.#account.positions();
+    if (!this.isLive || sameSizes(held, positions)) return positions;
+    this.reads.doubt();
+    if (!this.#isReconciling) this.#startReconcile();
+    return heldAtLeast(this.reads, held, positions);
+  }
+
+  /** Something of ours is to be told; where it is not, the venue is asked. */
+  refreshSoon(): void {
+    if (this.#refreshTimer !== null || this.#isStopped) return;
+    this.#refreshTimer = this.#deps.clock.setTimer(() => {
+      this.#refreshTimer = null;
+      if (this.reads.isOverdue && this.isLive) this.#startReconcile();
+      else if (this.reads.isPending) this.refreshSoon();
+    }, SURELY_LATER_MS);
   }
 
   stop(): void {
@@ -135,8 +185,9 @@ export class SharedAccountStream {
     this.#isStopped = true;
     this.#runId++;
     this.#members.end();
-    for (const timer of [this.#echoTimer, this.#truthTimer, this.#fillTimer])
-      if (timer !== null) this.#deps.clock.clearTimer(timer);
+    const { clock } = this.#deps;
+    for (const timer of [this.#echoTimer, this.#truthTimer, this.#fillTimer, this.#watchTimer, this.#refreshTimer])
+      if (timer !== null) clock.clearTimer(timer);
     this.#socket.stop();
     this.#onEnd();
   }
@@ -153,6 +204,7 @@ export class SharedAccountStream {
   }
 
   #onOpen(linkId: number): void {
+    this.#life.heard();
     for (const known of [...this.#echoes.keys()]) if (known < linkId) this.#echoes.delete(known);
     this.#echoTryCount = 0;
     // A standby that takes over was answered before: nothing was lost, and it stays LIVE meanwhile.
@@ -183,6 +235,7 @@ export class SharedAccountStream {
 
   #onDown(): void {
     this.#runId++;
+    this.#life.lost();
     this.#isReconciling = false;
     this.#isReconcileDue = false;
     this.#catchUp.lost();
@@ -193,13 +246,13 @@ export class SharedAccountStream {
   // ------------------------------------------------------------ frames
 
   #onFrame(data: Buffer, tsRecvNs: number, linkId: number): void {
+    if (linkId === this.#socket.primaryLinkId) this.#life.heard();
     const frame = decodeAccountFrame(data.toString("utf8"));
     if (frame.kind === "ignored") return;
     if (frame.kind === "echo") {
       this.#echoed(frame.channel, tsRecvNs, linkId);
       return;
     }
-    this.#asOfMs = this.#deps.clock.wallMs();
     try {
       this.#apply(frame);
     } catch (error) {
@@ -222,7 +275,12 @@ export class SharedAccountStream {
       case "positions": {
         this.#positionFrameCount++;
         const positions = account.normalizePositions(this.#accountId, frame.rows);
+        const before = this.#account.positions();
         const isChanged = this.#account.applyPositions(positions, frame.li);
+        const held = this.#account.positions();
+        // A whole picture, unless something newer is held.
+        if (held === positions) this.reads.proven(this.#deps.clock.wallMs());
+        this.reads.moved(before, held);
         if (isChanged && this.#members.state === "LIVE") this.#members.tell({ kind: "positions" });
         return;
       }
@@ -235,6 +293,8 @@ export class SharedAccountStream {
           if (order.status === "UNKNOWN")
             this.#deps.logger.error("venuefour.order.status", { word: order.venueStatus.slice(0, 64) });
           const events = this.#account.applyOrder(order, li);
+          this.reads.told(order);
+          this.#happened(order.tsVenueMs);
           memory.told(this.#accountId, order);
           for (const event of events) this.#members.tell(event);
         }
@@ -258,6 +318,12 @@ export class SharedAccountStream {
     }
   }
 
+  /** At this venue time. */
+  #happened(tsVenueMs: number): void {
+    this.reads.happened(tsVenueMs - this.#deps.clockOffsetMs(), LATE_AFTER_MS);
+    if (this.reads.isPending) this.refreshSoon();
+  }
+
   /** A frame that can not be read may have moved a position: not LIVE until REST has told. */
   #unread(problem: string): void {
     this.#deps.logger.warn("venuefour.account.unread", { problem });
@@ -276,6 +342,18 @@ export class SharedAccountStream {
   }
 
   // ------------------------------------------------------------ reconcile
+
+  /** Lost or late: also what was told of others' orders may be. */
+  #watch(): void {
+    if (this.#isStopped) return;
+    this.#watchTimer = this.#deps.clock.setTimer(() => this.#watch(), WATCH_EVERY_MS);
+    if (this.isLive && (!this.reads.isAlive || this.reads.isUnshown)) {
+      this.#catchUp.lost();
+      this.#members.enter("SYNCING");
+    }
+    const isAnswered = this.#isAnswered(this.#socket.primaryLinkId);
+    if (!this.isLive && isAnswered && this.reads.isAlive && !this.#isReconciling) this.#startReconcile();
+  }
 
   #startReconcile(): void {
     if (this.#isStopped) return;
@@ -312,18 +390,29 @@ export class SharedAccountStream {
     const session = this.#members.session(({ isOpen }) => isOpen);
     if (session === null) return false;
     this.#hasUnread = false;
+    const beganMs = this.reads.begin();
     const framesBefore = this.#positionFrameCount;
     const caught = await this.#catchUp.read(session, () => runId === this.#runId);
     if (caught === null) return false;
     const hasNewerFrame = this.#positionFrameCount > framesBefore;
     const { positions, lastId, asOfMs } = caught;
+    const before = this.#account.positions();
     const isChanged = this.#account.adoptPositions(positions, lastId, hasNewerFrame);
+    this.reads.moved(before, this.#account.positions());
     const wasLive = this.#members.state === "LIVE";
     if (wasLive && isChanged) this.#deps.logger.warn("venuefour.account.differed", { count: positions.length });
-    this.#asOfMs = asOfMs;
+    // Where a newer frame is held, the answer only counts if it says the same.
+    if (sameSizes(this.#account.positions(), positions)) {
+      this.reads.agreed(beganMs);
+      this.reads.proven(asOfMs);
+    }
     this.#catchUp.taken(caught);
     // Only an answer asked for after it tells what it was.
     if (this.#hasUnread) return false;
+    if (this.reads.isPending) this.refreshSoon();
+    // The account is known as of then, and #watch looks again when the connection speaks.
+    if (!this.reads.isAlive) return true;
+    if (this.reads.isUnshown) return false;
     this.#members.enter("LIVE");
     if (isChanged || !wasLive) this.#members.tell({ kind: "positions" });
     for (const event of this.#catchUp.takeNews()) this.#members.tell(event);

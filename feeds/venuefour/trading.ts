@@ -4,12 +4,21 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { LatencyWindow } from "../../engine/market/latency-window.js";
-import type { AccountHistory, AccountReader, AccountSettings, OrderSender } from "../../engine/ports.js";
+import type { VenuePosition } from "../../engine/domain/position.js";
+import type {
+  AccountHistory,
+  AccountReader,
+  AccountSession,
+  AccountSettings,
+  OrderSender,
+} from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
 import type { ConnectionBudget } from "../shared/connection-budget.js";
 import type { Connector } from "../shared/connector.js";
 import type { VenueHttp } from "../shared/http.js";
 import { InstrumentIndex } from "../shared/instrument-index.js";
+import { changeTold, type OrderAudience, placeTold } from "../shared/own-order.js";
+import { VerifiedReads } from "../shared/verified-reads.js";
 import { VenuefourAccount } from "./account.js";
 import { AccountRest } from "./account-rest.js";
 import { VenuefourAccountStreams } from "./account-streams.js";
@@ -75,6 +84,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     instrumentOf: (nativeSymbol) => instruments.byNativeSymbol(nativeSymbol),
     clockOffsetMs,
   }));
+  const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
   const reader: VenuefourAccount = new VenuefourAccount({
     rest,
     search,
@@ -82,7 +92,10 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     settings,
     instruments,
     logger,
-    streamed: (session) => streams.positionsOf(session),
+    verified,
+    streamed: (session, wanted) => streams.positionsOf(session, wanted),
+    streamsOf: (accountId) => streams.ofAccount(accountId),
+    ownStream: (session) => streams.ofSession(session),
   });
   const orders = new VenuefourOrders({
     sender,
@@ -95,7 +108,33 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
       session instanceof VenuefourSession
         ? search.glance(session, instrument, venueOrderId, options)
         : Promise.resolve(failedRead("AUTH", "session of another venue")),
-    isStreamed: (session) => session instanceof VenuefourSession && streams.positionsOf(session) !== null,
+    isStreamed: (session) => session instanceof VenuefourSession && streams.ofSession(session)?.isLive === true,
   });
-  return { reader, orders, streams, history, settings };
+  return { reader, orders: toldOrders(orders, streams, verified), streams, history, settings };
+}
+
+/** The orders, of which the account's streams are to tell. */
+function toldOrders(
+  inner: VenuefourOrders,
+  streams: VenuefourAccountStreams,
+  verified: VerifiedReads<readonly VenuePosition[]>,
+): OrderSender {
+  const audienceOf = ({ accountId }: AccountSession): OrderAudience => ({
+    streamed: () => streams.ofAccount(accountId),
+    note: () => verified.noteOrder(accountId),
+  });
+  return {
+    place: (session, command, options) => {
+      const clientId = inner.venueClientOrderId(command.clientIdHex);
+      return placeTold(audienceOf(session), command, clientId, true, () => inner.place(session, command, options));
+    },
+    // An amended order may fill as a placed one does; a cancelled one no longer.
+    amend: (session, instrument, current, change, options) =>
+      changeTold(audienceOf(session), () => inner.amend(session, instrument, current, change, options)),
+    cancel: (session, instrument, ref, options) => inner.cancel(session, instrument, ref, options),
+    cancelAll: (session, instrument, options) => inner.cancelAll(session, instrument, options),
+    placeBoundMs: (session, timeoutMs) => inner.placeBoundMs(session, timeoutMs),
+    venueClientOrderId: (clientIdHex) => inner.venueClientOrderId(clientIdHex),
+    parseClientOrderId: (text) => inner.parseClientOrderId(text),
+  };
 }

@@ -489,93 +489,112 @@ describe("losing the connection", () => {
   });
 });
 
+function doubtAll(streams: VenueoneAccountStreams, account: string | null): void {
+  for (const watched of streams.watched(account)) {
+    watched.reads.doubt();
+    watched.refreshSoon();
+  }
+}
+
+/** A reducing order of ours goes out. */
+function sell(streams: VenueoneAccountStreams, qtyLots: number): void {
+  for (const { reads } of streams.watched(ALICE))
+    reads.sent({ clientId: "0xa", coin: "BTC", side: "SELL", qtyLots, rests: false });
+}
+
+/** Null: its outcome is unknown, or it was refused. */
+function answered(streams: VenueoneAccountStreams, filledLots: number | null): void {
+  for (const watched of streams.watched(ALICE)) {
+    if (filledLots === null) watched.reads.unclear("0xa");
+    else watched.reads.answered("0xa", { status: "FILLED", filledLots });
+    watched.refreshSoon();
+  }
+}
+
 describe("standing for a live read", () => {
   it("does so only while LIVE and recent", async () => {
     const { clock, network, venue, streams, live } = setup();
     venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
-    expect(streams.livePositions(ALICE, 5_000)).toBeNull();
+    expect(streams.livePositions(ALICE)).toBeNull();
     await live(ALICE);
-    expect(streams.livePositions(ALICE, 5_000)?.positions).toHaveLength(1);
-    await clock.advanceAsync(5_100);
-    expect(streams.livePositions(ALICE, 5_000)).toBeNull();
+    expect(streams.livePositions(ALICE)?.positions).toHaveLength(1);
+    await clock.advanceAsync(6_100);
+    expect(streams.livePositions(ALICE)).toBeNull();
     network.last.end(1006);
-    expect(streams.livePositions(ALICE, 60_000)).toBeNull();
+    expect(streams.livePositions(ALICE)).toBeNull();
   });
 
   it("does not between an order of ours and a state surely newer than its answer", async () => {
     const { clock, venue, streams, push, live } = setup();
     venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
     await live(ALICE);
-    streams.noteOrder(ALICE);
-    expect(streams.livePositions(ALICE, 60_000)).toBeNull();
+    doubtAll(streams, ALICE);
+    expect(streams.livePositions(ALICE)).toBeNull();
     push("clearinghouseState", { dex: "", user: ALICE, clearinghouseState: venue.state(ALICE) });
-    expect(streams.livePositions(ALICE, 60_000)).toBeNull();
+    expect(streams.livePositions(ALICE)).toBeNull();
     venue.positions.set(ALICE, {});
     await clock.advanceAsync(1_600);
-    expect(streams.livePositions(ALICE, 60_000)?.positions).toEqual([]);
+    expect(streams.livePositions(ALICE)?.positions).toEqual([]);
   });
 
   it("does while reducing orders of ours leave what is wanted, whatever they did", async () => {
     const { venue, streams, push, live } = setup();
     venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
     await live(ALICE);
-    const wanted = (lots: number) => streams.livePositions(ALICE, 60_000, { coin: "BTC", lots });
-    streams.noteReduction(ALICE, "0xa", "BTC", 1_000);
+    const wanted = (lots: number) => streams.livePositions(ALICE, { coin: "BTC", lots });
+    sell(streams, 1_000);
     expect(wanted(4_000)?.positions).toMatchObject([{ qtyLots: 5_000 }]);
     expect(wanted(4_001)).toBeNull();
     // The exact size, ALL, is another matter.
-    expect(streams.livePositions(ALICE, 60_000)).toBeNull();
+    expect(streams.livePositions(ALICE)).toBeNull();
     // Of another coin nothing is under way, and none is held.
-    expect(streams.livePositions(ALICE, 60_000, { coin: "ETH", lots: 1 })).not.toBeNull();
-    streams.noteAnswer(ALICE, "0xa", 1_000);
+    expect(streams.livePositions(ALICE, { coin: "ETH", lots: 1 })).not.toBeNull();
+    answered(streams, 1_000);
     expect(wanted(4_001)).toBeNull();
     push("userFills", { user: ALICE, fills: [fill({ cloid: "0xa" })] });
     expect(wanted(4_000)?.positions).toMatchObject([{ qtyLots: 4_000 }]);
-    expect(streams.livePositions(ALICE, 60_000)?.positions).toMatchObject([{ qtyLots: 4_000 }]);
+    expect(streams.livePositions(ALICE)?.positions).toMatchObject([{ qtyLots: 4_000 }]);
   });
 
   it("does not where an order might leave nothing", async () => {
     const { venue, streams, live } = setup();
     venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
     await live(ALICE);
-    streams.noteReduction(ALICE, "0xa", "BTC", 5_000);
-    expect(streams.livePositions(ALICE, 60_000, { coin: "BTC", lots: 0 })).toBeNull();
+    sell(streams, 5_000);
+    expect(streams.livePositions(ALICE, { coin: "BTC", lots: 0 })).toBeNull();
   });
 
   it("asks the venue for the whole state where a fill that was answered is not streamed", async () => {
     const { clock, venue, streams, live } = setup();
     venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
     await live(ALICE);
-    streams.noteReduction(ALICE, "0xa", "BTC", 1_000);
-    streams.noteAnswer(ALICE, "0xa", 1_000);
+    sell(streams, 1_000);
+    answered(streams, 1_000);
     venue.positions.set(ALICE, { BTC: { szi: "0.4", entryPx: "50000.0" } });
     await clock.advanceAsync(1_400);
-    expect(streams.livePositions(ALICE, 60_000)).toBeNull();
+    expect(streams.livePositions(ALICE)).toBeNull();
     await clock.advanceAsync(300);
-    expect(streams.livePositions(ALICE, 60_000)?.positions).toMatchObject([{ qtyLots: 4_000 }]);
+    expect(streams.livePositions(ALICE)?.positions).toMatchObject([{ qtyLots: 4_000 }]);
   });
 
   it("does not after a refusal, an unknown outcome or an answer to an order it was not told of", async () => {
-    for (const note of [
-      (streams: VenueoneAccountStreams) => streams.noteReduction(ALICE, "0xa", "BTC", 1_000),
-      () => {},
-    ]) {
+    for (const note of [(streams: VenueoneAccountStreams) => sell(streams, 1_000), () => {}]) {
       const { clock, venue, streams, live } = setup();
       venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
       await live(ALICE);
       note(streams);
-      streams.noteAnswer(ALICE, "0xa", null);
-      expect(streams.livePositions(ALICE, 60_000, { coin: "BTC", lots: 1 })).toBeNull();
+      answered(streams, null);
+      expect(streams.livePositions(ALICE, { coin: "BTC", lots: 1 })).toBeNull();
       await clock.advanceAsync(1_600);
-      expect(streams.livePositions(ALICE, 60_000)).not.toBeNull();
+      expect(streams.livePositions(ALICE)).not.toBeNull();
     }
   });
 
   it("trusts no account while it is not known whose order it was", async () => {
     const { streams, live } = setup();
     await live(ALICE);
-    streams.noteOrder(null);
-    expect(streams.livePositions(ALICE, 60_000)).toBeNull();
+    doubtAll(streams, null);
+    expect(streams.livePositions(ALICE)).toBeNull();
   });
 });
 
@@ -648,5 +667,62 @@ describe("slots", () => {
     expect(states().at(-1)).toBe("DOWN");
     expect(clock.pendingTimerCount).toBe(0);
     expect(streams.openAccountStream(sessionOf(ALICE), () => {})).toMatchObject({ ok: false });
+  });
+});
+
+describe("an account whose frames are lost or late", () => {
+  it("is proven by whole states alone: an order's frame says nothing of what is held", async () => {
+    const { clock, venue, streams, push, live } = setup();
+    venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+    const stream = await live(ALICE);
+    const asOfMs = (): number => {
+      const read = stream.positions();
+      return read.ok ? read.asOfMs : 0;
+    };
+    const provenMs = asOfMs();
+    for (let second = 0; second < 8; second++) {
+      await clock.advanceAsync(1_000);
+      push("openOrders", { dex: "", user: ALICE, orders: [] });
+    }
+    expect([asOfMs(), streams.livePositions(ALICE)]).toEqual([provenMs, null]);
+    push("clearinghouseState", { dex: "", user: ALICE, clearinghouseState: venue.state(ALICE) });
+    expect([asOfMs(), streams.livePositions(ALICE) === null]).toEqual([clock.wallMs(), false]);
+  });
+
+  it("is not believed on a state that comes seconds late, until one that is not", async () => {
+    const { clock, venue, streams, push, live } = setup();
+    await live(ALICE);
+    const tell = (lateMs: number): void => {
+      const clearinghouseState = venue.state(ALICE, clock.wallMs() - lateMs);
+      push("clearinghouseState", { dex: "", user: ALICE, clearinghouseState });
+    };
+    for (let second = 0; second < 12; second++) {
+      await clock.advanceAsync(1_000);
+      tell(0);
+    }
+    expect(streams.livePositions(ALICE)).not.toBeNull();
+    await clock.advanceAsync(10_000);
+    tell(8_000);
+    expect(streams.livePositions(ALICE)).toBeNull();
+    for (let second = 0; second < 3; second++) {
+      await clock.advanceAsync(1_000);
+      tell(0);
+    }
+    expect(streams.livePositions(ALICE)).not.toBeNull();
+  });
+
+  it("is not LIVE while an order of ours is neither streamed nor can be read", async () => {
+    const { clock, venue, streams, live, push } = setup();
+    const stream = await live(ALICE);
+    doubtAll(streams, ALICE);
+    venue.isDown = true;
+    for (let second = 0; second < 8; second++) {
+      await clock.advanceAsync(1_000);
+      push("openOrders", { dex: "", user: ALICE, orders: [] });
+    }
+    expect([stream.state, stream.positions().ok]).toEqual(["SYNCING", false]);
+    venue.isDown = false;
+    await clock.advanceAsync(20_000);
+    expect(stream.state).toBe("LIVE");
   });
 });

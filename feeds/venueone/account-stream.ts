@@ -22,10 +22,10 @@ import { fullJitterMs } from "../shared/backoff.js";
 import { failedRead } from "../shared/call-results.js";
 import type { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import type { Connector } from "../shared/connector.js";
-import type { WantedLots } from "../shared/order-doubts.js";
 import { RecentUses } from "../shared/recent-uses.js";
 import { PersistentSocket } from "../shared/socket.js";
 import type { SocketStats } from "../shared/socket-options.js";
+import type { WantedLots } from "../shared/streamed-reads.js";
 import { decodeFrame, type VenueoneFrame } from "./decode.js";
 import { MAX_STREAMED_USERS, PING_EVERY_MS, PING_TEXT, QUIET_SOCKET_IDLE_MS } from "./limits.js";
 import { SUBSCRIBE_PROTOCOL } from "./stream.js";
@@ -157,26 +157,16 @@ export class VenueoneAccountStreams implements AccountStreams {
     if (this.#uses.isAgain(address, nowMs) && this.#acquire(address) !== null) this.#uses.forget(address);
   }
 
-  /** An order of ours goes out, or its answer came. Null: whose it is is not known; then no account is trusted. */
-  noteOrder(address: string | null): void {
-    for (const account of this.#accounts.values()) {
-      if (address === null || account.address === address) account.noteOrder();
-    }
-  }
-
-  /** A reducing order of this account goes out: what it may take is counted until the streams have told of it. */
-  noteReduction(address: string, clientId: string, coin: string, qtyLots: number): void {
-    this.#accounts.get(address)?.noteReduction(clientId, coin, qtyLots);
-  }
-
-  /** The answer to it: what it filled, 0 when it was not sent; null: unknown, or refused. */
-  noteAnswer(address: string, clientId: string, filledLots: number | null): void {
-    this.#accounts.get(address)?.noteAnswer(clientId, filledLots);
+  /** The account as it is streamed. Null: whose it is is not known; then it may be any of them. */
+  watched(address: string | null): readonly WatchedAccount[] {
+    if (address === null) return [...this.#accounts.values()];
+    const account = this.#accounts.get(address);
+    return account === undefined ? [] : [account];
   }
 
   /** Streamed positions if they may stand for a live read, else null. `wanted` null: exact sizes count. */
-  livePositions(address: string, maxAgeMs: number, wanted: WantedLots | null = null): LivePositions | null {
-    return this.#accounts.get(address)?.livePositions(maxAgeMs, wanted) ?? null;
+  livePositions(address: string, wanted: WantedLots | null = null): LivePositions | null {
+    return this.#accounts.get(address)?.livePositions(wanted) ?? null;
   }
 
   stop(): void {

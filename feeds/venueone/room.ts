@@ -32,6 +32,7 @@ import { type HttpPoolOptions, HttpPool, type HttpResponse } from "../shared/htt
 import { InstrumentIndex } from "../shared/instrument-index.js";
 import type { SocketStats } from "../shared/socket-options.js";
 import { decodeJson } from "../shared/wire-fields.js";
+import { VerifiedReads } from "../shared/verified-reads.js";
 import { VenueoneAccountStreams } from "./account-stream.js";
 import { decodeUniverse } from "./decode.js";
 import {
@@ -169,7 +170,7 @@ class VenueoneRoom implements VenueRoom {
       resolveAccount: (session, call) => this.#trading.resolveAccount(session, call),
       maxUsers: this.#limits.maxStreamedUsers,
     });
-    const watched = watchAccounts(this.#trading, this.streams);
+    const watched = watchAccounts(this.#trading, this.streams, new VerifiedReads(clock));
     this.reader = watched.reader;
     this.orders = watched.orders;
     this.settings = watched.settings;

@@ -15,8 +15,16 @@ import type { FeedState } from "../../engine/market/market.js";
 import type { AccountEvent, CallOptions, Read } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
 import type { ClockOffset } from "../shared/clock-offset.js";
-import { OrderDoubts, type WantedLots } from "../shared/order-doubts.js";
+import type { StreamedAccount } from "../shared/own-order.js";
 import { Resync } from "../shared/resync.js";
+import {
+  ConnectionLife,
+  heldAtLeast,
+  sameSizes,
+  StreamedReads,
+  SURELY_LATER_MS,
+  type WantedLots,
+} from "../shared/streamed-reads.js";
 import type { ProbeResult } from "../shared/subscriptions.js";
 import { AccountSlot } from "./account-slot.js";
 import type { VenueoneWireAccount } from "./account-wire.js";
@@ -30,11 +38,6 @@ const RECONCILE_BACKOFF = { baseMs: 500, capMs: 15_000 };
 const ESCALATE_AFTER = 5;
 /** REST truth, whatever the streams say. */
 const TRUTH_EVERY_MS = 60_000;
-/**
- * The venue's reads lag its acknowledgements by up to 1.1 s (measured on order look-ups), and its clock is known to
- * about a second: a state counts as newer than an order only when it is this much later.
- */
-const SURELY_LATER_MS = 1_500;
 /** Ends of orders looked up at once per account; beyond it an end is reported as UNKNOWN. */
 const MAX_LOOKUPS = 32;
 /** An order that has just left the list may not be indexed yet. */
@@ -68,19 +71,22 @@ export interface LivePositions {
 }
 
 interface Truth {
+  readonly beganMs: number;
   readonly account: VenueoneWireAccount;
   /** Null: the stream told the whole list while this one was read, and a list names no time: the stream's stands. */
   readonly orders: readonly VenueoneWireOrder[] | null;
 }
 
-export class WatchedAccount {
+export class WatchedAccount implements StreamedAccount {
   readonly address: string;
+  readonly reads: StreamedReads;
   readonly listeners = new Set<(event: AccountEvent) => void>();
   lastUseMs: number;
   isSubscribed = false;
   readonly #deps: WatchedAccountDeps;
   readonly #data: AccountSlot;
-  readonly #doubts = new OrderDoubts();
+  /** Heard are whole states: they are pushed all the time, and nothing else tells what is held. */
+  readonly #life: ConnectionLife;
   readonly #resync: Resync<never, Truth>;
   readonly #acknowledged = new Set<string>();
   #state: FeedState = "SYNCING";
@@ -89,17 +95,17 @@ export class WatchedAccount {
   #lookupCount = 0;
   /** Whole lists of open orders that the stream told. */
   #listCount = 0;
-  /** Wall ms of the last frame or answer about this account. */
-  #asOfMs = 0;
-  #truthAtMs = 0;
-  /** Wall ms of the last order of ours, sent or answered, that `#doubts` cannot judge; 0 once a state surely newer was adopted. */
-  #lastOrderMs = 0;
+  /** Wall ms at which the venue was last asked. */
+  #askedAtMs = 0;
+  #isRefreshing = false;
   #refreshTimer: TimerHandle | null = null;
 
   constructor(address: string, deps: WatchedAccountDeps) {
     this.address = address;
     this.#deps = deps;
     this.lastUseMs = deps.clock.wallMs();
+    this.#life = new ConnectionLife(deps.clock);
+    this.reads = new StreamedReads(deps.clock, this.#life);
     this.#data = new AccountSlot(deps.instrumentOf, (event) => this.#emit(event), address);
     this.#resync = new Resync<never, Truth>({
       clock: deps.clock,
@@ -124,46 +130,37 @@ export class WatchedAccount {
 
   read(): Read<readonly VenuePosition[]> {
     if (this.#state !== "LIVE") return failedRead("VENUE_ERROR", `the account stream is ${this.#state}`);
-    return { ok: true, value: this.#data.positions(), asOfMs: this.#asOfMs, source: "stream" };
+    return { ok: true, value: this.#data.positions(), asOfMs: this.reads.asOfMs, source: "stream" };
+  }
+
+  /** Positions that may stand for a live read (streamed-reads.ts). Else null. */
+  livePositions(wanted: WantedLots | null): LivePositions | null {
+    if (this.#state !== "LIVE") return null;
+    const positions = this.#data.positions();
+    return this.reads.stand(positions, wanted) ? { positions, asOfMs: this.reads.asOfMs } : null;
   }
 
   /**
-   * Positions that may stand for a live read: LIVE, recent, and newer than our last order. While reducing orders of ours
-   * are not told of yet, only if they leave what is `wanted` whatever they did: a read of the venue would know no more
-   * of those still under way. Else null.
+   * Somebody asked the venue. Where it contradicts what is streamed, that stands for nothing until it was made true.
+   * Returns what is held at least.
    */
-  livePositions(maxAgeMs: number, wanted: WantedLots | null): LivePositions | null {
-    if (this.#state !== "LIVE" || this.#lastOrderMs > 0) return null;
-    if (this.#deps.clock.wallMs() - this.#asOfMs > maxAgeMs) return null;
-    const positions = this.#data.positions();
-    return this.#doubts.leaves(positions, wanted) ? { positions, asOfMs: this.#asOfMs } : null;
-  }
-
-  /** A reducing order of ours goes out. `clientId`: as the venue sees it. */
-  noteReduction(clientId: string, coin: string, qtyLots: number): void {
-    if (!this.#doubts.sent(clientId, coin, qtyLots)) this.noteOrder();
-  }
-
-  /** What it filled by the venue's answer, 0 when it was not sent; null: unknown, or refused. */
-  noteAnswer(clientId: string, filledLots: number | null): void {
-    if (filledLots !== null && this.#doubts.answered(clientId, filledLots, this.#deps.clock.wallMs())) {
-      if (this.#doubts.size > 0) this.#refreshSoon();
-      return;
+  compare(instrument: Instrument | null, positions: readonly VenuePosition[]): readonly VenuePosition[] {
+    if (this.#state !== "LIVE") return positions;
+    const held = this.#data.positions();
+    const ofIt =
+      instrument === null ? held : held.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol);
+    if (sameSizes(ofIt, positions)) return positions;
+    this.reads.doubt();
+    if (!this.#isRefreshing) {
+      this.#clearRefresh();
+      this.#refresh();
     }
-    this.#doubts.drop(clientId);
-    this.noteOrder();
-  }
-
-  /** An order of ours goes out, or its answer came: what was streamed before is no longer the whole truth. */
-  noteOrder(): void {
-    this.#lastOrderMs = this.#deps.clock.wallMs();
-    // Counted from the latest order: a state read earlier would have to be read again.
-    this.#clearRefresh();
-    this.#refreshSoon();
+    return heldAtLeast(this.reads, ofIt, positions);
   }
 
   acknowledge(type: string): void {
     this.#acknowledged.add(type);
+    this.#life.heard();
     // From here on nothing is missed: a read begun now and the streams together are the whole truth.
     if (this.#isWhole() && this.#state !== "LIVE") this.#reconcile();
   }
@@ -171,6 +168,7 @@ export class WatchedAccount {
   /** The streams are gone (`STALE`) or asked for anew: all must be acknowledged again. */
   unsync(state: FeedState): void {
     this.#acknowledged.clear();
+    this.#life.lost();
     this.#resync.cancel();
     this.#setState(state);
   }
@@ -183,14 +181,20 @@ export class WatchedAccount {
   }
 
   onState(account: VenueoneWireAccount): void {
-    this.#seen();
-    const applied = this.#data.applyState(account);
+    this.#life.heard();
+    const applied = this.#applyState(account);
     if (!applied.ok) this.onUnreadable(applied.problem);
-    else this.#believeUntil(account.time - this.#deps.clockOffset.offsetMs - SURELY_LATER_MS);
+    else {
+      const { clock, clockOffset } = this.#deps;
+      const asOfMs = account.time - clockOffset.offsetMs;
+      this.reads.happened(asOfMs);
+      // The venue says as of when it is: as good as a read that began then.
+      if (applied.isNewest) this.reads.agreed(this.reads.begin() - (clock.wallMs() - asOfMs));
+      if (this.reads.isPending) this.refreshSoon();
+    }
   }
 
   onOrders(rows: readonly VenueoneWireOrder[]): void {
-    this.#seen();
     const applied = this.#data.applyOrders(rows);
     if (applied.ok) this.#listCount++;
     else this.onUnreadable(applied.problem);
@@ -198,10 +202,11 @@ export class WatchedAccount {
   }
 
   onFills(fills: readonly VenueoneWireFill[], isSnapshot: boolean): void {
-    this.#seen();
+    const before = this.#data.positions();
     const applied = this.#data.applyFills(fills, isSnapshot);
+    this.reads.moved(before, this.#data.positions());
     if (!applied.ok) this.onUnreadable(applied.problem);
-    else if (this.#data.needsState) this.#refreshSoon();
+    else if (this.#data.needsState) this.refreshSoon();
     // Their fills are told; what is lost past the bound is only how they ended, which nobody may be there to hear.
     if (this.listeners.size === 0) return;
     for (const oid of applied.unlisted) this.#lookUp(() => this.#readUnlisted(oid));
@@ -217,16 +222,22 @@ export class WatchedAccount {
 
   /** Called regularly. */
   keepTrue(): void {
-    if (this.#state === "LIVE" && this.#deps.clock.wallMs() - this.#truthAtMs > TRUTH_EVERY_MS) this.#refresh();
+    if (this.#state !== "LIVE") return;
+    if (this.reads.isUnshown) {
+      // Lost or late: also what was told of others' orders may be.
+      this.#setState("SYNCING");
+      this.#reconcile();
+    } else if (this.#deps.clock.wallMs() - this.#askedAtMs > TRUTH_EVERY_MS) this.#refresh();
   }
 
   /** A silent state stream is alive if REST says what we hold. */
   async probe(): Promise<ProbeResult> {
+    const beganMs = this.reads.begin();
     const account = await this.#deps.rest.clearinghouseState(this.address, RECONCILE_LANE);
     if (!account.ok || this.#isGone) return "unknown";
-    const applied = this.#data.applyState(account.value);
+    const applied = this.#applyState(account.value);
     if (!applied.ok) return "unknown";
-    this.#seen();
+    if (applied.isNewest) this.reads.agreed(beganMs);
     return applied.differences === 0 ? "quiet" : "dead";
   }
 
@@ -234,8 +245,15 @@ export class WatchedAccount {
     return ACCOUNT_STREAMS.every((type) => this.#acknowledged.has(type));
   }
 
-  #seen(): void {
-    this.#asOfMs = this.#deps.clock.wallMs();
+  /** `isNewest`: nothing newer was held. */
+  #applyState(account: VenueoneWireAccount): ReturnType<AccountSlot["applyState"]> & { readonly isNewest: boolean } {
+    const before = this.#data.positions();
+    const isNewest = account.time >= this.#data.stateMs;
+    const applied = this.#data.applyState(account);
+    if (!applied.ok) return { ...applied, isNewest: false };
+    this.reads.moved(before, this.#data.positions());
+    if (isNewest) this.reads.proven(account.time - this.#deps.clockOffset.offsetMs);
+    return { ...applied, isNewest };
   }
 
   #reconcile(): void {
@@ -245,16 +263,17 @@ export class WatchedAccount {
   async #loadTruth(): Promise<Truth | null> {
     const { rest } = this.#deps;
     const listCount = this.#listCount;
+    const beganMs = this.reads.begin();
     const [account, orders] = await Promise.all([
       rest.clearinghouseState(this.address, RECONCILE_LANE),
       rest.frontendOpenOrders(this.address, RECONCILE_LANE),
     ]);
     if (!account.ok || !orders.ok) return null;
-    return { account: account.value, orders: listCount === this.#listCount ? orders.value : null };
+    return { beganMs, account: account.value, orders: listCount === this.#listCount ? orders.value : null };
   }
 
   #adopt(truth: Truth): boolean {
-    const state = this.#data.applyState(truth.account);
+    const state = this.#applyState(truth.account);
     const orders = truth.orders === null ? { ok: true, gone: [] } : this.#data.applyOrders(truth.orders);
     if (!state.ok || !orders.ok) {
       this.#deps.counters.decodeErrorCount++;
@@ -262,8 +281,9 @@ export class WatchedAccount {
     }
     this.#noteDifferences(state.differences);
     for (const row of orders.gone) this.#lookUpEnd(row);
-    this.#seen();
-    this.#truthAtMs = this.#asOfMs;
+    this.#askedAtMs = this.#deps.clock.wallMs();
+    if (state.isNewest) this.reads.agreed(truth.beganMs);
+    if (this.reads.isUnshown) return false;
     if (this.#isWhole()) this.#setState("LIVE");
     return true;
   }
@@ -274,12 +294,14 @@ export class WatchedAccount {
     this.#deps.logger.warn("venueone.account.difference", { coins, state: this.#state });
   }
 
-  #refreshSoon(): void {
+  refreshSoon(): void {
     if (this.#refreshTimer !== null || this.#state !== "LIVE") return;
     this.#refreshTimer = this.#deps.clock.setTimer(() => {
       this.#refreshTimer = null;
       // The stream may have brought the state meanwhile.
-      if (this.#data.needsState || this.#lastOrderMs > 0 || this.#doubts.size > 0) this.#refresh();
+      if (this.#data.needsState || this.reads.isOverdue) this.#refresh();
+      // Those under way may be told of in time, and cost no read.
+      else if (this.reads.isPending) this.refreshSoon();
     }, SURELY_LATER_MS);
   }
 
@@ -290,31 +312,26 @@ export class WatchedAccount {
 
   /** Reads positions alone (cheap); a failure leaves things as they are, age tells. */
   #refresh(): void {
-    const beganMs = this.#deps.clock.wallMs();
-    this.#truthAtMs = beganMs;
+    const beganMs = this.reads.begin();
+    this.#askedAtMs = this.#deps.clock.wallMs();
+    this.#isRefreshing = true;
     void this.#deps.rest.clearinghouseState(this.address, RECONCILE_LANE).then((account) => {
+      this.#isRefreshing = false;
       if (this.#isGone) return;
       if (account.ok) this.#refreshed(account.value, beganMs);
       // An order may have come since: its state is still to be seen.
-      if (this.#lastOrderMs > 0 || this.#doubts.size > 0) this.#refreshSoon();
+      if (this.reads.isPending) this.refreshSoon();
     });
   }
 
   #refreshed(account: VenueoneWireAccount, beganMs: number): void {
-    const applied = this.#data.applyState(account);
+    const applied = this.#applyState(account);
     if (!applied.ok) {
       this.onUnreadable(applied.problem);
       return;
     }
-    this.#seen();
-    this.#believeUntil(beganMs - SURELY_LATER_MS);
+    if (applied.isNewest) this.reads.agreed(beganMs);
     this.#noteDifferences(applied.differences);
-  }
-
-  /** A whole state was adopted that tells of every order answered by then. */
-  #believeUntil(untilMs: number): void {
-    if (untilMs >= this.#lastOrderMs) this.#lastOrderMs = 0;
-    this.#doubts.forgetAnswered(untilMs);
   }
 
   #lookUpEnd(row: VenueoneWireOrder): void {
@@ -372,11 +389,13 @@ export class WatchedAccount {
   #setState(state: FeedState): void {
     if (this.#state === state) return;
     this.#state = state;
+    if (state === "LIVE" && this.reads.isPending) this.refreshSoon();
     this.#emit({ kind: "state", state });
   }
 
   #emit(event: AccountEvent): void {
-    if (event.kind === "fill") this.#doubts.told(event.order.venueClientOrderId, event.qtyLots);
+    if (event.kind === "fill") this.reads.filled(event.order.venueClientOrderId, event.qtyLots);
+    else if (event.kind === "order") this.reads.told(event.order);
     for (const listener of this.listeners) listener(event);
   }
 }

@@ -29,6 +29,8 @@ export type AccountFrame =
       readonly accountIndex: number;
       readonly isSnapshot: boolean;
       readonly positions: readonly VenuethreeWirePosition[];
+      /** Venue ms of the send; null where the frame does not say. */
+      readonly sentAtMs: number | null;
     }
   | { readonly kind: "unreadable"; readonly accountIndex: number | null; readonly problem: string }
   /** `accountIndex` where the text names a channel of one. */
@@ -64,7 +66,13 @@ export function decodeAccountFrame(text: string): AccountFrame {
       case "account_all_trades":
         return { kind: "trades", accountIndex, isSnapshot, trades: listsOf(data, "trades").map(decodeAccountTrade) };
       case "account_all_positions":
-        return { kind: "positions", accountIndex, isSnapshot, positions: decodePositions(data["positions"]) };
+        return {
+          kind: "positions",
+          accountIndex,
+          isSnapshot,
+          positions: decodePositions(data["positions"]),
+          sentAtMs: typeof data["timestamp"] === "number" ? data["timestamp"] : null,
+        };
     }
   });
   return decoded.ok

@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { AccountEvent, AccountSession, AccountStream } from "../../engine/ports.js";
 import type { HttpRequest, HttpResult } from "../shared/http.js";
 import { FakeNetwork } from "../shared/test/fake-connector.js";
+import { ConnectionLife, StreamedReads } from "../shared/streamed-reads.js";
+import { VerifiedReads } from "../shared/verified-reads.js";
 import { AccountSlot } from "./account-slot.js";
 import type { VenuethreeAccountStreams } from "./account-stream.js";
 import { decodeOrder, decodeTx } from "./account-wire.js";
@@ -21,7 +23,6 @@ import {
   PUBLIC_KEY,
   sentTx,
 } from "./test/trading-harness.js";
-import type { WatchedAccount } from "./watched-account.js";
 
 const LOTS_BEFORE = 2_500;
 
@@ -196,37 +197,37 @@ describe("a look at the positions", () => {
     const scene = await live();
     const { venue, streams } = scene;
     const watched = streams.watched(ACCOUNT);
-    watched?.noteOrder();
+    watched?.reads.doubt();
+    watched?.refreshSoon();
     await scene.advance(1_500);
     expect(venue.waiting).toEqual(["account"]);
     scene.receive(positionFrame("0.01000"));
     await venue.answer("account", held("0.02500"));
     expect(scene.lots()).toEqual([1_000]);
     // It told of another state than the one held, so nothing is believed for it.
-    expect(streams.livePositions(ACCOUNT, 60_000)).toBeNull();
+    expect(streams.livePositions(ACCOUNT)).toBeNull();
     await scene.advance(1_500);
     expect(venue.waiting).toEqual(["account"]);
     scene.receive(positionFrame("0.01000"));
     await venue.answer("account", held("0.01000"));
-    expect(streams.livePositions(ACCOUNT, 60_000)).toMatchObject({ ok: true, value: [{ qtyLots: 1_000 }] });
+    expect(streams.livePositions(ACCOUNT)).toMatchObject({ ok: true, value: [{ qtyLots: 1_000 }] });
   });
 
   it("that fails makes nothing newer than it is", async () => {
     const scene = await live();
     const { venue, streams, network } = scene;
     const asOfMs = () => {
-      const read = streams.livePositions(ACCOUNT, 600_000);
+      const read = streams.livePositions(ACCOUNT);
       return read?.ok === true ? read.asOfMs : null;
     };
-    for (let part = 0; part < 11; part++) {
+    const provenMs = asOfMs();
+    for (let part = 0; part < 31; part++) {
       network.last.receive('{"type":"pong"}');
-      await scene.advance(10_000);
+      await scene.advance(4_000);
     }
-    network.last.receive('{"type":"pong"}');
-    const provenMs = venue.harness.clock.wallMs();
-    expect(venue.waiting).toEqual([]);
-    await scene.advance(13_000);
     expect(venue.waiting).toEqual(["account"]);
+    await venue.settle("account", { kind: "noResponse", reason: "TIMEOUT" });
+    network.last.receive('{"type":"pong"}');
     expect(asOfMs()).toBe(provenMs);
   });
 });
@@ -272,35 +273,31 @@ describe("an order that went out before its account was watched", () => {
     const { trading, clock, http } = harness;
     harness.confirmKey();
     const session = harness.open();
-    const noted: string[] = [];
-    const watched = {
-      noteSending: () => {},
-      noteReduction: () => noted.push("reduction"),
-      noteAnswer: (_id: string, answer: string | null) => noted.push(`answer ${answer}`),
-      noteOrder: () => noted.push("order"),
-    } as unknown as WatchedAccount;
+    const life = new ConnectionLife(clock);
+    life.heard();
+    const watched = { noteSending: () => {}, reads: new StreamedReads(clock, life), refreshSoon: () => {} };
+    const stands = (): boolean => watched.reads.stand([], null);
     let isWatched = false;
     const streams = { watched: () => (isWatched ? watched : null) } as unknown as VenuethreeAccountStreams;
-    const orders = watchedOrders(trading, streams, {
-      clock,
-      cancelDelayMs: 0,
-      readTx: async () => ({ ok: true, value: null, asOfMs: 0, source: "venue" }),
-    });
+    const readTx = async () => ({ ok: true, value: null, asOfMs: 0, source: "venue" }) as const;
+    const fate = { clock, cancelDelayMs: 0, readTx };
+    const orders = watchedOrders(trading, streams, fate, new VerifiedReads(clock));
     http.step((request) => {
       isWatched = true;
       return http.response(200, { code: 200, message: "{}", tx_hash: sentTx(request).hash });
     });
     expect((await orders.place(session, CLOSE_LONG, OPTIONS)).outcome).toBe("accepted");
-    expect(noted).toEqual(["order"]);
-    harness.acceptTx();
-    await orders.place(session, CLOSE_LONG, OPTIONS);
-    expect(noted).toEqual(["order", "reduction", "answer taken"]);
+    expect(stands()).toBe(false);
+    clock.advance(5_000);
+    life.heard();
+    watched.reads.agreed(watched.reads.begin());
+    expect(stands()).toBe(true);
   });
 });
 
 describe("an order whose status is a word we do not know", () => {
   it("has not ended: it is looked up, and may be canceled", () => {
-    const slot = new AccountSlot({ accountIndex: ACCOUNT, instrumentOf: () => BTC, emit: () => {} });
+    const slot = new AccountSlot({ accountIndex: ACCOUNT, instrumentOf: () => BTC, emit: () => {}, onMoved: () => {} });
     const row = decodeOrder(order({ ...mine, status: "resting" }));
     expect(slot.applyOrders([row])).toEqual({ ok: true });
     expect(slot.endedOrder("order_id", row.order_id)).toBeNull();

@@ -19,6 +19,7 @@ function slotOf(accountIndex: number): { readonly slot: AccountSlot; readonly ev
     accountIndex,
     instrumentOf: (marketId) => [BTC, ETH].find(({ nativeId }) => nativeId === marketId) ?? null,
     emit: (event) => events.push(event),
+    onMoved: () => {},
   });
   return { slot, events };
 }

@@ -22,18 +22,14 @@ const MAX_OPEN_ORDERS = 8_192;
 
 export type Applied = { readonly ok: true } | { readonly ok: false; readonly problem: string };
 
-/** A position that became smaller, or is gone. */
-export interface Shrunk {
-  readonly nativeSymbol: string;
-  readonly byLots: number;
-}
-
 const OK: Applied = { ok: true };
 
 export interface AccountSlotDeps {
   readonly accountIndex: number;
   readonly instrumentOf: (marketId: number) => Instrument | null;
   readonly emit: (event: AccountEvent) => void;
+  /** What is held became another picture; before it is emitted. */
+  readonly onMoved: (before: readonly VenuePosition[], after: readonly VenuePosition[]) => void;
 }
 
 export class AccountSlot {
@@ -58,25 +54,17 @@ export class AccountSlot {
   applyPositions(
     wires: readonly VenuethreeWirePosition[],
     tsVenueMs: number,
-  ): Applied & { readonly differences: number; readonly shrunk: readonly Shrunk[] } {
+  ): Applied & { readonly differences: number } {
     const decoded = this.#decodePositions(wires, tsVenueMs);
-    if (!decoded.ok) return { ok: false, problem: decoded.problem, differences: 0, shrunk: [] };
+    if (!decoded.ok) return { ok: false, problem: decoded.problem, differences: 0 };
     const before = this.#positions;
     this.#positions = decoded.value;
     let differences = 0;
-    const shrunk: Shrunk[] = [];
-    for (const marketId of new Set([...(before?.keys() ?? []), ...decoded.value.keys()])) {
-      const was = before?.get(marketId);
-      const wasLots = signedLots(was);
-      const isLots = signedLots(decoded.value.get(marketId));
-      if (wasLots !== isLots) differences++;
-      // Through zero to the other side: all that was held is gone.
-      const leftLots = Math.sign(isLots) === Math.sign(wasLots) ? Math.abs(isLots) : 0;
-      if (was !== undefined && leftLots < was.qtyLots)
-        shrunk.push({ nativeSymbol: was.nativeSymbol, byLots: was.qtyLots - leftLots });
-    }
+    for (const marketId of new Set([...(before?.keys() ?? []), ...decoded.value.keys()]))
+      if (signedLots(before?.get(marketId)) !== signedLots(decoded.value.get(marketId))) differences++;
+    if (before !== null) this.#deps.onMoved([...before.values()], this.positions());
     this.#deps.emit({ kind: "positions" });
-    return { ok: true, differences: before === null ? 0 : differences, shrunk };
+    return { ok: true, differences: before === null ? 0 : differences };
   }
 
   /** Is this, read but not applied, the picture that is held? */

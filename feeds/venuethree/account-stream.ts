@@ -24,9 +24,9 @@ import { fullJitterMs } from "../shared/backoff.js";
 import { failedRead } from "../shared/call-results.js";
 import type { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import type { Connector } from "../shared/connector.js";
-import type { WantedLots } from "../shared/order-doubts.js";
 import { RecentUses } from "../shared/recent-uses.js";
 import { PersistentSocket } from "../shared/socket.js";
+import { ConnectionLife, type WantedLots } from "../shared/streamed-reads.js";
 import type { SocketStats } from "../shared/socket-options.js";
 import { ACCOUNT_CHANNELS, accountChannel, type AccountFrame, decodeAccountFrame } from "./account-frames.js";
 import type { ConfirmedKey } from "./key-directory.js";
@@ -53,7 +53,7 @@ const MAX_PATIENCE = 6;
 const PING_TEXT = '{"type":"ping"}';
 const PONG_TEXT = '{"type":"pong"}';
 
-export interface AccountStreamsOptions extends Omit<WatchedAccountDeps, "counters"> {
+export interface AccountStreamsOptions extends Omit<WatchedAccountDeps, "counters" | "life"> {
   readonly wsUrl: string;
   readonly connector: Connector;
   readonly budget: ConnectionBudget;
@@ -90,13 +90,13 @@ export class VenuethreeAccountStreams implements AccountStreams {
   readonly #uses = new RecentUses(HOT_WINDOW_MS);
   readonly #counters: AccountCounters = { resyncCount: 0, decodeErrorCount: 0, differenceCount: 0 };
   #socket: PersistentSocket | null = null;
-  /** Wall ms of the newest frame: one connection delivers in order, so it proves the accounts current as of then. */
-  #provenAtMs = 0;
+  readonly #life: ConnectionLife;
   #housekeeping: TimerHandle | null = null;
   #isStopped = false;
 
   constructor(options: AccountStreamsOptions) {
     this.#options = options;
+    this.#life = new ConnectionLife(options.clock);
     this.#maxAccounts = Math.min(options.maxAccounts ?? MAX_STREAMED_ACCOUNTS, MAX_STREAMED_ACCOUNTS);
   }
 
@@ -160,7 +160,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
       get state() {
         return watch?.account.state ?? state;
       },
-      positions: () => watch?.account.read(this.#provenAtMs) ?? failure,
+      positions: () => watch?.account.read() ?? failure,
       close: () => {
         isClosed = true;
         if (watch === null) return;
@@ -194,13 +194,8 @@ export class VenuethreeAccountStreams implements AccountStreams {
   }
 
   /** Streamed positions if they may stand for a live read, else null. `wanted` null: exact sizes count. */
-  livePositions(
-    accountIndex: number,
-    maxAgeMs: number,
-    wanted: WantedLots | null = null,
-  ): Read<readonly VenuePosition[]> | null {
-    if (this.#options.clock.wallMs() - this.#provenAtMs > maxAgeMs) return null;
-    return this.#watches.get(accountIndex)?.account.readSettled(this.#provenAtMs, wanted) ?? null;
+  livePositions(accountIndex: number, wanted: WantedLots | null = null): Read<readonly VenuePosition[]> | null {
+    return this.#watches.get(accountIndex)?.account.readSettled(wanted) ?? null;
   }
 
   /** An order whose end was streamed; null where it was not. */
@@ -237,7 +232,11 @@ export class VenuethreeAccountStreams implements AccountStreams {
       if (spare === null) return null;
       this.#drop(spare);
     }
-    const account = new WatchedAccount(accountIndex, { ...this.#options, counters: this.#counters });
+    const account = new WatchedAccount(accountIndex, {
+      ...this.#options,
+      counters: this.#counters,
+      life: this.#life,
+    });
     const watch: Watch = { account, askedAtMs: 0, tryCount: 0, tokenAtMs: 0, lastUseMs: 0 };
     this.#watches.set(accountIndex, watch);
     this.#keepHouse();
@@ -317,13 +316,15 @@ export class VenuethreeAccountStreams implements AccountStreams {
       heartbeat: { pingText: PING_TEXT, everyMs: ACCOUNT_PING_EVERY_MS, idleMs: IDLE_SOCKET_MS },
       handlers: {
         onFrame: (data) => {
-          this.#provenAtMs = clock.wallMs();
+          this.#life.heard();
           this.#frame(decodeAccountFrame(data.toString("utf8")));
         },
         onOpen: () => {
+          this.#life.heard();
           for (const watch of this.#watches.values()) watch.askedAtMs = clock.wallMs();
         },
         onDown: () => {
+          this.#life.lost();
           for (const { account } of this.#watches.values()) account.unsync("STALE");
         },
       },

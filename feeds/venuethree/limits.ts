@@ -161,13 +161,11 @@ export const HOT_IDLE_MS = 60_000;
 export const MAX_HOT_ACCOUNTS = 24;
 /** The read token of a hot account is signed anew by a use this long after the last. */
 export const KEPT_TOKEN_RENEW_MS = 3_600_000;
-/** The answer proves streamed accounts current; outside the pace of messages, twelve a minute. */
-export const ACCOUNT_PING_EVERY_MS = 5_000;
+/** The answer proves the connection alive (streamed-reads.ts: 6 s of silence); outside the pace of messages, thirty a minute. */
+export const ACCOUNT_PING_EVERY_MS = 2_000;
 /** Tokens of subscriptions; the venue takes deadlines up to 8 h ahead. Renewed well before. */
 export const STREAM_TOKEN_LIFE_S = 7 * 3_600;
 export const TOKEN_RENEW_MS = 6 * 3_600_000;
-/** A streamed account may stand for a live read only if its connection said something this recently. */
-export const MAX_STREAMED_POSITIONS_AGE_MS = 6_000;
 
 /** Transactions written to the connection and not answered, over all keys; more go as single requests. */
 export const MAX_UNANSWERED_TXS = 2_048;

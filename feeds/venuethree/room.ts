@@ -8,7 +8,7 @@ import { type Clock, delay, type TimerHandle } from "../../engine/domain/clock.j
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
-import type { FeeRates } from "../../engine/domain/position.js";
+import type { FeeRates, VenuePosition } from "../../engine/domain/position.js";
 import type { Random } from "../../engine/domain/random.js";
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
@@ -35,6 +35,7 @@ import { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import { type Connector, connectWs } from "../shared/connector.js";
 import type { VenueHttp } from "../shared/http.js";
 import { HttpPool } from "../shared/http-pool.js";
+import { VerifiedReads } from "../shared/verified-reads.js";
 import { VenuethreeAccountStreams } from "./account-stream.js";
 import { judgeLimit } from "./errors.js";
 import {
@@ -185,12 +186,14 @@ class VenuethreeRoom implements VenueRoom {
       clockOffsetMs,
       resolveKey: (session, call) => trading.resolveKey(session, call),
     });
-    this.reader = streamedReader(trading, this.streams, clock, takerDelayMs);
-    this.orders = watchedOrders(trading, this.streams, {
-      clock,
-      cancelDelayMs,
-      readTx: (hash, call) => trading.rest.tx(hash, call),
-    });
+    const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
+    this.reader = streamedReader(trading, this.streams, clock, takerDelayMs, verified);
+    this.orders = watchedOrders(
+      trading,
+      this.streams,
+      { clock, cancelDelayMs, readTx: (hash, call) => trading.rest.tx(hash, call) },
+      verified,
+    );
     this.history = this.#trading.history;
     this.settings = this.#trading.settings;
   }

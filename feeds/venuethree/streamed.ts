@@ -1,22 +1,22 @@
 /**
  * The reader and the sender of a room that also streams: positions come from the stream where it may stand for a live
- * read, and the end of an order from it the moment it is pushed. A reducing order makes the streamed positions doubtful
- * by what it may take, until they tell of it; any other, and one of unknown outcome, altogether, until a state surely
- * newer than its answer (own-orders.ts). A cancel, a change and a cancel of all are answered with what became of them
+ * read (streamed-reads.ts), and the end of an order from it the moment it is pushed. A cancel, a change and a cancel of all are answered with what became of them
  * (tx-fate.ts), and a cancel of an order whose end was streamed is not sent.
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
-import type { OrderCommand, PlaceOutcome, VenueOrder } from "../../engine/domain/order.js";
+import type { VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, FollowedOrder, OrderRef, OrderSender, Read } from "../../engine/ports.js";
+import { failedRead } from "../shared/call-results.js";
 import { Deadline } from "../shared/deadline.js";
-import type { WantedLots } from "../shared/order-doubts.js";
+import { changeTold, type OrderAudience, placeTold } from "../shared/own-order.js";
+import { streamedVersion, type WantedLots } from "../shared/streamed-reads.js";
+import type { VerifiedReads } from "../shared/verified-reads.js";
 import { wantedId } from "./account.js";
 import type { VenuethreeAccountStreams } from "./account-stream.js";
 import { cancelFate, hadEnded } from "./cancel-fate.js";
 import { amendFate, cancelAllFate } from "./change-fate.js";
-import { MAX_STREAMED_POSITIONS_AGE_MS } from "./limits.js";
 import { VenuethreeSession } from "./session.js";
 import type { VenuethreeTrading } from "./trading.js";
 import type { TxFateDeps } from "./tx-fate.js";
@@ -27,12 +27,15 @@ const READ_LAG_MS = 60;
 /** What a push may take beyond that before a live stream is not waited for any longer. */
 const PUSH_GRACE_MS = 500;
 
+export type PositionReads = VerifiedReads<readonly VenuePosition[]>;
+
 /** `takerDelayMs`: the venue's own, before it executes what takes. */
 export function streamedReader(
   trading: VenuethreeTrading,
   streams: VenuethreeAccountStreams,
   clock: Clock,
   takerDelayMs: number,
+  verified: PositionReads,
 ): AccountReader {
   const inner = trading.reader;
   /** Null: ask the venue. Nothing streamed is shown to a key that the venue has not confirmed. */
@@ -43,7 +46,7 @@ export function streamedReader(
   ): Read<readonly VenuePosition[]> | null => {
     const key = trading.knownKey(session);
     if (key === null || !key.ok) return null;
-    const live = streams.livePositions(key.value.accountIndex, MAX_STREAMED_POSITIONS_AGE_MS, wanted);
+    const live = streams.livePositions(key.value.accountIndex, wanted);
     if (live === null || !live.ok || instrument === null) return live;
     return { ...live, value: live.value.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
   };
@@ -64,6 +67,21 @@ export function streamedReader(
       // All positions at once are for whoever shows them; a trade asks for its own.
       if (instrument !== null) noteUse(session);
       return read;
+    },
+    verifyPositions: async (session, instrument, call) => {
+      const deadline = new Deadline(clock, call);
+      const key = trading.knownKey(session) ?? (await trading.resolveKey(session, call));
+      if (!key.ok) return key;
+      streams.noteUse(key.value);
+      const { accountIndex } = key.value;
+      const left = deadline.left();
+      if (left === null) return failedRead("TIMEOUT", "no time left after the key was looked up");
+      const watched = streams.watched(accountIndex);
+      const version = streamedVersion(watched === null ? [] : [watched]);
+      const read = await verified.read(String(accountIndex), instrument?.nativeSymbol ?? "", version, () =>
+        inner.readPositions(session, instrument, left),
+      );
+      return read.ok && watched !== null ? { ...read, value: watched.compare(instrument, read.value) } : read;
     },
     readOrder: async (session, instrument, ref, call) => {
       const told = streamedEnd(trading, streams, session, ref);
@@ -124,50 +142,32 @@ export function watchedOrders(
   trading: VenuethreeTrading,
   streams: VenuethreeAccountStreams,
   fate: TxFateDeps,
+  verified: PositionReads,
 ): OrderSender {
   const inner = trading.orders;
   // By the index the session names, confirmed or not: a doubt too many costs one read.
   const accountOf = (session: AccountSession): WatchedAccount | null =>
     session instanceof VenuethreeSession ? streams.watched(session.accountIndex) : null;
-  const watched = async <T>(session: AccountSession, send: () => Promise<T>): Promise<T> => {
-    accountOf(session)?.noteOrder();
-    try {
-      return await send();
-    } finally {
-      accountOf(session)?.noteOrder();
-    }
-  };
-  const placeReducing = async (
-    session: AccountSession,
-    command: OrderCommand,
-    send: () => Promise<PlaceOutcome>,
-  ): Promise<PlaceOutcome> => {
-    const clientOrderId = inner.venueClientOrderId(command.clientIdHex);
-    const account = accountOf(session);
-    account?.noteReduction(clientOrderId, command.instrument.nativeSymbol, command.qtyLots);
-    let answer: "taken" | "notSent" | null = null;
-    try {
-      const outcome = await send();
-      if (outcome.outcome === "accepted") answer = "taken";
-      else if (outcome.outcome === "rejected" && !outcome.sent) answer = "notSent";
-      return outcome;
-    } finally {
-      const answered = accountOf(session);
-      if (answered === account) account?.noteAnswer(clientOrderId, answer);
-      // Watched since the order went out: it was not counted, and what was read first may not tell of it.
-      else answered?.noteOrder();
-    }
-  };
+  const audienceOf = (session: AccountSession): OrderAudience => ({
+    streamed: () => {
+      const account = accountOf(session);
+      return account === null ? [] : [account];
+    },
+    note: () => {
+      if (session instanceof VenuethreeSession) verified.noteOrder(String(session.accountIndex));
+    },
+  });
   return {
     place: (session, command, call) => {
       accountOf(session)?.noteSending(inner.venueClientOrderId(command.clientIdHex));
-      const send = (): Promise<PlaceOutcome> => inner.place(session, command, call);
-      return command.reduceOnly ? placeReducing(session, command, send) : watched(session, send);
+      const clientId = inner.venueClientOrderId(command.clientIdHex);
+      // The answer is "submitted": what became of it is streamed.
+      return placeTold(audienceOf(session), command, clientId, false, () => inner.place(session, command, call));
     },
     amend: async (session, instrument, current, change, call) => {
       const deadline = new Deadline(fate.clock, call);
       // A change may fill at once.
-      const { outcome, txHash } = await watched(session, () =>
+      const { outcome, txHash } = await changeTold(audienceOf(session), () =>
         inner.askAmend(session, instrument, current, change, call),
       );
       const left = deadline.left();

@@ -2,8 +2,9 @@
  * One account being watched: its state as streamed (account-slot.ts) and the REST reads that make and keep it true.
  *
  * LIVE only after its channels are acknowledged on the present connection **and** a read begun after that was adopted;
- * the venue does not replay what was missed. A failed read is not a flat account: it stays SYNCING and tries again. The
- * venue's state is the truth; differences are counted and adopted.
+ * the venue does not replay what was missed, and while the connection speaks and tells of our orders (streamed-reads.ts).
+ * A failed read is not a flat account: it stays SYNCING and tries again. The venue's state is the truth; differences are
+ * counted and adopted.
  */
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
@@ -14,8 +15,16 @@ import type { Random } from "../../engine/domain/random.js";
 import type { FeedState } from "../../engine/market/market.js";
 import type { AccountEvent, CallOptions, Read } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
-import type { WantedLots } from "../shared/order-doubts.js";
+import type { StreamedAccount } from "../shared/own-order.js";
 import { LoadRefused, Resync } from "../shared/resync.js";
+import {
+  type ConnectionLife,
+  heldAtLeast,
+  sameSizes,
+  StreamedReads,
+  SURELY_LATER_MS,
+  type WantedLots,
+} from "../shared/streamed-reads.js";
 import { ACCOUNT_CHANNELS, type AccountChannel, type AccountFrame } from "./account-frames.js";
 import type { VenuethreeAccountRest } from "./account-rest.js";
 import { AccountAccess } from "./account-access.js";
@@ -24,7 +33,7 @@ import type { VenuethreeWireAccount, VenuethreeWireAccountTrade, VenuethreeWireO
 import type { AuthTokens } from "./auth-tokens.js";
 import type { StoodOrders } from "./change-fate.js";
 import { MAX_PAGE_ROWS } from "./limits.js";
-import { OwnOrders, SURELY_LATER_MS } from "./own-orders.js";
+import { OwnOrders } from "./own-orders.js";
 
 const RECONCILE_LANE: CallOptions = { timeoutMs: 5_000, lane: "reconcile" };
 const RECONCILE_BACKOFF = { baseMs: 500, capMs: 15_000 };
@@ -50,9 +59,13 @@ export interface WatchedAccountDeps {
   readonly instrumentOf: (marketId: number) => Instrument | null;
   readonly clockOffsetMs: () => number;
   readonly counters: AccountCounters;
+  /** Of the connection that all accounts share. */
+  readonly life: ConnectionLife;
 }
 
 interface Truth {
+  readonly beganMs: number;
+  readonly asOfMs: number;
   /** Its place among the pictures of positions. */
   readonly picture: number;
   /** Orders known to be open when the list was asked for: of those that opened since, a list says nothing. */
@@ -63,36 +76,38 @@ interface Truth {
   readonly trades: readonly VenuethreeWireAccountTrade[];
 }
 
-export class WatchedAccount {
+export class WatchedAccount implements StreamedAccount {
   readonly accountIndex: number;
+  readonly reads: StreamedReads;
   readonly listeners = new Set<(event: AccountEvent) => void>();
   readonly access: AccountAccess;
   readonly #deps: WatchedAccountDeps;
   readonly #data: AccountSlot;
-  readonly #orders: OwnOrders;
+  readonly #orders = new OwnOrders();
   readonly #resync: Resync<never, Truth>;
   readonly #acknowledged = new Set<AccountChannel>();
   #state: FeedState = "SYNCING";
   /** Given up: answers that come later do nothing. */
   #isGone = false;
-  /** Wall ms as of which the venue was last read, and at which it was last asked. */
-  #truthAtMs = 0;
+  /** Wall ms at which the venue was last asked. */
   #askedAtMs = 0;
   /** Pictures of positions are numbered: a frame as it comes, a read as it begins, as its answer may be older than frames. */
   #pictureCount = 0;
   /** The newest one held. */
   #heldPicture = 0;
   #refreshTimer: TimerHandle | null = null;
+  #isRefreshing = false;
 
   constructor(accountIndex: number, deps: WatchedAccountDeps) {
     this.accountIndex = accountIndex;
     this.#deps = deps;
     this.access = new AccountAccess(deps.clock, deps.tokens);
-    this.#orders = new OwnOrders(deps.clock);
+    this.reads = new StreamedReads(deps.clock, deps.life);
     this.#data = new AccountSlot({
       accountIndex,
       instrumentOf: deps.instrumentOf,
       emit: (event) => this.#emit(event),
+      onMoved: (before, after) => this.reads.moved(before, after),
     });
     this.#resync = new Resync<never, Truth>({
       clock: deps.clock,
@@ -119,17 +134,33 @@ export class WatchedAccount {
     return this.#acknowledged.has(channel);
   }
 
-  /** `provenAtMs`: wall ms of the newest frame of the connection, which proves that none before it is missing. */
-  read(provenAtMs: number): Read<readonly VenuePosition[]> {
+  read(): Read<readonly VenuePosition[]> {
     if (this.#state !== "LIVE") return failedRead("VENUE_ERROR", `the account stream is ${this.#state}`);
-    const asOfMs = Math.max(provenAtMs, this.#truthAtMs);
-    return { ok: true, value: this.#data.positions(), asOfMs, source: "stream" };
+    return { ok: true, value: this.#data.positions(), asOfMs: this.reads.asOfMs, source: "stream" };
   }
 
-  /** The same where it may stand for a live read (own-orders.ts). Else null. */
-  readSettled(provenAtMs: number, wanted: WantedLots | null): Read<readonly VenuePosition[]> | null {
-    if (this.#state !== "LIVE" || !this.#orders.leave(this.#data.positions(), wanted)) return null;
-    return this.read(provenAtMs);
+  /** The same where it may stand for a live read (streamed-reads.ts). Else null. */
+  readSettled(wanted: WantedLots | null): Read<readonly VenuePosition[]> | null {
+    if (this.#state !== "LIVE" || !this.reads.stand(this.#data.positions(), wanted)) return null;
+    return this.read();
+  }
+
+  /**
+   * Somebody asked the venue. Where it contradicts what is streamed, that stands for nothing until it was made true.
+   * Returns what is held at least.
+   */
+  compare(instrument: Instrument | null, positions: readonly VenuePosition[]): readonly VenuePosition[] {
+    if (this.#state !== "LIVE") return positions;
+    const held = this.#data.positions();
+    const ofIt =
+      instrument === null ? held : held.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol);
+    if (sameSizes(ofIt, positions)) return positions;
+    this.reads.doubt();
+    if (!this.#isRefreshing) {
+      this.#clearRefresh();
+      this.#refresh();
+    }
+    return heldAtLeast(this.reads, ofIt, positions);
   }
 
   /** What the stream has told of an order's end is final, whatever the state of the stream. */
@@ -157,32 +188,9 @@ export class WatchedAccount {
     };
   }
 
-  /** An order of ours goes out, or its answer came: what was streamed before is no longer the whole truth. */
-  noteOrder(): void {
-    this.#orders.note();
-    // Counted from the latest order: a state read earlier would have to be read again.
-    this.#clearRefresh();
-    this.#refreshSoon();
-  }
-
   /** An order under this client order id goes out: an end that was told under it before is another order's. */
   noteSending(clientOrderId: string): void {
     this.#data.forgetEnd(clientOrderId);
-  }
-
-  /** A reducing order of ours goes out. */
-  noteReduction(clientOrderId: string, coin: string, qtyLots: number): void {
-    this.#orders.noteReduction(clientOrderId, coin, qtyLots);
-    this.#refreshSoon();
-  }
-
-  /** The answer to it; null: unknown, or refused by the venue. */
-  noteAnswer(clientOrderId: string, answer: "taken" | "notSent" | null): void {
-    if (answer === null) {
-      this.#orders.noteDoubtful(clientOrderId);
-      this.#clearRefresh();
-    } else this.#orders.noteTaken(clientOrderId, answer === "taken" ? null : 0);
-    this.#refreshSoon();
   }
 
   /** As OwnOrders.follow; an end that was told already is told at once. */
@@ -230,7 +238,13 @@ export class WatchedAccount {
 
   /** Called regularly. */
   keepTrue(): void {
-    if (this.#state === "LIVE" && this.#deps.clock.wallMs() - this.#askedAtMs > TRUTH_EVERY_MS) this.#refresh();
+    if (this.#state === "LIVE") {
+      // Lost or late: also what was told of others' orders may be.
+      if (!this.reads.isAlive) this.#setState("STALE");
+      else if (this.reads.isUnshown) this.#setState("SYNCING");
+      else if (this.#deps.clock.wallMs() - this.#askedAtMs > TRUTH_EVERY_MS) this.#refresh();
+    }
+    if (this.#state !== "LIVE" && this.isWhole && this.reads.isAlive) this.#reconcile();
   }
 
   #apply(frame: Extract<AccountFrame, { readonly kind: "orders" | "trades" | "positions" }>): Applied {
@@ -242,11 +256,21 @@ export class WatchedAccount {
         return this.#data.applyTrades(frame.trades, false);
       case "positions": {
         const applied = this.#data.applyPositions(frame.positions, this.#venueNowMs());
-        if (applied.ok) this.#heldPicture = ++this.#pictureCount;
-        this.#orders.noteShrunk(applied.shrunk);
+        if (!applied.ok) return applied;
+        this.#heldPicture = ++this.#pictureCount;
+        this.#proven(frame.sentAtMs, frame.isSnapshot);
         return applied;
       }
     }
+  }
+
+  /** A whole picture was pushed; a snapshot is asked for, and as late as that. */
+  #proven(sentAtMs: number | null, isSnapshot: boolean): void {
+    const { clock, clockOffsetMs } = this.#deps;
+    const atMs = sentAtMs === null ? clock.wallMs() : sentAtMs - clockOffsetMs();
+    this.reads.proven(atMs);
+    if (!isSnapshot) this.reads.happened(atMs);
+    if (this.reads.isPending) this.refreshSoon();
   }
 
   #venueNowMs(): number {
@@ -264,6 +288,7 @@ export class WatchedAccount {
     if (token === null) return null;
     const { accountIndex } = this;
     const picture = ++this.#pictureCount;
+    const beganMs = this.reads.begin();
     const openBefore = new Set(this.#data.openOrderIds(null));
     const page = { accountIndex, marketId: null, limit: MAX_PAGE_ROWS, cursor: null };
     const [account, orders, trades] = await Promise.all([
@@ -281,6 +306,8 @@ export class WatchedAccount {
     if (!account.ok || !orders.ok || !trades.ok || !ended.ok) return null;
     return {
       picture,
+      beganMs,
+      asOfMs: account.asOfMs,
       openBefore,
       account: account.value,
       orders: orders.value.rows,
@@ -290,8 +317,9 @@ export class WatchedAccount {
   }
 
   #adopt(truth: Truth): boolean {
-    const { picture, openBefore } = truth;
-    if (picture > this.#heldPicture) {
+    const { picture, openBefore, asOfMs, beganMs } = truth;
+    const isNewest = picture > this.#heldPicture;
+    if (isNewest) {
       const state = this.#data.applyPositions(truth.account.positions, this.#venueNowMs());
       if (!state.ok) return this.#cannotAdopt();
       this.#heldPicture = picture;
@@ -306,8 +334,15 @@ export class WatchedAccount {
     const fills = this.#data.applyTrades(truth.trades, true);
     if (!ends.ok || !fills.ok) return this.#cannotAdopt();
     for (const wire of left) if (this.#data.isOpen(wire.order_id)) this.#data.endUnknown(wire);
-    this.#truthAtMs = this.#deps.clock.wallMs();
-    this.#askedAtMs = this.#truthAtMs;
+    this.#askedAtMs = this.#deps.clock.wallMs();
+    // Where something newer is held, the answer only counts if it says the same.
+    if (isNewest || this.#data.holds(truth.account.positions)) {
+      this.reads.agreed(beganMs);
+      this.reads.proven(asOfMs);
+    }
+    // The account is known as of then, and keepTrue looks again when the connection speaks.
+    if (!this.reads.isAlive) return true;
+    if (this.reads.isUnshown) return false;
     if (this.isWhole) this.#setState("LIVE");
     return true;
   }
@@ -323,13 +358,13 @@ export class WatchedAccount {
     this.#deps.logger.warn("venuethree.account.difference", { count, state: this.#state });
   }
 
-  #refreshSoon(): void {
+  refreshSoon(): void {
     if (this.#refreshTimer !== null || this.#state !== "LIVE") return;
     this.#refreshTimer = this.#deps.clock.setTimer(() => {
       this.#refreshTimer = null;
-      if (this.#orders.isOverdue) this.#refresh();
+      if (this.reads.isOverdue) this.#refresh();
       // Those under way may be told of in time, and cost no read.
-      else if (this.#orders.isPending) this.#refreshSoon();
+      else if (this.reads.isPending) this.refreshSoon();
     }, SURELY_LATER_MS);
   }
 
@@ -340,21 +375,23 @@ export class WatchedAccount {
 
   /** Reads positions alone (public, one call); a failure leaves things as they are, age tells. */
   #refresh(): void {
-    const beganMs = this.#deps.clock.wallMs();
-    this.#askedAtMs = beganMs;
+    const beganMs = this.reads.begin();
+    this.#askedAtMs = this.#deps.clock.wallMs();
     const picture = ++this.#pictureCount;
+    this.#isRefreshing = true;
     void this.#deps.rest.accountByIndex(this.accountIndex, RECONCILE_LANE).then((account) => {
+      this.#isRefreshing = false;
       if (this.#isGone) return;
-      if (account.ok) this.#refreshed(account.value, beganMs, picture);
+      if (account.ok) this.#refreshed(account.value, beganMs, account.asOfMs, picture);
       // An order may have come since: its state is still to be seen.
-      if (this.#orders.isPending) this.#refreshSoon();
+      if (this.reads.isPending) this.refreshSoon();
     });
   }
 
-  #refreshed(account: VenuethreeWireAccount, beganMs: number, picture: number): void {
+  #refreshed(account: VenuethreeWireAccount, beganMs: number, asOfMs: number, picture: number): void {
     if (picture < this.#heldPicture) {
       // Something newer is held: the answer only counts where it says the same.
-      if (this.#data.holds(account.positions)) this.#orders.believe(beganMs);
+      if (this.#data.holds(account.positions)) this.reads.agreed(beganMs);
       return;
     }
     const applied = this.#data.applyPositions(account.positions, this.#venueNowMs());
@@ -363,20 +400,23 @@ export class WatchedAccount {
       return;
     }
     this.#heldPicture = picture;
-    this.#truthAtMs = Math.max(this.#truthAtMs, beganMs);
-    this.#orders.believe(beganMs);
+    this.reads.agreed(beganMs);
+    this.reads.proven(asOfMs);
     this.#noteDifferences(applied.differences);
   }
 
   #setState(state: FeedState): void {
     if (this.#state === state) return;
     this.#state = state;
-    if (state === "LIVE" && this.#orders.isPending) this.#refreshSoon();
+    if (state === "LIVE" && this.reads.isPending) this.refreshSoon();
     this.#emit({ kind: "state", state });
   }
 
   #emit(event: AccountEvent): void {
-    if (event.kind === "order" && hasEnded(event.order)) this.#orders.noteEnd(event.order);
+    if (event.kind === "order") {
+      this.reads.told(event.order);
+      if (hasEnded(event.order)) this.#orders.noteEnd(event.order);
+    }
     for (const listener of this.listeners) listener(event);
   }
 }

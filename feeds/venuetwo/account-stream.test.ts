@@ -136,6 +136,7 @@ let extendCount: number;
 beforeEach(() => {
   clock = new VirtualClock();
   network = new FakeNetwork();
+  network.pong = "";
   truth = new Truth(clock);
   extendAnswers = [];
   createCount = 0;
@@ -504,7 +505,7 @@ describe("listen key", () => {
       "the venue knows it no more",
       async () => {
         extendAnswers = ["expired"];
-        for (let step = 0; step < 51; step++) {
+        for (let step = 0; step < 50; step++) {
           network.last.handlers.onControl();
           await clock.advanceAsync(30_000);
         }
@@ -556,8 +557,9 @@ describe("sharing", () => {
     const other = session("a", "guess");
     const stranger = open(other);
     expect(other.accountId).toBe(mine.accountId);
-    expect([lots(stranger), streams.positionsOf(other)]).toEqual(["VENUE_ERROR", null]);
-    expect(streams.positionsOf(session("a"))?.value.length).toBe(1);
+    expect([lots(stranger), streams.positionsOf(other, null)]).toEqual(["VENUE_ERROR", null]);
+    expect(streams.positionsOf(session("a"), null)?.value.length).toBe(1);
+    expect([streams.ofSession(other)?.isLive, streams.ofSession(mine)?.isLive]).toEqual([false, true]);
   });
 
   it("refuses a closed session, and more accounts than its bound", () => {

@@ -7,6 +7,7 @@
  */
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent, AccountSession, AccountStream, AccountStreams, Read } from "../../engine/ports.js";
+import type { WantedLots } from "../shared/streamed-reads.js";
 import { MAX_ACCOUNT_STREAMS } from "./limits.js";
 import { type AccountStreamDeps, SharedAccountStream } from "./shared-account-stream.js";
 
@@ -39,17 +40,30 @@ export class VenuetwoAccountStreams implements AccountStreams {
     if (shared === undefined) {
       if (this.#byTag.size >= MAX_ACCOUNT_STREAMS)
         return { ok: false, problem: "STREAM_LIMIT: all account streams of this venue are in use" };
-      shared = new SharedAccountStream(this.#deps, () => this.#byTag.delete(tag));
+      shared = new SharedAccountStream(this.#deps, session.accountId, () => this.#byTag.delete(tag));
       this.#byTag.set(tag, shared);
     }
     return { ok: true, stream: shared.join(session, onEvent) };
   }
 
-  /** Positions of a LIVE stream of the same credentials; null where there is none. */
-  positionsOf(session: AccountSession): Extract<Read<readonly VenuePosition[]>, { ok: true }> | null {
-    const tag = this.#deps.credentialTagOf(session);
-    const read = tag === null ? undefined : this.#byTag.get(tag)?.positions();
+  /** Positions of a stream of the same credentials that may stand for a live read; null where there is none. */
+  positionsOf(
+    session: AccountSession,
+    wanted: WantedLots | null,
+  ): Extract<Read<readonly VenuePosition[]>, { ok: true }> | null {
+    const read = this.ofSession(session)?.settled(wanted);
     return read?.ok === true ? read : null;
+  }
+
+  /** The stream of these very credentials: the only one whose positions they may see. */
+  ofSession(session: AccountSession): SharedAccountStream | null {
+    const tag = this.#deps.credentialTagOf(session);
+    return tag === null ? null : (this.#byTag.get(tag) ?? null);
+  }
+
+  /** The account as it is streamed, for each set of credentials that watches it. */
+  ofAccount(accountId: string): readonly SharedAccountStream[] {
+    return [...this.#byTag.values()].filter((shared) => shared.accountId === accountId);
   }
 
   stop(): void {

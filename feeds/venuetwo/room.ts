@@ -48,7 +48,7 @@ import {
 } from "./limits.js";
 import { MarketRest } from "./market-rest.js";
 import { applyPremiumIndex, applyTicker24h } from "./normalize.js";
-import { StreamFirstReader, withOrderMarks } from "./stream-first.js";
+import { streamFirst } from "./stream-first.js";
 import { MarketStream, type MarketStreamOptions } from "./stream.js";
 import type { StreamHostLayout } from "./stream-plan.js";
 import type { SymbolOptions } from "./symbols.js";
@@ -184,9 +184,9 @@ class VenuetwoRoom implements VenueRoom {
       clockOffsetMs,
       credentialTagOf,
     });
-    const marks = withOrderMarks(trading.orders, clock);
-    this.orders = marks.orders;
-    this.reader = new StreamFirstReader(trading.reader, this.streams, marks);
+    const streamed = streamFirst(trading.reader, trading.orders, this.streams, clock);
+    this.orders = streamed.orders;
+    this.reader = streamed.reader;
     this.history = trading.history;
     this.settings = trading.settings;
     this.openSession = trading.openSession;

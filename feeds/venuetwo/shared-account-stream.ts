@@ -5,7 +5,7 @@
  *
  * Invariants: positions are readable only while LIVE; LIVE means that a REST answer asked for after the
  * socket opened has been taken; events that arrive meanwhile are applied at once and outlive an answer that
- * may be older (account-state.ts). One reconcile runs at a time. A session is used only while its owner
+ * may be older (account-state.ts); and the socket speaks, and has told of our orders (streamed-reads.ts). One reconcile runs at a time. A session is used only while its owner
  * keeps the stream open.
  *
  * The listenKey is not deleted at the end: the venue gives all of an account's clients the same key, and
@@ -28,8 +28,17 @@ import type {
 import { fullJitterMs } from "../shared/backoff.js";
 import { type ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import type { Connector } from "../shared/connector.js";
+import type { StreamedAccount } from "../shared/own-order.js";
 import { PersistentSocket } from "../shared/socket.js";
 import { StreamMembers } from "../shared/stream-members.js";
+import {
+  ConnectionLife,
+  heldAtLeast,
+  sameSizes,
+  StreamedReads,
+  SURELY_LATER_MS,
+  type WantedLots,
+} from "../shared/streamed-reads.js";
 import { AccountState, type AppliedEvent } from "./account-state.js";
 import { decodeUserEvent } from "./decode-slow.js";
 import { ROTATE_AFTER_MS, LISTEN_KEY_REFRESH_MS, LOAD_TIMEOUT_MS, MAX_MESSAGES_PER_SECOND } from "./limits.js";
@@ -56,9 +65,11 @@ export interface AccountStreamDeps {
   readonly clockOffsetMs: () => number;
 }
 
-/** The stream is silent while nothing happens: our pings keep it proven. */
-const PING_EVERY_MS = 20_000;
-const IDLE_MS = 60_000;
+/** The stream is silent while nothing happens: the pongs prove that it lives (streamed-reads.ts: 6 s of silence). */
+const PING_EVERY_MS = 2_000;
+const IDLE_MS = 12_000;
+/** How often it is looked whether the stream may still be LIVE. */
+const WATCH_EVERY_MS = 1_000;
 const RECONCILE_BACKOFF = { baseMs: 250, capMs: 10_000 } as const;
 /** Failed tries after which it is said aloud, and again after as many more. */
 const ESCALATE_EVERY = 4;
@@ -76,8 +87,11 @@ const MAX_LOOKED_UP = 50;
 /** Orders learnt over REST that wait to be told; the oldest goes. */
 const MAX_UNTOLD = 4_096;
 
-export class SharedAccountStream {
+export class SharedAccountStream implements StreamedAccount {
+  readonly accountId: string;
+  readonly reads: StreamedReads;
   readonly #deps: AccountStreamDeps;
+  readonly #life: ConnectionLife;
   readonly #onEnd: () => void;
   readonly #members: StreamMembers<AccountSession>;
   readonly #socket: PersistentSocket;
@@ -98,19 +112,22 @@ export class SharedAccountStream {
   #hasUnread = false;
   /** Orders learnt over REST and not told yet. Kept when a later read fails: the state knows them, so they are no news then. */
   readonly #untold: VenueOrder[] = [];
-  /** Wall ms of the last proof: an event, or a REST answer. */
-  #asOfMs = 0;
   #refreshTimer: TimerHandle | null = null;
   #truthTimer: TimerHandle | null = null;
+  #watchTimer: TimerHandle | null = null;
+  #askTimer: TimerHandle | null = null;
 
-  constructor(deps: AccountStreamDeps, onEnd: () => void) {
+  constructor(deps: AccountStreamDeps, accountId: string, onEnd: () => void) {
     const { clock, random, logger, connector, budget } = deps;
     this.#deps = deps;
+    this.accountId = accountId;
+    this.#life = new ConnectionLife(clock);
+    this.reads = new StreamedReads(clock, this.#life);
     this.#onEnd = onEnd;
     this.#members = new StreamMembers({
       logger,
       failureEvent: "venuetwo.account-subscriber-failed",
-      positions: () => ({ ok: true, value: this.#account.positions(), asOfMs: this.#asOfMs, source: "stream" }),
+      positions: () => ({ ok: true, value: this.#account.positions(), asOfMs: this.reads.asOfMs, source: "stream" }),
       onEmpty: () => this.stop(),
     });
     this.#socket = new PersistentSocket({
@@ -128,14 +145,26 @@ export class SharedAccountStream {
       maxSubscriptions: 1,
       rotateAfterMs: ROTATE_AFTER_MS,
       handlers: {
-        onFrame: (data) => this.#onFrame(data),
+        onFrame: (data, _tsRecvNs, linkId) => {
+          if (linkId === this.#socket.primaryLinkId) this.#life.heard();
+          this.#onFrame(data);
+        },
+        onControl: () => this.#life.heard(),
         // Also after a planned change of connection, when nothing was lost: it stays LIVE meanwhile.
-        onOpen: () => this.#startReconcile(),
+        onOpen: () => {
+          this.#life.heard();
+          this.#startReconcile();
+        },
         onDown: () => this.#onDown(),
       },
     });
     this.#refreshTimer = clock.setTimer(() => void this.#refresh(), LISTEN_KEY_REFRESH_MS);
     this.#truthTimer = clock.setTimer(() => this.#checkTruth(), TRUTH_EVERY_MS);
+    this.#watchTimer = clock.setTimer(() => this.#watch(), WATCH_EVERY_MS);
+  }
+
+  get isLive(): boolean {
+    return this.#members.state === "LIVE";
   }
 
   join(session: AccountSession, onEvent: (event: AccountEvent) => void): AccountStream {
@@ -144,8 +173,35 @@ export class SharedAccountStream {
     return stream;
   }
 
-  positions(): Read<readonly VenuePosition[]> {
-    return this.#members.positions();
+  /** Positions that may stand for a live read; null where only the venue may answer. `wanted` null: exact sizes count. */
+  settled(wanted: WantedLots | null): Read<readonly VenuePosition[]> | null {
+    // Nothing streamed is shown to credentials that the venue has not confirmed: LIVE says that it has.
+    return this.isLive && this.reads.stand(this.#account.positions(), wanted) ? this.#members.positions() : null;
+  }
+
+  /**
+   * Somebody asked the venue. Where it contradicts what is streamed, that stands for nothing until it was made true.
+   * Returns what is held at least.
+   */
+  compare(instrument: Instrument | null, positions: readonly VenuePosition[]): readonly VenuePosition[] {
+    if (!this.isLive) return positions;
+    const held = this.#account.positions();
+    const ofIt =
+      instrument === null ? held : held.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol);
+    if (sameSizes(ofIt, positions)) return positions;
+    this.reads.doubt();
+    if (!this.#isReconciling) this.#startReconcile("positions");
+    return heldAtLeast(this.reads, ofIt, positions);
+  }
+
+  /** Something of ours is to be told; where it is not, the venue is asked. */
+  refreshSoon(): void {
+    if (this.#askTimer !== null || this.#isStopped) return;
+    this.#askTimer = this.#deps.clock.setTimer(() => {
+      this.#askTimer = null;
+      if (this.reads.isOverdue && this.isLive) this.#startReconcile("positions");
+      else if (this.reads.isPending) this.refreshSoon();
+    }, SURELY_LATER_MS);
   }
 
   stop(): void {
@@ -156,6 +212,8 @@ export class SharedAccountStream {
     const { clock } = this.#deps;
     if (this.#refreshTimer !== null) clock.clearTimer(this.#refreshTimer);
     if (this.#truthTimer !== null) clock.clearTimer(this.#truthTimer);
+    if (this.#watchTimer !== null) clock.clearTimer(this.#watchTimer);
+    if (this.#askTimer !== null) clock.clearTimer(this.#askTimer);
     this.#socket.stop();
     this.#onEnd();
   }
@@ -219,15 +277,21 @@ export class SharedAccountStream {
   }
 
   #apply(event: VenuetwoWireUserEvent): void {
-    const { instrumentOf } = this.#deps;
-    this.#asOfMs = this.#deps.clock.wallMs();
+    const { clockOffsetMs, instrumentOf } = this.#deps;
     switch (event.kind) {
       case "order":
+        this.#happened(event.tsEventMs);
         this.#applied(this.#account.applyOrder(event.order, event.tsEventMs, instrumentOf));
         break;
-      case "account":
-        this.#applied(this.#account.applyPositions(event.positions, event.tsEventMs, instrumentOf));
+      case "account": {
+        this.#happened(event.tsEventMs);
+        const before = this.#account.positions();
+        const applied = this.#account.applyPositions(event.positions, event.tsEventMs, instrumentOf);
+        this.reads.moved(before, this.#account.positions());
+        this.reads.proven(event.tsEventMs - clockOffsetMs());
+        this.#applied(applied);
         break;
+      }
       case "leverage":
         this.#applied(this.#account.applyLeverage(event.symbol, event.leverage));
         break;
@@ -246,9 +310,16 @@ export class SharedAccountStream {
       return;
     }
     for (const event of applied.events) {
+      if (event.kind === "order") this.reads.told(event.order);
       // Positions can be read only when LIVE, and are announced then.
       if (event.kind !== "positions" || this.#members.state === "LIVE") this.#emit(event);
     }
+  }
+
+  /** At this venue time. */
+  #happened(tsVenueMs: number): void {
+    this.reads.happened(tsVenueMs - this.#deps.clockOffsetMs());
+    if (this.reads.isPending) this.refreshSoon();
   }
 
   /** What an event said is lost to us: not LIVE until REST has told. */
@@ -264,6 +335,7 @@ export class SharedAccountStream {
 
   #onDown(): void {
     this.#runId++;
+    this.#life.lost();
     this.#isReconciling = false;
     this.#isReconcileDue = false;
     // What the next connection missed may contradict any event of this one.
@@ -272,6 +344,14 @@ export class SharedAccountStream {
   }
 
   // ------------------------------------------------------------ reconcile
+
+  /** Lost or late: also what was told of others' orders may be. */
+  #watch(): void {
+    if (this.#isStopped) return;
+    this.#watchTimer = this.#deps.clock.setTimer(() => this.#watch(), WATCH_EVERY_MS);
+    if (this.isLive && (!this.reads.isAlive || this.reads.isUnshown)) this.#members.enter("SYNCING");
+    if (!this.isLive && this.reads.isAlive && !this.#isReconciling) this.#startReconcile();
+  }
 
   /** `scope` positions: the cheap check of a stream that lost nothing (all open orders weigh eight times as much). */
   #startReconcile(scope: "all" | "positions" = "all"): void {
@@ -312,6 +392,7 @@ export class SharedAccountStream {
     if (session === null) return false;
     const options = RECONCILE_OPTIONS;
     this.#hasUnread = false;
+    const beganMs = this.reads.begin();
     const sinceVenueMs = clock.wallMs() + clockOffsetMs() - CLOCK_MARGIN_MS;
     const [positions, orders] = await Promise.all([
       reader.readPositions(session, null, options),
@@ -337,13 +418,23 @@ export class SharedAccountStream {
       if (!read.ok) return false;
       if (read.value !== null) this.#learn(read.value);
     }
+    const before = this.#account.positions();
     const isChanged = this.#account.adoptPositions(positions.value, sinceVenueMs);
+    this.reads.moved(before, this.#account.positions());
     const wasLive = this.#members.state === "LIVE";
     if (wasLive && isChanged)
       this.#deps.logger.warn("venuetwo.account-differed", { positionCount: positions.value.length });
-    this.#asOfMs = positions.asOfMs;
+    // Where a newer event is held, the answer only counts if it says the same.
+    if (sameSizes(this.#account.positions(), positions.value)) {
+      this.reads.agreed(beganMs);
+      this.reads.proven(positions.asOfMs);
+    }
     // Only an answer asked for after it tells what it was.
     if (this.#hasUnread) return false;
+    if (this.reads.isPending) this.refreshSoon();
+    // The account is known as of then, and #watch looks again when the connection speaks.
+    if (!this.reads.isAlive) return true;
+    if (this.reads.isUnshown) return false;
     // Frames came meanwhile: an order is told only as it still stands.
     const learnt = this.#untold.splice(0).filter((order) => this.#account.isNewest(order));
     // What was learnt before the proof is told now.

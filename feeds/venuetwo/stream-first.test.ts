@@ -4,20 +4,21 @@ import type { VenuePosition } from "../../engine/domain/position.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { AccountReader, AccountSession, OrderSender, Read } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
+import { ConnectionLife, StreamedReads } from "../shared/streamed-reads.js";
 import { openVenuetwoSession } from "./session.js";
-import { StreamFirstReader, withOrderMarks } from "./stream-first.js";
+import { streamFirst } from "./stream-first.js";
 
 const OPTIONS = { timeoutMs: 100, lane: "exit" } as const;
 const OUTCOME: PlaceOutcome = { outcome: "unknown", cause: "test", notPlacedAfterMs: 0 };
 
-function session(secret: string): AccountSession {
-  const opened = openVenuetwoSession({ apiKey: "key", apiSecret: secret });
+function session(secret: string, apiKey = "key"): AccountSession {
+  const opened = openVenuetwoSession({ apiKey, apiSecret: secret });
   if (!opened.ok) throw new Error(opened.problem);
   return opened.session;
 }
 
 const fail = (): Promise<Read<never>> => Promise.resolve(failedRead("VENUE_ERROR", "rest"));
-const rest: Required<Omit<AccountReader, "heldPositions" | "followOrder">> = {
+const rest: Required<Omit<AccountReader, "heldPositions" | "verifyPositions" | "followOrder">> = {
   readPositions: fail,
   readOrder: fail,
   readOpenOrders: fail,
@@ -39,12 +40,17 @@ function setUp(positions: readonly VenuePosition[] | null) {
     venueClientOrderId: (clientIdHex) => clientIdHex,
     parseClientOrderId: (text) => text,
   };
-  const marks = withOrderMarks(sender, clock);
+  const life = new ConnectionLife(clock);
+  life.heard();
+  const reads = new StreamedReads(clock, life);
+  const streamed = [{ reads, refreshSoon: () => {}, compare: (_: unknown, held: readonly VenuePosition[]) => held }];
   const streams = {
+    ofAccount: (accountId: string) => (accountId === session("s").accountId ? streamed : []),
+    ofSession: () => null,
     positionsOf: () =>
       positions === null ? null : { ok: true as const, value: positions, asOfMs: 1, source: "stream" as const },
   };
-  return { clock, marks, reader: new StreamFirstReader(rest, streams, marks) };
+  return { clock, reads, ...streamFirst(rest, sender, streams, clock) };
 }
 
 describe("StreamFirstReader", () => {
@@ -69,17 +75,23 @@ describe("StreamFirstReader", () => {
     });
   });
 
-  it("asks REST for three seconds after an order of the same credentials", async () => {
-    const { reader, marks, clock } = setUp([]);
-    await marks.orders.place(session("s"), {} as OrderCommand, OPTIONS);
-    expect((await reader.readPositions(session("s"), null, OPTIONS)).ok).toBe(false);
-    expect((await reader.readPositions(session("other"), null, OPTIONS)).ok).toBe(true);
-    await clock.advanceAsync(3_000);
-    expect((await reader.readPositions(session("s"), null, OPTIONS)).ok).toBe(true);
-    // An amended order may fill at once as well; cancels take nothing.
-    await marks.orders.cancelAll?.(session("s"), null, OPTIONS);
-    expect((await reader.readPositions(session("s"), null, OPTIONS)).ok).toBe(true);
-    await marks.orders.amend?.(session("s"), {} as never, {} as never, {} as never, OPTIONS);
-    expect((await reader.readPositions(session("s"), null, OPTIONS)).ok).toBe(false);
+  it("tells the account's streams of its orders and changes: they are in doubt until they show them", async () => {
+    const { orders, reads } = setUp([]);
+    const command = { instrument: { nativeSymbol: "BTCUSDT" }, clientIdHex: "1", side: "BUY" } as OrderCommand;
+    await orders.place(session("s", "another"), command, OPTIONS);
+    expect(reads.isPending).toBe(false);
+    // Cancels take nothing.
+    await orders.cancelAll?.(session("s"), null, OPTIONS);
+    expect(reads.isPending).toBe(false);
+    for (const change of [
+      () => orders.place(session("s"), command, OPTIONS),
+      // An amended order may fill at once as well.
+      () => orders.amend?.(session("s"), {} as never, {} as never, {} as never, OPTIONS),
+    ]) {
+      reads.agreed(Number.MAX_SAFE_INTEGER);
+      expect(reads.stand([], null)).toBe(true);
+      await change();
+      expect(reads.stand([], null)).toBe(false);
+    }
   });
 });

@@ -1,85 +1,82 @@
 /**
- * Positions from the account's own stream while it is LIVE, else over REST; all other reads go to REST.
- *
- * A stream lags an order's answer by a moment, so for a while after an order of these credentials was
- * sent from here, REST is asked: the next decision must not rest on a position that the last one closed.
+ * Positions from the account's own stream where that may stand for a live read (streamed-reads.ts), else over REST; all
+ * other reads go to REST. Orders of these credentials are told to the account's streams, which are to show them.
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
 import type { AccountSummary, FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, CallOptions, OrderRef, OrderSender, Read } from "../../engine/ports.js";
+import { changeTold, type OrderAudience, placeTold, type StreamedAccount } from "../shared/own-order.js";
+import { streamedVersion, type WantedLots } from "../shared/streamed-reads.js";
+import { VerifiedReads } from "../shared/verified-reads.js";
 import { credentialTagOf } from "./credential-tag.js";
 
-/** How long after a send the stream is not trusted to have caught up. */
-const SETTLE_MS = 3_000;
-/** Credentials remembered as having sent; the oldest goes first, when it has long settled. */
-const MAX_MARKS = 4_096;
+type RestReader = Required<Omit<AccountReader, "heldPositions" | "verifyPositions" | "followOrder">>;
 
-export interface OrderMarks {
-  readonly orders: OrderSender;
-  /** Has this session's account been sent an order within the last moments? */
-  isSettling(session: AccountSession): boolean;
-}
-
-/** Notes each send, before and after it. */
-export function withOrderMarks(orders: Required<OrderSender>, clock: Clock): OrderMarks {
-  const sentMsByTag = new Map<string, number>();
-  const mark = (session: AccountSession): void => {
-    const tag = credentialTagOf(session);
-    if (tag === null) return;
-    sentMsByTag.delete(tag);
-    sentMsByTag.set(tag, clock.monoNs() / 1e6);
-    if (sentMsByTag.size <= MAX_MARKS) return;
-    const oldest = sentMsByTag.keys().next();
-    if (!oldest.done) sentMsByTag.delete(oldest.value);
-  };
-  const around = async <T>(session: AccountSession, send: () => Promise<T>): Promise<T> => {
-    mark(session);
-    const outcome = await send();
-    mark(session);
-    return outcome;
-  };
-  return {
-    orders: {
-      place: (session, command, options) => around(session, () => orders.place(session, command, options)),
-      // An amended order may fill as a placed one does; a cancelled one no longer.
-      amend: (session, instrument, current, change, options) =>
-        around(session, () => orders.amend(session, instrument, current, change, options)),
-      cancel: (session, instrument, ref, options) => orders.cancel(session, instrument, ref, options),
-      cancelAll: (session, instrument, options) => orders.cancelAll(session, instrument, options),
-      scheduleCancel: (session, atMs, options) => orders.scheduleCancel(session, atMs, options),
-      placeBoundMs: (session, timeoutMs) => orders.placeBoundMs(session, timeoutMs),
-      venueClientOrderId: (clientIdHex) => orders.venueClientOrderId(clientIdHex),
-      parseClientOrderId: (text) => orders.parseClientOrderId(text),
-    },
-    isSettling(session) {
-      const tag = credentialTagOf(session);
-      const sentMs = tag === null ? undefined : sentMsByTag.get(tag);
-      return sentMs !== undefined && clock.monoNs() / 1e6 - sentMs < SETTLE_MS;
-    },
-  };
-}
-
-/** What the reader needs of the account streams. */
+/** What the reader and the sender need of the account streams. */
 export interface StreamedPositions {
-  /** Null where no stream of the same credentials is LIVE. */
-  positionsOf(session: AccountSession): Extract<Read<readonly VenuePosition[]>, { ok: true }> | null;
+  /** Null where no stream of the same credentials may stand for a live read. `wanted` null: exact sizes count. */
+  positionsOf(
+    session: AccountSession,
+    wanted: WantedLots | null,
+  ): Extract<Read<readonly VenuePosition[]>, { ok: true }> | null;
+  /** The account as it is streamed, for each set of credentials that watches it. */
+  ofAccount(accountId: string): readonly ComparedAccount[];
+  /** That of these very credentials. */
+  ofSession(session: AccountSession): ComparedAccount | null;
+}
+
+interface ComparedAccount extends StreamedAccount {
+  compare(instrument: Instrument | null, positions: readonly VenuePosition[]): readonly VenuePosition[];
+}
+
+export function streamFirst(
+  rest: RestReader,
+  orders: Required<OrderSender>,
+  streams: StreamedPositions,
+  clock: Clock,
+): { readonly reader: StreamFirstReader; readonly orders: OrderSender } {
+  const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
+  const reader = new StreamFirstReader(rest, streams, verified);
+  return { reader, orders: toldOrders(orders, streams, verified) };
+}
+
+function toldOrders(
+  orders: Required<OrderSender>,
+  streams: StreamedPositions,
+  verified: VerifiedReads<readonly VenuePosition[]>,
+): OrderSender {
+  const audienceOf = ({ accountId }: AccountSession): OrderAudience => ({
+    streamed: () => streams.ofAccount(accountId),
+    note: () => verified.noteOrder(accountId),
+  });
+  return {
+    place: (session, command, options) => {
+      const clientId = orders.venueClientOrderId(command.clientIdHex);
+      return placeTold(audienceOf(session), command, clientId, true, () => orders.place(session, command, options));
+    },
+    // An amended order may fill as a placed one does; a cancelled one no longer.
+    amend: (session, instrument, current, change, options) =>
+      changeTold(audienceOf(session), () => orders.amend(session, instrument, current, change, options)),
+    cancel: (session, instrument, ref, options) => orders.cancel(session, instrument, ref, options),
+    cancelAll: (session, instrument, options) => orders.cancelAll(session, instrument, options),
+    scheduleCancel: (session, atMs, options) => orders.scheduleCancel(session, atMs, options),
+    placeBoundMs: (session, timeoutMs) => orders.placeBoundMs(session, timeoutMs),
+    venueClientOrderId: (clientIdHex) => orders.venueClientOrderId(clientIdHex),
+    parseClientOrderId: (text) => orders.parseClientOrderId(text),
+  };
 }
 
 export class StreamFirstReader implements AccountReader {
-  readonly #rest: Required<Omit<AccountReader, "heldPositions" | "followOrder">>;
+  readonly #rest: RestReader;
   readonly #streams: StreamedPositions;
-  readonly #marks: OrderMarks;
+  readonly #verified: VerifiedReads<readonly VenuePosition[]>;
 
-  constructor(
-    rest: Required<Omit<AccountReader, "heldPositions" | "followOrder">>,
-    streams: StreamedPositions,
-    marks: OrderMarks,
-  ) {
+  constructor(rest: RestReader, streams: StreamedPositions, verified: VerifiedReads<readonly VenuePosition[]>) {
     this.#rest = rest;
     this.#streams = streams;
-    this.#marks = marks;
+    this.#verified = verified;
   }
 
   async readPositions(
@@ -87,11 +84,35 @@ export class StreamFirstReader implements AccountReader {
     instrument: Instrument | null,
     options: CallOptions,
   ): Promise<Read<readonly VenuePosition[]>> {
-    return this.#streamed(session, instrument) ?? this.#rest.readPositions(session, instrument, options);
+    return this.#streamed(session, instrument, null) ?? this.#rest.readPositions(session, instrument, options);
   }
 
-  heldPositions(session: AccountSession, instrument: Instrument): Read<readonly VenuePosition[]> | null {
-    return this.#streamed(session, instrument);
+  heldPositions(
+    session: AccountSession,
+    instrument: Instrument,
+    wantedLots?: number,
+  ): Read<readonly VenuePosition[]> | null {
+    const wanted = wantedLots === undefined ? null : { coin: instrument.nativeSymbol, lots: wantedLots };
+    return this.#streamed(session, instrument, wanted);
+  }
+
+  async verifyPositions(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenuePosition[]>> {
+    const load = (): Promise<Read<readonly VenuePosition[]>> => this.#rest.readPositions(session, instrument, options);
+    const tag = credentialTagOf(session);
+    if (tag === null) return load();
+    const { accountId } = session;
+    const streamed = this.#streams.ofAccount(accountId);
+    const part = `${tag} ${instrument?.nativeSymbol ?? ""}`;
+    const read = await this.#verified.read(accountId, part, streamedVersion(streamed), load);
+    if (!read.ok) return read;
+    for (const account of streamed) account.compare(instrument, read.value);
+    // Of what other credentials opened nothing is seen.
+    const own = this.#streams.ofSession(session);
+    return own === null ? read : { ...read, value: own.compare(instrument, read.value) };
   }
 
   readOrder(
@@ -127,8 +148,12 @@ export class StreamFirstReader implements AccountReader {
     return this.#rest.readAccount(session, options);
   }
 
-  #streamed(session: AccountSession, instrument: Instrument | null): Read<readonly VenuePosition[]> | null {
-    const streamed = this.#marks.isSettling(session) ? null : this.#streams.positionsOf(session);
+  #streamed(
+    session: AccountSession,
+    instrument: Instrument | null,
+    wanted: WantedLots | null,
+  ): Read<readonly VenuePosition[]> | null {
+    const streamed = this.#streams.positionsOf(session, wanted);
     if (streamed === null || instrument === null) return streamed;
     const value = streamed.value.filter((position) => position.nativeSymbol === instrument.nativeSymbol);
     return { ...streamed, value };

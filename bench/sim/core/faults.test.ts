@@ -19,6 +19,7 @@ describe("fault injector", () => {
       status: 0,
       retryAfterS: -1,
       delayMs: 0,
+      holdMs: 0,
     });
     expect(faults.onFrame("market", "s", true)).toEqual({
       drop: false,
@@ -52,6 +53,11 @@ describe("fault injector", () => {
     const { faults } = injector({ kind: "gap" });
     expect(faults.onFrame("market", "a@depth", true).drop).toBe(true);
     expect(faults.onFrame("market", "a@trade", false).drop).toBe(false);
+    expect(faults.onFrame("user", "k", false).drop).toBe(false);
+    const own = injector({ kind: "gap", scope: ["user"], match: "positions:7" }).faults;
+    expect(own.onFrame("user", "positions:7", false).drop).toBe(true);
+    expect(own.onFrame("user", "positions:8", false).drop).toBe(false);
+    expect(own.onFrame("market", "positions:7", false).drop).toBe(false);
     expect(injector({ kind: "duplicate" }).faults.onFrame("user", "k", false).copies).toBe(2);
     expect(injector({ kind: "reorder" }).faults.onFrame("user", "k", false).holdBack).toBe(true);
     expect(injector({ kind: "disconnect" }).faults.onFrame("market", "k", false).disconnect).toBe(true);

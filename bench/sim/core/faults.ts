@@ -194,7 +194,8 @@ class Injector implements FaultInjector {
     for (const running of this.#running.values()) {
       const { spec } = running;
       if (REST_ONLY.has(spec.kind) || APART.has(spec.kind)) continue;
-      if (spec.kind === "gap" && !sequenced) continue;
+      // An account's frames carry no sequence; who names their scope means them.
+      if (spec.kind === "gap" && !sequenced && !(scope === "user" && spec.scope?.includes("user") === true)) continue;
       if (!this.#applies(running, scope, stream)) continue;
       this.#hit(running);
       if (spec.kind === "latency") verdict.delayMs += (spec.delayMs ?? 0) + (spec.jitterMs ?? 0) * this.#random.next();

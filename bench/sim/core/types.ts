@@ -611,7 +611,8 @@ export type FaultScope = "rest" | "market" | "user";
  * latency/jitter: `delayMs` + uniform[0, jitterMs] per reply or frame (frames keep order).
  * fixedDelay: exactly `delayMs` per REST reply. loss: frame or request dropped (a lost request never executes, its
  * connection is cut). duplicate: frame sent twice. reorder: frame held back and sent after the next one of its socket.
- * gap: as loss, for frames that carry book sequences only. silent: socket stays open and says nothing, not even pongs.
+ * gap: as loss, for frames that carry book sequences, and account frames where `scope` names `user`. silent: socket
+ * stays open and says nothing, not even pongs.
  * heldRequest: a request waits `delayMs` + uniform[0, jitterMs] at the venue's door, then executes, whether or not its
  * sender still listens. disconnect: socket cut. rate429/ban418: refused with the venue's body, `retryAfterS` ≥ 0 adds the header.
  * errorBefore/errorAfter: 5xx (`status`, default 503) before or after execution. replyLost: executed, connection cut.
@@ -643,7 +644,10 @@ export interface FaultSpec {
   readonly kind: FaultKind;
   /** Default: every scope the kind makes sense for. */
   readonly scope?: readonly FaultScope[];
-  /** Only REST routes or streams whose `METHOD /path` or stream name contains this text. */
+  /**
+   * Only REST routes or streams whose `METHOD /path` or stream name contains this text. Account streams name their kind
+   * and their account on every venue (core/README.md), so that frames of one account, or of one kind of it, are meant.
+   */
   readonly match?: string;
   /** Per request or frame. Default 1. */
   readonly probability?: number;

@@ -80,7 +80,8 @@ export function createSocketStreams({ context, socket, onSend }: SocketStreamsPa
     const scope = subscription.user === null ? "market" : "user";
     const sequenced = subscription.type === "l2Book" || subscription.type === "bbo";
     onSend();
-    const name = `${subscription.type}${subscription.coin === null ? "" : `:${subscription.coin}`}`;
+    const { coin, type, user } = subscription;
+    const name = `${type}${coin === null ? "" : `:${coin}`}${user === null ? "" : `:${user}`}`;
     socket.push(scope, name, JSON.stringify({ channel: subscription.channel, data }), sequenced);
   }
 

@@ -58,7 +58,8 @@ export class Topics {
     for (const name of [...stateOf(socket).names]) this.unsubscribe(socket, name);
   }
 
-  publish(name: string, scope: "market" | "user", event: unknown, sequenced: boolean): void {
+  /** `stream`: the name that faults match against. */
+  publish(name: string, scope: "market" | "user", event: unknown, sequenced: boolean, stream = name): void {
     const listeners = this.#sockets.get(name);
     if (listeners === undefined) return;
     const text = JSON.stringify(event);
@@ -66,8 +67,8 @@ export class Topics {
     for (const socket of listeners) {
       if (stateOf(socket).combined) {
         wrapped ||= `{"stream":${JSON.stringify(name)},"data":${text}}`;
-        socket.push(scope, name, wrapped, sequenced);
-      } else socket.push(scope, name, text, sequenced);
+        socket.push(scope, stream, wrapped, sequenced);
+      } else socket.push(scope, stream, text, sequenced);
     }
   }
 }

@@ -35,17 +35,22 @@ export class UserStreams {
     const eventMs = this.#exchange.nowMs();
     const body = printOrderEvent(order, instrument, event, fill, this.#openNotional(order));
     if (event !== "TRIGGERED") {
-      this.#send(name, { e: "ORDER_TRADE_UPDATE", E: eventMs, T: order.updatedMs, o: body });
+      this.#send(name, order.accountId, { e: "ORDER_TRADE_UPDATE", E: eventMs, T: order.updatedMs, o: body });
       return;
     }
     // A conditional order ends as itself and comes back as the working order under the same id.
-    this.#send(name, {
+    this.#send(name, order.accountId, {
       e: "ORDER_TRADE_UPDATE",
       E: eventMs,
       T: order.updatedMs,
       o: { ...body, o: body.ot, x: "EXPIRED", X: "EXPIRED" },
     });
-    this.#send(name, { e: "ORDER_TRADE_UPDATE", E: eventMs, T: order.updatedMs, o: { ...body, x: "NEW", X: "NEW" } });
+    this.#send(name, order.accountId, {
+      e: "ORDER_TRADE_UPDATE",
+      E: eventMs,
+      T: order.updatedMs,
+      o: { ...body, x: "NEW", X: "NEW" },
+    });
   }
 
   onAccount(account: SimAccount, cause: SimAccountCause, positions: readonly SimPosition[]): void {
@@ -56,7 +61,7 @@ export class UserStreams {
     const change = cause === "ORDER" ? 0n : account.walletE12 - before;
     const body = printAccountUpdate(this.#exchange, account, cause, positions, change);
     const nowMs = this.#exchange.nowMs();
-    this.#send(name, { e: "ACCOUNT_UPDATE", T: nowMs, E: nowMs, a: body });
+    this.#send(name, account.accountId, { e: "ACCOUNT_UPDATE", T: nowMs, E: nowMs, a: body });
   }
 
   onConfig(account: SimAccount, change: SimConfigChange): void {
@@ -64,14 +69,14 @@ export class UserStreams {
     if (name === null) return;
     const nowMs = this.#exchange.nowMs();
     if (change.kind === "leverage")
-      this.#send(name, {
+      this.#send(name, account.accountId, {
         e: "ACCOUNT_CONFIG_UPDATE",
         E: nowMs,
         T: nowMs,
         ac: { s: change.symbol, l: change.leverage },
       });
     else if (change.kind === "hedgeMode")
-      this.#send(name, {
+      this.#send(name, account.accountId, {
         e: "ACCOUNT_CONFIG_UPDATE",
         E: nowMs,
         T: nowMs,
@@ -80,7 +85,7 @@ export class UserStreams {
     else {
       const sides = account.hedgeMode ? (["LONG", "SHORT"] as const) : (["BOTH"] as const);
       const positions = sides.flatMap((side) => this.#exchange.position(account.accountId, change.symbol, side) ?? []);
-      this.#send(name, {
+      this.#send(name, account.accountId, {
         e: "ACCOUNT_UPDATE",
         T: nowMs,
         E: nowMs,
@@ -92,7 +97,7 @@ export class UserStreams {
   /** Tells each key's listeners that it is over; nothing follows on it. */
   expireKeys(all = false): readonly string[] {
     const ended = this.#listenKeys.expire(all);
-    for (const key of ended) this.#send(key, { e: "listenKeyExpired", E: this.#exchange.nowMs() });
+    for (const key of ended) this.#send(key, "", { e: "listenKeyExpired", E: this.#exchange.nowMs() });
     return ended;
   }
 
@@ -101,8 +106,9 @@ export class UserStreams {
     return key !== null && this.#topics.wanted(key) ? key : null;
   }
 
-  #send(name: string, event: unknown): void {
-    this.#topics.publish(name, "user", event, false);
+  /** Faults match `user:<account>:<event>`. */
+  #send(name: string, accountId: string, event: { readonly e: string; readonly [field: string]: unknown }): void {
+    this.#topics.publish(name, "user", event, false, `user:${accountId}:${event.e}`);
   }
 
   /** Notional of the account's other open orders of the symbol, per side. */

@@ -9,6 +9,7 @@ import { floorQty } from "../../domain/price-grid.js";
 import type { VenuePosition } from "../../domain/position.js";
 import type { AccountSession, Read, VenueRoom } from "../../ports.js";
 import { within, type Deadline } from "../../domain/deadline.js";
+import { verifiedPositions } from "../account-readings.js";
 import { POSITIONS_DEADLINE_MS } from "../trade-context.js";
 import { boundMarket } from "./market-bound.js";
 import { checkBound, checkPrice, refusal } from "./order-check.js";
@@ -128,7 +129,8 @@ async function planLeg(
 ): Promise<Planned> {
   let held = known;
   if (held === null) {
-    const read = await readLive(parts, room, session, instrument, terms.deadline);
+    // Flat turns on it.
+    const read = await readLive(parts, room, session, instrument, terms.deadline, "verified");
     if (!read.ok) return positionsRefusal(leg.venue, read);
     held = read.value.find((position) => isOfLeg(position, leg)) ?? null;
   }
@@ -224,19 +226,32 @@ export function simulateLeg(
   };
 }
 
-/** Live positions: streamed and reconciled, or read now. Null reads every symbol, holdings that nobody can count included. */
+/**
+ * Live positions: streamed where that may stand for a read, or read now; `verified`: by the venue itself. Null reads
+ * every symbol, holdings that nobody can count included.
+ */
 export async function readLive(
   parts: Pick<SingleParts, "clock">,
-  { reader }: VenueRoom,
+  room: VenueRoom,
   session: AccountSession,
   instrument: Instrument | null,
   deadline: Deadline,
+  how: "streamed" | "verified",
 ): Promise<Read<readonly VenuePosition[]>> {
-  const streamed = instrument === null ? null : (reader.heldPositions?.(session, instrument) ?? null);
+  const { reader } = room;
+  const isVerified = how === "verified";
+  const streamed = instrument === null || isVerified ? null : (reader.heldPositions?.(session, instrument) ?? null);
   const timeoutMs = Math.max(1, Math.min(POSITIONS_DEADLINE_MS, deadline.leftMs()));
+  const options = { timeoutMs, lane: "exit" } as const;
   const read =
     streamed ??
-    (await within(parts.clock, reader.readPositions(session, instrument, { timeoutMs, lane: "exit" }), timeoutMs));
+    (await within(
+      parts.clock,
+      isVerified
+        ? verifiedPositions(room, session, instrument, options)
+        : reader.readPositions(session, instrument, options),
+      timeoutMs,
+    ));
   const answer: Read<readonly VenuePosition[]> =
     "done" in read ? (read.done ? read.value : { ok: false, code: "TIMEOUT", message: "", retryAfterMs: null }) : read;
   if (!answer.ok) return answer;

@@ -296,21 +296,14 @@ export class PositionCloses {
   ): Promise<DecidedVenue | OrderRefusal> {
     const { venue } = account;
     return withAccount(this.#parts, account, async ({ room, session }) => {
-      const read = await readLive(this.#parts, room, session, instrument, deadline);
-      if (!read.ok) return positionsRefusal(venue, read);
-      const held = read.value.filter(({ direction }) => request.direction === null || direction === request.direction);
-      if (held.length === 0) return flat();
-      const byPosition = held.toSorted((left, right) => right.qtyLots - left.qtyLots);
-      const [largest] = byPosition;
-      if (qtyLots !== null && largest !== undefined) {
-        if (held.length > 1) return invalid("direction", "names one of several positions when a quantity is given");
-        if (qtyLots > largest.qtyLots) {
-          const maxSingleVenueSize = formatScaled(largest.qtyLots, canonicalQtyDecimals(instrument));
-          return refusal("SIZE_EXCEEDS_POSITION", { maxSingleVenueSize, maxTotalSize: maxSingleVenueSize });
-        }
-      }
-      const legs = byPosition.map((position) => legPlan(position, qtyLots ?? position.qtyLots));
-      return { batch: { venue, error: null, cancel: null, legs }, read: byPosition };
+      const read = async (how: "streamed" | "verified"): Promise<DecidedVenue | OrderRefusal> => {
+        const live = await readLive(this.#parts, room, session, instrument, deadline, how);
+        if (!live.ok) return positionsRefusal(venue, live);
+        const decided = decidedLegs(venue, instrument, request, qtyLots, live.value);
+        return "ok" in decided && live.source === "stream" && how === "streamed" ? read("verified") : decided;
+      };
+      // All that is held is the venue's to say; a refusal is, too.
+      return read(qtyLots === null ? "verified" : "streamed");
     });
   }
 
@@ -332,7 +325,7 @@ export class PositionCloses {
         }
         const { instruments } = scope;
         const only = instruments?.length === 1 ? (instruments[0] ?? null) : null;
-        const read = await readLive(this.#parts, room, session, only, deadline);
+        const read = await readLive(this.#parts, room, session, only, deadline, "verified");
         if (!read.ok) return failed(positionsRefusal(venue, read), cancel);
         const isWanted = (nativeSymbol: string): boolean =>
           instruments === null || instruments.some((instrument) => instrument.nativeSymbol === nativeSymbol);
@@ -363,6 +356,29 @@ export class PositionCloses {
     }
     return hashes.length === 0 ? null : this.#parts.hash.hmacHex("close-accounts", hashes.sort());
   }
+}
+
+/** The legs of a close of what is held of one contract, or why there are none. */
+function decidedLegs(
+  venue: OrderAccount["venue"],
+  instrument: Instrument,
+  request: Pick<ClosePositionRequest, "direction">,
+  qtyLots: number | null,
+  positions: readonly VenuePosition[],
+): DecidedVenue | OrderRefusal {
+  const held = positions.filter(({ direction }) => request.direction === null || direction === request.direction);
+  if (held.length === 0) return flat();
+  const byPosition = held.toSorted((left, right) => right.qtyLots - left.qtyLots);
+  const [largest] = byPosition;
+  if (qtyLots !== null && largest !== undefined) {
+    if (held.length > 1) return invalid("direction", "names one of several positions when a quantity is given");
+    if (qtyLots > largest.qtyLots) {
+      const maxSingleVenueSize = formatScaled(largest.qtyLots, canonicalQtyDecimals(instrument));
+      return refusal("SIZE_EXCEEDS_POSITION", { maxSingleVenueSize, maxTotalSize: maxSingleVenueSize });
+    }
+  }
+  const legs = byPosition.map((position) => legPlan(position, qtyLots ?? position.qtyLots));
+  return { batch: { venue, error: null, cancel: null, legs }, read: byPosition };
 }
 
 function checkClose(

@@ -329,8 +329,12 @@ export class SingleOrderService implements OrderDesk {
   async #plan(flight: SingleFlight, order: CheckedOrder): Promise<Planned> {
     if (order.positionSide === "BOTH" || !order.reduceOnly) return { ok: true, order, positionsBefore: [] };
     const { room, session, instrument, deadline } = flight;
-    const read = await readLive(this.#parts, room, session, instrument, deadline);
-    return closingLimit(instrument, order, read);
+    const read = await readLive(this.#parts, room, session, instrument, deadline, "streamed");
+    const limited = closingLimit(instrument, order, read);
+    if (limited.ok || !read.ok || read.source === "venue") return limited;
+    // A refusal is the venue's own word.
+    const verified = await readLive(this.#parts, room, session, instrument, deadline, "verified");
+    return closingLimit(instrument, order, verified);
   }
 
   async #openOrders(opened: OpenedAccount, request: OpenOrdersRequest, deadline: Deadline): Promise<OpenOrdersAnswer> {

@@ -52,6 +52,8 @@ export interface PlaceFate {
   readonly executeAfterMs?: number;
   /** Acknowledged as OPEN; the fill shows up in reads this much later. */
   readonly ackOnlyMs?: number;
+  /** Reads show it as OPEN with nothing filled for so long. */
+  readonly workingMs?: number;
   readonly fee?: { readonly amount: string; readonly asset: string };
   /** What the venue shows of the order otherwise than it is: a word of its own, above all. */
   readonly shows?: Partial<VenueOrder>;
@@ -74,6 +76,8 @@ export interface LoggedOrder {
   disclosedAtMs: number | null;
   order: VenueOrder | null;
   visibleAtMs: number;
+  /** Reads show it as still working before. */
+  endShownAtMs: number;
   refusal: RejectReason | null;
 }
 
@@ -104,6 +108,8 @@ export class FakeVenue {
   readonly log: LoggedOrder[] = [];
   /** account → direction → lots. */
   readonly positions = new Map<string, Map<Direction, number>>();
+  /** What its streams show of every account, after frames were lost; null: the truth. */
+  shown: ReadonlyMap<Direction, number> | null = null;
   readonly sessions: FakeSession[] = [];
   readonly calls = { positions: 0, orders: 0, fees: 0, place: 0, settings: 0, cancel: 0 };
   readonly lanes: string[] = [];
@@ -218,8 +224,15 @@ export class FakeVenue {
           : {
               heldPositions: (session: AccountSession, _: Instrument, wantedLots?: number) =>
                 streamed(wantedLots) ? this.#heldPositions(session, "stream") : null,
+              verifyPositions: (session: AccountSession, _: Instrument | null, options: CallOptions) =>
+                read(() => this.#readPositions(session, options)),
             }),
-        readPositions: (session, _instrument, options) => read(() => this.#readPositions(session, options)),
+        readPositions: (session, _instrument, options) =>
+          read(async () =>
+            streamed?.(undefined) === true
+              ? this.#heldPositions(session, "stream")
+              : this.#readPositions(session, options),
+          ),
         readOrder: (session, _instrument, ref, options) => read(() => this.#readOrder(session, ref, options)),
         readOpenOrders: async () => failure("VENUE_ERROR"),
         readBalances: async () => failure("VENUE_ERROR"),
@@ -295,7 +308,8 @@ export class FakeVenue {
 
   #heldPositions(session: AccountSession, source: "stream" | "venue"): Read<readonly VenuePosition[]> {
     const rows: VenuePosition[] = [];
-    for (const [direction, qtyLots] of this.positions.get(session.accountId) ?? []) {
+    const held = source === "stream" ? (this.shown ?? this.positions.get(session.accountId)) : null;
+    for (const [direction, qtyLots] of held ?? this.positions.get(session.accountId) ?? []) {
       if (qtyLots > 0) rows.push(this.#position(direction, qtyLots));
     }
     return { ok: true, value: rows, asOfMs: this.clock.wallMs(), source };
@@ -320,6 +334,10 @@ export class FakeVenue {
       // Absence tells something only once the order can neither be accepted nor be hidden by the index any more.
       if (entry.order === null && beganMs > entry.expiresAtMs + 2_000) entry.disclosedAtMs ??= nowMs;
       return { ok: true, value: null, asOfMs, source: "venue" };
+    }
+    if (nowMs < entry.endShownAtMs) {
+      const working = { ...entry.order, status: "OPEN", filledLots: 0, averagePrice: null } as const;
+      return { ok: true, value: working, asOfMs, source: "venue" };
     }
     const shown = this.shownOrder(entry.order);
     // Another order says nothing of this one.
@@ -438,6 +456,7 @@ export class FakeVenue {
       disclosedAtMs: null,
       order: null,
       visibleAtMs: Number.POSITIVE_INFINITY,
+      endShownAtMs: 0,
       refusal: null,
     };
     this.log.push(entry);
@@ -518,6 +537,7 @@ export class FakeVenue {
     entry.executedAtMs = nowMs;
     entry.filledLots = filledLots;
     entry.visibleAtMs = nowMs + indexLagMs + (fate.ackOnlyMs ?? 0);
+    entry.endShownAtMs = nowMs + (fate.workingMs ?? 0);
     this.setPosition(account, direction, Math.max(0, held - filledLots));
     entry.order = this.#venueOrder(entry, fate);
   }
@@ -539,6 +559,7 @@ export class FakeVenue {
     entry.executedAtMs = this.nowMs();
     entry.filledLots = filledLots;
     entry.visibleAtMs = entry.executedAtMs + indexLagMs + (fate.ackOnlyMs ?? 0);
+    entry.endShownAtMs = entry.executedAtMs + (fate.workingMs ?? 0);
     entry.order = this.#venueOrder(entry, fate);
   }
 

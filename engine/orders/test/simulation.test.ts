@@ -157,7 +157,7 @@ describe("the checker", () => {
       orders: { ...room.orders, placeBoundMs: () => -STORE_TIMEOUT_MS - INDEXING_LAG_MS },
     });
     // Only a crash between the send and its answer leaves nothing but that bound.
-    expect(await violationTexts({ mutateRoom: hopeful }, 12)).toMatch(
+    expect(await violationTexts({ mutateRoom: hopeful }, 2 * MUTANT_RUNS)).toMatch(
       /sent while the outcome of an earlier one was unknown|lots executed of/,
     );
   });
@@ -220,19 +220,6 @@ describe("the checker, of what a storm alone can show,", () => {
     if (preferredExchange === null) return request;
     return { ...request, credentials: { [preferredExchange]: credentials[preferredExchange] } };
   };
-  const yesThatExpires = (room: VenueRoom): VenueRoom => ({
-    ...room,
-    orders: {
-      ...room.orders,
-      async place(session, command, options) {
-        const outcome = await room.orders.place(session, command, options);
-        const { venueClock } = room;
-        const nowMs = (venueClock.nowAtLeastMs() ?? 0) - venueClock.offsetMs;
-        return outcome.outcome === "accepted" ? { ...outcome, notPlacedAfterMs: nowMs } : outcome;
-      },
-    },
-  });
-
   it.each<[string, () => Partial<SimulationOptions>, Weather, number, RegExp]>([
     [
       "a proof by our own wall clock",
@@ -263,12 +250,6 @@ describe("the checker, of what a storm alone can show,", () => {
     },
     300_000,
   );
-
-  it("catches a room whose yes is no proof of its order for long", async () => {
-    expect(await violationTexts({ mutateRoom: yesThatExpires }, MUTANT_RUNS)).toMatch(
-      /but \d+ lots were|lots executed of/,
-    );
-  }, 300_000);
 });
 
 async function violationTexts(options: Partial<SimulationOptions>, runs = 3): Promise<string> {

@@ -53,7 +53,7 @@ export interface SimulationReport {
 
 const STORM_MS = 60_000;
 const CALM_MS = 240_000;
-const MAX_ASKS = 24;
+const MAX_ASKS = 48;
 const LOOKS_MAX = 8;
 
 const REFUSED_FOR_GOOD: ReadonlySet<string> = new Set(["SIZE_EXCEEDS_POSITION"]);
@@ -377,7 +377,7 @@ function disturb(venue: FakeVenue, random: Random, storm: { readonly on: boolean
     if (draw < 0.9) return { kind: "loseReply", liquidity: random.next() < 0.5 ? 1 : random.next() };
     if (draw < 0.95) return { kind: "late", executeAfterMs: random.next() * ORDER_VALIDITY_MS };
     if (draw < 0.98) return { kind: "fill", latencyMs, ackOnlyMs: random.next() * 1_500 };
-    if (draw < 0.985) return { kind: "fill", latencyMs, ackOnlyMs: 90_000 };
+    if (draw < 0.985) return { kind: "fill", latencyMs, ackOnlyMs: 0, workingMs: 90_000 };
     if (draw < 0.99) return { kind: "drop", latencyMs };
     return { kind: "throw" };
   };

@@ -9,11 +9,13 @@ export class FakeConnection implements Connection {
   closedWith: number | null = null;
   isTerminated = false;
   bufferedBytes = 0;
+  readonly #pong: () => string | null;
   #isEnded = false;
 
-  constructor(url: string, handlers: ConnectionHandlers) {
+  constructor(url: string, handlers: ConnectionHandlers, pong: () => string | null = () => null) {
     this.url = url;
     this.handlers = handlers;
+    this.#pong = pong;
   }
 
   get isEnded(): boolean {
@@ -22,10 +24,13 @@ export class FakeConnection implements Connection {
 
   send(text: string): void {
     this.sent.push(text);
+    const pong = text.includes('"ping"') ? this.#pong() : null;
+    if (pong !== null) this.receive(pong);
   }
 
   ping(): void {
     this.pingCount++;
+    if (this.#pong() !== null) this.handlers.onControl();
   }
 
   close(code: number, reason: string): void {
@@ -56,9 +61,11 @@ export class FakeConnection implements Connection {
 
 export class FakeNetwork {
   readonly connections: FakeConnection[] = [];
+  /** The text that answers a ping; null: pings are not answered. */
+  pong: string | null = null;
 
   readonly connector: Connector = (url, handlers) => {
-    const connection = new FakeConnection(url, handlers);
+    const connection = new FakeConnection(url, handlers, () => this.pong);
     this.connections.push(connection);
     return connection;
   };

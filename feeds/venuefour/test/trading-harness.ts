@@ -93,6 +93,7 @@ export function createHarness(): Harness {
   const clock = new VirtualClock(1_790_000_000_000);
   const http = new ScriptedHttp(clock);
   const network = new FakeNetwork();
+  network.pong = '{"channel":"pong"}';
   const logLines: string[] = [];
   const log = (event: string, fields?: LogFields): void => {
     logLines.push(`${event} ${JSON.stringify(fields ?? {})}`);

@@ -164,6 +164,11 @@ describe("stream faults", () => {
     await buy("unseen");
     await drained(user);
     expect(user.frames).toEqual([]);
+    venue.faults.clear();
+    await fault({ kind: "gap", scope: ["user"], match: "ACCOUNT_UPDATE" });
+    await buy("half");
+    await drained(user);
+    expect(new Set(user.frames.map((frame) => (frame as { e: string }).e))).toEqual(new Set(["ORDER_TRADE_UPDATE"]));
     expect((await depthIds(listener, 1000)).length).toBeGreaterThan(5);
   });
 });

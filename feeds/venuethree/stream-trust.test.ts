@@ -1,0 +1,199 @@
+/** A watched account whose frames are lost or late: what its streamed positions stand for, and as of when. */
+import { describe, expect, it } from "vitest";
+import type { VenuePosition } from "../../engine/domain/position.js";
+import type { AccountEvent, AccountReader, AccountSession, AccountStream, OrderSender } from "../../engine/ports.js";
+import type { HttpRequest } from "../shared/http.js";
+import { FakeNetwork } from "../shared/test/fake-connector.js";
+import { VerifiedReads } from "../shared/verified-reads.js";
+import { streamedReader, watchedOrders } from "./streamed.js";
+import { account, mine, order, position } from "./test/account-rows.js";
+import { accountStreamsOf } from "./test/account-streams.js";
+import {
+  ACCOUNT,
+  API_KEY,
+  BTC,
+  CLOSE_LONG,
+  createHarness,
+  type Harness,
+  OPTIONS,
+  PUBLIC_KEY,
+  sentTx,
+} from "./test/trading-harness.js";
+
+const CHANNELS = ["orders", "trades", "positions"] as const;
+const OPEN_LONG = { ...CLOSE_LONG, side: "BUY", reduceOnly: false } as const;
+
+interface Scene {
+  readonly harness: Harness;
+  readonly reader: AccountReader;
+  readonly orders: OrderSender;
+  readonly session: AccountSession;
+  readonly stream: AccountStream;
+  readonly events: AccountEvent[];
+  /** Names of the calls. */
+  readonly calls: string[];
+  readonly venue: {
+    /** What it holds. */
+    size: string;
+    isRestDown: boolean;
+    /** Pongs come. */
+    isTalking: boolean;
+  };
+  receive(name: (typeof CHANNELS)[number], rows: unknown, type?: string): void;
+  wait(ms: number): Promise<void>;
+  held(): number | null;
+}
+
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 40; turn++) await Promise.resolve();
+}
+
+async function live(): Promise<Scene> {
+  const harness = createHarness();
+  const { clock, http, trading } = harness;
+  const network = new FakeNetwork();
+  const calls: string[] = [];
+  const venue = { size: "0.02500", isRestDown: false, isTalking: true };
+  const answer = (request: HttpRequest) => {
+    http.step(answer);
+    const name = /v1\/(\w+)/.exec(request.path)?.[1] ?? "";
+    calls.push(name);
+    if (name === "sendTx") return http.response(200, { code: 200, message: "{}", tx_hash: sentTx(request).hash });
+    if (venue.isRestDown && name !== "apikeys") return http.response(503, "");
+    const key = { account_index: ACCOUNT, api_key_index: API_KEY, nonce: 1, public_key: PUBLIC_KEY };
+    const accounts = [account({ positions: [position({ position: venue.size })] })];
+    return http.response(200, { code: 200, orders: [], trades: [], accounts, api_keys: [key] });
+  };
+  http.step(answer);
+  const streams = accountStreamsOf(harness, network, { seed: 3 });
+  const events: AccountEvent[] = [];
+  const session = harness.open();
+  const opened = streams.openAccountStream(session, (event) => events.push(event));
+  if (!opened.ok) throw new Error(opened.problem);
+  const readTx = async () => ({ ok: true, value: null, asOfMs: 0, source: "venue" }) as const;
+  const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
+  const scene: Scene = {
+    harness,
+    reader: streamedReader(trading, streams, clock, 300, verified),
+    orders: watchedOrders(trading, streams, { clock, cancelDelayMs: 0, readTx }, verified),
+    session,
+    stream: opened.stream,
+    events,
+    calls,
+    venue,
+    receive(name, rows, type = "update") {
+      const channel = `account_all_${name}`;
+      const timestamp = clock.wallMs();
+      const frame = { type: `${type}/${channel}`, channel: `${channel}:${ACCOUNT}`, [name]: rows, timestamp };
+      network.last.receive(JSON.stringify(frame));
+    },
+    async wait(ms) {
+      for (let left = ms; left > 0; left -= 250) {
+        clock.advance(Math.min(250, left));
+        if (venue.isTalking) network.last.receive('{"type":"pong"}');
+        await turns();
+      }
+    },
+    held() {
+      const read = scene.reader.heldPositions?.(session, BTC) ?? null;
+      return read?.ok === true ? (read.value[0]?.qtyLots ?? 0) : null;
+    },
+  };
+  await turns();
+  network.last.open();
+  await scene.wait(100);
+  for (const name of ["orders", "trades"] as const) scene.receive(name, {}, "subscribed");
+  scene.receive("positions", { 1: position() }, "subscribed");
+  await scene.wait(250);
+  expect([events.at(-1), scene.held()]).toEqual([{ kind: "state", state: "LIVE" }, 2_500]);
+  return scene;
+}
+
+const sizes = async ({ reader, session }: Scene): Promise<unknown> => {
+  const read = await reader.verifyPositions?.(session, BTC, OPTIONS);
+  return read?.ok === true ? [read.source, ...read.value.map(({ qtyLots }) => qtyLots)] : read;
+};
+
+describe("an account of venuethree whose frames are dropped", () => {
+  it("is read at the venue where an answer turns on it, once for all who wait and for repeats of a second", async () => {
+    const scene = await live();
+    scene.venue.size = "0.00000";
+    scene.receive("positions", {});
+    await scene.wait(5_000);
+    // Somebody opens 3 BTC, and no frame tells of it.
+    scene.venue.size = "3.00000";
+    const before = scene.calls.length;
+    expect(await Promise.all([sizes(scene), sizes(scene)])).toEqual([
+      ["venue", 300_000],
+      ["venue", 300_000],
+    ]);
+    const readCount = (): number => scene.calls.slice(before).filter((name) => name === "account").length;
+    // One for both, and one by which the stream was made true.
+    expect(readCount()).toBe(2);
+    expect([await sizes(scene), await sizes(scene)]).toEqual([
+      ["venue", 300_000],
+      ["venue", 300_000],
+    ]);
+    // That moved a position: once more, and no repeat costs another.
+    expect(readCount()).toBe(3);
+    // What was read contradicts the stream: that stands for nothing until it was made true, and proven so.
+    expect(scene.held()).toBeNull();
+    await scene.wait(4_000);
+    expect(scene.held()).toBe(300_000);
+  });
+
+  it("says as of when it is proven: not of a pong", async () => {
+    const scene = await live();
+    const atMs = scene.harness.clock.wallMs();
+    await scene.wait(60_000);
+    const read = scene.stream.positions();
+    expect(read.ok && read.asOfMs).toBeLessThanOrEqual(atMs);
+    scene.receive("positions", { 1: position({ position: "0.01000" }) });
+    const next = scene.stream.positions();
+    expect(next.ok && next.asOfMs).toBe(scene.harness.clock.wallMs());
+  });
+
+  it("is not trusted after an entry until it was streamed whole, or read", async () => {
+    const scene = await live();
+    expect((await scene.orders.place(scene.session, OPEN_LONG, OPTIONS)).outcome).toBe("accepted");
+    scene.venue.isRestDown = true;
+    await scene.wait(10_000);
+    expect([scene.held(), scene.stream.positions().ok]).toEqual([null, false]);
+    scene.venue.isRestDown = false;
+    scene.venue.size = "0.27500";
+    await scene.wait(20_000);
+    expect([scene.held(), scene.events.at(-1)]).toEqual([27_500, { kind: "state", state: "LIVE" }]);
+  });
+
+  it("is trusted at once, without a read, when an entry was streamed whole", async () => {
+    const scene = await live();
+    expect((await scene.orders.place(scene.session, OPEN_LONG, OPTIONS)).outcome).toBe("accepted");
+    const before = scene.calls.length;
+    scene.receive("positions", { 1: position({ position: "0.27500" }) });
+    expect(scene.held()).toBeNull();
+    const filled = { filled_base_amount: "0.25000", remaining_base_amount: "0.00000", initial_base_amount: "0.25000" };
+    const nowUs = scene.harness.clock.wallMs() * 1_000;
+    scene.receive("orders", { 1: [order({ ...mine, ...filled, status: "filled", transaction_time: nowUs })] });
+    expect(scene.held()).toBe(27_500);
+    await scene.wait(5_000);
+    expect(scene.calls.slice(before)).toEqual([]);
+  });
+});
+
+describe("an account of venuethree over a connection that falls silent", () => {
+  it("is not LIVE, and after that only when it was read", async () => {
+    const scene = await live();
+    scene.venue.isTalking = false;
+    await scene.wait(9_000);
+    expect([scene.held(), scene.stream.positions().ok]).toEqual([null, false]);
+    // What was told meanwhile is lost.
+    scene.venue.size = "0.07500";
+    scene.venue.isTalking = true;
+    scene.venue.isRestDown = true;
+    await scene.wait(5_000);
+    expect([scene.held(), scene.stream.positions().ok]).toEqual([null, false]);
+    scene.venue.isRestDown = false;
+    await scene.wait(20_000);
+    expect(scene.held()).toBe(7_500);
+  });
+});
