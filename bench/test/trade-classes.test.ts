@@ -75,14 +75,6 @@ describe("a fault of one class", () => {
   it.each(PLANTS)("is seen by its check alone: $name ($checks)", (plant) => {
     const [own] = plant.checks;
     const { byCheck } = judged(plant, []);
-    if (process.env.SHOW !== undefined)
-      for (const [name, found] of byCheck)
-        process.stdout.write(`${plant.name} — ${name}: ${found.length} ${found[0]}\n`);
-    if (process.env.SHOW !== undefined && !byCheck.has(own))
-      for (const t of played.trials.filter(({ trader }) => tradersWith(plant, planted, traders).includes(trader)))
-        process.stdout.write(
-          `   ${t.key} ${t.body.replace(/.*"symbol"/, "").slice(0, 300)}\n      ${t.answers.map((a) => `${a.status} ${a.code} ${JSON.stringify(a.data?.execution)?.slice(0, 1500)}`).join("\n      ")}\n`,
-        );
     expect([...byCheck.keys()]).toContain(own);
     // Taken out, with those that see the same thing from another side, the fault goes unseen.
     expect(judged(plant, plant.checks).violations).toEqual([]);

@@ -5,37 +5,45 @@ import type { AccountReader, Read, VenueRoom } from "../../../../engine/ports.js
 import { placing, type Plant, replaced } from "./planting.js";
 
 type Positions = Read<readonly VenuePosition[]>;
+/** `name`: of the contract, or "all". */
+type Telling = (name: string, read: () => Promise<Positions>) => Promise<Positions>;
 
-/** The first read of a contract that was good is given for ever. */
-function frozen(room: VenueRoom): VenueRoom {
-  const first = new Map<string, Positions>();
+/** Positions are told so, whichever way they are asked for; none is there without a wait. */
+function telling(room: VenueRoom, tell: Telling): VenueRoom {
+  const { reader } = room;
+  const told =
+    (read: AccountReader["readPositions"]): AccountReader["readPositions"] =>
+    (session, instrument, options) =>
+      tell(instrument?.symbol ?? "all", () => read.call(reader, session, instrument, options));
   return replaced(room, {
-    reader: (reader) =>
+    reader: () =>
       replaced<AccountReader>(reader, {
         heldPositions: () => () => null,
-        readPositions: (read) => async (session, instrument, options) => {
-          const name = instrument?.symbol ?? "all";
-          const before = first.get(name);
-          if (before?.ok === true) return { ...before, asOfMs: Date.now() };
-          const positions = await read.call(reader, session, instrument, options);
-          first.set(name, positions);
-          return positions;
-        },
+        readPositions: told,
+        verifyPositions: (verify) => told(verify ?? reader.readPositions),
       }),
   });
 }
 
-/** Reads of every contract find nothing. */
-function emptied(room: VenueRoom): VenueRoom {
-  return replaced(room, {
-    reader: (reader) =>
-      replaced<AccountReader>(reader, {
-        readPositions: (read) => async (session, instrument, options) => {
-          const positions = await read.call(reader, session, instrument, options);
-          return instrument === null && positions.ok ? { ...positions, value: [] } : positions;
-        },
-      }),
+/** The first read of a contract that was good is given for ever. */
+function frozen(room: VenueRoom): VenueRoom {
+  const first = new Map<string, Positions>();
+  return telling(room, async (name, read) => {
+    const before = first.get(name);
+    if (before?.ok === true) return { ...before, asOfMs: Date.now() };
+    const positions = await read();
+    first.set(name, positions);
+    return positions;
   });
+}
+
+/** Reads of every contract at once find nothing. */
+function emptied(room: VenueRoom): VenueRoom {
+  return telling(room, async (name, read) => (name === "all" ? nothing() : read()));
+}
+
+function nothing(): Positions {
+  return { ok: true, value: [], asOfMs: Date.now(), source: "venue" };
 }
 
 /** Every order of the room as `change` sees it, by whatever way it is learned. */
@@ -98,20 +106,11 @@ export const HOLDING_PLANTS: readonly Plant[] = [
     scene: "all",
     checks: ["all closed", "told positions"],
     wrong: () => ({
-      room: (room) =>
-        room.venue !== "venuethree"
-          ? room
-          : replaced(room, {
-              reader: (reader) =>
-                replaced<AccountReader>(reader, {
-                  heldPositions: () => () => null,
-                  readPositions: () => async () => ({ ok: true, value: [], asOfMs: Date.now(), source: "venue" }),
-                }),
-            }),
+      room: (room) => (room.venue !== "venuethree" ? room : telling(room, async () => nothing())),
     }),
   },
   {
-    name: "nothing to reduce is a state of the venue",
+    name: "nothing to reduce is a state of the venue, and what it held before still counts",
     scene: "reduceOnly",
     checks: ["reduce-only ends"],
     wrong: () => {
@@ -122,7 +121,7 @@ export const HOLDING_PLANTS: readonly Plant[] = [
           ? { ...answer, reason: "VENUE_STATE" }
           : answer;
       });
-      return { room: (room) => order(outcome(room)) };
+      return { room: (room) => frozen(order(outcome(room))) };
     },
   },
   {
@@ -170,7 +169,7 @@ export const HOLDING_PLANTS: readonly Plant[] = [
           reader: (reader) =>
             replaced<AccountReader>(reader, {
               readOrder: () => async () => ({ ok: true, value: null, asOfMs: Date.now(), source: "venue" }),
-              followOrder: () => undefined,
+              followOrder: () => () => ({ lookAfterMs: 0, stop: () => {} }),
             }),
         }),
     }),
