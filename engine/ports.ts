@@ -203,7 +203,13 @@ export interface AccountSettings {
   ): Promise<SettingOutcome>;
 }
 
-export type OrderRef = { readonly clientIdHex: string } | { readonly venueOrderId: string };
+/**
+ * `sentAfterVenueMs`: not there is to mean that no such order has come to be since that time of the venue; 0: the time is
+ * not known. A room that cannot look back that far fails. Absent: nothing is concluded from it.
+ */
+export type OrderRef =
+  | { readonly clientIdHex: string; readonly sentAfterVenueMs?: number }
+  | { readonly venueOrderId: string };
 
 export interface OrderSender {
   place(session: AccountSession, command: OrderCommand, options: CallOptions): Promise<PlaceOutcome>;

@@ -145,6 +145,14 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
     }
   }
 
+  /** Is a record of this name there? Takes nothing. Rejects with STORE_UNAVAILABLE. */
+  async has(scope: IdempotencyScope): Promise<boolean> {
+    const recordKey = this.#hash.hmacHex("idempotency-record", [scope.scope, scope.key]);
+    if (this.#running.has(recordKey) || this.#held.has(recordKey)) return true;
+    const row = await this.#store.get(this.#namespace, recordKey);
+    return row !== null && decodeRecord<Result>(row).expiresAtMs > this.#clock.wallMs();
+  }
+
   /**
    * The rows that make the run durable as RUNNING, to be committed in one batch with the intent. The condition fails
    * when another service took the key meanwhile. Call `committed` with the row once it is durable.

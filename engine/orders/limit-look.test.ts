@@ -36,6 +36,14 @@ describe("a LIMIT entry that the decision saw as marketable", () => {
     expect(harness.one.log[1]?.command).toMatchObject({ reduceOnly: true, qtyLots: 100 });
   });
 
+  it("keeps the fill that its answer told of where a read shows less", async () => {
+    const harness = flat({ kind: "fill", liquidity: 0.4 });
+    harness.one.shownOrder = (order) => ({ ...order, status: "OPEN", filledLots: 0, averagePrice: null });
+    const data = await harness.openData({ stopLoss: "95000" }, MARKETABLE);
+    expect(data.execution).toMatchObject({ state: "RESTING", filledSize: "0.1", protection: "PLACED" });
+    expect(harness.one.log[1]?.command).toMatchObject({ reduceOnly: true, qtyLots: 100, trigger: { kind: "STOP" } });
+  });
+
   it("that turns out to be of an unknown status is unknown, and followed", async () => {
     const harness = flat({ kind: "fill", liquidity: 0.4, ackOnlyMs: 80, shows: { status: "UNKNOWN" } });
     const data = await harness.openData({}, { ...MARKETABLE, deadlineMs: 2_000 });

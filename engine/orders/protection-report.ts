@@ -31,6 +31,8 @@ export function protectionReport(run: TradeRun): ProtectionPart {
   const followers = run.attempts.filter((attempt) => !isOfPosition(attempt));
   const guards = followers.filter(({ role }) => role !== "UNDO");
   const problem = problemOf(run, protection.problem, guards);
+  if (isAwaited(run, protection, problem, guards))
+    return { protection: "NOT_PLACED", protectionReason: WATCHED, protectionOrders: [] };
   const state = stateOf(run, problem, guards);
   const refused = guards.find(({ outcome }) => outcome === "REJECTED" || outcome === "NOT_SENT");
   const rest = refused === undefined && (problem === null || problem === RESTING) ? restWatch(run, protection) : null;
@@ -45,6 +47,16 @@ export function protectionReport(run: TradeRun): ProtectionPart {
 /** Null: no more may fill, or nobody was to watch it. */
 function restWatch(run: TradeRun, { watch = null }: ProtectionWish): ProtectionWish["watch"] | null {
   return mayFillMore(run) ? watch : null;
+}
+
+/** The outcome became known after the reply, and the watch has not had its round yet. */
+function isAwaited(
+  run: TradeRun,
+  { watch }: ProtectionWish,
+  problem: string | null,
+  guards: readonly Attempt[],
+): boolean {
+  return watch === WATCHED && problem === OUTCOME_UNKNOWN && guards.length === 0 && !mayFillMore(run) && !isIdle(run);
 }
 
 /** Of the entry, by an order that rests among others. */

@@ -214,4 +214,72 @@ describe("an entry of unknown outcome with protection", () => {
     expect(harness.service.status().watchedCount).toBe(0);
     expect(isAllClosed(harness)).toBe(true);
   });
+
+  const unclear = async (): Promise<{ readonly harness: Harness; readonly data: TradeData }> => {
+    const harness = flat();
+    harness.one.fate = (command) => (command.reduceOnly ? { kind: "fill" } : { kind: "loseReply" });
+    harness.one.orderReadFailure = () => "TIMEOUT";
+    const data = await harness.openData(STOP, { preferredExchange: "venueone", deadlineMs: 1_000 });
+    return { harness, data };
+  };
+
+  it("is protected at a shutdown too, where only the resolver's last look shows the fill", async () => {
+    const { harness, data } = await unclear();
+    harness.one.orderReadFailure = () => null;
+    await harness.run(harness.service.drain(20_000));
+    expect(guards(harness)).toMatchObject([{ qtyLots: 250, trigger: { kind: "STOP" } }]);
+    expect((await harness.service.execution(data.routing.routeId))?.execution).toMatchObject({
+      state: "COMPLETED",
+      protection: "PLACED",
+    });
+    expect(isAllClosed(harness)).toBe(true);
+  });
+
+  it("is not told as unprotected for good between the resolver's end and the watch's round", async () => {
+    const { harness } = await unclear();
+    const told: unknown[] = [];
+    harness.service.onResolved(({ data: { execution } }) => {
+      const { protection, protectionReason, state } = execution;
+      told.push({ protection, protectionReason, state });
+    });
+    harness.one.orderReadFailure = () => null;
+    await harness.clock.advanceAsync(60_000);
+    expect(guards(harness)).toHaveLength(1);
+    expect(told).toEqual([{ state: "COMPLETED", protection: "NOT_PLACED", protectionReason: "WATCHED" }]);
+  });
+
+  it("is told once and listed no more where the watch finds its end after the resolver gave up", async () => {
+    const { harness, data } = await unclear();
+    const told: string[] = [];
+    harness.service.onResolved(({ routeId }) => told.push(routeId));
+    for (let turn = 0; turn < 10_000 && harness.service.status().resolver.active > 0; turn++)
+      await harness.clock.advanceAsync(100);
+    expect(harness.service.status()).toMatchObject({ watchedCount: 1, unknownCount: 1, resolver: { leftUnknown: 1 } });
+    harness.one.orderReadFailure = () => null;
+    expect(await later(harness, data)).toMatchObject({ state: "COMPLETED", final: true, protection: "PLACED" });
+    expect(told).toEqual([data.routing.routeId]);
+    expect(harness.service.status()).toMatchObject({ watchedCount: 0, unknownCount: 0 });
+  });
+});
+
+describe("a stop that a watch had sent when its process died", () => {
+  it("is in its execution after the restart, and ends when its caller asks", async () => {
+    const harness = flat({}, { kind: "fill", latencyMs: 1_000 });
+    const data = await harness.openData(STOP, RESTS, { idempotencyKey: "k" });
+    fillEntry(harness, 250);
+    for (let turn = 0; turn < 1_000 && guards(harness).length === 0; turn++) await harness.clock.advanceAsync(20);
+    await harness.clock.advanceAsync(100);
+    const next = await harness.restart();
+    expect(next.status().unknown).toMatchObject([{ routeId: data.routing.routeId, fromEarlierStart: true }]);
+    const credentials = { venueone: { account: "acct-venueone", secret: SECRET_ONE } };
+    const answer = await harness.run(next.askExecution(data.routing.routeId, credentials));
+    expect(answer).toMatchObject({
+      ok: true,
+      data: {
+        execution: { filledSize: "0.25", protectionOrders: [{ kind: "STOP_LOSS", size: "0.25", status: "OPEN" }] },
+      },
+    });
+    expect(next.status().unknownCount).toBe(0);
+    expect(guards(harness)).toHaveLength(1);
+  });
 });

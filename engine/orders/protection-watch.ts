@@ -43,8 +43,8 @@ interface Watched {
   readonly flight: TradeFlight;
   /** Of the venues that the entry went to. */
   credentials: TradeRequest["credentials"];
-  /** Nobody else tells the end of this run: all its orders were settled, resting, at the reply. */
-  readonly tellsEnd: boolean;
+  /** Nobody else tells the end of this run: its orders were settled, resting, at the reply, or ended in a look of its own. */
+  tellsEnd: boolean;
   roundCount: number;
   /** Ends the pause it is in. */
   wake: (() => void) | null;
@@ -170,7 +170,11 @@ export class ProtectionWatch {
     const open = positionAttempts(run).filter((attempt) => mayFill(attempt) && !resolver.isActive(attempt.clientIdHex));
     if (open.length === 0) return;
     await this.#withAccounts(entry, async (accounts) => {
-      for (const attempt of open) await this.#look(run, accounts, attempt);
+      for (const attempt of open) {
+        const isUnsettled = mayYetFill(attempt);
+        await this.#look(run, accounts, attempt);
+        if (isUnsettled && !mayYetFill(attempt)) entry.tellsEnd = true;
+      }
     });
   }
 

@@ -76,7 +76,7 @@ function setUp({ answers = ["never"], toldAtOnce, follows = true }: Setting = {}
   const reader: VenueRoom["reader"] = {
     ...room.reader,
     readOrder: (_session, _instrument, ref) => {
-      expect(ref).toEqual({ clientIdHex: CLIENT_ID });
+      expect(ref).toEqual({ clientIdHex: CLIENT_ID, sentAfterVenueMs: 1 });
       const answer = answers[Math.min(looksMs.length, answers.length - 1)] as Answer;
       looksMs.push(clock.wallMs() - 1_000_000);
       return answer === "never" ? new Promise(() => {}) : Promise.resolve(answer);
@@ -122,7 +122,7 @@ function setUp({ answers = ["never"], toldAtOnce, follows = true }: Setting = {}
         bound: () => (notPlacedAfterMs === ACKNOWLEDGED ? null : bound),
         markSeen: () => {},
         isAcknowledged: notPlacedAfterMs === ACKNOWLEDGED,
-        sent: { side: "SELL", qtyLots: 10 },
+        sent: { side: "SELL", qtyLots: 10, sentAfterVenueMs: 1 },
         mayRest,
       };
       void resolver.resolve(unknown, session).then((resolution) => {

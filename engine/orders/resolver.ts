@@ -277,7 +277,7 @@ export async function lookUpOrder(
   const read = await order.room.reader.readOrder(
     session,
     order.instrument,
-    { clientIdHex: order.clientIdHex },
+    { clientIdHex: order.clientIdHex, sentAfterVenueMs: order.sent.sentAfterVenueMs ?? 0 },
     { timeoutMs, lane: "exit" },
   );
   if (!read.ok) return { kind: "open", order: null, answered: false };

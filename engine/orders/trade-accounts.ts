@@ -116,6 +116,12 @@ export class TradeAccounts {
     return names.length === 0 ? null : hash.hmacHex("accounts", names.sort());
   }
 
+  /** As the version before named them: the venues that take part alone. Null without any. */
+  formerScopeHash(hash: KeyedHash): string | null {
+    const hashes = this.hashes();
+    return hashes.length === 0 ? null : hash.hmacHex("accounts", hashes.sort());
+  }
+
   /** Keyed hashes of the accounts, for what stays in memory. */
   hashes(): string[] {
     const hashes: string[] = [];

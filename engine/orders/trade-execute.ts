@@ -40,6 +40,12 @@ export type ExecuteEnd =
   /** Nothing was sent and nothing ever filled. Without an error: another service took the key. */
   | { readonly kind: "notSent"; readonly error: ServiceError | null };
 
+/** An order that ended definitively, and what it was sent for. */
+interface Ended {
+  readonly attempt: Attempt;
+  readonly plan: SendPlan;
+}
+
 const NONE_LATE: ExecuteEnd = { kind: "done", late: [] };
 
 export async function executeTrade(
@@ -54,6 +60,8 @@ export async function executeTrade(
   const tried = new Set<RoutableVenue>();
   const clamped = new Set<RoutableVenue>();
   const repriced = new Set<RoutableVenue>();
+  /** Beside those that are priced again: what became of them counts once all of the decision have ended. */
+  let beside: readonly Ended[] = [];
   for (let plans = firstPlans; plans.length > 0; ) {
     const before = run.attempts.length;
     const problem = isOpening(run) ? await applySettings(parts, flight, run, plans, readings) : null;
@@ -76,14 +84,24 @@ export async function executeTrade(
     for (const { venue } of plans) tried.add(venue);
     const attemptsLeft = attemptsMax - run.attempts.length;
     const again = await bandRetries(parts, flight, run, end.orders, plans, repriced, attemptsLeft);
+    const ended = [...beside, ...endedOf(end.orders, plans)];
     if (again.length > 0) {
+      beside = ended.filter(({ plan }) => !again.some(({ venue }) => venue === plan.venue));
       plans = again;
       continue;
     }
-    const next = await nextPlan(parts, flight, run, end.orders, plans, readings, tried, clamped, attemptsMax);
+    beside = [];
+    const next = await nextPlan(parts, flight, run, ended, readings, tried, clamped, attemptsMax);
     plans = next === null ? [] : [next];
   }
   return NONE_LATE;
+}
+
+function endedOf(orders: readonly SentOrder[], plans: readonly SendPlan[]): Ended[] {
+  return orders.flatMap(({ attempt }, index) => {
+    const plan = plans[index];
+    return plan === undefined ? [] : [{ attempt, plan }];
+  });
 }
 
 /** Waits for those that are with the resolver, all at once, as long as the caller does. Returns the ones that outlast it. */
@@ -116,28 +134,26 @@ async function nextPlan(
   parts: TradeParts,
   flight: TradeFlight,
   run: TradeRun,
-  orders: readonly SentOrder[],
-  plans: readonly SendPlan[],
+  ended: readonly Ended[],
   readings: ReadonlyMap<RoutableVenue, AccountReading>,
   tried: ReadonlySet<RoutableVenue>,
   clamped: Set<RoutableVenue>,
   attemptsMax: number,
 ): Promise<SendPlan | null> {
   const rests = run.orderType !== "MARKET";
-  const isServed = ({ attempt }: SentOrder): boolean =>
+  const isServed = ({ attempt }: Ended): boolean =>
     attempt.outcome === "CONFIRMED" && (rests || (attempt.order?.filledLots ?? 0) >= attempt.qtyLots);
-  if (orders.every(isServed)) return null;
+  if (ended.every(isServed)) return null;
   // A stop is for the one venue it was named for.
   if (run.orderType === "STOP_MARKET" || run.orderType === "STOP_LIMIT") return null;
   if (run.attempts.length >= attemptsMax || flight.deadline.leftMs() < MIN_RETRY_MS) return null;
   // What is gone from one venue's position is not taken from another's.
   let isGone = clamped.size > 0;
-  for (const [index, { attempt }] of orders.entries()) {
-    const plan = plans[index];
-    if (plan === undefined || !mayLackPosition(attempt, plan)) continue;
+  for (const { attempt, plan } of ended) {
+    if (!mayLackPosition(attempt, plan)) continue;
     const shrunk = await rereadPosition(parts, flight, run, plan, filledLots(attempt));
     if (shrunk === "FLAT") {
-      if (plans.length === 1) return null;
+      if (ended.length === 1) return null;
       // Flat on one venue of several: the others tell how the trade went.
       run.note = null;
       run.positionAfter = null;

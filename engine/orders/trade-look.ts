@@ -61,7 +61,7 @@ async function look(parts: TradeParts, flight: TradeFlight, run: TradeRun, attem
   const known = unknownOrderOf(parts, run, attempt);
   if (account === null || known === null) return null;
   // The venue said that it has it: that it does not show it yet proves nothing.
-  const order = { ...known, notPlacedAfterMs: Number.MAX_SAFE_INTEGER };
+  const order = { ...known, bound: () => null };
   const { reader } = account.room;
   const ref = { clientIdHex: attempt.clientIdHex };
   let ended: VenueOrder | null = null;
@@ -75,7 +75,8 @@ async function look(parts: TradeParts, flight: TradeFlight, run: TradeRun, attem
       if (deadline.leftMs() <= waitMs) return null;
       await delay(clock, waitMs);
       const seen = ended ?? (await readOnce(parts, order, account.session, deadline.leftMs()));
-      if (seen === null) continue;
+      // A read that lags behind the answer says nothing yet.
+      if (seen === null || seen.filledLots < filledLots(attempt)) continue;
       sights++;
       if (seen.status === "UNKNOWN") {
         applyResolution(parts, attempt, { kind: "unknown", reason: "TIMED_OUT", order: seen });

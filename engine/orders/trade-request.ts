@@ -22,6 +22,7 @@ import type { BoundQuote } from "./quote-book.js";
 import { recoverRun } from "./trade-recover.js";
 import { filledAnything, remainingSize, toTradeResult } from "./trade-reply.js";
 import { emptyRun, flightOf } from "./trade-flight.js";
+import { TradeKeys } from "./trade-keys.js";
 import { tradeSide, type SendPlan } from "./trade-plan.js";
 import type { ProtectionWatch } from "./protection-watch.js";
 import { protectSafely } from "./trade-protect.js";
@@ -32,7 +33,7 @@ import { roundMs } from "./trade-send.js";
 import type { TradeContext, TradeRequest, TradeResult } from "./trade-types.js";
 import { unreadVenues } from "./unread-venues.js";
 import { Deadline } from "../domain/deadline.js";
-import type { IdempotencyBegin, IdempotencyTicket } from "./idempotency.js";
+import type { IdempotencyTicket } from "./idempotency.js";
 import { mintRouteId } from "./route-ids.js";
 
 /** Where a decision led: to an end (a refusal, a dry run), or on to its orders. */
@@ -49,12 +50,14 @@ export class TradeRequests {
   readonly #conclusion: TradeConclusion;
   readonly #watch: ProtectionWatch;
   readonly #randomIds: RandomIds;
+  readonly #keys: TradeKeys;
 
   constructor(parts: TradeParts, conclusion: TradeConclusion, watch: ProtectionWatch, randomIds: RandomIds) {
     this.#parts = parts;
     this.#conclusion = conclusion;
     this.#watch = watch;
     this.#randomIds = randomIds;
+    this.#keys = new TradeKeys(parts);
   }
 
   /**
@@ -103,7 +106,7 @@ export class TradeRequests {
       const problem = preferred === null ? null : accounts.problem(preferred);
       if (problem !== null) return refuse(refused("MISSING_CREDENTIALS", { exchange: preferred, problem }));
 
-      const begun = await this.#begin(request, context, accounts);
+      const begun = await this.#keys.begin(request, context, accounts);
       if (begun !== null && begun.kind === "refused") return refuse(refused(begun.code, {}));
       ticket = begun === null ? null : begun.ticket;
       const flight = flightOf(request, context, accounts, ticket, deadline);
@@ -124,20 +127,6 @@ export class TradeRequests {
   #refuse(request: TradeRequest, context: TradeContext, deadline: Deadline, refused: Refused): TradeResult {
     this.#conclusion.emit("refused", request, context, deadline, { code: refused.code, routing: refused.routing });
     return { ok: false, code: refused.code, details: refused.details, replayed: false };
-  }
-
-  /** Null: no idempotency for this request (no key, a dry run, or no account that could scope it). */
-  async #begin(
-    request: TradeRequest,
-    context: TradeContext,
-    accounts: TradeAccounts,
-  ): Promise<IdempotencyBegin | null> {
-    if (context.idempotencyKey === null || request.dryRun) return null;
-    const { hash, idempotency } = this.#parts;
-    const accountScope = accounts.scopeHash(hash);
-    if (context.apiKeyId === null && accountScope === null) return null;
-    const scope = context.apiKeyId === null ? `accounts:${accountScope}` : `key:${context.apiKeyId}`;
-    return idempotency.begin({ scope, key: context.idempotencyKey }, context.rawBody);
   }
 
   /** `earlier`: the run of a crashed request, all of whose orders are known by now. */

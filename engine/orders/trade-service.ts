@@ -238,7 +238,9 @@ export class TradeService {
     const deadline = new Deadline(clock, timeoutMs);
     background.stopSweeps();
     await within(clock, Promise.all(this.#flights), deadline.leftMs());
-    await within(clock, Promise.all([resolver.stop(), this.#watch.stop()]), deadline.leftMs());
+    // What the resolver's last looks find is the watch's to protect.
+    await within(clock, resolver.stop(), deadline.leftMs());
+    await within(clock, this.#watch.stop(), deadline.leftMs());
     while (background.size > 0 && deadline.leftMs() > 0) {
       await within(clock, background.settled(), deadline.leftMs());
     }
@@ -248,12 +250,17 @@ export class TradeService {
   async #runOf(intent: OrderIntent): Promise<TradeRun | null> {
     const { idempotency, registry } = this.#parts;
     if (intent.idempotencyRecord === null) {
-      // A reply that was given is newer than the intent.
-      return (await registry.get(intent.routeId)) === null ? intent.run : null;
+      // A reply that was given is newer than the intent, but for what a watch sent since.
+      const replied = await registry.get(intent.routeId);
+      return replied === null || ordersIn(replied) < (intent.run?.attempts.length ?? 0) ? intent.run : null;
     }
     const run = await idempotency.readRun(intent.idempotencyRecord);
     return run !== null && run.routeId === intent.routeId ? run : null;
   }
+}
+
+function ordersIn({ execution }: TradeData): number {
+  return execution.legs.length + (execution.protectionOrders?.length ?? 0);
 }
 
 /** Each order's intent carries the run as it stood by then: of one trade the one that knows the most orders counts. */

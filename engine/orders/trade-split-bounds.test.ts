@@ -8,8 +8,12 @@ import type { TradeRequest, TradeResult } from "./trade-types.js";
 const SPLIT = { allowSplit: true, size: "0.6" } as const;
 
 /** The harness's two venues with a third beside them, whose narrow book lies 5 % below theirs. */
-function withThird(options: Partial<FakeVenueOptions> = {}, instrument: Partial<Instrument> = {}) {
-  const harness = createHarness({ two: { instrument } });
+function withThird(
+  options: Partial<FakeVenueOptions> = {},
+  instrument: Partial<Instrument> = {},
+  ofTwo: Partial<FakeVenueOptions> = {},
+) {
+  const harness = createHarness({ two: { instrument, ...ofTwo } });
   const { clock, one, two } = harness;
   const book = { bidTicks: 949_990, askTicks: 950_010, levelLots: 1_000 };
   const three = new FakeVenue({ venue: "venuethree", clock, ...book, ...options });
@@ -118,5 +122,31 @@ describe("a split that", () => {
     parts.three.positionFailure = () => "TIMEOUT";
     expect(await parts.close({ size: "0.81" })).toMatchObject({ ok: false, code: "NO_ELIGIBLE_VENUE" });
     expect(sentTicks(parts.harness)).toEqual([]);
+  });
+});
+
+describe("a leg that is priced again for its venue's band", () => {
+  it("does not bring about that another leg's position, which is gone, is closed on a third venue", async () => {
+    const parts = withThird(
+      { bidTicks: 990_500, askTicks: 990_700 },
+      { bandUpPpm: 1_050_000, bandDownPpm: 950_000 },
+      {
+        askedMark: () => "100000",
+      },
+    );
+    const { one, two } = parts.harness;
+    parts.three.setPosition("acct-venuethree", "LONG", 1_000);
+    two.setMark("100000");
+    // Somebody closes the first leg's position on the way.
+    one.fate = () => {
+      one.setPosition("acct-venueone", "LONG", 0);
+      return { kind: "fill" };
+    };
+    two.fate = () =>
+      two.log.length === 0 ? { kind: "reject", reason: "PRICE_BAND" } : { kind: "fill", liquidity: 0.5 };
+    const result = await parts.close({ maxLegs: 2 });
+    expect(two.log.map(({ filledLots }) => filledLots)).toEqual([0, 100]);
+    expect(parts.three.log).toEqual([]);
+    expect(result).toMatchObject({ data: { execution: { state: "PARTIAL", filledSize: "0.1" } } });
   });
 });

@@ -175,6 +175,22 @@ describe("an order", () => {
     expect(await ask()).toMatchObject({ ok: false });
   });
 
+  it("of ours is missing only where the history reaches back to before it was sent", async () => {
+    const harness = createHarness();
+    const nowMs = harness.clock.wallMs();
+    const ask = (ageMs: number, sentAfterVenueMs: number) => {
+      const row = orderRow({ order_id: 1, client_order_id: null, created_at: nowMs - ageMs });
+      harness.http.reply(200, envelope([]));
+      for (let count = 0; count < 4; count++)
+        harness.http.reply(200, envelope([row], { next_cursor: "more", has_more: true }));
+      const ref = { clientIdHex: CLIENT_ID, sentAfterVenueMs };
+      return harness.trading.reader.readOrder(harness.open(), BTC, ref, OPTIONS);
+    };
+    expect(await ask(3_600_000, nowMs - 7_200_000)).toMatchObject({ ok: false, code: "VENUE_ERROR" });
+    expect(await ask(3_600_000, 0)).toMatchObject({ ok: false, code: "VENUE_ERROR" });
+    expect(await ask(3_600_000, nowMs - 3_500_000)).toMatchObject({ ok: true, value: null });
+  });
+
   it.each([[{ venueOrderId: "x" }], [{ venueOrderId: "" }], [{ clientIdHex: "1" }]])(
     "by what can be no id is none, and nothing is asked: %j",
     async (ref) => {

@@ -33,7 +33,7 @@ export interface OrderSearchDeps {
 
 /** Pages of the history of orders that one search reads. */
 const MAX_PAGES = 4;
-/** A history cut short that reaches back at least so far has shown every order that can still be in doubt. */
+/** A history cut short is to reach back so far where nothing turns on the order; of one of ours, to before its send. */
 const YOUNG_MS = 15 * 60_000;
 /** By its status or by its words: which status those come with was never recorded. */
 const NOT_FOUND = /HTTP 404|ORDER_NOT_FOUND/;
@@ -65,7 +65,7 @@ export class OrderSearch {
       // The history of one order lags behind the order; the lists are asked then.
       if (!read.ok || read.value !== null) return read;
     }
-    return this.#inLists(session, instrument, wanted, deadline);
+    return this.#inLists(session, instrument, ref, wanted, deadline);
   }
 
   /**
@@ -99,6 +99,7 @@ export class OrderSearch {
   async #inLists(
     session: VenuefourSession,
     instrument: Instrument | null,
+    ref: OrderRef,
     wanted: Wanted,
     deadline: Deadline,
   ): Promise<Read<VenueOrder | null>> {
@@ -124,7 +125,9 @@ export class OrderSearch {
       cursor = page.value.nextCursor;
       const oldestMs = page.value.rows.at(-1)?.createdMs ?? Number.NEGATIVE_INFINITY;
       if (cursor === null) return { ...page, value: null };
-      if (pages === MAX_PAGES - 1 && oldestMs < this.#venueNowMs() - YOUNG_MS) return { ...page, value: null };
+      const sinceMs = "clientIdHex" in ref ? ref.sentAfterVenueMs : undefined;
+      if (pages === MAX_PAGES - 1 && oldestMs < (sinceMs ?? this.#venueNowMs() - YOUNG_MS))
+        return { ...page, value: null };
     }
     return failedRead("VENUE_ERROR", "too many orders to look through");
   }

@@ -143,6 +143,27 @@ describe("orders", () => {
     expect(harness.http.unusedStepCount).toBe(0);
   });
 
+  it("of an order of ours: null only when the pages reach back to before it was sent, whatever our wall clock says", async () => {
+    const { harness, session } = ready();
+    const sentMs = harness.clock.wallMs() - 7_200_000;
+    const look = (sentAfterVenueMs: number) =>
+      harness.trading.reader.readOrder(session, BTC, { clientIdHex: CLIENT_ID, sentAfterVenueMs }, OPTIONS);
+    const reply = (oldestMs: number): void => {
+      harness.http.reply(200, { code: 200, orders: [] });
+      const orders = [order({ order_id: "1", transaction_time: oldestMs * 1_000 })];
+      for (let count = 0; count < 5; count++) harness.http.reply(200, { code: 200, orders, next_cursor: "c" });
+    };
+    // Two hours old, and five pages that reach back 31 minutes: it may be on the sixth.
+    reply(sentMs + 89 * 60_000);
+    expect(await look(sentMs)).toMatchObject({ ok: false, code: "VENUE_ERROR" });
+    reply(sentMs - 60_000);
+    expect(await look(sentMs)).toMatchObject({ ok: true, value: null });
+    // When it was sent is not known.
+    reply(sentMs);
+    expect(await look(0)).toMatchObject({ ok: false, code: "VENUE_ERROR" });
+    expect(harness.http.unusedStepCount).toBe(0);
+  });
+
   it.each<[string, Record<string, unknown>, unknown]>([
     [
       "refused",

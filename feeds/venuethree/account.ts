@@ -37,7 +37,7 @@ import { VenuethreeAddressSession } from "./session.js";
 
 /** Pages of ended orders looked through for one order. */
 const MAX_LOOKUP_PAGES = 5;
-/** An order that ended longer ago than all these pages is not looked for: history has it. */
+/** An order that ended longer ago than all these pages is not looked for where nothing turns on it: history has it. */
 const LOOKUP_BACK_MS = 30 * 60_000;
 
 export interface VenuethreeAccountDeps {
@@ -220,8 +220,9 @@ export class VenuethreeAccount implements AccountReader {
       const oldest = page.value.rows.at(-1);
       if (cursor === null || oldest === undefined) break;
       if (pageIndex + 1 < MAX_LOOKUP_PAGES) continue;
-      const oldestMs = oldest.transaction_time / 1_000 - this.#deps.clockOffsetMs();
-      if (clock.wallMs() - oldestMs > LOOKUP_BACK_MS) break;
+      const oldestVenueMs = oldest.transaction_time / 1_000;
+      const sinceVenueMs = "clientIdHex" in ref ? ref.sentAfterVenueMs : undefined;
+      if (oldestVenueMs < (sinceVenueMs ?? clock.wallMs() + this.#deps.clockOffsetMs() - LOOKUP_BACK_MS)) break;
       // Too many orders ended since: that it is not among them proves nothing.
       return failedRead("VENUE_ERROR", "the order is not among the newest ended ones");
     }
