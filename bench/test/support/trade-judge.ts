@@ -3,7 +3,7 @@
  * section 5), never by the engine's own word. The checks have names (judge/checks.ts): a test may take some out.
  */
 import type { FourVenues } from "./four-venues.js";
-import { CHECK_NAMES, type CheckName, JUDGED_LATER, TRADE_CHECKS } from "./judge/checks.js";
+import { CHECK_NAMES, type CheckName, TRADE_CHECKS } from "./judge/checks.js";
 import { type Baseline, type EvidenceExtras, gatherEvidence } from "./judge/evidence.js";
 import type { TradeTrial } from "./trade-trial.js";
 
@@ -18,7 +18,7 @@ export function judgeTrades(
   four: FourVenues,
   trials: readonly TradeTrial[],
   baseline: Baseline,
-  { without = JUDGED_LATER, ...extras }: EvidenceExtras & { readonly without?: readonly CheckName[] } = {},
+  { without = [], ...extras }: EvidenceExtras & { readonly without?: readonly CheckName[] } = {},
 ): TradeJudgement {
   const evidence = gatherEvidence(four, trials, baseline, extras);
   const byCheck = new Map<CheckName, readonly string[]>();

@@ -11,7 +11,6 @@ import {
   isTradingRoom,
   type MarketRoom,
   type NonceReservations,
-  type OrderSender,
   type VenueRoom,
 } from "../../../engine/ports.js";
 import { createMemoryReservations } from "../../../feeds/shared/test/memory-reservations.js";
@@ -19,6 +18,7 @@ import type { Config } from "../../../gateway/config.js";
 import { createLogger } from "../../../gateway/log.js";
 import { createRooms } from "../../../gateway/rooms.js";
 import { FOUR_VENUES, type FourVenue } from "./four-venues.js";
+import { placing, replaced } from "./mutants/planting.js";
 import { sendTrade, type TradeSender } from "./trade-trial.js";
 
 export interface Mutant {
@@ -34,25 +34,25 @@ export interface Mutant {
   readonly trades?: number;
 }
 
-type Place = OrderSender["place"];
-
 export const MUTANTS: readonly Mutant[] = [
   {
     name: "reduce-only is forgotten",
-    rooms: placing(
-      (place) => (session, command, options) => place(session, { ...command, reduceOnly: false }, options),
+    rooms: everywhere(
+      placing((place) => (session, command, options) => place(session, { ...command, reduceOnly: false }, options)),
     ),
     seen: /reduceOnly false/,
     on: FOUR_VENUES,
   },
   {
     name: "an order of unknown outcome is sent again under another id",
-    rooms: placing((place) => async (session, command, options) => {
-      const outcome = await place(session, command, options);
-      if (outcome.outcome !== "unknown") return outcome;
-      const again = command.clientIdHex.slice(0, -1) + (command.clientIdHex.endsWith("0") ? "1" : "0");
-      return place(session, { ...command, clientIdHex: again }, options);
-    }),
+    rooms: everywhere(
+      placing((place) => async (session, command, options) => {
+        const outcome = await place(session, command, options);
+        if (outcome.outcome !== "unknown") return outcome;
+        const again = command.clientIdHex.slice(0, -1) + (command.clientIdHex.endsWith("0") ? "1" : "0");
+        return place(session, { ...command, clientIdHex: again }, options);
+      }),
+    ),
     seen: /is claimed by no reply/,
     on: "any",
   },
@@ -72,7 +72,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "the side is flipped",
-    rooms: placing((place) => (session, command, options) => place(session, flipped(command), options)),
+    rooms: everywhere(placing((place) => (session, command, options) => place(session, flipped(command), options))),
     seen: /side (BUY|SELL) does not (OPEN|CLOSE)/,
     on: FOUR_VENUES,
   },
@@ -95,11 +95,9 @@ export function roomsOf(config: Config, nonces: NonceReservations = createMemory
   return rooms.filter(isTradingRoom);
 }
 
-function placing(mutate: (place: Place) => Place): Mutant["rooms"] {
-  return (config) =>
-    roomsOf(config).map((room) =>
-      replaced(room, { orders: (orders) => replaced(orders, { place: (place) => mutate(place.bind(orders)) }) }),
-    );
+/** The same fault for everybody. */
+function everywhere(wrong: (room: VenueRoom) => VenueRoom): Mutant["rooms"] {
+  return (config) => roomsOf(config).map(wrong);
 }
 
 function flipped(command: OrderCommand): OrderCommand {
@@ -162,21 +160,5 @@ function sharingSigners(config: Config): readonly MarketRoom[] {
           },
         }),
     });
-  });
-}
-
-type Replacements<T> = { readonly [Name in keyof T]?: (original: T[Name]) => T[Name] };
-
-/** The object itself but for some of its members; the rest keep their own `this`. */
-function replaced<T extends object>(target: T, replacements: Replacements<T>): T {
-  const members = new Map<PropertyKey, unknown>();
-  for (const name of Object.keys(replacements) as (keyof T)[])
-    members.set(name, (replacements[name] as (original: T[keyof T]) => unknown)(target[name]));
-  return new Proxy(target, {
-    get(_, name) {
-      if (members.has(name)) return members.get(name);
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
   });
 }

@@ -27,7 +27,7 @@ import {
   type TradeTrial,
   untilFinal,
 } from "./trade-trial.js";
-import { type PlannedPhase, trialOf, type Workload } from "./trade-workload.js";
+import { type PlannedPhase, type PlannedScene, trialOf, type Workload } from "./trade-workload.js";
 
 export interface TradeSystem {
   /** The one that runs now. */
@@ -50,6 +50,8 @@ export interface TradeSystem {
 
 const CLIENTS = 4;
 const CONCURRENCY = 8;
+/** Each has a request under way nearly all the time; more of them would only ask how much the lanes hold. */
+const SCENES_AT_ONCE = 8;
 /** Askings after the first, all trades together: what is refused for being too much must not become more by being asked. */
 const ASKING_AGAIN_MAX = 6;
 const NO_LIMIT = "1000000000";
@@ -129,9 +131,13 @@ interface RunOptions {
   readonly onPhase?: (text: string) => void;
   /** Does without the ends: of a service that is wrong, some never come. */
   readonly firstAnswersOnly?: boolean;
+  /** The way to the service for a trader's scene, in place of the usual one. */
+  readonly clientOf?: (trader: FourTrader, client: TradeClient) => TradeClient;
+  /** For how long switches are waited for; default beyond all that may delay them. */
+  readonly switchEndMs?: number;
 }
 
-interface PlayedWorkload {
+export interface PlayedWorkload {
   readonly trials: readonly TradeTrial[];
   readonly asks: readonly Ask[];
 }
@@ -159,7 +165,7 @@ export async function runWorkload(
   }
   const faults = (await Promise.all(ends)).filter((end) => end !== null);
   if (faults.length > 0) throw new AggregateError(faults, faults.map(String).join("; "));
-  await switchesEnd(four, asks);
+  await switchesEnd(four, asks, options.switchEndMs ?? SWITCH_END_MS);
   return { trials, asks };
 }
 
@@ -167,14 +173,14 @@ export async function runWorkload(
 const SWITCH_END_MS = 30_000;
 
 /** Waits until what armed switches are for is cancelled, and writes down what is not. */
-async function switchesEnd(four: FourVenues, asks: readonly Ask[]): Promise<void> {
+async function switchesEnd(four: FourVenues, asks: readonly Ask[], withinMs: number): Promise<void> {
   const armed = asks.filter(({ kind, status }) => kind === "ARM" && status === 200);
   const working = ({ terms, trader }: Ask): number =>
     terms.venues.reduce(
       (sum, venue) => sum + four.venues[venue].exchange.openOrders(trader.accountIds[venue]).length,
       0,
     );
-  await waitUntil("switches to fire", SWITCH_END_MS, () => armed.every((ask) => working(ask) === 0)).catch(() => null);
+  await waitUntil("switches to fire", withinMs, () => armed.every((ask) => working(ask) === 0)).catch(() => null);
   for (const ask of armed) ask.workingAtEnd = working(ask);
 }
 
@@ -213,7 +219,7 @@ async function runPhase(
   { clients, clock }: TradeSystem,
   traders: ReadonlyMap<string, FourTrader>,
   { venues, faults, jobs, scenes, down, clockOffMs }: PlannedPhase,
-  { send = sendTrade, firstAnswersOnly = false }: RunOptions,
+  { send = sendTrade, firstAnswersOnly = false, clientOf = (_, usual) => usual }: RunOptions,
   askAgain: TradeSender,
   ends: Promise<unknown>[],
   asks: Ask[],
@@ -243,20 +249,28 @@ async function runPhase(
       goForEnds(batch);
     }
   };
-  const playing = scenes.map(async ({ name, kind, trader: label, seed }) => {
+  const play = async ({ name, kind, trader: label, seed }: PlannedScene): Promise<void> => {
     const trader = traders.get(label);
     if (trader === undefined) throw new RangeError(`no trader ${label}`);
     const random = createSeededRandom(seed);
     const own: TradeTrial[] = [];
     try {
-      await SCENES[kind].play(new Stage({ four, client: client(seed), trader, random, name, down, trials: own, asks }));
+      const way = clientOf(trader, client(seed));
+      await SCENES[kind].play(new Stage({ four, client: way, trader, random, name, down, trials: own, asks }));
     } catch (error) {
       if (!(error instanceof SceneOver)) throw error;
     }
     trials.push(...own);
     goForEnds(own);
-  });
-  const ended = await Promise.allSettled([...Array.from({ length: CONCURRENCY }, worker), ...playing]);
+  };
+  let nextScene = 0;
+  const player = async (): Promise<void> => {
+    for (let scene = scenes[nextScene++]; scene !== undefined; scene = scenes[nextScene++]) await play(scene);
+  };
+  const ended = await Promise.allSettled([
+    ...Array.from({ length: CONCURRENCY }, worker),
+    ...Array.from({ length: SCENES_AT_ONCE }, player),
+  ]);
   endFaults();
   clock.set(0);
   for (const end of ended) if (end.status === "rejected") throw end.reason;

@@ -64,6 +64,9 @@ export interface TradeLeg {
   readonly filledSize: string;
   /** The bound that it carried. */
   readonly worstPrice?: string | null;
+  /** Both by one clock, the service's. */
+  readonly sentAt?: number | null;
+  readonly ackAt?: number | null;
 }
 
 export interface ProtectionLeg extends TradeLeg {

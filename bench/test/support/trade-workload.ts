@@ -121,9 +121,8 @@ export const SCENE_WEATHERS: readonly Weather[] = [
   { name: "after another restart", faults: [], restarts: true },
 ];
 
-/** Of each kind in a run: so many for each hundred trades, and never fewer than these. */
+/** Of each kind in a run: so many for each hundred trades, and never fewer than one. */
 const SCENES_PER_HUNDRED = 0.6;
-const SCENES_MIN = 3;
 
 const TRADERS = 24;
 /** Of them, those whose whole positions are closed again and again. */
@@ -326,7 +325,7 @@ export function planWorkload(
   const rounds = Math.max(1, Math.round(tradeCount / 6_000));
   const each = kinds ?? (sceneKinds.length === 0 ? WEATHERS : interleaved(WEATHERS, SCENE_WEATHERS));
   const weathers = Array.from({ length: rounds }, () => each).flat();
-  const sceneCount = Math.max(SCENES_MIN, Math.round((tradeCount * SCENES_PER_HUNDRED) / 100));
+  const sceneCount = Math.max(1, Math.floor((tradeCount * SCENES_PER_HUNDRED) / 100));
   const scenes = [...planner.scenes(sceneKinds, sceneCount)];
   const phases = weathers.map((weather, index) =>
     planner.phase(

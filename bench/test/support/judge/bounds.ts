@@ -3,7 +3,8 @@
  * looser in any later attempt.
  */
 import { scaled } from "../close-judge.js";
-import type { TradeTrial } from "../trade-trial.js";
+import { nativeName } from "../four-venues.js";
+import { tradeOutcome, type TradeTrial } from "../trade-trial.js";
 import { type Evidence, placeOf, type TradeCheck } from "./evidence.js";
 
 /** A hundredth of a basis point: mids are printed rounded. */
@@ -65,6 +66,31 @@ export const references: TradeCheck = ({ trials }) => {
   return found;
 };
 
+/** A reference mid is one that its venue's own book had while the trade was decided, or shortly before. */
+export const referenceMids: TradeCheck = ({ four, trials }) => {
+  const found: string[] = [];
+  for (const { key, answers, symbol } of trials) {
+    for (const [index, { data, askedAtMs }] of answers.entries()) {
+      if (data?.routing.reference == null) continue;
+      const { exchange: venue, mid } = data.routing.reference;
+      const { exchange } = four.venues[venue];
+      const native = nativeName(venue, symbol);
+      // A later answer to the key gives the decision of the first.
+      const book = exchange.trueBookAtTime(native, answers[0]?.askedAtMs ?? askedAtMs, 1);
+      const [bid, ask] = [book?.bids[0]?.priceTicks, book?.asks[0]?.priceTicks];
+      if (bid === undefined || ask === undefined) continue;
+      const { priceDecimals } = exchange.instruments.get(native) ?? { priceDecimals: 0 };
+      const itsMid = (bid + ask) / 2 / 10 ** priceDecimals;
+      if (Math.abs(Number(mid) / itsMid - 1) > DECIDED)
+        found.push(`${key} answer ${index + 1}: the reference mid ${mid} of ${venue}, whose own book had ${itsMid}`);
+    }
+  }
+  return found;
+};
+
+/** How far a book moves while a trade waits for its decision, on a machine that stands still for seconds. */
+const DECIDED = 0.01;
+
 const BAND_CODES: ReadonlySet<string> = new Set(["-4016", "-4024"]);
 
 /** The last word on a MARKET is never that its price was outside a band: its bound stays inside, or goes again inside. */
@@ -94,13 +120,18 @@ export const quotesUsed: TradeCheck = (evidence) => {
   return [...found, ...refusedQuotes(evidence)];
 };
 
-/** A quote that the service gave is refused for what it is: late, used or left behind. */
+/** A quote that the service gave is refused for what it is: late, used or left behind; one that nobody gave is unknown. */
 function refusedQuotes({ trials }: Evidence): string[] {
   const reasons = ["EXPIRED", "USED", "PRICE_MOVED"];
-  return trials.flatMap(({ key, answers, terms }) =>
-    answers.flatMap(({ code, reason }) => {
-      if (terms.quote === null || code !== "QUOTE_EXPIRED" || reasons.includes(reason ?? "")) return [];
-      return [`${key}: quote ${terms.quote.quoteId} refused without a reason (${reason ?? "none"})`];
+  const given = new Set(trials.flatMap(({ answers }) => answers.map(({ data }) => data?.quote?.quoteId)));
+  return trials.flatMap(({ key, answers, terms: { quote } }) =>
+    answers.flatMap((answer) => {
+      if (quote === null) return [];
+      const at = `${key}: quote ${quote.quoteId}`;
+      if (!given.has(quote.quoteId))
+        return answer.data === null ? [] : [`${at}, which nobody gave, is answered with ${tradeOutcome(answer)}`];
+      if (answer.code !== "QUOTE_EXPIRED" || reasons.includes(answer.reason ?? "")) return [];
+      return [`${at} refused without a reason (${answer.reason ?? "none"})`];
     }),
   );
 }

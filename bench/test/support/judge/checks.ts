@@ -6,7 +6,7 @@
  * `after unknown`; 4 `claims`, `replays`. 6 and 12 are judged in isolation-judge.ts.
  */
 import type { TradeCheck } from "./evidence.js";
-import { bandRefusals, boundsOfOrders, boundsTold, quotesUsed, references } from "./bounds.js";
+import { bandRefusals, boundsOfOrders, boundsTold, quotesUsed, referenceMids, references } from "./bounds.js";
 import { bandedStops, restingOrders, stops } from "./stops.js";
 import { claims, fills, instructions, nonces, positions, sizes } from "./orders.js";
 import { closeAlls, cancels, switches } from "./sweeps.js";
@@ -30,6 +30,7 @@ export const TRADE_CHECKS = {
   bounds: boundsOfOrders,
   "bounds told": boundsTold,
   references,
+  "reference mids": referenceMids,
   "band refusals": bandRefusals,
   "quotes used": quotesUsed,
   stops,
@@ -48,9 +49,6 @@ export const TRADE_CHECKS = {
   cancels,
   switches,
 } as const satisfies Readonly<Record<string, TradeCheck>>;
-
-/** Checks of what is not mended yet: taken out unless a test asks for them. */
-export const JUDGED_LATER: readonly CheckName[] = ["bounds told"];
 
 export type CheckName = keyof typeof TRADE_CHECKS;
 export const CHECK_NAMES = Object.keys(TRADE_CHECKS) as readonly CheckName[];

@@ -70,13 +70,15 @@ export function baselineOf(four: FourVenues, traders: Iterable<FourTrader>): Bas
 export interface EvidenceExtras {
   readonly asks?: readonly Ask[];
   readonly callerDailyMax?: number | null;
+  /** Whose placements are judged; without it everybody's. */
+  readonly traders?: readonly FourTrader[];
 }
 
 export function gatherEvidence(
   four: FourVenues,
   trials: readonly TradeTrial[],
   baseline: Baseline,
-  { asks = [], callerDailyMax = null }: EvidenceExtras = {},
+  { asks = [], callerDailyMax = null, traders }: EvidenceExtras = {},
 ): Evidence {
   const disputes: string[] = [];
   const claims = claimsOf(trials, disputes);
@@ -86,7 +88,13 @@ export function gatherEvidence(
   const placed: Partial<Record<FourVenue, readonly SimRequestRecord[]>> = {};
   for (const venue of FOUR_VENUES) {
     const { log, exchange } = four.venues[venue];
-    const records = log.records({ action: "place" }).filter(({ index }) => index >= baseline.logLengths[venue]);
+    const accounts = traders === undefined ? null : new Set(traders.map(({ accountIds }) => accountIds[venue]));
+    const records = log
+      .records({ action: "place" })
+      .filter(
+        ({ index, accountId }) =>
+          index >= baseline.logLengths[venue] && (accounts === null || accounts.has(accountId ?? "")),
+      );
     placed[venue] = records;
     for (const record of records) {
       const claim = claims.get(`${venue} ${record.clientId ?? ""}`);

@@ -10,7 +10,9 @@ export const claims: TradeCheck = (evidence) => {
   const found = [...evidence.disputes];
   for (const { venue, record } of evidence.unclaimed) {
     if (record.orderId === null || isOfAnAsk(evidence, venue, record) || isWatched(evidence, venue, record)) continue;
-    found.push(`${venue} record ${record.index}: order ${record.clientId ?? "without id"} is claimed by no reply`);
+    found.push(
+      `${venue} record ${record.index}: order ${record.clientId ?? "without id"} is claimed by no reply; ${doingOf(evidence, venue, record)}`,
+    );
   }
   found.push(...keysTwice(evidence));
   const executed = new Set<string>();
@@ -25,6 +27,13 @@ export const claims: TradeCheck = (evidence) => {
   }
   return found;
 };
+
+/** Whose it is and what it does, for whoever looks for the reply that has lost it. */
+function doingOf({ trials, asks }: Evidence, venue: FourVenue, record: SimRequestRecord): string {
+  const { accountId, side, qty, symbol, reduceOnly } = record;
+  const owner = [...trials, ...asks].find(({ trader }) => trader.accountIds[venue] === accountId)?.trader.label;
+  return `${side ?? ""} ${qty ?? ""} ${symbol ?? ""}${reduceOnly === true ? ", reduces," : ""} of ${owner ?? "nobody"}`;
+}
 
 /** A key executes once, whatever else its bodies say. */
 function keysTwice(evidence: Evidence): string[] {
@@ -106,9 +115,24 @@ function sizeProblems({ holdings }: Evidence, { venue, record, trial, leg, role 
 }
 
 /** A signature on a nonce that the venue had accepted before. Keys of an account that sends a time stamp instead have none. */
-export const nonces: TradeCheck = ({ placed }) => FOUR_VENUES.flatMap((venue) => nonceProblems(venue, placed[venue]));
+export const nonces: TradeCheck = (evidence) => {
+  const legs = new Map(evidence.sent.map(({ venue, record, leg }) => [`${venue} ${record.index}`, leg]));
+  // While nobody knows what became of an order, another may take its nonce: the venue executes one of the two at most.
+  const isOpen = (first: number, second: SimRequestRecord): boolean => {
+    const [before, after] = [legs.get(`venuethree ${first}`), legs.get(`venuethree ${second.index}`)];
+    if (second.orderId !== null || before?.sentAt == null || after?.sentAt == null) return false;
+    return before.ackAt == null || before.ackAt > after.sentAt;
+  };
+  return FOUR_VENUES.flatMap((venue) =>
+    nonceProblems(venue, evidence.placed[venue], venue === "venuethree" ? isOpen : () => false),
+  );
+};
 
-function nonceProblems(venue: FourVenue, records: readonly SimRequestRecord[]): string[] {
+function nonceProblems(
+  venue: FourVenue,
+  records: readonly SimRequestRecord[],
+  isOpen: (first: number, second: SimRequestRecord) => boolean,
+): string[] {
   const hasNonces = ({ signer }: SimRequestRecord): boolean =>
     venue === "venueone" || venue === "venuethree" || (venue === "venuetwo" && signer.startsWith("0x"));
   const spent = new Map<string, number>();
@@ -117,7 +141,7 @@ function nonceProblems(venue: FourVenue, records: readonly SimRequestRecord[]): 
     if (record.nonce === null || !hasNonces(record)) continue;
     const name = `${record.signer} ${record.nonce}`;
     const before = spent.get(name);
-    if (before !== undefined)
+    if (before !== undefined && !isOpen(before, record))
       found.push(`${venue} record ${record.index}: nonce ${record.nonce} of record ${before} is used again`);
     // What venuethree refuses at its door or lets expire keeps its nonce for the next transaction.
     if (venue !== "venuethree" || record.orderId !== null) spent.set(name, record.index);

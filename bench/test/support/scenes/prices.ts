@@ -64,6 +64,7 @@ export const quoteScene: Scene = {
     const terms = { quote, maxSlippageBps: 10 };
     const first = await stage.trade({ ...fields, terms });
     await stage.trade({ ...fields, terms });
+    await stage.trade({ ...fields, terms: { quote: { ...quote, quoteId: "qt_nobody_gave_this" } } });
     await stage.toEnd(first);
   },
 };

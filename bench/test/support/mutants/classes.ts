@@ -1,0 +1,53 @@
+/** One service for all of the planted faults, each with traders of its own that play its scene. */
+import type { FourTrader } from "../four-venues.js";
+import type { PlannedPhase, PlannedScene, PlannedTrader } from "../trade-workload.js";
+import { FOUR_VENUES } from "../four-venues.js";
+import { SCENES } from "../scenes/scenes.js";
+import { ACCOUNT_PLANTS } from "./accounts.js";
+import { HOLDING_PLANTS } from "./holdings.js";
+import type { Plant } from "./planting.js";
+import { PRICE_PLANTS } from "./prices.js";
+
+export const PLANTS: readonly Plant[] = [...PRICE_PLANTS, ...HOLDING_PLANTS, ...ACCOUNT_PLANTS];
+
+/** Each scene so often: its dice may fall so that what is wrong does not come to anything. */
+const TIMES = 3;
+
+interface PlantedScene {
+  readonly plant: Plant;
+  readonly scene: PlannedScene;
+  readonly trader: PlannedTrader;
+}
+
+export function plantedScenes(seed: number): readonly PlantedScene[] {
+  return PLANTS.flatMap((plant, index) =>
+    Array.from({ length: TIMES }, (_, time): PlantedScene => {
+      const label = `planted-${index}-${time}`;
+      const scene = { name: `${label}-${seed}`, kind: plant.scene, trader: label, seed: seed + 100 * index + time };
+      const trader = { label, positions: SCENES[plant.scene].positions, viaAgent: false };
+      return { plant, scene, trader };
+    }),
+  );
+}
+
+export function phaseOf(scenes: readonly PlannedScene[]): PlannedPhase {
+  return {
+    name: "planted",
+    venues: FOUR_VENUES,
+    faults: [],
+    down: null,
+    jobs: [],
+    scenes,
+    clockOffMs: 0,
+    restarts: false,
+  };
+}
+
+/** Of the traders that have this fault. */
+export function tradersWith(
+  plant: Plant,
+  scenes: readonly PlantedScene[],
+  traders: ReadonlyMap<string, FourTrader>,
+): readonly FourTrader[] {
+  return scenes.flatMap(({ plant: own, trader }) => (own === plant ? (traders.get(trader.label) ?? []) : []));
+}

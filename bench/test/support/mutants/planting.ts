@@ -1,0 +1,137 @@
+/**
+ * Faults planted for some traders only: one service, right for everybody else, is wrong for each of them in one thing.
+ * A session is known for whose it is by the secret, or the address, that it was opened with.
+ */
+import type { OrderSender, VenueRoom } from "../../../../engine/ports.js";
+import type { CheckName } from "../judge/checks.js";
+import { FOUR_VENUES, type FourTrader } from "../four-venues.js";
+import type { SceneKind } from "../scenes/scenes.js";
+import type { TradeClient } from "../trade-trial.js";
+
+/** What is wrong for one trader, made anew for each: what it remembers is that trader's. */
+interface Wrong {
+  /** A room as this trader gets it. */
+  readonly room?: (room: VenueRoom) => VenueRoom;
+  /** The way to the service and back. */
+  readonly client?: (client: TradeClient) => TradeClient;
+}
+
+export interface Plant {
+  readonly name: string;
+  /** What its traders play. */
+  readonly scene: SceneKind;
+  /** The check that it is for, then those that see it too. */
+  readonly checks: readonly [CheckName, ...CheckName[]];
+  readonly wrong: () => Wrong;
+}
+
+type Place = OrderSender["place"];
+
+/** Every order of a room goes out as `mutate` has it. */
+export function placing(mutate: (place: Place) => Place): (room: VenueRoom) => VenueRoom {
+  return (room) =>
+    replaced(room, {
+      orders: (orders) => replaced(orders, { place: (place) => mutate(place.bind(orders)) }),
+    });
+}
+
+type Replacements<T> = { readonly [Name in keyof T]?: (original: T[Name]) => T[Name] };
+
+/** The object itself but for some of its members; the rest keep their own `this`. */
+export function replaced<T extends object>(target: T, replacements: Replacements<T>): T {
+  const members = new Map<PropertyKey, unknown>();
+  for (const name of Object.keys(replacements) as (keyof T)[])
+    members.set(name, (replacements[name] as (original: T[keyof T]) => unknown)(target[name]));
+  return new Proxy(target, {
+    get(_, name) {
+      if (members.has(name)) return members.get(name);
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+/** Everything of a room that is asked with a session first. */
+const BY_SESSION = ["reader", "orders", "accountNames", "settings", "history"] as const;
+
+export class Planting {
+  readonly #byLabel = new Map<string, Wrong>();
+  readonly #labelOf = new Map<string, string>();
+
+  add(trader: FourTrader, plant: Plant): void {
+    this.#byLabel.set(trader.label, plant.wrong());
+    for (const secret of trader.secrets) this.#labelOf.set(secret, trader.label);
+    for (const block of trader.moreAgents)
+      for (const secret of Object.values(block)) this.#labelOf.set(bare(secret), trader.label);
+    for (const venue of FOUR_VENUES) this.#labelOf.set(trader.accountIds[venue], trader.label);
+  }
+
+  client(trader: FourTrader, client: TradeClient): TradeClient {
+    return this.#byLabel.get(trader.label)?.client?.(client) ?? client;
+  }
+
+  rooms(rooms: readonly VenueRoom[]): readonly VenueRoom[] {
+    return rooms.map((room) => this.#planted(room));
+  }
+
+  #planted(room: VenueRoom): VenueRoom {
+    const wrongRooms = new Map<string, VenueRoom>();
+    for (const [label, { room: wrong }] of this.#byLabel) if (wrong !== undefined) wrongRooms.set(label, wrong(room));
+    const roomOf = new WeakMap<object, VenueRoom>();
+    const opened = <T extends { readonly ok: boolean }>(result: T, raw: unknown): T => {
+      const label = this.#ownerOf(raw);
+      const wrong = label === null ? undefined : wrongRooms.get(label);
+      const { session } = result as { readonly session?: object };
+      if (session !== undefined && wrong !== undefined) roomOf.set(session, wrong);
+      return result;
+    };
+    const parts = new Map<PropertyKey, unknown>();
+    for (const name of BY_SESSION) {
+      const part = room[name];
+      if (part === undefined) continue;
+      parts.set(
+        name,
+        dispatching(part, (session) => roomOf.get(session)?.[name]),
+      );
+    }
+    parts.set("openSession", (raw: unknown) => opened(room.openSession(raw), raw));
+    const { openAddress } = room;
+    if (openAddress !== undefined)
+      parts.set("openAddress", (address: string) => opened(openAddress.call(room, address), { address }));
+    return new Proxy(room, {
+      get(_, name) {
+        if (parts.has(name)) return parts.get(name);
+        const value: unknown = Reflect.get(room, name, room);
+        return typeof value === "function" ? value.bind(room) : value;
+      },
+    });
+  }
+
+  #ownerOf(raw: unknown): string | null {
+    for (const value of Object.values((raw ?? {}) as Record<string, unknown>)) {
+      const label = this.#labelOf.get(bare(value));
+      if (label !== undefined) return label;
+    }
+    return null;
+  }
+}
+
+function bare(value: unknown): string {
+  return String(value).replace(/^0x/, "");
+}
+
+/** Methods go to the part that `wrongOf` has for their first argument, where it has one. */
+function dispatching<T extends object>(part: T, wrongOf: (session: object) => object | undefined): T {
+  return new Proxy(part, {
+    get(_, name) {
+      const value: unknown = Reflect.get(part, name, part);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]): unknown => {
+        const [first] = args;
+        const wrong = typeof first === "object" && first !== null ? wrongOf(first) : undefined;
+        const method: unknown = wrong === undefined ? value : Reflect.get(wrong, name, wrong);
+        return (method as typeof value).apply(wrong ?? part, args);
+      };
+    },
+  });
+}
