@@ -3,7 +3,8 @@
  * and a repeat over a streamed account costs at most one read a second.
  *
  * Invariant: nobody gets an answer that was asked for before an order of ours was answered, that is older than REPEAT_MS,
- * or since which the account's streams moved a position. Where nothing is streamed no answer is given twice.
+ * or since which the account's streams moved a position. Where nothing is streamed no answer is given twice. That
+ * another caller's time was over is no answer: it is asked anew.
  *
  * Bounds: MAX_ACCOUNTS; the least recently asked is forgotten, and read anew.
  */
@@ -55,7 +56,7 @@ export class VerifiedReads<T> {
       nowMs - before.beganMs < REPEAT_MS &&
       (!before.isSettled || version !== null)
     )
-      return before.answer;
+      return this.#shared(key, before, () => this.read(account, part, version, load));
     const asked: Asked<T> = { beganMs: nowMs, orderCount, version, answer: load(), isSettled: false };
     this.#asked.set(key, asked);
     const settled = (): void => {
@@ -63,6 +64,14 @@ export class VerifiedReads<T> {
     };
     asked.answer.then(settled, settled);
     return asked.answer;
+  }
+
+  async #shared(key: string, before: Asked<T>, askAnew: () => Promise<Read<T>>): Promise<Read<T>> {
+    const read = await before.answer;
+    if (read.ok || read.code !== "TIMEOUT") return read;
+    // The first of those who waited asks, and the others share that one.
+    if (this.#asked.peek(key) === before) this.#asked.delete(key);
+    return askAnew();
   }
 
   #orderCount(account: string): number {
