@@ -263,7 +263,7 @@ describe("a quote lives", () => {
 });
 
 describe("a quote that was never given", () => {
-  it("is unknown: any other text, one changed in a letter, one of the process before", async () => {
+  it("is unknown: a text of no quote, one changed in a letter, one of the process before", async () => {
     const harness = createHarness();
     const { quoteId } = await quoted(harness);
     const last = quoteId.at(-1) === "0" ? "1" : "0";
