@@ -35,6 +35,26 @@ describe("a read that an answer turns on", () => {
     expect(await next).toBe(9);
   });
 
+  it.each(["TIMEOUT", "AUTH"] as const)(
+    "is asked anew where the one shared ended with its own caller: %s",
+    async (code) => {
+      const clock = new VirtualClock(1_000_000);
+      const reads = new VerifiedReads<number>(clock);
+      const loadIn = (timeoutMs: number) => async (): Promise<Read<number>> => {
+        await new Promise<void>((resolve) => void clock.setTimer(resolve, Math.min(timeoutMs, 400)));
+        if (timeoutMs < 400) return { ok: false, code, message: "", retryAfterMs: null };
+        return { ok: true, value: 7, asOfMs: clock.wallMs(), source: "venue" };
+      };
+      const hasty = reads.read("alice", "", 0, loadIn(50));
+      const patient = [1, 2].map(() => reads.read("alice", "", 0, loadIn(5_000)));
+      await clock.advanceAsync(50);
+      expect(await hasty).toMatchObject({ ok: false, code });
+      const later = reads.read("alice", "", 0, loadIn(5_000));
+      await clock.advanceAsync(500);
+      expect(await Promise.all([...patient, later])).toMatchObject([{ value: 7 }, { value: 7 }, { value: 7 }]);
+    },
+  );
+
   it("is not an older one once an order of ours went out or was answered", async () => {
     const { reads, settle, ask } = setUp();
     const before = ask();

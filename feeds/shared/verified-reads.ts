@@ -3,7 +3,8 @@
  * and a repeat over a streamed account costs at most one read a second.
  *
  * Invariant: nobody gets an answer that was asked for before an order of ours was answered, that is older than REPEAT_MS,
- * or since which the account's streams moved a position. Where nothing is streamed no answer is given twice.
+ * or since which the account's streams moved a position. Where nothing is streamed no answer is given twice. That
+ * another caller's time or session was over is no answer: it is asked anew.
  *
  * Bounds: MAX_ACCOUNTS; the least recently asked is forgotten, and read anew.
  */
@@ -28,6 +29,8 @@ export class VerifiedReads<T> {
   readonly #clock: Clock;
   /** By what was asked: an account, or one contract of it. */
   readonly #asked = new LRUCache<string, Asked<T>>({ max: MAX_ACCOUNTS });
+  /** Orders of accounts that nobody knew: they may be anyone's. */
+  #ofUnknownCount = 0;
   /** By account. */
   readonly #orderCounts = new LRUCache<string, number>({ max: MAX_ACCOUNTS });
 
@@ -35,9 +38,10 @@ export class VerifiedReads<T> {
     this.#clock = clock;
   }
 
-  /** An order of ours goes out, or its answer came. */
-  noteOrder(account: string): void {
-    this.#orderCounts.set(account, this.#orderCount(account) + 1);
+  /** An order of ours goes out, or its answer came. Null: nobody knows of which account. */
+  noteOrder(account: string | null): void {
+    if (account === null) this.#ofUnknownCount++;
+    else this.#orderCounts.set(account, (this.#orderCounts.get(account) ?? 0) + 1);
   }
 
   /**
@@ -55,7 +59,7 @@ export class VerifiedReads<T> {
       nowMs - before.beganMs < REPEAT_MS &&
       (!before.isSettled || version !== null)
     )
-      return before.answer;
+      return this.#shared(key, before, () => this.read(account, part, version, load));
     const asked: Asked<T> = { beganMs: nowMs, orderCount, version, answer: load(), isSettled: false };
     this.#asked.set(key, asked);
     const settled = (): void => {
@@ -65,7 +69,16 @@ export class VerifiedReads<T> {
     return asked.answer;
   }
 
+  async #shared(key: string, before: Asked<T>, askAnew: () => Promise<Read<T>>): Promise<Read<T>> {
+    const read = await before.answer;
+    // A session that was closed with its call has no credentials left.
+    if (read.ok || (read.code !== "TIMEOUT" && read.code !== "AUTH")) return read;
+    // The first of those who waited asks, and the others share that one.
+    if (this.#asked.peek(key) === before) this.#asked.delete(key);
+    return askAnew();
+  }
+
   #orderCount(account: string): number {
-    return this.#orderCounts.get(account) ?? 0;
+    return this.#ofUnknownCount + (this.#orderCounts.get(account) ?? 0);
   }
 }

@@ -30,9 +30,7 @@ export function watchAccounts(
     const account = accountOf.get(session) ?? null;
     return {
       streamed: () => streams.watched(account),
-      note: () => {
-        if (account !== null) verified.noteOrder(account);
-      },
+      note: () => verified.noteOrder(account),
     };
   };
   return {

@@ -194,6 +194,16 @@ describe("a field that nobody knows", () => {
     ]);
   });
 
+  it("is not repeated where its name holds a key, wherever it stands and however it would be cut", async () => {
+    const key = "c0ffee15".repeat(8);
+    const body = { ...CLOSE, [key]: 1, credentials: { venueone: { ...KEY_ONE, [key]: 1, [`0x${key}`]: 1 } } };
+    for (const harness of [strict, lenient]) {
+      const reply = await send(harness, SENDING[0] as Sending, body);
+      expect(JSON.stringify([reply.text, reply.headers])).not.toContain(key.slice(0, 24));
+      expect(JSON.stringify([reply.text, reply.headers])).toContain("credentials.venueone.");
+    }
+  });
+
   it("stands beside what is missing and what is wrong, all of them at once", async () => {
     const missing = await send(strict, SENDING[0] as Sending, { symbool: "BTC", direction: "LONG", size: "x" });
     expect(refusedPaths(missing)).toEqual([

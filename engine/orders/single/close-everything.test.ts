@@ -177,6 +177,39 @@ describe("close-all over holdings that it cannot close", () => {
     },
   );
 
+  it("one that is named and not followed here is no less a FAILED leg beside one that is", async () => {
+    const other = { symbol: "ASTER", nativeSymbol: "ASTERUSDT", qtyLots: 5 };
+    const instruments = new Map<string, Instrument>();
+    const harness = await holding([other], { instruments });
+    instruments.set("ASTER", { ...harness.venue.instrument, ...other, qtyDecimals: 1 });
+    harness.venue.setPosition("acct", "LONG", 300);
+    expect(await closeAll(harness, { accounts: ACCOUNTS, symbols: ["BTC", "ASTER"] })).toMatchObject({
+      venues: [
+        {
+          legs: [
+            { symbol: "BTC", status: "CLOSED" },
+            { symbol: "ASTER", status: "FAILED", error: { code: "POSITION_UNLISTED", details: { symbol: "ASTER" } } },
+          ],
+        },
+      ],
+    });
+  });
+
+  it("one that is named and not listed any more is no less a FAILED leg beside one that is", async () => {
+    const harness = await holding([GONE, { ...GONE, symbol: "REST", nativeSymbol: "REST" }]);
+    harness.venue.setPosition("acct", "LONG", 300);
+    expect(await closeAll(harness, { accounts: ACCOUNTS, symbols: ["BTC", "GONE"] })).toMatchObject({
+      venues: [
+        {
+          legs: [
+            { symbol: "BTC", status: "CLOSED" },
+            { symbol: "GONE", status: "FAILED", error: { code: "POSITION_UNLISTED", details: { symbol: "GONE" } } },
+          ],
+        },
+      ],
+    });
+  });
+
   it("one in a contract that is not followed is a FAILED leg with its size: no book bounds its price", async () => {
     const other = { symbol: "ASTER", nativeSymbol: "ASTERUSDT", qtyLots: 5 };
     const instruments = new Map<string, Instrument>();

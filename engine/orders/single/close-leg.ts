@@ -110,7 +110,7 @@ async function isGone(
   if (!opened.ok) return false;
   try {
     const timeoutMs = Math.max(1, Math.min(POSITIONS_DEADLINE_MS, deadline.leftMs()));
-    const reading = room.reader.readPositions(opened.session, instrument, { timeoutMs, lane: "exit" });
+    const reading = verifiedPositions(room, opened.session, instrument, { timeoutMs, lane: "exit" });
     const read = await within(parts.clock, reading, timeoutMs);
     return read.done && read.value.ok && !read.value.value.some((held) => held.qtyLots > 0 && isOfLeg(held, leg));
   } finally {

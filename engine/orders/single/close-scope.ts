@@ -1,6 +1,7 @@
 /** Which of an account close-all is about: everything, or some symbols; and the open orders of these, cancelled. */
 import type { Instrument } from "../../domain/instrument.js";
 import type { CancelAllOutcome, Refused } from "../../domain/order.js";
+import type { VenuePosition } from "../../domain/position.js";
 import type { AccountSession, CallOptions, VenueRoom } from "../../ports.js";
 import { cancelAllOrders } from "./cancel-all.js";
 import { isInstrument, listedInstrument } from "./open-account.js";
@@ -11,19 +12,43 @@ import type { SingleParts } from "./single-context.js";
 export interface CloseScope {
   readonly ok: true;
   readonly instruments: readonly Instrument[] | null;
+  /** Symbols named that the venue does not list, or not any more. */
+  readonly unlisted: readonly string[];
 }
 
-/** Symbols that the venue does not list hold nothing there; where it lists none of them, there is nothing to ask it. */
+/** Also of contracts that are known and not followed. Where the venue lists none of them, there is nothing to ask it. */
 export function scopeOn(room: VenueRoom, symbols: readonly string[] | null): CloseScope | OrderRefusal {
-  if (symbols === null) return { ok: true, instruments: null };
+  if (symbols === null) return { ok: true, instruments: null, unlisted: [] };
   const instruments: Instrument[] = [];
+  const unlisted: string[] = [];
   let refused: OrderRefusal | null = null;
   for (const symbol of symbols) {
-    const listed = listedInstrument(room, symbol);
-    if (isInstrument(listed)) instruments.push(listed);
-    else refused ??= listed;
+    const followed = listedInstrument(room, symbol);
+    const listed = isInstrument(followed) ? followed : (room.instruments?.get(symbol) ?? followed);
+    if (isInstrument(listed)) {
+      instruments.push(listed);
+      continue;
+    }
+    unlisted.push(symbol);
+    refused ??= listed;
   }
-  return instruments.length === 0 && refused !== null ? refused : { ok: true, instruments };
+  return instruments.length === 0 && refused !== null ? refused : { ok: true, instruments, unlisted };
+}
+
+/** Null: more than one contract's positions have to be read. */
+export function onlyContract({ instruments, unlisted }: CloseScope): Instrument | null {
+  return instruments?.length === 1 && unlisted.length === 0 ? (instruments[0] ?? null) : null;
+}
+
+/** A holding that nobody can count goes by the venue's name alone: one that holds a name asked for may be what is meant. */
+export function isInScope(
+  { instruments, unlisted }: CloseScope,
+  { nativeSymbol, uncounted }: Pick<VenuePosition, "nativeSymbol" | "uncounted">,
+): boolean {
+  if (instruments === null || instruments.some((instrument) => instrument.nativeSymbol === nativeSymbol)) return true;
+  return (
+    uncounted !== undefined && unlisted.some((symbol) => nativeSymbol.toUpperCase().includes(symbol.toUpperCase()))
+  );
 }
 
 /** One outcome for all symbols: unknown outranks refused, refused outranks accepted. Never rejects. */

@@ -30,7 +30,7 @@ import {
   type LegPlan,
   type LegTerms,
 } from "./close-leg.js";
-import { cancelScope, scopeOn } from "./close-scope.js";
+import { cancelScope, isInScope, onlyContract, scopeOn } from "./close-scope.js";
 import { callOptions, isInstrument, listedInstrument, roomOf, withAccount } from "./open-account.js";
 import { refusedBy } from "./order-change.js";
 import { checkBound, checkPrice, checkQuantity, checkSlippage, invalid, refusal } from "./order-check.js";
@@ -323,13 +323,9 @@ export class PositionCloses {
           const outcome = await cancelScope(this.#parts, room, session, scope, callOptions(deadline, "exit"));
           cancel = cancelOf(venue, outcome, secrets);
         }
-        const { instruments } = scope;
-        const only = instruments?.length === 1 ? (instruments[0] ?? null) : null;
-        const read = await readLive(this.#parts, room, session, only, deadline, "verified");
+        const read = await readLive(this.#parts, room, session, onlyContract(scope), deadline, "verified");
         if (!read.ok) return failed(positionsRefusal(venue, read), cancel);
-        const isWanted = (nativeSymbol: string): boolean =>
-          instruments === null || instruments.some((instrument) => instrument.nativeSymbol === nativeSymbol);
-        const held = read.value.filter(({ nativeSymbol }) => isWanted(nativeSymbol));
+        const held = read.value.filter((position) => isInScope(scope, position));
         const positions = held.filter((position) => position.uncounted === undefined);
         const uncounted = held.filter((position) => position.uncounted !== undefined).map(uncountedLeg);
         const legs = positions.map((position) => legPlan(position, position.qtyLots));

@@ -46,6 +46,18 @@ describe("a close over a streamed account", () => {
     expect(await close(harness)).toMatchObject({ legs: [{ status: "CLOSED", filledSize: "0.3" }] });
   });
 
+  it("whose order found nothing is no ALREADY_FLAT on what a stream shows that lost frames", async () => {
+    const harness = await start(300);
+    harness.venue.fate = () => {
+      harness.venue.shown = new Map();
+      return { kind: "fill", liquidity: 0 };
+    };
+    expect(await close(harness, { quantity: "0.2" })).toMatchObject({
+      legs: [{ status: "FAILED", note: null, filledSize: "0" }],
+    });
+    expect(harness.venue.heldLots("acct", "LONG")).toBe(300);
+  });
+
   it("is no refusal for size where the venue does not answer", async () => {
     const harness = await start(0);
     harness.venue.positionFailure = () => "TIMEOUT";
