@@ -6,7 +6,6 @@ import { createSystemClock } from "../../../engine/domain/clock.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import type { OrderCommand } from "../../../engine/domain/order.js";
 import {
-  type AccountReader,
   type AccountSession,
   isTradingRoom,
   type MarketRoom,
@@ -18,6 +17,7 @@ import type { Config } from "../../../gateway/config.js";
 import { createLogger } from "../../../gateway/log.js";
 import { createRooms } from "../../../gateway/rooms.js";
 import { FOUR_VENUES, type FourVenue } from "./four-venues.js";
+import { telling } from "./mutants/holdings.js";
 import { placing, replaced } from "./mutants/planting.js";
 import { sendTrade, type TradeSender } from "./trade-trial.js";
 
@@ -58,7 +58,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "sizes are clamped to twice the position",
-    rooms: (config) => roomsOf(config).map((room) => replaced(room, { reader: seeingDouble })),
+    rooms: (config) => roomsOf(config).map(seeingDouble),
     seen: /ordered \S+ of a position of/,
     on: "any",
   },
@@ -104,13 +104,11 @@ function flipped(command: OrderCommand): OrderCommand {
   return { ...command, side: command.side === "BUY" ? "SELL" : "BUY" };
 }
 
-function seeingDouble(reader: AccountReader): AccountReader {
-  return replaced(reader, {
-    readPositions: (read) => async (session, instrument, options) => {
-      const positions = await read.call(reader, session, instrument, options);
-      if (!positions.ok) return positions;
-      return { ...positions, value: positions.value.map((held) => ({ ...held, qtyLots: 2 * held.qtyLots })) };
-    },
+function seeingDouble(room: VenueRoom): VenueRoom {
+  return telling(room, async (_name, read) => {
+    const positions = await read();
+    if (!positions.ok) return positions;
+    return { ...positions, value: positions.value.map((held) => ({ ...held, qtyLots: 2 * held.qtyLots })) };
   });
 }
 

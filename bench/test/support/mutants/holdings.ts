@@ -9,7 +9,7 @@ type Positions = Read<readonly VenuePosition[]>;
 type Telling = (name: string, read: () => Promise<Positions>) => Promise<Positions>;
 
 /** Positions are told so, whichever way they are asked for; none is there without a wait. */
-function telling(room: VenueRoom, tell: Telling): VenueRoom {
+export function telling(room: VenueRoom, tell: Telling): VenueRoom {
   const { reader } = room;
   const told =
     (read: AccountReader["readPositions"]): AccountReader["readPositions"] =>
