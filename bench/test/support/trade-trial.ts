@@ -195,8 +195,11 @@ export function logLengthsOf(four: FourVenues): Readonly<Record<FourVenue, numbe
 
 const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 2_000;
-/** Beyond the longest validity of an order, which is an agent's on venuetwo, and the venues' lag. */
-const FINAL_DEADLINE_MS = 150_000;
+/**
+ * Beyond the longest validity of an order, which is an agent's on venuetwo, the venues' lag, and the largest step of our
+ * wall clock, by which a bound in the venue's time may come too late (never too early).
+ */
+const FINAL_DEADLINE_MS = 330_000;
 
 /**
  * Asks until the end is known, or FINAL_DEADLINE_MS. A refusal that touched nothing is an end, but for one that a book
