@@ -2,11 +2,16 @@
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import { type ClickHouseClient, createClient } from "@clickhouse/client";
+import { recordTable, writtenColumns } from "../../engine/storage/records/schema.js";
 
 export interface RawBatch {
   readonly bytes: Buffer;
   readonly rowCount: number;
 }
+
+const TICK_COLUMNS = writtenColumns(recordTable("ticks"))
+  .map(({ name }) => name)
+  .join(", ");
 
 const IN_FLIGHT = 2;
 
@@ -34,7 +39,7 @@ export class RawInserter {
 
   async #insert({ bytes }: RawBatch): Promise<void> {
     const { stream } = await this.#client.exec({
-      query: "INSERT INTO ticks FORMAT RowBinary",
+      query: `INSERT INTO ticks (${TICK_COLUMNS}) FORMAT RowBinary`,
       values: Readable.from([bytes], { objectMode: false }),
       // Another token each time: the same rows go in once more.
       clickhouse_settings: { insert_deduplication_token: randomUUID() },

@@ -5,8 +5,19 @@ import { decision } from "./decision.js";
 import { fanout } from "./fanout.js";
 import { http } from "./http.js";
 import { ingest } from "./ingest.js";
+import { manyMarkets } from "./many-markets.js";
 import { memory } from "./memory.js";
 import { recording } from "./recording.js";
 import { sign } from "./sign.js";
 
-export const SCENARIOS: readonly Scenario[] = [ingest, decision, http, fanout, recording, sign, close, memory];
+export const SCENARIOS: readonly Scenario[] = [
+  ingest,
+  decision,
+  http,
+  fanout,
+  recording,
+  sign,
+  close,
+  memory,
+  manyMarkets,
+];

@@ -12,7 +12,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createSeededRandom, type Random } from "../../engine/domain/random.js";
 import { ContractJudge, TestClient } from "../../gateway/test/client.js";
-import type { FaultKind, FaultSpec } from "../sim/core/types.js";
+import type { FaultKind, FaultSpec } from "../sim/core/fault-types.js";
 import { closeTrial, type CloseTrial, closeUntilFinal, judgeCloses } from "../test/support/close-judge.js";
 import {
   type LocalPair,

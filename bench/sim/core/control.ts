@@ -5,19 +5,10 @@
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { FAULT_KINDS, faultSpecProblems } from "./faults.js";
 import { moneyText, parseScaled, parseSafe, priceText, qtyText } from "./fixed.js";
-import type {
-  FaultInjector,
-  FaultSpec,
-  SimBookSnapshot,
-  SimControlHooks,
-  SimExchange,
-  SimHttpReply,
-  SimHttpRequest,
-  SimInstrument,
-  SimPositionSide,
-  SimRequestLog,
-  SimShell,
-} from "./types.js";
+import type { FaultInjector, FaultSpec } from "./fault-types.js";
+import type { SimBookSnapshot, SimExchange, SimInstrument, SimPositionSide } from "./types.js";
+import type { SimControlHooks, SimHttpReply, SimHttpRequest, SimShell } from "./server-types.js";
+import type { SimRequestLog } from "./request-log.js";
 
 export interface ControlDeps {
   readonly exchange: SimExchange;

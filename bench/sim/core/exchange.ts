@@ -22,6 +22,7 @@ import type {
   PriceSource,
   SimAccount,
   SimExchange,
+  SimGrid,
   SimInstrument,
   SimPosition,
   SimRefusal,
@@ -114,14 +115,29 @@ class Exchange implements SimExchange {
       nowMs: () => this.nowMs(),
       onLevel: (...change) => this.#listeners.level(...change),
     });
-    const tape = new Tape(instrument, random, nowMs, Math.max(1, Math.round(fair * 10 ** instrument.priceDecimals)));
-    const state: SymbolState = { instrument, book, tape, triggers: new Set(), halted: false };
+    const state: SymbolState = {
+      instrument,
+      book,
+      tape: this.#tape(instrument, random),
+      triggers: new Set(),
+      halted: false,
+    };
     this.#symbols.set(symbol, state);
     this.#marks.set(symbol, new MarkState(instrument, random, nowMs, fair));
+    this.#quote(state, random);
+  }
+
+  #tape(instrument: SimInstrument, random: Random): Tape {
+    const ticks = Math.round(this.#fairPrice(instrument) * 10 ** instrument.priceDecimals);
+    return new Tape(instrument, random, this.clock.wallMs(), Math.max(1, ticks));
+  }
+
+  #quote(state: SymbolState, random: Random): void {
     if (this.#options.flow === null) return;
+    const { instrument } = state;
     const flow = new SymbolFlow(state, this.#matching, random, this.#flowOptions);
-    this.#flows.set(symbol, flow);
-    flow.step(fair * 10 ** instrument.priceDecimals);
+    this.#flows.set(instrument.symbol, flow);
+    flow.step(this.#fairPrice(instrument) * 10 ** instrument.priceDecimals);
   }
 
   /* ---------------------------------------------------------------- time */
@@ -222,6 +238,21 @@ class Exchange implements SimExchange {
 
   setHalted(symbol: string, halted: boolean): void {
     this.#state(symbol).halted = halted;
+  }
+
+  setGrid(symbol: string, grid: SimGrid): void {
+    const { instrument, book, triggers } = this.#state(symbol);
+    const isHeld = this.#ledger.openInterestLots(symbol) !== 0 || triggers.size > 0;
+    if (isHeld || book.best("BUY") !== null || book.best("SELL") !== null)
+      throw new RangeError(`${symbol}: positions, orders or quotes are on the present grid`);
+    const { priceDecimals, qtyDecimals, priceStepTicks, qtyStepLots } = grid;
+    // The object itself: streams and rooms hold on to it.
+    Object.assign(instrument, { priceDecimals, qtyDecimals, priceStepTicks, qtyStepLots });
+    checkInstrument(instrument);
+    const random = createSeededRandom(seedOf(`${this.venue}/${symbol}/${book.seq}`, this.#options.seed));
+    const state = { instrument, book, tape: this.#tape(instrument, random), triggers, halted: false };
+    this.#symbols.set(symbol, state);
+    this.#quote(state, random);
   }
 
   setHouseLevel(symbol: string, side: "BUY" | "SELL", priceTicks: number, qtyLots: number): void {

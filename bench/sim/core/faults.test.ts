@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { createFaultInjector, FAULT_KINDS, faultSpecProblems } from "./faults.js";
-import type { FaultInjector, FaultSpec } from "./types.js";
+import type { FaultInjector, FaultSpec } from "./fault-types.js";
 
 function injector(...specs: FaultSpec[]): { faults: FaultInjector; clock: VirtualClock } {
   const clock = new VirtualClock();

@@ -12,7 +12,7 @@ import type {
   FaultSpec,
   FrameVerdict,
   RestVerdict,
-} from "./types.js";
+} from "./fault-types.js";
 
 export const FAULT_KINDS: readonly FaultKind[] = [
   "latency",

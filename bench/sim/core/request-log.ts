@@ -3,7 +3,77 @@
  * Tests judge by it; it never loses a newest entry and shows the order as it is when read.
  */
 import { moneyText, pow10, priceText, qtyText } from "./fixed.js";
-import type { SimExchange, SimOrder, SimRequestDraft, SimRequestLog, SimRequestRecord } from "./types.js";
+import type { SimExchange, SimOrder, SimOrderStatus, SimPositionSide, SimSide } from "./types.js";
+
+/** One order instruction that passed the venue's signature check, for tests to judge by. */
+export interface SimRequestRecord {
+  readonly index: number;
+  readonly receivedMs: number;
+  /** `place`, `cancel`, `amend`, `leverage`, … in the core's words. */
+  readonly action: string;
+  /** Recovered agent address, or the API key. */
+  readonly signer: string;
+  readonly accountId: string;
+  readonly symbol: string | null;
+  readonly clientId: string | null;
+  readonly side: SimSide | null;
+  readonly type: string | null;
+  readonly timeInForce: string | null;
+  readonly reduceOnly: boolean | null;
+  readonly positionSide: SimPositionSide | null;
+  /** As received, decimal text. */
+  readonly price: string | null;
+  readonly qty: string | null;
+  readonly nonce: string | null;
+  /** Set when an order resulted. */
+  readonly orderId: number | null;
+  /** Venue code and text of a refusal; null when executed. */
+  readonly refusal: { readonly code: string; readonly text: string } | null;
+  /** Filled in when read: the order as it is now. */
+  readonly status: SimOrderStatus | null;
+  readonly filledQty: string | null;
+  readonly averagePrice: string | null;
+  readonly fills: readonly {
+    readonly price: string;
+    readonly qty: string;
+    readonly fee: string;
+    readonly maker: boolean;
+    readonly tsMs: number;
+  }[];
+}
+
+/** What a room writes down when a request arrives; it completes it with `executed` or `refused`. */
+export type SimRequestDraft = Pick<SimRequestRecord, "action" | "signer" | "accountId"> &
+  Partial<
+    Pick<
+      SimRequestRecord,
+      | "symbol"
+      | "clientId"
+      | "side"
+      | "type"
+      | "timeInForce"
+      | "reduceOnly"
+      | "positionSide"
+      | "price"
+      | "qty"
+      | "nonce"
+    >
+  >;
+
+export interface SimRequestLog {
+  /** How many were ever received: the index of the next one. */
+  readonly length: number;
+  /** Returns the record's index. Keeps the newest 200 000. */
+  received(draft: SimRequestDraft): number;
+  executed(index: number, orderId: number | null): void;
+  refused(index: number, code: string, text: string): void;
+  records(filter?: {
+    readonly accountId?: string;
+    readonly symbol?: string;
+    readonly clientId?: string;
+    readonly action?: string;
+  }): readonly SimRequestRecord[];
+}
 
 const RECORDS_MAX = 200_000;
 

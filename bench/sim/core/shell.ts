@@ -10,7 +10,8 @@ import { type WebSocket, WebSocketServer } from "ws";
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { SimControl } from "./control.js";
 import { BACKLOG_BYTES_MAX, SocketEnd } from "./socket-end.js";
-import type { FaultInjector, SimHttpReply, SimHttpRequest, SimProtocol, SimShell, SimSocket } from "./types.js";
+import type { FaultInjector } from "./fault-types.js";
+import type { SimHttpReply, SimHttpRequest, SimProtocol, SimShell, SimSocket } from "./server-types.js";
 
 export interface ShellOptions {
   readonly clock: Clock;
@@ -154,6 +155,8 @@ class Shell implements SimShell {
     response.writeHead(reply.status, {
       "content-type": reply.contentType ?? CONTENT_TYPE,
       "content-length": Buffer.byteLength(reply.body),
+      // By the venue's own clock, which a fault can move.
+      date: new Date(this.#options.clock.wallMs() + this.#options.faults.clockSkewMs()).toUTCString(),
       ...reply.headers,
     });
     response.end(reply.body);

@@ -4,7 +4,8 @@
  */
 import { WebSocket } from "ws";
 import type { Clock } from "../../../engine/domain/clock.js";
-import type { FaultInjector, SimShell, SimSocket } from "./types.js";
+import type { FaultInjector } from "./fault-types.js";
+import type { SimShell, SimSocket } from "./server-types.js";
 
 /** A reader this far behind is cut, as real venues do, unless the room says otherwise. */
 export const BACKLOG_BYTES_MAX = 32 * 1024 * 1024;

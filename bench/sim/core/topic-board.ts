@@ -1,5 +1,5 @@
 /** Who listens to which topic of a local venue. A frame is printed once and pushed to every listener. */
-import type { SimSocket } from "./types.js";
+import type { SimSocket } from "./server-types.js";
 
 export class TopicBoard {
   readonly #listeners = new Map<string, Set<SimSocket>>();

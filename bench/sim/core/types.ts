@@ -1,6 +1,6 @@
 /**
- * The vocabulary of the local venues: a protocol-free exchange (books, orders, accounts, truth, faults)
- * that every room of bench/sim dresses in one venue's wire protocol.
+ * The vocabulary of the local venues: a protocol-free exchange (books, orders, accounts, truth)
+ * that every room of bench/sim dresses in one venue's wire protocol (server-types.ts), with faults (fault-types.ts).
  *
  * Units. Prices are integer ticks of 10^-priceDecimals, quantities integer lots of 10^-qtyDecimals, money is
  * `bigint` in E12 (10^-12 of the quote asset), mark and index prices are safe integers in E8. Everything is
@@ -56,6 +56,9 @@ export interface SimInstrument {
   readonly contractSize: number;
   readonly fundingIntervalMs: number;
 }
+
+/** Units and steps of a market. */
+export type SimGrid = Pick<SimInstrument, "priceDecimals" | "qtyDecimals" | "priceStepTicks" | "qtyStepLots">;
 
 /** What differs between venues in the same engine. */
 export interface SimPolicies {
@@ -468,6 +471,11 @@ export interface SimExchange {
   ): readonly { readonly rateE8: number; readonly tsMs: number; readonly markE8: number }[];
   /** Stops or resumes trading of a symbol (refusal HALTED). */
   setHalted(symbol: string, halted: boolean): void;
+  /**
+   * Opens the symbol on another grid: decimals and steps are taken from `grid`. Its book must be empty, and nobody may
+   * hold orders or positions in it. See listing-change.ts.
+   */
+  setGrid(symbol: string, grid: SimGrid): void;
   /** Sets the house's whole quantity at one level (recordings as market; `flow: null`). Crossing user orders are matched first. */
   setHouseLevel(symbol: string, side: SimSide, priceTicks: number, qtyLots: number): void;
   /** Moves this venue's whole market by `bps`, at once or linearly over `rampMs`. */
@@ -529,264 +537,4 @@ export interface SimExchange {
   conservedE12(): bigint;
   /** Sum of signed positions incl. the house: always 0. */
   netLots(symbol: string): number;
-}
-
-/* ------------------------------------------------------------------ truth: request log */
-
-/** One order instruction that passed the venue's signature check, for tests to judge by. */
-export interface SimRequestRecord {
-  readonly index: number;
-  readonly receivedMs: number;
-  /** `place`, `cancel`, `amend`, `leverage`, … in the core's words. */
-  readonly action: string;
-  /** Recovered agent address, or the API key. */
-  readonly signer: string;
-  readonly accountId: string;
-  readonly symbol: string | null;
-  readonly clientId: string | null;
-  readonly side: SimSide | null;
-  readonly type: string | null;
-  readonly timeInForce: string | null;
-  readonly reduceOnly: boolean | null;
-  readonly positionSide: SimPositionSide | null;
-  /** As received, decimal text. */
-  readonly price: string | null;
-  readonly qty: string | null;
-  readonly nonce: string | null;
-  /** Set when an order resulted. */
-  readonly orderId: number | null;
-  /** Venue code and text of a refusal; null when executed. */
-  readonly refusal: { readonly code: string; readonly text: string } | null;
-  /** Filled in when read: the order as it is now. */
-  readonly status: SimOrderStatus | null;
-  readonly filledQty: string | null;
-  readonly averagePrice: string | null;
-  readonly fills: readonly {
-    readonly price: string;
-    readonly qty: string;
-    readonly fee: string;
-    readonly maker: boolean;
-    readonly tsMs: number;
-  }[];
-}
-
-/** What a room writes down when a request arrives; it completes it with `executed` or `refused`. */
-export type SimRequestDraft = Pick<SimRequestRecord, "action" | "signer" | "accountId"> &
-  Partial<
-    Pick<
-      SimRequestRecord,
-      | "symbol"
-      | "clientId"
-      | "side"
-      | "type"
-      | "timeInForce"
-      | "reduceOnly"
-      | "positionSide"
-      | "price"
-      | "qty"
-      | "nonce"
-    >
-  >;
-
-export interface SimRequestLog {
-  /** How many were ever received: the index of the next one. */
-  readonly length: number;
-  /** Returns the record's index. Keeps the newest 200 000. */
-  received(draft: SimRequestDraft): number;
-  executed(index: number, orderId: number | null): void;
-  refused(index: number, code: string, text: string): void;
-  records(filter?: {
-    readonly accountId?: string;
-    readonly symbol?: string;
-    readonly clientId?: string;
-    readonly action?: string;
-  }): readonly SimRequestRecord[];
-}
-
-/* ------------------------------------------------------------------ faults */
-
-export type FaultScope = "rest" | "market" | "user";
-
-/**
- * latency/jitter: `delayMs` + uniform[0, jitterMs] per reply or frame (frames keep order).
- * fixedDelay: exactly `delayMs` per REST reply. loss: frame or request dropped (a lost request never executes, its
- * connection is cut). duplicate: frame sent twice. reorder: frame held back and sent after the next one of its socket.
- * gap: as loss, for frames that carry book sequences, and account frames where `scope` names `user`. silent: socket
- * stays open and says nothing, not even pongs.
- * heldRequest: a request waits `delayMs` + uniform[0, jitterMs] at the venue's door, then executes, whether or not its
- * sender still listens. disconnect: socket cut. rate429/ban418: refused with the venue's body, `retryAfterS` ≥ 0 adds the header.
- * errorBefore/errorAfter: 5xx (`status`, default 503) before or after execution. replyLost: executed, connection cut.
- * clockSkew: venue clock off by `delayMs` (may be negative). refuseHandshake: WebSocket upgrade answered with `status`.
- * halfFrame: only the first half of the frame's text is sent. ignoreSubscribe: a subscription is dropped without a word
- * (`match` looks at the stream's name); venues whose acknowledgement can be lost in this way ask for it.
- */
-export type FaultKind =
-  | "latency"
-  | "fixedDelay"
-  | "loss"
-  | "duplicate"
-  | "reorder"
-  | "gap"
-  | "silent"
-  | "disconnect"
-  | "rate429"
-  | "ban418"
-  | "errorBefore"
-  | "errorAfter"
-  | "replyLost"
-  | "heldRequest"
-  | "clockSkew"
-  | "refuseHandshake"
-  | "halfFrame"
-  | "ignoreSubscribe";
-
-export interface FaultSpec {
-  readonly kind: FaultKind;
-  /** Default: every scope the kind makes sense for. */
-  readonly scope?: readonly FaultScope[];
-  /**
-   * Only REST routes or streams whose `METHOD /path` or stream name contains this text. Account streams name their kind
-   * and their account on every venue (core/README.md), so that frames of one account, or of one kind of it, are meant.
-   */
-  readonly match?: string;
-  /** Per request or frame. Default 1. */
-  readonly probability?: number;
-  /** Ends after this long. Default: never. */
-  readonly durationMs?: number;
-  /** Ends after hitting this often. Default: never. */
-  readonly count?: number;
-  readonly delayMs?: number;
-  readonly jitterMs?: number;
-  readonly status?: number;
-  readonly retryAfterS?: number;
-}
-
-export interface ActiveFault {
-  readonly id: number;
-  readonly spec: FaultSpec;
-  readonly sinceMs: number;
-  readonly hitCount: number;
-}
-
-/** What to do with one REST request; computed once when it has arrived whole. */
-export interface RestVerdict {
-  /** Before execution: `drop` cuts the connection, others answer without executing. */
-  before: "none" | "drop" | "rate429" | "ban418" | "error";
-  /** After execution: `cut` closes the connection without a reply. */
-  after: "none" | "error" | "cut";
-  status: number;
-  /** -1: no Retry-After header. */
-  retryAfterS: number;
-  delayMs: number;
-  /** Before it executes. */
-  holdMs: number;
-}
-
-/** What to do with one outgoing frame. */
-export interface FrameVerdict {
-  drop: boolean;
-  copies: number;
-  /** Hold until the next frame of this socket was sent. */
-  holdBack: boolean;
-  silent: boolean;
-  disconnect: boolean;
-  /** Send the first half of the text only. */
-  half: boolean;
-  delayMs: number;
-}
-
-export interface FaultInjector {
-  add(spec: FaultSpec): ActiveFault;
-  remove(id: number): void;
-  clear(): void;
-  active(): readonly ActiveFault[];
-  /** Totals per kind since start, also of ended faults. */
-  hits(): Readonly<Record<FaultKind, number>>;
-  /** `route`: `POST /fapi/v1/order`. The verdict object is reused: read it before the next call. */
-  onRequest(route: string): RestVerdict;
-  /** `stream`: name of the stream; `sequenced`: frame carries a book sequence. Reused object as well. */
-  onFrame(scope: "market" | "user", stream: string, sequenced: boolean): FrameVerdict;
-  /** True when a client's subscription to this stream is to be ignored. */
-  onSubscribe(stream: string): boolean;
-  /** Status to refuse a WebSocket upgrade with, or 0. */
-  onHandshake(path: string): number;
-  /** True while `silent` applies to pongs and pings of this scope. */
-  isSilent(scope: "market" | "user"): boolean;
-  /** Current sum of clockSkew faults. */
-  clockSkewMs(): number;
-}
-
-/* ------------------------------------------------------------------ shell (http + ws), shared by the rooms */
-
-export interface SimHttpRequest {
-  readonly method: string;
-  /** Without the query. */
-  readonly path: string;
-  /** Raw, undecoded, without `?`. */
-  readonly query: string;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly body: Buffer;
-  readonly remoteAddress: string;
-  readonly receivedMs: number;
-}
-
-export interface SimHttpReply {
-  readonly status: number;
-  readonly body: string;
-  /** Default `application/json;charset=UTF-8`. */
-  readonly contentType?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** One accepted WebSocket; sends pass through the fault injector. */
-export interface SimSocket {
-  readonly id: number;
-  readonly path: string;
-  readonly query: string;
-  readonly remoteAddress: string;
-  readonly openedMs: number;
-  /** Room's own state of this connection. */
-  state: unknown;
-  /** A frame of a stream, subject to faults. `sequenced`: carries a book sequence (subject to `gap`). */
-  push(scope: "market" | "user", stream: string, text: string, sequenced: boolean): void;
-  /** An answer to a client's own message: subject to `silent` only. */
-  reply(text: string): void;
-  ping(): void;
-  close(code: number, reason: string): void;
-  /** Cuts without a close frame. */
-  terminate(): void;
-}
-
-export interface SimProtocol {
-  /** Answers one request; may be async. Throwing gives the room's 500. */
-  handleHttp(request: SimHttpRequest): SimHttpReply | Promise<SimHttpReply>;
-  /** The venue's own body for a fault. `kind` names which. */
-  faultReply(kind: "rate429" | "ban418" | "error", verdict: RestVerdict, request: SimHttpRequest): SimHttpReply;
-  /** Null accepts the upgrade; else the HTTP status that refuses it. */
-  acceptSocket(path: string, query: string): number | null;
-  onSocketOpen(socket: SimSocket): void;
-  onSocketMessage(socket: SimSocket, text: string): void;
-  /** A pong frame arrived. */
-  onSocketPong?(socket: SimSocket): void;
-  /** A ping frame arrived; the shell answers it. */
-  onSocketPing?(socket: SimSocket): void;
-  onSocketClose(socket: SimSocket): void;
-}
-
-export interface SimShell {
-  readonly port: number;
-  readonly sockets: ReadonlySet<SimSocket>;
-  /** Live counters for /_sim/state and benches. */
-  readonly stats: { httpCount: number; frameCount: number; frameBytes: number; socketCount: number };
-  stop(): Promise<void>;
-}
-
-/** Venue-specific parts of the control API: keys are the venue's business. */
-export interface SimControlHooks {
-  /** POST /_sim/accounts: registers keys for an account that the core has just created or found. Returns what to add to the answer. */
-  registerKeys(accountId: string, body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>;
-  /** Added to GET /_sim/state. */
-  describe(): Readonly<Record<string, unknown>>;
-  /** POST /_sim/<name> that the core does not know (limits, keys …); null: not known here either (404). */
-  command?(name: string, body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | null;
 }

@@ -4,7 +4,8 @@
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import { TopicBoard } from "../core/topic-board.js";
-import type { SimAccount, SimConfigChange, SimSocket } from "../core/types.js";
+import type { SimAccount, SimConfigChange } from "../core/types.js";
+import type { SimSocket } from "../core/server-types.js";
 import type { JournalEvent } from "./account-journal.js";
 import { printAccount } from "./account-routes.js";
 import type { VenuefourContext } from "./context.js";

@@ -1,5 +1,5 @@
 /**
- * Credits over a rolling minute, per IP without a config key, per key with one. The headers show them times ten, which
+ * Credits over a rolling minute, per IP without a config key, per main account with one, whichever of its keys. The headers show them times ten, which
  * is also what the venue counts in.
  */
 import { RollingBudget } from "../core/rolling-budget.js";
@@ -35,12 +35,19 @@ export interface CreditSpender {
 
 export class Credits {
   readonly #budget = new RollingBudget(WINDOW_S * 1000);
+  /** The wallet that made a config key; null: nobody here, and the key counts by itself. */
+  readonly #ownerOf: (configKey: string) => string | null;
+
+  constructor(ownerOf: (configKey: string) => string | null) {
+    this.#ownerOf = ownerOf;
+  }
 
   /** `route`: path or, over the socket, name of the operation. */
   spend(spender: CreditSpender, route: string, limits: VenuefourLimits): CreditState {
     const { configKey, nowMs } = spender;
     const hasKey = configKey?.includes("_") === true;
-    const key = hasKey ? `key ${configKey}` : `address ${spender.remoteAddress}`;
+    const owner = hasKey ? this.#ownerOf(configKey) : null;
+    const key = owner !== null ? `account ${owner}` : hasKey ? `key ${configKey}` : `address ${spender.remoteAddress}`;
     const quota = (hasKey ? limits.keyCreditsPerMinute : limits.creditsPerMinute) * TENTHS;
     const heavy = hasKey ? HEAVY_COST_WITH_KEY : HEAVY_COST;
     const cost = HEAVY.has(route) ? heavy : CANCELS.has(route) ? CANCEL_COST : 1;

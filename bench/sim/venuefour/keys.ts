@@ -97,6 +97,11 @@ export class KeyRing {
     return [...(this.#configKeys.get(walletAddress) ?? [])];
   }
 
+  walletOfConfigKey(key: string): string | null {
+    for (const [wallet, keys] of this.#configKeys) if (keys.has(key)) return wallet;
+    return null;
+  }
+
   /** Null when the wallet has its maximum. */
   createConfigKey(walletAddress: string): string | null {
     const keys = this.#configKeys.get(walletAddress) ?? new Set<string>();

@@ -1,5 +1,6 @@
 /** What the venue lists: rows of the captured `/info`, and the engine's instruments read out of them. */
 import { parseSafe, trimZeros } from "../core/fixed.js";
+import type { ListingChange } from "../core/listing-change.js";
 import type { SimInstrument, SimPolicies } from "../core/types.js";
 import captured from "./fixtures/info.json" with { type: "json" };
 
@@ -11,6 +12,8 @@ export interface Listing {
   readonly instruments: readonly SimInstrument[];
   /** Spot markets: listed, never traded here. Names are case-sensitive. */
   readonly spotSymbols: ReadonlySet<string>;
+  /** From the next answer on; what the row says now. The list has no status: what does not trade is not in it. */
+  change(symbol: string, change: ListingChange): SimInstrument;
 }
 
 export const VENUEFOUR_POLICIES: SimPolicies = {
@@ -36,9 +39,26 @@ export function createListing(symbols: readonly string[]): Listing {
     const row = captured.find((entry) => entry.symbol === symbol);
     if (row?.instrument_type !== "perpetual") throw new RangeError(`${symbol} is no perpetual of the captured listing`);
   }
-  const rows = captured.filter((row) => row.instrument_type === "spot" || symbols.includes(row.symbol));
+  const chosen = captured.filter((row) => row.instrument_type === "spot" || symbols.includes(row.symbol));
+  const known = chosen.map((row) => ({ ...row }));
+  const rows = [...known];
   return {
     rows,
+    change(symbol, change) {
+      const row = known.find((entry) => entry.symbol === symbol);
+      if (row === undefined) throw new RangeError(`${symbol} is not in the listing`);
+      const { priceStep, qtyStep, minimum } = change;
+      const isOpen = change.isListed ?? change.isTrading ?? rows.includes(row);
+      Object.assign(row, {
+        ...(priceStep === undefined ? {} : { tick_size: priceStep }),
+        ...(qtyStep === undefined ? {} : { lot_size: qtyStep }),
+        ...(minimum === undefined ? {} : { min_order_size: minimum }),
+      });
+      // In place: routes and checks hold on to the array.
+      if (!isOpen && rows.includes(row)) rows.splice(rows.indexOf(row), 1);
+      else if (isOpen && !rows.includes(row)) rows.push(row);
+      return instrumentOf(row);
+    },
     instruments: rows.filter((row) => row.instrument_type === "perpetual").map(instrumentOf),
     spotSymbols: new Set(rows.filter((row) => row.instrument_type === "spot").map((row) => row.symbol)),
   };

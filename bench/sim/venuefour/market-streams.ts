@@ -3,7 +3,8 @@
  * change only, trades as they happen. What nobody listens to is not produced.
  */
 import { TopicBoard } from "../core/topic-board.js";
-import type { SimInstrument, SimSocket, SimTrade } from "../core/types.js";
+import type { SimInstrument, SimTrade } from "../core/types.js";
+import type { SimSocket } from "../core/server-types.js";
 import type { VenuefourContext } from "./context.js";
 import { printCandle, printPrices, tradeFrameRow } from "./market-view.js";
 import type { BookPicture } from "./publisher.js";

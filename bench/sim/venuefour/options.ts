@@ -1,12 +1,13 @@
 /** Options of the local venue, with every limit, cadence and oddity it obeys. */
 import type { Clock } from "../../../engine/domain/clock.js";
-import type { FaultSpec, FlowOptions, PriceSource } from "../core/types.js";
+import type { FaultSpec } from "../core/fault-types.js";
+import type { FlowOptions, PriceSource } from "../core/types.js";
 
 /** Fact sheet sections 7 and 10. Credits count over a rolling minute. */
 export interface VenuefourLimits {
   /** Per IP without a config key. */
   readonly creditsPerMinute: number;
-  /** Per config key. */
+  /** Per main account, with a config key. */
   readonly keyCreditsPerMinute: number;
   readonly connections: number;
   readonly subscriptionsPerChannel: number;

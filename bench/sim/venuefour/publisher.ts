@@ -1,10 +1,12 @@
 /**
- * Pictures of the books under the venue's times. Invariants: a market's `t` only grows, the same `t` always means the
- * same book, over REST, `book` and `bbo` alike, and the exchange remembers each, so that a test can ask for the true
- * book of any `t` it was shown; a picture that did not change keeps its `t` and `li`.
+ * Pictures of the books under the venue's times. Invariants: a market's `t` only grows (but where a clock far ahead was
+ * set right), the same `t` always means the same book, over REST, `book` and `bbo` alike, and the exchange remembers
+ * each, so that a test can ask for the true book of any `t` it was shown; a picture that did not change keeps its `t`
+ * and `li`.
  */
 import type { Random } from "../../../engine/domain/random.js";
 import type { SimExchange, SimInstrument } from "../core/types.js";
+import { publicationMs } from "../core/publication-time.js";
 import { aggregate, type BookLevels, printTouch, type Touch } from "./market-view.js";
 
 export const AGG_LEVELS: readonly number[] = [1, 10, 100, 1_000, 10_000];
@@ -56,12 +58,12 @@ export class Publisher {
     return { touch, t: this.#stamp(symbol), li: this.#exchange.seq(symbol), i: this.#orderBehind(symbol) };
   }
 
-  /** Not before now, and later than the time of any other state that was shown. */
+  /** Later than the time of any other state that was shown. */
   #stamp(symbol: string): number {
     const seq = this.#exchange.seq(symbol);
     const last = this.#stamps.get(symbol);
     if (last?.seq === seq) return last.t;
-    const t = Math.max(this.#exchange.nowMs(), (last?.t ?? 0) + 1);
+    const t = publicationMs(this.#exchange.nowMs(), (last?.t ?? 0) + 1);
     this.#stamps.set(symbol, { t, seq });
     this.#exchange.rememberPublication(symbol, t);
     return t;

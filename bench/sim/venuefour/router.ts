@@ -1,5 +1,5 @@
 /** From a request to its route: credits, answer, envelope with all four keys. Paths are `/api/v1/<name>`. */
-import type { SimHttpReply, SimHttpRequest } from "../core/types.js";
+import type { SimHttpReply, SimHttpRequest } from "../core/server-types.js";
 import { accountRoutes } from "./account-routes.js";
 import type { Actions } from "./actions.js";
 import type { Credits } from "./credits.js";
@@ -31,9 +31,7 @@ export class Router {
     const name = request.path.startsWith(PREFIX) ? request.path.slice(PREFIX.length) : "";
     const { remoteAddress, receivedMs: nowMs } = request;
     const spender = { configKey: request.headers["pf-api-key"], remoteAddress, nowMs };
-    const { isAllowed, headers: limits } = credits.spend(spender, name, context.limits);
-    // By the venue's own clock, which a fault can move.
-    const headers = { ...limits, date: new Date(context.exchange.nowMs()).toUTCString() };
+    const { isAllowed, headers } = credits.spend(spender, name, context.limits);
     try {
       if (!isAllowed) throw new VenuefourRefusal(429, "Rate limit exceeded", 429);
       const answer = await this.#answer(request, name);

@@ -4,21 +4,14 @@ import { createSeededRandom } from "../../../engine/domain/random.js";
 import { createControl } from "../core/control.js";
 import { createExchange } from "../core/exchange.js";
 import { seedOf } from "../core/factor-model.js";
+import { changeListing, type ListingChange } from "../core/listing-change.js";
 import { createFaultInjector } from "../core/faults.js";
 import { parseSafe } from "../core/fixed.js";
-import { createRequestLog } from "../core/request-log.js";
+import { createRequestLog, type SimRequestLog } from "../core/request-log.js";
 import { startShell } from "../core/shell.js";
-import type {
-  FaultInjector,
-  RestVerdict,
-  SimExchange,
-  SimHttpReply,
-  SimHttpRequest,
-  SimProtocol,
-  SimRequestLog,
-  SimShell,
-  SimSocket,
-} from "../core/types.js";
+import type { FaultInjector, RestVerdict } from "../core/fault-types.js";
+import type { SimExchange } from "../core/types.js";
+import type { SimHttpReply, SimHttpRequest, SimProtocol, SimShell, SimSocket } from "../core/server-types.js";
 import { AccountJournal } from "./account-journal.js";
 import { AccountStreams } from "./account-streams.js";
 import { Actions } from "./actions.js";
@@ -54,6 +47,8 @@ export interface VenuefourSim {
   readonly quirks: VenuefourQuirks;
   addAccount(account: VenuefourAccount): RegisteredKeys;
   setQuirks(changes: Partial<VenuefourQuirks>): void;
+  /** Changes what the venue lists, while it runs. */
+  changeListing(symbol: string, change: ListingChange): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -126,7 +121,7 @@ class Venue implements VenuefourSim, SimProtocol {
     this.#accounts = new AccountStreams(context, clock);
     // The engine tells within its calls; the streams are told when a call is through.
     this.#actions = new Actions({ context, clock, onDone: () => this.#settle() });
-    const credits = new Credits();
+    const credits = new Credits((configKey) => this.keys.walletOfConfigKey(configKey));
     this.#router = new Router({ context, actions: this.#actions, credits });
     this.#sessions = new Sessions({
       context,
@@ -145,6 +140,10 @@ class Venue implements VenuefourSim, SimProtocol {
     exchange.addListener({ onTrade: (trade) => this.#streams.onTrade(trade, exchange.engineSeq()) });
     for (const account of options.accounts ?? []) this.addAccount(account);
     for (const fault of options.faults ?? []) this.faults.add(fault);
+  }
+
+  changeListing(symbol: string, change: ListingChange): Promise<void> {
+    return changeListing(this.exchange, symbol, change, () => this.#context.listing.change(symbol, change));
   }
 
   addAccount(account: VenuefourAccount): RegisteredKeys {

@@ -1,8 +1,9 @@
 /**
- * Market data replies built from the exchange. Invariant: a coin's book is published under strictly increasing times;
- * the same time always means the same levels, over REST and every socket alike, and the exchange remembers each
+ * Market data replies built from the exchange. Invariant: a coin's book is published under strictly increasing times
+ * (but where a clock far ahead was set right); the same time always means the same levels, over REST and every socket alike, and the exchange remembers each
  * publication, so that a test can ask for the true book of any time it was shown.
  */
+import { publicationMs } from "../core/publication-time.js";
 import type { SimBookSnapshot, SimExchange, SimInstrument, SimLevel } from "../core/types.js";
 import { replyTextScaled } from "./decimals.js";
 import { aggregateLevels, instrumentOf, type LevelRow, levelRow, markText, pxText } from "./rows.js";
@@ -24,7 +25,7 @@ export interface BookView {
 }
 
 export interface Publisher {
-  /** One publication time for all these coins: not before now, and later than any older state shown of them. */
+  /** One publication time for all these coins: later than any older state shown of them. */
   stamp(coins: readonly string[]): number;
   /** The `l2Book` data of a coin under a stamp. */
   book(coin: string, view: BookView, time: number): Readonly<Record<string, unknown>>;
@@ -36,11 +37,13 @@ export function createPublisher(exchange: SimExchange): Publisher {
   const shown = new Map<string, { time: number; seq: number }>();
   return {
     stamp(coins) {
-      let time = exchange.nowMs();
+      const nowMs = exchange.nowMs();
+      let time = nowMs;
       for (const coin of coins) {
         const last = shown.get(coin);
         if (last === undefined) continue;
-        time = Math.max(time, last.seq === exchange.seq(coin) ? last.time : last.time + 1);
+        const earliestMs = last.seq === exchange.seq(coin) ? last.time : last.time + 1;
+        time = Math.max(time, publicationMs(nowMs, earliestMs));
       }
       for (const coin of coins) {
         shown.set(coin, { time, seq: exchange.seq(coin) });

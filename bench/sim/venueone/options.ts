@@ -1,6 +1,7 @@
 /** Options of the local venue, with every limit and cadence it obeys. */
 import type { Clock } from "../../../engine/domain/clock.js";
-import type { FaultSpec, FlowOptions, PriceSource } from "../core/types.js";
+import type { FaultSpec } from "../core/fault-types.js";
+import type { FlowOptions, PriceSource } from "../core/types.js";
 
 /** Bounds per IP and per account, from the venue's rate-limit page; measured where noted. */
 export interface VenueoneLimits {

@@ -7,20 +7,13 @@ import { createSeededRandom } from "../../../engine/domain/random.js";
 import { createControl } from "../core/control.js";
 import { createExchange } from "../core/exchange.js";
 import { createFactorModel, seedOf } from "../core/factor-model.js";
+import { changeListing, type ListingChange } from "../core/listing-change.js";
 import { createFaultInjector } from "../core/faults.js";
-import { createRequestLog } from "../core/request-log.js";
+import { createRequestLog, type SimRequestLog } from "../core/request-log.js";
 import { startShell } from "../core/shell.js";
-import type {
-  FaultInjector,
-  SimControlHooks,
-  SimExchange,
-  SimHttpReply,
-  SimHttpRequest,
-  SimPolicies,
-  SimProtocol,
-  SimRequestLog,
-  SimShell,
-} from "../core/types.js";
+import type { FaultInjector } from "../core/fault-types.js";
+import type { SimControlHooks, SimHttpReply, SimHttpRequest, SimProtocol, SimShell } from "../core/server-types.js";
+import type { SimExchange, SimPolicies } from "../core/types.js";
 import { parseWireDecimalE8 } from "./decimals.js";
 import { createExchangeApi, fireScheduledCancels } from "./exchange-api.js";
 import { createJournal } from "./journal.js";
@@ -74,6 +67,8 @@ export interface VenueoneSim {
   readonly log: SimRequestLog;
   readonly shell: SimShell;
   addAccount(account: VenueoneAccountOptions): void;
+  /** Changes what the venue lists, while it runs. */
+  changeListing(symbol: string, change: ListingChange): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -143,6 +138,7 @@ export async function startVenueoneSim(options: VenueoneSimOptions): Promise<Ven
     log,
     shell,
     addAccount,
+    changeListing: (symbol, change) => changeListing(exchange, symbol, change, () => universe.change(symbol, change)),
     async stop() {
       clock.clearTimer(scheduleTimer);
       exchange.stop();

@@ -3,7 +3,7 @@
  * text frame and leaves the socket open, except the subscriptions that the venue answers by dropping the connection.
  */
 import type { TimerHandle } from "../../../engine/domain/clock.js";
-import type { SimSocket } from "../core/types.js";
+import type { SimSocket } from "../core/server-types.js";
 import { createMinuteBudget } from "./budgets.js";
 import type { InfoContext } from "./info-query.js";
 import type { Journal } from "./journal.js";

@@ -2,6 +2,7 @@
  * What the venue lists: perpetuals with their indices, margin tables, and a small spot table. Invariant: an asset's
  * index never depends on which coins trade; an unselected coin stays in the list as delisted, as the venue does it.
  */
+import { type ListingChange, printedDecimals } from "../core/listing-change.js";
 import type { SimBracket, SimInstrument } from "../core/types.js";
 
 const HOUR_MS = 3_600_000;
@@ -28,6 +29,11 @@ export interface Universe {
   readonly perpByName: ReadonlyMap<string, Perp>;
   /** What the engine trades: the perps that are not delisted. */
   readonly instruments: readonly SimInstrument[];
+  /**
+   * From the next answer on; what the row says now. An asset never leaves the list: it is delisted in it. Its size
+   * decimals say all of its grid.
+   */
+  change(name: string, change: ListingChange): SimInstrument;
 }
 
 interface Listing {
@@ -116,7 +122,18 @@ export function createUniverse(isMainnet: boolean, symbols: readonly string[] | 
     const perp = perps[asset];
     return perp === undefined || perp.isDelisted ? [] : [instrumentOf(listing, perp)];
   });
-  return { perps, perpByName: new Map(perps.map((perp) => [perp.name, perp])), instruments };
+  const perpByName = new Map(perps.map((perp) => [perp.name, perp]));
+  const change = (name: string, { isTrading, isListed, qtyStep }: ListingChange): SimInstrument => {
+    const perp = perpByName.get(name);
+    const listing = ordered.find((entry) => entry.name === name);
+    if (perp === undefined || listing === undefined) throw new RangeError(`venueone does not list ${name}`);
+    const isOpen = isTrading ?? isListed ?? !perp.isDelisted;
+    const szDecimals = qtyStep === undefined ? perp.szDecimals : printedDecimals(qtyStep);
+    // The object itself: routes and streams hold on to it.
+    Object.assign(perp, { isDelisted: !isOpen, szDecimals });
+    return instrumentOf(listing, perp);
+  };
+  return { perps, perpByName, instruments, change };
 }
 
 function instrumentOf(listing: Listing, perp: Perp): SimInstrument {
@@ -124,8 +141,8 @@ function instrumentOf(listing: Listing, perp: Perp): SimInstrument {
     symbol: listing.name,
     base: listing.base,
     quote: "USDC",
-    priceDecimals: PERP_DECIMALS - listing.szDecimals,
-    qtyDecimals: listing.szDecimals,
+    priceDecimals: PERP_DECIMALS - perp.szDecimals,
+    qtyDecimals: perp.szDecimals,
     priceRule: "sigfigs5",
     priceStepTicks: 1,
     qtyStepLots: 1,

@@ -3,7 +3,8 @@
  * the core, what follows from the core's events, and the streams that tell it.
  */
 import { parseSafe } from "../core/fixed.js";
-import type { SimExchange, SimRequestLog } from "../core/types.js";
+import type { SimExchange } from "../core/types.js";
+import type { SimRequestLog } from "../core/request-log.js";
 import { type AccountRegistration, Accounts, type AccountTier, type ApiKeyRegistration } from "./accounts.js";
 import { AccountStreams } from "./account-streams.js";
 import { AuthTokens } from "./auth-tokens.js";

@@ -3,6 +3,7 @@
  * HYPE, CRV and HYUNDAI are recorded ones (2026-07), those of the others follow public lists and are good enough for a
  * local market. Only active perps have an engine behind them.
  */
+import { type ListingChange, printedDecimals } from "../core/listing-change.js";
 import type { SimInstrument, SimPolicies } from "../core/types.js";
 
 export interface VenuethreeMarket {
@@ -24,11 +25,13 @@ export interface VenuethreeMarket {
 }
 
 export interface Listing {
-  /** By ascending id. */
+  /** By ascending id, as listed now. */
   readonly markets: readonly VenuethreeMarket[];
   readonly byId: ReadonlyMap<number, VenuethreeMarket>;
   readonly bySymbol: ReadonlyMap<string, VenuethreeMarket>;
   readonly instruments: readonly SimInstrument[];
+  /** From the next answer on; what the row says now. */
+  change(symbol: string, change: ListingChange): SimInstrument;
 }
 
 export const VENUETHREE_POLICIES: SimPolicies = {
@@ -122,12 +125,36 @@ export function createListing(symbols: readonly string[]): Listing {
       instrument: null,
     }),
   );
-  const markets = [...perps, ...spots];
+  const known = [...perps, ...spots];
+  const markets = [...known];
+  const traded = new Map(perps.map(({ symbol, instrument }) => [symbol, instrument]));
   return {
     markets,
-    byId: new Map(markets.map((market) => [market.marketId, market])),
-    bySymbol: new Map(markets.map((market) => [market.symbol, market])),
-    instruments: markets.flatMap(({ instrument }) => (instrument === null ? [] : [instrument])),
+    change(symbol, change) {
+      const market = perps.find((perp) => perp.symbol === symbol);
+      const instrument = traded.get(symbol);
+      if (market === undefined || instrument === null || instrument === undefined)
+        throw new RangeError(`${symbol} cannot trade on the local venue`);
+      const { isTrading, isListed, priceStep, qtyStep, minimum } = change;
+      const grid = {
+        priceDecimals: priceStep === undefined ? market.priceDecimals : printedDecimals(priceStep),
+        qtyDecimals: qtyStep === undefined ? market.sizeDecimals : printedDecimals(qtyStep),
+      };
+      const isOpen = isTrading ?? isListed ?? market.instrument !== null;
+      // The objects themselves: routes and streams hold on to them.
+      Object.assign(market, {
+        priceDecimals: grid.priceDecimals,
+        sizeDecimals: grid.qtyDecimals,
+        minBaseAmount: minimum ?? market.minBaseAmount,
+        instrument: isOpen ? instrument : null,
+      });
+      if (isListed === false && markets.includes(market)) markets.splice(markets.indexOf(market), 1);
+      else if (isListed === true && !markets.includes(market)) markets.push(market);
+      return { ...instrument, ...grid };
+    },
+    byId: new Map(known.map((market) => [market.marketId, market])),
+    bySymbol: new Map(known.map((market) => [market.symbol, market])),
+    instruments: known.flatMap(({ instrument }) => (instrument === null ? [] : [instrument])),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Options of the local venue, with every limit, cadence and oddity it obeys. */
 import type { Clock } from "../../../engine/domain/clock.js";
-import type { FaultSpec, FlowOptions, PriceSource } from "../core/types.js";
+import type { FaultSpec } from "../core/fault-types.js";
+import type { FlowOptions, PriceSource } from "../core/types.js";
 import type { AccountRegistration } from "./accounts.js";
 
 /** Fact sheet section 10. Reads and connections count per IP over a rolling minute. */

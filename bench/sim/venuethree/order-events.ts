@@ -12,9 +12,9 @@ import type {
   SimOrder,
   SimOrderEvent,
   SimPosition,
-  SimRequestLog,
   SimTrade,
 } from "../core/types.js";
+import type { SimRequestLog } from "../core/request-log.js";
 import type { Accounts, VenueAccount } from "./accounts.js";
 import type { Listing } from "./listing.js";
 import { endStatusOf } from "./order-view.js";

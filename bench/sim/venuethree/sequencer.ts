@@ -4,7 +4,8 @@
  * Invariant: each accepted transaction is executed once or dies once.
  */
 import type { TimerHandle } from "../../../engine/domain/clock.js";
-import type { SimExchange, SimRequestLog } from "../core/types.js";
+import type { SimExchange } from "../core/types.js";
+import type { SimRequestLog } from "../core/request-log.js";
 import { AccountChanges } from "./account-changes.js";
 import { type Accounts, type ApiKey, giveBack, type VenueAccount } from "./accounts.js";
 import { type TransactionCode, transactionText } from "./errors.js";

@@ -4,20 +4,13 @@ import { createSeededRandom, type Random } from "../../../engine/domain/random.j
 import { createControl } from "../core/control.js";
 import { createExchange } from "../core/exchange.js";
 import { seedOf } from "../core/factor-model.js";
+import { changeListing, type ListingChange } from "../core/listing-change.js";
 import { createFaultInjector } from "../core/faults.js";
-import { createRequestLog } from "../core/request-log.js";
+import { createRequestLog, type SimRequestLog } from "../core/request-log.js";
 import { startShell } from "../core/shell.js";
-import type {
-  FaultInjector,
-  RestVerdict,
-  SimExchange,
-  SimHttpReply,
-  SimHttpRequest,
-  SimProtocol,
-  SimRequestLog,
-  SimShell,
-  SimSocket,
-} from "../core/types.js";
+import type { FaultInjector, RestVerdict } from "../core/fault-types.js";
+import type { SimExchange } from "../core/types.js";
+import type { SimHttpReply, SimHttpRequest, SimProtocol, SimShell, SimSocket } from "../core/server-types.js";
 import { AccountSide } from "./account-side.js";
 import { ApiServer } from "./api-server.js";
 import type { VenuethreeContext } from "./context.js";
@@ -48,6 +41,8 @@ export interface VenuethreeSim {
   readonly quirks: VenuethreeQuirks;
   setQuirks(changes: Partial<VenuethreeQuirks>): void;
   addAccount(account: VenuethreeAccount): void;
+  /** Changes what the venue lists, while it runs. */
+  changeListing(symbol: string, change: ListingChange): Promise<void>;
   /**
    * Change id of the engine behind a nonce on the wire: `exchange.trueBook(symbol, seqOfNonce(nonce))` is the true book.
    * The same number, unless `resetNonceOnConnect` has been on.
@@ -230,6 +225,10 @@ class Venue implements VenuethreeSim, SimProtocol {
 
   setQuirks(changes: Partial<VenuethreeQuirks>): void {
     this.#context.quirks = changeQuirks(this.#context.quirks, changes);
+  }
+
+  changeListing(symbol: string, change: ListingChange): Promise<void> {
+    return changeListing(this.exchange, symbol, change, () => this.#context.listing.change(symbol, change));
   }
 
   addAccount(account: VenuethreeAccount): void {

@@ -2,12 +2,14 @@
  * Client messages of one connection, fact sheet 9.1 and 9.2. Every refusal is a frame without type or channel and
  * leaves the socket open; a second subscription to the same channel is refused and sends no snapshot.
  *
- * Transactions are taken in the order in which they arrive. They meet the faults of the REST call they stand for, under
+ * Transactions are taken in the order in which they arrive, save those that a fault holds at the door. They meet the
+ * faults of the REST call they stand for, under
  * a route that names both (`WS jsonapi/sendtx POST /api/v1/sendTx`); their answers are frames of the stream `txAnswer`.
  */
 import type { Random } from "../../../engine/domain/random.js";
 import { RollingBudget } from "../core/rolling-budget.js";
-import type { FaultInjector, SimSocket } from "../core/types.js";
+import type { FaultInjector, RestVerdict } from "../core/fault-types.js";
+import type { SimSocket } from "../core/server-types.js";
 import type { AccountStreams } from "./account-streams.js";
 import type { ApiServer } from "./api-server.js";
 import { type AccountChannel, type AccountChannelKind, accountKindOf, readAccountChannel } from "./channels.js";
@@ -137,6 +139,13 @@ export class Sessions {
     const { faults, context } = this.#deps;
     // The verdict object is reused by the injector.
     const verdict = { ...faults.onRequest(SEND_ROUTES[type]) };
+    if (verdict.holdMs > 0)
+      context.exchange.clock.setTimer(() => this.#judged(socket, type, data, verdict), verdict.holdMs);
+    else this.#judged(socket, type, data, verdict);
+  }
+
+  #judged(socket: SimSocket, type: SendType, data: unknown, verdict: RestVerdict): void {
+    const { context } = this.#deps;
     if (verdict.before === "drop") return;
     let answer: string;
     if (verdict.before === "error") answer = refusal(CODE.serverError, "internal server error", data);

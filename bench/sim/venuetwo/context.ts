@@ -1,5 +1,8 @@
 /** What the routes of the room share. One instance per local venue. */
-import type { FaultInjector, SimAccount, SimExchange, SimHttpRequest, SimRequestLog } from "../core/types.js";
+import type { FaultInjector } from "../core/fault-types.js";
+import type { SimAccount, SimExchange } from "../core/types.js";
+import type { SimHttpRequest } from "../core/server-types.js";
+import type { SimRequestLog } from "../core/request-log.js";
 import type { AggregateTape } from "./aggregate-tape.js";
 import type { Authenticator, Caller } from "./auth.js";
 import type { KeyRing } from "./keys.js";

@@ -1,5 +1,6 @@
 /** What the venue lists: the captured exchangeInfo, and the engine's instruments and rules read out of it. */
 import { parseScaled, parseSafe } from "../core/fixed.js";
+import { type ListingChange, printedDecimals } from "../core/listing-change.js";
 import type { SimBracket, SimInstrument, SimPolicies } from "../core/types.js";
 import exchangeInfo from "./fixtures/exchange-info.json" with { type: "json" };
 
@@ -36,6 +37,8 @@ export interface Listing {
   readonly instruments: readonly SimInstrument[];
   /** The answer of exchangeInfo with the present server time. */
   print(nowMs: number): string;
+  /** From the next answer on; what the row says now. */
+  change(symbol: string, change: ListingChange): SimInstrument;
 }
 
 export const VENUETWO_POLICIES: SimPolicies = {
@@ -52,6 +55,8 @@ export const VENUETWO_POLICIES: SimPolicies = {
 
 /** Three of the listed symbols, so that small runs stay small; pass more for benches. */
 export const DEFAULT_SYMBOLS: readonly string[] = ["BTCUSDT", "ETHUSDT", "SOLUSDT"];
+
+const COPIED_SYMBOL = "ETHUSDT";
 
 type CapturedSymbol = (typeof exchangeInfo)["symbols"][number];
 
@@ -74,20 +79,65 @@ const OTHER_TIERS: readonly (readonly [number, number, number, number])[] = [
 ];
 const MAJORS: ReadonlySet<string> = new Set(["BTC", "ETH", "SOL", "BNB", "XRP"]);
 
-export function createListing(symbols: readonly string[]): Listing {
+/** `copyCount`: so many contracts more, under names of their own (`C0USDT` …) and with the rules of a captured one. */
+export function createListing(symbols: readonly string[], copyCount = 0): Listing {
   const captured = new Map<string, CapturedSymbol>(exchangeInfo.symbols.map((entry) => [entry.symbol, entry]));
   const chosen = exchangeInfo.symbols.filter((entry) => symbols.includes(entry.symbol) || entry.status !== "TRADING");
   for (const symbol of symbols)
     if (!captured.has(symbol)) throw new RangeError(`${symbol} is not in the captured listing`);
+  chosen.push(...copiesOf(captured.get(COPIED_SYMBOL) as CapturedSymbol, copyCount));
+  const rows = chosen.map((entry) => ({ entry: structuredClone(entry), isListed: true }));
   const rules = new Map(chosen.map((entry) => [entry.symbol, readRules(entry)]));
   const head = { timezone: exchangeInfo.timezone };
   const { timezone: _timezone, serverTime: _serverTime, symbols: _symbols, ...rest } = exchangeInfo;
-  const tail = JSON.stringify({ ...rest, symbols: chosen }).slice(1);
+  const printTail = (): string => {
+    const symbols = rows.filter(({ isListed }) => isListed).map(({ entry }) => entry);
+    return JSON.stringify({ ...rest, symbols }).slice(1);
+  };
+  let tail = printTail();
   return {
     rules,
     instruments: [...rules.values()].filter((entry) => entry.status === "TRADING").map((entry) => entry.instrument),
     print: (nowMs) => `${JSON.stringify(head).slice(0, -1)},"serverTime":${nowMs},${tail}`,
+    change(symbol, change) {
+      const row = rows.find(({ entry }) => entry.symbol === symbol);
+      if (row === undefined) throw new RangeError(`${symbol} is not in the listing`);
+      row.isListed = change.isListed ?? row.isListed;
+      changeRow(row.entry, change);
+      const changed = readRules(row.entry);
+      rules.set(symbol, changed);
+      tail = printTail();
+      return changed.instrument;
+    },
   };
+}
+
+function changeRow(entry: CapturedSymbol, change: ListingChange): void {
+  const { isTrading, priceStep, qtyStep, minimum } = change;
+  const filter = (type: string): Record<string, unknown> => {
+    const found = entry.filters.find(({ filterType }) => filterType === type);
+    if (found === undefined) throw new RangeError(`${entry.symbol} has no ${type}`);
+    return found;
+  };
+  if (isTrading !== undefined) entry.status = isTrading ? "TRADING" : "SETTLING";
+  if (priceStep !== undefined) {
+    entry.pricePrecision = printedDecimals(priceStep);
+    Object.assign(filter("PRICE_FILTER"), { tickSize: priceStep });
+  }
+  if (qtyStep !== undefined) {
+    entry.quantityPrecision = printedDecimals(qtyStep);
+    for (const lot of ["LOT_SIZE", "MARKET_LOT_SIZE"])
+      Object.assign(filter(lot), { stepSize: qtyStep, minQty: qtyStep });
+  }
+  if (minimum !== undefined) Object.assign(filter("MIN_NOTIONAL"), { notional: minimum });
+}
+
+/** The venue lists about 580; the capture holds a dozen. */
+function copiesOf(entry: CapturedSymbol, count: number): CapturedSymbol[] {
+  return Array.from({ length: count }, (_, index) => {
+    const symbol = `C${index}USDT`;
+    return { ...entry, symbol, pair: symbol, baseAsset: `C${index}` };
+  });
 }
 
 function readRules(entry: CapturedSymbol): VenuetwoRules {

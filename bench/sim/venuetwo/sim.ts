@@ -4,31 +4,21 @@ import { createSeededRandom, type Random } from "../../../engine/domain/random.j
 import { createControl } from "../core/control.js";
 import { createExchange } from "../core/exchange.js";
 import { createFaultInjector } from "../core/faults.js";
+import { changeListing, type ListingChange } from "../core/listing-change.js";
 import { loadRecordedMarket, type RecordedMarket } from "../core/recorded.js";
-import { createRequestLog } from "../core/request-log.js";
+import { createRequestLog, type SimRequestLog } from "../core/request-log.js";
 import { startShell } from "../core/shell.js";
 import { seedOf } from "../core/factor-model.js";
-import type {
-  FaultInjector,
-  FaultSpec,
-  FlowOptions,
-  PriceSource,
-  RestVerdict,
-  SimExchange,
-  SimHttpReply,
-  SimPositionSide,
-  SimProtocol,
-  SimRequestLog,
-  SimShell,
-  SimSocket,
-} from "../core/types.js";
+import type { FaultInjector, FaultSpec, RestVerdict } from "../core/fault-types.js";
+import type { FlowOptions, PriceSource, SimExchange, SimPositionSide } from "../core/types.js";
+import type { SimHttpReply, SimProtocol, SimShell, SimSocket } from "../core/server-types.js";
 import { AggregateTape } from "./aggregate-tape.js";
 import { Authenticator } from "./auth.js";
 import type { VenuetwoContext } from "./context.js";
 import { parseSafe } from "../core/fixed.js";
 import { KeyRing, type KeyRequest } from "./keys.js";
 import { type LimitOptions, RateLimits, VENUE_LIMITS } from "./limits.js";
-import { createListing, DEFAULT_SYMBOLS, VENUETWO_POLICIES } from "./listing.js";
+import { createListing, DEFAULT_SYMBOLS, type Listing, VENUETWO_POLICIES } from "./listing.js";
 import { ListenKeys } from "./listen-keys.js";
 import { MarketStreams } from "./market-streams.js";
 import { Router } from "./router.js";
@@ -56,6 +46,8 @@ export interface VenuetwoSimOptions {
   readonly clock?: Clock;
   /** Of the captured listing; default three majors. */
   readonly symbols?: readonly string[];
+  /** Contracts listed besides, copies of a captured one; a price source of one's own must know their bases (listing.ts). */
+  readonly copyCount?: number;
   readonly port?: number;
   readonly accounts?: readonly VenuetwoAccount[];
   readonly faults?: readonly FaultSpec[];
@@ -83,6 +75,8 @@ export interface VenuetwoSim {
   readonly keys: KeyRing;
   readonly shell: SimShell;
   addAccount(account: VenuetwoAccount): { readonly apiKey: string; readonly apiSecret: string };
+  /** Changes what the venue lists, while it runs. */
+  changeListing(symbol: string, change: ListingChange): Promise<void>;
   /** Ends every listen key now, as an hour without PUT would. */
   expireListenKeys(): void;
   stop(): Promise<void>;
@@ -115,6 +109,7 @@ class Venue implements VenuetwoSim, SimProtocol {
   readonly keys = new KeyRing();
   readonly #options: VenuetwoSimOptions;
   readonly #clock: Clock;
+  readonly #listing: Listing;
   readonly #limits: RateLimits;
   readonly #listenKeys: ListenKeys;
   readonly #aggregates: ReadonlyMap<string, AggregateTape>;
@@ -131,7 +126,8 @@ class Venue implements VenuetwoSim, SimProtocol {
     this.#options = options;
     const clock = options.clock ?? createSystemClock();
     this.#clock = clock;
-    const listing = createListing(options.symbols ?? DEFAULT_SYMBOLS);
+    const listing = createListing(options.symbols ?? DEFAULT_SYMBOLS, options.copyCount ?? 0);
+    this.#listing = listing;
     const exchange = createExchange({
       venue: "venuetwo",
       seed: options.seed,
@@ -244,6 +240,10 @@ class Venue implements VenuetwoSim, SimProtocol {
 
   get wsUrl(): string {
     return `ws://127.0.0.1:${this.port}`;
+  }
+
+  changeListing(symbol: string, change: ListingChange): Promise<void> {
+    return changeListing(this.exchange, symbol, change, () => this.#listing.change(symbol, change));
   }
 
   addAccount(account: VenuetwoAccount): { readonly apiKey: string; readonly apiSecret: string } {

@@ -302,6 +302,30 @@ describe("market streams", () => {
     expect(books[3]).toMatchObject({ levels: [[], []] });
   });
 
+  it("are stamped right, as answers are, once a clock that was a minute ahead is set right", async () => {
+    await client.subscribe({ type: "l2Book", coin: "BTC", fast: true });
+    await client.subscribe({ type: "bbo", coin: "BTC" });
+    const skew = bench.sim.faults.add({ kind: "clockSkew", delayMs: 60_000 });
+    bench.clock.advance(2_000);
+    await client.drain();
+    const answeredMs = async (): Promise<number> => {
+      const response = await fetch(`${bench.sim.restUrl}/info`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ type: "allMids" }),
+      });
+      await response.arrayBuffer();
+      return Date.parse(response.headers.get("date") ?? "");
+    };
+    expect(Math.abs((await answeredMs()) - bench.clock.wallMs() - 60_000)).toBeLessThanOrEqual(1_000);
+    bench.sim.faults.remove(skew.id);
+    expect(Math.abs((await answeredMs()) - bench.clock.wallMs())).toBeLessThanOrEqual(1_000);
+    bench.clock.advance(2_000);
+    const times = (await client.drain()).map((frame) => dataOf<Book>(frame).time);
+    expect(times.length).toBeGreaterThan(3);
+    expect(Math.max(...times)).toBeLessThanOrEqual(bench.clock.wallMs());
+  });
+
   it("tell the touch only when it changed", async () => {
     await client.subscribe({ type: "bbo", coin: "BTC" });
     bench.clock.advance(20_000);

@@ -1,6 +1,6 @@
 /** Fault knobs on the account side: what is executed, what is answered, and what the order log says of it afterwards. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { FaultSpec } from "../../core/types.js";
+import type { FaultSpec } from "../../core/fault-types.js";
 import type { Listener } from "../../core/test/listener.js";
 import { connect } from "./support.js";
 import { startTraders, type Trader, type TraderVenue } from "./trader.js";
@@ -101,6 +101,18 @@ describe("faults of transactions", () => {
       await listener.waitForCount(2, (frame) => frame.id === "q");
       expect(listener.frames.at(-1)).toMatchObject({ error: { code: 29500 }, id: "q" });
       expect(executed(3)).toBe(true);
+    });
+
+    it("holds a message at the door, and executes it whether or not its sender still listens", async () => {
+      bench.venue.faults.add({ kind: "heldRequest", match: "POST /api/v1/sendTx", delayMs: 3_000, count: 1 });
+      send(5);
+      await listener.drained();
+      bench.clock.advance(2_900);
+      expect(bench.venue.log.records({ clientId: "5" })).toEqual([]);
+      listener.socket.terminate();
+      await listener.closed;
+      bench.clock.advance(200);
+      expect(executed(5)).toBe(true);
     });
 
     it("cuts between execution and reply", async () => {

@@ -1,0 +1,140 @@
+/**
+ * A room with every market of a venue: from its start, and from the loss of every connection, until each book is LIVE.
+ * The local venuetwo lists 250 and 580 contracts under the venue's own limits (weight, connections, messages), half of
+ * them quiet. Somebody reads a few of the markets, quiet ones too. After that, how old the books of quiet ones become.
+ */
+import { createSystemClock } from "../../engine/domain/clock.js";
+import { silentLogger } from "../../engine/domain/logger.js";
+import { createSeededRandom } from "../../engine/domain/random.js";
+import { BOOK_LIVE } from "../../engine/market/book.js";
+import { ageMs } from "../../engine/market/freshness.js";
+import { DEAF_LISTENER, type Market } from "../../engine/market/market.js";
+import { type Connection, type Connector, connectWs } from "../../feeds/shared/connector.js";
+import { createVenuetwoRoom } from "../../feeds/venuetwo/room.js";
+import { startChild } from "../lib/child.js";
+import type { BenchRow, Scenario, ScenarioContext } from "../lib/types.js";
+
+interface Size {
+  readonly count: number;
+  readonly goalS: number;
+}
+
+const SIZES: readonly Size[] = [
+  { count: 250, goalS: 60 },
+  { count: 580, goalS: 120 },
+];
+const SMOKE_SIZES: readonly Size[] = [{ count: 30, goalS: 60 }];
+const NEEDED_GOAL_S = 5;
+/** Twice the goal of the larger size, so that a missed goal is still measured. */
+const GIVE_UP_MS = 240_000;
+const LOOK_EVERY_MS = 20;
+const QUIET_WATCH_MS = 15_000;
+const MAX_AGE_MS = 2_000;
+/** Read from the start: the first is quiet, the second moves, and so on. */
+const NEEDED = ["C10", "C11", "C20", "C21"];
+
+export const manyMarkets: Scenario = {
+  name: "many-markets",
+  title: "Many markets: time until every book of a room is LIVE",
+  async run(context) {
+    const rows: BenchRow[] = [];
+    for (const size of context.smoke ? SMOKE_SIZES : SIZES) rows.push(...(await measure(size, context)));
+    return { rows, profile: [] };
+  },
+};
+
+async function measure({ count, goalS }: Size, context: ScenarioContext): Promise<BenchRow[]> {
+  const venue = await startChild("load/many-markets.child.js", {}, [String(count)], 60_000);
+  const { restUrl, wsUrl } = JSON.parse(venue.firstLine) as { restUrl: string; wsUrl: string };
+  const connections = new Set<Connection>();
+  const connector: Connector = (url, handlers, options) => {
+    const onClose: typeof handlers.onClose = (code, reason) => {
+      connections.delete(connection);
+      handlers.onClose(code, reason);
+    };
+    const connection = connectWs(url, { ...handlers, onClose }, options);
+    connections.add(connection);
+    return connection;
+  };
+  const clock = createSystemClock();
+  const room = createVenuetwoRoom({
+    restUrl,
+    wsUrl,
+    connector,
+    clock,
+    random: createSeededRandom(count),
+    logger: silentLogger,
+    nonces: { reserve: () => Promise.reject(new Error("not used")) },
+    symbols: "all",
+    isMainnet: true,
+  });
+  try {
+    const startMs = performance.now();
+    await room.start();
+    for (const symbol of NEEDED) room.markets.get(symbol)?.signal.listen(DEAF_LISTENER);
+    const markets = [...room.markets.values()].filter(({ instrument }) => instrument.status === "TRADING");
+    const fromStart = await untilLive(markets, startMs);
+    const oldestMs = await oldestAgeMs(markets, () => clock.monoNs());
+    const wholeCount = markets.filter(({ book }) => book.bidCount > 20).length;
+    const cutMs = performance.now();
+    const lost = [...connections];
+    for (const connection of lost) connection.terminate();
+    // Their ends are reported in a later turn.
+    while (lost.some((connection) => connections.has(connection))) await pause(0);
+    const fromLoss = await untilLive(markets, cutMs);
+    const rows: BenchRow[] = [];
+    for (const [what, { neededS, allS }] of [
+      ["from the start", fromStart],
+      ["from the loss of every connection", fromLoss],
+    ] as const) {
+      rows.push(row(`${count} markets LIVE ${what}`, "s", allS, goalS, `${room.status().socketCount} connections`));
+      rows.push(row(`${count} markets, those that are read, ${what}`, "s", neededS, NEEDED_GOAL_S, NEEDED.join(" ")));
+    }
+    const detail = `${QUIET_WATCH_MS / 1000} s, half of them quiet, ${wholeCount} whole by then`;
+    rows.push(row(`${count} markets LIVE, the oldest proof seen`, "ms", oldestMs, MAX_AGE_MS, detail));
+    for (const { what, unit, ours } of rows) context.log(`${what}: ${ours.toFixed(2)} ${unit}`);
+    return rows;
+  } finally {
+    await room.stop();
+    await venue.stop();
+  }
+}
+
+interface Times {
+  readonly neededS: number;
+  readonly allS: number;
+}
+
+/** First moments at which all that are read, and all, are LIVE at once. */
+async function untilLive(markets: readonly Market[], sinceMs: number): Promise<Times> {
+  let neededS = Number.NaN;
+  for (;;) {
+    const elapsedMs = performance.now() - sinceMs;
+    const missing = markets.filter(({ book }) => book.state !== BOOK_LIVE);
+    if (Number.isNaN(neededS) && !missing.some(({ instrument }) => NEEDED.includes(instrument.symbol))) {
+      neededS = elapsedMs / 1000;
+    }
+    if (missing.length === 0) return { neededS, allS: elapsedMs / 1000 };
+    if (elapsedMs > GIVE_UP_MS) throw new Error(`${missing.length} of ${markets.length} books are not LIVE`);
+    await pause(LOOK_EVERY_MS);
+  }
+}
+
+async function oldestAgeMs(markets: readonly Market[], nowNs: () => number): Promise<number> {
+  let oldestMs = 0;
+  for (const startMs = performance.now(); performance.now() - startMs < QUIET_WATCH_MS; await pause(LOOK_EVERY_MS)) {
+    for (const { book } of markets) {
+      if (book.state === BOOK_LIVE) oldestMs = Math.max(oldestMs, ageMs(book.tsProvenNs, nowNs()));
+    }
+  }
+  return oldestMs;
+}
+
+function row(what: string, unit: string, ours: number, goal: number, detail: string): BenchRow {
+  const verdictOf = { kind: "atMost", value: goal } as const;
+  return { what, unit, ours, peerName: "", peer: null, ratio: ours, goal: verdictOf, runCount: 1, detail };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

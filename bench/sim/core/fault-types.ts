@@ -1,0 +1,112 @@
+/** What may be wrong at a local venue, and what its injector (faults.ts) says of each request and frame. */
+
+export type FaultScope = "rest" | "market" | "user";
+
+/**
+ * latency/jitter: `delayMs` + uniform[0, jitterMs] per reply or frame (frames keep order).
+ * fixedDelay: exactly `delayMs` per REST reply. loss: frame or request dropped (a lost request never executes, its
+ * connection is cut). duplicate: frame sent twice. reorder: frame held back and sent after the next one of its socket.
+ * gap: as loss, for frames that carry book sequences, and account frames where `scope` names `user`. silent: socket
+ * stays open and says nothing, not even pongs.
+ * heldRequest: a request waits `delayMs` + uniform[0, jitterMs] at the venue's door, then executes, whether or not its
+ * sender still listens. disconnect: socket cut. rate429/ban418: refused with the venue's body, `retryAfterS` ≥ 0 adds the header.
+ * errorBefore/errorAfter: 5xx (`status`, default 503) before or after execution. replyLost: executed, connection cut.
+ * clockSkew: venue clock off by `delayMs` (may be negative). refuseHandshake: WebSocket upgrade answered with `status`.
+ * halfFrame: only the first half of the frame's text is sent. ignoreSubscribe: a subscription is dropped without a word
+ * (`match` looks at the stream's name); venues whose acknowledgement can be lost in this way ask for it.
+ */
+export type FaultKind =
+  | "latency"
+  | "fixedDelay"
+  | "loss"
+  | "duplicate"
+  | "reorder"
+  | "gap"
+  | "silent"
+  | "disconnect"
+  | "rate429"
+  | "ban418"
+  | "errorBefore"
+  | "errorAfter"
+  | "replyLost"
+  | "heldRequest"
+  | "clockSkew"
+  | "refuseHandshake"
+  | "halfFrame"
+  | "ignoreSubscribe";
+
+export interface FaultSpec {
+  readonly kind: FaultKind;
+  /** Default: every scope the kind makes sense for. */
+  readonly scope?: readonly FaultScope[];
+  /**
+   * Only REST routes or streams whose `METHOD /path` or stream name contains this text. Account streams name their kind
+   * and their account on every venue (core/README.md), so that frames of one account, or of one kind of it, are meant.
+   */
+  readonly match?: string;
+  /** Per request or frame. Default 1. */
+  readonly probability?: number;
+  /** Ends after this long. Default: never. */
+  readonly durationMs?: number;
+  /** Ends after hitting this often. Default: never. */
+  readonly count?: number;
+  readonly delayMs?: number;
+  readonly jitterMs?: number;
+  readonly status?: number;
+  readonly retryAfterS?: number;
+}
+
+export interface ActiveFault {
+  readonly id: number;
+  readonly spec: FaultSpec;
+  readonly sinceMs: number;
+  readonly hitCount: number;
+}
+
+/** What to do with one REST request; computed once when it has arrived whole. */
+export interface RestVerdict {
+  /** Before execution: `drop` cuts the connection, others answer without executing. */
+  before: "none" | "drop" | "rate429" | "ban418" | "error";
+  /** After execution: `cut` closes the connection without a reply. */
+  after: "none" | "error" | "cut";
+  status: number;
+  /** -1: no Retry-After header. */
+  retryAfterS: number;
+  delayMs: number;
+  /** Before it executes. */
+  holdMs: number;
+}
+
+/** What to do with one outgoing frame. */
+export interface FrameVerdict {
+  drop: boolean;
+  copies: number;
+  /** Hold until the next frame of this socket was sent. */
+  holdBack: boolean;
+  silent: boolean;
+  disconnect: boolean;
+  /** Send the first half of the text only. */
+  half: boolean;
+  delayMs: number;
+}
+
+export interface FaultInjector {
+  add(spec: FaultSpec): ActiveFault;
+  remove(id: number): void;
+  clear(): void;
+  active(): readonly ActiveFault[];
+  /** Totals per kind since start, also of ended faults. */
+  hits(): Readonly<Record<FaultKind, number>>;
+  /** `route`: `POST /fapi/v1/order`. The verdict object is reused: read it before the next call. */
+  onRequest(route: string): RestVerdict;
+  /** `stream`: name of the stream; `sequenced`: frame carries a book sequence. Reused object as well. */
+  onFrame(scope: "market" | "user", stream: string, sequenced: boolean): FrameVerdict;
+  /** True when a client's subscription to this stream is to be ignored. */
+  onSubscribe(stream: string): boolean;
+  /** Status to refuse a WebSocket upgrade with, or 0. */
+  onHandshake(path: string): number;
+  /** True while `silent` applies to pongs and pings of this scope. */
+  isSilent(scope: "market" | "user"): boolean;
+  /** Current sum of clockSkew faults. */
+  clockSkewMs(): number;
+}
