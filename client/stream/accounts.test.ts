@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { resumeSchema, subscribeOrdersSchema, subscribePositionsSchema } from "../../schemas/stream.js";
 import { compileValidator } from "../../schemas/validate.js";
+import { setUp } from "../test/scenario.js";
 import { createVirtualTime, FakeSocket } from "../test/virtual.js";
 import { StreamClient, type SubscriptionView } from "./stream-client.js";
 import { foldSnapshot, foldUpdate, type OrdersData, type PositionsData } from "./topics.js";
@@ -136,5 +137,51 @@ describe("the client", () => {
     });
     const view = views.at(-1) as SubscriptionView;
     expect([view.current, view.seq, (view.data as OrdersData).orders.size]).toEqual([true, 2, 1]);
+  });
+
+  const privateSub = `positions:${WALLET}#00`;
+
+  function waiting() {
+    const set = setUp();
+    set.client.subscribe({ topic: "positions", walletAddress: WALLET, credentials: {} }, set.listener);
+    set.client.start();
+    set.socket().opened();
+    const [op] = set.socket().take();
+    set.socket().says({ type: "subscribed", id: op?.id, subs: [{ sub: privateSub, epoch: "e", seq: 0 }] });
+    return set;
+  }
+
+  const beat = (socket: FakeSocket, heads: Record<string, number>) =>
+    socket.says({ type: "heartbeat", ts: 1, n: 1, heads, feeds: {} });
+
+  it("waits for the first snapshot longer than the server waits for its venues", () => {
+    const { socket, time } = waiting();
+    time.advance(7_000);
+    expect(socket().take()).toEqual([]);
+    beat(socket(), {});
+    time.advance(11_000);
+    expect(
+      socket()
+        .take()
+        .map(({ op }) => op),
+    ).toEqual(["unsubscribe", "subscribe"]);
+  });
+
+  it("waits on while the server says that the key waits there, and takes its word when it does not", () => {
+    const { socket, time, sockets, last } = waiting();
+    for (let second = 0; second < 60; second += 5) {
+      time.advance(5_000);
+      beat(socket(), { [privateSub]: 0 });
+    }
+    expect([socket().take(), sockets.length]).toEqual([[], 1]);
+    const data = { positions: [position("BTC", "1")], coverage: COVERAGE };
+    socket().says({ type: "snapshot", sub: privateSub, epoch: "e", seq: 1, ts: 1, data });
+    expect(last()).toMatchObject({ current: true, seq: 1 });
+    // A new snapshot of what is held here waits there: nothing is asked for, and nothing is current until it comes.
+    beat(socket(), { [privateSub]: 0 });
+    expect(last()).toMatchObject({ current: false, staleReason: "waiting" });
+    expect(socket().take()).toEqual([]);
+    socket().says({ type: "snapshot", sub: privateSub, epoch: "e", seq: 4, ts: 1, data });
+    expect(last()).toMatchObject({ current: true, seq: 4 });
   });
 });

@@ -170,6 +170,59 @@ describe("a dead-man's switch", () => {
     expect([...statuses(harness), openSessions(harness)]).toEqual(["CANCELED", "CANCELED", 0]);
   });
 
+  it("fires in time, at its venue too, whatever our wall clock is set to", async () => {
+    for (const stepMs of [90_000, -90_000]) {
+      const { harness, facts } = await armed({ knobs: { scheduleCancel: "accept" } }, 30_000);
+      const { clock, calls } = harness;
+      clock.stepWall(stepMs);
+      await clock.advanceAsync(4_000);
+      // The venue's moves with the heartbeat, by the time that passed.
+      const beaten = await harness.desk.heartbeat(facts.switchId);
+      expect(beaten).toMatchObject({ ok: true, armed: { expiresAtMs: clock.wallMs() + 30_000 } });
+      expect(calls.scheduled.slice(1)).toEqual([clock.wallMs() + 31_000]);
+      clock.stepWall(-stepMs);
+      expect(harness.desk.expireSwitch(facts.switchId, 2_000)).toBe(true);
+      await clock.advanceAsync(1_900);
+      expect(statuses(harness)).toEqual(["OPEN"]);
+      await clock.advanceAsync(200);
+      expect(statuses(harness)).toEqual(["CANCELED"]);
+    }
+  });
+
+  it("is not put off by a grace beyond its own time after our wall clock was set back", async () => {
+    const { harness, facts } = await armed({}, 10_000);
+    harness.clock.stepWall(-90_000);
+    expect(harness.desk.expireSwitch(facts.switchId, 60_000)).toBe(true);
+    await harness.clock.advanceAsync(9_900);
+    expect(statuses(harness)).toEqual(["OPEN"]);
+    await harness.clock.advanceAsync(200);
+    expect(statuses(harness)).toEqual(["CANCELED"]);
+  });
+
+  it("names its venue a time from when it is told, not from when an earlier word was sent", async () => {
+    const said: number[] = [];
+    const harness: DeskHarness = await createDesk({
+      mutateRoom: (room) =>
+        withSchedule(room, async (atMs) => {
+          said.push((atMs ?? 0) - harness.clock.wallMs());
+          // The first word takes a while, and our wall clock is set meanwhile.
+          if (said.length === 2) {
+            await delay(harness.clock, 2_000);
+            harness.clock.stepWall(90_000);
+          }
+          return { outcome: "accepted" };
+        }),
+    });
+    const facts = await arm(harness);
+    await harness.clock.advanceAsync(2_000);
+    const first = harness.desk.heartbeat(facts.switchId);
+    await harness.clock.advanceAsync(1_500);
+    const second = harness.desk.heartbeat(facts.switchId);
+    await harness.run(Promise.all([first, second]));
+    expect(said[2]).toBeGreaterThan(10_000);
+    expect(said[2]).toBeLessThanOrEqual(11_000);
+  });
+
   it("is one for each account: arming again replaces it", async () => {
     const { harness, facts } = await armed();
     const again = await arm(harness, 20_000);
@@ -189,6 +242,21 @@ describe("a dead-man's switch", () => {
     await other.harness.run(other.harness.desk.drain(5_000));
     expect([...statuses(other.harness), openSessions(other.harness)]).toEqual(["OPEN", 0]);
     expect(other.harness.calls.scheduled).toHaveLength(1);
+  });
+
+  it("that has not come to its end when a shutdown does leaves a line for a person", async () => {
+    const { harness } = await armed();
+    harness.calls.cancelAllFates.push(...Array.from({ length: 20 }, () => "unknown" as const));
+    await harness.run(harness.desk.drain(1_500));
+    expect(statuses(harness)).toEqual(["OPEN"]);
+    const lines = harness.logLines.filter((line) => line.includes("dead_man_unfinished"));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain("venueone");
+    expect(lines[0]?.includes(SECRET)).toBe(false);
+    // One that ended leaves none.
+    const other = await armed();
+    await other.harness.run(other.harness.desk.drain(5_000));
+    expect(other.harness.logLines.join()).not.toContain("dead_man_unfinished");
   });
 
   it("says armed at the venue only of what is armed there, symbol by symbol", async () => {

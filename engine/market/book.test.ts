@@ -302,4 +302,21 @@ describe("Book", () => {
     book.clear();
     expect([book.state, book.seq, book.tsProvenNs]).toEqual([BOOK_EMPTY, 0, -1]);
   });
+
+  it("that comes back is as old as what brought it back, however lately it was proven before", () => {
+    const book = new Book();
+    load(book, [[1, 1]], []);
+    book.prove(10);
+    book.invalidate(INVALID_GAP);
+    book.beginSnapshot();
+    book.applyBid(2, 1);
+    // Held up on its way: of a time before the last proof.
+    expect(book.commit(2, 1000, 4)).toBe(true);
+    expect([book.tsRecvNs, book.tsProvenNs]).toEqual([4, 4]);
+    // A LIVE book keeps its proof when an older frame is taken.
+    book.prove(20);
+    book.applyBid(3, 1);
+    expect(book.commit(3, 1000, 15)).toBe(true);
+    expect(book.tsProvenNs).toBe(20);
+  });
 });

@@ -134,16 +134,23 @@ describe("Touch", () => {
 
   it("is newer by sequence where both have one, else by venue time, and a tie goes to the book", () => {
     const touch = new Touch();
-    expect(isTouchNewer(touch, { seq: 0, tsVenueMs: -1 })).toBe(false);
+    expect(isTouchNewer(touch, { seq: 0, tsVenueMs: -1, tsProvenNs: 1 })).toBe(false);
     touch.set(1, 1, 2, 1, 10, 500, 1);
-    expect([isTouchNewer(touch, { seq: 9, tsVenueMs: 900 }), isTouchNewer(touch, { seq: 10, tsVenueMs: 1 })]).toEqual([
-      true,
-      false,
-    ]);
-    expect([isTouchNewer(touch, { seq: 0, tsVenueMs: 499 }), isTouchNewer(touch, { seq: 0, tsVenueMs: 500 })]).toEqual([
-      true,
-      false,
-    ]);
+    const isNewer = (seq: number, tsVenueMs: number): boolean => isTouchNewer(touch, { seq, tsVenueMs, tsProvenNs: 1 });
+    expect([isNewer(9, 900), isNewer(10, 1)]).toEqual([true, false]);
+    expect([isNewer(0, 499), isNewer(0, 500)]).toEqual([true, false]);
+  });
+
+  it("is newer for two seconds of its book's proofs only: one from the future overrides no longer", () => {
+    const touch = new Touch();
+    const receivedNs = 5e9;
+    touch.set(1, 1, 2, 1, 900, 60_000, receivedNs);
+    const isNewer = (seq: number, tsProvenNs: number): boolean =>
+      isTouchNewer(touch, { seq, tsVenueMs: 1, tsProvenNs });
+    expect([isNewer(0, receivedNs + 2e9), isNewer(7, receivedNs + 2e9)]).toEqual([true, true]);
+    expect([isNewer(0, receivedNs + 2e9 + 1), isNewer(7, receivedNs + 2e9 + 1)]).toEqual([false, false]);
+    // A book that is the older one is another matter: its age judges that.
+    expect(isNewer(7, 0)).toBe(true);
   });
 });
 

@@ -5,7 +5,7 @@ import type { VenueRoom } from "../ports.js";
 import { ASK_TIMEOUT_MS } from "./execution-ask.js";
 import type { TradeService } from "./trade-service.js";
 import type { TradeData, TradeRequest } from "./trade-types.js";
-import type { PlaceFate } from "./test/fake-venue.js";
+import type { PlaceFate } from "./test/fake-matching.js";
 import { closeContext, closeRequest, createHarness, type Harness } from "./test/harness.js";
 
 const CREDENTIALS = closeRequest().credentials;

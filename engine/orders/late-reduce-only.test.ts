@@ -1,7 +1,8 @@
 /** "Reduce only" said after the acknowledgement, by a status word, a code, or no word at all. */
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../domain/order.js";
-import type { FakeVenue, PlaceFate } from "./test/fake-venue.js";
+import type { PlaceFate } from "./test/fake-matching.js";
+import type { FakeVenue } from "./test/fake-venue.js";
 import { createHarness } from "./test/harness.js";
 import { createDesk, closeRequest, orderContext } from "./single/test/desk-harness.js";
 

@@ -1,6 +1,6 @@
 /** LIMIT orders that trade on arrival: what the venue's answer leaves out is looked for before the reply. */
 import { describe, expect, it } from "vitest";
-import type { PlaceFate } from "./test/fake-venue.js";
+import type { PlaceFate } from "./test/fake-matching.js";
 import { createHarness, type Harness } from "./test/harness.js";
 
 /** Above the best ask of 100010. */

@@ -151,6 +151,20 @@ describe("the execution registry", () => {
     expect(await new ExecutionRegistry(store, new VirtualClock()).get("kept")).toEqual(data("kept"));
   });
 
+  it("has one copy of a run whose orders are at work, also when it fell out and is read again", async () => {
+    const store = createMemoryStore();
+    const registry = new ExecutionRegistry(store, new VirtualClock(), 1);
+    const working = { routeId: "working", attempts: [{ outcome: "UNKNOWN" }] } as unknown as TradeRun;
+    await store.commit({ writes: registry.persistWrites(data("working"), working) });
+    registry.remember(data("a"), run);
+    expect(await registry.unsettledRun("working")).toBe(working);
+    // As after a restart: two readers share the copy that the first one made, as long as one of them has it.
+    const next = new ExecutionRegistry(store, new VirtualClock(), 1);
+    const read = await next.unsettledRun("working");
+    next.remember(data("a"), run);
+    expect(await next.unsettledRun("working")).toBe(read);
+  });
+
   it("lists unknown ones up to its bound and counts the rest", () => {
     const registry = new ExecutionRegistry(createMemoryStore(), new VirtualClock());
     for (let index = 0; index < MAX_LISTED + 3; index++) registry.markUnknown(unknown(`r${index}`));

@@ -3,7 +3,10 @@ import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../domain/order.js";
 import type { TradeData } from "./trade-types.js";
 import { createHarness, SECRET_ONE, type Harness, type HarnessOptions } from "./test/harness.js";
-import type { PlaceFate } from "./test/fake-venue.js";
+import type { PlaceFate } from "./test/fake-matching.js";
+import { FakeStreams } from "./test/fake-streams.js";
+import type { FakeVenue } from "./test/fake-venue.js";
+import { createRowSink } from "./test/row-sink.js";
 
 /** Below the market: nothing of it is marketable. */
 const RESTS = { orderType: "LIMIT", limitPrice: "99000", preferredExchange: "venueone" } as const;
@@ -67,6 +70,24 @@ describe("an entry that rests with protection", () => {
     expect(harness.service.status().watchedCount).toBe(0);
     expect(isAllClosed(harness)).toBe(true);
     expect(harness.events.filter(({ kind }) => kind === "resolved")).toHaveLength(1);
+  });
+
+  it("that fills while the stop of its first part is on its way is protected for the rest as well", async () => {
+    const prepareVenue = (venue: FakeVenue): void => {
+      venue.streams = new FakeStreams();
+    };
+    const harness = flat({ service: { records: createRowSink() }, prepareVenue }, { kind: "fill", latencyMs: 2_000 });
+    const data = await harness.openData(STOP, RESTS);
+    const tell = (filledLots: number): void => {
+      fillEntry(harness, filledLots);
+      const order = harness.one.log[0]?.order;
+      if (order != null) (harness.one.streams as FakeStreams).tell("acct-venueone", { kind: "order", order });
+    };
+    tell(100);
+    for (let turn = 0; turn < 1_000 && guards(harness).length === 0; turn++) await harness.clock.advanceAsync(20);
+    tell(250);
+    expect(await later(harness, data)).toMatchObject({ state: "COMPLETED", filledSize: "0.25", protection: "PLACED" });
+    expect(guards(harness).map(({ qtyLots }) => qtyLots)).toEqual([100, 150]);
   });
 
   it("that is canceled with nothing filled is watched no more, and nothing is sent", async () => {

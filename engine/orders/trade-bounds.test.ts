@@ -1,7 +1,8 @@
 /** The bounds of a trade as they were stated: a stop's own limit, a venue's band around its mark, one bound for all attempts. */
 import { describe, expect, it } from "vitest";
 import type { OrderCommand } from "../domain/order.js";
-import type { FakeVenue, FakeVenueOptions, PlaceFate } from "./test/fake-venue.js";
+import type { PlaceFate } from "./test/fake-matching.js";
+import type { FakeVenue, FakeVenueOptions } from "./test/fake-venue.js";
 import { closeContext, closeRequest, createHarness, type Harness } from "./test/harness.js";
 import type { TradeRequest } from "./trade-types.js";
 

@@ -6,7 +6,7 @@ import { GuardBook, NO_LIMITS } from "../guards/guard-book.js";
 import type { GuardedOrder, Guards } from "../guards/guards.js";
 import { NO_GUARDS, NOTHING_RESERVED } from "../guards/guards.js";
 import { createMemoryStore } from "../storage/test/memory-store.js";
-import type { PlaceFate } from "./test/fake-venue.js";
+import type { PlaceFate } from "./test/fake-matching.js";
 import { closeContext, createHarness, openRequest, SECRET_ONE, type Harness } from "./test/harness.js";
 
 /** Both venues flat, so that nothing of an entry depends on what was there. */
@@ -256,6 +256,23 @@ describe("leverage and margin mode", () => {
       expect(orders(harness)).toEqual([]);
     },
   );
+
+  it("are asked of no venue whose budget of such changes is spent; an entry that changes nothing goes there", async () => {
+    const harness = flat();
+    harness.one.settingWaitMs = 4_000;
+    const data = await harness.openData({ leverage: 5 });
+    expect(data.executedOn).toBe("venuetwo");
+    expect(data.routing.candidates[0]).toMatchObject({ eligible: false, reasonCode: "RATE_BUDGET" });
+    expect((await harness.openData({ leverage: 10, marginMode: "cross" })).executedOn).toBe("venueone");
+    expect((await harness.openData()).executedOn).toBe("venueone");
+    harness.two.settingWaitMs = 4_000;
+    expect(await harness.open({ leverage: 3 })).toMatchObject({
+      code: "VENUE_RATE_LIMITED",
+      details: { retryAfterMs: 4_000 },
+    });
+    harness.one.setPosition("acct-venueone", "LONG", 400);
+    expect((await harness.closeData({ preferredExchange: "venueone" })).execution.state).toBe("COMPLETED");
+  });
 
   it("on a venue without such settings make it ineligible", async () => {
     const bare = flat();

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { storeUnavailable } from "../storage/state-store.js";
 import { DEFAULT_ROUTING_SETTINGS } from "./trade-routing.js";
 import type { TradeData, TradeRequest } from "./trade-types.js";
-import { FakeSession, type PlaceFate } from "./test/fake-venue.js";
+import type { PlaceFate } from "./test/fake-matching.js";
+import { FakeSession } from "./test/fake-session.js";
 import { closeContext, closeRequest, createHarness, SECRET_ONE, type Harness } from "./test/harness.js";
 
 const sells = (harness: Harness) => [...harness.one.log, ...harness.two.log];

@@ -1,13 +1,17 @@
 /** The way back of an entry whose protection was refused: priced like any order, or not sent, and then said. */
 import { describe, expect, it } from "vitest";
 import type { OpenTerms, TradeData, TradeRequest } from "./trade-types.js";
-import type { FakeVenueOptions, PlaceFate } from "./test/fake-venue.js";
-import { createHarness, type Harness } from "./test/harness.js";
+import type { PlaceFate } from "./test/fake-matching.js";
+import type { FakeVenueOptions } from "./test/fake-venue.js";
+import { CloseRows } from "../storage/recorder/close-rows.js";
+import { readRows } from "../storage/recorder/test/read-row.js";
+import { NO_RECORDS, type RecordSink } from "./record-sink.js";
+import { createHarness, recordingLogger, type Harness } from "./test/harness.js";
 
 const PROTECTED: Partial<OpenTerms> = { stopLoss: "95000", closeOnProtectionFailure: true };
 
-function flat(one: Partial<FakeVenueOptions> = {}): Harness {
-  const harness = createHarness({ one });
+function flat(one: Partial<FakeVenueOptions> = {}, records: RecordSink = NO_RECORDS): Harness {
+  const harness = createHarness({ one, service: { records } });
   for (const venue of [harness.one, harness.two]) venue.setPosition(`acct-${venue.venue}`, "LONG", 0);
   return harness;
 }
@@ -39,6 +43,28 @@ describe("the undo of a failed protection", () => {
       protectionReason: "VENUE_STATE",
       protectionOrders: [{ kind: "STOP_LOSS" }, { kind: "CLOSE", price: "97020", filledSize: "0.25" }],
     });
+  });
+
+  it("is recorded against the mid of its own moment, not the entry's", async () => {
+    const rows = new CloseRows(recordingLogger([]));
+    const fills: unknown[] = [];
+    const sink: RecordSink = {
+      ...NO_RECORDS,
+      decisionWrites(concluded) {
+        for (const { key, value } of rows.decision(concluded))
+          if (key.startsWith("fills|") && value !== null)
+            fills.push(...readRows("fills", value).map(({ ref_mid, intent }) => [ref_mid, intent]));
+        return [];
+      },
+    };
+    const harness = flat({}, sink);
+    refuseStop(harness, 10, () => harness.one.setBook(979_900, 980_100, 1_000), filled);
+    await open(harness);
+    await harness.clock.advanceAsync(100);
+    expect(fills).toEqual([
+      [expect.stringMatching(/^(99|100)/), "OPEN"],
+      ["98000", "CLOSE"],
+    ]);
   });
 
   it("is not sent from a book that is too old: the reply says why, and the position stands", async () => {

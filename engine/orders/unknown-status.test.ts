@@ -1,7 +1,8 @@
 /** An accepted order whose status word nobody knows here: unknown, and it may yet fill. */
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../domain/order.js";
-import type { FakeVenue, PlaceFate } from "./test/fake-venue.js";
+import type { PlaceFate } from "./test/fake-matching.js";
+import type { FakeVenue } from "./test/fake-venue.js";
 import { createHarness } from "./test/harness.js";
 import { createDesk, orderName } from "./single/test/desk-harness.js";
 
@@ -51,6 +52,18 @@ describe("an accepted order with a status that is not known", () => {
     const later = await harness.service.execution(data.routing.routeId);
     expect(later?.execution).toMatchObject({ state: "UNKNOWN", final: false, filledSize: "0.25" });
     expect(harness.service.status().unknownCount).toBe(1);
+  });
+
+  it("is not proven absent by the time after which its venue takes it no more", async () => {
+    const harness = createHarness();
+    // A receipt with an odd word and a bound; no look-up shows the order.
+    harness.one.fate = () => ({ kind: "drop", shows: ODD });
+    const data = await harness.closeData({ deadlineMs: 1_000 });
+    expect(data.execution).toMatchObject({ state: "UNKNOWN", final: false });
+    await harness.clock.advanceAsync(70_000);
+    const later = await harness.service.execution(data.routing.routeId);
+    expect(later?.execution).toMatchObject({ state: "UNKNOWN", final: false });
+    expect(harness.two.log).toHaveLength(0);
   });
 
   it("ends with the first word that is known", async () => {

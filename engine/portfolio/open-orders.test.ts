@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../domain/order.js";
-import { isOpen, OPEN_ORDERS_MAX, OpenOrders } from "./open-orders.js";
+import { isOpen, LIST_LAG_MS, OPEN_ORDERS_MAX, OpenOrders } from "./open-orders.js";
 
 function order(
   id: string,
@@ -50,7 +50,7 @@ describe("open orders", () => {
       fc.property(fc.array(move, { maxLength: 60 }), (moves) => {
         const venue = new Map<string, VenueOrder>();
         const used = new Set<string>();
-        const orders = new OpenOrders();
+        const orders = new OpenOrders(() => 0);
         // The list as it was when it was asked for; it arrives later.
         let asked: readonly VenueOrder[] | null = null;
         const tell = (now: VenueOrder, isFill: boolean) => {
@@ -87,7 +87,7 @@ describe("open orders", () => {
   });
 
   it("a list names what is gone without an event, and what is new", () => {
-    const orders = new OpenOrders();
+    const orders = new OpenOrders(() => 0);
     orders.beginList();
     expect(orders.adopt([order("a"), order("b")]).news).toHaveLength(2);
     orders.beginList();
@@ -96,7 +96,7 @@ describe("open orders", () => {
   });
 
   it("an event that is older than what is known changes nothing; UNKNOWN ends an order, but not by a fill", () => {
-    const orders = new OpenOrders();
+    const orders = new OpenOrders(() => 0);
     orders.apply(order("a", 5));
     expect(orders.apply(order("a", 3))).toBe(false);
     expect(orders.applyFill(order("a", 7, "UNKNOWN"))).toMatchObject({ status: "UNKNOWN" });
@@ -105,8 +105,22 @@ describe("open orders", () => {
     expect(orders.list()).toEqual([]);
   });
 
+  it("a list asked for soon after an event neither brings back nor takes away; one asked for later does", () => {
+    let nowMs = 0;
+    const orders = new OpenOrders(() => nowMs);
+    orders.apply(order("new"));
+    orders.apply(order("ended", 0, "CANCELED"));
+    nowMs = LIST_LAG_MS;
+    orders.beginList();
+    expect(orders.adopt([order("ended")])).toEqual({ news: [], gone: [] });
+    expect(orders.list()).toMatchObject([{ venueOrderId: "new" }]);
+    nowMs++;
+    orders.beginList();
+    expect(orders.adopt([order("ended")]).gone).toMatchObject([{ venueOrderId: "new" }]);
+  });
+
   it("are bounded: the oldest is forgotten, and counted", () => {
-    const orders = new OpenOrders();
+    const orders = new OpenOrders(() => 0);
     for (let count = 0; count < OPEN_ORDERS_MAX + 3; count++) orders.apply(order(String(count)));
     expect([orders.list().length, orders.forgottenCount, orders.list()[0]?.venueOrderId]).toEqual([
       OPEN_ORDERS_MAX,

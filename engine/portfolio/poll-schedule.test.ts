@@ -95,6 +95,42 @@ describe("the poll schedule", () => {
     expect(looks.length).toBeGreaterThan(before);
   });
 
+  it("an account whose looks are always refused goes to the back: the others are looked at as often as they were", async () => {
+    const { clock, looks, schedule, task } = bench(60, 5_000);
+    schedule.add(task("limited", async () => ({ pauseVenueMs: 3_000, pauseAccountMs: 0 })));
+    for (const name of ["a", "b", "c"]) schedule.add(task(name));
+    await clock.advanceAsync(120_000);
+    const count = (name: string): number => looks.filter((look) => look.name === name).length;
+    for (const name of ["a", "b", "c"]) expect(count(name)).toBeGreaterThan(12);
+    // It has its turn all the same.
+    expect(count("limited")).toBeGreaterThan(5);
+    // One whose turn has not come yet does not wait behind it either.
+    const before = looks.length;
+    schedule.add(task("late"));
+    await clock.advanceAsync(5_000);
+    expect(looks.slice(before).some(({ name }) => name === "late")).toBe(true);
+  });
+
+  it("does not stop for the others when one account is refused again and again for long", async () => {
+    const { clock, looks, schedule, task } = bench(60, 5_000);
+    schedule.add(task("limited", async () => ({ pauseVenueMs: 60_000, pauseAccountMs: 0 })));
+    for (const name of ["a", "b"]) schedule.add(task(name));
+    await clock.advanceAsync(600_000);
+    // Once for all, since nobody knows better; then it alone.
+    expect(looks.filter(({ name }) => name === "a").length).toBeGreaterThan(100);
+    expect(looks.filter(({ name }) => name === "limited").length).toBeLessThan(12);
+  });
+
+  it("an account that was refused before its first look is still somebody's first", async () => {
+    const { clock, looks, schedule, task } = bench(60, 5_000);
+    let answer: LookResult = { pauseVenueMs: 3_000, pauseAccountMs: 0 };
+    schedule.add(task("a", async () => answer));
+    await clock.advanceAsync(100);
+    answer = NO_PAUSE;
+    await clock.advanceAsync(20_000);
+    expect(looks.slice(0, 3).map(({ isFirst }) => isFirst)).toEqual([true, true, false]);
+  });
+
   it("holds at most four looks of a venue that does not answer", async () => {
     const { clock, looks, schedule, task } = bench(600, 1_000);
     const ends: (() => void)[] = [];

@@ -92,7 +92,8 @@ describe("a pushed account", () => {
       state: "LIVE",
       error: { code: "POSITION_UNLISTED", message: expect.stringContaining("GONEUSDT") },
     });
-    expect(handle.watch.ordersCoverage().error).toBeNull();
+    // Its list of orders has not been read yet; what is wrong with the positions is nothing of it.
+    expect(handle.watch.ordersCoverage().error).toMatchObject({ code: "NO_ANSWER_YET" });
     expect(events()).toEqual(["opened"]);
     heard.length = 0;
     alice.holdUncounted("GONEUSDT", null);
@@ -236,6 +237,39 @@ describe("a polled account", () => {
     expect([handle.watch.coverage().state, events()]).toEqual(["SNAPSHOT", ["opened"]]);
   });
 
+  it("a limit that names one account pauses that one, and nobody else", async () => {
+    const bob = two.addAccount("bob");
+    alice.hold("BTC", 400);
+    const mine = listen();
+    const his = listen(two.credentials(bob));
+    await clock.advanceAsync(2_000);
+    two.failureOf = (account) =>
+      account === bob ? { code: "RATE_LIMITED", retryAfterMs: 40_000, isAccountLimit: true } : null;
+    await clock.advanceAsync(20_000);
+    alice.hold("BTC", 150);
+    await clock.advanceAsync(6_000);
+    expect(mine.handle.watch.positions).toMatchObject([{ qtyLots: 150 }]);
+    expect(mine.handle.watch.coverage().state).toBe("SNAPSHOT");
+    expect(his.handle.watch.coverage()).toMatchObject({ state: "ERROR", error: { code: "RATE_LIMITED" } });
+    const asked = two.reads.filter(({ account }) => account === "bob").length;
+    await clock.advanceAsync(15_000);
+    expect(two.reads.filter(({ account }) => account === "bob")).toHaveLength(asked);
+    two.failureOf = () => null;
+    await clock.advanceAsync(20_000);
+    expect(his.handle.watch.coverage().state).toBe("SNAPSHOT");
+  });
+
+  it("an account that is always limited does not keep the others from being looked at", async () => {
+    const bob = two.addAccount("bob");
+    two.failureOf = (account) => (account === bob ? { code: "RATE_LIMITED", retryAfterMs: 2_000 } : null);
+    listen(two.credentials(bob));
+    const { handle } = listen();
+    await clock.advanceAsync(10_000);
+    alice.hold("BTC", 400);
+    await clock.advanceAsync(20_000);
+    expect(handle.watch.positions).toMatchObject([{ qtyLots: 400 }]);
+  });
+
   it("refused credentials need others, and are tried once a minute", async () => {
     const { handle } = listen({ apiKey: "alice", apiSecret: "wrong" });
     await clock.advanceAsync(1);
@@ -351,6 +385,24 @@ describe("sharing", () => {
       code: "MISSING_CREDENTIALS",
     });
     expect(two.sessionsOpen).toBe(1);
+  });
+
+  it("polls an account whose stream could not be opened for a fault of the room, and leaves nothing of it", async () => {
+    two.openingThrows = true;
+    let opened: Listening | null = null;
+    try {
+      opened = listen();
+    } catch {
+      // What was opened before must be gone then.
+      expect([two.sessionsOpen, portfolio.counts().accounts]).toEqual([0, 0]);
+    }
+    await clock.advanceAsync(100);
+    expect(opened?.handle.watch.coverage()).toMatchObject({ state: "SNAPSHOT", mode: "poll" });
+    two.openingThrows = false;
+    await clock.advanceAsync(61_000);
+    expect(opened?.handle.watch.coverage()).toMatchObject({ state: "LIVE", mode: "push" });
+    opened?.handle.close();
+    expect([two.sessionsOpen, portfolio.counts().accounts, clock.pendingTimerCount]).toEqual([0, 0, 0]);
   });
 
   it("ends whole with the portfolio", async () => {

@@ -80,6 +80,22 @@ describe.skipIf(!existsSync(DATA))("replay of the recorded data (needs ../shared
     },
   );
 
+  it("the answers of the four books play by themselves", async () => {
+    const { report, counts } = await play("binance-usdm_4symbols_20210722.http.gz");
+    expect(counts).toMatchObject({ books: 4, malformed: 0 });
+    expect(Object.keys(report.symbols).sort()).toEqual(["AKROUSDT", "CTKUSDT", "KEEPUSDT", "SUSHIUSDT"]);
+    for (const { bidLevels, askLevels } of Object.values(report.symbols)) {
+      expect(Math.min(bidLevels, askLevels)).toBeGreaterThan(100);
+    }
+  });
+
+  it("every file is played, or is told what it is", async () => {
+    for (const { file, format } of FILES) {
+      if (!format.startsWith("json (")) continue;
+      await expect(play(file)).rejects.toThrow(/one JSON document \(channel allDexsAssetCtxs\), not a recording/);
+    }
+  });
+
   it("venuethree's frames end with the book of their chain", async () => {
     const { report, counts, format } = await play("lighter_crv_frames_20260729.jsonl.gz");
     const entry = FILES.find(({ file }) => file === "lighter_crv_frames_20260729.jsonl.gz");

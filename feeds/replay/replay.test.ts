@@ -337,6 +337,41 @@ describe("formats", () => {
     expect(counts.malformed).toBe(0);
   });
 
+  it("plays a cryptofeed companion by itself: the books of its snapshots", async () => {
+    const snapshot = LINES[SNAPSHOT_LINE] ?? "";
+    const body = snapshot.slice(snapshot.indexOf(" ") + 1);
+    const url = "https://host/fapi/v1/depth?symbol=KEEPUSDT&limit=1000";
+    const path = file("alone.http", `${url} -> 1626992741.301402: ${body}\nhttps://host/time -> 1626992741.4: {}\n\n`);
+    const { report, counts, format } = await play(path);
+    const { bids, asks, lastUpdateId } = JSON.parse(body) as { bids: unknown[]; asks: unknown[]; lastUpdateId: number };
+    expect(format).toBe("cryptofeed-http-lines");
+    expect(counts).toMatchObject({ books: 1, others: 1, malformed: 0 });
+    expect(report).toMatchObject({ frames: 1, gaps: 0, crossings: 0 });
+    expect(report.symbols).toEqual({
+      KEEPUSDT: {
+        bestBid: bids[0],
+        bestAsk: asks[0],
+        bidLevels: bids.length,
+        askLevels: asks.length,
+        lastU: lastUpdateId,
+      },
+    });
+  });
+
+  it.each([
+    ["printed over many lines", 2],
+    ["on one line", 0],
+  ])("says of one JSON document %s what it is and what to do", async (_name, indent) => {
+    const frame = { channel: "allDexsAssetCtxs", data: { ctxs: [["", [{ funding: "0.1" }]]] } };
+    const path = file(`contexts${indent}.json`, JSON.stringify(frame, null, indent));
+    await expect(play(path)).rejects.toThrow(
+      new UnplayableFile(
+        `contexts${indent}.json: one JSON document (channel allDexsAssetCtxs), not a recording: write each frame on a line ` +
+          "of its own behind its receive time, `<ns since epoch> <frame>`",
+      ),
+    );
+  });
+
   it.each([
     ["anything else", "any.txt", "hello\nworld", /not one of the recorded formats/],
     ["an empty file", "empty.raw", "", /not one of the recorded formats/],

@@ -89,3 +89,27 @@ describe("AccountLimiter", () => {
     expect(limiter.waitMs("a", 1, "exit")).toBeGreaterThan(0);
   });
 });
+
+describe("what the venue counts of an account beside us", () => {
+  it("keeps entries waiting by what is left, and no exit", () => {
+    const clock = new VirtualClock();
+    const limiter = new AccountLimiter(clock, [{ limit: 240, windowMs: 60_000 }]);
+    expect(limiter.tryTake("a", 10, "trade")).toBe(0);
+    limiter.reportUsed("a", 170);
+    // Said twice it is counted once.
+    limiter.reportUsed("a", 170);
+    expect(limiter.tryTake("a", 10, "trade")).toBe(0);
+    const waitMs = limiter.waitMs("a", 1, "trade");
+    expect(waitMs).toBeGreaterThan(0);
+    expect(limiter.waitMs("a", 200, "exit")).toBe(0);
+    clock.advance(63_001);
+    expect(limiter.tryTake("a", 100, "trade")).toBe(0);
+  });
+
+  it("counts our own once, whatever the lane", () => {
+    const limiter = new AccountLimiter(new VirtualClock(), [{ limit: 8, windowMs: 60_000 }]);
+    expect(limiter.tryTake("a", 5, "exit")).toBe(0);
+    limiter.reportUsed("a", 5);
+    expect(limiter.waitMs("a", 3, "trade")).toBe(0);
+  });
+});

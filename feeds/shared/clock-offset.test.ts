@@ -55,6 +55,23 @@ describe("ClockOffset", () => {
     expect(Math.abs(measured.offsetMs - 100)).toBeLessThan(10);
   });
 
+  it("is not moved by a stamp 1.99 s ahead of what round trips prove, nor is any fresh frame old by it", () => {
+    const clock = new VirtualClock(1_000_000);
+    const offset = new ClockOffset(clock);
+    offset.addRoundTrip(1_000_000, 1_000_010, 1_000_105, 1);
+    offset.addEvent(1_002_110, 1_000_020);
+    expect(Math.abs(offset.offsetMs - 100)).toBeLessThan(10);
+    expect(offset.provenAgeMs(1_300_100, 1_300_000)).toBeLessThan(10);
+  });
+
+  it("follows our wall clock when that is set back, before any new evidence", () => {
+    const clock = new VirtualClock(1_000_000);
+    const offset = new ClockOffset(clock);
+    offset.addRoundTrip(1_000_000, 1_000_010, 1_000_105, 1);
+    clock.stepWall(-90_000);
+    expect(Math.abs(offset.offsetMs - 90_100)).toBeLessThan(10);
+  });
+
   it("proves only as much age as the evidence holds", () => {
     const offset = new ClockOffset(new VirtualClock(1_000_000));
     expect(offset.provenAgeMs(0, 1_000_000)).toBe(0);

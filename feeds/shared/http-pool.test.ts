@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
+import { readFailureOf } from "./call-results.js";
 import type { HttpRequest } from "./http.js";
 import { HttpPool, type HttpPoolOptions } from "./http-pool.js";
 
@@ -311,6 +312,25 @@ describe("limits", () => {
     expect(await pool.request(post(order))).toMatchObject({ kind: "notSent", reason: "RATE_BUDGET" });
     expect(await pool.request(post({ ...order, account: "b" }))).toMatchObject({ status: 429 });
     expect(pool.stats().breaker).toBe("closed");
+  });
+
+  it("says of a limit that it is one account's, whoever found it: the venue, or our own count", async () => {
+    const url = await serve((request, response) => {
+      response.writeHead(request.url === "/order" ? 429 : 200);
+      response.end("");
+    });
+    const pool = poolFor(url, {
+      accountLimits: [{ limit: 4, windowMs: 60_000 }],
+      judgeLimit: (response) =>
+        response.status === 429 ? { scope: "account", retryAfterMs: 9_000, isBan: false } : null,
+    });
+    const read = { account: "a", weight: 0, accountWeight: 3 } as const;
+    expect(await pool.request(post(read))).not.toHaveProperty("isAccountLimit");
+    const refused = await pool.request(post(read));
+    expect(refused).toMatchObject({ kind: "notSent", reason: "RATE_BUDGET", isAccountLimit: true });
+    expect(readFailureOf(refused)).toMatchObject({ code: "RATE_LIMITED", isAccountLimit: true });
+    const limited = await pool.request(post({ ...read, path: "/order", account: "b" }));
+    expect(limited).toMatchObject({ status: 429, isAccountLimit: true });
   });
 
   it("keeps a quarter of an account's budget for its ways out, whatever its reads and entries spend", async () => {

@@ -40,6 +40,30 @@ describe("LaneBudget", () => {
     expect(takeAll(budget, "exit", 0)).toBeGreaterThanOrEqual(300);
   });
 
+  it("lends what idle lanes hold back to work that may wait, never what exit holds back, and not of a lane in use", () => {
+    const budget = new LaneBudget({ budget: 1_920, windowMs: MINUTE_MS });
+    expect(budget.available("reconcile", 0)).toBe(1_920 - 480 - 336 - 144 - 48);
+    expect(budget.available("reconcile", 0, true)).toBe(1_920 - 480);
+    budget.charge("reconcile", 1_200, 0, true);
+    // The others of the lane, and trade, find what is left: what was lent is not held back from them as well.
+    expect(budget.available("reconcile", 0)).toBe(1_920 - 1_200 - 480);
+    expect(budget.available("trade", 0)).toBe(1_920 - 1_200 - 480);
+    expect(budget.available("exit", 0)).toBe(1_920 - 1_200);
+    budget.tryTake("trade", 10, 0);
+    expect(budget.available("reconcile", 0, true)).toBe(1_920 - 1_210 - 480 - 326);
+  });
+
+  it("keeps what a lane holds back from all who do not borrow, whatever borrowers took of their own lane", () => {
+    const { budget, queue } = setup({ budget: 1_920, slots: 10, exitSlots: 1 });
+    // All that reconcile may take without borrowing: nothing is lent.
+    const own = budget.available("reconcile", 0);
+    expect(queue.acquire("reconcile", own - 400, 1_000, { borrowsIdle: true })).toEqual({ ok: true });
+    takeAll(budget, "read", 0);
+    takeAll(budget, "background", 0);
+    expect(takeAll(budget, "trade", 0)).toBeGreaterThanOrEqual(Math.floor(1_920 * LANE_SHARES.trade * 0.5));
+    queue.close();
+  });
+
   it("believes the venue when it counted more than we did, and forgets that after a window", () => {
     const budget = new LaneBudget({ budget: 2_400, windowMs: MINUTE_MS });
     budget.tryTake("exit", 100, 0);

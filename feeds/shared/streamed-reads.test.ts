@@ -177,6 +177,77 @@ describe("a read that contradicts the streams", () => {
     wait(2 * SURELY_LATER_MS);
     expect(heldAtLeast(reads, held(3), [])).toEqual([]);
   });
+
+  it("takes away what an order of ours may have, and the streams have not shown", () => {
+    const { reads, sent } = setUp();
+    reads.moved(held(0), held(4));
+    sent("1", "SELL", 1);
+    reads.answered("1", order("1", "FILLED", 1));
+    expect(heldAtLeast(reads, held(4), held(3))).toEqual(held(3));
+    // The read may be older than what was opened, and what is left of that is held at least.
+    expect(heldAtLeast(reads, held(4), [])).toMatchObject([{ direction: "LONG", qtyLots: 3 }]);
+    // One that is on its way may be refused: nothing is flat for that.
+    sent("2", "SELL", 3);
+    expect(heldAtLeast(reads, held(4), [])).toMatchObject([{ direction: "LONG", qtyLots: 3 }]);
+    reads.answered("2", order("2", "FILLED", 3));
+    expect(heldAtLeast(reads, held(4), [])).toEqual([]);
+    // What an order the other way surely added is held: one frame may show both as no change at all.
+    sent("3", "BUY", 3);
+    expect(heldAtLeast(reads, held(4), [])).toEqual([]);
+    reads.answered("3", order("3", "FILLED", 3));
+    expect(heldAtLeast(reads, held(4), [])).toMatchObject([{ direction: "LONG", qtyLots: 3 }]);
+    sent("4", "BUY", 9);
+    reads.answered("4", order("4", "FILLED", 9));
+    expect(heldAtLeast(reads, held(4), [])).toMatchObject([{ direction: "LONG", qtyLots: 4 }]);
+    // In a hedge they may have opened the other side.
+    const hedged = { ...position(4), positionSide: "LONG" } as const;
+    expect(heldAtLeast(reads, [hedged], [])).toEqual([hedged]);
+  });
+});
+
+describe("a read after an order of ours that the streams do not tell of", () => {
+  const grown = (lots: number) => {
+    const set = setUp();
+    set.reads.moved(held(0), held(lots));
+    return set;
+  };
+
+  it("takes away what that order was answered to have filled", () => {
+    const { reads, sent } = grown(3);
+    sent("close", "SELL", 3);
+    reads.answered("close", order("close", "FILLED", 3));
+    expect(heldAtLeast(reads, held(3), [])).toEqual([]);
+  });
+
+  it("takes away no more: what is on its way may yet be refused, and other positions are held as before", () => {
+    const { reads, sent } = grown(3);
+    sent("part", "SELL", 1);
+    reads.answered("part", order("part", "FILLED", 1));
+    sent("pending", "SELL", 2);
+    expect(heldAtLeast(reads, held(3), [])).toMatchObject(held(2));
+    const other = [...held(3), position(4, "ETH")];
+    expect(heldAtLeast(reads, other, [])).toMatchObject([...held(2), position(4, "ETH")]);
+    expect(heldAtLeast(reads, held(-3), [])).toEqual(held(-3));
+  });
+
+  it("takes away what a look at the order says to have filled, where its answer did not say it", () => {
+    const { reads, sent } = grown(3);
+    sent("close", "SELL", 2);
+    reads.answered("close", null);
+    expect(heldAtLeast(reads, held(3), [])).toEqual(held(3));
+    reads.looked(order("close", "CANCELED", 1));
+    expect(heldAtLeast(reads, held(3), [])).toMatchObject(held(2));
+    reads.looked(order("close", "OPEN", 0));
+    expect(heldAtLeast(reads, held(3), [])).toMatchObject(held(2));
+  });
+
+  it("takes away nothing twice: of what the streams told the position is less already", () => {
+    const { reads, sent } = grown(3);
+    sent("close", "SELL", 1);
+    reads.moved(held(3), held(2));
+    reads.answered("close", order("close", "FILLED", 1));
+    expect(heldAtLeast(reads, held(2), [])).toEqual(held(2));
+  });
 });
 
 describe("a connection", () => {

@@ -4,6 +4,8 @@ import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { Read } from "../../engine/ports.js";
 import { VerifiedReads } from "./verified-reads.js";
 
+const OPTIONS = { timeoutMs: 10_000, lane: "exit" } as const;
+
 function setUp() {
   const clock = new VirtualClock(1_000_000);
   const reads = new VerifiedReads<number>(clock);
@@ -13,7 +15,7 @@ function setUp() {
       settle.push((value) => resolve({ ok: true, value, asOfMs: clock.wallMs(), source: "venue" }));
     });
   const ask = async (account = "alice", part = "", version: number | null = 0): Promise<number | null> => {
-    const read = await reads.read(account, part, version, load);
+    const read = await reads.read(account, part, version, OPTIONS, load);
     return read.ok ? read.value : null;
   };
   return { clock, reads, settle, ask };
@@ -45,11 +47,11 @@ describe("a read that an answer turns on", () => {
         if (timeoutMs < 400) return { ok: false, code, message: "", retryAfterMs: null };
         return { ok: true, value: 7, asOfMs: clock.wallMs(), source: "venue" };
       };
-      const hasty = reads.read("alice", "", 0, loadIn(50));
-      const patient = [1, 2].map(() => reads.read("alice", "", 0, loadIn(5_000)));
+      const hasty = reads.read("alice", "", 0, OPTIONS, loadIn(50));
+      const patient = [1, 2].map(() => reads.read("alice", "", 0, OPTIONS, loadIn(5_000)));
       await clock.advanceAsync(50);
       expect(await hasty).toMatchObject({ ok: false, code });
-      const later = reads.read("alice", "", 0, loadIn(5_000));
+      const later = reads.read("alice", "", 0, OPTIONS, loadIn(5_000));
       await clock.advanceAsync(500);
       expect(await Promise.all([...patient, later])).toMatchObject([{ value: 7 }, { value: 7 }, { value: 7 }]);
     },

@@ -240,6 +240,20 @@ describe("an answer", () => {
   });
 
   it.each([
+    [refusal("Invalid stop order side", 17), true],
+    [refusal("Unsupported operation", 51), true],
+    [refusal("Trading disabled", 38), undefined],
+    [refusal("Open order limit reached for X: 5000", 10), undefined],
+    [refusal("Mark price missing", 63), undefined],
+  ] as const)("of %j says whether the same order would be refused again", async (body, isLasting) => {
+    const harness = createHarness();
+    harness.http.reply(422, body);
+    const outcome = await place(harness);
+    expect(outcome).toMatchObject({ outcome: "rejected", reason: "VENUE_STATE" });
+    expect(outcome.outcome === "rejected" && outcome.isLasting).toBe(isLasting);
+  });
+
+  it.each([
     ["500", 500, refusal("Internal server error", 500)],
     ["503 of a proxy", 503, "upstream connect error"],
     ["504", 504, refusal("Request timed out", 504)],

@@ -5,7 +5,7 @@ import type { HttpResponse } from "../shared/http-pool.js";
 import { ScriptedHttp } from "../shared/test/scripted-http.js";
 import { readFixture } from "./fixtures/load.js";
 import type { HttpRequest } from "../shared/http.js";
-import { judgeLimit, usedCredits, VenuefourRest } from "./rest.js";
+import { judgeLimit, readEnvelope, usedCredits, VenuefourRest } from "./rest.js";
 
 const OPTIONS: CallOptions = { timeoutMs: 1_000, lane: "read" };
 
@@ -54,6 +54,13 @@ describe("reads", () => {
     expect(await rest.book("BTC", OPTIONS)).toMatchObject({ ok: false, code: "RATE_LIMITED", retryAfterMs: 23_000 });
     expect(await rest.book("BTC", OPTIONS)).toMatchObject({ code: "RATE_LIMITED", retryAfterMs: 7_000 });
     expect(await rest.book("BTC", OPTIONS)).toMatchObject({ code: "RATE_LIMITED", retryAfterMs: null });
+  });
+
+  it("say whether the limit is that of one account", () => {
+    const limited = { kind: "response", status: 429, headers: {}, body: "", sentAtMs: 0, receivedAtMs: 0 } as const;
+    expect(readEnvelope(limited, "/account", () => 0)).not.toHaveProperty("isAccountLimit");
+    const named = readEnvelope({ ...limited, isAccountLimit: true }, "/account", () => 0);
+    expect(named).toMatchObject({ code: "RATE_LIMITED", isAccountLimit: true });
   });
 
   it("that never left, or were never answered, are told apart from refusals", async () => {

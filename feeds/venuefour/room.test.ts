@@ -231,7 +231,7 @@ describe("instrument refresh", () => {
     for (const symbol of ["BTC", "ETH", "kPEPE"]) first?.receive(bookText(symbol, clock.wallMs()));
     const oldPepe = room.markets.get("PEPE");
     venue.rows = [marketRow("BTC"), { ...marketRow("kPEPE"), tick_size: "0.001" }, marketRow("NEW")];
-    clock.advance(5 * 60_000);
+    clock.advance(60_000);
     await untilHolds(clock, () => room.markets.has("NEW"));
     expect(room.markets).toBe(before);
     expect(room.markets.get("ETH")?.instrument.status).toBe("HALTED");
@@ -245,17 +245,56 @@ describe("instrument refresh", () => {
     const { room, clock, venue } = await setup();
     await room.start();
     venue.rows = [marketRow("BTC"), { symbol: "ETH" }, marketRow("NEW")];
-    clock.advance(5 * 60_000);
+    clock.advance(60_000);
     await untilHolds(clock, () => room.markets.has("NEW"));
     expect(room.markets.get("PEPE")?.instrument.status).toBe("TRADING");
     expect(room.status().decodeErrorCount).toBe(1);
     venue.rows = [marketRow("BTC"), marketRow("ETH")];
-    clock.advance(5 * 60_000);
+    clock.advance(60_000);
     await untilHolds(clock, () => room.markets.get("PEPE")?.instrument.status === "HALTED");
     venue.rows = [marketRow("BTC"), marketRow("ETH"), marketRow("kPEPE")];
-    clock.advance(5 * 60_000);
+    clock.advance(60_000);
     await untilHolds(clock, () => room.markets.get("PEPE")?.instrument.status === "TRADING");
     expect(room.status().protocolDriftCount).toBe(0);
+  });
+});
+
+describe("a listing that changes", () => {
+  it("is known within a minute, and another minimum leaves the books alone", async () => {
+    const { room, network, clock, venue, open } = await setup();
+    await room.start();
+    open();
+    network.connections[0]?.receive(bookText("BTC", clock.wallMs()));
+    const btc = room.markets.get("BTC");
+    expect(btc?.book.state).toBe(BOOK_LIVE);
+    venue.rows = [{ ...marketRow("BTC"), min_order_size: "25", max_leverage: 3 }, marketRow("kPEPE")];
+    const changedMs = clock.wallMs();
+    await untilHolds(clock, () => room.markets.get("ETH")?.instrument.status === "HALTED");
+    expect(clock.wallMs() - changedMs).toBeLessThanOrEqual(61_000);
+    expect(btc?.instrument).toMatchObject({ minNotional: "25", maxLeverage: 3 });
+    expect(room.markets.get("BTC")).toBe(btc);
+    // Its streams were not given back: the next frame finds the same book.
+    network.connections.find(({ isEnded }) => !isEnded)?.receive(bookText("BTC", clock.wallMs()));
+    expect(btc?.book.state).toBe(BOOK_LIVE);
+  });
+
+  it("leaves a symbol with its contract while that is listed, wherever another of its name stands", async () => {
+    const { room, clock, venue } = await setup();
+    await room.start();
+    expect(room.markets.get("PEPE")?.instrument.nativeSymbol).toBe("kPEPE");
+    venue.rows = [marketRow("PEPE"), marketRow("BTC"), marketRow("ETH"), marketRow("kPEPE"), marketRow("NEW")];
+    await untilHolds(clock, () => room.markets.has("NEW"));
+    expect(room.markets.get("PEPE")?.instrument.nativeSymbol).toBe("kPEPE");
+  });
+
+  it("leaves a symbol with its contract where a row that could not be read may be that one", async () => {
+    const { room, clock, venue } = await setup();
+    await room.start();
+    venue.rows = [marketRow("PEPE"), marketRow("BTC"), { ...marketRow("kPEPE"), tick_size: {} }, marketRow("NEW")];
+    await untilHolds(clock, () => room.markets.has("NEW"));
+    // Nothing is taken for delisted, so positions in it must still be readable.
+    expect(room.markets.get("ETH")?.instrument.status).toBe("TRADING");
+    expect(room.markets.get("PEPE")?.instrument.nativeSymbol).toBe("kPEPE");
   });
 });
 

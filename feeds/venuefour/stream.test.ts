@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BOOK_INVALID, BOOK_LIVE, BOOK_SYNCING } from "../../engine/market/book.js";
+import { bestTicks } from "../../engine/market/depth-walk.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import { frameFixture, frameFixtures } from "./fixtures/load.js";
 import { bboText, bookText, priceRow, setup, subscriptionsOf, tradeText } from "./test/market-harness.js";
@@ -65,6 +66,66 @@ describe("frames", () => {
       const { book, maxBookAgeMs } = market("BTC");
       expect(ageMs(book.tsProvenNs, clock.monoNs())).toBeLessThanOrEqual(maxBookAgeMs);
       clock.advance(250);
+    }
+  });
+
+  it("from the future override fresh books for two seconds at most, and for none where they are five ahead", () => {
+    for (const [aheadMs, longestMs] of [
+      [4_900, 2_000],
+      [5_100, 0],
+    ] as const) {
+      const { clock, clockOffset, market, first, open } = setup(["BTC"]);
+      clockOffset.addRoundTrip(clock.wallMs(), clock.wallMs(), clock.wallMs(), 1);
+      open();
+      first.receive(bookText("BTC", clock.wallMs()));
+      first.receive(bboText("BTC", clock.wallMs() + aheadMs, "150", "151", 2));
+      let wrongMs = 0;
+      for (let pastMs = 0; pastMs < 60_000; pastMs += 500) {
+        clock.advance(500);
+        first.receive(bookText("BTC", clock.wallMs()));
+        if (bestTicks(market("BTC"), "SELL") !== market("BTC").book.bidTicks(0)) wrongMs = pastMs + 500;
+      }
+      expect([aheadMs, wrongMs <= longestMs, wrongMs]).toEqual([aheadMs, true, expect.any(Number)]);
+    }
+  });
+
+  it("of a clock that was a minute ahead bar nothing of the right time once that is measured", () => {
+    const { clock, clockOffset, market, first, prices, open } = setup(["BTC"]);
+    open();
+    const measure = (aheadMs: number): void =>
+      clockOffset.addRoundTrip(clock.wallMs(), clock.wallMs(), clock.wallMs() + aheadMs, 1);
+    const send = (aheadMs: number, bid: string, id: number): void => {
+      clock.advance(100);
+      const t = clock.wallMs() + aheadMs;
+      first.receive(bookText("BTC", t, bid));
+      first.receive(bboText("BTC", t + 1, bid, "101", 7));
+      first.receive(tradeText("BTC", id, t, bid));
+      prices.receive(JSON.stringify({ channel: "prices", data: [priceRow("BTC", t, bid)] }));
+    };
+    measure(60_000);
+    send(60_000, "100", 1);
+    measure(0);
+    send(0, "99", 2);
+    const { book, ticker, touch } = market("BTC");
+    expect([book.bidTicks(0), touch.bidTicks, bestTicks(market("BTC"), "SELL")]).toEqual([99, 99, 99]);
+    expect([ticker.markPrice, ticker.lastPrice]).toEqual(["99", "99"]);
+    expect(ageMs(book.tsProvenNs, clock.monoNs())).toBe(0);
+  });
+
+  it("from the future prove nothing, but that their stream is not dead", () => {
+    const { clock, clockOffset, market, first, http, open } = setup(["BTC", "ETH"]);
+    clockOffset.addRoundTrip(clock.wallMs(), clock.wallMs(), clock.wallMs(), 1);
+    open();
+    first.receive(bookText("BTC", clock.wallMs()));
+    for (const symbol of ["BTC", "\\u0042TC"]) {
+      for (let beat = 0; beat < 40; beat++) {
+        clock.advance(500);
+        first.receive(bookText("ETH", clock.wallMs()));
+        first.receive(bookText("BTC", clock.wallMs() + 10_000, "99").replace('"BTC"', `"${symbol}"`));
+      }
+      const { book, maxBookAgeMs } = market("BTC");
+      expect(ageMs(book.tsProvenNs, clock.monoNs())).toBeGreaterThan(maxBookAgeMs);
+      expect(http.requests).toEqual([]);
     }
   });
 
@@ -169,11 +230,25 @@ describe("trades", () => {
     expect(trades).toHaveLength(602);
   });
 
+  it("of 1970 are not reported: the stamp is in other units, or none", () => {
+    const { first, trades, stream, market, clock, open } = setup();
+    open();
+    const before = stream.stats().protocolDriftCount;
+    for (const [index, t] of [0, 5, 1_790_000_000].entries()) first.receive(tradeText("BTC", index + 1, t, "7"));
+    expect(trades).toEqual([]);
+    expect(market("BTC").ticker.lastPrice).not.toBe("7");
+    expect(stream.stats().protocolDriftCount).toBe(before + 3);
+    first.receive(tradeText("BTC", 1, clock.wallMs()));
+    expect(trades).toHaveLength(1);
+  });
+
   it("set the last price by their time, not by their order in the frame", () => {
     const { first, market, open } = setup();
     open();
     const row = (h: number, t: number, p: string) => ({ a: "1", d: "close_long", h, p, s: "ETH", t });
-    first.receive(JSON.stringify({ channel: "trades", data: [row(2, 20, "2"), row(1, 10, "1")] }));
+    first.receive(
+      JSON.stringify({ channel: "trades", data: [row(2, RECORDED_MS + 20, "2"), row(1, RECORDED_MS + 10, "1")] }),
+    );
     expect(market("ETH").ticker.lastPrice).toBe("2");
     expect(frameFixture("trades")).toContain('"h":68790314');
   });

@@ -25,3 +25,16 @@ it("a key that acts for nobody has none", async () => {
   expect(await harness.trading.accountNames.read(session, OPTIONS)).toMatchObject({ ok: false, code: "AUTH" });
   expect(harness.trading.accountNames.known(session)).toBeNull();
 });
+
+it("a proof is not believed for longer because our wall clock was set back: the key may be revoked by then", async () => {
+  const harness = createHarness();
+  const vaultAddress = `0x${"cd".repeat(20)}`;
+  harness.http.reply(200, { role: "vault" }).reply(200, { status: "ok", response: { type: "default" } });
+  const { accountNames } = harness.trading;
+  expect(await accountNames.read(harness.open({ vaultAddress }), OPTIONS)).toMatchObject({ ok: true });
+  harness.clock.advance(9 * 60_000);
+  expect(accountNames.known(harness.open({ vaultAddress }))).not.toBeNull();
+  harness.clock.stepWall(-3_600_000);
+  harness.clock.advance(2 * 60_000);
+  expect(accountNames.known(harness.open({ vaultAddress }))).toBeNull();
+});

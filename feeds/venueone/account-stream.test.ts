@@ -34,7 +34,7 @@ class FakeVenue implements VenueHttp {
     this.clock = clock;
   }
 
-  state(user: string, time = this.clock.wallMs()): unknown {
+  state(user: string, time = this.clock.trueMs()): unknown {
     const rows = Object.entries(this.positions.get(user) ?? {}).map(([coin, held]) => ({
       type: "oneWay",
       position: {
@@ -86,6 +86,7 @@ function setup(options: { maxUsers?: number; resolve?: (session: AccountSession)
   const clock = new VirtualClock();
   const network = new FakeNetwork();
   const venue = new FakeVenue(clock);
+  const clockOffset = new ClockOffset(clock);
   const universe = ["BTC", "ETH"].map((name) => ({ name, szDecimals: 4, maxLeverage: 40, isDelisted: false }));
   const { byCoin } = buildInstruments({ universe, collateralToken: 0 }, DEFAULT_FEES);
   const streams = new VenueoneAccountStreams({
@@ -94,7 +95,7 @@ function setup(options: { maxUsers?: number; resolve?: (session: AccountSession)
     random: createSeededRandom(2),
     logger: silentLogger,
     connector: network.connector,
-    clockOffset: new ClockOffset(clock),
+    clockOffset,
     budget: new ConnectionBudget(clock, { maxConnections: 10, connectsPerMinute: 30 }),
     messages: new MessagePacer(clock, 2_000, 60_000),
     rest: new VenueoneRest(venue),
@@ -128,7 +129,10 @@ function setup(options: { maxUsers?: number; resolve?: (session: AccountSession)
     return stream;
   };
   const states = (): string[] => events.flatMap((event) => (event.kind === "state" ? [event.state] : []));
-  return { clock, network, venue, streams, events, states, open, push, acknowledge, live };
+  /** A round trip that finds the venue's clock so far ahead. */
+  const measure = (aheadMs: number): void =>
+    clockOffset.addRoundTrip(clock.wallMs(), clock.wallMs(), clock.wallMs() + aheadMs, 1);
+  return { clock, measure, network, venue, streams, events, states, open, push, acknowledge, live };
 }
 
 function fill(overrides: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {
@@ -442,6 +446,28 @@ describe("losing the connection", () => {
     expect(told).toEqual(["OPEN", "CANCELED"]);
   });
 
+  it("is LIVE only by an answer asked for after the last frame that could not be read", async () => {
+    const { clock, venue, push, live } = setup();
+    const stream = await live(ALICE);
+    let answer = (): void => {};
+    const { request } = venue;
+    venue.request = async (asked) => {
+      const told = request.call(venue, asked);
+      if (asked.body?.includes("frontendOpenOrders") === true) await new Promise<void>((resolve) => (answer = resolve));
+      return told;
+    };
+    push("openOrders", { dex: "", user: ALICE, orders: {} });
+    await clock.advanceAsync(10);
+    push("openOrders", { dex: "", user: ALICE, orders: {} });
+    answer();
+    await clock.advanceAsync(10);
+    expect(stream.state).toBe("SYNCING");
+    await clock.advanceAsync(1_000);
+    answer();
+    await clock.advanceAsync(10);
+    expect(stream.state).toBe("LIVE");
+  });
+
   it("takes the history of the first snapshot for history", async () => {
     const { clock, network, events, open, push } = setup();
     open(ALICE);
@@ -451,6 +477,27 @@ describe("losing the connection", () => {
     expect(events.filter((event) => event.kind === "fill")).toEqual([]);
   });
 
+  it("tells the fills beside one of a time that is not yet, and no history after a connection was lost", async () => {
+    const { clock, network, events, open, push } = setup();
+    open(ALICE);
+    await clock.advanceAsync(0);
+    network.last.open();
+    const nowMs = clock.wallMs();
+    const odd = fill({ tid: 9, time: nowMs + 86_400_000 });
+    const history = [fill({ tid: 8, time: nowMs - 5_000 }), fill({ tid: 7, time: nowMs - 6_000 })];
+    push("userFills", { user: ALICE, isSnapshot: true, fills: [odd, ...history] });
+    const tradeIds = (): readonly string[] => events.flatMap((event) => (event.kind === "fill" ? [event.tradeId] : []));
+    expect(tradeIds()).toEqual([]);
+    push("userFills", {
+      user: ALICE,
+      fills: [fill({ tid: 10, time: nowMs + 86_400_000 }), fill({ tid: 11, time: nowMs })],
+    });
+    expect(tradeIds()).toEqual(["11"]);
+    // Replayed, as after a reconnect.
+    push("userFills", { user: ALICE, isSnapshot: true, fills: [fill({ tid: 11, time: nowMs }), ...history] });
+    expect(tradeIds()).toEqual(["11"]);
+  });
+
   it("reads the truth once a minute and adopts what differs", async () => {
     const { clock, venue, streams, push, live } = setup();
     const stream = await live(ALICE);
@@ -458,6 +505,43 @@ describe("losing the connection", () => {
       await clock.advanceAsync(8_000);
       push("clearinghouseState", { dex: "", user: ALICE, clearinghouseState: venue.state(ALICE) });
     }
+    venue.positions.set(ALICE, { BTC: { szi: "0.7", entryPx: "50000.0" } });
+    await clock.advanceAsync(6_000);
+    expect(stream.positions()).toMatchObject({ value: [{ qtyLots: 7_000 }] });
+    expect(streams.stats().differenceCount).toBe(1);
+  });
+
+  it.each(["state", "fill"])(
+    "is not kept from the truth for ever by one %s of a time that is not yet",
+    async (kind) => {
+      const { clock, venue, streams, push, live } = setup();
+      venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+      const stream = await live(ALICE);
+      const farMs = clock.trueMs() + 86_400_000;
+      if (kind === "fill")
+        push("userFills", { user: ALICE, fills: [fill({ time: farMs, startPosition: "0.5", sz: "0.1" })] });
+      else push("clearinghouseState", { dex: "", user: ALICE, clearinghouseState: venue.state(ALICE, farMs) });
+      await clock.advanceAsync(3_000);
+      venue.positions.set(ALICE, { BTC: { szi: "0.9", entryPx: "50000.0" } });
+      for (let count = 0; count < 10; count++) {
+        await clock.advanceAsync(8_000);
+        push("clearinghouseState", { dex: "", user: ALICE, clearinghouseState: venue.state(ALICE) });
+      }
+      expect(stream.state).toBe("LIVE");
+      expect(stream.positions()).toMatchObject({ value: [{ qtyLots: 9_000 }] });
+      expect(streams.stats().decodeErrorCount).toBe(1);
+    },
+  );
+
+  it("reads the truth once a minute also while our wall clock is set back by an hour", async () => {
+    const { clock, venue, streams, push, live } = setup();
+    const stream = await live(ALICE);
+    clock.stepWall(-3_600_000);
+    for (let count = 0; count < 7; count++) {
+      await clock.advanceAsync(8_000);
+      push("clearinghouseState", { dex: "", user: ALICE, clearinghouseState: venue.state(ALICE) });
+    }
+    // Nobody tells of it.
     venue.positions.set(ALICE, { BTC: { szi: "0.7", entryPx: "50000.0" } });
     await clock.advanceAsync(6_000);
     expect(stream.positions()).toMatchObject({ value: [{ qtyLots: 7_000 }] });
@@ -535,6 +619,59 @@ describe("standing for a live read", () => {
     venue.positions.set(ALICE, {});
     await clock.advanceAsync(1_600);
     expect(streams.livePositions(ALICE)?.positions).toEqual([]);
+  });
+
+  it("does not for a state from the future, which is not surely newer than the answer either", async () => {
+    const { clock, venue, streams, push, live } = setup();
+    venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+    await live(ALICE);
+    for (const { reads } of streams.watched(ALICE)) reads.doubt();
+    const state = venue.state(ALICE) as { readonly time: number };
+    for (const aheadMs of [90_000, 91_000])
+      push("clearinghouseState", {
+        dex: "",
+        user: ALICE,
+        clearinghouseState: { ...state, time: clock.wallMs() + aheadMs },
+      });
+    expect(streams.livePositions(ALICE)).toBeNull();
+  });
+
+  it("is not frozen by a state or a fill of a time that is not yet", async () => {
+    for (const isFill of [false, true]) {
+      const { clock, measure, venue, push, live } = setup();
+      venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+      const stream = await live(ALICE);
+      measure(0);
+      const aheadMs = 86_400_000;
+      if (isFill) push("userFills", { user: ALICE, fills: [fill({ time: clock.wallMs() + aheadMs })] });
+      else
+        push("clearinghouseState", {
+          dex: "",
+          user: ALICE,
+          clearinghouseState: venue.state(ALICE, clock.wallMs() + aheadMs),
+        });
+      venue.positions.set(ALICE, {});
+      await clock.advanceAsync(5_000);
+      push("clearinghouseState", { dex: "", user: ALICE, clearinghouseState: venue.state(ALICE) });
+      await clock.advanceAsync(5_000);
+      expect([isFill, stream.positions()]).toMatchObject([isFill, { ok: true, value: [] }]);
+    }
+  });
+
+  it("is not frozen by a clock that was a minute ahead, once that is measured", async () => {
+    const { clock, measure, venue, push, live } = setup();
+    venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
+    const stream = await live(ALICE);
+    const tell = (aheadMs: number): void => {
+      measure(aheadMs);
+      const time = clock.wallMs() + aheadMs;
+      push("clearinghouseState", { dex: "", user: ALICE, clearinghouseState: venue.state(ALICE, time) });
+    };
+    tell(60_000);
+    await clock.advanceAsync(2_000);
+    venue.positions.set(ALICE, {});
+    tell(0);
+    expect(stream.positions()).toMatchObject({ ok: true, value: [] });
   });
 
   it("does while reducing orders of ours leave what is wanted, whatever they did", async () => {
@@ -615,6 +752,16 @@ describe("slots", () => {
     await clock.advanceAsync(5_000);
     expect(subscribedTo(addressOf(4))).toBe(true);
     expect(streams.stats().slotCount).toBe(3);
+  });
+
+  it("subscribes who waits for a freed place, although our wall clock was set back meanwhile", async () => {
+    const { clock, network, live, open } = setup({ maxUsers: 1 });
+    (await live(addressOf(1))).close();
+    open(addressOf(2));
+    await clock.advanceAsync(500);
+    clock.stepWall(-3_600_000);
+    await clock.advanceAsync(10_000);
+    expect(network.last.sent.some((text) => text.includes('"subscribe"') && text.includes(addressOf(2)))).toBe(true);
   });
 
   it("gives an account that trades repeatedly a slot by itself, least recently used first out", async () => {

@@ -96,6 +96,7 @@ describe("actions that change orders and settings", () => {
       response: { type: "order", data: { statuses: [{ resting: { oid: 5 } }] } },
     });
     const instrument = { ...BTC, nativeId: 3 };
+    harness.instruments.set(instrument.symbol, instrument);
     const change = { priceTicks: 961_610, qtyLots: 15 };
     await harness.trading.orders.amend(harness.open(), instrument, RESTING, change, OPTIONS);
     expect(postedAction(harness)).toBe(JSON.stringify(vector("dv-batchModify-test").action));
@@ -143,6 +144,7 @@ describe("actions that change orders and settings", () => {
     if (command.trigger === undefined) throw new Error("unreachable");
     expect(JSON.stringify(orderAction(triggerItem(command, command.trigger)))).toBe(expected);
     const harness = createHarness();
+    harness.instruments.set(command.instrument.symbol, command.instrument);
     harness.http.reply(200, {
       status: "ok",
       response: { type: "order", data: { statuses: [{ resting: { oid: 9 } }] } },

@@ -49,6 +49,7 @@ function orderAnswer(status: unknown): unknown {
 
 async function place(status: number, body: unknown, command: OrderCommand = CLOSE_LONG): Promise<PlaceOutcome> {
   const harness = createHarness();
+  harness.instruments.set(command.instrument.symbol, command.instrument);
   harness.http.reply(status, body, { "retry-after": "7" });
   return harness.trading.orders.place(harness.open(), command, OPTIONS);
 }

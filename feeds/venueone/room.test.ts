@@ -27,6 +27,7 @@ interface Asset {
   readonly szDecimals: number;
   readonly volume: string;
   readonly isDelisted?: boolean;
+  readonly maxLeverage?: number;
 }
 
 const BTC: Asset = { name: "BTC", szDecimals: 5, volume: "900.0" };
@@ -46,10 +47,10 @@ async function startVenue(clock: VirtualClock) {
       };
     switch (query.type) {
       case "metaAndAssetCtxs": {
-        const universe = venue.assets.map(({ name, szDecimals, isDelisted }) => ({
+        const universe = venue.assets.map(({ name, szDecimals, isDelisted, maxLeverage = 40 }) => ({
           name,
           szDecimals,
-          maxLeverage: 40,
+          maxLeverage,
           ...(isDelisted === true ? { isDelisted } : {}),
         }));
         const contexts = venue.assets.map(({ volume }) => ({
@@ -225,7 +226,7 @@ describe("instrument refresh", () => {
       { ...PEPE, szDecimals: 1 },
       { name: "NEW", szDecimals: 2, volume: "5.0" },
     ];
-    clock.advance(5 * 60_000);
+    clock.advance(60_000);
     await untilHolds(clock, () => room.markets.has("NEW"));
     expect(room.markets).toBe(before);
     expect(room.markets.get("ETH")?.instrument.status).toBe("HALTED");
@@ -233,6 +234,61 @@ describe("instrument refresh", () => {
     expect(room.markets.get("PEPE")?.instrument.qtyDecimals).toBe(1);
     expect(oldPepe?.book.state).not.toBe(BOOK_LIVE);
     expect(room.status().protocolDriftCount).toBe(1);
+  });
+});
+
+describe("a listing that changes", () => {
+  it.each([
+    ["is empty", () => []],
+    ["is cut short", () => [BTC, MATIC]],
+    ["holds nothing that we can speak", () => [BTC, MATIC, ETH, PEPE].map((row) => ({ ...row, szDecimals: 9 }))],
+  ])("takes nothing for delisted by a list that %s", async (_name, assets) => {
+    const { room, clock, venue } = await setup();
+    await room.start();
+    const eth = room.markets.get("ETH");
+    const callCount = (): number => venue.calls.filter((type) => type === "metaAndAssetCtxs").length;
+    const before = callCount();
+    venue.assets = assets();
+    await untilHolds(clock, () => callCount() > before + 1);
+    expect(room.markets.get("ETH")?.instrument.status).toBe("TRADING");
+    expect(room.markets.get("ETH")).toBe(eth);
+  });
+
+  it("leaves a symbol with its contract while that is listed", async () => {
+    const { room, clock, venue } = await setup();
+    const single = { ...PEPE, name: "PEPE" };
+    venue.assets = [{ ...single, isDelisted: true }, BTC, PEPE];
+    await room.start();
+    expect(room.markets.get("PEPE")?.instrument.nativeSymbol).toBe("kPEPE");
+    venue.assets = [single, { ...BTC, maxLeverage: 7 }, PEPE];
+    await untilHolds(clock, () => room.markets.get("BTC")?.instrument.maxLeverage === 7);
+    expect(room.markets.get("PEPE")?.instrument.nativeSymbol).toBe("kPEPE");
+  });
+
+  it("leaves a symbol with its contract by a list that does not name that one", async () => {
+    const { room, clock, venue } = await setup();
+    const single = { ...PEPE, name: "PEPE" };
+    venue.assets = [{ ...single, isDelisted: true }, BTC, PEPE];
+    await room.start();
+    expect(room.markets.get("PEPE")?.instrument.nativeSymbol).toBe("kPEPE");
+    venue.assets = [single, { ...BTC, maxLeverage: 7 }];
+    await untilHolds(clock, () => room.markets.get("BTC")?.instrument.maxLeverage === 7);
+    expect(room.markets.get("PEPE")?.instrument).toMatchObject({ nativeSymbol: "kPEPE", status: "TRADING" });
+  });
+
+  it("is known within half a minute, and another maximum leverage leaves the books alone", async () => {
+    const { room, network, clock, venue } = await setup();
+    await room.start();
+    network.connections[0]?.open();
+    clock.advance(1_000);
+    network.connections[0]?.receive(book("BTC", clock.wallMs(), "5.0", "6.0"));
+    const btc = room.markets.get("BTC");
+    expect(btc?.book.state).toBe(BOOK_LIVE);
+    venue.assets = [{ ...BTC, maxLeverage: 7 }, MATIC, { ...ETH, isDelisted: true }, PEPE];
+    const changedMs = clock.wallMs();
+    await untilHolds(clock, () => room.markets.get("ETH")?.instrument.status === "HALTED");
+    expect(clock.wallMs() - changedMs).toBeLessThanOrEqual(31_000);
+    expect([btc?.instrument.maxLeverage, room.markets.get("BTC")]).toEqual([7, btc]);
   });
 });
 

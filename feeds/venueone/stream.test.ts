@@ -4,6 +4,7 @@ import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { BOOK_INVALID, BOOK_LIVE, BOOK_SYNCING } from "../../engine/market/book.js";
+import { bestTicks } from "../../engine/market/depth-walk.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import { createMarket, DEAF_LISTENER, type Market } from "../../engine/market/market.js";
 import { ClockOffset } from "../shared/clock-offset.js";
@@ -29,18 +30,20 @@ const ASSETS = [
   asset("MOODENG", 0),
 ];
 
-function setup(coins: readonly string[] = ["BTC", "ETH"], startMs = 1_790_000_000_000) {
+function setup(coins: readonly string[] = ["BTC", "ETH"], startMs = 1_790_000_000_000, measured = false) {
   const clock = new VirtualClock(startMs);
   const network = new FakeNetwork();
   const trades: { side: string; priceTicks: number; qtyLots: number; tradeId: string | number; tsVenueMs: number }[] =
     [];
+  const clockOffset = new ClockOffset(clock);
+  if (measured) clockOffset.addRoundTrip(startMs, startMs, startMs, 1);
   const stream = new MarketStream({
     wsUrl: "ws://venue",
     clock,
     random: createSeededRandom(1),
     logger: silentLogger,
     connector: network.connector,
-    clockOffset: new ClockOffset(clock),
+    clockOffset,
     budget: new ConnectionBudget(clock, { maxConnections: 10, connectsPerMinute: 30 }),
     messages: new MessagePacer(clock, 2_000, 60_000),
   });
@@ -71,6 +74,7 @@ function setup(coins: readonly string[] = ["BTC", "ETH"], startMs = 1_790_000_00
   };
   return {
     clock,
+    clockOffset,
     network,
     stream,
     trades,
@@ -276,6 +280,65 @@ describe("frames", () => {
     expect(stream.stats().protocolDriftCount).toBe(1);
   });
 
+  it("from the future override fresh books for two seconds at most, and for none where they are five ahead", () => {
+    for (const [aheadMs, longestMs] of [
+      [4_900, 2_000],
+      [5_100, 0],
+      [49_500, 0],
+    ] as const) {
+      const { clock, market, fast, openAll } = setup(["BTC"], 1_790_000_000_000, true);
+      openAll();
+      fast.receive(bookText("BTC", clock.wallMs()));
+      fast.receive(bboText("BTC", clock.wallMs() + aheadMs, "150.0", "151.0"));
+      let wrongMs = 0;
+      for (let pastMs = 0; pastMs < 10_000; pastMs += 500) {
+        clock.advance(500);
+        fast.receive(bookText("BTC", clock.wallMs()));
+        if (bestTicks(market("BTC"), "SELL") !== 1_000) wrongMs = pastMs + 500;
+      }
+      expect([aheadMs, wrongMs <= longestMs, wrongMs]).toEqual([aheadMs, true, expect.any(Number)]);
+    }
+  });
+
+  it("of a clock that was a minute ahead bar nothing of the right time once that is measured", () => {
+    const { clock, clockOffset, market, fast, deep, openAll } = setup(["BTC"], 1_790_000_000_000, true);
+    openAll();
+    const measure = (aheadMs: number): void =>
+      clockOffset.addRoundTrip(clock.wallMs(), clock.wallMs(), clock.wallMs() + aheadMs, 1);
+    const send = (aheadMs: number, bid: string): void => {
+      clock.advance(100);
+      fast.receive(bookText("BTC", clock.wallMs() + aheadMs, bid));
+      fast.receive(bboText("BTC", clock.wallMs() + aheadMs + 1, bid));
+      deep.receive(bookText("BTC", clock.wallMs() + aheadMs, bid));
+    };
+    measure(60_000);
+    send(60_000, "100.0");
+    measure(0);
+    send(0, "99.0");
+    const { book, deep: deepBook, touch } = market("BTC");
+    expect([book.bidTicks(0), deepBook?.bidTicks(0), touch.bidTicks]).toEqual([990, 990, 990]);
+    expect(bestTicks(market("BTC"), "SELL")).toBe(990);
+    expect(ageMs(book.tsProvenNs, clock.monoNs())).toBe(0);
+  });
+
+  it("of the slow way and from the future prove nothing, but that their stream is not dead", () => {
+    const { clock, market, fast, openAll } = setup(["BTC", "ETH"], 1_790_000_000_000, true);
+    openAll();
+    fast.receive(bookText("BTC", clock.wallMs()));
+    const subscribes = (): number => fast.sent.filter((text) => text.includes('"coin":"BTC","fast"')).length;
+    expect(subscribes()).toBe(1);
+    for (const coin of ["BTC", "\\u0042TC"]) {
+      for (let beat = 0; beat < 40; beat++) {
+        clock.advance(500);
+        fast.receive(bookText("ETH", clock.wallMs()));
+        fast.receive(bookText("BTC", clock.wallMs() + 10_000, "99.0").replace('"BTC"', `"${coin}"`));
+      }
+      const { book, maxBookAgeMs } = market("BTC");
+      expect(ageMs(book.tsProvenNs, clock.monoNs())).toBeGreaterThan(maxBookAgeMs);
+      expect(subscribes()).toBe(1);
+    }
+  });
+
   it("held up on their way longer than the tier may be old do not look fresh", () => {
     const { clock, market, fast, openAll } = setup();
     openAll();
@@ -290,7 +353,8 @@ describe("frames", () => {
 
 describe("trades", () => {
   it("are reported once though a reconnect replays them", () => {
-    const { fast, trades, openAll } = setup();
+    // Later than the recordings.
+    const { fast, trades, openAll } = setup(["BTC", "ETH"], 1_800_000_000_000);
     openAll();
     fast.receive(frameFixture("probe_trades_BTC"));
     fast.receive(frameFixture("probe_trades_BTC"));
@@ -305,12 +369,45 @@ describe("trades", () => {
     const { fast, trades, openAll } = setup();
     openAll();
     const trade = (tid: number): string =>
-      JSON.stringify({ channel: "trades", data: [{ coin: "BTC", side: "B", px: "1.0", sz: "1.0", time: 5, tid }] });
+      JSON.stringify({
+        channel: "trades",
+        data: [{ coin: "BTC", side: "B", px: "1.0", sz: "1.0", time: 1_790_000_000_000, tid }],
+      });
     for (let tid = 1; tid <= 600; tid++) fast.receive(trade(tid));
     fast.receive(trade(600));
     expect(trades).toHaveLength(600);
     fast.receive(trade(1));
     expect(trades).toHaveLength(601);
+  });
+
+  it("of 1970 are not reported: the stamp is in other units, or none", () => {
+    const { clock, fast, trades, stream, market, openAll } = setup();
+    openAll();
+    const trade = (tid: number, time: number): string =>
+      JSON.stringify({ channel: "trades", data: [{ coin: "BTC", side: "B", px: "7.0", sz: "1.0", time, tid }] });
+    const before = stream.stats().protocolDriftCount;
+    for (const [index, time] of [0, 5, 1_790_000_000].entries()) fast.receive(trade(index + 1, time));
+    expect(trades).toEqual([]);
+    expect(market("BTC").ticker.lastPrice).not.toBe("7.0");
+    expect(stream.stats().protocolDriftCount).toBe(before + 3);
+    fast.receive(trade(1, clock.wallMs()));
+    expect(trades).toHaveLength(1);
+  });
+});
+
+describe("trades from the future", () => {
+  it("are not reported, and may come again with their true time", () => {
+    const { clock, fast, trades, stream, market, openAll } = setup(["BTC"], 1_790_000_000_000, true);
+    openAll();
+    const trade = (time: number): string =>
+      JSON.stringify({ channel: "trades", data: [{ coin: "BTC", side: "B", px: "7.0", sz: "1.0", time, tid: 1 }] });
+    const before = stream.stats().protocolDriftCount;
+    for (const aheadMs of [5_100, 30_000, 86_400_000]) fast.receive(trade(clock.wallMs() + aheadMs));
+    expect(trades).toEqual([]);
+    expect(market("BTC").ticker.lastPrice).not.toBe("7.0");
+    expect(stream.stats().protocolDriftCount).toBe(before + 3);
+    fast.receive(trade(clock.wallMs() + 100));
+    expect(trades).toHaveLength(1);
   });
 });
 

@@ -15,7 +15,11 @@ const ALICE = "0xa1";
 /** A room that streams the account; each read says how many orders were sent before it. */
 function setUp(isAccountKnown: boolean) {
   let orderCount = 0;
-  const reads = { moveCount: 0, doubt: () => {}, sent: () => {}, unclear: () => {}, notSent: () => {} };
+  const told: string[] = [];
+  const tell = (what: string) => () => void told.push(what);
+  const noOrders = { expect: () => {}, forget: () => {}, answered: () => {} };
+  const own = { sent: tell("sent"), unclear: tell("unclear"), notSent: tell("not sent") };
+  const reads = { moveCount: 0, orders: noOrders, doubt: tell("doubt"), ...own };
   const account = { reads, refreshSoon: () => {}, compare: (_: unknown, held: readonly VenuePosition[]) => held };
   const trading = {
     resolveAccount: async () => ({ ok: true, value: ALICE, asOfMs: 0, source: "venue" }),
@@ -34,7 +38,8 @@ function setUp(isAccountKnown: boolean) {
     settings: {},
   } as unknown as VenueoneTrading;
   const streams = { watched: () => [account], noteUse: () => {}, livePositions: () => null };
-  return watchAccounts(trading, streams as unknown as VenueoneAccountStreams, new VerifiedReads(new VirtualClock(1e6)));
+  const verified = new VerifiedReads<readonly VenuePosition[]>(new VirtualClock(1e6));
+  return { ...watchAccounts(trading, streams as unknown as VenueoneAccountStreams, verified), told };
 }
 
 it.each([true, false])(
@@ -48,3 +53,11 @@ it.each([true, false])(
     expect(await verified()).toMatchObject({ message: "after 1" });
   },
 );
+
+it("an order of a session that read nothing is told to the account's own streams, and not only doubted", async () => {
+  for (const isAccountKnown of [true, false]) {
+    const { orders, told } = setUp(isAccountKnown);
+    await orders.place({ venue: "venueone", accountId: "agent", close: () => {} }, CLOSE_LONG, OPTIONS);
+    expect(told).toEqual(isAccountKnown ? ["sent", "unclear"] : ["doubt", "doubt"]);
+  }
+});

@@ -91,7 +91,22 @@ describe("orders", () => {
       { type: "STOP_LIMIT", triggerKind: "TAKE_PROFIT", timeInForce: "GTC" },
     ],
     ["a status of tomorrow", { status: "paused" }, { status: "UNKNOWN", venueStatus: "paused" }],
-    ["a reason of tomorrow", { status: "canceled-by-moon" }, { status: "CANCELED" }],
+    ["a reason of tomorrow", { status: "canceled-by-moon" }, { status: "CANCELED", endReason: "VENUE_STATE" }],
+    [
+      "ended at once by the venue",
+      { status: "canceled-position-not-allowed" },
+      { status: "CANCELED", endReason: "VENUE_STATE" },
+    ],
+    [
+      "ended for want of margin",
+      { status: "canceled-margin-not-allowed" },
+      { status: "CANCELED", endReason: "INSUFFICIENT_MARGIN" },
+    ],
+    [
+      "ended for want of orders to meet",
+      { status: "canceled-not-enough-liquidity" },
+      { status: "CANCELED", endReason: "NO_LIQUIDITY" },
+    ],
     [
       "ended for want of a position",
       { status: "canceled-reduce-only" },
@@ -105,6 +120,14 @@ describe("orders", () => {
     expect(harness.logLines.some((line) => line.includes("venuethree.order.status"))).toBe(
       expected["status"] === "UNKNOWN",
     );
+  });
+
+  it.each(["canceled", "canceled-oco", "canceled-expired"])("gives no reason of the venue for %s", async (status) => {
+    const { harness, session } = ready();
+    harness.http.reply(200, { code: 200, orders: [order({ ...mine, status })] });
+    const read = await harness.trading.reader.readOrder(session, BTC, { clientIdHex: CLIENT_ID }, OPTIONS);
+    expect(read).toMatchObject({ ok: true, value: { status: "CANCELED" } });
+    expect(read.ok && read.value).not.toHaveProperty("endReason");
   });
 
   it("looks among the active, then among the ended, page by page", async () => {

@@ -38,7 +38,7 @@ function rowOf(rows: Row[], symbol: string): Row {
   return row;
 }
 
-function setUp(symbols: "all" | readonly string[] = "all") {
+function setUp(symbols: "all" | readonly string[] = "all", onRescaled: () => void = () => {}) {
   const clock = new VirtualClock();
   const network = new FakeNetwork();
   const venue = new TinyVenue(clock);
@@ -55,7 +55,15 @@ function setUp(symbols: "all" | readonly string[] = "all") {
     messages: new MessagePacer(clock, 170, 60_000),
   });
   const fees = { takerFeeMilliBps: 0, makerFeeMilliBps: 0 };
-  const markets = new VenuethreeMarkets({ clock, logger: silentLogger, clockOffset, stream, symbols, fees });
+  const markets = new VenuethreeMarkets({
+    clock,
+    logger: silentLogger,
+    clockOffset,
+    stream,
+    symbols,
+    fees,
+    onRescaled,
+  });
   const pass = async (): Promise<void> => {
     for (let step = 0; step < 20; step++) {
       await clock.advanceAsync(50);
@@ -106,7 +114,7 @@ describe("VenuethreeMarkets", () => {
     );
     network.last.open();
     await pass();
-    expect(network.last.sent.slice(0, 2).map((text) => text.includes("order_book/1"))).toEqual([true, false]);
+    expect(network.last.sent.slice(1, 3).map((text) => text.includes("order_book/1"))).toEqual([true, false]);
   });
 
   it.each([
@@ -134,6 +142,82 @@ describe("VenuethreeMarkets", () => {
     expect([now?.instrument.status, markets.driftCount]).toEqual([status, driftCount]);
     expect([old?.book.state, now?.book.state === BOOK_LIVE]).toEqual([BOOK_EMPTY, status === "TRADING"]);
     expect([markets.bySymbol.get("ETH"), other?.book.state]).toEqual([other, BOOK_LIVE]);
+  });
+
+  it("takes other minimums and another leverage without losing the book", async () => {
+    const { markets, network, pass } = setUp();
+    markets.adopt(details());
+    network.last.open();
+    await pass();
+    const btc = markets.bySymbol.get("BTC");
+    markets.adopt(
+      details((rows) => {
+        Object.assign(rowOf(rows, "BTC"), { min_initial_margin_fraction: 1_000, min_quote_amount: "25" });
+      }),
+    );
+    expect([markets.bySymbol.get("BTC"), btc?.book.state]).toEqual([btc, BOOK_LIVE]);
+    expect(btc?.instrument).toMatchObject({ maxLeverage: 10, restingMinimum: { notional: "25" } });
+    expect(markets.instruments.get("BTC")).toBe(btc?.instrument);
+  });
+
+  it.each([
+    ["names no contract", (rows: Row[]) => void rows.splice(0)],
+    ["has a row that cannot be named", (rows: Row[]) => void rows.splice(rows.indexOf(rowOf(rows, "BTC")), 1, {})],
+    [
+      "has a statistic that cannot be read",
+      (rows: Row[]) => void Object.assign(rowOf(rows, "BTC"), { daily_price_change: {} }),
+    ],
+    ["has a row that is no row", (rows: Row[]) => void rows.splice(rows.indexOf(rowOf(rows, "BTC")), 1, null as never)],
+  ])("takes nothing for delisted by a list that %s", async (_name, change) => {
+    const { markets, network, pass } = setUp(["BTC"]);
+    markets.adopt(details());
+    network.last.open();
+    await pass();
+    const before = markets.bySymbol.get("BTC");
+    expect(before?.book.state).toBe(BOOK_LIVE);
+    markets.adopt(details(change));
+    await pass();
+    expect(markets.bySymbol.get("BTC")).toBe(before);
+    expect([before?.book.state, before?.instrument.status]).toEqual([BOOK_LIVE, "TRADING"]);
+    expect(markets.instruments.get("ETH")?.status).toBe("TRADING");
+  });
+
+  it("stays with the contract that a symbol stands for while it is listed, whatever else is", () => {
+    const { markets } = setUp(["BTC"]);
+    markets.adopt(details());
+    const halted = (rows: Row[]): void => {
+      rows.push({ ...rowOf(rows, "BTC"), symbol: "1000BTC", market_id: 99 });
+      Object.assign(rowOf(rows, "BTC"), { status: "inactive" });
+    };
+    markets.adopt(details(halted));
+    expect(markets.instruments.get("BTC")).toMatchObject({ nativeSymbol: "BTC", status: "HALTED" });
+    markets.adopt(
+      details((rows) => {
+        halted(rows);
+        rows.splice(rows.indexOf(rowOf(rows, "BTC")), 1);
+      }),
+    );
+    expect(markets.instruments.get("BTC")).toMatchObject({ nativeSymbol: "1000BTC", status: "TRADING" });
+  });
+
+  it("halts a contract that is not followed when it leaves the list", () => {
+    const { markets } = setUp(["BTC"]);
+    markets.adopt(details());
+    markets.adopt(details((rows) => void rows.splice(rows.indexOf(rowOf(rows, "ETH")), 1)));
+    expect(markets.instruments.get("ETH")?.status).toBe("HALTED");
+  });
+
+  it.each([
+    ["sizes with other decimals", { size_decimals: 2, supported_size_decimals: 2 }, 1],
+    ["another number", { market_id: 77 }, 1],
+    ["another leverage", { min_initial_margin_fraction: 1_000 }, 0],
+  ])("says that positions mean something else when a contract has %s", (_name, change, expected) => {
+    let count = 0;
+    const { markets } = setUp("all", () => count++);
+    markets.adopt(details());
+    expect(count).toBe(0);
+    markets.adopt(details((rows) => void Object.assign(rowOf(rows, "BTC"), change)));
+    expect(count).toBe(expected);
   });
 
   it("brings a halted market back", async () => {

@@ -117,6 +117,22 @@ describe("placing on venuethree", () => {
     expect(harness.sent().map(({ fields }) => fields["Nonce"])).toEqual([42, 42]);
   });
 
+  it.each([
+    [21743, "invalid order info", true],
+    [21731, "order can not be triggered", true],
+    [21704, "invalid OrderType", true],
+    [21605, "invalid market status", undefined],
+    [21722, "maximum conditional order count reached", undefined],
+    [21712, "account has a queued cancel all orders request", undefined],
+  ] as const)(
+    "a refusal by %i says whether the same order would be refused again",
+    async (code, message, isLasting) => {
+      const { outcome } = await placeAfter(({ http }) => http.reply(400, { code, message }));
+      expect(outcome).toMatchObject({ outcome: "rejected", reason: "VENUE_STATE" });
+      expect(outcome.outcome === "rejected" && outcome.isLasting).toBe(isLasting);
+    },
+  );
+
   it.each<[string, (harness: Harness) => HttpResult, string]>([
     ["a server error", ({ http }) => http.response(500, { code: 29500, message: "internal server error" }), "29500"],
     ["its timeout, under 400", ({ http }) => http.response(400, { code: 29501, message: "process timeout" }), "29501"],

@@ -42,11 +42,13 @@ describe("quiet books", () => {
     expect(connection.sent.length).toBe(before);
   });
 
-  it("are proven by answered pings where nothing is sent, as of the question", async () => {
+  it("are proven by answered pings between the heights of a slow connection, as of the question", async () => {
     const connection = await goLive(markets);
-    await pass(2_000);
-    await pass(20_000, () => expect(ageOf(one)).toBeLessThan(2_000));
-    expect(sentTo(connection, '"ping"').length).toBeGreaterThan(10);
+    await pass(20_000, (elapsedMs) => {
+      if (elapsedMs % 1_800 === 0) connection.receive(venue.height());
+      expect(ageOf(one)).toBeLessThan(1_500);
+    });
+    expect(sentTo(connection, '"ping"').length).toBeGreaterThan(5);
   });
 
   it("grow old when pings are not answered", async () => {
@@ -64,6 +66,35 @@ describe("quiet books", () => {
     venue.answersPings = false;
     await pass(10_000, () => connection.receive(old));
     expect(ageOf(one)).toBeGreaterThan(2_000);
+  });
+
+  it("take no proof from trades that were held up on their way, nor from frames that hold none", async () => {
+    const connection = await goLive(markets);
+    await pass(3_000, () => connection.receive(venue.height()));
+    const old = venue.height();
+    venue.answersPings = false;
+    const timestamp = clock.wallMs();
+    const trade = {
+      trade_id: 7,
+      type: "trade",
+      market_id: 1,
+      size: "1.0",
+      price: "100.0",
+      is_maker_ask: true,
+      timestamp,
+    };
+    const frame = (trades: readonly unknown[]): string =>
+      JSON.stringify({ channel: "trade:1", type: "update/trade", trades });
+    await pass(10_000, () => {
+      // The connection has its height, as late as its trades.
+      connection.receive(old);
+      connection.receive(frame([trade]));
+      connection.receive(frame([]));
+    });
+    expect(ageOf(one)).toBeGreaterThan(2_000);
+    connection.receive(frame([{ ...trade, trade_id: 8, timestamp: clock.wallMs() }]));
+    await pass(1_000);
+    expect(ageOf(one)).toBeLessThan(2_000);
   });
 
   it("lose the proof while a newer ticker shows another top, and are audited: the stream is dead when the venue agrees with the ticker", async () => {
@@ -103,7 +134,7 @@ describe("quiet books", () => {
   });
 
   it("are audited in turn, few a minute, and a book that lost its stream unnoticed is found", async () => {
-    const many = setUp(20);
+    const many = setUp(19);
     const connection = await goLive(many);
     venue.move(7, 1_300);
     await pass(360_000, () => connection.receive(venue.height()));
@@ -178,6 +209,61 @@ describe("touch, statistics, trades", () => {
     one.signal.listen({ ...DEAF_LISTENER, traded: () => count++ });
     connection.receive(venue.trades(1, [{ trade_id: 1, price: "100.05" }]));
     expect([count, stream.status().protocolDriftCount]).toEqual([0, 1]);
+  });
+
+  it("counts a trade of 1970, and passes it not on: the stamp is in other units, or none", async () => {
+    const connection = await goLive(markets);
+    let count = 0;
+    one.signal.listen({ ...DEAF_LISTENER, traded: () => count++ });
+    const rows = [0, 5, 1_790_000_000].map((timestamp, index) => ({ trade_id: index + 1, timestamp }));
+    connection.receive(venue.trades(1, rows));
+    expect([count, stream.status().protocolDriftCount]).toEqual([0, 3]);
+    connection.receive(venue.trades(1, [{ trade_id: 1 }]));
+    expect(count).toBe(1);
+  });
+});
+
+describe("frames from the future", () => {
+  const measure = (): void => bench.clockOffset.addRoundTrip(clock.wallMs(), clock.wallMs(), clock.wallMs(), 1);
+
+  const ahead = (text: string): string =>
+    text.replace(/"timestamp":(\d+)/, (_, ms) => `"timestamp":${Number(ms) + 5_100}`);
+
+  it("keep the chain of a book, and prove neither it nor another one", async () => {
+    const connection = await goLive(markets);
+    measure();
+    venue.answersPings = false;
+    await pass(3_000);
+    connection.receive(ahead(venue.move(1, 1_020)));
+    connection.receive(ahead(venue.ticker(1)));
+    connection.receive(ahead(venue.height()));
+    expect([one.book.state, one.book.bidTicks(0)]).toEqual([BOOK_LIVE, 1_020]);
+    expect([ageOf(one), ageOf(two)].map((ms) => ms > 2_000)).toEqual([true, true]);
+    connection.receive(venue.move(1, 1_030));
+    expect([one.book.bidTicks(0), ageOf(one)]).toEqual([1_030, 0]);
+  });
+
+  it("prove as little where they have no time at all", async () => {
+    const connection = await goLive(markets);
+    measure();
+    venue.answersPings = false;
+    await pass(3_000);
+    const untimed = (text: string): string => text.replace(/"timestamp":\d+,/, "");
+    for (const text of [venue.move(1, 1_020), venue.ticker(1), venue.height()]) connection.receive(untimed(text));
+    expect([one.book.state, one.book.bidTicks(0)]).toEqual([BOOK_LIVE, 1_020]);
+    expect([ageOf(one), ageOf(two)].map((ms) => ms > 2_000)).toEqual([true, true]);
+  });
+
+  it("that are trades are counted, not passed on, and may come again with their true time", async () => {
+    const connection = await goLive(markets);
+    measure();
+    let count = 0;
+    one.signal.listen({ ...DEAF_LISTENER, traded: () => count++ });
+    for (const aheadMs of [5_100, 30_000, 86_400_000])
+      connection.receive(venue.trades(1, [{ trade_id: 1, timestamp: clock.wallMs() + aheadMs }]));
+    expect([count, stream.status().protocolDriftCount]).toEqual([0, 3]);
+    connection.receive(venue.trades(1, [{ trade_id: 1, timestamp: clock.wallMs() + 100 }]));
+    expect(count).toBe(1);
   });
 });
 

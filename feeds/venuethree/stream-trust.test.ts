@@ -38,6 +38,8 @@ interface Scene {
     isRestDown: boolean;
     /** Pongs come. */
     isTalking: boolean;
+    /** What answers of REST wait for. */
+    gate: Promise<void>;
   };
   receive(name: (typeof CHANNELS)[number], rows: unknown, type?: string): void;
   wait(ms: number): Promise<void>;
@@ -53,7 +55,7 @@ async function live(): Promise<Scene> {
   const { clock, http, trading } = harness;
   const network = new FakeNetwork();
   const calls: string[] = [];
-  const venue = { size: "0.02500", isRestDown: false, isTalking: true };
+  const venue = { size: "0.02500", isRestDown: false, isTalking: true, gate: Promise.resolve() };
   const answer = (request: HttpRequest) => {
     http.step(answer);
     const name = /v1\/(\w+)/.exec(request.path)?.[1] ?? "";
@@ -62,7 +64,8 @@ async function live(): Promise<Scene> {
     if (venue.isRestDown && name !== "apikeys") return http.response(503, "");
     const key = { account_index: ACCOUNT, api_key_index: API_KEY, nonce: 1, public_key: PUBLIC_KEY };
     const accounts = [account({ positions: [position({ position: venue.size })] })];
-    return http.response(200, { code: 200, orders: [], trades: [], accounts, api_keys: [key] });
+    const told = http.response(200, { code: 200, orders: [], trades: [], accounts, api_keys: [key] });
+    return venue.gate.then(() => told);
   };
   http.step(answer);
   const streams = accountStreamsOf(harness, network, { seed: 3 });
@@ -139,6 +142,41 @@ describe("an account of venuethree whose frames are dropped", () => {
     // What was read contradicts the stream: that stands for nothing until it was made true, and proven so.
     expect(scene.held()).toBeNull();
     await scene.wait(4_000);
+    expect(scene.held()).toBe(300_000);
+  });
+
+  it("is read again surely after a frame that cannot be read: the first answer may lag behind it", async () => {
+    const scene = await live();
+    scene.receive("positions", null);
+    await scene.wait(1_000);
+    // Only now the venue's reads tell of it.
+    scene.venue.size = "0.01000";
+    await scene.wait(9_000);
+    expect([scene.stream.state, scene.held()]).toEqual(["LIVE", 1_000]);
+  });
+
+  it("is LIVE only by an answer asked for after the last frame that could not be read", async () => {
+    const scene = await live();
+    let answer = (): void => {};
+    scene.venue.gate = new Promise((resolve) => (answer = resolve));
+    scene.receive("orders", 0);
+    await turns();
+    scene.venue.gate = Promise.resolve();
+    scene.harness.clock.advance(10);
+    scene.receive("orders", 0);
+    answer();
+    for (let turn = 0; turn < 5; turn++) await turns();
+    expect(scene.stream.state).toBe("SYNCING");
+    await scene.wait(20_000);
+    expect(scene.stream.state).toBe("LIVE");
+  });
+
+  it("is compared with the venue in its time also while our wall clock is set back by an hour", async () => {
+    const scene = await live();
+    scene.harness.clock.stepWall(-3_600_000);
+    // Somebody opens 3 BTC, and no frame tells of it.
+    scene.venue.size = "3.00000";
+    await scene.wait(130_000);
     expect(scene.held()).toBe(300_000);
   });
 

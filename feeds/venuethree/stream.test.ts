@@ -42,11 +42,11 @@ beforeEach(() => {
 });
 
 describe("subscribing", () => {
-  it("asks for all books before anything else, one channel a message", async () => {
+  it("asks for the height, then for all books before anything else, one channel a message", async () => {
     const connection = await goLive(markets);
     expect(connection.url).toBe("ws://venue/stream");
     const channels = connection.sent.map((text) => (JSON.parse(text) as { channel: string }).channel);
-    expect(channels.slice(0, 2)).toEqual(["order_book/1", "order_book/2"]);
+    expect(channels.slice(0, 3)).toEqual(["height", "order_book/1", "order_book/2"]);
     expect([...channels].sort()).toEqual(
       [
         "height",
@@ -243,7 +243,7 @@ describe("refusals", () => {
     expect(network.connections.length).toBeGreaterThan(1);
     venue.isMute = false;
     if (!network.last.isEnded) network.last.open();
-    await pass(10_000);
+    await pass(10_000, () => network.last.receive(venue.height()));
     expect(three.every(({ book }) => book.state === BOOK_LIVE)).toBe(true);
   });
 
@@ -296,7 +296,7 @@ describe("connections", () => {
     const random = createSeededRandom(9);
     const startedMs = clock.wallMs();
     let isStorm = true;
-    await pass(180_000, (elapsedMs) => {
+    await pass(210_000, (elapsedMs) => {
       isStorm = elapsedMs < 150_000;
       const connection = network.last;
       if (!connection.isEnded && connection.sent.length === 0) connection.open();

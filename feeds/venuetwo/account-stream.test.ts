@@ -126,6 +126,8 @@ class Truth implements AccountReader {
 }
 
 let clock: VirtualClock;
+/** How far the venue's clock is known to be ahead. */
+let aheadMs: number;
 let network: FakeNetwork;
 let truth: Truth;
 let streams: VenuetwoAccountStreams;
@@ -135,6 +137,7 @@ let extendCount: number;
 
 beforeEach(() => {
   clock = new VirtualClock();
+  aheadMs = 0;
   network = new FakeNetwork();
   network.pong = "";
   truth = new Truth(clock);
@@ -164,7 +167,8 @@ beforeEach(() => {
       },
     },
     instrumentOf: (nativeSymbol) => (nativeSymbol === "BTCUSDT" ? BTC : null),
-    clockOffsetMs: () => 0,
+    clockOffsetMs: () => aheadMs,
+    latestVenueMs: () => clock.wallMs() + aheadMs + 5_000,
     credentialTagOf,
   });
 });
@@ -242,6 +246,20 @@ describe("going live", () => {
     expect(events.map(({ kind }) => kind)).toEqual(["state", "positions"]);
   });
 
+  it("is unreadable when a contract is listed on another scale, until REST has counted it anew", async () => {
+    truth.positions = [position(250, 5)];
+    const stream = await goLive();
+    expect(lots(stream)).toEqual([250]);
+    // The venue prints one more decimal of sizes: what was counted before is a tenth of it now.
+    truth.positions = [position(2_500, 6)];
+    streams.rescaled();
+    expect([stream.state, lots(stream)]).toEqual(["SYNCING", "VENUE_ERROR"]);
+    await clock.advanceAsync(2_000);
+    network.last.open();
+    await clock.advanceAsync(10);
+    expect([stream.state, lots(stream)]).toEqual(["LIVE", [2_500]]);
+  });
+
   it("stays unreadable while REST fails: a failed read is not a flat account", async () => {
     truth.failure = failedRead("TIMEOUT", "late");
     const stream = open(session("a"));
@@ -282,6 +300,19 @@ describe("going live", () => {
 });
 
 describe("events", () => {
+  it("is not kept from the truth for ever by one event of a time that is not yet", async () => {
+    truth.positions = [position(500, 1)];
+    const stream = await goLive();
+    truth.positions = [position(400, clock.wallMs())];
+    network.last.receive(accountUpdate("0.400", clock.wallMs() + 86_400_000));
+    await clock.advanceAsync(5_000);
+    expect(lots(stream)).toEqual([400]);
+    truth.positions = [position(900, clock.wallMs())];
+    network.last.receive(accountUpdate("0.900", clock.wallMs()));
+    await clock.advanceAsync(10_000);
+    expect([stream.state, lots(stream)]).toEqual(["LIVE", [900]]);
+  });
+
   it("moves positions by absolute rows and never backwards in event time", async () => {
     truth.positions = [position(500, 1)];
     const stream = await goLive();
@@ -461,6 +492,65 @@ describe("loss and recovery", () => {
       "6 OPEN",
       "5 FILLED",
     ]);
+  });
+
+  it("is not frozen by an event of a time that is not yet, and reads the truth after it", async () => {
+    truth.positions = [position(500, 1)];
+    const events: AccountEvent[] = [];
+    const stream = await goLive(events);
+    const dayMs = 86_400_000;
+    network.last.receive(orderUpdate({}, clock.wallMs() + dayMs));
+    network.last.receive(accountUpdate("0.400", clock.wallMs() + dayMs));
+    expect(stream.state).not.toBe("LIVE");
+    truth.positions = [position(400, 1)];
+    await clock.advanceAsync(2_000);
+    expect([stream.state, lots(stream)]).toEqual(["LIVE", [400]]);
+    network.last.receive(accountUpdate("0.300", clock.wallMs()));
+    expect(lots(stream)).toEqual([300]);
+    events.length = 0;
+    network.last.receive(orderUpdate({ x: "CANCELED", X: "CANCELED" }, clock.wallMs()));
+    expect(events).toMatchObject([{ kind: "order", order: { status: "CANCELED" } }]);
+  });
+
+  it.each(["streamed", "read"])(
+    "is not held back by an event of a time that is not yet from what happened just before it came, %s",
+    async (way) => {
+      truth.positions = [position(500, 1)];
+      const stream = await goLive();
+      const happenedMs = clock.wallMs();
+      await clock.advanceAsync(20);
+      truth.positions = [position(300, happenedMs)];
+      network.last.receive(accountUpdate("0.400", clock.wallMs() + 86_400_000));
+      if (way === "streamed") network.last.receive(accountUpdate("0.300", happenedMs));
+      await clock.advanceAsync(10_000);
+      expect([stream.state, lots(stream)]).toEqual(["LIVE", [300]]);
+    },
+  );
+
+  it("is not held back by an order's state of a time that is not yet from its end just before it came", async () => {
+    const events: AccountEvent[] = [];
+    await goLive(events);
+    network.last.receive(orderUpdate({}, clock.wallMs() + 86_400_000));
+    events.length = 0;
+    network.last.receive(orderUpdate({ x: "CANCELED", X: "CANCELED" }, clock.wallMs() - 10));
+    expect(events).toMatchObject([{ kind: "order", order: { status: "CANCELED" } }]);
+  });
+
+  it("is not frozen by a clock that was a minute ahead, once that is known", async () => {
+    truth.positions = [position(500, 1)];
+    const events: AccountEvent[] = [];
+    const stream = await goLive(events);
+    aheadMs = 60_000;
+    network.last.receive(orderUpdate({}, clock.wallMs() + aheadMs));
+    network.last.receive(accountUpdate("0.400", clock.wallMs() + aheadMs));
+    expect(lots(stream)).toEqual([400]);
+    await clock.advanceAsync(1_000);
+    aheadMs = 0;
+    network.last.receive(accountUpdate("0.300", clock.wallMs()));
+    expect(lots(stream)).toEqual([300]);
+    events.length = 0;
+    network.last.receive(orderUpdate({ x: "CANCELED", X: "CANCELED" }, clock.wallMs()));
+    expect(events).toMatchObject([{ kind: "order", order: { status: "CANCELED" } }]);
   });
 
   it("keeps an event that is newer than the REST answer it races with", async () => {

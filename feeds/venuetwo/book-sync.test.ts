@@ -9,9 +9,17 @@ import {
   INVALID_DISCONNECTED,
   INVALID_GAP,
 } from "../../engine/market/book.js";
-import { BookSync, DIFF_APPLIED, DIFF_BROKEN, DIFF_BUFFERED, DIFF_GAP, DIFF_IGNORED } from "./book-sync.js";
+import {
+  BookSync,
+  DIFF_APPLIED,
+  DIFF_BROKEN,
+  DIFF_BUFFERED,
+  DIFF_GAP,
+  DIFF_IGNORED,
+  DIFF_RESTARTED,
+} from "./book-sync.js";
 import { VenuetwoFrame } from "./frame.js";
-import { MAX_BUFFERED_DIFFS } from "./limits.js";
+import { MAX_BUFFERED_DIFFS, MAX_LATE_DIFFS, MAX_LATE_DIFFS_ELSEWHERE, MAX_OLDER_SNAPSHOTS } from "./limits.js";
 
 type Level = readonly [ticks: number, lots: number];
 
@@ -242,6 +250,148 @@ describe("chain", () => {
     expect([book.state, sync.bufferedCount, broken()]).toEqual([BOOK_INVALID, 0, 0]);
     expect(sync.onDiff(diff(50, 51, 60), 3)).toBe(DIFF_BUFFERED);
     expect(book.state).toBe(BOOK_INVALID);
+  });
+});
+
+describe("ids that begin again", () => {
+  /** Diffs of a venue whose ids have fallen far below what was applied. */
+  const restarted = (count: number): VenuetwoFrame[] =>
+    Array.from({ length: count }, (_, index) => diff(10 + index, 11 + index, 11 + index, [[100, 20 + index]]));
+
+  it("take a LIVE book down: repeated ignored diffs of its own connection are a break, reported once", () => {
+    const { book, sync, broken } = live(50_000);
+    sync.onDiff(diff(50_000, 50_001, 50_010), 3);
+    const [last, ...first] = restarted(MAX_LATE_DIFFS).reverse() as [VenuetwoFrame, ...VenuetwoFrame[]];
+    for (const frame of first.reverse()) expect(sync.onDiff(frame, 4)).toBe(DIFF_IGNORED);
+    expect([book.state, broken()]).toEqual([BOOK_LIVE, 0]);
+    expect(sync.onDiff(last, 5)).toBe(DIFF_RESTARTED);
+    expect([book.state, book.invalidReason, broken(), sync.gapCount]).toEqual([BOOK_INVALID, INVALID_GAP, 1, 1]);
+    sync.beginSync();
+    expect(sync.onSnapshot(snapshot(last.lastId), 6)).toBe("synced");
+    expect(book.seq).toBe(last.lastId);
+  });
+
+  it("are not seen in duplicates between which diffs apply", () => {
+    const { book, sync } = live(50);
+    for (let id = 50; id < 100; id++) {
+      expect(sync.onDiff(diff(id, id + 1, id + 1), 3)).toBe(DIFF_APPLIED);
+      expect(sync.onDiff(diff(id, id + 1, id + 1), 3)).toBe(DIFF_IGNORED);
+    }
+    expect(book.state).toBe(BOOK_LIVE);
+  });
+
+  it("are not seen in a second connection that is behind, until it is so far behind as no connection is", () => {
+    const { book, sync } = live(50_000);
+    sync.onDiff(diff(50_000, 50_001, 50_010), 3, 1);
+    const frames = restarted(MAX_LATE_DIFFS_ELSEWHERE);
+    for (const frame of frames.slice(0, -1)) sync.onDiff(frame, 4, 2);
+    expect(book.state).toBe(BOOK_LIVE);
+    for (const frame of frames.slice(-1)) expect(sync.onDiff(frame, 4, 2)).toBe(DIFF_RESTARTED);
+    expect(book.state).toBe(BOOK_INVALID);
+  });
+
+  it("say nothing over a standby, which is no more than ready", () => {
+    const { book, sync } = live(50_000);
+    sync.onDiff(diff(50_000, 50_001, 50_010), 3, 1);
+    for (const frame of restarted(3 * MAX_LATE_DIFFS_ELSEWHERE)) sync.onDiff(frame, 4, 2, true);
+    expect(book.state).toBe(BOOK_LIVE);
+  });
+
+  it("replace what was buffered before them, so that the next snapshot is covered", () => {
+    const { book, sync } = setUp();
+    sync.onDiff(diff(50_000, 50_001, 50_010), 1);
+    const frames = restarted(MAX_LATE_DIFFS + 1);
+    for (const frame of frames) sync.onDiff(frame, 2);
+    expect(sync.onSnapshot(snapshot(frames.at(-1)?.lastId ?? 0), 3)).toBe("synced");
+    expect([book.state, book.seq]).toEqual([BOOK_LIVE, frames.at(-1)?.lastId]);
+  });
+
+  it("do not leave a book waiting for ever with a snapshot of before", () => {
+    const { book, sync } = setUp();
+    expect(sync.onSnapshot(snapshot(50_000), 1)).toBe("waiting");
+    for (let count = 1; count < MAX_OLDER_SNAPSHOTS; count++) {
+      expect(sync.onSnapshot(snapshot(20), 2)).toBe("waiting");
+    }
+    expect(sync.onSnapshot(snapshot(20), 3)).toBe("waiting");
+    expect(sync.onSnapshot(snapshot(20), 4)).toBe("synced");
+    expect([book.state, book.seq]).toEqual([BOOK_LIVE, 20]);
+  });
+});
+
+describe("the twenty best levels, while the chain is not there", () => {
+  const BIDS: readonly Level[] = [
+    [100, 1],
+    [99, 2],
+  ];
+
+  it("are shown LIVE as they come, replaced and never merged, newest first", () => {
+    const { book, sync } = setUp();
+    expect(sync.onShallow(snapshot(40, BIDS), 1)).toBe(true);
+    expect([book.state, book.seq, book.bidCount, sync.isLive]).toEqual([BOOK_LIVE, 40, 2, false]);
+    expect(sync.onShallow(snapshot(45, [[98, 7]]), 2)).toBe(true);
+    expect([book.seq, book.bidCount, book.bidTicks(0)]).toEqual([45, 1, 98]);
+    expect(sync.onShallow(snapshot(44, BIDS), 3)).toBe(false);
+    expect([book.seq, book.bidTicks(0)]).toEqual([45, 98]);
+  });
+
+  it("are not mixed with diffs: those are kept for the chain alone", () => {
+    const { book, sync } = setUp();
+    sync.onShallow(snapshot(40, BIDS), 1);
+    expect(sync.onDiff(diff(40, 41, 50, [[100, 9]]), 2)).toBe(DIFF_BUFFERED);
+    expect([book.seq, book.bidLots(0)]).toEqual([40, 1]);
+    expect(sync.onSnapshot(snapshot(45, [[100, 4]]), 3)).toBe("synced");
+    expect([book.seq, book.bidLots(0), book.bidCount]).toEqual([50, 9, 1]);
+    expect(sync.onShallow(snapshot(60, BIDS), 4)).toBe(false);
+    expect([book.seq, sync.isLive]).toEqual([50, true]);
+  });
+
+  it("stay while a sync begins, a snapshot waits, is too old, or is followed by a gap", () => {
+    const { book, sync } = setUp();
+    sync.onShallow(snapshot(40, BIDS), 1);
+    sync.beginSync();
+    expect(sync.onSnapshot(snapshot(45, [[77, 7]]), 2)).toBe("waiting");
+    expect([book.state, book.seq, book.bidCount]).toEqual([BOOK_LIVE, 40, 2]);
+    sync.onDiff(diff(60, 61, 70), 3);
+    expect(sync.onSnapshot(snapshot(50, [[77, 7]]), 4)).toBe("tooOld");
+    sync.onDiff(diff(75, 76, 80), 5);
+    expect(sync.onSnapshot(snapshot(65, [[77, 7]]), 6)).toBe("broken");
+    expect([book.state, book.seq, book.bidCount]).toEqual([BOOK_LIVE, 40, 2]);
+  });
+
+  it("are not followed by an older book: the chain takes over when it has come as far", () => {
+    const { book, sync } = setUp();
+    sync.onShallow(snapshot(60, BIDS), 1);
+    sync.onDiff(diff(40, 41, 50), 2);
+    expect(sync.onSnapshot(snapshot(45, [[100, 4]]), 3)).toBe("waiting");
+    expect([book.seq, book.bidCount]).toEqual([60, 2]);
+    expect(sync.onDiff(diff(50, 51, 58), 4)).toBe(DIFF_BUFFERED);
+    expect(sync.onDiff(diff(58, 59, 66, [[99, 5]]), 5)).toBe(DIFF_APPLIED);
+    expect([book.seq, sync.isLive, book.bidCount, book.bidLots(0), book.bidLots(1)]).toEqual([66, true, 2, 4, 5]);
+  });
+
+  it("go with their own connection, and stay when the diffs' is lost", () => {
+    const { book, sync } = setUp();
+    sync.onShallow(snapshot(40, BIDS), 1);
+    sync.lose(INVALID_DISCONNECTED);
+    expect([book.state, sync.bufferedCount]).toEqual([BOOK_LIVE, 0]);
+    sync.loseShallow(INVALID_DISCONNECTED);
+    expect([book.state, book.invalidReason]).toEqual([BOOK_INVALID, INVALID_DISCONNECTED]);
+    const chained = live(50);
+    chained.sync.loseShallow(INVALID_DISCONNECTED);
+    expect(chained.book.state).toBe(BOOK_LIVE);
+    chained.sync.lose(INVALID_DISCONNECTED);
+    expect(chained.book.state).toBe(BOOK_INVALID);
+  });
+
+  it("take a book down that they cross, and begin again where the ids do", () => {
+    const { book, sync } = setUp();
+    sync.onShallow(snapshot(9_000, BIDS), 1);
+    expect(sync.onShallow(snapshot(9_001, [[101, 1]], [[100, 1]]), 2)).toBe(false);
+    expect([book.state, book.invalidReason]).toEqual([BOOK_INVALID, INVALID_CROSSED]);
+    sync.onShallow(snapshot(9_002, BIDS), 3);
+    for (let id = 1; id < MAX_LATE_DIFFS; id++) expect(sync.onShallow(snapshot(id, [[90, 1]]), 4)).toBe(false);
+    expect(sync.onShallow(snapshot(MAX_LATE_DIFFS, [[90, 1]]), 5)).toBe(true);
+    expect([book.seq, book.bidTicks(0)]).toEqual([MAX_LATE_DIFFS, 90]);
   });
 });
 

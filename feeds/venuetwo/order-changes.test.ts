@@ -308,9 +308,14 @@ describe("the countdown of venuetwo", () => {
       { symbol: "ETHUSDT", countdownTime: "1500" },
     ]);
     expect(harness.http.last.weight).toBe(10);
-    harness.http.reply(200, []).reply(200, { symbol: "ETHUSDT", countdownTime: "0" });
+    harness.http.reply(200, []);
+    for (const symbol of ["ETHUSDT", "BTCUSDT"]) harness.http.reply(200, { symbol, countdownTime: "0" });
     expect(await harness.trading.orders.scheduleCancel(session, null, OPTIONS)).toMatchObject({ outcome: "accepted" });
-    expect(paramsOf(harness.http.last)).toMatchObject({ symbol: "ETHUSDT", countdownTime: "0" });
+    // Also where nothing rests any more: the venue would still cancel what comes there.
+    expect(harness.http.requests.slice(5).map((request) => paramsOf(request))).toMatchObject([
+      { symbol: "ETHUSDT", countdownTime: "0" },
+      { symbol: "BTCUSDT", countdownTime: "0" },
+    ]);
   });
 
   it("arms nothing where there is no symbol yet, says so, and follows with each new symbol at once", async () => {
@@ -337,6 +342,21 @@ describe("the countdown of venuetwo", () => {
     await orders.place(harness.open(), { ...STOP, instrument: ETH, clientIdHex: "e".repeat(32) }, OPTIONS);
     await harness.clock.advanceAsync(1);
     expect(harness.http.requests).toHaveLength(4);
+  });
+
+  it("follows with the time that is left, whatever our wall clock was set to since", async () => {
+    for (const stepMs of [90_000, -90_000]) {
+      const harness = createHarness();
+      harness.http.reply(200, []);
+      const { orders } = harness.trading;
+      await orders.scheduleCancel(harness.open(), harness.clock.wallMs() + 10_000, OPTIONS);
+      harness.clock.stepWall(stepMs);
+      harness.clock.advance(4_000);
+      harness.http.reply(200, wireOrder({ symbol: "ETHUSDT" })).reply(200, { symbol: "ETHUSDT", countdownTime: "1" });
+      await orders.place(harness.open(), { ...STOP, instrument: ETH }, OPTIONS);
+      await harness.clock.advanceAsync(1);
+      expect(paramsOf(harness.http.last)).toMatchObject({ symbol: "ETHUSDT", countdownTime: "6000" });
+    }
   });
 
   it("follows nobody once its switch is gone", async () => {

@@ -251,6 +251,18 @@ describe("placing on venuetwo with a V1 key", () => {
       { outcome: "rejected", reason: "INSUFFICIENT_MARGIN" },
     ],
     [
+      "a type that the venue does not take here",
+      400,
+      { code: -4120, msg: "Order type not supported for this endpoint." },
+      { outcome: "rejected", reason: "VENUE_STATE", isLasting: true },
+    ],
+    [
+      "a position side of another mode",
+      400,
+      { code: -4061, msg: "Order's position side does not match user's setting." },
+      { outcome: "rejected", reason: "VENUE_STATE", isLasting: true },
+    ],
+    [
       "a code that is new",
       400,
       { code: -7777, msg: "New" },

@@ -28,7 +28,7 @@ const rest: Required<Omit<AccountReader, "heldPositions" | "verifyPositions" | "
   readAccount: fail,
 };
 
-function setUp(positions: readonly VenuePosition[] | null) {
+function setUp(positions: readonly VenuePosition[] | null, reader: Partial<typeof rest> = {}) {
   const clock = new VirtualClock();
   const sender: Required<OrderSender> = {
     placeBoundMs: () => 60_000,
@@ -50,7 +50,7 @@ function setUp(positions: readonly VenuePosition[] | null) {
     positionsOf: () =>
       positions === null ? null : { ok: true as const, value: positions, asOfMs: 1, source: "stream" as const },
   };
-  return { clock, reads, ...streamFirst(rest, sender, streams, clock) };
+  return { clock, reads, ...streamFirst({ ...rest, ...reader }, sender, streams, clock) };
 }
 
 describe("StreamFirstReader", () => {
@@ -73,6 +73,34 @@ describe("StreamFirstReader", () => {
       ok: false,
       message: "rest",
     });
+  });
+
+  it("verifies within the time of each caller, whoever's read it shares", async () => {
+    // The venue says nothing: each read ends with its own time.
+    const timeouts: number[] = [];
+    const readPositions: typeof rest.readPositions = (_session, _instrument, { timeoutMs }) => {
+      timeouts.push(timeoutMs);
+      return new Promise((resolve) => void clock.setTimer(() => resolve(failedRead("TIMEOUT", "")), timeoutMs));
+    };
+    const { clock, reader } = setUp([], { readPositions });
+    const answeredMs: Record<string, number> = {};
+    const verify = async (name: string, timeoutMs: number): Promise<void> => {
+      const read = await reader.verifyPositions?.(session("s"), null, { timeoutMs, lane: "exit" });
+      expect(read).toMatchObject({ ok: false, code: "TIMEOUT" });
+      answeredMs[name] = clock.monoNs() / 1e6;
+    };
+    const all = [verify("patient", 10_000), verify("hasty", 500)];
+    await clock.advanceAsync(600);
+    expect(answeredMs).toEqual({ hasty: 500 });
+    await clock.advanceAsync(20_000);
+    await Promise.all(all);
+    expect(answeredMs).toEqual({ hasty: 500, patient: 10_000 });
+    const startMs = clock.monoNs() / 1e6;
+    const more = [verify("first", 400), verify("second", 1_000)];
+    await clock.advanceAsync(30_000);
+    await Promise.all(more);
+    expect(answeredMs["second"]).toBe(startMs + 1_000);
+    expect(timeouts.slice(1)).toEqual([400, 600]);
   });
 
   it("tells the account's streams of its orders and changes: they are in doubt until they show them", async () => {

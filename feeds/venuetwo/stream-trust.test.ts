@@ -105,6 +105,7 @@ beforeEach(async () => {
     },
     instrumentOf: (nativeSymbol) => (nativeSymbol === "BTCUSDT" ? BTC : null),
     clockOffsetMs: () => 0,
+    latestVenueMs: () => Number.POSITIVE_INFINITY,
     credentialTagOf,
   });
   const sender: Required<OrderSender> = {

@@ -1,11 +1,13 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Instrument } from "../../engine/domain/instrument.js";
+import { delay } from "../../engine/domain/clock.js";
 import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { BOOK_INVALID, BOOK_LIVE, BOOK_SYNCING, INVALID_DISCONNECTED, INVALID_GAP } from "../../engine/market/book.js";
+import { bestTicks } from "../../engine/market/depth-walk.js";
 import { ageMs } from "../../engine/market/freshness.js";
-import { createMarket, type Market } from "../../engine/market/market.js";
+import { createMarket, DEAF_LISTENER, type Market } from "../../engine/market/market.js";
 import { ClockOffset } from "../shared/clock-offset.js";
 import { ConnectionBudget } from "../shared/connection-budget.js";
 import type { HttpRequest, HttpResult, VenueHttp } from "../shared/http.js";
@@ -43,6 +45,8 @@ class TinyVenue implements VenueHttp {
   readonly bids = new Map<string, number>();
   status = 200;
   isUnreachable = false;
+  /** How long an answer to a snapshot is on its way; it tells of when it was asked for. */
+  snapshotMs = 0;
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
@@ -103,10 +107,10 @@ class TinyVenue implements VenueHttp {
     return JSON.stringify({ stream: `${symbol.toLowerCase()}@bookTicker`, data });
   }
 
-  request(request: HttpRequest): Promise<HttpResult> {
+  async request(request: HttpRequest): Promise<HttpResult> {
     this.requests.push(request);
-    if (this.isUnreachable) return Promise.resolve({ kind: "noResponse", reason: "TIMEOUT" });
-    const symbol = /symbol=([^&]+)/.exec(request.path)?.[1];
+    if (this.isUnreachable) return { kind: "noResponse", reason: "TIMEOUT" };
+    const symbol = new URLSearchParams(request.path.split("?")[1] ?? "").get("symbol") ?? undefined;
     const touchRow = (name: string) => ({
       symbol: name,
       bidPrice: this.bid(name),
@@ -127,14 +131,9 @@ class TinyVenue implements VenueHttp {
         ? ["BTCUSDT", "ETHUSDT"].map(touchRow)
         : touchRow(symbol);
     const sentAtMs = this.#clock.wallMs();
-    return Promise.resolve({
-      kind: "response",
-      status: this.status,
-      headers: {},
-      body: JSON.stringify(body),
-      sentAtMs,
-      receivedAtMs: sentAtMs,
-    });
+    const answer = { kind: "response", status: this.status, headers: {}, body: JSON.stringify(body) } as const;
+    if (this.snapshotMs > 0 && request.path.includes("/depth")) await delay(this.#clock, this.snapshotMs);
+    return { ...answer, sentAtMs, receivedAtMs: this.#clock.wallMs() };
   }
 
   count(part: string): number {
@@ -153,6 +152,7 @@ function messages(connection: FakeConnection): readonly Message[] {
 }
 
 let clock: VirtualClock;
+let clockOffset: ClockOffset;
 let network: FakeNetwork;
 let venue: TinyVenue;
 let stream: MarketStream;
@@ -163,6 +163,7 @@ function setUp(bases: readonly string[] = ["BTC", "ETH"], layout: StreamHostLayo
   clock = new VirtualClock();
   network = new FakeNetwork();
   venue = new TinyVenue(clock);
+  clockOffset = new ClockOffset(clock);
   const markets = bases.map((base) =>
     createMarket(instrument(base), { deepTier: false, maxBookAgeMs: 2_000, maxDeepAgeMs: 0 }),
   );
@@ -175,8 +176,10 @@ function setUp(bases: readonly string[] = ["BTC", "ETH"], layout: StreamHostLayo
       random: createSeededRandom(5),
       logger: silentLogger,
       http: venue,
-      clockOffset: new ClockOffset(clock),
+      clockOffset,
       budget: new ConnectionBudget(clock, { maxConnections: 64, connectsPerMinute: 300 }),
+      // The best levels of many markets have a test of their own (shallow-tier.test.ts).
+      shallowFromMarkets: Number.POSITIVE_INFINITY,
     },
     markets,
   );
@@ -270,6 +273,51 @@ describe("subscribing", () => {
 });
 
 describe("books", () => {
+  it("whose diffs and touches were held up do not look fresh, until one is on time", async () => {
+    const connection = await goLive();
+    const age = (): number => ageMs(btc.book.tsProvenNs, clock.monoNs());
+    connection.receive(venue.diff("BTCUSDT", 1_010));
+    expect(age()).toBe(0);
+    clock.advance(btc.maxBookAgeMs + 1);
+    const heldUp = (text: string): string => text.replace(/"E":(\d+)/, (_, ms) => `"E":${Number(ms) - 30_000}`);
+    const waiting = Array.from({ length: 5 }, (_, index) => [
+      heldUp(venue.diff("BTCUSDT", 1_020 + index)),
+      heldUp(venue.touch("BTCUSDT", 9_000 + index, "102.0", "103.0")),
+    ]).flat();
+    for (const text of waiting) connection.receive(text);
+    expect(btc.book.state).toBe(BOOK_LIVE);
+    expect(age()).toBeGreaterThan(btc.maxBookAgeMs);
+    expect(ageMs(btc.touch.tsRecvNs, clock.monoNs())).toBeGreaterThan(btc.maxBookAgeMs);
+    connection.receive(venue.diff("BTCUSDT", 1_030));
+    expect([btc.book.state, age()]).toEqual([BOOK_LIVE, 0]);
+  });
+
+  it("whose diffs and touches are stamped in the future keep their chain and do not look fresh", async () => {
+    const connection = await goLive();
+    clockOffset.addRoundTrip(clock.wallMs(), clock.wallMs(), clock.wallMs(), 1);
+    connection.receive(venue.diff("BTCUSDT", 1_010));
+    clock.advance(btc.maxBookAgeMs + 1);
+    const ahead = (text: string): string => text.replace(/"E":(\d+)/, (_, ms) => `"E":${Number(ms) + 5_100}`);
+    connection.receive(ahead(venue.diff("BTCUSDT", 1_020)));
+    connection.receive(ahead(venue.touch("BTCUSDT", 9_000, "102.0", "103.0")));
+    expect([btc.book.state, btc.book.bidTicks(0)]).toEqual([BOOK_LIVE, 1_020]);
+    expect(ageMs(btc.book.tsProvenNs, clock.monoNs())).toBeGreaterThan(btc.maxBookAgeMs);
+    expect(ageMs(btc.touch.tsRecvNs, clock.monoNs())).toBeGreaterThan(btc.maxBookAgeMs);
+    connection.receive(venue.diff("BTCUSDT", 1_030));
+    expect([btc.book.state, ageMs(btc.book.tsProvenNs, clock.monoNs())]).toEqual([BOOK_LIVE, 0]);
+  });
+
+  it("a machine that slept takes what waited for as old as it is", async () => {
+    const connection = await goLive();
+    connection.receive(venue.diff("BTCUSDT", 1_010));
+    const waiting = [venue.diff("BTCUSDT", 1_020), venue.diff("BTCUSDT", 1_021)];
+    // The monotonic clock knows nothing of a sleep.
+    clock.stepWall(30_000);
+    clock.advance(btc.maxBookAgeMs + 1);
+    for (const text of waiting) connection.receive(text);
+    expect(ageMs(btc.book.tsProvenNs, clock.monoNs())).toBeGreaterThan(btc.maxBookAgeMs);
+  });
+
   it("reads a snapshot only after the venue has acknowledged the diffs", async () => {
     stream.start();
     network.last.open();
@@ -295,6 +343,18 @@ describe("books", () => {
     await clock.advanceAsync(2_000);
     expect(btc.book.state).toBe(BOOK_LIVE);
     expect(btc.book.bidTicks(0)).toBe(1_000);
+  });
+
+  it("takes a quiet market for as old as the request of the snapshot that shows it", async () => {
+    stream.start();
+    await acknowledgeAll(network.last);
+    venue.snapshotMs = 4_000;
+    const isLive = (): boolean => btc.book.state === BOOK_LIVE;
+    for (let elapsedMs = 0; elapsedMs < 10_000 && !isLive(); elapsedMs += 10) await clock.advanceAsync(10);
+    expect(isLive()).toBe(true);
+    const youngestMs = ageMs(btc.book.tsProvenNs, clock.monoNs());
+    expect(youngestMs).toBeGreaterThanOrEqual(4_000);
+    expect(youngestMs).toBeLessThan(5_000);
   });
 
   it("invalidates on a gap, reads that market alone again, and is LIVE on the new chain", async () => {
@@ -335,6 +395,22 @@ describe("books", () => {
     expect(btc.book.state).toBe(BOOK_LIVE);
   });
 
+  it("reads a market again that fell quiet after figures that the instrument could not hold", async () => {
+    const connection = await goLive();
+    for (const bid of [1_001, 1_002]) {
+      connection.receive(venue.diff("BTCUSDT", bid).replace('"2.000"', '"2.0001"'));
+      await clock.advanceAsync(1_000);
+    }
+    expect(btc.book.state).not.toBe(BOOK_LIVE);
+    for (let second = 0; second < 30; second++) {
+      // Marks come whatever the market does, and keep the connection.
+      for (const symbol of ["BTCUSDT", "ETHUSDT"]) connection.receive(markPrice(symbol, clock.wallMs()));
+      await clock.advanceAsync(1_000);
+    }
+    expect(network.connections).toHaveLength(1);
+    expect([btc.book.state, btc.book.bidTicks(0)]).toEqual([BOOK_LIVE, 1_002]);
+  });
+
   it("loses every book and touch with the connection, and recovers them on the next", async () => {
     const connection = await goLive();
     connection.receive(venue.touch("BTCUSDT", 5_000, "100.1", "100.2"));
@@ -369,6 +445,85 @@ describe("books", () => {
     }
     expect(btc.book.state).toBe(BOOK_LIVE);
     expect(stream.status()).toMatchObject({ decodeErrorCount: 4, protocolDriftCount: 3 });
+  });
+});
+
+describe("a stream that cannot be believed", () => {
+  it("is read again when its ids begin again on a living connection, and no touch of before stays on top", async () => {
+    const connection = await goLive();
+    venue.lastIds.set("BTCUSDT", 9_000_000);
+    connection.receive(venue.diff("BTCUSDT", 1_001));
+    await clock.advanceAsync(1_500);
+    connection.receive(venue.diff("BTCUSDT", 1_002));
+    await clock.advanceAsync(1_500);
+    expect([btc.book.state, btc.book.bidTicks(0)]).toEqual([BOOK_LIVE, 1_002]);
+    connection.receive(venue.touch("BTCUSDT", 9_000_050, "100.3", "100.7"));
+    venue.lastIds.set("BTCUSDT", 500);
+    for (let bid = 1_010; bid < 1_030; bid++) {
+      connection.receive(venue.diff("BTCUSDT", bid));
+      await clock.advanceAsync(100);
+    }
+    await clock.advanceAsync(1_000);
+    expect([btc.book.state, btc.book.bidTicks(0), btc.book.seq]).toEqual([BOOK_LIVE, 1_029, venue.lastId("BTCUSDT")]);
+    expect(bestTicks(btc, "SELL")).toBe(1_029);
+    expect(eth.book.state).toBe(BOOK_LIVE);
+    expect(stream.status().reconnectCount).toBe(0);
+  });
+
+  it.each([
+    ["a side that is no list", (text: string) => text.replace('"b":[[', '"b":"[[').replace(']],"a"', ']]","a"')],
+    ["a figure that is no text", (text: string) => text.replace('"2.000"', "2")],
+    ["no id", (text: string) => text.replace(/"u":\d+,/, "")],
+    ["no event name", (text: string) => text.replace('"e":"depthUpdate",', "")],
+    ["another event name", (text: string) => text.replace("depthUpdate", "depthRefresh")],
+    ["a symbol that is not ours", (text: string) => text.replace('"s":"BTCUSDT"', '"s":"NOSUCHUSDT"')],
+    ["its end cut off", (text: string) => text.slice(0, -20)],
+    ["a time beyond all numbers", (text: string) => text.replace(/"E":\d+/, '"E":99999999999999999999')],
+  ])("takes its book down at once with %s, and that book alone", async (_name, garble) => {
+    const connection = await goLive();
+    const garbled = garble(venue.diff("BTCUSDT", 1_010));
+    connection.receive(garbled);
+    expect([btc.book.state === BOOK_LIVE, eth.book.state]).toEqual([false, BOOK_LIVE]);
+    await clock.advanceAsync(2_500);
+    expect([btc.book.state, btc.book.bidTicks(0)]).toEqual([BOOK_LIVE, 1_010]);
+  });
+
+  it("is known by a name in any script when its frame cannot be read", async () => {
+    setUp(["BTC", "币安人生"]);
+    const symbols = ["BTCUSDT", "币安人生USDT"];
+    stream.start();
+    await acknowledgeAll(network.last);
+    for (const symbol of symbols) network.last.receive(venue.diff(symbol, 1_000));
+    await clock.advanceAsync(1_500);
+    expect([btc.book.state, eth.book.state]).toEqual([BOOK_LIVE, BOOK_LIVE]);
+    network.last.receive(venue.diff("币安人生USDT", 1_010).slice(0, -20));
+    expect([btc.book.state, eth.book.state === BOOK_LIVE]).toEqual([BOOK_LIVE, false]);
+  });
+
+  it("takes touches again when its ids begin again while the book waits for its snapshot", async () => {
+    const connection = await goLive();
+    venue.lastIds.set("BTCUSDT", 9_000_000);
+    connection.receive(venue.touch("BTCUSDT", 9_000_050, "100.3", "100.7"));
+    venue.status = 503;
+    connection.receive(venue.diff("BTCUSDT", 1_001));
+    venue.lastIds.set("BTCUSDT", 500);
+    for (let bid = 1_010; bid < 1_030; bid++) {
+      connection.receive(venue.diff("BTCUSDT", bid));
+      await clock.advanceAsync(100);
+    }
+    venue.status = 200;
+    await clock.advanceAsync(6_000);
+    expect([btc.book.state, btc.book.bidTicks(0)]).toEqual([BOOK_LIVE, 1_029]);
+    connection.receive(venue.touch("BTCUSDT", venue.lastId("BTCUSDT") + 1, "103.1", "103.2"));
+    expect([btc.touch.bidTicks, bestTicks(btc, "SELL")]).toEqual([1_031, 1_031]);
+  });
+
+  it("keeps the book when another of its streams brings rubbish", async () => {
+    const connection = await goLive();
+    connection.receive('{"stream":"btcusdt@bookTicker","data":{"e":"bookTicker","s":"BTCUSDT","u":"x"}}');
+    connection.receive('{"stream":"btcusdt@aggTrade","data":{"e":"aggTrade"');
+    connection.receive('{"stream":"xyzusdt@depth@100ms","data":{"e":"depthUpdate"');
+    expect(btc.book.state).toBe(BOOK_LIVE);
   });
 });
 
@@ -420,31 +575,33 @@ function markPrice(symbol: string, E: number, p = "100.00000000"): string {
   });
 }
 
+const TICKER = {
+  e: "24hrTicker",
+  E: 3_000,
+  s: "BTCUSDT",
+  p: "-0.5",
+  P: "-0.361",
+  w: "1",
+  c: "101.0",
+  Q: "5",
+  o: "101.5",
+  h: "103.0",
+  l: "99.0",
+  v: "15775",
+  q: "1593275.5",
+  O: 1,
+  C: 2,
+  F: 1,
+  L: 2,
+  n: 2,
+};
+
 describe("ticker and touch", () => {
   it("joins both ticker streams and ignores late frames", async () => {
     const connection = await goLive();
     connection.receive(markPrice("BTCUSDT", 2_000, "116809.60000000"));
     connection.receive(markPrice("BTCUSDT", 1_000, "1.0"));
-    const ticker = {
-      e: "24hrTicker",
-      E: 3_000,
-      s: "BTCUSDT",
-      p: "-0.5",
-      P: "-0.361",
-      w: "1",
-      c: "101.0",
-      Q: "5",
-      o: "101.5",
-      h: "103.0",
-      l: "99.0",
-      v: "15775",
-      q: "1593275.5",
-      O: 1,
-      C: 2,
-      F: 1,
-      L: 2,
-      n: 2,
-    };
+    const ticker = TICKER;
     connection.receive(JSON.stringify({ stream: "btcusdt@ticker", data: ticker }));
     connection.receive(JSON.stringify({ stream: "btcusdt@ticker", data: { ...ticker, E: 2_500, c: "1" } }));
     expect(btc.ticker).toMatchObject({
@@ -466,6 +623,30 @@ describe("ticker and touch", () => {
     });
   });
 
+  it("takes no figure from the future, and none of a clock that was ahead bars those of the right time", async () => {
+    const connection = await goLive();
+    const measure = (aheadMs: number): void =>
+      clockOffset.addRoundTrip(clock.wallMs(), clock.wallMs(), clock.wallMs() + aheadMs, 1);
+    const send = (aheadMs: number, price: string): void => {
+      const E = clock.wallMs() + aheadMs;
+      connection.receive(markPrice("BTCUSDT", E, price));
+      const ticker = { ...TICKER, E, c: price };
+      connection.receive(JSON.stringify({ stream: "btcusdt@ticker", data: ticker }));
+    };
+    const shown = (): readonly string[] => [btc.ticker.markPrice, btc.ticker.lastPrice];
+    measure(0);
+    send(0, "100.0");
+    for (const aheadMs of [5_100, 31_536_000_000]) send(aheadMs, "150.0");
+    expect(shown()).toEqual(["100.0", "100.0"]);
+    measure(60_000);
+    send(60_000, "101.0");
+    expect(shown()).toEqual(["101.0", "101.0"]);
+    clock.advance(1_000);
+    measure(0);
+    send(0, "102.0");
+    expect(shown()).toEqual(["102.0", "102.0"]);
+  });
+
   it("keeps the newest touch by update id and drops a crossed one", async () => {
     const connection = await goLive();
     connection.receive(venue.touch("BTCUSDT", 5_000, "100.1", "100.2"));
@@ -474,6 +655,47 @@ describe("ticker and touch", () => {
     connection.receive(venue.touch("BTCUSDT", 6_000, "100.2", "100.1"));
     expect(btc.touch.present).toBe(false);
     expect(stream.status().protocolDriftCount).toBe(1);
+  });
+});
+
+const aggTrade = (a: number, T: number): string => {
+  const data = {
+    e: "aggTrade",
+    E: clock.wallMs(),
+    a,
+    s: "BTCUSDT",
+    p: "100.0",
+    q: "1.000",
+    f: a,
+    l: a,
+    T,
+    m: false,
+  };
+  return JSON.stringify({ stream: "btcusdt@aggTrade", data });
+};
+
+describe("trades", () => {
+  it("of 1970 are not reported: the stamp is in other units, or none", async () => {
+    const connection = await goLive();
+    let count = 0;
+    btc.signal.listen({ ...DEAF_LISTENER, traded: () => count++ });
+    const before = stream.status().protocolDriftCount;
+    for (const [index, T] of [0, 5, 1_790_000_000].entries()) connection.receive(aggTrade(index + 1, T));
+    expect([count, stream.status().protocolDriftCount]).toEqual([0, before + 3]);
+    connection.receive(aggTrade(1, clock.wallMs()));
+    expect([count, stream.status().protocolDriftCount]).toEqual([1, before + 3]);
+  });
+
+  it("from the future are not reported", async () => {
+    const connection = await goLive();
+    clockOffset.addRoundTrip(clock.wallMs(), clock.wallMs(), clock.wallMs(), 1);
+    let count = 0;
+    btc.signal.listen({ ...DEAF_LISTENER, traded: () => count++ });
+    const before = stream.status().protocolDriftCount;
+    for (const aheadMs of [5_100, 30_000, 86_400_000]) connection.receive(aggTrade(1, clock.wallMs() + aheadMs));
+    expect([count, stream.status().protocolDriftCount]).toEqual([0, before + 3]);
+    connection.receive(aggTrade(1, clock.wallMs() + 100));
+    expect([count, stream.status().protocolDriftCount]).toEqual([1, before + 3]);
   });
 });
 

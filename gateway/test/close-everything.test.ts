@@ -1,10 +1,8 @@
 /** POST /api/trade/close-all over a scripted desk: what it asks for, and that its reply claims no more than happened. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { GuardBook, NO_LIMITS } from "../../engine/guards/guard-book.js";
-import { MemoryCredentials } from "../accounts/memory-credentials.js";
-import { createTradingDesk } from "../accounts/trading-desk.js";
 import type { Reply } from "./client.js";
 import { closeLeg, createFakeDesk, FRESH_SCRIPT } from "./fake-desk.js";
+import { tradingWith } from "./fake-trading.js";
 import { type Harness, startHarness } from "./harness.js";
 
 const CREDENTIALS = {
@@ -17,13 +15,7 @@ let harness: Harness;
 
 beforeAll(async () => {
   harness = await startHarness({
-    async trading({ clock, store, logger }) {
-      const policy = { global: NO_LIMITS, each: NO_LIMITS, byKey: new Map() };
-      const killSwitch = new GuardBook({ store, clock, logger, policy });
-      await killSwitch.start();
-      const operator = { loopbackOnly: true, open: false };
-      return createTradingDesk({ clock, wallets: new MemoryCredentials(), orders: desk, killSwitch, operator });
-    },
+    trading: tradingWith(desk),
   });
 });
 afterAll(async () => {

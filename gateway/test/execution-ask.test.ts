@@ -1,5 +1,6 @@
 /** GET /api/trade/executions/{routeId} with per-request credentials, and the venuetwo ticker without its keys. */
 import { afterEach, describe, expect, it } from "vitest";
+import { OPERATIONS } from "../../schemas/operations.js";
 import { MAX_VENUE_CREDENTIALS_CHARS } from "../../schemas/executions.js";
 import { readVenueCredentials } from "../venue-credentials.js";
 import type { Json, Reply } from "./client.js";
@@ -98,6 +99,19 @@ describe("an execution asked for with credentials", () => {
     expect(output).not.toContain(SECRET.slice(2, 40));
     expect(output).not.toContain(encode(CREDENTIALS).slice(0, 40));
     expect(at(await harness.client.get(path), "data.execution.state")).toBe("UNKNOWN");
+  });
+
+  it("of a single order says that it is one, and where it is asked for", async () => {
+    harness = await startHarness();
+    const reply = await harness.client.get("/api/trade/executions/or_01JD3W0M8R");
+    expect([reply.status, at(reply, "code"), at(reply, "details.reason")]).toEqual([
+      404,
+      "EXECUTION_NOT_FOUND",
+      "SINGLE_ORDER",
+    ]);
+    expect(at(reply, "details.see")).toBe(OPERATIONS.orderStatus.path);
+    const unknown = await harness.client.get("/api/trade/executions/rt_01JD3W0M8R");
+    expect([unknown.status, at(unknown, "details.reason")]).toEqual([404, undefined]);
   });
 
   it("takes up to 16 KiB of text", async () => {

@@ -114,6 +114,7 @@ export function createFakeDesk(): FakeDesk {
   const armed: SwitchFacts = {
     switchId: "dm_1",
     venue: "venueone",
+    state: "ARMED",
     timeoutMs: 60_000,
     expiresAtMs: 1_790_000_060_000,
     venueArmed: true,
@@ -183,7 +184,9 @@ export function createFakeDesk(): FakeDesk {
       return asked("heartbeat", { switchId }) ?? { ok: true, armed };
     },
     async disarmSwitch(switchId) {
-      return asked("disarmSwitch", { switchId }) ?? { ok: true, armed };
+      return (
+        asked("disarmSwitch", { switchId }) ?? { ok: true, armed: { ...armed, state: "ENDED", venueArmed: false } }
+      );
     },
     // For the stream alone, which is tested with a desk of its own.
     expireSwitch: () => false,
@@ -196,6 +199,8 @@ export function createFakeDesk(): FakeDesk {
       open: [],
       resolver: { active: 0, started: 0, found: 0, notPlaced: 0, leftUnknown: 0, refused: 0 },
       armedSwitchCount: 0,
+      followedCount: 0,
+      unattendedCount: 0,
     }),
   };
 }

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type Clock, createSystemClock } from "../../engine/domain/clock.js";
 import type { Market } from "../../engine/market/market.js";
 import type { VenueRoom } from "../../engine/ports.js";
-import { Portfolio } from "../../engine/portfolio/portfolio.js";
+import { Portfolio, type PortfolioOptions } from "../../engine/portfolio/portfolio.js";
 import { TradeService } from "../../engine/orders/trade-service.js";
 import { createOffStore, type RecordsStore } from "../../engine/storage/records/records-store.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
@@ -73,6 +73,8 @@ export interface HarnessOptions {
   readonly rooms?: readonly VenueRoom[];
   /** Positions and orders on the stream, over those rooms. */
   readonly withPortfolio?: boolean;
+  /** Of its looks; default those of the product. */
+  readonly paces?: NonNullable<PortfolioOptions["paces"]>;
   readonly server?: Partial<ServerOptions>;
   readonly wrapDesk?: (desk: TradeDesk) => TradeDesk;
   readonly records?: RecordsStore;
@@ -124,7 +126,13 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const desk = createTradeDesk(service, store);
   const portfolio =
     options.withPortfolio === true
-      ? new Portfolio({ rooms: new Map(rooms.map((room) => [room.venue, room])), clock, logger, hash })
+      ? new Portfolio({
+          rooms: new Map(rooms.map((room) => [room.venue, room])),
+          clock,
+          logger,
+          hash,
+          ...(options.paces === undefined ? {} : { paces: options.paces }),
+        })
       : null;
   const trading = await options.trading?.({ clock, store, logger });
   const server = await startServer(

@@ -155,7 +155,7 @@ describe("books", () => {
 
   it("put a newer touch in front of the book", async () => {
     const { touch, book } = harness.markets.btcTwo;
-    touch.set(974_150, 700, 974_160, 300, book.seq + 1, book.tsVenueMs + 1, harness.clock.monoNs());
+    touch.set(974_150, 700, 974_160, 300, book.seq + 1, book.tsVenueMs + 1, book.tsProvenNs);
     expect(at(await get("/api/trading/venuetwo/book/BTC?depth=2"), "data.bids")).toEqual([
       ["97415", "0.7"],
       ["97410", "5"],
@@ -346,6 +346,16 @@ describe("close", () => {
     const status = await get("/api/status");
     expect(at(status, "data.unknownOrders.count")).toBe(1);
     expect(at(status, "data.openOrders")).toEqual({ count: 0, orders: [] });
+  });
+
+  it("counts an order that rests as followed, and as attended while its account's credentials are here", async () => {
+    const before = await get("/api/status");
+    expect([at(before, "data.followedCount"), at(before, "data.unattendedCount")]).toEqual([0, 0]);
+    harness.one.placeMode = "acknowledge";
+    const reply = await harness.client.close({ ...CLOSE, orderType: "LIMIT", limitPrice: "101000" });
+    expect([reply.status, at(reply, "data.execution.state")]).toEqual([200, "RESTING"]);
+    const status = await get("/api/status");
+    expect([at(status, "data.followedCount"), at(status, "data.unattendedCount")]).toEqual([1, 0]);
   });
 
   it("lists an acknowledged order whose end was not seen as open in the status", async () => {

@@ -5,15 +5,13 @@
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { GuardBook, NO_LIMITS } from "../../engine/guards/guard-book.js";
 import type { Operation } from "../../schemas/operation.js";
 import { OPERATIONS } from "../../schemas/operations.js";
 import { ACCOUNT_HEADERS } from "../accounts/account-access.js";
-import { MemoryCredentials } from "../accounts/memory-credentials.js";
-import { createTradingDesk } from "../accounts/trading-desk.js";
 import { VENUETHREE_KEY_HEADERS } from "../accounts/venuethree-key.js";
 import type { Reply, RequestOptions } from "./client.js";
 import { closeLeg, createFakeDesk, FRESH_SCRIPT, orderFacts } from "./fake-desk.js";
+import { tradingWith } from "./fake-trading.js";
 import { type Harness, startHarness } from "./harness.js";
 
 const ADDRESS = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
@@ -29,22 +27,10 @@ let harness: Harness;
 
 beforeAll(async () => {
   harness = await startHarness({
-    async trading({ clock, store, logger }) {
-      const policy = { global: NO_LIMITS, each: NO_LIMITS, byKey: new Map() };
-      const killSwitch = new GuardBook({ store, clock, logger, policy });
-      await killSwitch.start();
-      const wallets = new MemoryCredentials([
-        { walletId: WALLET, userId: "alice", address: ADDRESS, credentials: { venueone: KEY_ONE, venuetwo: KEY_TWO } },
-        { walletId: BARE_WALLET, userId: "bob", address: STRANGER, credentials: {} },
-      ]);
-      return createTradingDesk({
-        clock,
-        wallets,
-        orders: desk,
-        killSwitch,
-        operator: { loopbackOnly: true, open: false },
-      });
-    },
+    trading: tradingWith(desk, [
+      { walletId: WALLET, userId: "alice", address: ADDRESS, credentials: { venueone: KEY_ONE, venuetwo: KEY_TWO } },
+      { walletId: BARE_WALLET, userId: "bob", address: STRANGER, credentials: {} },
+    ]),
   });
 });
 afterAll(async () => {

@@ -11,7 +11,7 @@ const quiet = (): void => {};
 type Holdings = (size: string) => readonly VenuePosition[];
 
 function venueone(): Holdings {
-  const slot = new VenueoneSlot(NONE_LISTED, quiet, "0xab");
+  const slot = new VenueoneSlot(NONE_LISTED, quiet, "0xab", () => Number.POSITIVE_INFINITY);
   let time = 0;
   return (szi) => {
     const row = {

@@ -181,6 +181,34 @@ describe("a field that nobody knows", () => {
     expect([reply.status, reply.headers["x-ignored-fields"]]).toEqual([200, "dryrun"]);
   });
 
+  it.each(byId)(
+    "%s refuses it in the query too, and nothing is asked of the desk",
+    async (_, { operation, path, body }) => {
+      const before = ROOM_ONE.placed.length;
+      const target = `${path === "" ? operation.path : path}?symbl=ETH&dryrun=true`;
+      const reply = await send(strict, { operation, path: target, body }, body);
+      expect(refusedPaths(reply)).toEqual([400, "Invalid request parameters", ["query.symbl", "query.dryrun"]]);
+      expect(desk.calls).toEqual([]);
+      expect(ROOM_ONE.placed.length).toBe(before);
+    },
+  );
+
+  it.each(byId)(
+    "%s ignores and names it in the query where STRICT_FIELDS is off",
+    async (_, { operation, path, body }) => {
+      const target = `${path === "" ? operation.path : path}?symbl=ETH`;
+      const reply = await send(lenient, { operation, path: target, body }, body);
+      expect([reply.status, reply.headers["x-ignored-fields"]]).toEqual([200, "query.symbl"]);
+    },
+  );
+
+  it("in the query is no name that the spec gives a caller", async () => {
+    const cancel = SENDING.find(({ operation }) => operation === OPERATIONS.cancelOrder);
+    if (cancel === undefined) throw new Error("no cancel");
+    const reply = await send(strict, { ...cancel, path: `${cancel.path}?symbol=BTC&userId=alice` }, cancel.body);
+    expect(reply.status).toBe(200);
+  });
+
   it("is found in nested objects and named with its path", async () => {
     const reply = await send(strict, SENDING[0] as Sending, {
       ...CLOSE,

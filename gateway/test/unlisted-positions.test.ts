@@ -1,13 +1,11 @@
 /** Positions in contracts that are not followed, or not listed at all, over HTTP and the stream: never hidden, never flat. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { GuardBook, NO_LIMITS } from "../../engine/guards/guard-book.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { VenueRoom } from "../../engine/ports.js";
-import { MemoryCredentials } from "../accounts/memory-credentials.js";
-import { createTradingDesk } from "../accounts/trading-desk.js";
 import type { Reply } from "./client.js";
 import { createFakeDesk } from "./fake-desk.js";
 import { createFakeRoom, fakeInstrument, fakeMarket } from "./fake-room.js";
+import { tradingWith } from "./fake-trading.js";
 import { type Harness, startHarness } from "./harness.js";
 
 const ADDRESS = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
@@ -45,16 +43,9 @@ function roomOfThree(): VenueRoom {
 beforeAll(async () => {
   harness = await startHarness({
     rooms: [roomOfThree()],
-    async trading({ clock, store, logger }) {
-      const policy = { global: NO_LIMITS, each: NO_LIMITS, byKey: new Map() };
-      const killSwitch = new GuardBook({ store, clock, logger, policy });
-      await killSwitch.start();
-      const wallets = new MemoryCredentials([
-        { walletId: WALLET, userId: "alice", address: ADDRESS, credentials: { venuetwo: KEY } },
-      ]);
-      const operator = { loopbackOnly: true, open: false };
-      return createTradingDesk({ clock, wallets, orders: createFakeDesk(), killSwitch, operator });
-    },
+    trading: tradingWith(createFakeDesk(), [
+      { walletId: WALLET, userId: "alice", address: ADDRESS, credentials: { venuetwo: KEY } },
+    ]),
   });
 });
 afterAll(async () => {

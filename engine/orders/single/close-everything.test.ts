@@ -52,6 +52,30 @@ describe("a dry run of close-all", () => {
     });
   });
 
+  it("says which positions are beyond the bound of one call, as the close would", async () => {
+    const mutateRoom = (room: VenueRoom): VenueRoom => ({
+      ...room,
+      reader: {
+        ...room.reader,
+        readPositions: async (session, instrument, options) => {
+          const read = await room.reader.readPositions(session, instrument, options);
+          return read.ok ? { ...read, value: read.value.flatMap((row) => Array<VenuePosition>(201).fill(row)) } : read;
+        },
+      },
+    });
+    const harness = await createDesk({ mutateRoom });
+    harness.venue.setPosition("acct", "LONG", 300);
+    const accounts = closeAllRequest().accounts.slice(0, 1);
+    const answer = await closeAll(harness, { accounts, dryRun: true });
+    const legs = answer.ok ? (answer.venues[0]?.legs ?? []) : [];
+    expect(legs).toHaveLength(201);
+    expect(legs.slice(0, 200).every(({ status }) => status === "SIMULATED")).toBe(true);
+    expect(legs[200]).toMatchObject({
+      status: "FAILED",
+      error: { code: "OVERLOADED", details: { reason: "LEGS", maximum: 200 } },
+    });
+  });
+
   it("uses up no Idempotency-Key: the close that follows with it is no replay", async () => {
     const harness = await createDesk();
     harness.venue.setPosition("acct", "LONG", 300);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Instrument } from "../../domain/instrument.js";
 import type { VenueOrder } from "../../domain/order.js";
-import { fakeInstrument } from "../test/fake-venue.js";
+import { fakeInstrument } from "../test/fake-instrument.js";
 import { factsOfVenueOrder, instrumentOf, isUnsupported } from "./order-facts.js";
 
 /** One contract is a thousand PEPE: native 0.0123 is 0.0000123 for one. */

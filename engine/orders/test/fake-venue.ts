@@ -8,78 +8,34 @@
  */
 import type { Clock } from "../../domain/clock.js";
 import type { Instrument } from "../../domain/instrument.js";
-import type {
-  CancelOutcome,
-  Direction,
-  OrderCommand,
-  PlaceOutcome,
-  PositionSide,
-  RejectReason,
-  VenueOrder,
-} from "../../domain/order.js";
+import type { Direction, OrderCommand, PositionSide, VenueOrder } from "../../domain/order.js";
 import type { AccountSummary, FeeRates, VenuePosition } from "../../domain/position.js";
 import type { RoutableVenue } from "../../domain/venue.js";
-import type { JudgedOrder } from "./invariants.js";
+import { fakeInstrument } from "./fake-instrument.js";
+import {
+  cancelOrder,
+  ORDER_VALIDITY_MS,
+  placeOrder,
+  readOrder,
+  type LoggedOrder,
+  type PlaceFate,
+} from "./fake-matching.js";
+import { failure, FakeSession, isClosed } from "./fake-session.js";
 import { LatencyWindow } from "../../market/latency-window.js";
 import { createMarket, type Market } from "../../market/market.js";
 import type {
   AccountNames,
   AccountSession,
   AccountSettings,
+  AccountStreams,
   CallOptions,
   OpenSession,
-  OrderRef,
   Read,
   ReadFailure,
   RoomStatus,
   SettingOutcome,
   VenueRoom,
 } from "../../ports.js";
-
-/** What becomes of one order. */
-export interface PlaceFate {
-  /**
-   * fill: executes and answers. reject: refused and answered. notSent: stopped before it left. loseRequest: never
-   * arrives. loseReply: executes, the answer is lost. late: the answer is lost and it executes `executeAfterMs` later. drop: acknowledged, and
-   * never executed. throw: a bug of the room.
-   */
-  readonly kind: "fill" | "reject" | "notSent" | "loseRequest" | "loseReply" | "late" | "drop" | "throw";
-  /** Share of the quantity that finds liquidity, 0 to 1. */
-  readonly liquidity?: number;
-  readonly reason?: RejectReason;
-  readonly venueText?: string;
-  readonly latencyMs?: number;
-  readonly executeAfterMs?: number;
-  /** Acknowledged as OPEN; the fill shows up in reads this much later. */
-  readonly ackOnlyMs?: number;
-  /** Reads show it as OPEN with nothing filled for so long. */
-  readonly workingMs?: number;
-  readonly fee?: { readonly amount: string; readonly asset: string };
-  /** What the venue shows of the order otherwise than it is: a word of its own, above all. */
-  readonly shows?: Partial<VenueOrder>;
-}
-
-export interface LoggedOrder {
-  readonly venue: RoutableVenue;
-  readonly account: string;
-  readonly command: OrderCommand;
-  /** Of the account's signer; taken anew for each order, by whatever process. */
-  readonly nonce: number;
-  /** Times of an entry are the venue's. */
-  readonly sentAtMs: number;
-  /** Past it the venue takes the order no more. */
-  readonly expiresAtMs: number;
-  executedAtMs: number | null;
-  filledLots: number;
-  rejected: boolean;
-  /** When the sender learned how it ended; null: it could not know. */
-  disclosedAtMs: number | null;
-  order: VenueOrder | null;
-  visibleAtMs: number;
-  /** Reads show it as still working before. */
-  endShownAtMs: number;
-  refusal: RejectReason | null;
-}
 
 export interface FakeVenueOptions {
   readonly venue: RoutableVenue;
@@ -95,8 +51,6 @@ export interface FakeVenueOptions {
   /** See `askedMark`. */
   readonly askedMark?: () => string | null;
 }
-
-export const ORDER_VALIDITY_MS = 1_500;
 
 export class FakeVenue {
   readonly venue: RoutableVenue;
@@ -128,8 +82,9 @@ export class FakeVenue {
   orderReadFailure: () => ReadFailure | null = () => null;
   /** The venue's time as its room knows it. */
   toldTimeMs: () => number = () => this.nowMs();
-  /** What a look-up shows of an order. */
-  shownOrder: (order: VenueOrder) => VenueOrder = (order) => order;
+  /** What a look-up shows of an order, on the scale of the contract that it asks with. */
+  shownOrder: (order: VenueOrder, asked: Instrument) => VenueOrder = (order) => order;
+  validityMs = ORDER_VALIDITY_MS;
   feeRates: FeeRates | null = null;
   /** Free margin of every account; null: the venue does not say. */
   free: string | null = null;
@@ -147,8 +102,14 @@ export class FakeVenue {
   behind: ((account: string) => string | ReadFailure) | null = null;
   readonly behindAsked: string[] = [];
   readonly #behindKnown = new Set<string>();
+  /** lose: it comes to nothing, and nobody answers. */
+  cancelFate: () => "accept" | "lose" = () => "accept";
+  /** Null: it pushes nothing of its accounts. */
+  streams: AccountStreams | null = null;
   /** Of every account's own budget. */
   orderWaitMs: (lane: string) => number = () => 0;
+  /** The same of changes of settings alone. */
+  settingWaitMs = 0;
 
   constructor(options: FakeVenueOptions) {
     this.venue = options.venue;
@@ -233,7 +194,8 @@ export class FakeVenue {
               ? this.#heldPositions(session, "stream")
               : this.#readPositions(session, options),
           ),
-        readOrder: (session, _instrument, ref, options) => read(() => this.#readOrder(session, ref, options)),
+        readOrder: (session, instrument, ref, options) =>
+          read(() => readOrder(this, session, instrument, ref, options)),
         readOpenOrders: async () => failure("VENUE_ERROR"),
         readBalances: async () => failure("VENUE_ERROR"),
         readAccount: (session) => read(() => this.#readAccount(session)),
@@ -242,17 +204,17 @@ export class FakeVenue {
       orders: {
         place: async (session, command, options) => {
           await gate();
-          const { outcome, logged } = await this.#place(session, command, options);
+          const { outcome, logged } = await placeOrder(this, session, command, options);
           await gate();
           // Only here has the process that sent it seen the answer.
           if (logged !== null && outcome.outcome !== "unknown") logged.disclosedAtMs ??= this.nowMs();
           return outcome;
         },
-        cancel: (session, _instrument, ref) => read(() => this.#cancel(session, ref)),
-        placeBoundMs: () => ORDER_VALIDITY_MS,
+        cancel: (session, _instrument, ref) => read(() => cancelOrder(this, session, ref)),
+        placeBoundMs: () => this.validityMs,
         venueClientOrderId: (hex) => `c-${hex}`,
       },
-      streams: null,
+      streams: this.streams,
       ...(this.settings === null ? {} : { settings: this.#settingsPort(read) }),
       start: async () => {},
       stop: async () => {},
@@ -285,7 +247,7 @@ export class FakeVenue {
     return {
       known: ({ accountId }) => (this.#behindKnown.has(accountId) ? behind(accountId) : null),
       read: async ({ accountId }) => {
-        await this.#wait(this.readLatencyMs());
+        await this.wait(this.readLatencyMs());
         this.behindAsked.push(accountId);
         const name = behind(accountId);
         if (isReadFailure(name)) return failure(name);
@@ -300,7 +262,7 @@ export class FakeVenue {
     this.lanes.push(options.lane);
     const failed = this.positionFailure(session.accountId);
     if (failed === "HANG") return new Promise(() => {});
-    await this.#wait(this.readLatencyMs());
+    await this.wait(this.readLatencyMs());
     if (isClosed(session)) return failure("AUTH");
     if (failed !== null) return failure(failed);
     return this.#heldPositions(session, "venue");
@@ -315,38 +277,8 @@ export class FakeVenue {
     return { ok: true, value: rows, asOfMs: this.clock.wallMs(), source };
   }
 
-  async #readOrder(session: AccountSession, ref: OrderRef, options: CallOptions): Promise<Read<VenueOrder | null>> {
-    this.calls.orders += 1;
-    this.lanes.push(options.lane);
-    const beganMs = this.nowMs();
-    await this.#wait(this.readLatencyMs());
-    if (isClosed(session)) return failure("AUTH");
-    const failed = this.orderReadFailure();
-    if (failed !== null) return failure(failed);
-    const wanted = "clientIdHex" in ref ? ref.clientIdHex : "";
-    const nowMs = this.nowMs();
-    const asOfMs = this.clock.wallMs();
-    const entry = this.log.findLast(
-      (candidate) => candidate.command.clientIdHex === wanted && candidate.account === session.accountId,
-    );
-    if (entry === undefined) return { ok: true, value: null, asOfMs, source: "venue" };
-    if (entry.order === null || nowMs < entry.visibleAtMs) {
-      // Absence tells something only once the order can neither be accepted nor be hidden by the index any more.
-      if (entry.order === null && beganMs > entry.expiresAtMs + 2_000) entry.disclosedAtMs ??= nowMs;
-      return { ok: true, value: null, asOfMs, source: "venue" };
-    }
-    if (nowMs < entry.endShownAtMs) {
-      const working = { ...entry.order, status: "OPEN", filledLots: 0, averagePrice: null } as const;
-      return { ok: true, value: working, asOfMs, source: "venue" };
-    }
-    const shown = this.shownOrder(entry.order);
-    // Another order says nothing of this one.
-    if (shown === entry.order) entry.disclosedAtMs ??= nowMs;
-    return { ok: true, value: shown, asOfMs, source: "venue" };
-  }
-
   async #readAccount(session: AccountSession): Promise<Read<AccountSummary>> {
-    await this.#wait(this.readLatencyMs());
+    await this.wait(this.readLatencyMs());
     if (isClosed(session)) return failure("AUTH");
     const { venue, free } = this;
     const nowMs = this.clock.wallMs();
@@ -357,7 +289,7 @@ export class FakeVenue {
 
   async #refreshMark(options: CallOptions): Promise<boolean> {
     this.lanes.push(options.lane);
-    await this.#wait(this.readLatencyMs());
+    await this.wait(this.readLatencyMs());
     const mark = this.askedMark?.() ?? null;
     if (mark !== null) this.setMark(mark);
     return mark !== null;
@@ -373,221 +305,40 @@ export class FakeVenue {
     const set = (change: Partial<NonNullable<FakeVenue["settings"]>>) =>
       read(async (): Promise<SettingOutcome> => {
         this.calls.settings += 1;
-        await this.#wait(this.readLatencyMs());
+        await this.wait(this.readLatencyMs());
         const fate = this.settingFate();
         if (fate === "lose") return { outcome: "unknown", cause: "TIMEOUT" };
         if (fate === "reject")
           return { outcome: "rejected", reason: "VENUE_STATE", venueCode: "-9", venueText: "not now", sent: true };
+        if (this.settingWaitMs > 0) {
+          const why = {
+            reason: "RATE_LIMITED",
+            venueCode: "BUDGET",
+            venueText: "too many changes",
+            sent: false,
+          } as const;
+          return { outcome: "rejected", ...why, retryAfterMs: this.settingWaitMs };
+        }
         if (this.settings !== null) this.settings = { ...this.settings, ...change };
         return { outcome: "accepted", settings: current() };
       });
     return {
       read: () =>
         read(async () => {
-          await this.#wait(this.readLatencyMs());
+          await this.wait(this.readLatencyMs());
           return { ok: true, value: current(), asOfMs: this.clock.wallMs(), source: "venue" };
         }),
       setLeverage: (_session, _instrument, leverage) => set({ leverage }),
       setMarginMode: (_session, _instrument, marginMode) => set({ marginMode }),
+      waitMs: (_session, lane) => (lane === "exit" ? 0 : this.settingWaitMs),
     };
-  }
-
-  async #cancel(session: AccountSession, ref: OrderRef): Promise<CancelOutcome> {
-    this.calls.cancel += 1;
-    await this.#wait(this.readLatencyMs());
-    const wanted = "clientIdHex" in ref ? ref.clientIdHex : "";
-    const entry = this.log.find(
-      ({ command, account }) => command.clientIdHex === wanted && account === session.accountId,
-    );
-    if (entry?.order?.status !== "OPEN")
-      return { outcome: "rejected", reason: "NOT_FOUND", venueCode: "-2", venueText: "unknown order", sent: true };
-    entry.order = { ...entry.order, status: "CANCELED" };
-    return { outcome: "accepted" };
   }
 
   async #readFeeRates(session: AccountSession): Promise<Read<FeeRates>> {
     this.calls.fees += 1;
-    await this.#wait(this.feeLatencyMs);
+    await this.wait(this.feeLatencyMs);
     if (isClosed(session) || this.feeRates === null) return failure("VENUE_ERROR");
     return { ok: true, value: this.feeRates, asOfMs: this.clock.wallMs(), source: "venue" };
-  }
-
-  async #place(
-    session: AccountSession,
-    command: OrderCommand,
-    options: CallOptions,
-  ): Promise<{ outcome: PlaceOutcome; logged: LoggedOrder | null }> {
-    this.calls.place += 1;
-    this.lanes.push(options.lane);
-    const fate = this.fate(command, session.accountId);
-    if (fate.kind === "throw") throw new TypeError("a bug of the room");
-    if (fate.kind === "notSent" || isClosed(session)) {
-      return {
-        outcome: {
-          outcome: "rejected",
-          reason: fate.reason ?? (isClosed(session) ? "AUTH" : "RATE_LIMITED"),
-          venueCode: "",
-          venueText: fate.venueText ?? "",
-          sent: false,
-          retryAfterMs: null,
-        },
-        logged: null,
-      };
-    }
-    const sentAtMs = this.nowMs();
-    const expiresAtMs = sentAtMs + ORDER_VALIDITY_MS;
-    const notPlacedAfterMs = this.clock.wallMs() + ORDER_VALIDITY_MS;
-    const isTaken = this.log.some(
-      (other) =>
-        other.account === session.accountId &&
-        other.command.clientIdHex === command.clientIdHex &&
-        other.order !== null,
-    );
-    const entry: LoggedOrder = {
-      venue: this.venue,
-      account: session.accountId,
-      command,
-      nonce: this.nextNonce(session.accountId),
-      sentAtMs,
-      expiresAtMs,
-      executedAtMs: null,
-      filledLots: 0,
-      rejected: false,
-      disclosedAtMs: null,
-      order: null,
-      visibleAtMs: Number.POSITIVE_INFINITY,
-      endShownAtMs: 0,
-      refusal: null,
-    };
-    this.log.push(entry);
-    if (isTaken) {
-      entry.rejected = true;
-      entry.refusal = "DUPLICATE_CLIENT_ID";
-    }
-    const indexLagMs = this.indexLagMs();
-    if (isTaken || fate.kind === "drop") {
-      // Nothing of it is executed.
-    } else if (fate.kind === "late")
-      this.clock.setTimer(() => this.#execute(entry, fate, indexLagMs), fate.executeAfterMs ?? 0);
-    else if (fate.kind !== "loseRequest") this.#execute(entry, fate, indexLagMs);
-    const latencyMs = fate.latencyMs ?? 10;
-    const timedOut = fate.kind === "loseRequest" || fate.kind === "loseReply" || fate.kind === "late";
-    await this.#wait(timedOut ? Math.min(options.timeoutMs, 300) : latencyMs);
-    if (timedOut) return { outcome: { outcome: "unknown", cause: "TIMEOUT", notPlacedAfterMs }, logged: entry };
-    if (fate.kind === "drop" && !isTaken) {
-      const order = { ...this.#venueOrder(entry, fate), status: "OPEN" } as const;
-      return { outcome: { outcome: "accepted", order, ackMs: latencyMs, notPlacedAfterMs }, logged: null };
-    }
-    if (entry.order === null) {
-      const reason = entry.refusal ?? fate.reason ?? "VENUE_STATE";
-      return {
-        outcome: {
-          outcome: "rejected",
-          reason,
-          venueCode: "-1",
-          venueText: fate.venueText ?? reason,
-          sent: true,
-          retryAfterMs: null,
-        },
-        logged: entry,
-      };
-    }
-    if (fate.ackOnlyMs !== undefined) {
-      // Only that it exists is known now.
-      return {
-        outcome: {
-          outcome: "accepted",
-          order: { ...entry.order, status: "OPEN", filledLots: 0, averagePrice: null, fee: null },
-          ackMs: latencyMs,
-        },
-        logged: null,
-      };
-    }
-    return { outcome: { outcome: "accepted", order: entry.order, ackMs: latencyMs }, logged: entry };
-  }
-
-  /** Matches the order, unless it came too late. */
-  #execute(entry: LoggedOrder, fate: PlaceFate, indexLagMs: number): void {
-    const nowMs = this.nowMs();
-    if (nowMs > entry.expiresAtMs) return;
-    const { command, account } = entry;
-    if (!command.reduceOnly) {
-      this.#executeEntry(entry, fate, indexLagMs);
-      return;
-    }
-    const direction: Direction = command.side === "SELL" ? "LONG" : "SHORT";
-    const held = this.heldLots(account, direction);
-    if (command.trigger !== undefined && fate.kind !== "reject") {
-      // Waits: the market of this fake never moves.
-      entry.executedAtMs = nowMs;
-      entry.visibleAtMs = nowMs + indexLagMs;
-      entry.order = this.#venueOrder(entry, fate);
-      return;
-    }
-    if (fate.kind === "reject" || (command.reduceOnly && held === 0)) {
-      entry.rejected = true;
-      if (fate.kind !== "reject") entry.refusal = "REDUCE_ONLY";
-      return;
-    }
-    const liquid = Math.floor(command.qtyLots * (fate.liquidity ?? 1));
-    const filledLots =
-      command.timeInForce === "GTC" && fate.liquidity === undefined
-        ? 0
-        : Math.min(liquid, command.reduceOnly ? held : liquid);
-    entry.executedAtMs = nowMs;
-    entry.filledLots = filledLots;
-    entry.visibleAtMs = nowMs + indexLagMs + (fate.ackOnlyMs ?? 0);
-    entry.endShownAtMs = nowMs + (fate.workingMs ?? 0);
-    this.setPosition(account, direction, Math.max(0, held - filledLots));
-    entry.order = this.#venueOrder(entry, fate);
-  }
-
-  /** Without the reduce-only flag: adds to its side, on a one-way account after what it takes from the other. */
-  #executeEntry(entry: LoggedOrder, fate: PlaceFate, indexLagMs: number): void {
-    const { command, account } = entry;
-    if (fate.kind === "reject") {
-      entry.rejected = true;
-      return;
-    }
-    const direction: Direction = command.side === "BUY" ? "LONG" : "SHORT";
-    const opposite: Direction = direction === "LONG" ? "SHORT" : "LONG";
-    const rests = command.timeInForce === "GTC" && fate.liquidity === undefined;
-    const filledLots = rests ? 0 : Math.floor(command.qtyLots * (fate.liquidity ?? 1));
-    const netted = this.hedgeMode ? 0 : Math.min(filledLots, this.heldLots(account, opposite));
-    this.setPosition(account, opposite, this.heldLots(account, opposite) - netted);
-    this.setPosition(account, direction, this.heldLots(account, direction) + filledLots - netted);
-    entry.executedAtMs = this.nowMs();
-    entry.filledLots = filledLots;
-    entry.visibleAtMs = entry.executedAtMs + indexLagMs + (fate.ackOnlyMs ?? 0);
-    entry.endShownAtMs = entry.executedAtMs + (fate.workingMs ?? 0);
-    entry.order = this.#venueOrder(entry, fate);
-  }
-
-  #venueOrder(entry: LoggedOrder, fate: PlaceFate): VenueOrder {
-    const { command, filledLots } = entry;
-    const touch = command.side === "SELL" ? this.market.book.bidTicks(0) : this.market.book.askTicks(0);
-    const open = (command.timeInForce === "GTC" || command.trigger !== undefined) && filledLots < command.qtyLots;
-    return {
-      venue: this.venue,
-      nativeSymbol: this.instrument.nativeSymbol,
-      venueOrderId: String(9_000_000 + this.log.indexOf(entry)),
-      venueClientOrderId: `c-${command.clientIdHex}`,
-      side: command.side,
-      type: command.type,
-      status:
-        filledLots === command.qtyLots ? "FILLED" : open ? (filledLots > 0 ? "PARTIALLY_FILLED" : "OPEN") : "CANCELED",
-      venueStatus: "native",
-      priceTicks: command.priceTicks,
-      qtyLots: command.qtyLots,
-      filledLots,
-      averagePrice: filledLots > 0 ? String(touch / 10 ** this.instrument.priceDecimals) : null,
-      reduceOnly: command.reduceOnly,
-      triggerPrice:
-        command.trigger === undefined ? null : String(command.trigger.priceTicks / 10 ** this.instrument.priceDecimals),
-      tsVenueMs: entry.executedAtMs ?? 0,
-      fee: fate.fee ?? null,
-      ...fate.shows,
-    };
   }
 
   #position(direction: Direction, qtyLots: number): VenuePosition {
@@ -627,89 +378,14 @@ export class FakeVenue {
     };
   }
 
-  #wait(delayMs: number): Promise<void> {
+  wait(delayMs: number): Promise<void> {
     return new Promise((resolve) => {
       this.clock.setTimer(resolve, delayMs);
     });
   }
 }
 
-export class FakeSession implements AccountSession {
-  readonly venue: RoutableVenue;
-  readonly accountId: string;
-  readonly accountScope: string;
-  closed = false;
-
-  constructor(venue: RoutableVenue, accountId: string, accountScope = "") {
-    this.venue = venue;
-    this.accountId = accountId;
-    this.accountScope = accountScope;
-  }
-
-  close(): void {
-    this.closed = true;
-  }
-
-  toJSON(): object {
-    return {};
-  }
-}
-
-function isClosed(session: AccountSession): boolean {
-  return session instanceof FakeSession && session.closed;
-}
-
 /** Names of accounts are lower case here. */
 function isReadFailure(name: string): name is ReadFailure {
   return name === name.toUpperCase();
-}
-
-function failure(code: ReadFailure): { ok: false; code: ReadFailure; message: string; retryAfterMs: number | null } {
-  return { ok: false, code, message: code, retryAfterMs: code === "RATE_LIMITED" ? 700 : null };
-}
-
-/** Prices with one decimal, sizes with three: 1_000_000 ticks are 100000.0, 250 lots are 0.250. */
-export function fakeInstrument(venue: RoutableVenue): Instrument {
-  return {
-    venue,
-    symbol: "BTC",
-    nativeSymbol: venue === "venueone" ? "BTC" : "BTCUSDT",
-    nativeId: 0,
-    multiplierExp10: 0,
-    priceDecimals: 1,
-    qtyDecimals: 3,
-    priceRule: "step",
-    priceStepTicks: 1,
-    qtyStepLots: 1,
-    minQtyLots: 1,
-    maxQtyLots: 1_000_000,
-    minNotional: "0",
-    minNotionalOnReduceOnly: "no",
-    bandUpPpm: 0,
-    bandDownPpm: 0,
-    quoteAsset: venue === "venueone" ? "USDC" : "USDT",
-    takerFeeMilliBps: 4_500,
-    makerFeeMilliBps: 1_500,
-    maxLeverage: 50,
-    status: "TRADING",
-  };
-}
-
-/** The log of one account in the form that the judge reads. */
-export function judgedOrders(venues: readonly FakeVenue[], account: string): JudgedOrder[] {
-  return venues.flatMap((venue) =>
-    venue.ordersOf(account).map(({ command, nonce, sentAtMs, filledLots, disclosedAtMs }) => ({
-      venue: venue.venue,
-      clientId: command.clientIdHex,
-      nonce,
-      side: command.side,
-      reduceOnly: command.reduceOnly,
-      positionSide: command.positionSide,
-      qtyLots: command.qtyLots,
-      waits: command.trigger !== undefined,
-      sentAtMs,
-      filledLots,
-      disclosedAtMs,
-    })),
-  );
 }

@@ -56,7 +56,7 @@ export interface HarnessOptions {
   readonly prepareVenue?: (venue: FakeVenue) => void;
 }
 
-const testHash: KeyedHash = createKeyedHash(new Uint8Array(32).fill(5));
+export const testHash: KeyedHash = createKeyedHash(new Uint8Array(32).fill(5));
 
 export function createHarness(options: HarnessOptions = {}): Harness {
   const clock = new VirtualClock();

@@ -15,6 +15,8 @@ export interface JudgedOrder {
   readonly reduceOnly: boolean;
   readonly positionSide: PositionSide;
   readonly qtyLots: number;
+  /** The venue took it; absent: it did. */
+  readonly stood?: boolean;
   /** It waits for a price. */
   readonly waits: boolean;
   readonly sentAtMs: number;
@@ -179,7 +181,8 @@ function followerViolations(trade: JudgedTrade, own: readonly JudgedOrder[], sen
     );
     if (order.qtyLots > known)
       found.push(`${trade.account}: a follower of ${order.qtyLots} lots where ${known} had filled`);
-    if (order.waits) kinds.set(order.venue, (kinds.get(order.venue) ?? 0) + 1);
+    // One that its venue refused, or never had, is tried again.
+    if (order.waits && order.stood !== false) kinds.set(order.venue, (kinds.get(order.venue) ?? 0) + 1);
   }
   for (const [venue, count] of kinds)
     if (count > 2) found.push(`${trade.account}: ${count} protection orders on ${venue}`);

@@ -2,6 +2,7 @@
  * The life of one simulated process. Every call of a service to its store and its venues goes through `gate`,
  * before and after the work; once it is dead no call returns any more, as in a process that was killed there.
  */
+import type { OpenSession, VenueRoom } from "../../ports.js";
 import type { StateStore } from "../../storage/state-store.js";
 
 export class Life {
@@ -22,11 +23,23 @@ export class Life {
     this.#dead = true;
   }
 
+  /** It dies no more by itself. */
+  spare(): void {
+    this.#diesAtStep = Number.POSITIVE_INFINITY;
+  }
+
   readonly gate = (): Promise<void> => {
     this.steps += 1;
     if (this.steps >= this.#diesAtStep) this.#dead = true;
     return this.#dead ? new Promise(() => {}) : Promise.resolve();
   };
+
+  /** The room as this process sees it: a killed one opens no session any more. */
+  room(inner: VenueRoom): VenueRoom {
+    const openSession = (raw: unknown): OpenSession =>
+      this.#dead ? { ok: false, problem: "the process is gone" } : inner.openSession(raw);
+    return { ...inner, openSession };
+  }
 
   /** The store as this process sees it: a killed process may still have written what it never saw acknowledged. */
   store(inner: StateStore): StateStore {

@@ -20,7 +20,13 @@ export type ToldRow =
       readonly ver: number;
       readonly status: string;
     }
-  | { readonly table: "fill"; readonly routeId: string; readonly order: string; readonly lots: number };
+  | {
+      readonly table: "fill";
+      readonly routeId: string;
+      readonly order: string;
+      readonly lots: number;
+      readonly price: string | null;
+    };
 
 export interface RowSink extends RecordSink {
   readonly notes: DecisionEvent[];
@@ -39,7 +45,8 @@ export function createRowSink(): RowSink {
       const { routeId } = run;
       const order = attempt.clientIdHex;
       const rows = [write({ table: "event", routeId, order, ver, status })];
-      if (filled) rows.push(write({ table: "fill", routeId, order, lots: attempt.order?.filledLots ?? 0 }));
+      const { filledLots: lots = 0, averagePrice: price = null } = attempt.order ?? {};
+      if (filled) rows.push(write({ table: "fill", routeId, order, lots, price }));
       return rows;
     });
   const sink: RowSink = {
@@ -82,7 +89,8 @@ export async function rowFaults(store: StateStore, venues: readonly FakeVenue[])
       row.table === "decision"
         ? `${row.kind === "replied" ? "replied" : `${row.kind} ${row.state}`} ${row.routeId}`
         : row.table === "fill"
-          ? `fill ${row.order}`
+          ? // An order that rests fills more than once: a row for each growth.
+            `fill ${row.order} ${row.lots}`
           : `event ${row.routeId} ${row.order} ${row.ver}`;
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
@@ -90,7 +98,7 @@ export async function rowFaults(store: StateStore, venues: readonly FakeVenue[])
     if (count > 1 && !name.startsWith("refused")) faults.push(`told ${count} times: ${name}`);
   const decided = new Set(rows.flatMap((row) => (row.table === "decision" ? [row.routeId] : [])));
   for (const { command, filledLots } of venues.flatMap((venue) => venue.log)) {
-    const fill = rows.find((row) => row.table === "fill" && row.order === command.clientIdHex);
+    const fill = rows.findLast((row) => row.table === "fill" && row.order === command.clientIdHex);
     if (fill !== undefined && open.has(command.clientIdHex)) faults.push(`told and open: ${command.clientIdHex}`);
     if (fill !== undefined && fill.table === "fill") {
       if (fill.lots !== filledLots) faults.push(`${fill.lots} lots told of ${filledLots}: ${command.clientIdHex}`);

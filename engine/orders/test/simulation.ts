@@ -14,10 +14,13 @@ import { createMemoryStore } from "../../storage/test/memory-store.js";
 import type { TradeService, TradeServiceOptions } from "../trade-service.js";
 import type { TradeData, TradeRequest, TradeResult } from "../trade-types.js";
 import type { DecisionEvent } from "../decision-event.js";
-import { FakeVenue, judgedOrders, ORDER_VALIDITY_MS, type FakeSession, type PlaceFate } from "./fake-venue.js";
+import type { FakeSession } from "./fake-session.js";
+import { FakeVenue } from "./fake-venue.js";
+import { judgedOrders } from "./judged-orders.js";
 import { closeContext, closeRequest, createService, openRequest, seededIds } from "./harness.js";
 import { nonceViolations, violations, type JudgedTrade } from "./invariants.js";
 import { Life } from "./life.js";
+import { disturb, pick, showOtherOrders } from "./storm.js";
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -30,10 +33,24 @@ export interface SimulationOptions {
   readonly overrides?: Partial<TradeServiceOptions>;
   /** Kinds of weather that this storm has none of, to show that nothing else meets a planted fault. */
   readonly without?: readonly Weather[];
+  /** Of all seeds: how many see the next day. */
+  readonly nextDayShare?: number;
+  /** Checks taken out of the judge, to show that nothing else sees a planted fault. */
+  readonly blind?: readonly TradeCheck[];
 }
 
-/** CLOCK_STEPS: our wall clock is set forward and back. OTHER_ORDERS: look-ups show another order of the same client id. PREFERENCES: a key comes again with another preferred venue. */
-export type Weather = "CLOCK_STEPS" | "OTHER_ORDERS" | "PREFERENCES";
+/**
+ * CLOCK_STEPS: our wall clock is set forward and back. OTHER_ORDERS: look-ups show another order of the same client id.
+ * PREFERENCES: a key comes again with another preferred venue. LONG_BOUNDS: one venue takes orders for a minute.
+ * NEXT_DAY: keys come again with the same body after their 24 hours, to close what was opened meanwhile.
+ */
+export type Weather = "CLOCK_STEPS" | "OTHER_ORDERS" | "PREFERENCES" | "LONG_BOUNDS" | "NEXT_DAY";
+
+/**
+ * LISTED: what is not final is in a list of the status. ENDS: the process that sent an order finds its end. SETTLED: a
+ * caller with a key has a final reply.
+ */
+export type TradeCheck = "LISTED" | "ENDS" | "SETTLED";
 
 export interface SimulationReport {
   readonly violations: string[];
@@ -53,6 +70,13 @@ export interface SimulationReport {
 
 const STORM_MS = 60_000;
 const CALM_MS = 240_000;
+/** As a venue takes what an agent signed. */
+const LONG_VALIDITY_MS = 63_000;
+/** Past a record that was made while our wall clock was an hour ahead. */
+const NEXT_DAY_MS = 26 * 3_600_000;
+const NEXT_DAY_CALLERS = 8;
+/** A day of sweeps takes as long as the storm itself. */
+const NEXT_DAY_SHARE = 0.2;
 const MAX_ASKS = 48;
 const LOOKS_MAX = 8;
 
@@ -75,6 +99,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
   /** Of its own, so that the rest of a seed's world does not turn on it. */
   const weather = createSeededRandom(options.seed + 1_000_003);
   const has = (kind: Weather): boolean => options.without?.includes(kind) !== true;
+  const isBlind = (check: TradeCheck): boolean => options.blind?.includes(check) === true;
   const asked = options.mutateRequest ?? ((request: TradeRequest) => request);
   const storm = { on: true };
   const venues = [
@@ -97,6 +122,8 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     if (storm.on) clock.setTimer(stepWall, 500 + weather.next() * 6_000);
   };
   if (has("CLOCK_STEPS")) stepWall();
+  const [, second] = venues;
+  if (has("LONG_BOUNDS") && weather.next() < 0.3 && second !== undefined) second.validityMs = LONG_VALIDITY_MS;
   const disk = createMemoryStore();
   disk.gate = () => pause(clock, random.next() < 0.1 ? 30 : 1);
   const events: DecisionEvent[] = [];
@@ -106,24 +133,27 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
   let life = new Life();
   let service: TradeService | null = null;
   let crashCount = 0;
+  let livesSinceMs = 0;
+  let isSupervised = true;
   const deadSessions = new Set<FakeSession>();
   const callers: Caller[] = [];
   const seen = new Map<string, number>();
 
   const startService = async (): Promise<void> => {
     life = new Life(storm.on && random.next() < 0.8 ? 20 + Math.floor(random.next() * 300) : Number.POSITIVE_INFINITY);
-    const { gate } = life;
+    const mine = life;
+    const { gate } = mine;
     const store = life.store(disk);
     const next = createService({
       clock,
       store: options.mutateStore?.(store) ?? store,
-      rooms: venues.map((venue) => options.mutateRoom?.(venue.room(gate)) ?? venue.room(gate)),
+      rooms: venues.map((venue) => mine.room(options.mutateRoom?.(venue.room(gate)) ?? venue.room(gate))),
       events,
       logLines,
       ids,
       overrides: options.overrides ?? {},
     });
-    const mine = life;
+    livesSinceMs = nowMs();
     await next.start();
     if (mine === life) service = next;
   };
@@ -136,7 +166,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
       for (const caller of callers) caller.lost?.();
       void startService();
     }
-    clock.setTimer(supervise, 50);
+    if (isSupervised) clock.setTimer(supervise, 50);
   };
 
   /** Asks what became of it with credentials, now and then those of somebody else, until that is known. */
@@ -190,7 +220,8 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
       preferAnother(caller, current);
     const refusedForGood = reply !== null && !reply.ok && REFUSED_FOR_GOOD.has(reply.code);
     caller.settled = key === null || refusedForGood || (reply?.ok === true && reply.data.execution.final);
-    if (reply?.ok === true && reply.data.execution.state === "UNKNOWN")
+    // Some never ask again: the process that sent the order finds its end for itself.
+    if (reply?.ok === true && reply.data.execution.state === "UNKNOWN" && weather.next() < 0.6)
       lookLater(caller, reply.data.routing.routeId, LOOKS_MAX);
     // Some retry at once, some take their time: a hasty retry meets what a crash has left at its freshest.
     const pauseMs = random.next() < 0.3 ? random.next() * 800 : 500 + random.next() * 15_000;
@@ -207,6 +238,37 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     void current
       .trade(asked({ ...caller.request, preferredExchange }), closeContext(clock, mine))
       .then((result) => seen.set("OTHER_BODY", (seen.get("OTHER_BODY") ?? 0) + (result.ok ? 0 : 1)));
+  };
+
+  /** The same keys and bodies once more, when their records have ended: each is a close of its own. */
+  const nextDay = async (): Promise<string[]> => {
+    const again = callers
+      .filter(({ trade, settled }) => trade.key !== null && settled && trade.intent === "CLOSE")
+      .slice(0, NEXT_DAY_CALLERS);
+    await clock.advanceAsync(NEXT_DAY_MS);
+    const sinceMs = nowMs();
+    const trades = again.map(({ trade, request, apiKeyId }) => {
+      for (const venue of venues)
+        venue.setPosition(trade.account, trade.direction, trade.initialLots.get(venue.venue) ?? 0);
+      const next: JudgedTrade = { ...trade, replies: [] };
+      const { account, key } = trade;
+      const mine = { requestId: account, apiKeyId, idempotencyKey: key, rawBody: Buffer.from(account) };
+      void service?.trade(asked(request), closeContext(clock, mine)).then((result) => {
+        next.replies.push({ result, atMs: nowMs() });
+        seen.set("NEXT_DAY", (seen.get("NEXT_DAY") ?? 0) + 1);
+      });
+      return next;
+    });
+    await clock.advanceAsync(60_000);
+    return trades.flatMap((trade) => {
+      const orders = judgedOrders(venues, trade.account).filter(({ sentAtMs }) => sentAtMs >= sinceMs);
+      const found = violations(trade, orders, null, { lotDecimals: 3, batchMs: 0 });
+      // Nothing is disturbed any more: every order has its answer.
+      if (trade.replies.length !== 1) found.push(`${trade.account}: no reply`);
+      for (const { result } of trade.replies)
+        if (result.ok && result.data.execution.state === "UNKNOWN") found.push(`${trade.account}: UNKNOWN`);
+      return found.map((text) => `next day: ${text}`);
+    });
   };
 
   for (let index = 0; index < options.tradeCount; index++) {
@@ -235,15 +297,24 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
       last?.ok === true && service !== null
         ? await settle(clock, (service as TradeService).execution(last.data.routing.routeId))
         : null;
-    found.push(...listViolations(trade, latest, service));
+    if (!isBlind("LISTED")) found.push(...listViolations(trade, latest, service));
+    if (!isBlind("ENDS")) found.push(...endViolations(trade, latest, venues, livesSinceMs));
     found.push(...violations(trade, judgedOrders(venues, trade.account), latest, { lotDecimals: 3, batchMs: 0 }));
     const lastReply = trade.replies.at(-1)?.result;
-    if (trade.key !== null && !settled && lastReply?.ok === true)
+    const works = venues.some((venue) => venue.ordersOf(trade.account).some((order) => order.endShownAtMs > nowMs()));
+    if (!isBlind("SETTLED") && !works && trade.key !== null && !settled && lastReply?.ok === true)
       found.push(`${trade.account}: never settled, last ${lastReply.data.execution.state}`);
   }
-  const open = venues
-    .flatMap((venue) => venue.sessions)
-    .filter((session) => !session.closed && !deadSessions.has(session));
+  if (has("NEXT_DAY") && weather.next() < (options.nextDayShare ?? NEXT_DAY_SHARE)) {
+    life.spare();
+    await clock.advanceAsync(1_000);
+    isSupervised = false;
+    found.push(...(await nextDay()));
+  }
+  const open = (): readonly FakeSession[] =>
+    venues.flatMap((venue) => venue.sessions).filter((session) => !session.closed && !deadSessions.has(session));
+  // An order that is followed still may be looked at just now.
+  for (let turn = 0; turn < 20 && open().length > 0; turn++) await clock.advanceAsync(50);
   const outputs = [
     JSON.stringify(events),
     JSON.stringify(callers.map((caller) => caller.trade.replies)),
@@ -258,7 +329,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     seen,
     outcomes,
     secretLeaks: outputs.filter((text) => text.includes("canary")).map((text) => text.slice(0, 200)),
-    openSessionCount: open.length,
+    openSessionCount: open().length,
     disk,
     venues,
   };
@@ -271,6 +342,26 @@ function listViolations({ account }: JudgedTrade, latest: TradeData | null, serv
   const { open, unknown } = service.status();
   const rows = state === "UNKNOWN" ? unknown : open;
   return rows.some(({ routeId }) => routeId === latest.routing.routeId) ? [] : [`${account}: ${state}, and in no list`];
+}
+
+/** Every order of a trade whose process still lives had its bound, the lag and a look in the calm: its end is known. */
+function endViolations(
+  { account, replies }: JudgedTrade,
+  latest: TradeData | null,
+  venues: readonly FakeVenue[],
+  livesSinceMs: number,
+): string[] {
+  const state = latest?.execution.state;
+  const orders = venues.flatMap((venue) => venue.ordersOf(account));
+  const isOfEarlierLife = [...orders.map(({ sentAtMs }) => sentAtMs), ...replies.map(({ atMs }) => atMs)].some(
+    (atMs) => atMs < livesSinceMs,
+  );
+  if (isOfEarlierLife) return [];
+  if (state === "UNKNOWN") return [`${account}: UNKNOWN, though a look can end it`];
+  // An order that works for longer than it is followed stays SUBMITTED.
+  const last = orders.sort((left, right) => left.sentAtMs - right.sentAtMs).at(-1);
+  const isAbsent = last?.order === null && !last.rejected;
+  return state === "SUBMITTED" && isAbsent ? [`${account}: SUBMITTED, though the venue never took it`] : [];
 }
 
 /** What a reply shows beside its state. */
@@ -331,68 +422,6 @@ function makeCaller(index: number, random: Random, venues: readonly FakeVenue[])
     lost: null,
     settled: false,
   };
-}
-
-/** Another order of the same client id, as from an earlier use of it: of another size or side, or a day old. */
-function showOtherOrders(venue: FakeVenue, weather: Random, storm: { readonly on: boolean }): void {
-  venue.shownOrder = (order) => {
-    if (!storm.on || weather.next() > 0.1) return order;
-    const other = { ...order, status: "CANCELED", filledLots: 0, averagePrice: null } as const;
-    const side = order.side === "BUY" ? "SELL" : "BUY";
-    return pick(weather, [
-      { ...other, qtyLots: order.qtyLots + 5 },
-      { ...other, side },
-      { ...other, tsVenueMs: order.tsVenueMs - 86_400_000 },
-    ]);
-  };
-}
-
-/** Sets the venue's knobs to draw their faults from the seed while the storm lasts. */
-function disturb(venue: FakeVenue, random: Random, storm: { readonly on: boolean }): void {
-  venue.fate = (command, account): PlaceFate => {
-    const latencyMs = 1 + random.next() * 80;
-    if (!storm.on) return { kind: "fill", latencyMs };
-    const draw = random.next();
-    if (draw < 0.36) return { kind: "fill", latencyMs };
-    if (draw < 0.46) return { kind: "fill", latencyMs, liquidity: random.next() };
-    if (draw < 0.57)
-      return {
-        kind: "reject",
-        latencyMs,
-        reason: pick(random, ["INSUFFICIENT_MARGIN", "PRICE", "VENUE_STATE", "REDUCE_ONLY"]),
-      };
-    if (draw < 0.75 && command.reduceOnly && command.trigger === undefined) {
-      // Somebody else closes it, or a part of it, first.
-      const direction = command.side === "SELL" ? "LONG" : "SHORT";
-      venue.setPosition(
-        account,
-        direction,
-        Math.floor(venue.heldLots(account, direction) * pick(random, [0, 0, 0, 0.3])),
-      );
-      return { kind: "reject", latencyMs, reason: "REDUCE_ONLY" };
-    }
-    if (draw < 0.75) return { kind: "fill", latencyMs };
-    if (draw < 0.77) return { kind: "notSent", reason: pick(random, ["RATE_LIMITED", "VENUE_STATE"]) };
-    if (draw < 0.82) return { kind: "loseRequest" };
-    if (draw < 0.9) return { kind: "loseReply", liquidity: random.next() < 0.5 ? 1 : random.next() };
-    if (draw < 0.95) return { kind: "late", executeAfterMs: random.next() * ORDER_VALIDITY_MS };
-    if (draw < 0.98) return { kind: "fill", latencyMs, ackOnlyMs: random.next() * 1_500 };
-    if (draw < 0.985) return { kind: "fill", latencyMs, ackOnlyMs: 0, workingMs: 90_000 };
-    if (draw < 0.99) return { kind: "drop", latencyMs };
-    return { kind: "throw" };
-  };
-  venue.readLatencyMs = () => 1 + random.next() * 40;
-  venue.indexLagMs = () => random.next() * 1_500;
-  venue.positionFailure = () =>
-    storm.on && random.next() < 0.05 ? pick(random, ["TIMEOUT", "RATE_LIMITED", "HANG"]) : null;
-  venue.settingFate = () => (storm.on && random.next() < 0.1 ? pick(random, ["reject", "lose"]) : "accept");
-  venue.orderReadFailure = () => (storm.on && random.next() < 0.2 ? "TIMEOUT" : null);
-}
-
-function pick<T>(random: Random, choices: readonly T[]): T {
-  const choice = choices[Math.floor(random.next() * choices.length)];
-  if (choice === undefined) throw new RangeError("nothing to pick from");
-  return choice;
 }
 
 function pause(clock: VirtualClock, delayMs: number): Promise<void> {

@@ -50,6 +50,12 @@ function testInstrument(venue: RoutableVenue, symbol: string): Instrument {
   };
 }
 
+interface Failure {
+  readonly code: ReadFailure;
+  readonly retryAfterMs: number | null;
+  readonly isAccountLimit?: true;
+}
+
 interface Stream {
   state: FeedState;
   readonly isGenuine: boolean;
@@ -65,6 +71,10 @@ export class FakeAccount {
   readonly open = new Map<string, VenueOrder>();
   readonly ended = new Map<string, VenueOrder>();
   readonly streams = new Set<Stream>();
+  /** Frames about it are lost, and nothing says so. */
+  isLossy = false;
+  /** What the room says of its order events. */
+  ordersDoubtMs: number | null = null;
   #orderCount = 0;
 
   constructor(venue: FakeVenue, id: string, secret: string) {
@@ -156,6 +166,7 @@ export class FakeAccount {
 
   /** Told on streams that are LIVE only: what happens while one is away is lost to it. */
   tell(event: AccountEvent): void {
+    if (this.isLossy) return;
     for (const stream of [...this.streams]) if (stream.state === "LIVE" && stream.isGenuine) stream.onEvent(event);
   }
 
@@ -224,11 +235,21 @@ export class FakeVenue {
   /** Accounts that may stream at once; null: the venue streams nothing. */
   readonly streamPlaces: number | null;
   /** What reads answer instead. */
-  failure: { readonly code: ReadFailure; readonly retryAfterMs: number | null } | null = null;
-  /** Asked before each read is answered: budgets, delays. */
+  failure: Failure | null = null;
+  /** The same of one account. */
+  failureOf: (account: FakeAccount) => Failure | null = () => null;
+  /** What a list of open orders says; a test may make it lag. */
+  openOrdersOf: (account: FakeAccount) => readonly VenueOrder[] = (account) => [...account.open.values()];
+  /** A bug of the room: opening a stream throws. */
+  openingThrows = false;
+  /** Asked before each read is answered: budgets, delays. Lists of orders weigh 20. */
   admit: (lane: Lane, weight: number) => Promise<boolean> = async () => true;
-  readonly reads: { readonly lane: Lane; readonly atMs: number; readonly what: "positions" | "orders" | "order" }[] =
-    [];
+  readonly reads: {
+    readonly lane: Lane;
+    readonly atMs: number;
+    readonly what: "positions" | "orders" | "order";
+    readonly account: string;
+  }[] = [];
   sessionsOpen = 0;
   sessionsOpened = 0;
 
@@ -315,17 +336,20 @@ export class FakeVenue {
   ): Promise<Read<T>> {
     const own = session as FakeSession;
     if (!own.isOpen) throw new Error("a closed session was used");
-    this.reads.push({ lane, atMs: this.clock.wallMs(), what });
+    this.reads.push({ lane, atMs: this.clock.wallMs(), what, account: own.accountId });
     if (!(await this.admit(lane, weight)))
       return { ok: false, code: "RATE_LIMITED", message: "no budget", retryAfterMs: 1_000 };
     if (this.failure !== null) return { ok: false, message: "as told", ...this.failure };
     const account = this.accounts.get(own.accountId);
+    const failure = account === undefined ? null : this.failureOf(account);
+    if (failure !== null) return { ok: false, message: "as told", ...failure };
     if (account === undefined || !this.#isGenuine(own))
       return { ok: false, code: "AUTH", message: "unknown key or wrong signature", retryAfterMs: null };
     return { ok: true, value: value(account), asOfMs: this.clock.wallMs(), source: "venue" };
   }
 
   #openStream(session: AccountSession, onEvent: (event: AccountEvent) => void): ReturnType<Opener> {
+    if (this.openingThrows) throw new Error("cannot be opened");
     const own = session as FakeSession;
     const account = this.accounts.get(own.accountId) ?? new FakeAccount(this, own.accountId, "");
     if (account.streams.size === 0 && this.streamedCount() >= (this.streamPlaces ?? 0))
@@ -345,6 +369,7 @@ export class FakeVenue {
         entry.state === "LIVE"
           ? { ok: true, value: [...account.positions.values()], asOfMs: this.clock.wallMs(), source: "stream" }
           : { ok: false, code: entry.isGenuine ? "VENUE_ERROR" : "AUTH", message: "not live", retryAfterMs: null },
+      ordersDoubtMs: () => account.ordersDoubtMs,
       close: () => void account.streams.delete(entry),
     };
     return { ok: true, stream };
@@ -372,7 +397,7 @@ export class FakeVenue {
         readPositions: (session, _, options) =>
           this.#read(session, options, "positions", 2, (account) => [...account.positions.values()]),
         readOpenOrders: (session, _, options) =>
-          this.#read(session, options, "orders", 20, (account) => [...account.open.values()]),
+          this.#read(session, options, "orders", 20, (account) => this.openOrdersOf(account)),
         readOrder: (session, _, ref, options) =>
           this.#read(session, options, "order", 2, (account) => {
             const id = "venueOrderId" in ref ? ref.venueOrderId : "";

@@ -6,6 +6,7 @@ import { CloseRows, monthOf } from "./close-rows.js";
 import { MAX_ROW_BYTES } from "./outbox.js";
 import { RowWriter } from "./row-binary.js";
 import { createRowCodec } from "./row-codec.js";
+import { readRows } from "./test/read-row.js";
 import { madeUpConclusion, madeUpRun } from "./test/made-up-close.js";
 import { createWorld, imbalances, listLogger, tableStatus } from "./test/world.js";
 
@@ -69,6 +70,18 @@ describe("rows of closes", () => {
       concluded.data === null ? null : { ...concluded.data, execution: { ...concluded.data.execution, adjustments } };
     for (const { value } of rows.decision({ ...concluded, data }))
       expect(value?.length ?? 0).toBeLessThanOrEqual(MAX_ROW_BYTES);
+  });
+
+  it("of a stop that followed an entry are measured against its trigger", () => {
+    const rows = new CloseRows(listLogger([]));
+    const run = madeUpRun({
+      number: 9,
+      atMs: AT_MS,
+      overrides: { role: "STOP_LOSS", triggerTicks: 991_234, rests: true },
+    });
+    const { events } = takeOrderEvents(run, AT_MS);
+    const fill = rows.events(run, events).find(({ key }) => key.startsWith("fills|"));
+    expect(readRows("fills", fill?.value ?? new Uint8Array())).toMatchObject([{ ref_mid: "99123.4", intent: "CLOSE" }]);
   });
 
   it("months are those of UTC", () => {

@@ -94,12 +94,12 @@ describe("rows of the rings", () => {
               ex: given.ex,
               venue: "venueone",
               symbol: "BTC",
-              bid: price(given.bid),
+              bid_px: price(given.bid),
               bid_sz: qty(given.bidLots),
-              ask: price(given.ask),
+              ask_px: price(given.ask),
               ask_sz: qty(given.askLots),
-              mark: marks[given.mark] ?? null,
-              last: null,
+              mark_px: marks[given.mark] ?? null,
+              last_px: null,
               seq: given.seq,
               src: ["book", "touch", "ticker"][given.source] as string,
             }),
@@ -133,7 +133,7 @@ describe("rows of the rings", () => {
     const row = (trade_id: string, ex: number, seq: number): string =>
       encoded("trades", {
         ...{ rx: US + 5000, ex, venue: "venueone", symbol: "BTC", trade_id },
-        ...{ px: "100000.5", qty: "0.25", taker_side: "SELL", seq },
+        ...{ price: "100000.5", qty: "0.25", taker_side: "SELL", seq },
       });
     expect(Buffer.from((batches[0] as Batch).bytes).toString("hex")).toBe(
       row("9007199254740991", START_MS - 40, 1) +
@@ -162,7 +162,7 @@ describe("rows of the rings", () => {
     expect(Buffer.from((batches[0] as Batch).bytes).toString("hex")).toBe(
       encoded("book_snapshots", {
         ...{ rx: US + 3000, ex: START_MS, venue: "venueone", symbol: "BTC", seq: 77 },
-        ...{ bid_px: ["100", "99"], bid_sz: ["0.005", "0.007"], ask_px: ["100.1"], ask_sz: ["0.002"] },
+        ...{ bid_prices: ["100", "99"], bid_sz: ["0.005", "0.007"], ask_prices: ["100.1"], ask_sz: ["0.002"] },
         reason: "pre-route",
       }),
     );
@@ -173,7 +173,7 @@ describe("rows of the rings", () => {
     for (const bid of [1, Number.MAX_SAFE_INTEGER, 2]) ring.bidTicks[ring.push()] = bid;
     const batches: Batch[] = [];
     const batcher = batcherOf("ticks", batches);
-    const heads = [new MarketRowHead(marketOf({ priceDecimals: 1 }))];
+    const heads = [new MarketRowHead(marketOf({ priceDecimals: -6 }))];
     expect(drainTicks(ring, heads, new WallAnchor(new VirtualClock(START_MS)), batcher, 10)).toBe(1);
     batcher.closeAll();
     expect(batches.map((batch) => batch.rowCount)).toEqual([2]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../domain/random.js";
 import { VirtualClock } from "../../domain/virtual-clock.js";
-import { recordTable } from "../records/schema.js";
+import { recordTable, writtenColumns } from "../records/schema.js";
 import type { StateStore, StateWrite } from "../state-store.js";
 import { createMemoryStore } from "../test/memory-store.js";
 import { createTokenSource } from "./batch.js";
@@ -91,11 +91,12 @@ describe("rows of closes", () => {
     const stateStore = createMemoryStore();
     const store = new FakeStore();
     const { outbox } = await start(stateStore, store, clock);
-    const columns = recordTable("fills").columns.map(({ name }) => name);
+    const table = recordTable("fills");
+    const columns = writtenColumns(table).map(({ name }) => name);
     // Written by a release that knew one column less.
     const older = {
       namespace: "record-rows",
-      key: `fills|${columns.length - 1}|202611|old`,
+      key: `fills|${table.columns.length - 1}|202611|old`,
       value: Buffer.from("<old>"),
     };
     await put(stateStore, outbox, [older, rowOf("fills", "new")]);

@@ -8,6 +8,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { VirtualClock } from "../../domain/virtual-clock.js";
 import { createClickHouseStore } from "./clickhouse-store.js";
+import { DERIVED_TABLES, RECORD_TABLES } from "./schema.js";
 import { createOffStore, type RecordsBatch, type RecordsStore } from "./records-store.js";
 
 const PASSWORD = "canary-7f3a";
@@ -120,6 +121,79 @@ describe("the ClickHouse store", () => {
     expect(await store.insert(BATCH)).toEqual({ outcome: "away", reason });
     expect(store.state()).toMatchObject({ state: "away" });
     expect(await store.insert(BATCH)).toMatchObject({ outcome: "away", reason: expect.stringContaining("READ_ONLY") });
+  });
+
+  it.each([
+    ["a proxy's 404", 404, "<html>not found</html>", "the server at the record's address is not ClickHouse"],
+    ["a server that is too old", 200, "18.16.1\n", "ClickHouse 18.16.1 is too old: the record needs 24 or newer"],
+  ])("is away, never off, where the start did not hear of it: %s", async (_name, status, body, reason) => {
+    const replies: [number, string][] = [
+      [503, "<html>busy</html>"],
+      [status, body],
+      [503, "<html>busy</html>"],
+    ];
+    const { url } = await serve((_request, response) => {
+      const [code, text] = replies.shift() ?? [500, "Code: 242. DB::Exception: readonly. (TABLE_IS_READ_ONLY)"];
+      response.writeHead(code);
+      response.end(text);
+    });
+    const store = open(url);
+    expect(await store.start()).toMatchObject({ state: "away" });
+    expect(await store.insert(BATCH)).toEqual({ outcome: "away", reason });
+    expect(store.state()).toMatchObject({ state: "away", reason });
+    expect(await store.insert(BATCH)).toEqual({ outcome: "away", reason: "answered with status 503" });
+  });
+
+  it("is away where the word of the start comes after the program has gone on", async () => {
+    const clock = new VirtualClock();
+    let answer = (): void => {};
+    let heard = (): void => {};
+    const arrived = new Promise<void>((resolve) => {
+      heard = resolve;
+    });
+    const { url } = await serve((_request, response) => {
+      answer = () => {
+        response.writeHead(404);
+        response.end("<html>not found</html>");
+      };
+      heard();
+    });
+    const started = open(url, clock).start();
+    await arrived;
+    clock.advance(5_001);
+    answer();
+    expect(await started).toMatchObject({ state: "away" });
+  });
+
+  it.each([
+    [2, null],
+    [3, "auto"],
+  ])("asks for a quorum of money where one replica of %i may be down", async (replicas, quorum) => {
+    const quorums: (string | null)[] = [];
+    const columns = [...RECORD_TABLES, ...DERIVED_TABLES].flatMap(({ name, columns: of }) =>
+      of.map((column) => ({ table: name, name: column.name })),
+    );
+    const answers: readonly (readonly [RegExp, string])[] = [
+      [/SELECT version\(\)/, "26.7.2.1\n"],
+      [/FROM system\.columns/, columns.map((row) => `${JSON.stringify(row)}\n`).join("")],
+      [/FROM system\.replicas/, `{"n":${replicas}}\n`],
+    ];
+    const { url, asked } = await serve((request, response) => {
+      const query = new URL(request.url ?? "/", "http://x").searchParams;
+      const sql = `${query.get("query") ?? ""} ${asked.at(-1) ?? ""}`;
+      if (/INSERT INTO unwind\.fills/.test(sql)) quorums.push(query.get("insert_quorum"));
+      response.end(answers.find(([pattern]) => pattern.test(sql))?.[1] ?? "");
+    });
+    const cluster = { name: "main", keeperPath: "/clickhouse/tables" };
+    const store = createClickHouseStore({
+      endpoint: () => ({ url, username: "u", password: PASSWORD }),
+      target: { database: "unwind", cluster },
+      clock: new VirtualClock(),
+    });
+    stores.push(store);
+    expect(await store.start()).toMatchObject({ state: "on" });
+    expect(await store.insert({ ...BATCH, table: "fills" })).toEqual({ outcome: "stored" });
+    expect(quorums).toEqual([quorum]);
   });
 
   it("takes a refused login as passing, and shows no credential", async () => {

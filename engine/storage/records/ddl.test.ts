@@ -47,7 +47,7 @@ SETTINGS non_replicated_deduplication_window = 1000, ttl_only_drop_parts = 1`);
     expect(view).toBeGreaterThan(Math.max(at("trades"), at("ohlcv_1m")));
     expect(all[view]).toBe(`CREATE MATERIALIZED VIEW IF NOT EXISTS unwind.ohlcv_1m_view
 TO unwind.ohlcv_1m
-AS SELECT symbol, venue, toStartOfMinute(ex) AS m, argMinState(px, (ex, seq)) AS o, max(px) AS h, min(px) AS l, argMaxState(px, (ex, seq)) AS c, sum(qty) AS v, count() AS n
+AS SELECT symbol, venue, toStartOfMinute(ex) AS m, sum(qty) AS v, count() AS n, argMinState(price, (ex, seq)) AS open, max(price) AS high, min(price) AS low, argMaxState(price, (ex, seq)) AS close
 FROM unwind.trades
 GROUP BY symbol, venue, m`);
   });
@@ -66,7 +66,7 @@ describe("the DDL of a cluster", () => {
       "ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/unwind/fills', '{replica}', ver)",
     );
     expect(local).toContain(
-      "SETTINGS replicated_deduplication_window = 1000, fsync_after_insert = 1, fsync_part_directory = 1",
+      "SETTINGS replicated_deduplication_window = 1000, replicated_deduplication_window_seconds = 604800, fsync_after_insert = 1, fsync_part_directory = 1",
     );
     expect(statementOf(CLUSTER, "fills")).toBe(`CREATE TABLE IF NOT EXISTS unwind.fills ON CLUSTER main
 AS unwind.fills_local
@@ -85,11 +85,11 @@ ENGINE = Distributed(main, unwind, fills_local, cityHash64(order_key))`);
   it("writes to the local table and adds columns to both", () => {
     expect(insertTarget(CLUSTER, "ticks")).toBe("unwind.ticks_local");
     expect(insertTarget(EMBEDDED, "ticks")).toBe("unwind.ticks");
-    expect(addColumn(CLUSTER, "ticks", "note", "String", "ZSTD(1)")).toEqual([
-      "ALTER TABLE unwind.ticks_local ON CLUSTER main ADD COLUMN IF NOT EXISTS note String CODEC(ZSTD(1))",
-      "ALTER TABLE unwind.ticks ON CLUSTER main ADD COLUMN IF NOT EXISTS note String",
+    expect(addColumn(CLUSTER, "ticks", { name: "note", type: "String", codec: "ZSTD(1)", otherwise: "src" })).toEqual([
+      "ALTER TABLE unwind.ticks_local ON CLUSTER main ADD COLUMN IF NOT EXISTS note String DEFAULT src CODEC(ZSTD(1))",
+      "ALTER TABLE unwind.ticks ON CLUSTER main ADD COLUMN IF NOT EXISTS note String DEFAULT src",
     ]);
-    expect(addColumn(EMBEDDED, "ticks", "note", "String")).toEqual([
+    expect(addColumn(EMBEDDED, "ticks", { name: "note", type: "String" })).toEqual([
       "ALTER TABLE unwind.ticks ADD COLUMN IF NOT EXISTS note String",
     ]);
   });

@@ -132,7 +132,7 @@ export function bboText(symbol: string, t: number, bid = "100", ask = "101", li 
   return JSON.stringify({ channel: "bbo", data: { A: "2", B: "1", a: ask, b: bid, i: 5, li, s: symbol, t } });
 }
 
-export function tradeText(symbol: string, h: number, t = 5, p = "100"): string {
+export function tradeText(symbol: string, h: number, t = 1_790_000_000_000, p = "100"): string {
   const row = { a: "1", d: "open_long", h, it: 0, li: 1, p, s: symbol, t, tc: "normal" };
   return JSON.stringify({ channel: "trades", data: [row] });
 }

@@ -77,6 +77,8 @@ export const CLOSE_LONG: OrderCommand = {
 };
 
 export interface Harness {
+  /** What the venue lists, by canonical symbol. */
+  readonly instruments: Map<string, Instrument>;
   readonly clock: VirtualClock;
   readonly http: ScriptedHttp;
   readonly network: FakeNetwork;
@@ -101,6 +103,7 @@ export function createHarness(): Harness {
   const logger: Logger = { debug: log, info: log, warn: log, error: log };
   const instruments = new Map([BTC, PEPE].map((instrument) => [instrument.symbol, instrument] as const));
   const harness: Harness = {
+    instruments,
     clock,
     http,
     network,

@@ -73,6 +73,8 @@ export const CLOSE_LONG: OrderCommand = {
 };
 
 export interface Harness {
+  /** What the venue lists, by canonical symbol. */
+  readonly instruments: Map<string, Instrument>;
   readonly clock: VirtualClock;
   readonly http: ScriptedHttp;
   readonly trading: VenueoneTrading;
@@ -96,6 +98,7 @@ export function createHarness(isMainnet = true): Harness {
   const logger: Logger = { debug: log, info: log, warn: log, error: log };
   const instruments = new Map([BTC, ETH, PEPE].map((instrument) => [instrument.symbol, instrument] as const));
   const harness: Harness = {
+    instruments,
     clock,
     http,
     ackLatency,

@@ -1,5 +1,5 @@
 /** Account streams over a harness's own reads and a network opened by hand, for tests. */
-import { silentLogger } from "../../../engine/domain/logger.js";
+import { type Logger, silentLogger } from "../../../engine/domain/logger.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { ConnectionBudget, MessagePacer } from "../../shared/connection-budget.js";
 import type { FakeNetwork } from "../../shared/test/fake-connector.js";
@@ -9,7 +9,7 @@ import type { Harness } from "./trading-harness.js";
 export function accountStreamsOf(
   { clock, trading }: Harness,
   network: FakeNetwork,
-  options: { readonly seed: number; readonly maxAccounts?: number },
+  options: { readonly seed: number; readonly maxAccounts?: number; readonly logger?: Logger },
 ): VenuethreeAccountStreams {
   const { seed, ...rest } = options;
   return new VenuethreeAccountStreams({

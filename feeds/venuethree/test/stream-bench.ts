@@ -18,8 +18,10 @@ import { TinyVenue } from "./tiny-venue.js";
 
 export class StreamBench {
   readonly clock = new VirtualClock();
+  readonly clockOffset = new ClockOffset(this.clock);
   readonly network = new FakeNetwork();
   readonly venue = new TinyVenue(this.clock);
+  readonly messages = new MessagePacer(this.clock, MESSAGES_PER_MINUTE, 60_000);
   readonly stream: MarketStream;
   readonly markets: readonly Market[];
 
@@ -32,9 +34,9 @@ export class StreamBench {
       random: createSeededRandom(5),
       logger: silentLogger,
       rest: new VenuethreeRest(this.venue, 1),
-      clockOffset: new ClockOffset(clock),
+      clockOffset: this.clockOffset,
       budget: new ConnectionBudget(clock, { maxConnections: 32, connectsPerMinute: 60 }),
-      messages: new MessagePacer(clock, MESSAGES_PER_MINUTE, 60_000),
+      messages: this.messages,
     });
     this.markets = Array.from({ length: marketCount }, (_, index) => marketOf(index + 1));
   }

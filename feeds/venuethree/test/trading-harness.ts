@@ -127,6 +127,8 @@ function readTx(type: number, info: unknown): SentTx {
 }
 
 export interface Harness {
+  /** What the venue lists, by canonical symbol. */
+  readonly instruments: Map<string, Instrument>;
   readonly clock: VirtualClock;
   readonly http: ScriptedHttp;
   readonly trading: VenuethreeTrading;
@@ -176,6 +178,7 @@ export function createHarness({ hasSocket = false, sendsPerMinute = 10_000 }: Ha
     : null;
   const instruments = new Map([BTC, ETH, PEPE].map((instrument) => [instrument.symbol, instrument] as const));
   const harness: Harness = {
+    instruments,
     clock,
     http,
     ackLatency,

@@ -179,7 +179,8 @@ describe.skipIf(CHDB_MISSING)(`execution quality over the real engine ${NEEDS_CH
         ver: 1n,
         direction: fill.side === "SELL" ? "LONG" : "SHORT",
         side: fill.side,
-        px: String(fill.px),
+        price: String(fill.px),
+        intent: "CLOSE",
         qty: String(fill.qty),
         quoted_px: text(fill.quoted),
         worst_px: text(fill.worst),
@@ -298,12 +299,36 @@ describe.skipIf(CHDB_MISSING)(`execution quality over the real engine ${NEEDS_CH
 
   it("adds money exactly", async () => {
     const dayMs = BASE_MS + 86_400_000 * 3 * ++days;
-    const fill = { at: dayMs, venue: "venueone", symbol: "BTC", ver: 1n, side: "BUY" };
+    const fill = { at: dayMs, venue: "venueone", symbol: "BTC", ver: 1n, side: "BUY", intent: "CLOSE" };
     await fixture.insert("fills", [
-      { ...fill, fill_id: "a", px: "97421.500000000000000001", qty: "0.1" },
-      { ...fill, fill_id: "b", px: "0.000000000000000001", qty: "0.000000000000000001" },
+      { ...fill, fill_id: "a", price: "97421.500000000000000001", qty: "0.1" },
+      { ...fill, fill_id: "b", price: "0.000000000000000001", qty: "0.000000000000000001" },
     ]);
     expect((await report(dayMs)).total.notional).toBe("9742.150000000000000000100000000000000001");
+  });
+
+  it("counts closes alone, also of versions that did not record what an order was for", async () => {
+    const dayMs = BASE_MS + 86_400_000 * 3 * ++days;
+    const fill = { at: dayMs, venue: "venueone", symbol: "BTC", ver: 1n, direction: "LONG", qty: "1" };
+    await fixture.insert("fills", [
+      { ...fill, fill_id: "c", side: "SELL", price: "100", intent: "CLOSE" },
+      { ...fill, fill_id: "d", side: "BUY", price: "100", intent: "OPEN" },
+      // Not known: no figure is made of it.
+      { ...fill, fill_id: "e", side: "SELL", price: null, intent: "CLOSE" },
+    ]);
+    const decision = { at: dayMs, venue: "venueone", symbol: "BTC", kind: "replied", state: "COMPLETED" };
+    await fixture.insert("routing_decisions", [
+      { ...decision, decision_id: "q1", route_id: `rt-q-${days}-1`, intent: "CLOSE" },
+      { ...decision, decision_id: "q2", route_id: `rt-q-${days}-2`, intent: "OPEN" },
+      { ...decision, decision_id: "q3", route_id: `rt-q-${days}-3`, intent: "" },
+      { ...decision, decision_id: "q4", route_id: `rt-q-${days}-4`, intent: "" },
+    ]);
+    const event = { rx: BigInt(dayMs) * 1000n, ver: 1n, status: "INTENT" };
+    await fixture.insert("order_events", [
+      { ...event, order_key: `q${days}-3`, route_id: `rt-q-${days}-3`, reduce_only: 1 },
+      { ...event, order_key: `q${days}-4`, route_id: `rt-q-${days}-4`, reduce_only: 0 },
+    ]);
+    expect((await report(dayMs)).total).toMatchObject({ fills: 1, notional: "100", closes: 2 });
   });
 
   it("of an empty range has a total of nothing", async () => {

@@ -19,7 +19,7 @@ describe.skipIf(CHDB_MISSING)(`exports of the real engine ${NEEDS_CHDB}`, () => 
     fixture = await bench.fresh({ limits: { ...DEFAULT_READ_LIMITS, inFlightMax: 4 } });
     // A kilobyte per row: far more than all the buffers on the way hold.
     await fixture.command(
-      `INSERT INTO trades SELECT fromUnixTimestamp64Milli(toInt64(${BASE_MS}), 'UTC'), fromUnixTimestamp64Milli(toInt64(${BASE_MS} + number), 'UTC'),` +
+      `INSERT INTO trades (rx, ex, venue, symbol, trade_id, price, qty, taker_side, seq) SELECT fromUnixTimestamp64Milli(toInt64(${BASE_MS}), 'UTC'), fromUnixTimestamp64Milli(toInt64(${BASE_MS} + number), 'UTC'),` +
         ` 'venueone', 'BTC', concat(toString(number), repeat('-x', 500)), 1, 1, 'BUY', number FROM numbers(${ROWS})`,
     );
   });

@@ -57,12 +57,12 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
     ex: fc.constantFrom(0, BASE_MS),
     venue: fc.constantFrom(...VENUES),
     symbol: fc.constantFrom("BTC", "BTC", "BTC", "ETH"),
-    bid: fc.constantFrom("97421.5", "0.0000000001", "12345678.0123456789"),
+    bid_px: fc.constantFrom("97421.5", "0.0000000001", "12345678.0123456789"),
     bid_sz: fc.constantFrom("0", "1.25", "123456789012345678.12345678"),
-    ask: fc.constant("97422.5"),
+    ask_px: fc.constant("97422.5"),
     ask_sz: fc.constantFrom("0", "2"),
-    mark: fc.constantFrom(null, "97422"),
-    last: fc.constantFrom(null, "97422"),
+    mark_px: fc.constantFrom(null, "97422"),
+    last_px: fc.constantFrom(null, "97422"),
     seq: fc.constantFrom(0n, 1n, 18_446_744_073_709_551_615n),
     src: fc.constantFrom("book", "touch"),
   });
@@ -130,7 +130,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
       venue: "venueone",
       symbol: "BTC",
       bid_sz: "1",
-      bid: "1",
+      bid_px: "1",
       src: "book",
     });
     await fixture.insert("ticks", [tick(0), tick(1), tick(1), tick(1), tick(1), tick(2)]);
@@ -156,12 +156,12 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
         ex: 0,
         venue: "venueone",
         symbol: "BTC",
-        bid: "12345678.01234567",
+        bid_px: "12345678.01234567",
         bid_sz: "123456789012345678901234567890.1",
-        ask: "0",
+        ask_px: "0",
         ask_sz: "0",
-        mark: null,
-        last: "100",
+        mark_px: null,
+        last_px: "100",
         seq: 18_446_744_073_709_551_615n,
         src: "book",
       },
@@ -219,7 +219,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
               venue: "venueone",
               symbol: "BTC",
               trade_id: id,
-              px: "-1.5",
+              price: "-1.5",
               qty: "2",
               taker_side: index % 2 === 0 ? "BUY" : "SELL",
             })),
@@ -245,7 +245,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
 
   it("gives a trade delivered twice once", async () => {
     const fixture = await bench.fresh();
-    const trade = { ex: BASE_MS, venue: "venueone", symbol: "BTC", trade_id: "7", px: "1", qty: "1" };
+    const trade = { ex: BASE_MS, venue: "venueone", symbol: "BTC", trade_id: "7", price: "1", qty: "1" };
     await fixture.insert("trades", [{ ...trade, rx: 1n }]);
     await fixture.insert("trades", [{ ...trade, rx: 2n }]);
     const { rows } = await page(fixture, `/api/history/trades?symbol=BTC&${RANGE}`);
@@ -274,7 +274,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
             venue: trade.venue,
             symbol: "BTC",
             trade_id: String(index),
-            px: String(trade.px / 10),
+            price: String(trade.px / 10),
             qty: String(trade.qty / 100),
             taker_side: "BUY",
             seq: BigInt(index),
@@ -349,7 +349,7 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
       direction: "LONG",
       side: "SELL",
       order_type: "MARKET",
-      px: "97421.500000000000000001",
+      price: "97421.500000000000000001",
       qty: "0.25",
       ordered_qty: "0.25",
       fee_source: "",

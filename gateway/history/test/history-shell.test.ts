@@ -252,10 +252,11 @@ describe("exports", () => {
   it("pass every byte on, in pieces of bounded size", async () => {
     const store = new ScriptedStore();
     const progress = streaming(store, 20);
-    const { client } = await start(store);
+    const { client, edge } = await start(store);
     const reply = await client.send(TICKS, { headers: { accept: "application/x-ndjson" } });
     expect(reply.text).toBe(LINE.repeat(512 * 20));
     expect(progress).toEqual({ given: 20, outcome: "done" });
+    expect(edge.routes[0]).toMatchObject({ okCount: 1, abortedCount: 0 });
     expect(CHUNK.length).toBeGreaterThan(PIECE_BYTES);
   });
 
@@ -294,6 +295,8 @@ describe("exports", () => {
     socket.destroy();
     await expect.poll(() => progress.outcome).toBe("aborted");
     await expect.poll(() => server.edge.routes[0]?.abortedCount).toBe(1);
+    // Counted once: what never became a whole reply is no 200.
+    expect(server.edge.routes[0]?.okCount).toBe(0);
   });
 
   it("disconnect a reader that takes nothing for too long", async () => {
@@ -303,6 +306,7 @@ describe("exports", () => {
     const socket = await slowReader(server, TICKS, "text/csv");
     await expect.poll(() => progress.outcome).toBe("aborted");
     expect((await readAll(socket)).complete).toBe(false);
+    expect(server.edge.routes[0]).toMatchObject({ okCount: 0, abortedCount: 1 });
   });
 
   it("are cut, never completed, when the store fails in the middle", async () => {

@@ -3,16 +3,22 @@
  * cannot share a mistake. A column that a row does not name is 0, empty or null.
  */
 import type { RecordTableName } from "../../../engine/storage/records/record-table.js";
-import { recordTable } from "../../../engine/storage/records/schema.js";
+import { recordTable, writtenColumns } from "../../../engine/storage/records/schema.js";
 
 export type TestValue = string | number | bigint | boolean | null | readonly (string | number | bigint | null)[];
 export type TestRow = Readonly<Record<string, TestValue>>;
 
 export function rowBinary(table: RecordTableName, rows: readonly TestRow[]): Buffer {
+  return columnsBinary(writtenColumns(recordTable(table)), rows);
+}
+
+/** By columns of any version. */
+export function columnsBinary(
+  columns: readonly { readonly name: string; readonly type: string }[],
+  rows: readonly TestRow[],
+): Buffer {
   const pieces: Buffer[] = [];
-  for (const row of rows) {
-    for (const column of recordTable(table).columns) pieces.push(encode(column.type, row[column.name] ?? null));
-  }
+  for (const row of rows) for (const column of columns) pieces.push(encode(column.type, row[column.name] ?? null));
   return Buffer.concat(pieces);
 }
 

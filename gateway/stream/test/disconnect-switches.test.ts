@@ -202,4 +202,24 @@ describe("a connection that cancels when it is lost", () => {
     await harness.run(harness.desk.drain(5_000));
     expect([statuses(), armedCount()]).toEqual([["CANCELED"], 0]);
   });
+
+  it("says which of its switches the venue has not confirmed to have ended", async () => {
+    const { clock, desk } = harness;
+    const slow: SwitchDesk = {
+      ...desk,
+      armSwitches: (requests) => desk.armSwitches(requests),
+      heartbeat: (switchId) => desk.heartbeat(switchId),
+      expireSwitch: (switchId, delayMs) => desk.expireSwitch(switchId, delayMs),
+      disarmSwitch: async (switchId) => {
+        const answer = await desk.disarmSwitch(switchId);
+        return answer.ok ? { ok: true, armed: { ...answer.armed, state: "ENDING", venueArmed: true } } : answer;
+      },
+    };
+    switches = new DisconnectSwitches({ clock, logger: silentLogger, desk: slow }, () => {});
+    const client = connection();
+    await arm(client);
+    const left = await switches.disarm(client);
+    expect(left.map(({ facts }) => [facts.venue, facts.state])).toEqual([["venueone", "ENDING"]]);
+    expect(await switches.disarm(client)).toEqual([]);
+  });
 });

@@ -168,6 +168,7 @@ describe("a reader that never reads", () => {
     // Should it read after all, it learns why.
     client.read(Number.POSITIVE_INFINITY);
     expect(client.end).toEqual({ code: 4408, reason: "SLOW_CONSUMER" });
+    expect(client.frames.filter(({ type }) => type === "lagging")).toHaveLength(1);
   });
 
   it("is noticed although the kernels swallow everything: an unanswered ping makes it lag, two end it", () => {

@@ -185,7 +185,8 @@ export class VirtualClient {
       for (const sub of frame.subs as unknown as string[]) this.folds.delete(sub);
     } else if (frame.type === "heartbeat") {
       for (const [sub, head] of Object.entries(frame.heads)) {
-        if (this.folds.get(sub)?.seq !== head)
+        // 0: its snapshot waits.
+        if (head > 0 && this.folds.get(sub)?.seq !== head)
           throw new Error(
             `heartbeat says ${head} of ${sub}, the client is at ${this.folds.get(sub)?.seq ?? "nothing"}`,
           );

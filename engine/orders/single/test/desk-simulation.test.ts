@@ -1,7 +1,8 @@
 /** `FUZZ_SEED` replays one seed, `FUZZ_RUNS` sets how many follow it. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { VenueRoom } from "../../../ports.js";
 import type { StateStore } from "../../../storage/state-store.js";
+import { UnsettledOrders } from "../unsettled-orders.js";
 import { simulateDesk, type DeskSimulationOptions } from "./desk-simulation.js";
 
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 41_000);
@@ -43,6 +44,7 @@ describe("single orders through faults and crashes", () => {
       "VENUE_REJECTED",
       "FAILED_TO_PLACE_ORDER",
       "VENUE_UNAVAILABLE",
+      "ENDED_LATER",
     ];
     expect(
       wanted.filter((what) => !seen.has(what)),
@@ -116,6 +118,23 @@ describe("the judge", () => {
       };
     });
     expect(await violationTexts({ mutateRoom: hasty })).toContain("refused as VENUE_REJECTED, and executed");
+  });
+
+  it("catches an end that is reported again while the store takes it, and misses it without that check", async () => {
+    const remove = vi.spyOn(UnsettledOrders.prototype, "removeWhile").mockImplementation(async function (
+      this: UnsettledOrders,
+      run,
+      storing,
+    ) {
+      this.remove(run);
+      await storing;
+    });
+    try {
+      expect(await violationTexts({})).toMatch(/its end was reported \d times by one process/);
+      expect(await violationTexts({ blind: ["ENDS_ONCE"] })).toBe("");
+    } finally {
+      remove.mockRestore();
+    }
   });
 
   it("catches a usage row that is lost", async () => {

@@ -12,7 +12,9 @@ import { NO_LIMITS, type GuardBook, type GuardPolicy } from "../../../guards/gua
 import type { VenueRoom } from "../../../ports.js";
 import type { StateStore } from "../../../storage/state-store.js";
 import { createMemoryStore } from "../../../storage/test/memory-store.js";
-import { FakeVenue, ORDER_VALIDITY_MS, type FakeSession, type PlaceFate } from "../../test/fake-venue.js";
+import { ORDER_VALIDITY_MS, type PlaceFate } from "../../test/fake-matching.js";
+import type { FakeSession } from "../../test/fake-session.js";
+import { FakeVenue } from "../../test/fake-venue.js";
 import { seededIds } from "../../test/harness.js";
 import { Life } from "../../test/life.js";
 import type { CloseLeg, OrderFacts, OrderRefusal } from "../order-desk.js";
@@ -27,7 +29,12 @@ export interface DeskSimulationOptions {
   readonly mutateRoom?: (room: VenueRoom) => VenueRoom;
   readonly mutateStore?: (store: StateStore) => StateStore;
   readonly overrides?: Partial<SingleOrderServiceOptions>;
+  /** Checks taken out of the judge, to show that nothing else sees a planted fault. */
+  readonly blind?: readonly DeskCheck[];
 }
+
+/** ENDS_ONCE: one process reports the end of an order of unknown outcome once. */
+export type DeskCheck = "ENDS_ONCE";
 
 export interface DeskSimulationReport {
   readonly violations: string[];
@@ -66,6 +73,8 @@ interface Caller {
 const STORM_MS = 60_000;
 const CALM_MS = 240_000;
 const MAX_ASKS = 24;
+/** Of one commit in a spell of a slow disk. */
+const SLOW_DISK_MS = 400;
 const DAILY_LIMIT = "100000000";
 const NEUTRAL_CODES: ReadonlySet<string> = new Set([
   "IDEMPOTENCY_IN_PROGRESS",
@@ -92,7 +101,20 @@ export async function simulateDesk(options: DeskSimulationOptions): Promise<Desk
   };
   stepWall();
   const disk = createMemoryStore();
-  disk.gate = () => pause(clock, random.next() < 0.1 ? 30 : 1);
+  let slowUntilMs = 0;
+  let lastCommitMs = 0;
+  // A disk takes its commits one after the other: a slow one holds up those behind it.
+  disk.gate = () => {
+    const delayMs = clock.trueMs() < slowUntilMs ? SLOW_DISK_MS : random.next() < 0.1 ? 30 : 1;
+    lastCommitMs = Math.max(lastCommitMs, clock.trueMs() + delayMs);
+    return pause(clock, lastCommitMs - clock.trueMs());
+  };
+  const slowDown = (): void => {
+    if (!storm.on) return;
+    slowUntilMs = clock.trueMs() + 1_000 + weather.next() * 3_000;
+    clock.setTimer(slowDown, 4_000 + weather.next() * 8_000);
+  };
+  slowDown();
   const policy: GuardPolicy = {
     global: { ...NO_LIMITS, maxDailyNotional: DAILY_LIMIT },
     byKey: new Map(),
@@ -106,13 +128,15 @@ export async function simulateDesk(options: DeskSimulationOptions): Promise<Desk
   let desk: SingleOrderService | null = null;
   let guards: GuardBook | null = null;
   let crashCount = 0;
+  let seenEnds = 0;
+  const endedAgain: string[] = [];
   const deadSessions = new Set<FakeSession>();
   const callers = Array.from({ length: options.callerCount }, (_, index) => makeCaller(index, random, venue));
 
   const startDesk = async (): Promise<void> => {
     life = new Life(storm.on && random.next() < 0.8 ? 20 + Math.floor(random.next() * 300) : Number.POSITIVE_INFINITY);
     const mine = life;
-    const room = deskRoom(venue, calls, life.gate);
+    const room = mine.room(deskRoom(venue, calls, life.gate));
     const store = life.store(disk);
     const built = createDeskService({
       clock,
@@ -122,6 +146,18 @@ export async function simulateDesk(options: DeskSimulationOptions): Promise<Desk
       ids,
       policy,
       overrides: options.overrides ?? {},
+    });
+    const endCounts = new Map<string, number>();
+    built.desk.onResolved(({ orderRef, venueClientOrderId }) => {
+      if (mine.dead) return;
+      const count = (endCounts.get(orderRef) ?? 0) + 1;
+      endCounts.set(orderRef, count);
+      if (count > 1) endedAgain.push(`${orderRef}: its end was reported ${count} times by one process`);
+      seenEnds += 1;
+      const account = venue.log.find(({ command }) => `c-${command.clientIdHex}` === venueClientOrderId)?.account;
+      const caller = callers.find((one) => one.account === account);
+      if (caller !== undefined && weather.next() < 0.7)
+        clock.setTimer(() => void askAgain(caller, built.desk, mine), weather.next() * SLOW_DISK_MS);
     });
     await built.guards.start();
     await built.desk.start();
@@ -136,7 +172,9 @@ export async function simulateDesk(options: DeskSimulationOptions): Promise<Desk
       // What a dead process held in memory is gone with it.
       for (const session of venue.sessions) deadSessions.add(session);
       for (const caller of callers) caller.lost?.();
-      void startDesk();
+      // What the dead one had handed to the disk is taken before the next opens it.
+      life = new Life();
+      clock.setTimer(() => void startDesk(), Math.max(0, lastCommitMs + 1 - clock.trueMs()));
     }
     clock.setTimer(supervise, 50);
   };
@@ -166,6 +204,14 @@ export async function simulateDesk(options: DeskSimulationOptions): Promise<Desk
     const pauseMs = random.next() < 0.3 ? random.next() * 800 : 500 + random.next() * 15_000;
     if (!caller.settled) clock.setTimer(() => void ask(caller), pauseMs);
   };
+  /** Who hears the end asks with the key at once, while the store may still take that end. */
+  const askAgain = async (caller: Caller, asked: SingleOrderService, mine: Life): Promise<void> => {
+    if (caller.key === null || mine.dead) return;
+    const answer = await askDesk(clock, asked, caller);
+    if (mine.dead) return;
+    caller.replies.push(answer);
+    outputs.push(answer);
+  };
   /** A question by name, beside whatever else the caller does: it must never disturb. */
   const askStatus = async (caller: Caller, name: string): Promise<void> => {
     const mine = life;
@@ -191,6 +237,8 @@ export async function simulateDesk(options: DeskSimulationOptions): Promise<Desk
   }
   const found = callers.flatMap((caller) => judge(caller, venue));
   found.push(...(await judgeUsage(venue, disk, guards)));
+  if (options.blind?.includes("ENDS_ONCE") !== true) found.push(...endedAgain);
+  seen.set("ENDED_LATER", seenEnds);
   const open = venue.sessions.filter((session) => !session.closed && !deadSessions.has(session));
   const texts = [JSON.stringify(outputs), ...logLines, ...disk.writtenText];
   return {

@@ -4,7 +4,8 @@
  */
 import type { OrderChange, VenueOrder } from "../../../domain/order.js";
 import type { OrderRef, Read, VenueRoom } from "../../../ports.js";
-import type { FakeVenue, LoggedOrder } from "../../test/fake-venue.js";
+import type { LoggedOrder } from "../../test/fake-matching.js";
+import type { FakeVenue } from "../../test/fake-venue.js";
 
 export interface DeskVenueKnobs {
   /** Rooms without these fall back to what the port says. */

@@ -95,7 +95,8 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
           direction: "LONG",
           side: index % 2 === 0 ? "BUY" : "SELL",
           order_type: "MARKET",
-          px: text(row.px, 18),
+          price: text(row.px, 18),
+          intent: "CLOSE",
           qty: text(row.qty, 18),
         },
         ...{ ordered_qty: "0", fee: null, fee_asset: "", fee_source: "", maker: index % 2 === 0, realized_pnl: null },
@@ -103,7 +104,7 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
       })),
     );
     const read = await rowsOf(
-      "SELECT toUnixTimestamp64Micro(rx) AS rx, toString(ver) AS ver, toString(px) AS px, toString(qty) AS qty, toString(quoted_px) AS quoted, side, maker, hex(order_key) AS name FROM fills WHERE symbol = 'X' ORDER BY toUInt32(fill_id)",
+      "SELECT toUnixTimestamp64Micro(rx) AS rx, toString(ver) AS ver, toString(price) AS px, toString(qty) AS qty, toString(quoted_px) AS quoted, side, maker, hex(order_key) AS name FROM fills WHERE symbol = 'X' ORDER BY toUInt32(fill_id)",
     );
     expect(read).toEqual(
       rows.map((row, index) => ({
@@ -152,7 +153,9 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
     await recorder.stop(PATIENCE_MS);
     expect(imbalances(recorder)).toEqual([]);
     expect(
-      await rowsOf("SELECT bid, bid_sz, ask, ask_sz, mark, last, seq, src FROM ticks WHERE symbol = 'PEPE'"),
+      await rowsOf(
+        "SELECT bid_px AS bid, bid_sz, ask_px AS ask, ask_sz, mark_px AS mark, last_px AS last, seq, src FROM ticks WHERE symbol = 'PEPE'",
+      ),
     ).toEqual([
       // 12.345 thousandths for a contract of 1000 coins; sizes count the coins.
       {
@@ -166,12 +169,12 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
         src: "book",
       },
     ]);
-    expect(await rowsOf("SELECT trade_id, px, qty, taker_side FROM trades WHERE symbol = 'PEPE'")).toEqual([
+    expect(await rowsOf("SELECT trade_id, price AS px, qty, taker_side FROM trades WHERE symbol = 'PEPE'")).toEqual([
       { trade_id: "340282366920938463463374607431768211455", px: "0.000012345", qty: "3000", taker_side: "SELL" },
     ]);
-    expect(await rowsOf("SELECT bid_px, bid_sz, reason FROM book_snapshots WHERE symbol = 'PEPE'")).toEqual([
-      { bid_px: ["0.000012345"], bid_sz: ["9007199254740991000"], reason: "pre-route" },
-    ]);
+    expect(
+      await rowsOf("SELECT bid_prices AS bid_px, bid_sz, reason FROM book_snapshots WHERE symbol = 'PEPE'"),
+    ).toEqual([{ bid_px: ["0.000012345"], bid_sz: ["9007199254740991000"], reason: "pre-route" }]);
     expect(await rowsOf("SELECT n, p50_us, max_us FROM latency_samples WHERE stage = 'venue'")).toEqual([
       { n: "100", p50_us: 50, max_us: 100 },
     ]);
@@ -188,7 +191,7 @@ describe.skipIf(CHDB_MISSING)(`the recorder on the real engine ${NEEDS_CHDB}`, (
     const where = "WHERE route_id = 'rt_0000777001'";
     expect(
       await rowsOf(
-        `SELECT px, qty, fee, fee_source, realized_pnl, quoted_px, worst_px, ref_mid, fill_id FROM fills ${where}`,
+        `SELECT price AS px, qty, fee, fee_source, realized_pnl, quoted_px, worst_px, ref_mid, fill_id FROM fills ${where}`,
       ),
     ).toEqual([
       {

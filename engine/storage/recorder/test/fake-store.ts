@@ -2,9 +2,16 @@
  * A record store in memory with the server's rule of tokens (the same token again stores nothing), and knobs for what
  * goes wrong on the way: refusals, outages, inserts that were stored although nobody heard of it.
  */
-import type { InsertOutcome, RecordsBatch, RecordsState, RecordsStore } from "../../records/records-store.js";
+import type {
+  InsertOutcome,
+  QueryParams,
+  QueryResult,
+  RecordsBatch,
+  RecordsState,
+  RecordsStore,
+} from "../../records/records-store.js";
 import type { RecordTableName } from "../../records/record-table.js";
-import { recordTable } from "../../records/schema.js";
+import { recordTable, writtenColumns } from "../../records/schema.js";
 
 export type InsertFate =
   | "store"
@@ -22,6 +29,10 @@ export class FakeStore implements RecordsStore {
   /** A token that came with other bytes: a fault of ours. */
   tokenClashes = 0;
   insertCount = 0;
+  queryCount = 0;
+  queryFails = false;
+  /** What an earlier life left in the table. */
+  knownTrades: { readonly venue: string; readonly symbol: string; readonly trade_id: string }[] = [];
   inFlight = 0;
   maxInFlight = 0;
   status: RecordsState = { state: "on", reason: "", version: "26.7" };
@@ -57,13 +68,22 @@ export class FakeStore implements RecordsStore {
     return rows;
   }
 
-  query = async () => ({ ok: false, reason: "away", code: 0, text: "" }) as const;
+  /** The one question that the recorder asks: which of these trades are there. */
+  async query(_sql: string, params: QueryParams): Promise<QueryResult> {
+    this.queryCount += 1;
+    await this.latency();
+    if (this.status.state !== "on" || this.queryFails) return { ok: false, reason: "away", code: 0, text: "" };
+    const { ids } = params;
+    const asked = new Set(Array.isArray(ids) ? (ids as readonly string[]) : []);
+    return { ok: true, rows: this.knownTrades.filter(({ trade_id: id }) => asked.has(id)) };
+  }
+
   queryStream = async () => ({ ok: false, reason: "away", code: 0, text: "", bytes: 0 }) as const;
   state = (): RecordsState => this.status;
   close = async (): Promise<void> => {};
 
   #store(batch: RecordsBatch): void {
-    const columns = batch.columns ?? recordTable(batch.table).columns.map(({ name }) => name);
+    const columns = batch.columns ?? writtenColumns(recordTable(batch.table)).map(({ name }) => name);
     const bytes = `${batch.table} ${columns.join()} ${Buffer.from(batch.bytes).toString("base64")}`;
     const known = this.sentBytes.get(batch.token);
     if (known !== undefined && known !== bytes) this.tokenClashes += 1;

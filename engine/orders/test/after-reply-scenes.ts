@@ -1,0 +1,221 @@
+/** Scenes of what comes after a reply, each certain: a virtual clock, and no dice. */
+import type { RejectReason, VenueOrder } from "../../domain/order.js";
+import type { Market } from "../../market/market.js";
+import { ACCOUNT, change, MINUTE_MS, type Played, tell } from "./after-reply.js";
+import { FakeStreams } from "./fake-streams.js";
+import type { PlaceFate } from "./fake-matching.js";
+import { closeContext, closeRequest, createHarness, type Harness } from "./harness.js";
+import type { OpenTerms } from "../trade-types.js";
+import { createRowSink } from "./row-sink.js";
+
+const RESTING_CLOSE = { orderType: "LIMIT", limitPrice: "101000", preferredExchange: "venueone" } as const;
+const MARKET = { preferredExchange: "venueone", deadlineMs: 2_000 } as const;
+const CREDENTIALS = closeRequest().credentials;
+const BOTH = { takeProfit: "105000", stopLoss: "95000", closeOnProtectionFailure: true } as const;
+
+/** What a scene leaves; the rest is as in most of them. */
+type Left = Pick<Played, "harness" | "routeId"> & Partial<Played>;
+
+export function played(left: Left): Played {
+  const { service } = left.harness;
+  return {
+    service,
+    isPriceSaid: true,
+    isPriceToldLate: false,
+    isGuarded: false,
+    isRefusedForGood: false,
+    followedCount: null,
+    ...left,
+  };
+}
+
+export function recorded(): Harness {
+  return createHarness({
+    service: { records: createRowSink() },
+    prepareVenue: (venue) => {
+      venue.streams = new FakeStreams();
+    },
+  });
+}
+
+/** Told by its account's stream as it ends, the price of its fills only when it is asked for. */
+async function pricelessEnd(): Promise<Played> {
+  const harness = recorded();
+  const { routing } = await harness.closeData(RESTING_CLOSE);
+  await harness.clock.advanceAsync(MINUTE_MS);
+  const { followedCount } = harness.service.status();
+  tell(harness, { ...change(harness, 0, { status: "FILLED", filledLots: 250 }), averagePrice: null });
+  await harness.clock.advanceAsync(10 * MINUTE_MS);
+  return played({ harness, routeId: routing.routeId, followedCount });
+}
+
+/** The listing of a venue that a plant may hide. */
+export class Listing extends Map<string, Market> {
+  static isHidden = false;
+
+  override get(symbol: string): Market | undefined {
+    return Listing.isHidden ? undefined : super.get(symbol);
+  }
+}
+
+/** At the start its venue lists nothing; then it does, and the account's credentials come by with another request. */
+async function lateListing(): Promise<Played> {
+  const harness = recorded();
+  const { routing } = await harness.closeData(RESTING_CLOSE);
+  await harness.clock.advanceAsync(1_000);
+  const listing = new Listing();
+  const room = harness.one.room;
+  harness.one.room = (gate) => ({ ...room.call(harness.one, gate), markets: listing });
+  const service = await harness.restart();
+  listing.set("BTC", harness.one.market);
+  change(harness, 0, { status: "FILLED", filledLots: 250 });
+  const request = closeRequest({ size: "0.01", preferredExchange: "venueone", dryRun: true });
+  await harness.run(service.trade(request, closeContext(harness.clock)));
+  await harness.clock.advanceAsync(MINUTE_MS);
+  return played({ harness, service, routeId: routing.routeId });
+}
+
+/** Of unknown outcome, and beyond the resolver's time; its caller's question finds it, and then it fills. */
+async function askedAfter(): Promise<Played> {
+  const harness = recorded();
+  harness.one.fate = () => ({ kind: "loseReply" });
+  harness.one.orderReadFailure = () => "VENUE_ERROR";
+  const { routing } = await harness.closeData({ ...RESTING_CLOSE, deadlineMs: 500 });
+  await harness.clock.advanceAsync(2 * MINUTE_MS);
+  harness.one.orderReadFailure = () => null;
+  await harness.run(harness.service.askExecution(routing.routeId, CREDENTIALS));
+  change(harness, 0, { status: "FILLED", filledLots: 250 });
+  await harness.clock.advanceAsync(5 * MINUTE_MS);
+  return played({ harness, routeId: routing.routeId });
+}
+
+/** Dies between a stop and what is told of it; the stop is found by a question, and then the entry goes on filling. */
+async function crashAtStop(): Promise<Played> {
+  const harness = recorded();
+  harness.one.setPosition(ACCOUNT, "LONG", 0);
+  harness.one.fate = (command) => ({ kind: command.trigger === undefined ? "fill" : "loseReply" });
+  const entry = { orderType: "LIMIT", limitPrice: "99000", preferredExchange: "venueone" } as const;
+  const { routing } = await harness.openData({ stopLoss: "95000" }, entry);
+  await harness.clock.advanceAsync(1_000);
+  change(harness, 0, { status: "PARTIALLY_FILLED", filledLots: 100, averagePrice: "99000" });
+  harness.one.setPosition(ACCOUNT, "LONG", 100);
+  for (let ms = 0; harness.one.log.length < 2 && ms < MINUTE_MS; ms += 5) await harness.clock.advanceAsync(5);
+  const service = await harness.restart();
+  await harness.run(service.askExecution(routing.routeId, CREDENTIALS));
+  change(harness, 0, { status: "FILLED", filledLots: 250, averagePrice: "99000" });
+  harness.one.setPosition(ACCOUNT, "LONG", 250);
+  await harness.clock.advanceAsync(5 * MINUTE_MS);
+  return played({ harness, service, routeId: routing.routeId });
+}
+
+/** Fills on while the price of its first part is read; the end comes without a price, and then a read lags behind it. */
+async function laggingPrice(): Promise<Played> {
+  const harness = recorded();
+  harness.one.fate = () => ({ kind: "loseReply", liquidity: 0.4 });
+  let shown: Partial<VenueOrder> = { averagePrice: null };
+  harness.one.shownOrder = (order) => ({ ...order, ...shown });
+  const { routing } = await harness.closeData(RESTING_CLOSE);
+  const ended = change(harness, 0, { status: "FILLED", filledLots: 250 });
+  // Told again and again, each time it is looked at; at last it is taken as it is.
+  for (let count = 0; count < 8; count++) {
+    tell(harness, { ...ended, averagePrice: null });
+    await harness.clock.advanceAsync(2_000);
+  }
+  shown = { status: "PARTIALLY_FILLED", filledLots: 100, averagePrice: "100500" };
+  await harness.clock.advanceAsync(5 * MINUTE_MS);
+  return played({ harness, routeId: routing.routeId, isPriceSaid: false });
+}
+
+/** The first read with a price lags behind the end that is known; the price of all comes later. */
+async function olderRead(): Promise<Played> {
+  const harness = recorded();
+  harness.one.fate = () => ({ kind: "loseReply", liquidity: 1 });
+  const sinceMs = harness.one.nowMs();
+  harness.one.shownOrder = (order): VenueOrder => {
+    const passedMs = harness.one.nowMs() - sinceMs;
+    if (passedMs < 10_000) return { ...order, averagePrice: null, fee: null };
+    if (passedMs > 20_000) return order;
+    return { ...order, status: "PARTIALLY_FILLED", filledLots: 100, averagePrice: "100500" };
+  };
+  const { routing } = await harness.closeData({ ...RESTING_CLOSE, limitPrice: "99000" });
+  await harness.clock.advanceAsync(5 * MINUTE_MS);
+  return played({ harness, routeId: routing.routeId, isPriceToldLate: true });
+}
+
+/** A condition that fails: the take-profit stands, the stop is refused. `wayBack`: what becomes of the n-th of them. */
+async function halfGuarded(terms: Partial<OpenTerms>, wayBack: (count: number) => PlaceFate): Promise<Played> {
+  const harness = recorded();
+  harness.one.setPosition(ACCOUNT, "LONG", 0);
+  let count = 0;
+  harness.one.fate = ({ reduceOnly, trigger }) => {
+    if (!reduceOnly || trigger?.kind === "TAKE_PROFIT") return { kind: "fill" };
+    return trigger === undefined ? wayBack(++count) : { kind: "reject", reason: "VENUE_STATE" };
+  };
+  const { routing } = await harness.openData({ ...BOTH, ...terms }, MARKET);
+  await harness.clock.advanceAsync(2 * MINUTE_MS);
+  return played({ harness, routeId: routing.routeId, isGuarded: true });
+}
+
+/** A part of an entry fills, and its stop is refused: the rest of it is not wanted any more. */
+async function restOfEntry(): Promise<Played> {
+  const harness = recorded();
+  harness.one.setPosition(ACCOUNT, "LONG", 0);
+  harness.one.fate = ({ reduceOnly, trigger }) => {
+    if (trigger !== undefined) return { kind: "reject", reason: "VENUE_STATE" };
+    return { kind: "fill", ...(reduceOnly ? {} : { liquidity: 0.4 }) };
+  };
+  const entry = { ...MARKET, orderType: "LIMIT", limitPrice: "99000" } as const;
+  const { routing } = await harness.openData({ ...BOTH, takeProfit: null }, entry);
+  await harness.clock.advanceAsync(2 * MINUTE_MS);
+  return played({ harness, routeId: routing.routeId, isGuarded: true });
+}
+
+/** After a fill was told the one before it is told again. */
+async function olderTold(): Promise<Played> {
+  const harness = recorded();
+  const { routing } = await harness.closeData(RESTING_CLOSE);
+  await harness.clock.advanceAsync(MINUTE_MS);
+  const older = change(harness, 0, { status: "PARTIALLY_FILLED", filledLots: 100 });
+  tell(harness, older);
+  await harness.clock.advanceAsync(2_000);
+  tell(harness, change(harness, 0, { status: "PARTIALLY_FILLED", filledLots: 200 }));
+  await harness.clock.advanceAsync(100);
+  tell(harness, older);
+  // Both are published by then, and the next read, which would bring it forward again, is not due.
+  await harness.clock.advanceAsync(1_200);
+  return played({ harness, routeId: routing.routeId });
+}
+
+/** A stop that is refused; `isLasting`: for what it is. */
+async function refusedStop(reason: RejectReason, isLasting: boolean): Promise<Played> {
+  const harness = recorded();
+  harness.one.setPosition(ACCOUNT, "LONG", 0);
+  let count = 0;
+  harness.one.fate = ({ trigger }) => {
+    if (trigger === undefined || (!isLasting && count++ > 1)) return { kind: "fill" };
+    return { kind: "reject", reason, ...(isLasting ? { isLasting } : {}) };
+  };
+  const { routing } = await harness.openData({ stopLoss: "95000" }, MARKET);
+  await harness.clock.advanceAsync(5 * MINUTE_MS);
+  return played({ harness, routeId: routing.routeId, isRefusedForGood: isLasting, isGuarded: !isLasting });
+}
+
+export const AFTER_SCENES = {
+  pricelessEnd,
+  lateListing,
+  askedAfter,
+  crashAtStop,
+  laggingPrice,
+  olderRead,
+  olderTold,
+  restOfEntry,
+  /** The first undo is refused, the second fills: the take-profit has nothing left to guard. */
+  guardOutlives: () =>
+    halfGuarded({}, (count) => (count < 2 ? { kind: "reject", reason: "RATE_LIMITED" } : { kind: "fill" })),
+  /** No order is left but an undo, which never arrived. */
+  wayBackLost: () => halfGuarded({ takeProfit: null }, (count) => ({ kind: count < 2 ? "loseRequest" : "fill" })),
+  passingRefusal: () => refusedStop("VENUE_STATE", false),
+  lastingRefusal: () => refusedStop("VENUE_STATE", true),
+} as const satisfies Readonly<Record<string, () => Promise<Played>>>;
+
+export type AfterScene = keyof typeof AFTER_SCENES;

@@ -1,0 +1,166 @@
+/** More scenes of what comes after a reply: what of an order, or of a run, outlives what it was for. Each is certain. */
+import { vi } from "vitest";
+import { storeUnavailable } from "../../storage/state-store.js";
+import { ACCOUNT, change, MINUTE_MS, type Played, tell } from "./after-reply.js";
+import { played, recorded } from "./after-reply-scenes.js";
+import { closeContext, closeRequest, type Harness } from "./harness.js";
+import { OrderFollows } from "../order-follows.js";
+import type { TradeRun } from "../trade-run.js";
+
+const MARKET = { preferredExchange: "venueone", deadlineMs: 2_000 } as const;
+
+/** Below the market: nothing of it is marketable. */
+const RESTING_ENTRY = { orderType: "LIMIT", limitPrice: "99000", preferredExchange: "venueone" } as const;
+const KEY = { idempotencyKey: "k" };
+
+/** The market comes to an entry, whose account's stream tells it. */
+function fillEntry(harness: Harness, filledLots: number, heldLots = filledLots): void {
+  const status = filledLots === 250 ? "FILLED" : "PARTIALLY_FILLED";
+  harness.one.setPosition(ACCOUNT, "LONG", heldLots);
+  tell(harness, change(harness, 0, { status, filledLots, averagePrice: "99000" }));
+}
+
+async function untilStopLeaves({ clock, one }: Harness): Promise<void> {
+  for (let ms = 0; one.log.length < 2 && ms < MINUTE_MS; ms += 20) await clock.advanceAsync(20);
+}
+
+/** Both guards stand; the one sent n-th, counted from the entry, closes all that they guard. */
+async function guardCloses(index: 1 | 2): Promise<Played> {
+  const harness = recorded();
+  harness.one.setPosition(ACCOUNT, "LONG", 0);
+  const { routing } = await harness.openData({ takeProfit: "105000", stopLoss: "95000" }, MARKET);
+  await harness.clock.advanceAsync(MINUTE_MS);
+  harness.one.setPosition(ACCOUNT, "LONG", 0);
+  tell(harness, change(harness, index, { status: "FILLED", filledLots: 250 }));
+  await harness.clock.advanceAsync(5 * MINUTE_MS);
+  return played({ harness, routeId: routing.routeId });
+}
+
+/** A take-profit closes the first part of an entry, whose rest fills afterwards and gets guards of its own. */
+async function guardClosesPart(): Promise<Played> {
+  const harness = recorded();
+  const { clock, one } = harness;
+  one.setPosition(ACCOUNT, "LONG", 0);
+  const { routing } = await harness.openData({ takeProfit: "105000", stopLoss: "95000" }, RESTING_ENTRY);
+  fillEntry(harness, 100);
+  await clock.advanceAsync(MINUTE_MS);
+  one.setPosition(ACCOUNT, "LONG", 0);
+  tell(harness, change(harness, 1, { status: "FILLED", filledLots: 100 }));
+  await clock.advanceAsync(MINUTE_MS);
+  fillEntry(harness, 250, 150);
+  await clock.advanceAsync(5 * MINUTE_MS);
+  return played({ harness, routeId: routing.routeId, isGuarded: true });
+}
+
+/**
+ * Acknowledged by a receipt, the first stop never arrives, and nothing is to be read before its outcome was given up.
+ * `isRestarted`: by a process that died meanwhile; the next one looks as soon as credentials come by.
+ */
+async function stopNeverArrives(isRestarted: boolean): Promise<Played> {
+  const harness = recorded();
+  const { clock, one } = harness;
+  one.setPosition(ACCOUNT, "LONG", 0);
+  let count = 0;
+  one.fate = ({ trigger }) => {
+    if (trigger === undefined) return { kind: "fill" };
+    return { kind: count++ === 0 ? "drop" : "fill", isReceipt: true };
+  };
+  one.orderReadFailure = () => (count > 0 ? "TIMEOUT" : null);
+  const { routing } = await harness.openData({ stopLoss: "95000" }, { ...MARKET, deadlineMs: 1_000 });
+  await clock.advanceAsync(20 * MINUTE_MS);
+  const service = isRestarted ? await harness.restart() : harness.service;
+  one.orderReadFailure = () => null;
+  await clock.advanceAsync(MINUTE_MS / 6);
+  if (isRestarted) await harness.run(service.askExecution(routing.routeId, closeRequest().credentials));
+  await clock.advanceAsync(10 * MINUTE_MS);
+  // Nobody has credentials to send another one with after a restart.
+  return played({ harness, service, routeId: routing.routeId, isGuarded: !isRestarted });
+}
+
+/** The end of a close is found while the store refuses, for minutes; then it is back. */
+async function storeRefuses(): Promise<Played> {
+  const harness = recorded();
+  const { clock, one, store } = harness;
+  one.fate = () => ({ kind: "loseReply" });
+  one.orderReadFailure = () => "TIMEOUT";
+  const { routing } = await harness.closeData({ ...MARKET, deadlineMs: 1_000 }, { idempotencyKey: "k" });
+  await clock.advanceAsync(5_000);
+  store.gate = () => Promise.reject(storeUnavailable("DISK_FULL"));
+  one.orderReadFailure = () => null;
+  await clock.advanceAsync(5 * MINUTE_MS);
+  store.gate = async () => {};
+  await clock.advanceAsync(5 * MINUTE_MS);
+  return played({ harness, routeId: routing.routeId });
+}
+
+/**
+ * A key is used again while the stop of its entry's first part is on its way, and what is stored of the run says that
+ * nothing is known of it.
+ */
+async function usedAgainAtStop(): Promise<Played> {
+  const harness = recorded();
+  const { clock, one } = harness;
+  one.setPosition(ACCOUNT, "LONG", 0);
+  one.fate = ({ reduceOnly }) => ({ kind: "fill", ...(reduceOnly ? { latencyMs: 2_000 } : {}) });
+  const { routing } = await harness.openData({ stopLoss: "95000" }, RESTING_ENTRY, KEY);
+  fillEntry(harness, 100);
+  await untilStopLeaves(harness);
+  fillEntry(harness, 150);
+  await clock.advanceAsync(1_000);
+  await harness.openData({ stopLoss: "95000" }, RESTING_ENTRY, KEY);
+  await clock.advanceAsync(MINUTE_MS);
+  fillEntry(harness, 250);
+  await clock.advanceAsync(5 * MINUTE_MS);
+  return played({ harness, routeId: routing.routeId, isGuarded: true });
+}
+
+/** After a restart, with its account's credentials at hand, a copy takes the place of a run that is followed. */
+async function copyTakesPlace(): Promise<Played> {
+  const harness = recorded();
+  const { clock } = harness;
+  const rests = { orderType: "LIMIT", limitPrice: "101000", preferredExchange: "venueone" } as const;
+  const { routing } = await harness.closeData(rests);
+  await clock.advanceAsync(1_000);
+  const loading = vi.spyOn(OrderFollows.prototype, "load");
+  const service = await harness.restart();
+  const [follows] = loading.mock.contexts as OrderFollows<TradeRun>[];
+  loading.mockRestore();
+  const request = closeRequest({ size: "0.01", preferredExchange: "venueone", dryRun: true });
+  await harness.run(service.trade(request, closeContext(clock)));
+  const run = follows?.runOf(routing.routeId);
+  if (follows === undefined || run == null) throw new Error("nothing is followed");
+  const copy = structuredClone(run);
+  follows.rows(copy);
+  if (follows.runOf(routing.routeId) !== copy) throw new Error("the copy took no place");
+  tell(harness, change(harness, 0, { status: "FILLED", filledLots: 250 }));
+  await clock.advanceAsync(10 * MINUTE_MS);
+  return played({ harness, service, routeId: routing.routeId });
+}
+
+/** An entry fills to its end while the stop of its first part is on its way. */
+async function fillsDuringStop(): Promise<Played> {
+  const harness = recorded();
+  const { clock, one } = harness;
+  one.setPosition(ACCOUNT, "LONG", 0);
+  one.fate = ({ reduceOnly }) => ({ kind: "fill", ...(reduceOnly ? { latencyMs: 2_000 } : {}) });
+  const { routing } = await harness.openData({ stopLoss: "95000" }, RESTING_ENTRY);
+  fillEntry(harness, 100);
+  await untilStopLeaves(harness);
+  fillEntry(harness, 250);
+  await clock.advanceAsync(5 * MINUTE_MS);
+  return played({ harness, routeId: routing.routeId, isGuarded: true });
+}
+
+export const OUTLIVED_SCENES = {
+  takeProfitCloses: () => guardCloses(1),
+  guardClosesPart,
+  stopCloses: () => guardCloses(2),
+  stopNeverArrives: () => stopNeverArrives(false),
+  stopNeverArrivesCrash: () => stopNeverArrives(true),
+  storeRefuses,
+  copyTakesPlace,
+  fillsDuringStop,
+  usedAgainAtStop,
+} as const satisfies Readonly<Record<string, () => Promise<Played>>>;
+
+export type OutlivedScene = keyof typeof OUTLIVED_SCENES;

@@ -1,0 +1,234 @@
+/** One account has one countdown, whichever of its keys armed it and whichever sends an order of a new symbol. */
+import { expect, it } from "vitest";
+import type { OrderCommand } from "../../engine/domain/order.js";
+import { BTC, CLIENT_ID, createHarness, ETH, type Harness, OPTIONS, paramsOf, V1 } from "./test/trading-harness.js";
+
+const OTHER_KEY = { ...V1, apiKey: "another-key", apiSecret: "another-secret" };
+const BALANCES = [{ accountAlias: "SgsR", asset: "USDT", balance: "1", availableBalance: "1" }];
+const OTHER_BALANCES = [{ ...BALANCES[0], accountAlias: "Other" }];
+const COUNTDOWN = { symbol: "ETHUSDT", countdownTime: "6000" };
+
+const RESTING: OrderCommand = {
+  instrument: ETH,
+  side: "SELL",
+  type: "LIMIT",
+  timeInForce: "GTC",
+  priceTicks: 400_000,
+  qtyLots: 250,
+  reduceOnly: false,
+  positionSide: "BOTH",
+  clientIdHex: CLIENT_ID,
+};
+
+const PLACED = {
+  orderId: 12_345_678,
+  symbol: "ETHUSDT",
+  status: "NEW",
+  clientOrderId: CLIENT_ID,
+  price: "4000.00",
+  avgPrice: "0.00000",
+  origQty: "0.250",
+  executedQty: "0",
+  cumQuote: "0",
+  timeInForce: "GTC",
+  type: "LIMIT",
+  reduceOnly: false,
+  closePosition: false,
+  side: "SELL",
+  positionSide: "BOTH",
+  stopPrice: "0",
+  workingType: "CONTRACT_PRICE",
+  priceProtect: false,
+  origType: "LIMIT",
+  updateTime: 1_790_000_000_015,
+};
+
+/** As the desk does it: whose account it is, then the arm. Nothing rests yet. */
+async function armed(): Promise<Harness> {
+  const harness = createHarness();
+  const armedBy = harness.open(V1);
+  harness.http.reply(200, BALANCES).reply(200, []);
+  await harness.trading.accountNames.read(armedBy, OPTIONS);
+  await harness.trading.orders.scheduleCancel(armedBy, harness.clock.wallMs() + 10_000, OPTIONS);
+  return harness;
+}
+
+const calls = ({ http }: Harness, from: number) =>
+  http.requests.slice(from).map(({ path }) => /\/(balance|order|countdownCancelAll)\b/.exec(path)?.[1]);
+
+it("follows an order that another key of the account sent, once that key is known for it", async () => {
+  const harness = await armed();
+  harness.http.reply(200, PLACED).reply(200, BALANCES).reply(200, COUNTDOWN);
+  const other = harness.open(OTHER_KEY);
+  await harness.trading.orders.place(other, RESTING, OPTIONS);
+  other.close();
+  await harness.clock.advanceAsync(1);
+  expect(calls(harness, 2)).toEqual(["order", "balance", "countdownCancelAll"]);
+  expect(paramsOf(harness.http.last)).toMatchObject({ symbol: "ETHUSDT", countdownTime: "10000" });
+  // Known and covered by now: the next order needs no word.
+  harness.http.reply(200, PLACED);
+  await harness.trading.orders.place(harness.open(OTHER_KEY), { ...RESTING, clientIdHex: "e".repeat(32) }, OPTIONS);
+  await harness.clock.advanceAsync(1);
+  expect(harness.http.requests).toHaveLength(6);
+});
+
+it("follows no order of another account", async () => {
+  const harness = await armed();
+  harness.http.reply(200, PLACED).reply(200, OTHER_BALANCES);
+  await harness.trading.orders.place(harness.open(OTHER_KEY), RESTING, OPTIONS);
+  await harness.clock.advanceAsync(1);
+  expect(calls(harness, 2)).toEqual(["order", "balance"]);
+});
+
+it("is ended by another key of the account, and follows nothing then", async () => {
+  const harness = await armed();
+  const other = harness.open(OTHER_KEY);
+  harness.http.reply(200, BALANCES).reply(200, []);
+  await harness.trading.accountNames.read(other, OPTIONS);
+  await harness.trading.orders.scheduleCancel(other, null, OPTIONS);
+  harness.http.reply(200, PLACED);
+  await harness.trading.orders.place(harness.open(V1), RESTING, OPTIONS);
+  await harness.clock.advanceAsync(1);
+  expect(calls(harness, 4)).toEqual(["order"]);
+});
+
+it("ends in the symbols that another key of the account dealt in too: none of their orders is canceled later", async () => {
+  const harness = await armed();
+  harness.http.reply(200, PLACED).reply(200, BALANCES).reply(200, COUNTDOWN);
+  await harness.trading.orders.place(harness.open(OTHER_KEY), RESTING, OPTIONS);
+  await harness.clock.advanceAsync(1);
+  // Its order is filled by now: nothing rests, and the venue still counts down.
+  harness.http.reply(200, []).reply(500, "<html>");
+  const armedBy = harness.open(V1);
+  const { orders } = harness.trading;
+  expect(await orders.scheduleCancel(armedBy, null, OPTIONS)).toMatchObject({ outcome: "unknown" });
+  expect(paramsOf(harness.http.last)).toMatchObject({ symbol: "ETHUSDT", countdownTime: "0" });
+  // Not confirmed: said again, and followed by nothing meanwhile.
+  harness.http.reply(200, { ...PLACED, symbol: "BTCUSDT" });
+  const other = { ...RESTING, instrument: BTC, clientIdHex: "d".repeat(32) };
+  await orders.place(harness.open(OTHER_KEY), other, OPTIONS);
+  await harness.clock.advanceAsync(1);
+  expect(harness.http.requests).toHaveLength(8);
+  harness.http.reply(200, []).reply(200, { ...COUNTDOWN, countdownTime: "0" });
+  expect(await orders.scheduleCancel(armedBy, null, OPTIONS)).toMatchObject({ outcome: "accepted" });
+  expect(paramsOf(harness.http.last)).toMatchObject({ symbol: "ETHUSDT", countdownTime: "0" });
+});
+
+it("that was refused follows nothing: nobody would renew it or end it", async () => {
+  const harness = createHarness();
+  const { orders } = harness.trading;
+  harness.http.reply(400, { code: -1003, msg: "Too many requests." });
+  const atMs = harness.clock.wallMs() + 10_000;
+  expect(await orders.scheduleCancel(harness.open(V1), atMs, OPTIONS)).toMatchObject({ outcome: "rejected" });
+  harness.http.reply(200, PLACED);
+  await orders.place(harness.open(V1), RESTING, OPTIONS);
+  await harness.clock.advanceAsync(1);
+  expect(calls(harness, 0)).toEqual([undefined, "order"]);
+});
+
+it("that was refused leaves the one before: it is that time which new symbols get", async () => {
+  const harness = await armed();
+  const { orders } = harness.trading;
+  harness.http.reply(400, { code: -1003, msg: "Too many requests." });
+  harness.clock.advance(1_000);
+  const atMs = harness.clock.wallMs() + 60_000;
+  expect(await orders.scheduleCancel(harness.open(V1), atMs, OPTIONS)).toMatchObject({ outcome: "rejected" });
+  harness.http.reply(200, PLACED).reply(200, COUNTDOWN);
+  await orders.place(harness.open(V1), RESTING, OPTIONS);
+  await harness.clock.advanceAsync(1);
+  expect(paramsOf(harness.http.last)).toMatchObject({ symbol: "ETHUSDT", countdownTime: "9000" });
+});
+
+it("is in doubt when its arm is refused after an order was followed meanwhile", async () => {
+  const harness = createHarness();
+  const { orders } = harness.trading;
+  const armedBy = harness.open(V1);
+  harness.http.step(async () => {
+    harness.http.reply(200, PLACED).reply(200, COUNTDOWN);
+    await orders.place(armedBy, RESTING, OPTIONS);
+    await harness.clock.advanceAsync(1);
+    return harness.http.response(400, { code: -1003, msg: "Too many requests." });
+  });
+  const atMs = harness.clock.wallMs() + 10_000;
+  expect(await orders.scheduleCancel(armedBy, atMs, OPTIONS)).toMatchObject({ outcome: "unknown", cause: "PARTIAL" });
+  expect(calls(harness, 1)).toEqual(["order", "countdownCancelAll"]);
+});
+
+it("is in doubt when its arm is refused while nobody knows whether an order was followed", async () => {
+  const harness = createHarness();
+  const { orders } = harness.trading;
+  const armedBy = harness.open(V1);
+  harness.http.step(async () => {
+    harness.http.reply(200, PLACED).reply(500, "<html>");
+    await orders.place(armedBy, RESTING, OPTIONS);
+    await harness.clock.advanceAsync(1);
+    return harness.http.response(400, { code: -1003, msg: "Too many requests." });
+  });
+  const atMs = harness.clock.wallMs() + 10_000;
+  expect(await orders.scheduleCancel(armedBy, atMs, OPTIONS)).toMatchObject({ outcome: "unknown", cause: "PARTIAL" });
+  expect(calls(harness, 1)).toEqual(["order", "countdownCancelAll"]);
+});
+
+it("an end takes back what another key's order had it count down, also where nothing is open any more", async () => {
+  const harness = await armed();
+  harness.http.reply(200, PLACED).reply(200, BALANCES).reply(200, COUNTDOWN);
+  await harness.trading.orders.place(harness.open(OTHER_KEY), RESTING, OPTIONS);
+  await harness.clock.advanceAsync(1);
+  expect(calls(harness, 2)).toEqual(["order", "balance", "countdownCancelAll"]);
+  // Refused once: it still stands at the venue, and the next end says it again.
+  for (const answer of [
+    { code: -1003, msg: "too many" },
+    { symbol: "ETHUSDT", countdownTime: "0" },
+  ]) {
+    const before = harness.http.requests.length;
+    harness.http.reply(200, []).reply("code" in answer ? 429 : 200, answer);
+    const ended = await harness.trading.orders.scheduleCancel(harness.open(V1), null, OPTIONS);
+    expect(
+      harness.http.requests.slice(before).map(({ path }) => /(openOrders|countdownCancelAll)/.exec(path)?.[1]),
+    ).toEqual(["openOrders", "countdownCancelAll"]);
+    expect(paramsOf(harness.http.last)).toMatchObject({ symbol: "ETHUSDT", countdownTime: "0" });
+    expect(ended.outcome).toBe("code" in answer ? "rejected" : "accepted");
+  }
+});
+
+it("is stopped after what follows an order and is under way when it ends: that may come to the venue later", async () => {
+  const harness = await armed();
+  const { clock, http, trading } = harness;
+  let answer = (): void => {};
+  http.reply(200, PLACED).step(
+    () =>
+      new Promise((resolve) => {
+        answer = () => resolve(http.response(200, COUNTDOWN));
+      }),
+  );
+  await trading.orders.place(harness.open(V1), RESTING, OPTIONS);
+  await clock.advanceAsync(1);
+  expect(calls(harness, 2)).toEqual(["order", "countdownCancelAll"]);
+  const stopped = { ...COUNTDOWN, countdownTime: "0" };
+  http.reply(200, []).reply(200, stopped).reply(200, stopped);
+  let outcome: string | null = null;
+  const ended = trading.orders.scheduleCancel(harness.open(V1), null, OPTIONS).then((result) => {
+    outcome = result.outcome;
+  });
+  await clock.advanceAsync(100);
+  // Nothing is ended while it may still begin.
+  expect(outcome).toBeNull();
+  answer();
+  await clock.advanceAsync(100);
+  await ended;
+  expect(outcome).toBe("accepted");
+  expect(http.requests.slice(5).map((request) => paramsOf(request)["countdownTime"])).toEqual(["0", "0"]);
+});
+
+it("ends also what followed another key's order and was never answered", async () => {
+  const harness = await armed();
+  const { clock, http, trading } = harness;
+  http.reply(200, PLACED).reply(200, BALANCES).reply(500, "<html>");
+  await trading.orders.place(harness.open(OTHER_KEY), RESTING, OPTIONS);
+  await clock.advanceAsync(1);
+  expect(calls(harness, 2)).toEqual(["order", "balance", "countdownCancelAll"]);
+  http.reply(200, []).reply(200, { ...COUNTDOWN, countdownTime: "0" });
+  const ended = await trading.orders.scheduleCancel(harness.open(V1), null, OPTIONS);
+  expect(ended).toMatchObject({ outcome: "accepted", symbols: ["ETHUSDT"] });
+  expect(paramsOf(http.last)).toMatchObject({ symbol: "ETHUSDT", countdownTime: "0" });
+});

@@ -1,0 +1,68 @@
+/** What only grows is a counter, what goes up and down is a gauge: rates are made of the one, levels of the other. */
+import { afterEach, expect, it } from "vitest";
+import type { MarketRoom } from "../../engine/ports.js";
+import type { RecordingStatus } from "../../schemas/service.js";
+import { Metrics, type MetricSources } from "../metrics.js";
+
+const RECORDING = {
+  ...{ state: "on", reason: "", storeVersion: "26.7" },
+  tables: [{ table: "trades", accepted: 9, recovered: 2, stored: 7, dropped: 1, pending: 3, cut: 4 }],
+  ...{ spool: { files: 0, bytes: 0 }, outbox: { rows: 0, bytes: 0, backlogged: false } },
+} as RecordingStatus;
+
+const ROOM = {
+  venue: "venueone",
+  markets: new Map(),
+  ackLatency: { count: 0 },
+  status: () => ({
+    ...{ state: "LIVE", breaker: "closed", clockOffsetMs: 0, laneTokens: {} },
+    ...{ gapCount: 1, resyncCount: 2, reconnectCount: 3, decodeErrorCount: 4, protocolDriftCount: 5 },
+  }),
+} as unknown as MarketRoom;
+
+let metrics: Metrics | null = null;
+afterEach(() => metrics?.stop());
+
+async function scraped(): Promise<string> {
+  metrics = new Metrics();
+  metrics.attach({
+    ...{ routes: [], rooms: [ROOM], inFlight: { closes: 0 } },
+    ...{ callerCount: () => 0, openBodyCount: () => 0, unknownOrderCount: () => 0, redactedLogFieldCount: () => 6 },
+    stream: {
+      ...{ connections: 1, subscriptions: 1, keys: 1, lagging: 0, framesOut: 70, bytesOut: 700 },
+      closedByCode: new Map([[1000, 8]]),
+    },
+    recording: () => RECORDING,
+  } as unknown as MetricSources);
+  await metrics.text();
+  // The second look adds nothing to the first.
+  return await metrics.text();
+}
+
+it.each([
+  ["unwind_log_fields_redacted", "", 6],
+  ["unwind_stream_frames_sent", "", 70],
+  ["unwind_stream_bytes_sent", "", 700],
+  ["unwind_stream_closed", '{code="1000"}', 8],
+  ["unwind_record_rows", '{table="trades",fate="accepted"}', 9],
+  ["unwind_record_rows", '{table="trades",fate="recovered"}', 2],
+  ["unwind_record_rows", '{table="trades",fate="stored"}', 7],
+  ["unwind_record_rows", '{table="trades",fate="dropped"}', 1],
+  ["unwind_record_figures_cut", '{table="trades"}', 4],
+  ["unwind_venue_gaps", '{venue="venueone"}', 1],
+  ["unwind_venue_resyncs", '{venue="venueone"}', 2],
+  ["unwind_venue_reconnects", '{venue="venueone"}', 3],
+  ["unwind_venue_decode_errors", '{venue="venueone"}', 4],
+  ["unwind_venue_protocol_drift", '{venue="venueone"}', 5],
+])("%s%s is a counter", async (name, labels, value) => {
+  const text = await scraped();
+  expect(text).toContain(`# TYPE ${name} counter\n`);
+  expect(text).toContain(`\n${name}${labels} ${value}\n`);
+});
+
+it("rows that wait are a gauge of their own", async () => {
+  const text = await scraped();
+  expect(text).toContain("# TYPE unwind_record_rows_pending gauge\n");
+  expect(text).toContain('\nunwind_record_rows_pending{table="trades"} 3\n');
+  expect(text).not.toContain('fate="pending"');
+});
