@@ -1,6 +1,6 @@
 /**
  * Format `cryptofeed-ws-lines` with its `.http` companion: several symbols on one socket, the REST
- * snapshots in a second file. Both are played in order of receive time.
+ * snapshots in a second file. Both are played in order of receive time; the second plays alone too.
  */
 import { isFields, NO_TIME, parseJson, type PlayOutcome, type Player } from "./player.js";
 import { VenuetwoPlayer } from "./venuetwo-player.js";
@@ -68,10 +68,56 @@ export class CryptofeedPlayer implements Player {
   }
 }
 
+/** The `.http` file alone: each depth answer is a whole book, as no diffs lie beside it. */
+export class CompanionPlayer implements Player {
+  readonly format = "cryptofeed-http-lines";
+  readonly venue = new VenuetwoPlayer();
+
+  get counts() {
+    return this.venue.counts;
+  }
+
+  scan(bytes: Buffer, start: number, end: number): void {
+    const answer = parseCompanionLine(bytes, start, end);
+    if (answer !== null) this.venue.scan(answer.body, 0, answer.body.length, answer.symbol);
+  }
+
+  prepare(): void {
+    this.venue.prepare();
+  }
+
+  timeMs(bytes: Buffer, start: number, end: number): number {
+    const seconds = answerSeconds(bytes.toString("utf8", start, end));
+    return seconds === undefined ? NO_TIME : Number(seconds) * 1000;
+  }
+
+  play(bytes: Buffer, start: number, end: number): void {
+    const answer = parseCompanionLine(bytes, start, end);
+    if (answer !== null) {
+      this.venue.playAnswer(answer.body, 0, answer.body.length, answer.symbol, answer.timeMs * 1e6);
+    } else if (answerSeconds(bytes.toString("utf8", start, end)) !== undefined) this.counts.others++;
+    else if (end > start) this.counts.malformed++;
+  }
+
+  outcome(): PlayOutcome {
+    return this.venue.outcome();
+  }
+}
+
+const ANSWER = /^(\S+) -> (\d+(?:\.\d+)?): /;
+
+export function isCompanionLine(text: string): boolean {
+  return ANSWER.test(text);
+}
+
+function answerSeconds(text: string): string | undefined {
+  return ANSWER.exec(text)?.[2];
+}
+
 /** One line of the `.http` file: `<url> -> <seconds>: <body>`; null for lines that are no depth answer. */
 export function parseCompanionLine(bytes: Buffer, start: number, end: number): CompanionAnswer | null {
   const text = bytes.toString("utf8", start, end);
-  const match = /^(\S+) -> (\d+(?:\.\d+)?): /.exec(text);
+  const match = ANSWER.exec(text);
   if (match === null) return null;
   const [prefix, url = "", seconds = ""] = match;
   const symbol = /[?&]symbol=([^&]+)/.exec(url)?.[1];

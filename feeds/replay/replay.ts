@@ -5,7 +5,13 @@
 import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { type Clock, delay } from "../../engine/domain/clock.js";
-import { type CompanionAnswer, CryptofeedPlayer, parseCompanionLine } from "./cryptofeed-player.js";
+import {
+  type CompanionAnswer,
+  CompanionPlayer,
+  CryptofeedPlayer,
+  isCompanionLine,
+  parseCompanionLine,
+} from "./cryptofeed-player.js";
 import { createCsvPlayer } from "./csv-player.js";
 import { csvFormatOf } from "./csv-rows.js";
 import { isFields, parseJson, type Player } from "./player.js";
@@ -28,6 +34,11 @@ export class UnplayableFile extends Error {
 
 /** Lines looked at to recognise a format: a recording may begin with garbage. */
 const PEEK_LINES = 50;
+const FORMATS = "raw-ws-lines, cryptofeed-ws-lines, cryptofeed-http-lines, jsonl-frames, csv-*";
+/** A file up to this is looked at whole to say what it is. */
+const MAX_DOCUMENT_CHARS = 4 * 1024 * 1024;
+/** Of a foreign file, in a message. */
+const MAX_CHANNEL_CHARS = 60;
 /** Waits shorter than this are saved up: timers are no finer. */
 const MIN_WAIT_MS = 2;
 
@@ -104,23 +115,62 @@ async function createPlayer(path: string, notes: string[]): Promise<Player> {
   if (head.some((line) => /^\d+(\.\d+)?: [{[]/.test(line)) || header.startsWith("wss://")) {
     return new CryptofeedPlayer(await readCompanion(path, notes));
   }
+  if (isCompanionLine(header)) return new CompanionPlayer();
   for (const line of head) {
     const bytes = Buffer.from(line, "utf8");
     const at = frameStart(bytes, 0, bytes.length);
     const parsed = parseJson(bytes, Math.max(0, at), bytes.length);
     if (!isFields(parsed)) continue;
     if (at < 0) {
-      if (typeof parsed["channel"] === "string" || "order_book" in parsed || typeof parsed["type"] === "string") {
-        return new VenuethreeLinesPlayer(symbolFromName(name));
-      }
+      if (isVenuethreeFrame(parsed)) return new VenuethreeLinesPlayer(symbolFromName(name));
       continue;
     }
     if (typeof parsed["channel"] === "string") return new VenueoneRawPlayer();
     return new RawPlayer();
   }
-  throw new UnplayableFile(
-    `${name}: not one of the recorded formats (raw-ws-lines, cryptofeed-ws-lines, jsonl-frames, csv-*)`,
+  const document = await wholeDocument(path);
+  if (document !== null) {
+    throw new UnplayableFile(
+      `${name}: one JSON document${document}, not a recording: write each frame on a line of its own behind its receive ` +
+        "time, `<ns since epoch> <frame>`",
+    );
+  }
+  throw new UnplayableFile(`${name}: not one of the recorded formats (${FORMATS})`);
+}
+
+function isVenuethreeFrame(parsed: Readonly<Record<string, unknown>>): boolean {
+  const { channel } = parsed;
+  // Its channels name their market: `order_book:36`.
+  return (
+    (typeof channel === "string" && channel.includes(":")) ||
+    "order_book" in parsed ||
+    typeof parsed["type"] === "string"
   );
+}
+
+/** Of a file that is one JSON value, printed over many lines perhaps: its channel in words; null for other files. */
+async function wholeDocument(path: string): Promise<string | null> {
+  const parts: string[] = [];
+  let chars = 0;
+  const tooLong = new Error("too long");
+  try {
+    await readTape(path, (lines) => {
+      for (const { bytes, start, end } of lines) {
+        const part = bytes.toString("utf8", start, end);
+        chars += part.length;
+        if (chars > MAX_DOCUMENT_CHARS) throw tooLong;
+        parts.push(part);
+      }
+    });
+  } catch (error) {
+    if (error !== tooLong) throw error;
+    return null;
+  }
+  const bytes = Buffer.from(parts.join("\n"), "utf8");
+  const parsed = parseJson(bytes, 0, bytes.length);
+  if (typeof parsed !== "object" || parsed === null) return null;
+  const channel = isFields(parsed) ? parsed["channel"] : undefined;
+  return typeof channel === "string" ? ` (channel ${channel.slice(0, MAX_CHANNEL_CHARS)})` : "";
 }
 
 /** First lines of the file. */

@@ -118,16 +118,22 @@ export class VenuetwoPlayer {
 
   /** A whole book of `symbol` that replaces what was there (partial depth streams): no chain to keep. */
   playWhole(bytes: Buffer, start: number, end: number, symbol: string, tsRecvNs: number): void {
+    if (!this.playAnswer(bytes, start, end, symbol, tsRecvNs)) return;
+    this.#levelUpdates += this.decoder.frame.bidCount + this.decoder.frame.askCount;
+  }
+
+  /** A REST snapshot that no diff follows: it is the book. False: it is none, or its market is unknown. */
+  playAnswer(bytes: Buffer, start: number, end: number, symbol: string, tsRecvNs: number): boolean {
     const slot = this.decoder.symbols.slotOf(symbol);
     const market = this.#markets[slot];
     if (market === undefined || this.decoder.decodeSnapshot(bytes, start, end, slot) !== FRAME_DEPTH) {
       this.counts.malformed++;
-      return;
+      return false;
     }
     this.#frameCount++;
     this.counts.books++;
-    this.#levelUpdates += this.decoder.frame.bidCount + this.decoder.frame.askCount;
     if (!market.sync.replace(this.decoder.frame, tsRecvNs)) this.#noteBroken(market);
+    return true;
   }
 
   outcome(): PlayOutcome {

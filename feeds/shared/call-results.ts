@@ -23,6 +23,13 @@ export function failedRead(code: ReadFailure, message: string, retryAfterMs: num
   return { ok: false, code, message, retryAfterMs };
 }
 
+/** Names the account as the limited one where the answer does. */
+export function ofLimit(result: Exclude<HttpResult, { kind: "noResponse" }>, failure: FailedRead): FailedRead {
+  return result.isAccountLimit === true && failure.code === "RATE_LIMITED"
+    ? { ...failure, isAccountLimit: true }
+    : failure;
+}
+
 /** A text that a venue cannot have given as an order's id names no order there; nothing is asked. */
 export function noSuchOrder(asOfMs: number): Extract<Read<null>, { ok: true }> {
   return { ok: true, value: null, asOfMs, source: "venue" };
@@ -31,7 +38,8 @@ export function noSuchOrder(asOfMs: number): Extract<Read<null>, { ok: true }> {
 /** Null for a response: the room reads it. */
 export function readFailureOf(result: HttpResult): FailedRead | null {
   if (result.kind === "response") return null;
-  if (result.kind === "notSent") return failedRead(NOT_SENT_READ[result.reason], result.reason, result.retryAfterMs);
+  if (result.kind === "notSent")
+    return ofLimit(result, failedRead(NOT_SENT_READ[result.reason], result.reason, result.retryAfterMs));
   if (result.reason === "TIMEOUT") return failedRead("TIMEOUT", "no answer in time");
   if (result.reason === "BODY_TOO_LARGE") return failedRead("BAD_RESPONSE", "answer too large");
   return failedRead("VENUE_ERROR", "connection lost");
@@ -94,10 +102,16 @@ export function localReject(reason: RejectedOrder["reason"], venueCode: string, 
   return { outcome: "rejected", reason, venueCode, venueText: text, sent: false, retryAfterMs: null };
 }
 
+/** Of a venue's classes of errors: P is for what is wrong in the order. */
+export function lastingBy(errorClass: string): Pick<RejectedOrder, "isLasting"> {
+  return errorClass === "P" ? { isLasting: true } : {};
+}
+
 /** The refusal of a cancel, a change or a setting. */
 export function refusedOf(outcome: RejectedOrder): Refused {
-  const { reason, venueCode, venueText: text, sent } = outcome;
-  return { outcome: "rejected", reason, venueCode, venueText: text, sent };
+  const { reason, venueCode, venueText: text, sent, retryAfterMs: afterMs } = outcome;
+  const refused = { outcome: "rejected", reason, venueCode, venueText: text, sent } as const;
+  return afterMs === null ? refused : { ...refused, retryAfterMs: afterMs };
 }
 
 /** An instruction that needed a read first, which failed: nothing was sent that changes anything. */

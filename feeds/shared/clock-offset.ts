@@ -6,6 +6,11 @@
  * intersected, so even whole-second stamps soon pin the offset down. Stream events bound it from below:
  * an event cannot be received before it happened. Real recordings have our clock behind the venue's by
  * more than a second; with the lower bound applied no age comes out negative.
+ *
+ * Our wall clock may be set while the process lives: then it moves against the monotonic clock. A machine that slept
+ * looks like one whose wall clock was set forward, so no arithmetic tells the new offset: only a round trip begun since
+ * does (`isProven`; clock-check.ts makes it). Until then the estimate is the latest of what the venue's time may be: a
+ * bound comes late, never early, and a frame counts as old as it may be.
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { VenueClock } from "../../engine/ports.js";
@@ -22,10 +27,20 @@ const WINDOW_MS = 10 * 60_000;
 const MAX_ROUND_TRIPS = 32;
 /** The least of as many stamps says the venue's time, so that one garbled stamp says nothing. */
 const STAMPS = 3;
-/** An event that claims more than round trips allow, by more than this, carries a broken stamp: one garbled frame must not move the clock. */
-const EVENT_TOLERANCE_MS = 2_000;
+/** The wall clock moved against the monotonic one by more than this: it was set, or the machine slept. Slewing moves both. */
+const STEP_MS = 100;
+/** Two looks at the clocks with a pause in between look like a step: so many tries without one. */
+const STEP_LOOKS = 3;
 /** Without a round trip to compare with, no clock is believed to be further ahead than this. */
 const MAX_UNMEASURED_MS = 60_000;
+/** Nor further behind, a frame's own way included: an older stamp is of no time, or of a change long ago. */
+const MAX_UNMEASURED_BEHIND_MS = 120_000;
+/** A venue stamps frames and answers by several clocks: so far apart they may be without a step of one. */
+const APART_MS = 1_000;
+/** A stamp further ahead than this is garbage: taken, it would outdate all that follow. */
+const MAX_FUTURE_MS = 5_000;
+/** What a frame of a time that is not yet counts as late: longer than any book may be old. */
+const UNTIMED_MS = 60_000;
 
 export class ClockOffset implements VenueClock {
   readonly #clock: Clock;
@@ -41,40 +56,78 @@ export class ClockOffset implements VenueClock {
   #estimateMs = 0;
   /** The offset is provably at least this. */
   #floorMs = Number.NEGATIVE_INFINITY;
+  /** Wall ms less monotonic ms, as of the last step. */
+  #gapMs: number;
+  /** Steps seen. */
+  #stepCount = 0;
+  /** Stepped, and no round trip since. */
+  #isStepped = false;
+  /** Called, perhaps with every frame, while a round trip is needed: after a step, and for stamps that contradict the evidence. */
+  onDoubt: () => void = () => {};
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#gapMs = clock.wallMs() - clock.monoNs() / 1e6;
   }
 
-  /** Milliseconds the venue's clock is ahead of ours; 0 without evidence. */
+  /** Milliseconds the venue's clock is ahead of ours; 0 without evidence; after a step at the most, until it is proven again. */
   get offsetMs(): number {
+    this.#lookForStep();
     return this.#estimateMs;
+  }
+
+  /** By a round trip that began after the last step of our wall clock. */
+  get isProven(): boolean {
+    this.#lookForStep();
+    return this.#roundTrips.length > 0;
+  }
+
+  /** Taken before a request, and handed in with its round trip. */
+  beginRoundTrip(): number {
+    this.#lookForStep();
+    return this.#stepCount;
   }
 
   /**
    * One answered request. `venueMs` is the venue's stamp, floored to `resolutionMs`
-   * (1 for a server time, 1000 for a `Date` header).
+   * (1 for a server time, 1000 for a `Date` header), `begun` what `beginRoundTrip` gave.
    */
-  addRoundTrip(sentAtMs: number, receivedAtMs: number, venueMs: number, resolutionMs: number): void {
+  addRoundTrip(
+    sentAtMs: number,
+    receivedAtMs: number,
+    venueMs: number,
+    resolutionMs: number,
+    begun: number = this.beginRoundTrip(),
+  ): void {
     if (!Number.isFinite(venueMs)) return;
+    this.#lookForStep();
     this.#stampsMs.push(venueMs - this.#clock.monoNs() / 1e6);
     if (this.#stampsMs.length > STAMPS) this.#stampsMs.shift();
     // A wall clock that stepped in between proves nothing of the offset.
-    if (!(receivedAtMs >= sentAtMs)) return;
+    if (begun !== this.#stepCount || !(receivedAtMs >= sentAtMs)) return;
     const nowMs = this.#clock.wallMs();
-    const upperMs = venueMs + resolutionMs - sentAtMs;
-    // An event heard while there was no round trip to compare with may be from before a step; no later one could lower it.
-    if (this.#roundTrips.length === 0 && Math.max(this.#lowerNowMs, this.#lowerBeforeMs) > upperMs + EVENT_TOLERANCE_MS)
-      this.#forgetOffset();
-    this.#roundTrips.push({ lowerMs: venueMs - receivedAtMs, upperMs, atMs: nowMs });
+    this.#isStepped = false;
+    this.#roundTrips.push({ lowerMs: venueMs - receivedAtMs, upperMs: venueMs + resolutionMs - sentAtMs, atMs: nowMs });
     if (this.#roundTrips.length > MAX_ROUND_TRIPS) this.#roundTrips.shift();
     this.#estimate(nowMs);
   }
 
   /** One stream event. Cheap enough for every frame; recomputes only when it says something new. */
   addEvent(venueMs: number, receivedAtMs: number): void {
+    this.#lookForStep();
+    // A frame that waited through a sleep would make itself fresh.
+    if (this.#isStepped) {
+      this.onDoubt();
+      return;
+    }
     const lowerMs = venueMs - receivedAtMs;
-    if (!(lowerMs <= Math.min(this.#upperMs + EVENT_TOLERANCE_MS, this.#ceilingMs()))) return;
+    // Beyond what round trips prove a stamp is broken, or the venue's clock has stepped: one frame does not tell.
+    const mostMs = Math.min(this.#upperMs, this.#ceilingMs());
+    if (!(lowerMs <= mostMs)) {
+      if (lowerMs > mostMs + APART_MS) this.onDoubt();
+      return;
+    }
+    if (lowerMs < -MAX_UNMEASURED_BEHIND_MS && this.#upperMs === Number.POSITIVE_INFINITY) return;
     const halfWindowIndex = Math.floor(receivedAtMs / (WINDOW_MS / 2));
     if (halfWindowIndex !== this.#halfWindowIndex) {
       const isNext = halfWindowIndex === this.#halfWindowIndex + 1;
@@ -88,7 +141,7 @@ export class ClockOffset implements VenueClock {
     }
   }
 
-  /** A clock was found to have stepped: all evidence is from before. The estimate stays until there is new one. */
+  /** The venue's clock was found to have stepped: all evidence is from before. The estimate stays until there is new one. */
   forget(): void {
     this.#forgetOffset();
     this.#stampsMs.length = 0;
@@ -114,13 +167,69 @@ export class ClockOffset implements VenueClock {
     return Math.max(0, nowMs + this.#estimateMs - venueMs);
   }
 
-  /** The age that a venue stamp has at the very least, by all evidence; 0 without any. */
+  /** The age that a venue stamp has at the very least, by all evidence; 0 without any. After a step: that it may have. */
   provenAgeMs(venueMs: number, nowMs: number): number {
     return Math.max(0, nowMs + this.#floorMs - venueMs);
   }
 
+  /**
+   * A stamp of then or later is of a future that no clock's error explains. One rule for all rooms (stamps.ts): such a
+   * frame proves nothing, and changes nothing where frames are ordered by their stamps.
+   */
+  latestMs(nowMs: number): number {
+    this.#lookForStep();
+    const isMeasured = this.#isStepped || this.#roundTrips.length > 0;
+    return nowMs + this.#estimateMs + (isMeasured ? MAX_FUTURE_MS : MAX_UNMEASURED_MS);
+  }
+
+  /** False: the stamp is of a future that no clock's error explains. */
+  isPlausible(venueMs: number, nowMs: number): boolean {
+    if (venueMs < this.latestMs(nowMs)) return true;
+    // Or the venue's clock has stepped.
+    this.onDoubt();
+    return false;
+  }
+
+  /** How old a frame is that was held up on its way for longer than `limitMs`, or may be as its stamp is of no time; else 0. */
+  lateMs(venueMs: number, nowMs: number, limitMs: number): number {
+    if (!this.isPlausible(venueMs, nowMs)) return UNTIMED_MS;
+    const ageMs = this.provenAgeMs(venueMs, nowMs);
+    if (ageMs <= limitMs) return 0;
+    // As if the venue's clock had stepped back.
+    this.onDoubt();
+    return ageMs;
+  }
+
+  #lookForStep(): void {
+    const byMs = this.#clock.wallMs() - this.#clock.monoNs() / 1e6 - this.#gapMs;
+    if (byMs > STEP_MS || byMs < -STEP_MS) this.#lookAgain();
+  }
+
+  #lookAgain(): void {
+    for (let look = 0; look < STEP_LOOKS; look++) {
+      const beforeMs = this.#clock.monoNs() / 1e6;
+      const gapMs = this.#clock.wallMs() - beforeMs;
+      if (this.#clock.monoNs() / 1e6 - beforeMs > STEP_MS / 2) continue;
+      const byMs = gapMs - this.#gapMs;
+      if (byMs <= STEP_MS && byMs >= -STEP_MS) return;
+      this.#stepped(byMs);
+      return;
+    }
+  }
+
+  /** `byMs` below 0: our wall clock was set back. Above: it was set forward, or the machine slept. */
+  #stepped(byMs: number): void {
+    this.#gapMs += byMs;
+    this.#stepCount++;
+    this.#isStepped = true;
+    this.#forgetOffset();
+    const atMostMs = Math.max(0, -byMs);
+    this.#estimateMs += atMostMs;
+    this.#floorMs += atMostMs;
+    this.onDoubt();
+  }
+
   #estimate(nowMs: number): void {
-    const eventMs = Math.max(this.#lowerNowMs, this.#lowerBeforeMs);
     let lowerMs = Number.NEGATIVE_INFINITY;
     let upperMs = Number.POSITIVE_INFINITY;
     // Newest first: evidence from before a step of either clock contradicts what came after, and is left out.
@@ -134,9 +243,13 @@ export class ClockOffset implements VenueClock {
       upperMs = nextUpperMs;
     }
     this.#upperMs = upperMs;
+    // What round trips disprove is from a broken stamp, or from before a step of the venue's clock.
+    if (this.#lowerNowMs > upperMs) this.#lowerNowMs = Number.NEGATIVE_INFINITY;
+    if (this.#lowerBeforeMs > upperMs) this.#lowerBeforeMs = Number.NEGATIVE_INFINITY;
+    const eventMs = Math.max(this.#lowerNowMs, this.#lowerBeforeMs);
     this.#floorMs = Math.max(lowerMs, eventMs);
     if (upperMs < Number.POSITIVE_INFINITY) {
-      this.#estimateMs = this.#floorMs > upperMs ? this.#floorMs : (this.#floorMs + upperMs) / 2;
+      this.#estimateMs = (this.#floorMs + upperMs) / 2;
     } else if (eventMs > Number.NEGATIVE_INFINITY) {
       // Without a round trip the fastest event stands for one without delay: ages then count from it.
       this.#estimateMs = eventMs;

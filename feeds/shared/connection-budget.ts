@@ -1,6 +1,7 @@
 /**
  * What a venue grants one egress IP on its sockets, shared by all sockets of a room: new connections
- * per minute, open connections at once, and client messages per window.
+ * per minute, open connections at once, and client messages per window. A venue that refuses a connection and names a
+ * time holds them all.
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import { monoMs, WeightWindow } from "./weight-window.js";
@@ -28,6 +29,7 @@ export class ConnectionBudget {
   #tokens: number;
   #refilledMs: number;
   #openCount = 0;
+  #heldUntilMs = 0;
 
   constructor(clock: Clock, limits: ConnectionLimits) {
     this.#clock = clock;
@@ -42,21 +44,28 @@ export class ConnectionBudget {
     return this.#openCount;
   }
 
-  /** Takes one connection: 0 when granted, else the time after which to ask again. */
-  tryOpen(): number {
+  /** Takes one connection, and leaves `kept` to others: 0 when granted, else the time after which to ask again. */
+  tryOpen(kept = 0): number {
     const nowMs = monoMs(this.#clock);
     if (this.#openCount >= this.#limits.maxConnections) return 1_000;
     this.#tokens = Math.min(this.#burst, this.#tokens + (nowMs - this.#refilledMs) / this.#refillMs);
     this.#refilledMs = nowMs;
+    const needed = 1 + Math.min(kept, this.#burst - 1);
     const waitMs = Math.max(
-      this.#minute.msUntilAtMost(nowMs, this.#limits.connectsPerMinute - 1),
-      this.#tokens >= 1 ? 0 : Math.ceil((1 - this.#tokens) * this.#refillMs),
+      this.#heldUntilMs - nowMs,
+      this.#minute.msUntilAtMost(nowMs, this.#limits.connectsPerMinute - needed),
+      this.#tokens >= needed ? 0 : Math.ceil((needed - this.#tokens) * this.#refillMs),
     );
     if (waitMs > 0) return waitMs;
     this.#minute.add(nowMs, 1);
     this.#tokens -= 1;
     this.#openCount++;
     return 0;
+  }
+
+  /** No connect for so long. Never shortened by a later, shorter time. */
+  hold(waitMs: number): void {
+    if (waitMs > 0) this.#heldUntilMs = Math.max(this.#heldUntilMs, monoMs(this.#clock) + waitMs);
   }
 
   /** The connection taken before has ended. */

@@ -4,6 +4,7 @@
  * Tests pass a connector of their own.
  */
 import WebSocket from "ws";
+import type { UpgradeRefusal } from "./upgrade-refusal.js";
 
 export interface Connection {
   /** Hands bytes to the kernel or to the library's buffer; ignored when not open. */
@@ -22,7 +23,8 @@ export interface ConnectionHandlers {
   onMessage(data: Buffer): void;
   /** A protocol ping or pong of the peer: a sign of life, already answered. */
   onControl(): void;
-  onClose(code: number, reason: string): void;
+  /** `refusal`: the peer answered the upgrade with another status. */
+  onClose(code: number, reason: string, refusal?: UpgradeRefusal): void;
 }
 
 export interface ConnectOptions {
@@ -56,13 +58,20 @@ export const connectWs: Connector = (url, handlers, options) => {
   socket.on("pong", () => handlers.onControl());
   // `close` always follows `error` in ws; the cause is only kept as text.
   let errorText = "";
+  let refusal: UpgradeRefusal | undefined;
   socket.on("error", (error) => {
     errorText = error.message;
+  });
+  // With a listener ws leaves the ending to it: `terminate` ends the request, `error` and `close` follow.
+  socket.on("unexpected-response", (_request, response) => {
+    refusal = { status: response.statusCode ?? 0, retryAfter: response.headers["retry-after"] };
+    socket.terminate();
   });
   socket.on("close", (code, reason) => {
     if (isClosed) return;
     isClosed = true;
-    handlers.onClose(code, reason.length > 0 ? reason.toString("utf8") : errorText);
+    if (refusal !== undefined) handlers.onClose(code, `Unexpected server response: ${refusal.status}`, refusal);
+    else handlers.onClose(code, reason.length > 0 ? reason.toString("utf8") : errorText);
   });
   return {
     send(text) {

@@ -10,7 +10,7 @@ import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { Lane } from "../../engine/ports.js";
-import { AccountLimiter, type WindowLimit } from "./account-limiter.js";
+import { type AccountBudget, AccountLimiter, type WindowLimit } from "./account-limiter.js";
 import { Breaker, type BreakerSettings, type BreakerState, DEFAULT_BREAKER } from "./breaker.js";
 import type { HttpRequest, HttpResult, VenueHttp } from "./http.js";
 import { LaneQueue } from "./lane-queue.js";
@@ -43,8 +43,8 @@ export interface HttpPoolOptions {
   /** IP budget: weight per window. */
   readonly budget: number;
   readonly budgetWindowMs: number;
-  /** A limiter where another way to the venue spends from the same limits. */
-  readonly accountLimits: readonly WindowLimit[] | AccountLimiter;
+  /** A budget where another way to the venue spends from it too, or where it is not one of windows. */
+  readonly accountLimits: readonly WindowLimit[] | AccountBudget;
   readonly connections?: number;
   /** Connections only the exit lane may use. */
   readonly exitConnections?: number;
@@ -54,6 +54,8 @@ export interface HttpPoolOptions {
   readonly breaker?: Partial<BreakerSettings>;
   /** The venue's own count of used weight, read from a reply; null where it gives none, or counts another budget. */
   readonly usedWeight?: (headers: Readonly<Record<string, string>>, request: HttpRequest) => number | UsedWeight | null;
+  /** The same of the budget of the account that the request was charged to. */
+  readonly usedOfAccount?: (headers: Readonly<Record<string, string>>) => number | null;
   /** Weight that only the reply reveals (rows). */
   readonly extraWeight?: (request: HttpRequest, response: HttpResponse) => number;
   /** Overrides the reading of limit replies; default: 429 and 418 limit the IP for `Retry-After`. */
@@ -92,7 +94,7 @@ export class HttpPool implements VenueHttp {
   readonly #pool: Pool;
   readonly #budget: LaneBudget;
   readonly #queue: LaneQueue;
-  readonly #accounts: AccountLimiter;
+  readonly #accounts: AccountBudget;
   readonly #breaker: Breaker;
   readonly #maxBodyBytes: number;
   #isClosed = false;
@@ -122,7 +124,7 @@ export class HttpPool implements VenueHttp {
       maxQueuedPerLane: options.maxQueuedPerLane ?? DEFAULTS.maxQueuedPerLane,
     });
     const { accountLimits } = options;
-    this.#accounts = accountLimits instanceof AccountLimiter ? accountLimits : new AccountLimiter(clock, accountLimits);
+    this.#accounts = "tryTake" in accountLimits ? accountLimits : new AccountLimiter(clock, accountLimits);
     this.#breaker = new Breaker({ clock, random, ...DEFAULT_BREAKER, ...options.breaker });
   }
 
@@ -168,7 +170,8 @@ export class HttpPool implements VenueHttp {
     if (charged !== null) {
       // It would not be taken in its turn either: not worth a place in the queue.
       const waitMs = this.#accounts.waitMs(charged, accountWeight, lane);
-      if (waitMs > 0) return { kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: Math.ceil(waitMs) };
+      if (waitMs > 0)
+        return { kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: Math.ceil(waitMs), isAccountLimit: true };
     }
     let takenAtMs = startMs;
     const takeOfAccount = (): number => {
@@ -179,6 +182,7 @@ export class HttpPool implements VenueHttp {
     const pending = this.#queue.acquire(lane, weight, timeoutMs, {
       caller: request.caller ?? account,
       takeOther: takeOfAccount,
+      borrowsIdle: request.borrowsIdle ?? false,
     });
     const admission = pending instanceof Promise ? await pending : pending;
     if (!admission.ok) return { kind: "notSent", reason: admission.reason, retryAfterMs: admission.retryAfterMs };
@@ -227,16 +231,20 @@ export class HttpPool implements VenueHttp {
       this.#breaker.onFailure(pass.isProbe);
       return result;
     }
-    this.#judge(request, result, pass.isProbe);
-    return result;
+    const isAccountLimit = this.#judge(request, result, pass.isProbe);
+    return isAccountLimit ? { ...result, isAccountLimit } : result;
   }
 
-  #judge(request: HttpRequest, response: HttpResponse, isProbe: boolean): void {
-    const { clock, logger, name, usedWeight, extraWeight, judgeLimit } = this.#options;
+  /** True: it limits the request's account, and nobody else. */
+  #judge(request: HttpRequest, response: HttpResponse, isProbe: boolean): boolean {
+    const { clock, logger, name, usedWeight, usedOfAccount, extraWeight, judgeLimit } = this.#options;
     const nowMs = monoMs(clock);
     const used = usedWeight?.(response.headers, request) ?? null;
     if (typeof used === "number") this.#budget.reportUsed(used, nowMs);
     else if (used !== null) this.#budget.reportUsed(used.weight, nowMs, used.resetMs);
+    const ofAccount = request.account !== null && request.accountWeight > 0 ? usedOfAccount?.(response.headers) : null;
+    if (typeof ofAccount === "number" && request.account !== null)
+      this.#accounts.reportUsed?.(request.account, ofAccount);
     const extra = extraWeight?.(request, response) ?? 0;
     if (extra > 0) this.#budget.charge(request.lane, extra, nowMs);
 
@@ -244,16 +252,17 @@ export class HttpPool implements VenueHttp {
     if (verdict === null) {
       if (response.status >= 500) this.#breaker.onFailure(isProbe);
       else this.#breaker.onSuccess(isProbe);
-      return;
+      return false;
     }
     this.#limitedCount++;
     logger.warn("venue.limited", { venue: name, status: response.status, scope: verdict.scope, lane: request.lane });
     if (verdict.scope === "account" && request.account !== null) {
       this.#breaker.onSuccess(isProbe);
       this.#accounts.block(request.account, verdict.retryAfterMs ?? DEFAULT_BREAKER.limitedDefaultMs);
-    } else {
-      this.#breaker.onLimited(isProbe, verdict.retryAfterMs, verdict.isBan);
+      return true;
     }
+    this.#breaker.onLimited(isProbe, verdict.retryAfterMs, verdict.isBan);
+    return false;
   }
 
   /** Time the breaker stays open; 0 when a call may be tried (the probe is taken only at the send). */

@@ -22,6 +22,8 @@ export interface HttpRequest {
   readonly caller?: string;
   /** Account budget units (venuetwo orders, venueone batch length); 0 for reads. */
   readonly accountWeight: number;
+  /** May it take what is held back for idle lanes? For our own work that can wait for any caller's. */
+  readonly borrowsIdle?: boolean;
 }
 
 export type HttpResult =
@@ -34,12 +36,16 @@ export type HttpResult =
       readonly body: string;
       readonly sentAtMs: number;
       readonly receivedAtMs: number;
+      /** It refuses for a limit of this account alone. */
+      readonly isAccountLimit?: true;
     }
   /** Nothing left this machine. */
   | {
       readonly kind: "notSent";
       readonly reason: "BREAKER_OPEN" | "RATE_BUDGET" | "QUEUE_FULL" | "CLOSED" | "CONNECT_FAILED";
       readonly retryAfterMs: number | null;
+      /** The account's own budget is spent, not that of the address. */
+      readonly isAccountLimit?: true;
     }
   /** The request may have reached the venue; what it did is not known. */
   | { readonly kind: "noResponse"; readonly reason: "TIMEOUT" | "CONNECTION_LOST" | "BODY_TOO_LARGE" };

@@ -42,6 +42,8 @@ export interface Entrant {
   /** Who shares the lane with others; null: our own. */
   readonly caller?: string | null;
   readonly takeOther?: TakeOther;
+  /** May it take what is held back for idle lanes (lanes.ts)? */
+  readonly borrowsIdle?: boolean;
 }
 
 interface Waiter {
@@ -49,6 +51,7 @@ interface Waiter {
   readonly weight: number;
   readonly caller: string | null;
   readonly takeOther: TakeOther;
+  readonly borrowsIdle: boolean;
   settle: (admission: Admission) => void;
   timer: TimerHandle;
 }
@@ -90,13 +93,13 @@ export class LaneQueue {
     lane: Lane,
     weight: number,
     timeoutMs: number,
-    { caller = null, takeOther = NOTHING_ELSE }: Entrant = NO_ENTRANT,
+    { caller = null, takeOther = NOTHING_ELSE, borrowsIdle = false }: Entrant = NO_ENTRANT,
   ): Admission | Promise<Admission> {
     const { clock, budget, maxQueuedPerLane } = this.#options;
     if (this.#isClosed) return { ok: false, reason: "CLOSED", retryAfterMs: null };
     if (weight > budget.ceiling(lane)) return { ok: false, reason: "RATE_BUDGET", retryAfterMs: null };
     const queue = this.#waiting[lane];
-    const waiter: Waiter = { lane, weight, caller, takeOther, settle: () => {}, timer: { id: 0 } };
+    const waiter: Waiter = { lane, weight, caller, takeOther, borrowsIdle, settle: () => {}, timer: { id: 0 } };
     const isFree = queue.length === 0 && (lane === "exit" || !this.#isExitBlocked());
     const admission = isFree ? this.#admit(waiter) : null;
     if (admission !== null) return admission;
@@ -135,14 +138,15 @@ export class LaneQueue {
   }
 
   /** Null: it has to wait. */
-  #admit({ lane, weight, caller, takeOther }: Waiter): Admission | null {
+  #admit({ lane, weight, caller, takeOther, borrowsIdle }: Waiter): Admission | null {
     const { slots, exitSlots, budget, clock } = this.#options;
     if (this.#busySlots >= (lane === "exit" ? slots : slots - exitSlots)) return null;
     const nowMs = monoMs(clock);
-    if (weight > budget.available(lane, nowMs) || budget.isBeyondShare(lane, caller, weight, nowMs)) return null;
+    if (weight > budget.available(lane, nowMs, borrowsIdle) || budget.isBeyondShare(lane, caller, weight, nowMs))
+      return null;
     const otherWaitMs = takeOther();
     if (otherWaitMs > 0) return { ok: false, reason: "RATE_BUDGET", retryAfterMs: Math.ceil(otherWaitMs) };
-    budget.charge(lane, weight, nowMs);
+    budget.charge(lane, weight, nowMs, borrowsIdle);
     budget.chargeCaller(lane, caller, weight, nowMs);
     this.#busySlots++;
     return ADMITTED;

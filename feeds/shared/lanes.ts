@@ -47,6 +47,8 @@ interface LaneUse {
   readonly lane: Lane;
   readonly heldBack: number;
   readonly window: WeightWindow;
+  /** Of it, what those took who may borrow, borrowed or not. */
+  readonly ofBorrowers: WeightWindow;
   readonly callers: CallerShares;
 }
 
@@ -57,6 +59,8 @@ export class LaneBudget {
   readonly #byLane: Readonly<Record<Lane, LaneUse>>;
   /** All weight, foreign use included. */
   readonly #total: WeightWindow;
+  /** Of it, what came out of what is held back for idle lanes. */
+  readonly #lent: WeightWindow;
 
   constructor(options: LaneBudgetOptions) {
     this.budget = options.budget;
@@ -65,6 +69,7 @@ export class LaneBudget {
       lane,
       heldBack: Math.floor(options.budget * LANE_SHARES[lane] * HELD_BACK[lane]),
       window: new WeightWindow(options.windowMs),
+      ofBorrowers: new WeightWindow(options.windowMs),
       callers: new CallerShares(options.windowMs),
     });
     this.#byLane = {
@@ -76,11 +81,15 @@ export class LaneBudget {
     };
     this.#uses = LANES.map((lane) => this.#byLane[lane]);
     this.#total = new WeightWindow(options.windowMs);
+    this.#lent = new WeightWindow(options.windowMs);
   }
 
-  /** Weight this lane could take now; negative when the venue counted more than the budget. */
-  available(lane: Lane, nowMs: number): number {
-    return this.budget - this.#total.used(nowMs) - this.#protectedFrom(lane, nowMs);
+  /**
+   * Weight this lane could take now; negative when the venue counted more than the budget. `borrowsIdle`: also what is
+   * held back for lanes that were not used for a whole window; never what is held back for `exit`.
+   */
+  available(lane: Lane, nowMs: number, borrowsIdle = false): number {
+    return this.budget - this.#total.used(nowMs) - this.#protectedFrom(lane, nowMs, borrowsIdle);
   }
 
   /** The most a lane can ever take at once. */
@@ -115,9 +124,15 @@ export class LaneBudget {
     this.#byLane[lane].callers.add(caller ?? NO_CALLER, weight, nowMs);
   }
 
-  /** Charges weight that is already spent (rows of an answer), whatever is left. */
-  charge(lane: Lane, weight: number, nowMs: number): void {
-    this.#byLane[lane].window.add(nowMs, weight);
+  /** Charges weight that is already spent (rows of an answer), whatever is left. `borrowsIdle`: as it was admitted. */
+  charge(lane: Lane, weight: number, nowMs: number, borrowsIdle = false): void {
+    const use = this.#byLane[lane];
+    if (borrowsIdle) {
+      const own = Math.max(0, this.available(lane, nowMs));
+      if (weight > own) this.#lent.add(nowMs, weight - own);
+      use.ofBorrowers.add(nowMs, weight);
+    }
+    use.window.add(nowMs, weight);
     this.#total.add(nowMs, weight);
   }
 
@@ -141,12 +156,20 @@ export class LaneBudget {
     return Math.min(2 * this.#windowMs, this.#total.msUntilAtMost(nowMs, target));
   }
 
-  #protectedFrom(lane: Lane, nowMs: number): number {
+  #protectedFrom(lane: Lane, nowMs: number, borrowsIdle: boolean): number {
     if (lane === "exit") return 0;
     let held = 0;
+    let idle = 0;
     for (const use of this.#uses) {
-      if (use.lane !== lane) held += Math.max(0, use.heldBack - use.window.used(nowMs));
+      if (use.lane === lane) continue;
+      const used = use.window.used(nowMs);
+      if (used === 0 && use.lane !== "exit") idle += use.heldBack;
+      else held += Math.max(0, use.heldBack - used);
     }
-    return held;
+    if (borrowsIdle) return held;
+    // What was lent is gone from what is held back; it must not be missing a second time to those who do not borrow. To
+    // those of the borrowers' own lane nothing is missing that borrowers took of it: they wait for none of them.
+    const { ofBorrowers } = this.#byLane[lane];
+    return held + Math.max(0, idle - Math.max(this.#lent.used(nowMs), ofBorrowers.used(nowMs)));
   }
 }

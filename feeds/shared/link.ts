@@ -6,6 +6,7 @@ import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import type { MessagePacer } from "./connection-budget.js";
 import type { Connection, Connector } from "./connector.js";
 import { CLOSE_ABNORMAL } from "./connector.js";
+import { toldToWaitMs, type UpgradeRefusal } from "./upgrade-refusal.js";
 
 export interface Heartbeat {
   /** Text sent as ping; null sends protocol pings. */
@@ -78,6 +79,7 @@ export class Link {
   #isEndedByUs = false;
   #lastReceivedNs: number;
   #openedNs = 0;
+  #toldToWaitMs = 0;
   /** Insertion-ordered, so the first asked is the first sent. Bounded by the number of subscriptions. */
   readonly #pending = new Set<string>();
   readonly #pendingRemovals = new Set<string>();
@@ -114,6 +116,11 @@ export class Link {
     return this.#openedNs;
   }
 
+  /** The venue refused the connection and named this wait, ms; 0 otherwise. */
+  get toldToWaitMs(): number {
+    return this.#toldToWaitMs;
+  }
+
   /** Everything asked for has been written. */
   get isRequested(): boolean {
     return this.#pending.size === 0 && this.#suspects.size === 0 && this.#pendingRemovals.size === 0;
@@ -139,7 +146,7 @@ export class Link {
           this.#lastReceivedNs = clock.monoNs();
           if (!this.#isClosed) this.#handlers.onControl?.(this);
         },
-        onClose: (code, reason) => this.#closed(code, reason),
+        onClose: (code, reason, refusal) => this.#closed(code, reason, refusal),
       },
       { handshakeTimeoutMs: connectTimeoutMs, maxFrameBytes },
     );
@@ -353,11 +360,12 @@ export class Link {
     return this.#options.clock.monoNs() / 1e6;
   }
 
-  #closed(code: number, reason: string): void {
+  #closed(code: number, reason: string, refusal?: UpgradeRefusal): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#isOpen = false;
     const { clock } = this.#options;
+    if (refusal !== undefined) this.#toldToWaitMs = toldToWaitMs(refusal, clock.wallMs());
     for (const timer of [this.#pumpTimer, this.#heartbeatTimer, this.#idleTimer, this.#closeTimer, this.#groupTimer]) {
       if (timer !== null) clock.clearTimer(timer);
     }

@@ -5,7 +5,7 @@ const MAX_REMEMBERED = 1_024;
 
 export class RecentUses {
   readonly #windowMs: number;
-  /** Wall ms by account, oldest first. */
+  /** Ms by account, of the caller's clock, oldest first. */
   readonly #lastMs = new Map<string, number>();
 
   constructor(windowMs: number) {

@@ -20,8 +20,10 @@ export interface SocketHandlers {
   onDown?(code: number, reason: string): void;
   /** The stream was found dead; it is being subscribed anew. */
   onSilent?(name: string): void;
-  /** The name kills the socket whenever it is sent; it will not be sent again. */
+  /** The name killed the socket when it was sent alone; it is not sent for a while. */
   onQuarantined?(name: string): void;
+  /** A name that was given up is being asked for again. */
+  onRetried?(name: string): void;
   /** Further condition for taking over with a standby (the room's sequences bridge). Default: data seen. */
   isStandbyReady?(linkId: number): boolean;
 }
@@ -38,7 +40,7 @@ export interface SocketOptions {
   readonly handlers: SocketHandlers;
   readonly heartbeat: Heartbeat;
   readonly protocol: SubscribeProtocol;
-  readonly budget: ConnectionBudget;
+  readonly budget: Pick<ConnectionBudget, "tryOpen" | "closed" | "hold">;
   /** Pacers of each new connection: shared ones (per IP) and fresh ones (per connection). */
   readonly pacers: () => readonly MessagePacer[];
   readonly maxSubscriptions: number;

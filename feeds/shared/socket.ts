@@ -60,6 +60,7 @@ export class PersistentSocket {
     this.#health = new SubscriptionHealth(options, this.#subscriptions, {
       linkId: () => this.primaryLinkId,
       askAnew: (name) => this.#primary?.resubscribe(name),
+      askAlone: (name) => this.#askAlone(name),
       reconnect: (reason) => this.reconnect(reason),
       guard: (call) => this.#guard(call),
     });
@@ -147,6 +148,15 @@ export class PersistentSocket {
     this.#standby?.unsubscribe(name);
   }
 
+  /** Not on a connection that may be ending anyway: its end would be blamed on the name. */
+  #askAlone(name: string): boolean {
+    const link = this.#primary;
+    if (link === null || !link.isOpen || !link.isRequested || this.#standby !== null) return false;
+    if ((this.#options.clock.monoNs() - link.openedNs) / 1e6 < STABLE_AFTER_MS) return false;
+    link.ask(name, true);
+    return true;
+  }
+
   /** Sends one message behind the pace on the primary; false when it can not be taken. */
   send(text: string): boolean {
     return this.#primary?.send(text) ?? false;
@@ -222,9 +232,15 @@ export class PersistentSocket {
   }
 
   #linkOpened(link: Link): void {
+    const suspects: Subscription[] = [];
     for (const subscription of this.#subscriptions.values()) {
-      if (!subscription.isQuarantined) link.ask(subscription.spec.name, isSuspect(subscription));
+      if (subscription.isQuarantined) continue;
+      if (isSuspect(subscription)) suspects.push(subscription);
+      else link.ask(subscription.spec.name, false);
     }
+    // The most suspected last: what goes before them is cleared, so that each kill leaves fewer of them.
+    suspects.sort((left, right) => left.suspicion - right.suspicion);
+    for (const { spec } of suspects) link.ask(spec.name, true);
     link.flush();
     if (link !== this.#primary) return;
     this.#state = "open";
@@ -286,6 +302,8 @@ export class PersistentSocket {
 
   #linkClosed(link: Link, code: number, reason: string): void {
     this.#options.budget.closed();
+    // The refusal is of the address, so it holds every socket that shares the budget.
+    this.#options.budget.hold(link.toldToWaitMs);
     if (this.#state === "stopped") return;
     const isPrimary = link === this.#primary;
     const isStandby = link === this.#standby;

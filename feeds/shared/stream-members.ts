@@ -20,6 +20,8 @@ interface StreamMembersOptions {
   readonly failureEvent: string;
   /** While LIVE. */
   readonly positions: () => Read<readonly VenuePosition[]>;
+  /** As the port has it. */
+  readonly ordersDoubtMs: () => number | null;
   /** The last one has left. */
   readonly onEmpty: () => void;
 }
@@ -46,6 +48,7 @@ export class StreamMembers<S extends AccountSession> {
       get state() {
         return state();
       },
+      ordersDoubtMs: () => (isMember() ? this.#options.ordersDoubtMs() : null),
       positions: () => (isMember() ? this.positions() : failedRead("VENUE_ERROR", "stream closed")),
       close: () => {
         this.#members.delete(member);

@@ -23,6 +23,7 @@
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Side, VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
+import { OrderDoubts } from "./order-doubts.js";
 
 /**
  * A read tells of an order only when it began this long after its answer: the venues' reads lag by up to 1.1 s (venueone,
@@ -100,6 +101,8 @@ interface OwnOrder {
 }
 
 export class StreamedReads {
+  /** Of the order events alone: a read of positions says nothing of open orders. */
+  readonly orders: OrderDoubts;
   readonly #clock: Clock;
   /** By client id, in the order they were sent. */
   readonly #orders = new Map<string, OwnOrder>();
@@ -114,6 +117,7 @@ export class StreamedReads {
   constructor(clock: Clock, life: ConnectionLife) {
     this.#clock = clock;
     this.#life = life;
+    this.orders = new OrderDoubts(clock);
   }
 
   // ---------------------------------------------------------------- orders of ours
@@ -143,12 +147,19 @@ export class StreamedReads {
     const own = this.#orders.get(clientId);
     if (own === undefined) {
       // Not counted, or told of altogether before its answer.
-      if (this.#doubtMs !== null) this.doubt();
+      if (this.#doubtMs !== null) this.doubtPositions();
       return;
     }
     own.answeredMs = this.#nowMs();
     if (order !== null) this.#learn(own, order);
     this.#settle(clientId, own);
+  }
+
+  /** The venue was asked about it: what it says to have filled is surely done. The streams are to tell of it all the same. */
+  looked(order: Pick<VenueOrder, "filledLots" | "venueClientOrderId">): void {
+    const { filledLots, venueClientOrderId } = order;
+    const own = venueClientOrderId === null ? undefined : this.#orders.get(venueClientOrderId);
+    if (own !== undefined) own.answeredLots = Math.max(own.answeredLots, filledLots);
   }
 
   /** It never left this machine. */
@@ -157,20 +168,29 @@ export class StreamedReads {
   }
 
   /** Its outcome is unknown; or it was refused, which says that the position may not be what was held. */
-  unclear(clientId: string): void {
+  unclear(clientId: string, isRefused = false): void {
     this.#orders.delete(clientId);
-    this.doubt();
+    if (isRefused) this.doubtPositions();
+    else this.doubt();
   }
 
-  /** Something of ours went out or was answered that changes positions in a way that no order tells. */
+  /** Something of ours went out or was answered, or frames were lost, and no order tells what that changed. */
   doubt(): void {
+    this.doubtPositions();
+    this.orders.doubt();
+  }
+
+  /** The same where it can have changed no order. */
+  doubtPositions(): void {
     this.#doubtMs = this.#nowMs();
   }
 
   // ---------------------------------------------------------------- what is streamed
 
   /** The state of an order. */
-  told({ venueClientOrderId, filledLots, status }: VenueOrder): void {
+  told(order: VenueOrder): void {
+    this.orders.told(order);
+    const { venueClientOrderId, filledLots, status } = order;
     const own = venueClientOrderId === null ? undefined : this.#orders.get(venueClientOrderId);
     if (venueClientOrderId === null || own === undefined) return;
     own.isShown = true;
@@ -239,6 +259,11 @@ export class StreamedReads {
     return this.#life.isAlive;
   }
 
+  /** Monotonic ms since which the order events may not tell all; a list asked for surely later does. Null: they tell all. */
+  ordersDoubtMs(): number | null {
+    return this.orders.sinceMs();
+  }
+
   /** Grows with each position that moves. */
   get moveCount(): number {
     return this.#moveCount;
@@ -268,6 +293,25 @@ export class StreamedReads {
     return this.isAlive && this.#doubtMs === null && this.#leaves(positions, wanted);
   }
 
+  /**
+   * What is left of a streamed position without what orders of ours surely took of it, by their answers, by looks at them
+   * or by their own frames, and no move of it was streamed for: less what others surely added. Null: nothing.
+   */
+  leftOf(position: VenuePosition): VenuePosition | null {
+    const { direction, nativeSymbol, positionSide } = position;
+    // Of a hedge nobody says which side an order was for: it may have opened the other.
+    if (position.uncounted !== undefined || positionSide === "LONG" || positionSide === "SHORT") return position;
+    let takenLots = 0;
+    for (const own of this.#orders.values()) {
+      if (own.coin !== nativeSymbol) continue;
+      const unmovedLots = Math.max(0, Math.max(own.answeredLots, own.shownLots) - own.movedLots);
+      takenLots += own.isBuy === (direction === "LONG") ? -unmovedLots : unmovedLots;
+    }
+    if (takenLots <= 0) return position;
+    const qtyLots = position.qtyLots - takenLots;
+    return qtyLots > 0 ? { ...position, qtyLots, unrealizedPnl: null } : null;
+  }
+
   // ----------------------------------------------------------------
 
   #leaves(positions: readonly VenuePosition[], wanted: WantedLots | null): boolean {
@@ -281,10 +325,15 @@ export class StreamedReads {
     const [only] = held;
     // With both sides of a hedge held nobody says which is wanted.
     if (only === undefined || held.length > 1) return false;
+    return only.qtyLots - this.#takenLots(only) >= Math.max(1, lots);
+  }
+
+  /** What orders of ours may have taken of it and the streams have not shown. */
+  #takenLots({ direction, nativeSymbol }: VenuePosition): number {
     let takenLots = 0;
     for (const own of this.#orders.values())
-      if (own.coin === coin && own.isBuy !== (only.direction === "LONG")) takenLots += missingLots(own);
-    return only.qtyLots - takenLots >= Math.max(1, lots);
+      if (own.coin === nativeSymbol && own.isBuy !== (direction === "LONG")) takenLots += missingLots(own);
+    return takenLots;
   }
 
   #learn(own: OwnOrder, { filledLots, status }: Pick<VenueOrder, "filledLots" | "status">): void {
@@ -338,7 +387,8 @@ function isEnd(status: VenueOrder["status"]): boolean {
 
 /**
  * What is held at least, of what is streamed and what was read. The venues' reads lag: one that comes soon after a
- * position moved may be older than the move, and takes nothing of it away. What is left of it a reduce-only order finds.
+ * position moved may be older than the move, and takes nothing of it away but what orders of ours surely took. What is
+ * left of it a reduce-only order finds.
  */
 export function heldAtLeast(
   reads: StreamedReads,
@@ -348,7 +398,10 @@ export function heldAtLeast(
   if (!reads.isAlive || !reads.hasMovedLately) return read;
   const isSame = (left: VenuePosition, right: VenuePosition): boolean =>
     left.nativeSymbol === right.nativeSymbol && left.direction === right.direction;
-  const larger = streamed.filter((own) => !read.some((other) => isSame(own, other) && other.qtyLots >= own.qtyLots));
+  const larger = streamed
+    .map((own) => reads.leftOf(own))
+    .filter((own) => own !== null)
+    .filter((own) => !read.some((other) => isSame(own, other) && other.qtyLots >= own.qtyLots));
   return [...larger, ...read.filter((other) => !larger.some((own) => isSame(own, other)))];
 }
 

@@ -2,7 +2,9 @@
  * Which of a socket's streams are dead, and which kill the connection whenever they are asked for.
  *
  * Invariants: a stream found dead is asked for again first, and the connection is replaced only when it stays dead or
- * most died together; a name is given up only when it was sent alone and the connection was killed, more than once.
+ * most died together; a stream that a fresh connection did not revive (a delisted market's) costs the others no more: it
+ * is asked for alone, with growing spacing, until it speaks, and counts no more where most died together; a name is given up only when it was sent alone and the connection was killed, more than once,
+ * and is asked for again alone with growing spacing: a venue that ends connections by chance blames the innocent.
  */
 import type { SocketOptions } from "./socket-options.js";
 import type { ProbeResult, Subscription } from "./subscriptions.js";
@@ -13,8 +15,14 @@ const SUSPECT_AFTER = 2;
 const QUARANTINE_AFTER = 2;
 /** Dead verdicts in a row for one stream: the first resubscribes it, the second replaces the connection. */
 const RECONNECT_AFTER_DEAD = 2;
+/** Before a stream that a fresh connection did not revive is looked at again: doubled each time, up to the maximum. */
+const ALONE_AFTER_MS = 5_000;
+const ALONE_AFTER_MAX_MS = 300_000;
 /** So many streams dead at one look, and at least half of all: it is the connection. */
 const MASS_DEATH_MIN = 3;
+/** Before a name that was given up is asked for again: doubled each time, up to the maximum. A killer costs its neighbours that often. */
+const RETRY_AFTER_MS = 30_000;
+const RETRY_AFTER_MAX_MS = 600_000;
 export const MAX_LOGGED_NAMES = 20;
 
 /** What it asks of the socket. */
@@ -23,6 +31,8 @@ interface HealthHost {
   linkId(): number;
   /** Asks for the stream anew on the present connection. */
   askAnew(name: string): void;
+  /** Sends the name by itself; false while the connection is too young or being replaced. */
+  askAlone(name: string): boolean;
   /** Drops the present connection. */
   reconnect(reason: string): void;
   /** Runs a handler whose bugs must not spread. */
@@ -39,7 +49,6 @@ export class SubscriptionHealth {
   readonly #subscriptions: ReadonlyMap<string, Subscription>;
   readonly #host: HealthHost;
   silentCount = 0;
-  quarantinedCount = 0;
 
   constructor(
     options: Pick<SocketOptions, "clock" | "logger" | "name" | "handlers">,
@@ -51,18 +60,39 @@ export class SubscriptionHealth {
     this.#host = host;
   }
 
+  /** Given up at present. */
+  get quarantinedCount(): number {
+    let count = 0;
+    for (const { isQuarantined } of this.#subscriptions.values()) if (isQuarantined) count++;
+    return count;
+  }
+
   /** Looks at the silence of every stream. */
   judgeAll(nowNs: number): void {
+    this.#retryOne(nowNs);
     let judgedCount = 0;
+    let newlyDeadCount = 0;
     const dead: Subscription[] = [];
     for (const subscription of this.#subscriptions.values()) {
       if (subscription.isQuarantined || subscription.spec.livenessMs === 0) continue;
-      judgedCount++;
       const verdict = subscription.judge(nowNs);
-      if (verdict === "dead") dead.push(subscription);
-      else if (verdict === "probe") this.#probe(subscription);
+      if (verdict === "dead") {
+        dead.push(subscription);
+        // The fresh connection carries others, and did not revive this one.
+        if (subscription.diedWithMost && this.#hasSpoken()) subscription.wasReplacedFor = true;
+      } else if (verdict === "probe") this.#probe(subscription);
+      if (subscription.wasReplacedFor) continue;
+      judgedCount++;
+      if (verdict === "dead") newlyDeadCount++;
     }
-    if (dead.length > 0) this.#dead(dead, dead.length >= MASS_DEATH_MIN && dead.length * 2 >= judgedCount);
+    if (dead.length > 0) this.#dead(dead, newlyDeadCount >= MASS_DEATH_MIN && newlyDeadCount * 2 >= judgedCount);
+  }
+
+  /** Has the present connection carried anything? */
+  #hasSpoken(): boolean {
+    const linkId = this.#host.linkId();
+    for (const { seenLinkId } of this.#subscriptions.values()) if (seenLinkId === linkId) return true;
+    return false;
   }
 
   /** The connection was killed soon after these names were sent. */
@@ -76,10 +106,29 @@ export class SubscriptionHealth {
       subscription.aloneKillCount++;
       if (subscription.aloneKillCount < QUARANTINE_AFTER) continue;
       subscription.isQuarantined = true;
-      this.quarantinedCount++;
+      const waitMs = Math.min(RETRY_AFTER_MAX_MS, RETRY_AFTER_MS * 2 ** Math.min(subscription.givenUpCount++, 10));
+      subscription.retryAtNs = this.#options.clock.monoNs() + waitMs * 1e6;
       logger.error("socket.quarantined", { socket: socketName, name });
       this.#host.guard(() => handlers.onQuarantined?.(name));
     }
+  }
+
+  /** One name on trial at a time: of two, a kill would not tell which it was. */
+  #retryOne(nowNs: number): void {
+    let due: Subscription | null = null;
+    for (const subscription of this.#subscriptions.values()) {
+      if (!subscription.isQuarantined && isSuspect(subscription)) return;
+      if (due === null && subscription.isQuarantined && nowNs >= subscription.retryAtNs) due = subscription;
+    }
+    if (due === null) return;
+    const { name } = due.spec;
+    if (!this.#host.askAlone(name)) return;
+    due.isQuarantined = false;
+    // The next kill with it alone gives it up again.
+    due.suspicion = SUSPECT_AFTER;
+    due.aloneKillCount = QUARANTINE_AFTER - 1;
+    this.#options.logger.info("socket.quarantine-retried", { socket: this.#options.name, name });
+    this.#host.guard(() => this.#options.handlers.onRetried?.(name));
   }
 
   #probe(subscription: Subscription): void {
@@ -104,18 +153,31 @@ export class SubscriptionHealth {
       this.silentCount++;
       subscription.deadCount++;
       subscription.unknownCount = 0;
-      if (subscription.deadCount >= RECONNECT_AFTER_DEAD) isHopeless = true;
+      if (subscription.deadCount >= RECONNECT_AFTER_DEAD && !subscription.wasReplacedFor) isHopeless = true;
       this.#host.guard(() => handlers.onSilent?.(name));
     }
     const names = dead.slice(0, MAX_LOGGED_NAMES).map((subscription) => subscription.spec.name);
     logger.warn("socket.silent", { socket: socketName, count: dead.length, isHopeless, names: names.join(" ") });
     if (isHopeless) {
-      for (const subscription of dead) subscription.deadCount = 0;
+      // The fresh connection is for all that were found dead; each has its own probe, and would ask for one of its own.
+      for (const subscription of this.#subscriptions.values()) {
+        // When most died together it was the connection: none of them is to blame, unless the next one does not revive it.
+        if (subscription.deadCount > 0) {
+          if (isMassDeath) subscription.diedWithMost = true;
+          else subscription.wasReplacedFor = true;
+        }
+        subscription.deadCount = 0;
+      }
       this.#host.reconnect("silent");
       return;
     }
+    const nowNs = clock.monoNs();
     for (const subscription of dead) {
-      subscription.requested(clock.monoNs());
+      subscription.requested(nowNs);
+      if (subscription.wasReplacedFor) {
+        const waitMs = Math.min(ALONE_AFTER_MAX_MS, ALONE_AFTER_MS * 2 ** subscription.aloneCount++);
+        subscription.restsUntilNs = nowNs + waitMs * 1e6;
+      }
       this.#host.askAnew(subscription.spec.name);
     }
   }

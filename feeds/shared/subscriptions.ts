@@ -33,6 +33,14 @@ export class Subscription {
   aliveNs = NOT_ASKED;
   /** Times in a row it was found dead. */
   deadCount = 0;
+  /** A connection was replaced for its sake, and it has not spoken since. */
+  wasReplacedFor = false;
+  /** A connection was replaced because most died together, this one too, and it has not spoken since. */
+  diedWithMost = false;
+  /** Times in a row that it was asked for alone after that. */
+  aloneCount = 0;
+  /** Monotonic ns until which its silence is known and not looked at. */
+  restsUntilNs = 0;
   isProbing = false;
   unknownCount = 0;
   /** Abnormal closes in a row soon after this name was sent. */
@@ -40,6 +48,10 @@ export class Subscription {
   /** Of these, closes when it had been sent alone. */
   aloneKillCount = 0;
   isQuarantined = false;
+  /** Times it was given up since it last spoke. */
+  givenUpCount = 0;
+  /** Monotonic ns before which a given-up name is not asked for again. */
+  retryAtNs = 0;
 
   constructor(spec: SubscriptionSpec) {
     this.spec = spec;
@@ -50,8 +62,18 @@ export class Subscription {
     this.aliveNs = tsRecvNs;
     this.deadCount = 0;
     this.unknownCount = 0;
+    this.diedWithMost = false;
+    if (this.wasReplacedFor) this.revived();
     if (this.suspicion !== 0) this.cleared();
+    this.givenUpCount = 0;
     if (linkId > this.seenLinkId) this.seenLinkId = linkId;
+  }
+
+  /** It speaks again after a connection was replaced for it. */
+  revived(): void {
+    this.wasReplacedFor = false;
+    this.aloneCount = 0;
+    this.restsUntilNs = 0;
   }
 
   /** It has been sent and nothing was killed. */
@@ -73,7 +95,7 @@ export class Subscription {
   judge(nowNs: number): LivenessVerdict {
     const { livenessMs, probe } = this.spec;
     if (livenessMs === 0 || this.aliveNs === NOT_ASKED || this.isProbing) return "fine";
-    if (nowNs - this.aliveNs <= livenessMs * 1e6) return "fine";
+    if (nowNs - this.aliveNs <= livenessMs * 1e6 || nowNs < this.restsUntilNs) return "fine";
     return probe === null || this.unknownCount >= MAX_UNKNOWN_PROBES ? "dead" : "probe";
   }
 

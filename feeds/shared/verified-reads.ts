@@ -4,13 +4,16 @@
  *
  * Invariant: nobody gets an answer that was asked for before an order of ours was answered, that is older than REPEAT_MS,
  * or since which the account's streams moved a position. Where nothing is streamed no answer is given twice. That
- * another caller's time or session was over is no answer: it is asked anew.
+ * another caller's time or session was over is no answer: it is asked anew. Nobody waits longer than his own time.
  *
  * Bounds: MAX_ACCOUNTS; the least recently asked is forgotten, and read anew.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../engine/domain/clock.js";
-import type { Read } from "../../engine/ports.js";
+import { within } from "../../engine/domain/deadline.js";
+import type { CallOptions, Read } from "../../engine/ports.js";
+import { failedRead } from "./call-results.js";
+import { Deadline } from "./deadline.js";
 
 const MAX_ACCOUNTS = 4_096;
 const REPEAT_MS = 1_000;
@@ -38,6 +41,11 @@ export class VerifiedReads<T> {
     this.#clock = clock;
   }
 
+  /** For what a caller asks before it comes here. */
+  deadline(options: CallOptions): Deadline {
+    return new Deadline(this.#clock, options);
+  }
+
   /** An order of ours goes out, or its answer came. Null: nobody knows of which account. */
   noteOrder(account: string | null): void {
     if (account === null) this.#ofUnknownCount++;
@@ -46,39 +54,56 @@ export class VerifiedReads<T> {
 
   /**
    * `part`: what `load` asks for, where that is not the whole account. `version`: of what is streamed of it; null: nothing.
+   * `load` gets what is left of the caller's own time.
    */
-  read(account: string, part: string, version: number | null, load: () => Promise<Read<T>>): Promise<Read<T>> {
+  async read(
+    account: string,
+    part: string,
+    version: number | null,
+    options: CallOptions,
+    load: (left: CallOptions) => Promise<Read<T>>,
+  ): Promise<Read<T>> {
     const key = `${account} ${part}`;
-    const nowMs = this.#clock.monoNs() / 1e6;
-    const orderCount = this.#orderCount(account);
-    const before = this.#asked.get(key);
-    if (
-      before !== undefined &&
+    const deadline = new Deadline(this.#clock, options);
+    for (;;) {
+      const left = deadline.left();
+      if (left === null) return NO_TIME;
+      const orderCount = this.#orderCount(account);
+      const before = this.#asked.get(key);
+      if (before === undefined || !this.#standsFor(before, orderCount, version))
+        return this.#ask(key, orderCount, version, load(left));
+      const waited = await within(this.#clock, before.answer, left.timeoutMs);
+      if (!waited.done) return NO_TIME;
+      const read = waited.value;
+      // A session that was closed with its call has no credentials left.
+      if (read.ok || (read.code !== "TIMEOUT" && read.code !== "AUTH")) return read;
+      // The first of those who waited asks, and the others share that one.
+      if (this.#asked.peek(key) === before) this.#asked.delete(key);
+    }
+  }
+
+  #standsFor(before: Asked<T>, orderCount: number, version: number | null): boolean {
+    return (
       before.orderCount === orderCount &&
       before.version === version &&
-      nowMs - before.beganMs < REPEAT_MS &&
+      this.#clock.monoNs() / 1e6 - before.beganMs < REPEAT_MS &&
       (!before.isSettled || version !== null)
-    )
-      return this.#shared(key, before, () => this.read(account, part, version, load));
-    const asked: Asked<T> = { beganMs: nowMs, orderCount, version, answer: load(), isSettled: false };
+    );
+  }
+
+  #ask(key: string, orderCount: number, version: number | null, answer: Promise<Read<T>>): Promise<Read<T>> {
+    const asked: Asked<T> = { beganMs: this.#clock.monoNs() / 1e6, orderCount, version, answer, isSettled: false };
     this.#asked.set(key, asked);
     const settled = (): void => {
       asked.isSettled = true;
     };
-    asked.answer.then(settled, settled);
-    return asked.answer;
-  }
-
-  async #shared(key: string, before: Asked<T>, askAnew: () => Promise<Read<T>>): Promise<Read<T>> {
-    const read = await before.answer;
-    // A session that was closed with its call has no credentials left.
-    if (read.ok || (read.code !== "TIMEOUT" && read.code !== "AUTH")) return read;
-    // The first of those who waited asks, and the others share that one.
-    if (this.#asked.peek(key) === before) this.#asked.delete(key);
-    return askAnew();
+    answer.then(settled, settled);
+    return answer;
   }
 
   #orderCount(account: string): number {
     return this.#ofUnknownCount + (this.#orderCounts.get(account) ?? 0);
   }
 }
+
+const NO_TIME = failedRead("TIMEOUT", "no time left for the read");

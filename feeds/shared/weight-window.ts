@@ -53,6 +53,16 @@ export class WeightWindow {
     this.#used -= taken;
   }
 
+  /** All that a window of the same length and buckets counts, until the time it would have counted it. */
+  addAll(nowMs: number, other: WeightWindow): void {
+    this.#advance(nowMs);
+    other.#advance(nowMs);
+    if (other.#sums.length !== this.#sums.length || other.#bucketMs !== this.#bucketMs)
+      throw new RangeError("windows of different lengths");
+    for (const [slot, sum] of other.#sums.entries()) this.#sums[slot] = (this.#sums[slot] ?? 0) + sum;
+    this.#used += other.#used;
+  }
+
   /** Time until `used ≤ target` if nothing more is added; Infinity if that never happens. */
   msUntilAtMost(nowMs: number, target: number): number {
     this.#advance(nowMs);
