@@ -5,8 +5,10 @@
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../engine/domain/clock.js";
+import { within } from "../../engine/domain/deadline.js";
 import type { CallOptions, Read } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
+import { Deadline } from "../shared/deadline.js";
 import type { VenueoneWireRole } from "./account-wire.js";
 import type { VenueoneRest } from "./rest.js";
 import type { VenueoneSession } from "./session.js";
@@ -64,11 +66,17 @@ export class AccountResolver {
 
   async #roleOf(address: string, options: CallOptions): Promise<Read<VenueoneWireRole>> {
     const key = `${options.lane} ${address}`;
-    let pending = this.#pending.get(key);
-    if (pending === undefined) {
-      pending = this.#ask(address, options).finally(() => this.#pending.delete(key));
-      this.#pending.set(key, pending);
+    const deadline = new Deadline(this.#clock, options);
+    // Somebody asks already, with a time of their own: waited for within ours, and asked again where only theirs was over.
+    for (let asked = this.#pending.get(key); asked !== undefined; asked = this.#pending.get(key)) {
+      const waited = await within(this.#clock, asked, Math.max(0, deadline.leftMs()));
+      if (!waited.done) return NO_TIME;
+      if (waited.value.ok || waited.value.code !== "TIMEOUT") return waited.value;
     }
+    const left = deadline.left();
+    if (left === null) return NO_TIME;
+    const pending = this.#ask(address, left).finally(() => this.#pending.delete(key));
+    this.#pending.set(key, pending);
     return pending;
   }
 
@@ -81,6 +89,8 @@ export class AccountResolver {
     return answer;
   }
 }
+
+const NO_TIME = failedRead("TIMEOUT", "no time left for the role's look-up");
 
 /** Whose role decides. */
 function addressOf(session: VenueoneSession): string {

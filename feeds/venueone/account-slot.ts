@@ -10,6 +10,7 @@ import type { VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent } from "../../engine/ports.js";
 import { canonicalPrice, lotsOf, ticksOf } from "../shared/money-text.js";
+import { barredBeforeMs } from "../shared/stamps.js";
 import { decodeWith } from "../shared/wire-fields.js";
 import { filledLotsOfRow, NOTHING_FILLED, normalizeOrder, normalizePosition, uncounted } from "./account-normalize.js";
 import type { VenueoneWireAccount } from "./account-wire.js";
@@ -34,6 +35,7 @@ const OK: Applied = { ok: true };
 export class AccountSlot {
   readonly #instrumentOf: (coin: string) => Instrument | null;
   readonly #emit: (event: AccountEvent) => void;
+  readonly #latestMs: () => number;
   readonly #held = new Map<string, HeldCoin>();
   /** By oid; null until the first list. */
   #orders: Map<number, VenueoneWireOrder> | null = null;
@@ -46,15 +48,22 @@ export class AccountSlot {
   /** A fill changed a position in a way that only the venue can complete (entry price, leverage). */
   #needsState = false;
 
-  /** `address`: whose account it is, in lower case. */
-  constructor(instrumentOf: (coin: string) => Instrument | null, emit: (event: AccountEvent) => void, address: string) {
+  /** `address`: whose account it is, in lower case. `latestMs`: the first venue time that is not believed (stamps.ts). */
+  constructor(
+    instrumentOf: (coin: string) => Instrument | null,
+    emit: (event: AccountEvent) => void,
+    address: string,
+    latestMs: () => number,
+  ) {
     this.#address = address;
     this.#instrumentOf = instrumentOf;
     this.#emit = emit;
+    this.#latestMs = latestMs;
   }
 
+  /** Venue time of the newest whole state: an older one changes nothing. */
   get stateMs(): number {
-    return this.#stateMs;
+    return barredBeforeMs(this.#stateMs, this.#latestMs());
   }
 
   get needsState(): boolean {
@@ -84,15 +93,16 @@ export class AccountSlot {
       return found;
     });
     if (!decoded.ok) return { ok: false, problem: decoded.problem, differences: 0 };
-    if (account.time < this.#stateMs) return { ok: true, differences: 0 };
+    if (account.time < this.stateMs) return { ok: true, differences: 0 };
     const isFirst = this.#stateMs === 0;
     this.#stateMs = account.time;
     this.#needsState = false;
     let differences = 0;
+    const latestMs = this.#latestMs();
     for (const coin of new Set([...this.#held.keys(), ...decoded.value.keys()])) {
       const held = this.#held.get(coin);
       const position = decoded.value.get(coin) ?? null;
-      if (held !== undefined && held.asOfMs > account.time) {
+      if (held !== undefined && barredBeforeMs(held.asOfMs, latestMs) > account.time) {
         // A later fill knows better than this state.
         this.#needsState = true;
         continue;
@@ -156,29 +166,32 @@ export class AccountSlot {
   }
 
   /** An order that filled without ever being in the list, as its look-up tells it. */
-  applyUnlisted(update: VenueoneWireOrderUpdate): void {
+  applyUnlisted(update: VenueoneWireOrderUpdate): Applied {
     const { order, status, statusTimestamp } = update;
     const instrument = this.#instrumentOf(order.coin);
-    if (instrument === null) return;
+    if (instrument === null) return OK;
     const decoded = decodeWith(order, () => this.#orderOf(order, status, statusTimestamp, instrument));
     if (decoded.ok) this.#emit({ kind: "order", order: decoded.value });
     if (this.#orders?.has(order.oid) !== true) this.#filledLots.delete(order.oid);
+    return decoded.ok ? OK : decoded;
   }
 
   /** How an order that left the list ended. Null: could not be learnt in time; reported as UNKNOWN, never guessed. */
   applyEnd(
     row: VenueoneWireOrder,
     end: { readonly order: VenueoneWireOrder; readonly status: string; readonly statusTimestamp: number } | null,
-  ): void {
+  ): Applied {
     const instrument = this.#instrumentOf(row.coin);
-    if (instrument === null) return;
+    if (instrument === null) return OK;
     const decoded = decodeWith(row, () =>
       end === null
         ? this.#orderOf(row, "unknown", row.timestamp, instrument)
         : this.#orderOf(end.order, end.status, end.statusTimestamp, instrument),
     );
-    if (decoded.ok) this.#emit({ kind: "order", order: decoded.value });
+    if (!decoded.ok) return decoded;
+    this.#emit({ kind: "order", order: decoded.value });
     this.#filledLots.delete(row.oid);
+    return OK;
   }
 
   #applyFill(fill: VenueoneWireFill): Applied {
@@ -212,8 +225,8 @@ export class AccountSlot {
   /** `startPosition` makes each fill absolute: what is held now needs no sum over fills that might be missing. */
   #holdAfterFill(fill: VenueoneWireFill, instrument: Instrument, endLots: number, price: string): void {
     const held = this.#held.get(fill.coin);
-    if (held !== undefined && held.asOfMs > fill.time) return;
-    if (fill.time < this.#stateMs) return;
+    if (held !== undefined && barredBeforeMs(held.asOfMs, this.#latestMs()) > fill.time) return;
+    if (fill.time < this.stateMs) return;
     const before = held?.position ?? null;
     if (endLots === 0) {
       this.#held.set(fill.coin, { position: null, asOfMs: fill.time });

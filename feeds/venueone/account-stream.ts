@@ -24,6 +24,7 @@ import type { ConnectionBudget, MessagePacer } from "../shared/connection-budget
 import type { Connector } from "../shared/connector.js";
 import { RecentUses } from "../shared/recent-uses.js";
 import { PersistentSocket } from "../shared/socket.js";
+import { UnknownWords } from "../shared/unknown-words.js";
 import type { SocketStats } from "../shared/socket-options.js";
 import type { WantedLots } from "../shared/streamed-reads.js";
 import { decodeFrame, type VenueoneFrame } from "./decode.js";
@@ -52,7 +53,7 @@ const RESOLVE_BACKOFF = { baseMs: 500, capMs: 15_000 };
 const MAX_RESOLVE_TRIES = 5;
 const HOUSEKEEPING_MS = 1_000;
 
-export interface AccountStreamsOptions extends Omit<WatchedAccountDeps, "counters"> {
+export interface AccountStreamsOptions extends Omit<WatchedAccountDeps, "counters" | "words"> {
   readonly wsUrl: string;
   readonly connector: Connector;
   readonly budget: ConnectionBudget;
@@ -68,12 +69,14 @@ export interface AccountStreamsStats extends Readonly<AccountCounters> {
   readonly socket: SocketStats | null;
   readonly slotCount: number;
   readonly liveCount: number;
+  /** Words that nobody knows. */
+  readonly driftCount: number;
 }
 
 export class VenueoneAccountStreams implements AccountStreams {
   readonly #options: AccountStreamsOptions;
   readonly #accounts = new Map<string, WatchedAccount>();
-  /** Addresses just unsubscribed, with the wall ms at which the venue has surely freed them. Bounded as the slots are. */
+  /** Addresses just unsubscribed, with the monotonic ms at which the venue has surely freed them. Bounded as the slots are. */
   readonly #freeing = new Map<string, number>();
   readonly #uses = new RecentUses(HOT_WINDOW_MS);
   readonly #counters: AccountCounters = {
@@ -82,6 +85,7 @@ export class VenueoneAccountStreams implements AccountStreams {
     differenceCount: 0,
     unresolvedEndCount: 0,
   };
+  readonly #words: UnknownWords;
   #maxUsers: number;
   #socket: PersistentSocket | null = null;
   #housekeeping: TimerHandle | null = null;
@@ -89,6 +93,7 @@ export class VenueoneAccountStreams implements AccountStreams {
 
   constructor(options: AccountStreamsOptions) {
     this.#options = options;
+    this.#words = new UnknownWords("venueone", () => options.logger);
     this.#maxUsers = Math.min(options.maxUsers ?? MAX_STREAMED_USERS, MAX_STREAMED_USERS);
   }
 
@@ -100,6 +105,7 @@ export class VenueoneAccountStreams implements AccountStreams {
       slotCount: this.#accounts.size,
       liveCount,
       ...this.#counters,
+      driftCount: this.#words.count,
     };
   }
 
@@ -137,6 +143,7 @@ export class VenueoneAccountStreams implements AccountStreams {
       get state() {
         return account?.state ?? state;
       },
+      ordersDoubtMs: () => account?.reads.ordersDoubtMs() ?? null,
       positions: () => account?.read() ?? failure,
       close: () => {
         isClosed = true;
@@ -148,7 +155,7 @@ export class VenueoneAccountStreams implements AccountStreams {
 
   /** An account was used (read or traded); the second use within a while makes it hot. */
   noteUse(address: string): void {
-    const nowMs = this.#options.clock.wallMs();
+    const nowMs = this.#monoMs();
     const account = this.#accounts.get(address);
     if (account !== undefined) {
       account.lastUseMs = nowMs;
@@ -167,6 +174,11 @@ export class VenueoneAccountStreams implements AccountStreams {
   /** Streamed positions if they may stand for a live read, else null. `wanted` null: exact sizes count. */
   livePositions(address: string, wanted: WantedLots | null = null): LivePositions | null {
     return this.#accounts.get(address)?.livePositions(wanted) ?? null;
+  }
+
+  /** A contract was listed on another scale: what is streamed was counted in other lots, until REST has been read again. */
+  rescaled(): void {
+    this.#socket?.reconnect("a contract was listed anew");
   }
 
   stop(): void {
@@ -189,6 +201,10 @@ export class VenueoneAccountStreams implements AccountStreams {
     }
   }
 
+  #monoMs(): number {
+    return this.#options.clock.monoNs() / 1e6;
+  }
+
   #hasRoom(): boolean {
     if (this.#accounts.size < this.#maxUsers) return true;
     for (const account of this.#accounts.values()) if (account.listeners.size === 0) return true;
@@ -199,12 +215,12 @@ export class VenueoneAccountStreams implements AccountStreams {
   #acquire(address: string): WatchedAccount | null {
     const known = this.#accounts.get(address);
     if (known !== undefined) {
-      known.lastUseMs = this.#options.clock.wallMs();
+      known.lastUseMs = this.#monoMs();
       return known;
     }
     if (this.#isStopped) return null;
     if (this.#accounts.size >= this.#maxUsers && !this.#evictOne()) return null;
-    const account = new WatchedAccount(address, { ...this.#options, counters: this.#counters });
+    const account = new WatchedAccount(address, { ...this.#options, counters: this.#counters, words: this.#words });
     this.#accounts.set(address, account);
     this.#subscribe(account);
     this.#keepHouse();
@@ -227,12 +243,12 @@ export class VenueoneAccountStreams implements AccountStreams {
     account.giveUp();
     if (!account.isSubscribed) return;
     for (const type of ACCOUNT_STREAMS) this.#socket?.unsubscribe(streamName(type, account.address));
-    this.#freeing.set(account.address, this.#options.clock.wallMs() + FREEING_MS);
+    this.#freeing.set(account.address, this.#monoMs() + FREEING_MS);
   }
 
   /** Subscribes unless the venue still counts users we gave back; housekeeping comes again. */
   #subscribe(account: WatchedAccount): void {
-    const nowMs = this.#options.clock.wallMs();
+    const nowMs = this.#monoMs();
     for (const [address, freeAtMs] of this.#freeing) if (freeAtMs <= nowMs) this.#freeing.delete(address);
     this.#freeing.delete(account.address);
     let subscribedCount = 0;
@@ -295,12 +311,12 @@ export class VenueoneAccountStreams implements AccountStreams {
       case "userFills":
         this.#accounts.get(frame.user)?.onFills(frame.fills, frame.isSnapshot);
         return;
-      case "malformed": {
-        const account = frame.subject === null ? undefined : this.#accounts.get(frame.subject.toLowerCase());
-        if (account === undefined) this.#counters.decodeErrorCount++;
-        else account.onUnreadable(frame.problem);
+      case "malformed":
+        this.#unreadable(frame);
         return;
-      }
+      case "unknown":
+        this.#words.note("channel", frame.channel);
+        return;
       case "error":
         this.#errorFrame(frame.text);
         return;
@@ -308,6 +324,18 @@ export class VenueoneAccountStreams implements AccountStreams {
         // Pongs and the greeting.
         return;
     }
+  }
+
+  /** A frame of an account channel that does not say whose it is may be anybody's. */
+  #unreadable({ channel, subject, problem }: Extract<VenueoneFrame, { readonly kind: "malformed" }>): void {
+    const named = subject === null ? undefined : this.#accounts.get(subject.toLowerCase());
+    if (named !== undefined) {
+      named.onUnreadable(problem);
+      return;
+    }
+    this.#counters.decodeErrorCount++;
+    const isOfSomebody = subject === null && ACCOUNT_STREAMS.some((type) => type === channel);
+    if (isOfSomebody) for (const account of this.#accounts.values()) account.distrust();
   }
 
   #silent(name: string): void {
@@ -332,7 +360,7 @@ export class VenueoneAccountStreams implements AccountStreams {
     if (this.#housekeeping !== null || this.#isStopped) return;
     this.#housekeeping = this.#options.clock.setTimer(() => {
       this.#housekeeping = null;
-      const nowMs = this.#options.clock.wallMs();
+      const nowMs = this.#monoMs();
       for (const account of [...this.#accounts.values()]) {
         if (account.listeners.size === 0 && nowMs - account.lastUseMs > HOT_IDLE_MS) this.#drop(account);
         else if (account.isSubscribed) account.keepTrue();

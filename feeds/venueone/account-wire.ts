@@ -49,6 +49,12 @@ export interface VenueoneWireSpotBalance {
   readonly hold: string;
 }
 
+/** `userRateLimit`: requests of an address over its whole life, and how many it has been granted. */
+export interface VenueoneWireRateLimit {
+  readonly nRequestsUsed: number;
+  readonly nRequestsCap: number;
+}
+
 export interface VenueoneWireFees {
   /** Taker, fraction of notional. */
   readonly userCrossRate: string;
@@ -137,6 +143,33 @@ export function decodeOrderRow(value: unknown): VenueoneWireOrder {
   };
 }
 
+/** Rows of the account streams, which no recording of 2023 holds: what may be absent there is a fault here. */
+export function decodeStreamedOrders(value: unknown): readonly VenueoneWireOrder[] {
+  return asList(value, "open orders").map((item) => {
+    const row = asFields(item, "order");
+    decimalField(row, "origSz");
+    integerField(row, "timestamp");
+    booleanField(row, "reduceOnly");
+    if (booleanField(row, "isTrigger")) decimalField(row, "triggerPx");
+    return decodeOrderRow(row);
+  });
+}
+
+export function decodeStreamedFills(value: unknown): readonly VenueoneWireFill[] {
+  return asList(value, "fills").map((item) => {
+    const row = asFields(item, "fill");
+    integerField(row, "tid");
+    decimalField(row, "fee");
+    textField(row, "feeToken");
+    return decodeFill(row);
+  });
+}
+
+export function decodeStreamedAccount(value: unknown): VenueoneWireAccount {
+  integerField(asFields(value, "clearinghouseState"), "time");
+  return decodeAccount(value);
+}
+
 export function decodeOpenOrders(value: unknown): readonly VenueoneWireOrder[] {
   return asList(value, "open orders").map(decodeOrderRow);
 }
@@ -203,6 +236,11 @@ export function decodeSpotBalances(value: unknown): readonly VenueoneWireSpotBal
 export function decodeFees(value: unknown): VenueoneWireFees {
   const fees = asFields(value, "userFees");
   return { userCrossRate: decimalField(fees, "userCrossRate"), userAddRate: decimalField(fees, "userAddRate") };
+}
+
+export function decodeRateLimit(value: unknown): VenueoneWireRateLimit {
+  const limit = asFields(value, "userRateLimit");
+  return { nRequestsUsed: integerField(limit, "nRequestsUsed"), nRequestsCap: integerField(limit, "nRequestsCap") };
 }
 
 /** `userAbstraction`: where the collateral of the account is kept. */

@@ -21,11 +21,11 @@ import {
   WireFault,
 } from "../shared/wire-fields.js";
 import {
-  decodeAccount,
-  decodeFill,
   decodeFills,
-  decodeOpenOrders,
   decodeOrderRow,
+  decodeStreamedAccount,
+  decodeStreamedFills,
+  decodeStreamedOrders,
   type VenueoneWireAccount,
 } from "./account-wire.js";
 import type {
@@ -159,16 +159,20 @@ function decodeChannel(channel: string, data: unknown): VenueoneFrame {
     }
     case "userFills": {
       const row = asFields(data, "userFills");
-      const fills = asList(row.fills, "fills").map(decodeFill);
+      const fills = decodeStreamedFills(row.fills);
       return { kind: "userFills", user: userField(row), isSnapshot: flagField(row, "isSnapshot"), fills };
     }
     case "openOrders": {
       const row = asFields(data, "openOrders");
-      return { kind: "openOrders", user: userField(row), orders: decodeOpenOrders(row.orders) };
+      return { kind: "openOrders", user: userField(row), orders: decodeStreamedOrders(row.orders) };
     }
     case "clearinghouseState": {
       const row = asFields(data, "clearinghouseState");
-      return { kind: "clearinghouseState", user: userField(row), account: decodeAccount(row.clearinghouseState) };
+      return {
+        kind: "clearinghouseState",
+        user: userField(row),
+        account: decodeStreamedAccount(row.clearinghouseState),
+      };
     }
     case "pong":
       return { kind: "pong" };

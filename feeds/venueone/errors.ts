@@ -129,6 +129,12 @@ export function nonceProblem(text: string): NonceProblem {
   return text.includes("Invalid nonce: nonce too high") ? { kind: "tooHigh" } : null;
 }
 
+/** What a refusal for the address budget says of it: requests sent, and granted. Null for other texts. */
+export function addressBudgetOf(text: string): { readonly used: number; readonly cap: number } | null {
+  const found = /Too many cumulative requests sent \((\d{1,15}) > (\d{1,15})\)/.exec(text);
+  return found === null ? null : { used: Number(found[1]), cap: Number(found[2]) };
+}
+
 /** `User or API Wallet 0x… does not exist.` and its like: what was cached of the signer no longer holds. */
 export function isSignerProblem(error: VenueError): boolean {
   return error.code === "unknownSigner" || error.code === "noAccount";

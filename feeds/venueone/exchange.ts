@@ -8,7 +8,7 @@
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { LatencyWindow } from "../../engine/market/latency-window.js";
-import type { AccountSession, CallOptions } from "../../engine/ports.js";
+import type { AccountSession, CallOptions, Lane } from "../../engine/ports.js";
 import {
   isRateLimitStatus,
   isRefusedUnexecuted,
@@ -24,8 +24,10 @@ import type { HttpResult } from "../shared/http.js";
 import type { NonceSequencer } from "../shared/nonce-sequencer.js";
 import { decodeJson } from "../shared/wire-fields.js";
 import type { AccountResolver } from "./account-resolver.js";
+import type { AddressBudget } from "./address-budget.js";
 import { decodeExchange, type VenueoneWireStatus } from "./account-wire.js";
-import { classifyText, isSignerProblem, nonceProblem } from "./errors.js";
+import type { BudgetReadings } from "./budget-readings.js";
+import { addressBudgetOf, classifyText, isSignerProblem, nonceProblem } from "./errors.js";
 import { envelope, refusal } from "./order-wire.js";
 import type { VenueoneRest } from "./rest.js";
 import { VenueoneSession } from "./session.js";
@@ -37,6 +39,8 @@ export interface VenueoneExchangeDeps {
   readonly signer: L1Signer;
   readonly nonces: NonceSequencer;
   readonly accounts: AccountResolver;
+  /** Null: the pool counts nothing by account. */
+  readonly addressBudget: { readonly budget: AddressBudget; readonly readings: BudgetReadings } | null;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly ackLatency: LatencyWindow;
@@ -91,6 +95,7 @@ export class VenueoneExchange {
     if (!(session instanceof VenueoneSession))
       return rejected(localReject("AUTH", "SESSION", "session of another venue"));
     if (!session.canSign) return rejected(localReject("AUTH", "NO_KEY", "an address alone signs nothing"));
+    this.#deps.addressBudget?.readings.freshen(session);
     const deadline = new Deadline(this.#deps.clock, options);
     for (let attempt = 1; ; attempt++) {
       const sent = await this.#sendOnce(session, action, deadline);
@@ -116,9 +121,10 @@ export class VenueoneExchange {
     );
     if (signature === null) return rejected(localReject("AUTH", "SESSION", "session is closed"));
     const body = envelope(action.json, next.nonce, signature, session.vaultAddress, expiresAfterMs);
-    const result = await rest.exchange(body, accounts.peek(session), action.itemCount, left);
+    const account = accounts.peek(session);
+    const result = await rest.exchange(body, account, action.itemCount, left);
     try {
-      return this.#read(session, result);
+      return this.#read(session, account, left.lane, result);
     } catch (error) {
       // Whatever fails here fails after the send.
       this.#deps.logger.error("venueone.exchange.fault", { name: error instanceof Error ? error.name : "unknown" });
@@ -126,8 +132,8 @@ export class VenueoneExchange {
     }
   }
 
-  #read(session: VenueoneSession, result: HttpResult): Exchanged | "again" {
-    if (result.kind === "notSent") return rejected(notSentOrder(result));
+  #read(session: VenueoneSession, account: string, lane: Lane, result: HttpResult): Exchanged | "again" {
+    if (result.kind === "notSent") return rejected(this.#notSent(account, lane, result));
     if (result.kind === "noResponse") return { kind: "unknown", cause: result.reason };
     if (result.status !== 200) return unreadable(result);
     const decoded = decodeJson(result.body, decodeExchange);
@@ -143,10 +149,25 @@ export class VenueoneExchange {
     if (nonce?.kind === "tooLow") return "again";
     const error = classifyText(text);
     if (isSignerProblem(error)) this.#deps.accounts.forget(session);
-    return rejected(refusal(error, text, null));
+    const spent = addressBudgetOf(text);
+    if (spent !== null) this.#deps.addressBudget?.budget.noteRefused(account, spent.used, spent.cap);
+    return rejected(refusal(error, text, spent === null ? null : OVER_BUDGET_INTERVAL_MS));
+  }
+
+  /** Of the two budgets that an entry may wait for, the lane's comes back by itself: the address's is named. */
+  #notSent(account: string, lane: Lane, result: Extract<HttpResult, { kind: "notSent" }>): RejectedOrder {
+    const budget = this.#deps.addressBudget?.budget;
+    const refused = notSentOrder(result);
+    if (result.reason !== "RATE_BUDGET" || budget === undefined || budget.waitMs(account, 1, lane) === 0)
+      return refused;
+    const { cap, left } = budget.left(account);
+    const text = `${left} of ${cap} requests of the address are left, which are kept for exits`;
+    return { ...refused, venueCode: "ADDRESS_BUDGET", venueText: text };
   }
 }
 
+/** Over its budget an address still gets one request through each ten seconds. */
+const OVER_BUDGET_INTERVAL_MS = 10_000;
 const NONCE_TOO_LOW = "Invalid nonce: nonce too low";
 
 function rejected(outcome: RejectedOrder): Exchanged {

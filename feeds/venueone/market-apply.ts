@@ -12,6 +12,7 @@ import { BOOK_LIVE, type Book, INVALID_DECODE } from "../../engine/market/book.j
 import type { Market } from "../../engine/market/market.js";
 import type { ScannedSide } from "../shared/json-bytes.js";
 import { applyLevels, scaleSide } from "../shared/scanned-levels.js";
+import { barredBeforeMs } from "../shared/stamps.js";
 import type { DepthScanner } from "./depth-scan.js";
 import type { VenueoneWireBbo, VenueoneWireBook, VenueoneWireLevel } from "./wire.js";
 
@@ -51,6 +52,15 @@ export class MarketApplier {
       this.market.touch.clear();
       this.market.stats.breakSampling();
     }
+  }
+
+  /** The venue's clock was found to be behind what was taken: a time that is not yet bars nothing that follows. */
+  forgetBeyond(latestMs: number): void {
+    const newestMs = this.#newestMs;
+    newestMs[TIER_FAST] = barredBeforeMs(newestMs[TIER_FAST] as number, latestMs);
+    newestMs[TIER_DEEP] = barredBeforeMs(newestMs[TIER_DEEP] as number, latestMs);
+    const { touch } = this.market;
+    if (barredBeforeMs(touch.tsVenueMs, latestMs) < touch.tsVenueMs) touch.clear();
   }
 
   /** `lateNs`: how much older than its receipt the frame counts (0 unless it was delayed on its way). */

@@ -2,15 +2,16 @@
  * The listed contracts of the venue and their markets: built from the venue's list, kept up with it,
  * and handed to the market stream within the venue's subscription limit.
  *
- * Invariant: a market is only ever replaced, never changed under its readers; books of one that was
- * delisted or re-scaled leave LIVE before its successor appears.
+ * Invariant: a market keeps its scale for life; books of one that was delisted or re-scaled leave LIVE before its
+ * successor appears.
  */
 import type { Clock } from "../../engine/domain/clock.js";
-import type { Instrument } from "../../engine/domain/instrument.js";
+import { type Instrument, isSameScale } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { FeeRates } from "../../engine/domain/position.js";
 import { createMarket, type Market } from "../../engine/market/market.js";
 import type { ClockOffset } from "../shared/clock-offset.js";
+import { canRestate, isSameTerms, restate } from "../shared/listing-terms.js";
 import type { VenueoneWireUniverse } from "./decode.js";
 import { DEEP_BOOK_MAX_AGE_MS, FAST_BOOK_MAX_AGE_MS } from "./limits.js";
 import { applyContext } from "./normalize.js";
@@ -26,6 +27,8 @@ export interface VenueoneMarketsOptions {
   readonly fees: FeeRates;
   /** Coins the subscription limit allows to stream. */
   readonly maxCoins: number;
+  /** Positions and orders counted before are in other lots or ticks from now on. */
+  readonly onRescaled: () => void;
 }
 
 export class VenueoneMarkets {
@@ -55,19 +58,21 @@ export class VenueoneMarkets {
   /** A freshly read list: all of it, or (when it could not be read) not called at all. */
   adopt(universe: VenueoneWireUniverse): void {
     const { clock, clockOffset, fees, logger, stream } = this.#options;
-    const list = buildInstruments(universe.meta, fees);
+    const list = buildInstruments(universe.meta, fees, this.#instruments);
     if (list.skipped.length > 0)
       logger.warn("venueone.instruments.skipped", {
         count: list.skipped.length,
         names: list.skipped.slice(0, 20).join(" "),
       });
-    for (const instrument of list.bySymbol.values()) this.#list(instrument);
-    for (const [symbol, market] of this.#bySymbol) if (!list.bySymbol.has(symbol)) this.#delist(symbol, market);
+    const named = new Set(universe.meta.universe.map(({ name }) => name));
+    for (const instrument of list.bySymbol.values()) if (!this.#isUnnamed(instrument, named)) this.#list(instrument);
+    if (list.bySymbol.size > 0) this.#delistNamed(named, list.bySymbol);
     const venueNowMs = Math.round(clock.wallMs() + clockOffset.offsetMs);
     for (const [index, context] of universe.contexts.entries()) {
       const instrument = list.byCoin.get(universe.meta.universe[index]?.name ?? "");
       const market = instrument === undefined ? undefined : this.#bySymbol.get(instrument.symbol);
       if (instrument === undefined || market?.instrument.nativeId !== index) continue;
+      if (market.instrument.nativeSymbol !== instrument.nativeSymbol) continue;
       // A streamed ticker is newer than this.
       if (market.ticker.known && stream.streams(instrument.nativeSymbol)) continue;
       applyContext(market.ticker, context, venueNowMs, clock.monoNs());
@@ -75,9 +80,22 @@ export class VenueoneMarkets {
     this.#streamMarkets(universe);
   }
 
+  /** Its symbol stands for another asset that trades, of which the list says nothing. */
+  #isUnnamed({ symbol, nativeSymbol }: Instrument, named: ReadonlySet<string>): boolean {
+    const known = this.#bySymbol.get(symbol)?.instrument;
+    if (known === undefined || known.nativeSymbol === nativeSymbol) return false;
+    return known.status === "TRADING" && !named.has(known.nativeSymbol);
+  }
+
   #list(instrument: Instrument): void {
     const known = this.#bySymbol.get(instrument.symbol);
-    if (known !== undefined && isSameInstrument(known.instrument, instrument)) return;
+    if (known !== undefined && isSameTerms(known.instrument, instrument)) return;
+    if (known !== undefined && canRestate(known.instrument, instrument)) {
+      this.#options.logger.warn("venueone.instrument.changed", { symbol: instrument.symbol });
+      this.#instruments.set(instrument.symbol, instrument);
+      restate(known, instrument);
+      return;
+    }
     if (known !== undefined) {
       // Another scale or id under the same name: the old books mean nothing any more.
       this.#driftCount++;
@@ -85,6 +103,7 @@ export class VenueoneMarkets {
       this.#options.stream.remove(known.instrument.nativeSymbol);
     }
     this.#instruments.set(instrument.symbol, instrument);
+    if (known !== undefined && !isSameScale(known.instrument, instrument)) this.#options.onRescaled();
     this.#bySymbol.set(
       instrument.symbol,
       createMarket(instrument, {
@@ -93,6 +112,12 @@ export class VenueoneMarkets {
         maxDeepAgeMs: DEEP_BOOK_MAX_AGE_MS,
       }),
     );
+  }
+
+  /** An asset never leaves the venue's list, it is delisted in it: of one that the list does not name nothing is said. */
+  #delistNamed(named: ReadonlySet<string>, listed: ReadonlyMap<string, Instrument>): void {
+    for (const [symbol, market] of this.#bySymbol)
+      if (!listed.has(symbol) && named.has(market.instrument.nativeSymbol)) this.#delist(symbol, market);
   }
 
   /** The market stays in the map, halted and without a book: positions in it must still be readable. */
@@ -123,14 +148,4 @@ export class VenueoneMarkets {
       stream.add(market);
     }
   }
-}
-
-function isSameInstrument(left: Instrument, right: Instrument): boolean {
-  return (
-    left.nativeSymbol === right.nativeSymbol &&
-    left.nativeId === right.nativeId &&
-    left.priceDecimals === right.priceDecimals &&
-    left.qtyDecimals === right.qtyDecimals &&
-    left.status === right.status
-  );
 }

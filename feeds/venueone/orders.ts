@@ -20,6 +20,7 @@ import type {
 } from "../../engine/domain/order.js";
 import type { AccountSession, CallOptions, OrderRef, OrderSender } from "../../engine/ports.js";
 import { localReject, refusedOf } from "../shared/call-results.js";
+import { outdatedChange, outdatedProblem } from "../shared/listing-terms.js";
 import { classifyText } from "./errors.js";
 import type { PreparedAction, VenueoneExchange } from "./exchange.js";
 import type { VenueoneOrderChanges } from "./order-changes.js";
@@ -53,6 +54,8 @@ export interface VenueoneOrdersDeps {
   readonly exchange: VenueoneExchange;
   readonly signer: L1Signer;
   readonly changes: VenueoneOrderChanges;
+  /** What the venue lists now, by canonical symbol. */
+  readonly listed: () => ReadonlyMap<string, Instrument>;
   readonly logger: Logger;
   readonly clockOffsetMs: () => number;
 }
@@ -77,7 +80,7 @@ export class VenueoneOrders implements OrderSender {
   }
 
   async place(session: AccountSession, command: OrderCommand, options: CallOptions): Promise<PlaceOutcome> {
-    const problem = commandProblem(command) ?? triggerProblem(command);
+    const problem = commandProblem(command) ?? triggerProblem(command) ?? outdatedProblem(command, this.#deps.listed());
     if (problem !== null) return problem;
     // Fixed here, before anything is waited for: placeBoundMs rests on it.
     const expiresAfterMs = this.#deps.exchange.venueNowMs() + expiryMs(options.timeoutMs);
@@ -129,6 +132,8 @@ export class VenueoneOrders implements OrderSender {
     change: OrderChange,
     options: CallOptions,
   ): Promise<AmendOutcome> {
+    const problem = outdatedChange(instrument, current, change, this.#deps.listed());
+    if (problem !== null) return Promise.resolve(problem);
     return this.#deps.changes.amend(session, instrument, current, change, options, expiryMs(options.timeoutMs));
   }
 

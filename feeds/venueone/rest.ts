@@ -13,11 +13,13 @@ import {
   decodeFills,
   decodeOpenOrders,
   decodeOrderStatus,
+  decodeRateLimit,
   decodeRole,
   decodeSpotBalances,
   type VenueoneWireAccount,
   type VenueoneWireFees,
   type VenueoneWireOrderStatus,
+  type VenueoneWireRateLimit,
   type VenueoneWireRole,
   type VenueoneWireSpotBalance,
 } from "./account-wire.js";
@@ -92,6 +94,10 @@ export class VenueoneRest {
 
   userRole(user: string, options: CallOptions): Promise<Read<VenueoneWireRole>> {
     return this.#info({ type: "userRole", user }, decodeRole, options);
+  }
+
+  userRateLimit(user: string, options: CallOptions): Promise<Read<VenueoneWireRateLimit>> {
+    return this.#info({ type: "userRateLimit", user }, decodeRateLimit, options);
   }
 
   userAbstraction(user: string, options: CallOptions): Promise<Read<ReturnType<typeof decodeAbstraction>>> {

@@ -15,7 +15,9 @@ import type {
   AccountHistory,
   AccountNames,
   AccountReader,
+  AccountSession,
   AccountSettings,
+  Lane,
   NonceReservations,
   OrderSender,
   RoomStatus,
@@ -24,6 +26,7 @@ import type {
   VenueRoom,
 } from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
+import { ClockCheck, withProvenTimes } from "../shared/clock-check.js";
 import { ClockOffset } from "../shared/clock-offset.js";
 import { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import { type Connector, connectWs } from "../shared/connector.js";
@@ -34,6 +37,7 @@ import type { SocketStats } from "../shared/socket-options.js";
 import { decodeJson } from "../shared/wire-fields.js";
 import { VerifiedReads } from "../shared/verified-reads.js";
 import { VenueoneAccountStreams } from "./account-stream.js";
+import { AddressBudget } from "./address-budget.js";
 import { decodeUniverse } from "./decode.js";
 import {
   CONNECTS_PER_MINUTE,
@@ -95,8 +99,10 @@ export interface VenueoneRoomOptions {
 
 const DEFAULT_START_TIMEOUT_MS = 30_000;
 const META_TIMEOUT_MS = 10_000;
+const CLOCK_TIMEOUT_MS = 2_000;
 const META_BACKOFF = { baseMs: 250, capMs: 5_000 };
-const REFRESH_EVERY_MS = 5 * 60_000;
+/** Listings, delistings and leverages are known by then: 40 of 1,200 weight a minute. No stream reports them. */
+const REFRESH_EVERY_MS = 30_000;
 /** Acknowledgements from far away take 0.2–1.8 s; assumed until measured. */
 const DEFAULT_ACK_MS = 600;
 const STOP_GRACE_MS = 2_000;
@@ -131,7 +137,8 @@ class VenueoneRoom implements VenueRoom {
     this.#options = options;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#clockOffset = new ClockOffset(clock);
-    this.#http = new HttpPool(poolOptions(options, this.#limits));
+    const addressBudget = new AddressBudget(clock);
+    this.#http = new HttpPool(poolOptions(options, this.#limits, addressBudget));
     const http = this.#measured(this.#http);
     const connector = options.connector ?? connectWs;
     const budget = new ConnectionBudget(clock, this.#limits);
@@ -149,6 +156,7 @@ class VenueoneRoom implements VenueRoom {
       symbols: options.symbols,
       fees: options.fees ?? DEFAULT_FEES,
       maxCoins,
+      onRescaled: () => this.streams.rescaled(),
     });
     this.#trading = createVenueoneTrading({
       http,
@@ -160,6 +168,7 @@ class VenueoneRoom implements VenueRoom {
       clockOffsetMs: () => Math.round(this.#clockOffset.offsetMs),
       ackLatency: this.ackLatency,
       isMainnet: options.isMainnet,
+      addressBudget,
       onClockError: () => void this.#refresh(),
     });
     const index = new InstrumentIndex(() => this.#markets.instruments);
@@ -172,13 +181,19 @@ class VenueoneRoom implements VenueRoom {
     });
     const watched = watchAccounts(this.#trading, this.streams, new VerifiedReads(clock));
     this.reader = watched.reader;
-    this.orders = watched.orders;
+    const check = new ClockCheck({ clock, clockOffset: this.#clockOffset, measure: () => this.#measureClock(http) });
+    this.orders = withProvenTimes(watched.orders, clock, check);
     this.settings = watched.settings;
     this.history = this.#trading.history;
   }
 
   get markets(): ReadonlyMap<string, Market> {
     return this.#markets.bySymbol;
+  }
+
+  /** What the address's cumulative budget leaves; the weight of our own IP is in the lanes. */
+  orderWaitMs(session: AccountSession, lane: Lane): number {
+    return this.#trading.budgetWaitMs(session, lane);
   }
 
   get accountNames(): AccountNames {
@@ -242,7 +257,7 @@ class VenueoneRoom implements VenueRoom {
       // No sequences on this venue: what can be missed is seen as silence or as a difference found by REST.
       gapCount: accounts.differenceCount,
       decodeErrorCount: market.decodeErrorCount + accounts.decodeErrorCount,
-      protocolDriftCount: market.protocolDriftCount + this.#markets.driftCount,
+      protocolDriftCount: market.protocolDriftCount + accounts.driftCount + this.#markets.driftCount,
       laneTokens: http.laneTokens,
     };
   }
@@ -292,14 +307,31 @@ class VenueoneRoom implements VenueRoom {
     return null;
   }
 
+  /** Any answer tells the venue's time; this one is cheap. */
+  #measureClock(http: VenueHttp): Promise<unknown> {
+    const type = "allMids";
+    return http.request({
+      method: "POST",
+      path: "/info",
+      headers: JSON_HEADERS,
+      body: JSON.stringify({ type }),
+      lane: "exit",
+      weight: infoWeight(type),
+      timeoutMs: CLOCK_TIMEOUT_MS,
+      account: null,
+      accountWeight: 0,
+    });
+  }
+
   /** Every answer's `Date` feeds the clock estimate. */
   #measured(http: VenueHttp): VenueHttp {
     return {
       request: async (request) => {
+        const begun = this.#clockOffset.beginRoundTrip();
         const result = await http.request(request);
         if (result.kind === "response") {
           const dateMs = Date.parse(result.headers.date ?? "");
-          this.#clockOffset.addRoundTrip(result.sentAtMs, result.receivedAtMs, dateMs, DATE_RESOLUTION_MS);
+          this.#clockOffset.addRoundTrip(result.sentAtMs, result.receivedAtMs, dateMs, DATE_RESOLUTION_MS, begun);
         }
         return result;
       },
@@ -307,7 +339,11 @@ class VenueoneRoom implements VenueRoom {
   }
 }
 
-function poolOptions(options: VenueoneRoomOptions, limits: VenueoneLimits): HttpPoolOptions {
+function poolOptions(
+  options: VenueoneRoomOptions,
+  limits: VenueoneLimits,
+  accountLimits: AddressBudget,
+): HttpPoolOptions {
   return {
     name: "venueone",
     baseUrl: options.restUrl,
@@ -316,8 +352,7 @@ function poolOptions(options: VenueoneRoomOptions, limits: VenueoneLimits): Http
     logger: options.logger,
     budget: limits.restWeightPerMinute,
     budgetWindowMs: REST_WINDOW_MS,
-    // The address budget grows with traded volume, which only the venue knows; its refusals say when it is spent.
-    accountLimits: [],
+    accountLimits,
     connections: limits.httpConnections,
     extraWeight: answerWeight,
   };

@@ -21,6 +21,7 @@ import type { SubscribeProtocol } from "../shared/link.js";
 import { NameTable } from "../shared/name-table.js";
 import { PersistentSocket } from "../shared/socket.js";
 import type { SocketStats } from "../shared/socket-options.js";
+import { isTradeTime } from "../shared/stamps.js";
 import { CoinEntry, contextSpec, depthSpec, readName, touchSpec, tradesSpec } from "./coin-entry.js";
 import { decodeFrame, type VenueoneFrame } from "./decode.js";
 import { DepthScanner, SCAN_BBO, SCAN_BOOK, type ScanKind } from "./depth-scan.js";
@@ -34,8 +35,6 @@ export const STREAMS_PER_COIN = 5;
 /** Coins per shard: 300 streams; 356 on one socket were measured to run well. */
 const COINS_PER_SHARD = 75;
 const SHARD_STREAMS_PER_COIN = 4;
-/** A venue time further ahead than this is garbage: taken, it would outdate all that follow. */
-const MAX_FUTURE_MS = 60_000;
 /** Error frames logged; more are only counted. */
 const MAX_LOGGED_ERRORS = 50;
 
@@ -207,6 +206,7 @@ export class MarketStream {
         onDown: () => this.#down(shard),
         onSilent: (text) => this.#silent(text, tier),
         onQuarantined: (text) => this.#quarantine(text),
+        onRetried: (text) => this.#quarantined.delete(text),
       },
     });
     const shard = new Shard(socket, tier);
@@ -217,40 +217,43 @@ export class MarketStream {
   #frame(tier: Tier, data: Buffer, tsRecvNs: number, linkId: number): void {
     const kind: ScanKind = this.#scanner.scan(data);
     if (kind === SCAN_BOOK || kind === SCAN_BBO) {
-      const { coinStart, coinEnd, timeMs } = this.#scanner;
+      const { coinStart, coinEnd } = this.#scanner;
       const entry = this.#coins.find(data, coinStart, coinEnd);
       if (entry === undefined) this.#unknownCoinCount++;
-      else if (this.#isPlausible(timeMs)) this.#depth(entry, kind, tier, tsRecvNs, linkId);
-      else this.#driftCount++;
+      else this.#depth(entry, kind, tier, tsRecvNs, linkId);
       return;
     }
     this.#slowFrame(decodeFrame(data), tier, tsRecvNs, linkId);
   }
 
   #depth(entry: CoinEntry, kind: ScanKind, tier: Tier, tsRecvNs: number, linkId: number): void {
-    const lateNs = this.#lateNs(entry.market, tier, this.#scanner.timeMs);
+    // Also a frame that proves nothing tells that its stream is not dead.
+    (kind === SCAN_BBO ? entry.touch : tier === TIER_FAST ? entry.fast : entry.deep)?.alive(tsRecvNs, linkId);
+    if (!this.#isPlausible(this.#scanner.timeMs)) {
+      this.#driftCount++;
+      return;
+    }
+    const lateNs = this.#lateNs(entry, tier, this.#scanner.timeMs);
     if (kind === SCAN_BBO) {
-      entry.touch?.alive(tsRecvNs, linkId);
       // A delayed touch would override a fresher book's levels by its venue time only; still, it is not news.
       this.#count(entry.applier.applyTouch(this.#scanner, tsRecvNs - lateNs));
       return;
     }
-    (tier === TIER_FAST ? entry.fast : entry.deep)?.alive(tsRecvNs, linkId);
     this.#count(entry.applier.applyBook(this.#scanner, tier, tsRecvNs, lateNs));
   }
 
   /** A frame held up on its way longer than its tier may be old proves only what was true when it left. */
-  #lateNs(market: Market, tier: Tier, timeMs: number): number {
+  #lateNs({ applier, market }: CoinEntry, tier: Tier, timeMs: number): number {
     const { clock, clockOffset } = this.#options;
     const nowMs = clock.wallMs();
     clockOffset.addEvent(timeMs, nowMs);
-    const ageMs = clockOffset.provenAgeMs(timeMs, nowMs);
-    return ageMs > (tier === TIER_FAST ? market.maxBookAgeMs : market.maxDeepAgeMs) ? ageMs * 1e6 : 0;
+    applier.forgetBeyond(clockOffset.latestMs(nowMs));
+    return clockOffset.lateMs(timeMs, nowMs, tier === TIER_FAST ? market.maxBookAgeMs : market.maxDeepAgeMs) * 1e6;
   }
 
   #isPlausible(timeMs: number): boolean {
     const { clock, clockOffset } = this.#options;
-    return timeMs - clock.wallMs() - clockOffset.offsetMs < MAX_FUTURE_MS;
+    return clockOffset.isPlausible(timeMs, clock.wallMs());
   }
 
   #count(applied: Applied): void {
@@ -267,14 +270,15 @@ export class MarketStream {
         const entry = this.#coins.get(coin);
         if (entry === undefined) {
           this.#unknownCoinCount++;
-        } else if (!this.#isPlausible(time)) {
+          return;
+        }
+        (frame.kind === "bbo" ? entry.touch : tier === TIER_FAST ? entry.fast : entry.deep)?.alive(tsRecvNs, linkId);
+        if (!this.#isPlausible(time)) {
           this.#driftCount++;
         } else if (frame.kind === "bbo") {
-          entry.touch?.alive(tsRecvNs, linkId);
-          this.#count(entry.applier.applyDecodedTouch(frame.bbo, tsRecvNs - this.#lateNs(entry.market, tier, time)));
+          this.#count(entry.applier.applyDecodedTouch(frame.bbo, tsRecvNs - this.#lateNs(entry, tier, time)));
         } else {
-          (tier === TIER_FAST ? entry.fast : entry.deep)?.alive(tsRecvNs, linkId);
-          const lateNs = this.#lateNs(entry.market, tier, time);
+          const lateNs = this.#lateNs(entry, tier, time);
           this.#count(entry.applier.applyDecodedBook(frame.book, tier, tsRecvNs, lateNs));
         }
         return;
@@ -307,6 +311,11 @@ export class MarketStream {
       return;
     }
     entry.trades?.alive(tsRecvNs, linkId);
+    const { clock, clockOffset } = this.#options;
+    if (!isTradeTime(wire.time, clockOffset, clock.wallMs())) {
+      this.#driftCount++;
+      return;
+    }
     if (!entry.isNewTrade(wire)) return;
     const { market } = entry;
     const trade = normalizeTrade(wire, market.instrument, tsRecvNs);

@@ -6,7 +6,15 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { PlaceOutcome } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, AccountSettings, OrderSender, Read } from "../../engine/ports.js";
-import { changeTold, type OrderAudience, placeTold } from "../shared/own-order.js";
+import { failedRead } from "../shared/call-results.js";
+import {
+  cancelAllTold,
+  cancelTold,
+  changeTold,
+  idAtVenue,
+  type OrderAudience,
+  placeTold,
+} from "../shared/own-order.js";
 import { streamedVersion, type WantedLots } from "../shared/streamed-reads.js";
 import type { VerifiedReads } from "../shared/verified-reads.js";
 import type { VenueoneAccountStreams } from "./account-stream.js";
@@ -26,8 +34,15 @@ export function watchAccounts(
   const { orders, reader, settings } = trading;
   /** Account of each session that was read, so that an order finds it without waiting. */
   const accountOf = new WeakMap<AccountSession, string>();
+  /** Null: nobody knows; then it may be any of them. */
+  const accountBehind = (session: AccountSession): string | null => {
+    const read = accountOf.get(session);
+    if (read !== undefined) return read;
+    const known = trading.knownAccount(session);
+    return known?.ok === true ? known.value : null;
+  };
   const audienceOf = (session: AccountSession): OrderAudience => {
-    const account = accountOf.get(session) ?? null;
+    const account = accountBehind(session);
     return {
       streamed: () => streams.watched(account),
       note: () => verified.noteOrder(account),
@@ -59,14 +74,17 @@ export function watchAccounts(
         return held;
       },
       verifyPositions: async (session, instrument, call) => {
+        const deadline = verified.deadline(call);
         const account = await trading.resolveAccount(session, call);
         if (!account.ok) return account;
         accountOf.set(session, account.value);
         streams.noteUse(account.value);
         const watched = streams.watched(account.value);
         const version = streamedVersion(watched);
-        const read = await verified.read(account.value, instrument?.nativeSymbol ?? "", version, () =>
-          reader.readPositions(session, instrument, call),
+        const left = deadline.left();
+        if (left === null) return failedRead("TIMEOUT", "no time left after the account was looked up");
+        const read = await verified.read(account.value, instrument?.nativeSymbol ?? "", version, left, (rest) =>
+          reader.readPositions(session, instrument, rest),
         );
         if (!read.ok) return read;
         return { ...read, value: watched.reduce((held, one) => one.compare(instrument, held), read.value) };
@@ -83,14 +101,16 @@ export function watchAccounts(
         const audience = audienceOf(session);
         const send = (): Promise<PlaceOutcome> => orders.place(session, command, call);
         // Nobody knows whose streams are to tell of it.
-        if (!accountOf.has(session)) return changeTold(audience, send);
+        if (accountBehind(session) === null) return changeTold(audience, send);
         return placeTold(audience, command, orders.venueClientOrderId(command.clientIdHex), true, send);
       },
       // An amended order may fill as a placed one does; a cancelled one no longer.
       amend: (session, instrument, current, change, call) =>
         changeTold(audienceOf(session), () => orders.amend(session, instrument, current, change, call)),
-      cancel: (session, instrument, ref, call) => orders.cancel(session, instrument, ref, call),
-      cancelAll: (session, instrument, call) => orders.cancelAll(session, instrument, call),
+      cancel: (session, instrument, ref, call) =>
+        cancelTold(audienceOf(session), idAtVenue(ref, orders), () => orders.cancel(session, instrument, ref, call)),
+      cancelAll: (session, instrument, call) =>
+        cancelAllTold(audienceOf(session), () => orders.cancelAll(session, instrument, call)),
       scheduleCancel: (session, atMs, call) => orders.scheduleCancel(session, atMs, call),
       placeBoundMs: (session, timeoutMs) => orders.placeBoundMs(session, timeoutMs),
       venueClientOrderId: (clientIdHex) => orders.venueClientOrderId(clientIdHex),
@@ -99,9 +119,9 @@ export function watchAccounts(
     settings: {
       read: (session, instrument, call) => settings.read(session, instrument, call),
       setLeverage: (session, instrument, leverage, call) =>
-        changeTold(audienceOf(session), () => settings.setLeverage(session, instrument, leverage, call)),
+        changeTold(audienceOf(session), () => settings.setLeverage(session, instrument, leverage, call), "positions"),
       setMarginMode: (session, instrument, mode, call) =>
-        changeTold(audienceOf(session), () => settings.setMarginMode(session, instrument, mode, call)),
+        changeTold(audienceOf(session), () => settings.setMarginMode(session, instrument, mode, call), "positions"),
     },
   };
 }

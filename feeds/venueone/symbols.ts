@@ -3,7 +3,8 @@
  * live `meta` recordings of 2025 and 2026.
  *
  * Invariants: the asset number is the position in `universe`, delisted assets counted; a canonical
- * symbol names at most one listed asset (the first); tick and lot are whole powers of ten.
+ * symbol names at most one listed asset (the one that it named before, else the first); tick and lot are whole powers
+ * of ten.
  */
 import { assertSafeRange } from "../../engine/domain/decimal.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
@@ -39,7 +40,12 @@ export interface InstrumentList {
   readonly skipped: readonly string[];
 }
 
-export function buildInstruments(meta: VenueoneWireMeta, fees: FeeRates): InstrumentList {
+/** `known`: what symbols stand for already; each stays with its asset while that is listed, so that positions in it can be read. */
+export function buildInstruments(
+  meta: VenueoneWireMeta,
+  fees: FeeRates,
+  known: ReadonlyMap<string, Instrument> = new Map(),
+): InstrumentList {
   const bySymbol = new Map<string, Instrument>();
   const byCoin = new Map<string, Instrument>();
   const skipped: string[] = [];
@@ -50,8 +56,9 @@ export function buildInstruments(meta: VenueoneWireMeta, fees: FeeRates): Instru
       continue;
     }
     byCoin.set(asset.name, instrument);
-    if (instrument.status === "TRADING" && !bySymbol.has(instrument.symbol))
-      bySymbol.set(instrument.symbol, instrument);
+    if (instrument.status !== "TRADING") continue;
+    const isKnown = known.get(instrument.symbol)?.nativeSymbol === asset.name;
+    if (isKnown || !bySymbol.has(instrument.symbol)) bySymbol.set(instrument.symbol, instrument);
   }
   return { bySymbol, byCoin, skipped };
 }

@@ -10,6 +10,7 @@ import type {
   AccountSession,
   AccountSettings,
   CallOptions,
+  Lane,
   NonceReservations,
   OpenSession,
   OrderSender,
@@ -20,6 +21,8 @@ import type { VenueHttp } from "../shared/http.js";
 import { InstrumentIndex } from "../shared/instrument-index.js";
 import { VenueoneAccount } from "./account.js";
 import { AccountResolver } from "./account-resolver.js";
+import type { AddressBudget } from "./address-budget.js";
+import { BudgetReadings } from "./budget-readings.js";
 import { createVenueoneNonces } from "./nonces.js";
 import { VenueoneExchange } from "./exchange.js";
 import { VenueoneHistory } from "./history.js";
@@ -27,6 +30,7 @@ import { VenueoneOrderChanges } from "./order-changes.js";
 import { OrderFills } from "./order-fills.js";
 import { VenueoneOrders } from "./orders.js";
 import { VenueoneRest } from "./rest.js";
+import { VenueoneAccountNames } from "./account-names.js";
 import { AddressCache } from "./address-cache.js";
 import { openVenueoneAddress, openVenueoneSession, VenueoneSession } from "./session.js";
 import { VenueoneSettings } from "./settings.js";
@@ -43,6 +47,8 @@ export interface VenueoneTradingDeps {
   readonly clockOffsetMs: () => number;
   readonly ackLatency: LatencyWindow;
   readonly isMainnet: boolean;
+  /** What the pool charges each address for its requests. Absent: nothing. */
+  readonly addressBudget?: AddressBudget;
   /** The venue found our clock wrong: measure it again. */
   readonly onClockError?: () => void;
 }
@@ -55,6 +61,8 @@ export interface VenueoneTrading {
   openSession(rawCredentials: unknown): OpenSession;
   openAddress(walletAddress: string): OpenSession;
   readonly accountNames: AccountNames;
+  /** How long one more request of this lane would wait for the address's own budget; 0: not at all. */
+  budgetWaitMs(session: AccountSession, lane: Lane): number;
   /** The account behind a session, for account streams, which name a user: never subscribe the key's own address. */
   resolveAccount(session: AccountSession, options: CallOptions): Promise<Read<string>>;
   /** The same where it needs no question to the venue, else null. */
@@ -72,7 +80,10 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
   const onClockError = deps.onClockError ?? (() => undefined);
   const fills = new OrderFills({ rest, clock, clockOffsetMs });
   const reader = new VenueoneAccount({ rest, accounts, instruments, nonces, fills, clock, clockOffsetMs, logger });
+  const budget = deps.addressBudget;
+  const readings = budget === undefined ? null : new BudgetReadings({ budget, rest, accounts, clock });
   const exchange = new VenueoneExchange({
+    addressBudget: budget === undefined || readings === null ? null : { budget, readings },
     rest,
     signer,
     nonces,
@@ -87,10 +98,16 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
   const changes = new VenueoneOrderChanges({ exchange, reader, instrumentOf, clock, clockOffsetMs });
   return {
     reader,
-    orders: new VenueoneOrders({ exchange, signer, changes, logger, clockOffsetMs }),
+    orders: new VenueoneOrders({ exchange, signer, changes, listed: deps.instruments, logger, clockOffsetMs }),
     history: new VenueoneHistory({ rest, accounts, instruments, fills, clock, clockOffsetMs }),
     settings: new VenueoneSettings({ rest, accounts, exchange, clock }),
-    accountNames: namesOf(accounts),
+    accountNames: new VenueoneAccountNames({ accounts, exchange, clock }),
+    budgetWaitMs(session, lane) {
+      if (!(session instanceof VenueoneSession) || budget === undefined) return 0;
+      // Whoever decides by it is about to send, or was refused by the last reading.
+      readings?.freshen(session);
+      return budget.waitMs(accounts.peek(session), 1, lane);
+    },
     openSession: (raw) => openVenueoneSession(raw, addresses),
     openAddress: openVenueoneAddress,
     async resolveAccount(session, options) {
@@ -101,19 +118,5 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
       session instanceof VenueoneSession
         ? accounts.resolveKnown(session)
         : failedRead("AUTH", "session of another venue"),
-  };
-}
-
-/** An agent's principal, or the vault that the credentials name. */
-function namesOf(accounts: AccountResolver): AccountNames {
-  return {
-    known(session) {
-      const account = session instanceof VenueoneSession ? accounts.resolveKnown(session) : null;
-      return account?.ok === true ? account.value : null;
-    },
-    async read(session, options) {
-      if (!(session instanceof VenueoneSession)) return failedRead("AUTH", "session of another venue");
-      return accounts.resolve(session, options);
-    },
   };
 }

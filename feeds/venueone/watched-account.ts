@@ -25,7 +25,9 @@ import {
   SURELY_LATER_MS,
   type WantedLots,
 } from "../shared/streamed-reads.js";
+import type { UnknownWords } from "../shared/unknown-words.js";
 import type { ProbeResult } from "../shared/subscriptions.js";
+import { statusOfWord } from "./account-normalize.js";
 import { AccountSlot } from "./account-slot.js";
 import type { VenueoneWireAccount } from "./account-wire.js";
 import type { VenueoneRest } from "./rest.js";
@@ -44,6 +46,7 @@ const MAX_LOOKUPS = 32;
 const LOOKUP_TRIES = 3;
 const LOOKUP_BACKOFF_MS = 500;
 const MAX_PROBLEM_CHARS = 200;
+const NOT_YET = "a time that is not yet";
 
 /** Summed over all accounts of a room. */
 export interface AccountCounters {
@@ -62,6 +65,7 @@ export interface WatchedAccountDeps {
   readonly rest: VenueoneRest;
   readonly instrumentOf: (coin: string) => Instrument | null;
   readonly counters: AccountCounters;
+  readonly words: UnknownWords;
 }
 
 /** Positions that stand for a live read, and since when. */
@@ -81,6 +85,7 @@ export class WatchedAccount implements StreamedAccount {
   readonly address: string;
   readonly reads: StreamedReads;
   readonly listeners = new Set<(event: AccountEvent) => void>();
+  /** Monotonic ms. */
   lastUseMs: number;
   isSubscribed = false;
   readonly #deps: WatchedAccountDeps;
@@ -90,12 +95,14 @@ export class WatchedAccount implements StreamedAccount {
   readonly #resync: Resync<never, Truth>;
   readonly #acknowledged = new Set<string>();
   #state: FeedState = "SYNCING";
+  /** Something came that could not be read since the reconcile in flight asked its questions. */
+  #hasUnread = false;
   /** Given up: answers that come later do nothing. */
   #isGone = false;
   #lookupCount = 0;
   /** Whole lists of open orders that the stream told. */
   #listCount = 0;
-  /** Wall ms at which the venue was last asked. */
+  /** Monotonic ms at which the venue was last asked. */
   #askedAtMs = 0;
   #isRefreshing = false;
   #refreshTimer: TimerHandle | null = null;
@@ -103,10 +110,11 @@ export class WatchedAccount implements StreamedAccount {
   constructor(address: string, deps: WatchedAccountDeps) {
     this.address = address;
     this.#deps = deps;
-    this.lastUseMs = deps.clock.wallMs();
+    this.lastUseMs = deps.clock.monoNs() / 1e6;
     this.#life = new ConnectionLife(deps.clock);
     this.reads = new StreamedReads(deps.clock, this.#life);
-    this.#data = new AccountSlot(deps.instrumentOf, (event) => this.#emit(event), address);
+    const latestMs = (): number => deps.clockOffset.latestMs(deps.clock.wallMs());
+    this.#data = new AccountSlot(deps.instrumentOf, (event) => this.#emit(event), address, latestMs);
     this.#resync = new Resync<never, Truth>({
       clock: deps.clock,
       random: deps.random,
@@ -188,8 +196,8 @@ export class WatchedAccount implements StreamedAccount {
       const { clock, clockOffset } = this.#deps;
       const asOfMs = account.time - clockOffset.offsetMs;
       this.reads.happened(asOfMs);
-      // The venue says as of when it is: as good as a read that began then.
-      if (applied.isNewest) this.reads.agreed(this.reads.begin() - (clock.wallMs() - asOfMs));
+      // The venue says as of when it is: as good as a read that began then, which was not later than now.
+      if (applied.isNewest) this.reads.agreed(this.reads.begin() - Math.max(0, clock.wallMs() - asOfMs));
       if (this.reads.isPending) this.refreshSoon();
     }
   }
@@ -202,10 +210,13 @@ export class WatchedAccount implements StreamedAccount {
   }
 
   onFills(fills: readonly VenueoneWireFill[], isSnapshot: boolean): void {
+    // One of a time that is not yet takes none of the others with it: nothing else would tell of them.
+    const told = fills.filter(({ time }) => this.#isYet(time));
     const before = this.#data.positions();
-    const applied = this.#data.applyFills(fills, isSnapshot);
+    const applied = this.#data.applyFills(told, isSnapshot);
     this.reads.moved(before, this.#data.positions());
     if (!applied.ok) this.onUnreadable(applied.problem);
+    else if (told.length < fills.length) this.onUnreadable(NOT_YET);
     else if (this.#data.needsState) this.refreshSoon();
     // Their fills are told; what is lost past the bound is only how they ended, which nobody may be there to hear.
     if (this.listeners.size === 0) return;
@@ -216,6 +227,14 @@ export class WatchedAccount implements StreamedAccount {
   onUnreadable(problem: string): void {
     this.#deps.counters.decodeErrorCount++;
     this.#deps.logger.warn("venueone.account.unreadable", { problem: problem.slice(0, MAX_PROBLEM_CHARS) });
+    this.distrust();
+  }
+
+  /** Something was lost that may have been about this account. */
+  distrust(): void {
+    // The answer to come may lag behind it: another is asked for surely later.
+    this.reads.doubt();
+    this.#hasUnread = true;
     this.#setState("SYNCING");
     this.#reconcile();
   }
@@ -227,7 +246,7 @@ export class WatchedAccount implements StreamedAccount {
       // Lost or late: also what was told of others' orders may be.
       this.#setState("SYNCING");
       this.#reconcile();
-    } else if (this.#deps.clock.wallMs() - this.#askedAtMs > TRUTH_EVERY_MS) this.#refresh();
+    } else if (this.#monoMs() - this.#askedAtMs > TRUTH_EVERY_MS) this.#refresh();
   }
 
   /** A silent state stream is alive if REST says what we hold. */
@@ -241,12 +260,17 @@ export class WatchedAccount implements StreamedAccount {
     return applied.differences === 0 ? "quiet" : "dead";
   }
 
+  #monoMs(): number {
+    return this.#deps.clock.monoNs() / 1e6;
+  }
+
   #isWhole(): boolean {
     return ACCOUNT_STREAMS.every((type) => this.#acknowledged.has(type));
   }
 
   /** `isNewest`: nothing newer was held. */
   #applyState(account: VenueoneWireAccount): ReturnType<AccountSlot["applyState"]> & { readonly isNewest: boolean } {
+    if (!this.#isYet(account.time)) return { ok: false, problem: NOT_YET, differences: 0, isNewest: false };
     const before = this.#data.positions();
     const isNewest = account.time >= this.#data.stateMs;
     const applied = this.#data.applyState(account);
@@ -256,6 +280,12 @@ export class WatchedAccount implements StreamedAccount {
     return { ...applied, isNewest };
   }
 
+  /** What is held of a time that is not come would be newer than the truth until it comes. */
+  #isYet(venueMs: number): boolean {
+    const { clock, clockOffset } = this.#deps;
+    return clockOffset.isPlausible(venueMs, clock.wallMs());
+  }
+
   #reconcile(): void {
     if (!this.#isGone && this.#resync.start()) this.#deps.counters.resyncCount++;
   }
@@ -263,6 +293,7 @@ export class WatchedAccount implements StreamedAccount {
   async #loadTruth(): Promise<Truth | null> {
     const { rest } = this.#deps;
     const listCount = this.#listCount;
+    this.#hasUnread = false;
     const beganMs = this.reads.begin();
     const [account, orders] = await Promise.all([
       rest.clearinghouseState(this.address, RECONCILE_LANE),
@@ -281,9 +312,10 @@ export class WatchedAccount implements StreamedAccount {
     }
     this.#noteDifferences(state.differences);
     for (const row of orders.gone) this.#lookUpEnd(row);
-    this.#askedAtMs = this.#deps.clock.wallMs();
+    this.#askedAtMs = this.#monoMs();
     if (state.isNewest) this.reads.agreed(truth.beganMs);
-    if (this.reads.isUnshown) return false;
+    // Only an answer asked for after it tells what it was.
+    if (this.#hasUnread || this.reads.isUnshown) return false;
     if (this.#isWhole()) this.#setState("LIVE");
     return true;
   }
@@ -313,7 +345,7 @@ export class WatchedAccount implements StreamedAccount {
   /** Reads positions alone (cheap); a failure leaves things as they are, age tells. */
   #refresh(): void {
     const beganMs = this.reads.begin();
-    this.#askedAtMs = this.#deps.clock.wallMs();
+    this.#askedAtMs = this.#monoMs();
     this.#isRefreshing = true;
     void this.#deps.rest.clearinghouseState(this.address, RECONCILE_LANE).then((account) => {
       this.#isRefreshing = false;
@@ -355,7 +387,9 @@ export class WatchedAccount implements StreamedAccount {
       const answer = await rest.orderStatus(this.address, oid, RECONCILE_LANE);
       if (this.#isGone) return;
       if (answer.ok && answer.value !== null) {
-        this.#data.applyUnlisted(answer.value);
+        this.#noteWord(answer.value.status);
+        const applied = this.#data.applyUnlisted(answer.value);
+        if (!applied.ok) this.#noteUnfit(applied.problem);
         return;
       }
       await new Promise<void>((resolve) => {
@@ -371,7 +405,12 @@ export class WatchedAccount implements StreamedAccount {
       if (this.#isGone) return;
       // Still `open` right after it left the list is the same lag as an unknown oid.
       if (answer.ok && answer.value !== null && answer.value.status !== "open") {
-        this.#data.applyEnd(row, answer.value);
+        this.#noteWord(answer.value.status);
+        const applied = this.#data.applyEnd(row, answer.value);
+        if (!applied.ok) {
+          this.#noteUnfit(applied.problem);
+          this.#endUnknown(row);
+        }
         return;
       }
       await new Promise<void>((resolve) => {
@@ -379,6 +418,16 @@ export class WatchedAccount implements StreamedAccount {
       });
     }
     if (!this.#isGone) this.#endUnknown(row);
+  }
+
+  #noteWord(status: string): void {
+    if (statusOfWord(status) === "UNKNOWN") this.#deps.words.note("status", status);
+  }
+
+  /** A look-up that does not fit its contract: nothing else would tell of it. */
+  #noteUnfit(problem: string): void {
+    this.#deps.counters.decodeErrorCount++;
+    this.#deps.logger.warn("venueone.account.unreadable", { problem: problem.slice(0, MAX_PROBLEM_CHARS) });
   }
 
   #endUnknown(row: VenueoneWireOrder): void {
