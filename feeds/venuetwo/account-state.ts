@@ -10,6 +10,7 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent } from "../../engine/ports.js";
+import { barredBeforeMs } from "../shared/stamps.js";
 import { WireFault } from "../shared/wire-fields.js";
 import { normalizeFill, normalizeOrderUpdate, normalizePositionUpdate, uncountedUpdate } from "./normalize.js";
 import type { VenuetwoWireOrderUpdate, VenuetwoWirePositionUpdate } from "./wire.js";
@@ -19,12 +20,18 @@ const MAX_REMEMBERED_FILLS = 2_048;
 /** Orders remembered: open ones, and the event time of lately changed ones. The venue allows 200 open per symbol. */
 const MAX_REMEMBERED_ORDERS = 4_096;
 
+type Settings = Readonly<Record<string, string>>;
+
 interface PositionRow {
   /** null: flat. Kept, so that an older event can not bring the position back. */
   readonly position: VenuePosition | null;
   readonly leverage: number | null;
+  /** What REST said of it last and no event tells; null: nothing. Kept while it is flat. */
+  readonly settings: Settings | null;
   /** `E` of the event that set it; 0 when a snapshot did. */
   readonly tsEventMs: number;
+  /** Events from before change nothing. */
+  readonly asOfMs: number;
 }
 
 interface OrderRow {
@@ -43,6 +50,8 @@ export class AccountState {
   readonly #positions = new Map<string, PositionRow>();
   readonly #orders = new Map<string, OrderRow>();
   readonly #fills = new Set<string>();
+  /** Of all rows. */
+  #newestMs = 0;
   lateCount = 0;
 
   /** Rows with a size. */
@@ -59,10 +68,13 @@ export class AccountState {
     return open;
   }
 
-  /** ACCOUNT_UPDATE. `instrumentOf` answers null for contracts this service does not list. */
+  /**
+   * ACCOUNT_UPDATE. `tsEventMs` null: of no time that can be believed; it bars nothing, and any answer of REST outweighs it.
+   * `instrumentOf` answers null for contracts this service does not list.
+   */
   applyPositions(
     rows: readonly VenuetwoWirePositionUpdate[],
-    tsEventMs: number,
+    tsEventMs: number | null,
     instrumentOf: (nativeSymbol: string) => Instrument | null,
   ): AppliedEvent {
     let isChanged = false;
@@ -71,17 +83,26 @@ export class AccountState {
       const instrument = instrumentOf(row.s);
       const key = `${row.s}|${row.ps}`;
       const before = this.#positions.get(key);
-      if (before !== undefined && tsEventMs < Math.max(before.tsEventMs, before.position?.tsVenueMs ?? 0)) {
+      const asOfMs = tsEventMs ?? before?.asOfMs ?? 0;
+      if (before !== undefined && asOfMs < before.asOfMs) {
         this.lateCount++;
         continue;
       }
       try {
         const leverage = before?.leverage ?? null;
+        const settings = before?.settings ?? null;
         const position =
           instrument === null
-            ? uncountedUpdate(row, tsEventMs)
-            : normalizePositionUpdate(row, instrument, tsEventMs, leverage);
-        this.#positions.set(key, { position, leverage, tsEventMs });
+            ? uncountedUpdate(row, asOfMs)
+            : normalizePositionUpdate(row, instrument, asOfMs, leverage);
+        this.#positions.set(key, {
+          position: withSettings(position, settings),
+          leverage,
+          settings,
+          tsEventMs: tsEventMs ?? 0,
+          asOfMs,
+        });
+        this.#newestMs = Math.max(this.#newestMs, asOfMs);
         isChanged = true;
       } catch (error) {
         if (!(error instanceof WireFault)) throw error;
@@ -96,20 +117,18 @@ export class AccountState {
     let isChanged = false;
     for (const [key, row] of this.#positions) {
       if (!key.startsWith(`${nativeSymbol}|`)) continue;
-      this.#positions.set(key, {
-        ...row,
-        leverage,
-        position: row.position === null ? null : { ...row.position, leverage },
-      });
+      const settings = row.leverage === leverage ? row.settings : settingsOfAnyLeverage(row.settings);
+      const position = row.position === null ? null : { ...row.position, leverage };
+      this.#positions.set(key, { ...row, leverage, settings, position: withSettings(position, settings) });
       isChanged = true;
     }
     return isChanged ? { kind: "events", events: [{ kind: "positions" }] } : NOTHING;
   }
 
-  /** ORDER_TRADE_UPDATE. */
+  /** ORDER_TRADE_UPDATE. `tsEventMs` as above. */
   applyOrder(
     wire: VenuetwoWireOrderUpdate,
-    tsEventMs: number,
+    tsEventMs: number | null,
     instrumentOf: (nativeSymbol: string) => Instrument | null,
   ): AppliedEvent {
     const instrument = instrumentOf(wire.s);
@@ -150,25 +169,51 @@ export class AccountState {
     const before = fingerprint(this.positions());
     const fresh = new Map<string, PositionRow>();
     for (const position of rows) {
-      fresh.set(positionKey(position), { position, leverage: position.leverage, tsEventMs: 0 });
+      const { leverage, native, tsVenueMs } = position;
+      const settings = settingsOf(native);
+      fresh.set(positionKey(position), { position, leverage, settings, tsEventMs: 0, asOfMs: tsVenueMs });
+      this.#newestMs = Math.max(this.#newestMs, tsVenueMs);
     }
     for (const [key, row] of this.#positions) {
       const isNewerThanAnswer =
         row.tsEventMs >= sinceVenueMs && row.tsEventMs >= (fresh.get(key)?.position?.tsVenueMs ?? 0);
       if (isNewerThanAnswer) fresh.set(key, row);
+      // Of a flat one the answer says nothing.
+      else if (!fresh.has(key) && row.settings !== null) fresh.set(key, { ...row, position: null, tsEventMs: 0 });
     }
     this.#positions.clear();
     for (const [key, row] of fresh) this.#positions.set(key, row);
     return fingerprint(this.positions()) !== before;
   }
 
-  /** The connection was lost: the next REST answer outweighs every event so far. */
-  forgetEventTimes(): void {
-    for (const [key, row] of this.#positions) this.#positions.set(key, { ...row, tsEventMs: 0 });
+  /** The venue's clock was found to be behind what was taken: a time that is not yet bars nothing that follows. */
+  forgetBeyond(latestMs: number): void {
+    if (barredBeforeMs(this.#newestMs, latestMs) === this.#newestMs) return;
+    this.#newestMs = 0;
+    for (const [key, row] of this.#positions) {
+      const asOfMs = barredBeforeMs(row.asOfMs, latestMs);
+      this.#positions.set(key, { ...row, tsEventMs: barredBeforeMs(row.tsEventMs, latestMs), asOfMs });
+      this.#newestMs = Math.max(this.#newestMs, asOfMs);
+    }
+    for (const [key, row] of this.#orders) {
+      const tsEventMs = barredBeforeMs(row.tsEventMs, latestMs);
+      this.#orders.set(key, { ...row, tsEventMs });
+      this.#newestMs = Math.max(this.#newestMs, tsEventMs);
+    }
   }
 
-  #takeOrder(order: VenueOrder, tsEventMs: number): boolean {
+  /** The connection was lost: the next REST answer outweighs every event so far. */
+  forgetEventTimes(): void {
+    for (const [key, row] of this.#positions) {
+      // What was set of a flat one may have been set anew meanwhile, and no answer of REST tells.
+      if (row.position === null) this.#positions.delete(key);
+      else this.#positions.set(key, { ...row, tsEventMs: 0 });
+    }
+  }
+
+  #takeOrder(order: VenueOrder, eventMs: number | null): boolean {
     const known = this.#orders.get(orderKey(order));
+    const tsEventMs = eventMs ?? known?.tsEventMs ?? 0;
     if (known !== undefined) {
       const isLate = tsEventMs < known.tsEventMs || order.filledLots < known.order.filledLots;
       if (isLate || (tsEventMs === known.tsEventMs && !isNews(order, known.order))) {
@@ -184,6 +229,7 @@ export class AccountState {
     const key = orderKey(order);
     this.#orders.delete(key);
     this.#orders.set(key, { order, tsEventMs });
+    this.#newestMs = Math.max(this.#newestMs, tsEventMs);
     if (this.#orders.size <= MAX_REMEMBERED_ORDERS) return;
     // Oldest closed one first; if all are open the oldest goes, and REST tells of it at the next reconcile.
     for (const [oldKey, row] of this.#orders) {
@@ -208,6 +254,33 @@ export class AccountState {
     }
     return true;
   }
+}
+
+/** The fields of a row that are settings of its contract: neither size nor mark moves them. */
+const SETTING_FIELDS = ["maxNotionalValue", "isAutoAddMargin"] as const;
+
+function settingsOf(native: Settings | undefined): Settings | null {
+  if (native === undefined) return null;
+  const settings: Record<string, string> = {};
+  for (const name of SETTING_FIELDS) {
+    const text = native[name];
+    if (text !== undefined) settings[name] = text;
+  }
+  return settings;
+}
+
+/** The largest notional is that of the leverage it was read with. */
+function settingsOfAnyLeverage(settings: Settings | null): Settings | null {
+  if (settings === null) return null;
+  const { maxNotionalValue: _ended, ...rest } = settings;
+  return rest;
+}
+
+/** In place of a row of REST: its figures were those of another size or leverage. */
+function withSettings(position: VenuePosition | null, settings: Settings | null): VenuePosition | null {
+  if (position === null) return null;
+  const { native: _older, ...pushed } = position;
+  return settings === null ? pushed : { ...pushed, native: settings };
 }
 
 /** A status that nobody knows may be an open one. */

@@ -8,10 +8,11 @@
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent, AccountSession, AccountStream, AccountStreams, Read } from "../../engine/ports.js";
 import type { WantedLots } from "../shared/streamed-reads.js";
+import { UnknownWords } from "../shared/unknown-words.js";
 import { MAX_ACCOUNT_STREAMS } from "./limits.js";
-import { type AccountStreamDeps, SharedAccountStream } from "./shared-account-stream.js";
+import { type AccountCounters, type AccountStreamDeps, SharedAccountStream } from "./shared-account-stream.js";
 
-export interface AccountStreamsDeps extends AccountStreamDeps {
+export interface AccountStreamsDeps extends Omit<AccountStreamDeps, "counters" | "words"> {
   /** Proof of the credentials behind a session, equal for equal credentials only; null for a session of nobody here. */
   readonly credentialTagOf: (session: AccountSession) => string | null;
 }
@@ -19,10 +20,18 @@ export interface AccountStreamsDeps extends AccountStreamDeps {
 export class VenuetwoAccountStreams implements AccountStreams {
   readonly #deps: AccountStreamsDeps;
   readonly #byTag = new Map<string, SharedAccountStream>();
+  readonly #counters: AccountCounters = { decodeErrorCount: 0 };
+  readonly #words: UnknownWords;
   #isStopped = false;
 
   constructor(deps: AccountStreamsDeps) {
     this.#deps = deps;
+    this.#words = new UnknownWords("venuetwo", () => deps.logger);
+  }
+
+  /** Of all streams so far: events that could not be read, words that nobody knows. */
+  stats(): Readonly<AccountCounters> & { readonly driftCount: number } {
+    return { ...this.#counters, driftCount: this.#words.count };
   }
 
   get openCount(): number {
@@ -40,7 +49,8 @@ export class VenuetwoAccountStreams implements AccountStreams {
     if (shared === undefined) {
       if (this.#byTag.size >= MAX_ACCOUNT_STREAMS)
         return { ok: false, problem: "STREAM_LIMIT: all account streams of this venue are in use" };
-      shared = new SharedAccountStream(this.#deps, session.accountId, () => this.#byTag.delete(tag));
+      const deps = { ...this.#deps, counters: this.#counters, words: this.#words };
+      shared = new SharedAccountStream(deps, session.accountId, () => this.#byTag.delete(tag));
       this.#byTag.set(tag, shared);
     }
     return { ok: true, stream: shared.join(session, onEvent) };
@@ -64,6 +74,11 @@ export class VenuetwoAccountStreams implements AccountStreams {
   /** The account as it is streamed, for each set of credentials that watches it. */
   ofAccount(accountId: string): readonly SharedAccountStream[] {
     return [...this.#byTag.values()].filter((shared) => shared.accountId === accountId);
+  }
+
+  /** A contract was listed on another scale: what is streamed was counted in other lots, until REST has been read again. */
+  rescaled(): void {
+    for (const shared of this.#byTag.values()) shared.rescaled();
   }
 
   stop(): void {

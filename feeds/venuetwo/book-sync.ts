@@ -12,11 +12,19 @@
  * ignored. A diff between whose pu and U the snapshot falls (pu ≤ L < U) covers L too: the venue changed
  * nothing of this symbol between pu and U. A quiet market, where no diff comes to cover the snapshot,
  * goes LIVE with a second snapshot that finds the stream still silent. Buffers are bounded; overflow drops the oldest,
- * which a later snapshot makes up for.
+ * which a later snapshot makes up for. Ignored diffs in a row are a break: the venue's ids have begun again, and what
+ * was ordered by the old ones would never change any more.
  */
 import { type Book, INVALID_GAP } from "../../engine/market/book.js";
 import type { VenuetwoFrame } from "./frame.js";
-import { MAX_BUFFERED_DIFFS, MAX_BUFFERED_LEVELS } from "./limits.js";
+import {
+  MAX_BUFFERED_DIFFS,
+  MAX_BUFFERED_LEVELS,
+  MAX_IDLE_DIFFS,
+  MAX_LATE_DIFFS,
+  MAX_LATE_DIFFS_ELSEWHERE,
+  MAX_OLDER_SNAPSHOTS,
+} from "./limits.js";
 
 /** What became of a diff. */
 export const DIFF_APPLIED = 0;
@@ -27,12 +35,15 @@ export const DIFF_BUFFERED = 2;
 export const DIFF_GAP = 3;
 /** The book refused the result (crossed, impossible level). */
 export const DIFF_BROKEN = 4;
+/** The ids began again below what was known: a book is broken by it, and so is everything else ordered by them. */
+export const DIFF_RESTARTED = 5;
 export type DiffResult =
   | typeof DIFF_APPLIED
   | typeof DIFF_IGNORED
   | typeof DIFF_BUFFERED
   | typeof DIFF_GAP
-  | typeof DIFF_BROKEN;
+  | typeof DIFF_BROKEN
+  | typeof DIFF_RESTARTED;
 
 /**
  * `synced`: LIVE. `waiting`: taken, no diff covers it yet: confirm it by another one later. `tooOld`: the
@@ -40,6 +51,7 @@ export type DiffResult =
  */
 export type SnapshotResult = "synced" | "waiting" | "tooOld" | "broken";
 
+/** A diff, or a snapshot, whose ids of a diff mean nothing then. */
 interface BufferedDiff {
   readonly firstId: number;
   readonly lastId: number;
@@ -57,16 +69,23 @@ export class BookSync {
   readonly #onBroken: () => void;
   #buffer: BufferedDiff[] = [];
   #bufferedLevels = 0;
-  /** Id of a snapshot that lies in the book, uncommitted, until a diff covers it; -1 if none. */
-  #pendingId = -1;
-  #pendingVenueMs = 0;
-  #pendingRecvNs = 0;
+  /** A snapshot that no diff has covered yet. */
+  #pending: BufferedDiff | null = null;
   /** LIVE since a snapshot, and no diff applied yet: the next one must cover the snapshot instead of chaining. */
   #isBridging = false;
   /** `u` of the last change in the book; -1 while not LIVE. */
   #lastId = -1;
   /** Connection of the last applied diff. */
   #linkId = 0;
+  /** Ignored diffs since the last one taken, those of a standby not counted. */
+  #lateCount = 0;
+  /** Snapshots in a row older than the one that waits. */
+  #olderCount = 0;
+  /** Id of the best levels that the book shows; -1 while it shows none. */
+  #shallowId = -1;
+  /** Best levels in a row older than those shown. */
+  #shallowLateCount = 0;
+  #bufferedMax = MAX_BUFFERED_DIFFS;
 
   gapCount = 0;
   ignoredCount = 0;
@@ -84,9 +103,14 @@ export class BookSync {
     return this.#lastId >= 0;
   }
 
-  /** A snapshot lies in the book that no diff has covered yet. */
+  /** A snapshot is there that no diff has covered yet. */
   get isWaiting(): boolean {
-    return this.#pendingId >= 0;
+    return this.#pending !== null;
+  }
+
+  /** The book shows the best levels alone. */
+  get isShallow(): boolean {
+    return this.#shallowId >= 0;
   }
 
   get bufferedCount(): number {
@@ -96,20 +120,52 @@ export class BookSync {
   /** Starts over: nothing known is kept, diffs are buffered from now on. For a fresh connection. */
   begin(): void {
     this.#forget();
-    this.book.beginSync();
+    if (!this.isShallow) this.book.beginSync();
   }
 
   /** A snapshot is being fetched: diffs buffered so far are kept. */
   beginSync(): void {
     this.#lastId = -1;
-    this.#pendingId = -1;
-    this.book.beginSync();
+    this.#pending = null;
+    if (!this.isShallow) this.book.beginSync();
   }
 
-  /** Invalidates from outside (connection lost, protocol drift, probe mismatch) and drops the buffer. Does not call `onBroken`. */
+  /** Has the snapshot been asked for? While its turn has not come the newest diffs are enough: it will be newer than the others. */
+  expectSnapshot(isExpected: boolean): void {
+    this.#bufferedMax = isExpected ? MAX_BUFFERED_DIFFS : MAX_IDLE_DIFFS;
+    this.#trim();
+  }
+
+  /** Invalidates from outside (protocol drift, probe mismatch) and drops the buffer. Does not call `onBroken`. */
   invalidate(reason: string): void {
     this.#forget();
+    this.#shallowId = -1;
     this.book.invalidate(reason);
+  }
+
+  /** The diffs are lost (connection, unreadable frame): best levels that are shown come over another and stay. */
+  lose(reason: string): void {
+    this.#forget();
+    if (!this.isShallow) this.book.invalidate(reason);
+  }
+
+  /** The stream of the best levels is lost; a chain has nothing to do with it. */
+  loseShallow(reason: string): void {
+    if (!this.isShallow) return;
+    this.#shallowId = -1;
+    this.book.invalidate(reason);
+  }
+
+  /** Takes the best levels as a whole; false when the book is no better for it (a chain is there, late, impossible). */
+  onShallow(frame: VenuetwoFrame, tsRecvNs: number): boolean {
+    if (this.#lastId >= 0) return false;
+    if (frame.lastId < this.#shallowId && ++this.#shallowLateCount < MAX_LATE_DIFFS) return false;
+    this.#shallowLateCount = 0;
+    this.book.beginSnapshot();
+    applyLevels(this.book, frame);
+    const isTaken = this.book.commit(frame.lastId, frame.tsEventMs, tsRecvNs);
+    this.#shallowId = isTaken ? frame.lastId : -1;
+    return isTaken;
   }
 
   /**
@@ -119,10 +175,14 @@ export class BookSync {
    */
   onDiff(frame: VenuetwoFrame, tsRecvNs: number, linkId = 0, isStandby = false): DiffResult {
     if (this.#lastId < 0)
-      return this.#pendingId >= 0 ? this.#onDiffWhileWaiting(frame, tsRecvNs) : this.#push(frame, tsRecvNs);
+      return this.#pending === null
+        ? this.#push(frame, tsRecvNs)
+        : this.#onDiffWhileWaiting(frame, tsRecvNs, this.#pending);
     if (frame.lastId <= this.#lastId && !(this.#isBridging && frame.lastId === this.#lastId)) {
       this.ignoredCount++;
-      return DIFF_IGNORED;
+      if (isStandby) return DIFF_IGNORED;
+      const isOwn = !this.#isBridging && linkId === this.#linkId;
+      return this.#isRestart(isOwn) ? this.#restart(frame, tsRecvNs) : DIFF_IGNORED;
     }
     if (frame.prevId !== this.#lastId) {
       const mayCover = this.#isBridging || linkId !== this.#linkId;
@@ -133,6 +193,7 @@ export class BookSync {
       }
     }
     this.#linkId = linkId;
+    this.#lateCount = 0;
     this.#isBridging = false;
     this.#lastId = frame.lastId;
     applyLevels(this.book, frame);
@@ -146,27 +207,31 @@ export class BookSync {
     return DIFF_APPLIED;
   }
 
-  /** `frame` holds a decoded snapshot (`lastId` = lastUpdateId). Ignored unless a sync is under way. */
-  onSnapshot(frame: VenuetwoFrame, tsRecvNs: number): SnapshotResult {
+  /** `frame` holds a decoded snapshot (`lastId` = lastUpdateId), asked for at `askedNs`. Ignored unless a sync is under way. */
+  onSnapshot(frame: VenuetwoFrame, askedNs: number): SnapshotResult {
     if (this.#lastId >= 0) return "synced";
     const id = frame.lastId;
     this.#dropBelow(id);
     const first = this.#buffer[0];
     if (first !== undefined && !covers(first.firstId, first.lastId, first.prevId, id)) {
-      this.#pendingId = -1;
+      this.#pending = null;
       return "tooOld";
     }
-    const isConfirmed = first === undefined && this.#pendingId >= 0;
-    // A lagging server may answer the second read with an older state: the newer one stays.
-    if (id < this.#pendingId) return "waiting";
-    this.#load(frame, tsRecvNs);
-    if (first === undefined && !isConfirmed) return "waiting";
-    return this.#goLive() ? "synced" : "broken";
+    const before = this.#pending;
+    // A lagging server may answer the second read with an older state: the newer one stays, unless no answer is newer any more.
+    if (before !== null && id < before.lastId) {
+      if (++this.#olderCount >= MAX_OLDER_SNAPSHOTS) this.#keepPending(frame, askedNs);
+      return "waiting";
+    }
+    const snapshot = this.#keepPending(frame, askedNs);
+    if ((first === undefined && before === null) || !this.#reachesShallow(snapshot)) return "waiting";
+    return this.#goLive(snapshot) ? "synced" : "broken";
   }
 
   /** Takes a whole book that needs no chain (partial depth streams); false when it is impossible. */
   replace(frame: VenuetwoFrame, tsRecvNs: number): boolean {
     this.#forget();
+    this.#shallowId = -1;
     this.book.beginSnapshot();
     applyLevels(this.book, frame);
     if (!this.book.commit(frame.lastId, frame.tsEventMs, tsRecvNs)) return false;
@@ -175,70 +240,73 @@ export class BookSync {
     return true;
   }
 
-  /** Loads the snapshot into the book without committing it. */
-  #load(frame: VenuetwoFrame, tsRecvNs: number): void {
-    this.book.beginSnapshot();
-    applyLevels(this.book, frame);
-    this.#pendingId = frame.lastId;
-    this.#pendingVenueMs = frame.tsEventMs;
-    this.#pendingRecvNs = tsRecvNs;
+  #keepPending(frame: VenuetwoFrame, tsRecvNs: number): BufferedDiff {
+    this.#olderCount = 0;
+    this.#pending = copyOf(frame, tsRecvNs);
+    return this.#pending;
   }
 
-  /** A snapshot waits in the book: does this diff cover it? */
-  #onDiffWhileWaiting(frame: VenuetwoFrame, tsRecvNs: number): DiffResult {
-    if (frame.lastId < this.#pendingId) {
+  /** A snapshot waits: does the chain that begins here cover it? */
+  #onDiffWhileWaiting(frame: VenuetwoFrame, tsRecvNs: number, snapshot: BufferedDiff): DiffResult {
+    if (frame.lastId < snapshot.lastId) {
       this.ignoredCount++;
-      return DIFF_IGNORED;
+      return this.#isRestart(false) ? this.#restart(frame, tsRecvNs) : DIFF_IGNORED;
     }
-    const isCovered = covers(frame.firstId, frame.lastId, frame.prevId, this.#pendingId);
     this.#push(frame, tsRecvNs);
-    if (!isCovered) {
+    const first = this.#buffer[0];
+    if (first === undefined || !covers(first.firstId, first.lastId, first.prevId, snapshot.lastId)) {
       // Older than what streams: this snapshot is worthless, another must be fetched.
-      this.#pendingId = -1;
+      this.#pending = null;
       this.#onBroken();
       return DIFF_BUFFERED;
     }
-    return this.#goLive() ? DIFF_APPLIED : DIFF_BROKEN;
+    if (!this.#reachesShallow(snapshot)) return DIFF_BUFFERED;
+    return this.#goLive(snapshot) ? DIFF_APPLIED : DIFF_BROKEN;
   }
 
-  /** Commits the snapshot in the book with all buffered diffs, one commit for each. */
-  #goLive(): boolean {
+  /** Would the book be no older than what it shows already? */
+  #reachesShallow(snapshot: BufferedDiff): boolean {
+    const last = this.#buffer[this.#buffer.length - 1];
+    return (last?.lastId ?? snapshot.lastId) >= this.#shallowId;
+  }
+
+  /** The snapshot with all buffered diffs becomes the book: one commit, so that nothing between is seen. */
+  #goLive(snapshot: BufferedDiff): boolean {
     const buffer = this.#buffer;
-    this.#lastId = this.#pendingId;
-    this.#pendingId = -1;
-    this.#isBridging = true;
-    this.syncCount++;
-    if (buffer.length === 0) {
-      if (this.book.commit(this.#lastId, this.#pendingVenueMs, this.#pendingRecvNs)) return true;
-      this.#forget();
+    for (let index = 1; index < buffer.length; index++) {
+      if ((buffer[index] as BufferedDiff).prevId === (buffer[index - 1] as BufferedDiff).lastId) continue;
+      // A gap inside the buffer: what follows it may still serve the next snapshot.
+      this.#invalidateForGap();
+      for (const rest of buffer.slice(index)) this.#keep(rest);
+      this.#onBroken();
       return false;
     }
-    this.#buffer = [];
-    this.#bufferedLevels = 0;
-    for (let index = 0; index < buffer.length; index++) {
-      const diff = buffer[index] as BufferedDiff;
-      if (!this.#isBridging && diff.prevId !== this.#lastId) {
-        if (diff.lastId <= this.#lastId) {
-          this.ignoredCount++;
-          continue;
-        }
-        // A gap inside the buffer: what follows it may still serve the next snapshot.
-        this.#invalidateForGap();
-        for (const rest of buffer.slice(index)) this.#keep(rest);
-        this.#onBroken();
-        return false;
-      }
-      this.#isBridging = false;
-      this.#lastId = diff.lastId;
-      applyBuffered(this.book, diff);
-      if (!this.book.commit(diff.lastId, diff.tsVenueMs, diff.tsRecvNs)) {
-        this.#forget();
-        this.#onBroken();
-        return false;
-      }
-      this.appliedCount++;
+    const last = buffer[buffer.length - 1] ?? snapshot;
+    this.book.beginSnapshot();
+    applyBuffered(this.book, snapshot);
+    for (const diff of buffer) applyBuffered(this.book, diff);
+    this.syncCount++;
+    this.#forget();
+    this.#shallowId = -1;
+    if (!this.book.commit(last.lastId, last.tsVenueMs, last.tsRecvNs)) {
+      if (buffer.length > 0) this.#onBroken();
+      return false;
     }
+    this.#lastId = last.lastId;
+    this.#isBridging = buffer.length === 0;
+    this.appliedCount += buffer.length;
     return true;
+  }
+
+  /** One more diff was ignored: is that too many? `isOwn`: of the connection the book lives by. */
+  #isRestart(isOwn: boolean): boolean {
+    this.#lateCount++;
+    return this.#lateCount >= (isOwn ? MAX_LATE_DIFFS : MAX_LATE_DIFFS_ELSEWHERE);
+  }
+
+  #restart(frame: VenuetwoFrame, tsRecvNs: number): DiffResult {
+    this.#break(frame, tsRecvNs);
+    return DIFF_RESTARTED;
   }
 
   #break(frame: VenuetwoFrame, tsRecvNs: number): DiffResult {
@@ -249,40 +317,32 @@ export class BookSync {
   }
 
   #invalidateForGap(): void {
-    this.#forget();
-    this.book.invalidate(INVALID_GAP);
+    this.lose(INVALID_GAP);
     this.gapCount++;
   }
 
   #push(frame: VenuetwoFrame, tsRecvNs: number): DiffResult {
-    const { bidCount, askCount } = frame;
-    const figures = new Float64Array(2 * (bidCount + askCount));
-    figures.set(frame.bidTicks.subarray(0, bidCount), 0);
-    figures.set(frame.bidLots.subarray(0, bidCount), bidCount);
-    figures.set(frame.askTicks.subarray(0, askCount), 2 * bidCount);
-    figures.set(frame.askLots.subarray(0, askCount), 2 * bidCount + askCount);
-    this.#keep({
-      firstId: frame.firstId,
-      lastId: frame.lastId,
-      prevId: frame.prevId,
-      tsVenueMs: frame.tsEventMs,
-      tsRecvNs,
-      bidCount,
-      askCount,
-      figures,
-    });
-    return DIFF_BUFFERED;
+    return this.#keep(copyOf(frame, tsRecvNs));
   }
 
-  #keep(diff: BufferedDiff): void {
+  #keep(diff: BufferedDiff): DiffResult {
     const last = this.#buffer[this.#buffer.length - 1];
-    if (last !== undefined && diff.lastId <= last.lastId) {
+    const isLate = last !== undefined && diff.lastId <= last.lastId;
+    if (isLate) {
       this.ignoredCount++;
-      return;
+      if (!this.#isRestart(true)) return DIFF_BUFFERED;
+      this.#buffer = [];
+      this.#bufferedLevels = 0;
     }
+    this.#lateCount = 0;
     this.#buffer.push(diff);
     this.#bufferedLevels += diff.bidCount + diff.askCount;
-    while (this.#buffer.length > MAX_BUFFERED_DIFFS || this.#bufferedLevels > MAX_BUFFERED_LEVELS) {
+    this.#trim();
+    return isLate ? DIFF_RESTARTED : DIFF_BUFFERED;
+  }
+
+  #trim(): void {
+    while (this.#buffer.length > this.#bufferedMax || this.#bufferedLevels > MAX_BUFFERED_LEVELS) {
       if (!this.#shift()) break;
     }
   }
@@ -302,15 +362,27 @@ export class BookSync {
   #forget(): void {
     this.#buffer = [];
     this.#bufferedLevels = 0;
-    this.#pendingId = -1;
+    this.#pending = null;
     this.#isBridging = false;
     this.#lastId = -1;
+    this.#lateCount = 0;
+    this.#olderCount = 0;
   }
 }
 
 /** Does the diff bring a book that stands at `id` to the diff's own end, with nothing missing between? */
 function covers(firstId: number, lastId: number, prevId: number, id: number): boolean {
   return id <= lastId && (firstId <= id || prevId <= id);
+}
+
+function copyOf(frame: VenuetwoFrame, tsRecvNs: number): BufferedDiff {
+  const { firstId, lastId, prevId, tsEventMs, bidCount, askCount } = frame;
+  const figures = new Float64Array(2 * (bidCount + askCount));
+  figures.set(frame.bidTicks.subarray(0, bidCount), 0);
+  figures.set(frame.bidLots.subarray(0, bidCount), bidCount);
+  figures.set(frame.askTicks.subarray(0, askCount), 2 * bidCount);
+  figures.set(frame.askLots.subarray(0, askCount), 2 * bidCount + askCount);
+  return { firstId, lastId, prevId, tsVenueMs: tsEventMs, tsRecvNs, bidCount, askCount, figures };
 }
 
 function applyLevels(book: Book, frame: VenuetwoFrame): void {

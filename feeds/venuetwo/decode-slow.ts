@@ -14,6 +14,7 @@ import {
   oneOf,
   parseJsonExact,
   textField,
+  textOrNull,
   WireFault,
 } from "../shared/wire-fields.js";
 import type {
@@ -227,8 +228,7 @@ function decodeUser(event: string, data: Fields): VenuetwoWireUserEvent {
         tsEventMs: integerField(data, "E"),
         tsTransactionMs: integerField(data, "T"),
         reason: textField(account, "m"),
-        // Balance-only updates leave the list out on some paths.
-        positions: asList(account["P"] ?? [], "P").map(decodePositionUpdate),
+        positions: asList(positionsOf(account), "P").map(decodePositionUpdate),
       };
     }
     case "ACCOUNT_CONFIG_UPDATE": {
@@ -244,6 +244,11 @@ function decodeUser(event: string, data: Fields): VenuetwoWireUserEvent {
     default:
       return "category" in data ? { kind: "ignored", event } : { kind: "unknown", event };
   }
+}
+
+/** Balance-only updates leave the list out on some paths; what an order moved is never told without it. */
+function positionsOf(account: Fields): unknown {
+  return account["P"] ?? (account["m"] === "ORDER" ? null : []);
 }
 
 function decodeOrderUpdate(order: Fields): VenuetwoWireOrderUpdate {
@@ -265,8 +270,8 @@ function decodeOrderUpdate(order: Fields): VenuetwoWireOrderUpdate {
     l: decimalField(order, "l"),
     z: decimalField(order, "z"),
     L: decimalField(order, "L"),
-    N: typeof order["N"] === "string" ? order["N"] : null,
-    n: typeof order["n"] === "string" ? decimalField(order, "n") : null,
+    N: textOrNull(order, "N"),
+    n: decimalOrNull(order, "n"),
     T: integerField(order, "T"),
     t: digits(trade, "t"),
     R: booleanField(order, "R"),

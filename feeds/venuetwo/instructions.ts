@@ -14,6 +14,7 @@ import {
   venueText,
   type HttpResponse,
   type RejectedOrder,
+  lastingBy,
 } from "../shared/call-results.js";
 import { Deadline } from "../shared/deadline.js";
 import { readError, type VenuetwoWireError } from "./account-wire.js";
@@ -98,7 +99,7 @@ export class VenuetwoInstructions {
 
   #refusal(error: VenuetwoWireError, response: HttpResponse): RejectedOrder {
     const isLimited = isRateLimitStatus(response.status);
-    const { reason } = classifyError(error.code, error.msg);
+    const { errorClass, reason } = classifyError(error.code, error.msg);
     const venueNowMs = this.#deps.clock.wallMs() + this.#deps.clockOffsetMs();
     return {
       outcome: "rejected",
@@ -107,6 +108,8 @@ export class VenuetwoInstructions {
       venueText: venueText(error.msg),
       sent: true,
       retryAfterMs: isLimited || reason === "RATE_LIMITED" ? limitRetryAfterMs(response, error, venueNowMs) : null,
+      // Outside the band of its mark: the next mark may hold it.
+      ...(isLimited || reason === "PRICE_BAND" ? {} : lastingBy(errorClass)),
     };
   }
 }

@@ -26,7 +26,24 @@ export const MAX_CONNECTIONS = 64;
 /** Levels asked for in a depth snapshot, and what that costs (sheet: 1000 levels weigh 20). */
 export const SNAPSHOT_LEVELS = 1000;
 export const SNAPSHOT_WEIGHT = 20;
+/** Levels of the stream of the best levels, of REST where that stream is silent, and what the latter costs (sheet: 2). */
+export const SHALLOW_LEVELS = 20;
+export const SHALLOW_WEIGHT = 2;
+/**
+ * Weight that snapshots take a minute at most, and at once: the idle budget without exit's quarter (1440), less what
+ * probes of quiet markets (about 140) and the first calls of a trade need. The burst is in reserve again after half a minute.
+ */
+export const SNAPSHOT_WEIGHT_PER_MINUTE = 1_200;
+export const SNAPSHOT_WEIGHT_AT_ONCE = 600;
+/** Of both, what is left to best levels: after a loss, markets that are quiet have nothing else. */
+export const SHALLOW_WEIGHT_RESERVED = 200;
+/** Snapshots on the network at once. */
+export const MAX_SNAPSHOTS_IN_FLIGHT = 4;
+/** From so many markets on their best levels are streamed first: fewer have their whole books at once. */
+export const SHALLOW_FROM_MARKETS = 20;
 export const EXCHANGE_INFO_WEIGHT = 1;
+/** Status, grid, minimums, listing and delisting are known by then: four of weight a minute. */
+export const LIST_EVERY_MS = 15_000;
 export const FUNDING_INFO_WEIGHT = 1;
 export const SERVER_TIME_WEIGHT = 1;
 /** ticker/24hr and premiumIndex without a symbol; the latter weighs 1 by the sheet and 10 by observers: the larger is charged. */
@@ -47,6 +64,15 @@ export const MAX_ACCOUNT_STREAMS = 32;
 /** Frames and levels a book may buffer while it waits for its snapshot; overflow drops the oldest (book-sync.ts). */
 export const MAX_BUFFERED_DIFFS = 2_048;
 export const MAX_BUFFERED_LEVELS = 262_144;
+/** The same while the turn of its snapshot has not come: some seconds of diffs. */
+export const MAX_IDLE_DIFFS = 64;
+
+/** Ignored diffs in a row, on the connection the book lives by, that prove the venue's ids to have begun again: half a second of them. */
+export const MAX_LATE_DIFFS = 5;
+/** The same over another connection, or before the first diff after a snapshot: either may be seconds behind. */
+export const MAX_LATE_DIFFS_ELSEWHERE = 50;
+/** Snapshots in a row older than the one that waits, after which the waiting one is given up. */
+export const MAX_OLDER_SNAPSHOTS = 3;
 
 /** Age limit of a book for routing (routing design, section 1.5). */
 export const MAX_BOOK_AGE_MS = 2_000;

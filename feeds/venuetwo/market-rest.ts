@@ -17,17 +17,29 @@ import {
 import { normalizeExchangeInfo, normalizeFundingInfo, type SymbolLoad, type SymbolOptions } from "./symbols.js";
 import type { VenuetwoWirePremiumIndex, VenuetwoWireTicker24h } from "./wire.js";
 
+const SERVER_TIME = /"serverTime"\s*:\s*\d+/;
+
 export class MarketRest {
   readonly #http: VenueHttp;
+  /** Of the last readable list, without its time. */
+  #listText = "";
 
   constructor(http: VenueHttp) {
     this.#http = http;
   }
 
-  /** Null when the venue gave no usable answer. */
-  async loadInstruments(options: SymbolOptions, lane: Lane): Promise<SymbolLoad | null> {
+  /**
+   * Null when the venue gave no usable answer; `same` for the text of the last load. The list is several hundred kB and
+   * mostly unchanged: it is not parsed again for a new server time.
+   */
+  async loadInstruments(options: SymbolOptions, lane: Lane): Promise<SymbolLoad | "same" | null> {
     const body = bodyOf(await this.#get("/fapi/v1/exchangeInfo", EXCHANGE_INFO_WEIGHT, lane, LOAD_TIMEOUT_MS));
-    return body === null ? null : normalizeExchangeInfo(parseJsonExact(body), options);
+    if (body === null) return null;
+    const text = body.replace(SERVER_TIME, "");
+    if (text === this.#listText) return "same";
+    const load = normalizeExchangeInfo(parseJsonExact(body), options);
+    if (load !== null) this.#listText = text;
+    return load;
   }
 
   /** Empty where the venue does not answer: intervals are then unknown, never guessed. */
@@ -56,11 +68,13 @@ export class MarketRest {
 
   /** One round trip against the venue's clock. */
   async measureClock(clockOffset: ClockOffset, lane: Lane): Promise<void> {
+    const begun = clockOffset.beginRoundTrip();
     const result = await this.#get("/fapi/v1/time", SERVER_TIME_WEIGHT, lane, READ_TIMEOUT_MS);
     if (result.kind !== "response" || result.status !== 200) return;
     const parsed = parseJsonExact(result.body);
     const serverTime = isFields(parsed) ? parsed["serverTime"] : null;
-    if (typeof serverTime === "number") clockOffset.addRoundTrip(result.sentAtMs, result.receivedAtMs, serverTime, 1);
+    if (typeof serverTime === "number")
+      clockOffset.addRoundTrip(result.sentAtMs, result.receivedAtMs, serverTime, 1, begun);
   }
 
   #get(path: string, weight: number, lane: Lane, timeoutMs: number): Promise<HttpResult> {

@@ -7,8 +7,9 @@ import { BOOK_LIVE } from "../../engine/market/book.js";
 import { doubleMidTicks } from "../../engine/market/depth-walk.js";
 import type { Market } from "../../engine/market/market.js";
 import { isTouchNewer } from "../../engine/market/touch.js";
+import { barredBeforeMs } from "../shared/stamps.js";
 import type { Subscription } from "../shared/subscriptions.js";
-import { type BookSync, DIFF_APPLIED, type DiffResult } from "./book-sync.js";
+import { type BookSync, DIFF_APPLIED, DIFF_RESTARTED, type DiffResult } from "./book-sync.js";
 import type { VenuetwoFrame } from "./frame.js";
 import { applyMarkPrice, applyTicker } from "./normalize.js";
 import type { VenuetwoWireMarkPrice, VenuetwoWireTicker } from "./wire.js";
@@ -32,31 +33,35 @@ export class MarketSlot {
     this.sync = sync;
   }
 
-  onDiff(frame: VenuetwoFrame, tsRecvNs: number, linkId: number, isStandby: boolean): DiffResult {
+  /** `lateNs`: how much older than its receipt the frame counts (0 unless it was held up on its way). */
+  onDiff(frame: VenuetwoFrame, tsRecvNs: number, linkId: number, isStandby: boolean, lateNs: number): DiffResult {
     this.depth?.alive(tsRecvNs, linkId);
-    const result = this.sync.onDiff(frame, tsRecvNs, linkId, isStandby);
+    const result = this.sync.onDiff(frame, tsRecvNs - lateNs, linkId, isStandby);
     if (result === DIFF_APPLIED) this.market.stats.update(doubleMidTicks(this.market) / 2, tsRecvNs);
+    // The touch shares the ids: one of before would stay newer than every book to come.
+    else if (result === DIFF_RESTARTED) this.market.touch.clear();
     return result;
   }
 
-  onTouch(frame: VenuetwoFrame, tsRecvNs: number, linkId: number): void {
+  onTouch(frame: VenuetwoFrame, tsRecvNs: number, linkId: number, lateNs: number): void {
     this.touch?.alive(tsRecvNs, linkId);
     const { touch } = this.market;
+    const asOfNs = tsRecvNs - lateNs;
     if (frame.lastId < touch.seq) {
       this.lateCount++;
       return;
     }
     const { touchBidTicks, touchBidLots, touchAskTicks, touchAskLots } = frame;
-    if (!touch.set(touchBidTicks, touchBidLots, touchAskTicks, touchAskLots, frame.lastId, frame.tsEventMs, tsRecvNs)) {
+    if (!touch.set(touchBidTicks, touchBidLots, touchAskTicks, touchAskLots, frame.lastId, frame.tsEventMs, asOfNs)) {
       this.brokenTouchCount++;
       return;
     }
     this.market.stats.update(doubleMidTicks(this.market) / 2, tsRecvNs);
   }
 
-  onMarkPrice(wire: VenuetwoWireMarkPrice, tsRecvNs: number, linkId: number): void {
+  onMarkPrice(wire: VenuetwoWireMarkPrice, tsRecvNs: number, linkId: number, latestMs: number): void {
     this.mark?.alive(tsRecvNs, linkId);
-    if (wire.E < this.#markVenueMs) {
+    if (wire.E >= latestMs || wire.E < barredBeforeMs(this.#markVenueMs, latestMs)) {
       this.lateCount++;
       return;
     }
@@ -64,9 +69,9 @@ export class MarketSlot {
     applyMarkPrice(this.market.ticker, wire, tsRecvNs);
   }
 
-  onTicker(wire: VenuetwoWireTicker, tsRecvNs: number, linkId: number): void {
+  onTicker(wire: VenuetwoWireTicker, tsRecvNs: number, linkId: number, latestMs: number): void {
     this.ticker?.alive(tsRecvNs, linkId);
-    if (wire.E < this.#tickerVenueMs) {
+    if (wire.E >= latestMs || wire.E < barredBeforeMs(this.#tickerVenueMs, latestMs)) {
       this.lateCount++;
       return;
     }
@@ -99,9 +104,9 @@ export class MarketSlot {
     return bidAgrees && askAgrees;
   }
 
-  /** The connection is gone: nothing here is current any more. */
+  /** The connection is gone: nothing that came over it is current any more. */
   onDown(reason: string): void {
-    this.sync.invalidate(reason);
+    this.sync.lose(reason);
     this.market.touch.clear();
     this.market.stats.breakSampling();
     // A new connection may be served by a host whose clock differs: its first frames are taken as they come.

@@ -8,6 +8,7 @@ import type { VenuePosition } from "../../engine/domain/position.js";
 import type { Ticker } from "../../engine/market/ticker.js";
 import type { AccountEvent } from "../../engine/ports.js";
 import { lotsOf } from "../shared/money-text.js";
+import { WireFault } from "../shared/wire-fields.js";
 import { normalizeOrder, normalizePosition, tradeIdOf, uncounted } from "./account-normalize.js";
 import type { VenuetwoWireOrder } from "./account-wire.js";
 import type {
@@ -97,15 +98,20 @@ export function normalizeOrderUpdate(wire: VenuetwoWireOrderUpdate, instrument: 
   return normalizeOrder(orderOfUpdate(wire), instrument);
 }
 
-/** The trade in an update, null if it has none. */
+const FILL_WORDS: ReadonlySet<string> = new Set(["TRADE", "CALCULATED"]);
+
+/** The trade in an update, null if it has none. Throws WireFault where something filled and it is not told how. */
 export function normalizeFill(
   wire: VenuetwoWireOrderUpdate,
   order: VenueOrder,
   instrument: Instrument,
 ): Extract<AccountEvent, { kind: "fill" }> | null {
   const qtyLots = lotsOf(instrument, wire.l, "l");
+  if (qtyLots === 0) return null;
   // CALCULATED is a liquidation: it fills like a trade.
-  if (qtyLots === 0 || (wire.x !== "TRADE" && wire.x !== "CALCULATED")) return null;
+  if (!FILL_WORDS.has(wire.x)) throw new WireFault("x", "is not a known word of a fill");
+  if (!isPositive(wire.L)) throw new WireFault("L", "is not a price");
+  if (!isPositive(wire.t)) throw new WireFault("t", "is not a trade id");
   const fee = wire.N !== null && wire.n !== null ? { amount: wire.n, asset: wire.N } : null;
   const isLiquidation = wire.x === "CALCULATED" || wire.c.startsWith("autoclose-");
   return {
@@ -117,6 +123,10 @@ export function normalizeFill(
     tradeId: tradeIdOf(wire.s, wire.t),
     ...(isLiquidation ? { isLiquidation } : {}),
   };
+}
+
+function isPositive(text: string): boolean {
+  return /[1-9]/.test(text) && !text.startsWith("-");
 }
 
 // ---------------------------------------------------------------- positions

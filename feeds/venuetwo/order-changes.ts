@@ -4,6 +4,7 @@
  * if any is, and nothing is reported as done that might not be.
  */
 import type { Clock } from "../../engine/domain/clock.js";
+import { within } from "../../engine/domain/deadline.js";
 import { formatScaled } from "../../engine/domain/decimal.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type {
@@ -14,7 +15,7 @@ import type {
   ScheduleOutcome,
   VenueOrder,
 } from "../../engine/domain/order.js";
-import type { AccountSession, CallOptions, Read } from "../../engine/ports.js";
+import type { AccountNames, AccountSession, CallOptions, Read } from "../../engine/ports.js";
 import { failedRead, localReject, refusedByRead, refusedOf } from "../shared/call-results.js";
 import { Deadline } from "../shared/deadline.js";
 import { asFields, decodeJson } from "../shared/wire-fields.js";
@@ -36,16 +37,19 @@ export interface VenuetwoOrderChangesDeps {
   readonly instructions: VenuetwoInstructions;
   readonly rest: VenuetwoRest;
   readonly memory: OrderMemory;
+  readonly names: AccountNames;
   readonly clock: Clock;
 }
 
 export class VenuetwoOrderChanges {
   readonly #deps: VenuetwoOrderChangesDeps;
   readonly #countdowns: Countdowns;
+  /** Keys whose account is being asked for; bounded by the orders in flight. */
+  readonly #asked = new Set<string>();
 
   constructor(deps: VenuetwoOrderChangesDeps) {
     this.#deps = deps;
-    this.#countdowns = new Countdowns(deps.clock);
+    this.#countdowns = new Countdowns(deps.clock, deps.names);
   }
 
   /** Keeps the order's id and its place where only the size shrinks; a refused change leaves the order as it was. */
@@ -95,51 +99,125 @@ export class VenuetwoOrderChanges {
    */
   async scheduleCancel(session: AccountSession, atMs: number | null, options: CallOptions): Promise<ScheduleOutcome> {
     const deadline = new Deadline(this.#deps.clock, options);
-    const countdown = (): number => (atMs === null ? 0 : Math.floor(atMs - this.#deps.clock.wallMs()));
-    const countdownMs = countdown();
+    const { clock } = this.#deps;
+    const countdownMs = atMs === null ? 0 : Math.floor(atMs - clock.wallMs());
+    const endMs = clock.monoNs() / 1e6 + countdownMs;
     if (atMs !== null && !(countdownMs > 0 && countdownMs <= MAX_COUNTDOWN_MS)) {
       const text = `a scheduled cancel lies ahead, at most ${MAX_COUNTDOWN_MS} ms`;
       return refusedOf(localReject("VENUE_STATE", "SCHEDULE_TIME", text));
     }
+    const before = this.#countdowns.of(session);
     // From here on, so that an order placed while this goes on is followed too.
-    const countdownOf =
-      session instanceof VenuetwoSession && atMs !== null ? this.#countdowns.begin(session, atMs) : null;
-    if (atMs === null) this.#countdowns.end(session);
-    const open = await this.#openSymbols(session, options);
+    const begun =
+      session instanceof VenuetwoSession && atMs !== null ? this.#countdowns.begin(session, countdownMs) : null;
+    const ending = atMs === null ? this.#countdowns.ending(session) : null;
+    const following = new Map(ending?.following);
+    const counted = await this.#count(session, endMs, begun, deadline);
+    const outcome =
+      counted.outcome === "accepted" ? await this.#endFollowing(session, following, deadline, counted) : counted;
+    if (ending !== null && outcome.outcome === "accepted") this.#countdowns.ended(session, ending);
+    if (begun === null || outcome.outcome !== "rejected") return outcome;
+    // An order was followed meanwhile, or may have been: something may count down after all.
+    if (begun.symbols.size + begun.unsure.size > 0) return { outcome: "unknown", cause: "PARTIAL" };
+    this.#countdowns.undo(session, begun, before);
+    return outcome;
+  }
+
+  /** `endMs`: monotonic. `begun` null: what stands is stopped. */
+  async #count(
+    session: AccountSession,
+    endMs: number,
+    begun: Countdown | null,
+    deadline: Deadline,
+  ): Promise<ScheduleOutcome> {
+    const { clock, memory } = this.#deps;
+    const left = deadline.left();
+    if (left === null) return refusedOf(localReject("VENUE_STATE", "DEADLINE", "no time left before sending"));
+    const open = await this.#openSymbols(session, left);
     if (!open.ok) return refusedByRead(open);
-    const symbols = [...new Set([...open.value, ...this.#deps.memory.symbolsOf(session)])];
+    // Those of other keys of the account too, whose orders may have ended meanwhile.
+    const covered = begun === null ? this.#countdowns.coveredOf(session) : begun.earlier;
+    const symbols = [...new Set([...open.value, ...memory.symbolsOf(session), ...covered])];
     // Each call counts from when it is sent; never 0, which would stop it.
     const callOf = (symbol: string): VenuetwoCall =>
-      countdownCancelAllCall(symbol, atMs === null ? 0 : Math.max(1, countdown()));
+      countdownCancelAllCall(symbol, begun === null ? 0 : Math.max(1, Math.floor(endMs - clock.monoNs() / 1e6)));
     const results = await this.#each(session, symbols, deadline, callOf, isCountdown);
     if (results.unclear !== null) return { outcome: "unknown", cause: results.unclear };
     const [failed] = results.failed;
     if (failed === undefined) {
-      for (const symbol of symbols) countdownOf?.symbols.add(symbol);
+      for (const symbol of symbols) begun?.symbols.add(symbol);
       return { outcome: "accepted", symbols };
     }
     // Some stand: a refusal would say that nothing does.
     return results.doneCount > 0 ? { outcome: "unknown", cause: "PARTIAL" } : failed;
   }
 
+  /** What was under way when the others were stopped may have come to the venue after its stop: stopped again once answered. */
+  async #endFollowing(
+    session: AccountSession,
+    following: ReadonlyMap<string, Promise<void>>,
+    deadline: Deadline,
+    counted: ScheduleOutcome,
+  ): Promise<ScheduleOutcome> {
+    for (const follow of following.values()) {
+      const left = deadline.left();
+      const isOver = left !== null && (await within(this.#deps.clock, follow, left.timeoutMs)).done;
+      if (!isOver) return { outcome: "unknown", cause: "FOLLOWING" };
+    }
+    const callOf = (symbol: string): VenuetwoCall => countdownCancelAllCall(symbol, 0);
+    const results = await this.#each(session, [...following.keys()], deadline, callOf, isCountdown);
+    if (results.unclear !== null) return { outcome: "unknown", cause: results.unclear };
+    return results.failed.length > 0 ? { outcome: "unknown", cause: "PARTIAL" } : counted;
+  }
+
   /** An order of the symbol was sent: covers it where a countdown of the account stands and does not yet. */
   follow(session: AccountSession, symbol: string): void {
     const countdown = this.#countdowns.missing(session, symbol);
-    if (countdown === null) return;
-    countdown.symbols.add(symbol);
-    void this.#followWith(countdown, symbol);
+    if (countdown !== null) {
+      void this.#followWith(countdown, symbol);
+    } else if (this.#countdowns.mayHave(session) && !this.#asked.has(session.accountId)) {
+      this.#asked.add(session.accountId);
+      void this.#followOnceNamed(session, symbol);
+    }
+  }
+
+  /** A countdown of another key may be this account's. Never rejects; without an answer the next arm covers the symbol. */
+  async #followOnceNamed(session: AccountSession, symbol: string): Promise<void> {
+    try {
+      const name = await this.#deps.names.read(session, FOLLOW);
+      const countdown = name.ok ? this.#countdowns.missingOf(name.value, symbol) : null;
+      if (countdown !== null) await this.#followWith(countdown, symbol);
+    } catch {
+      // A fault of ours: the same as no answer.
+    } finally {
+      this.#asked.delete(session.accountId);
+    }
   }
 
   /** Never rejects. What fails is tried again with the symbol's next order, and with the next arm. */
-  async #followWith({ session, atMs, symbols }: Countdown, symbol: string): Promise<void> {
-    const countdownMs = Math.max(1, Math.floor(atMs - this.#deps.clock.wallMs()));
+  #followWith(countdown: Countdown, symbol: string): Promise<void> {
+    const { following, symbols } = countdown;
+    symbols.add(symbol);
+    const follow = this.#followNow(countdown, symbol).finally(() => {
+      if (following.get(symbol) === follow) following.delete(symbol);
+    });
+    following.set(symbol, follow);
+    return follow;
+  }
+
+  async #followNow(countdown: Countdown, symbol: string): Promise<void> {
+    const { session, symbols, unsure } = countdown;
+    const countdownMs = Math.max(1, this.#countdowns.leftMs(countdown));
+    let isRefused = false;
     try {
       const answer = await this.#deps.instructions.send(session, countdownCancelAllCall(symbol, countdownMs), FOLLOW);
       const taken = answer.kind === "ok" ? decodeJson(answer.response.body, isCountdown) : null;
       if (taken?.ok === true && taken.value) return;
+      isRefused = answer.kind === "rejected";
     } catch {
       // A fault of ours: the same as no answer.
     }
+    if (!isRefused) unsure.add(symbol);
     symbols.delete(symbol);
   }
 

@@ -24,6 +24,7 @@ import type {
 import type { AccountSession, CallOptions, OrderRef, OrderSender } from "../../engine/ports.js";
 import { localReject, refusedOf, type HttpResponse, type RejectedOrder } from "../shared/call-results.js";
 import { decodeJson } from "../shared/wire-fields.js";
+import { outdatedChange, outdatedProblem } from "../shared/listing-terms.js";
 import { normalizeOrder } from "./account-normalize.js";
 import { decodeOrder } from "./account-wire.js";
 import { cancelOrderCall, newOrderCall, orderKey } from "./calls.js";
@@ -38,6 +39,8 @@ const TIF: Readonly<Record<TimeInForce, string>> = { IOC: "IOC", GTC: "GTC", POS
 export interface VenuetwoOrdersDeps {
   readonly instructions: VenuetwoInstructions;
   readonly changes: VenuetwoOrderChanges;
+  /** What the venue lists now, by canonical symbol. */
+  readonly listed: () => ReadonlyMap<string, Instrument>;
   readonly memory: OrderMemory;
   readonly logger: Logger;
 }
@@ -63,7 +66,7 @@ export class VenuetwoOrders implements OrderSender {
   }
 
   async place(session: AccountSession, command: OrderCommand, options: CallOptions): Promise<PlaceOutcome> {
-    const problem = commandProblem(command);
+    const problem = commandProblem(command) ?? outdatedProblem(command, this.#deps.listed());
     if (problem !== null) return problem;
     // Before the send: also an order of unknown outcome is found by its client id.
     this.#deps.memory.note(session, command.instrument.nativeSymbol, command.clientIdHex);
@@ -105,6 +108,8 @@ export class VenuetwoOrders implements OrderSender {
     change: OrderChange,
     options: CallOptions,
   ): Promise<AmendOutcome> {
+    const problem = outdatedChange(instrument, current, change, this.#deps.listed());
+    if (problem !== null) return Promise.resolve(problem);
     return this.#deps.changes.amend(session, instrument, current, change, options);
   }
 

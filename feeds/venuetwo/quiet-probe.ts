@@ -1,7 +1,8 @@
 /**
  * Tells quiet markets from dead streams: compares the venue's best bid and offer over REST with ours.
  * Probes asked for at the same time share one call; the call without a symbol answers for all markets
- * at the price of two, so a thousand quiet books cost no more than one.
+ * at the price of two, so a thousand quiet books cost no more than one, and what it proves is proven for all of them:
+ * the others that are quiet need not ask.
  *
  * Invariant: a book is proven current only by an answer that equals its touch, and as of the moment
  * the question was sent. A difference alone convicts nobody, as the diff may be on its way: it must
@@ -16,10 +17,13 @@ import type { VenueHttp } from "../shared/http.js";
 import type { ProbeResult } from "../shared/subscriptions.js";
 import { decodeBookTickers, type RestTouch } from "./decode-slow.js";
 import { READ_TIMEOUT_MS } from "./limits.js";
+import type { MarketSlot } from "./market-slot.js";
 
 /** ticker/bookTicker: 1 with a symbol, 2 without (sheet). */
 const ONE_WEIGHT = 1;
 const ALL_WEIGHT = 2;
+/** More markets than these ask for all at once, always: singly they would ask one after the other without end. */
+const ASKED_SINGLY_MAX = 4;
 /** A diff is published every 100 ms; by this time after the answer it has come, if it comes at all. */
 const OVERDUE_MS = 700;
 
@@ -32,13 +36,16 @@ type Answer =
 export class QuietProbe {
   readonly #http: VenueHttp;
   readonly #clock: Clock;
+  readonly #slots: readonly (MarketSlot | undefined)[];
   #inFlight: Promise<Answer> | null = null;
   #waiting = new Set<string>();
   #next: Promise<Answer> | null = null;
 
-  constructor(http: VenueHttp, clock: Clock) {
+  /** `slots`: the markets of the room, as they come and go. */
+  constructor(http: VenueHttp, clock: Clock, slots: readonly (MarketSlot | undefined)[]) {
     this.#http = http;
     this.#clock = clock;
+    this.#slots = slots;
   }
 
   /** `unknown` where the venue did not answer; `quiet`, without a proof, where we could not ask. */
@@ -76,7 +83,25 @@ export class QuietProbe {
     this.#inFlight = this.#next;
     this.#next = null;
     const [only] = symbols;
-    return this.#fetch(symbols.size === 1 && only !== undefined ? only : null);
+    if (symbols.size === 1 && only !== undefined && this.#slots.length <= ASKED_SINGLY_MAX) return this.#fetch(only);
+    const answer = await this.#fetch(null);
+    if (answer.kind === "touches") this.#proveOthers(answer.touches, answer.sentNs);
+    return answer;
+  }
+
+  /** Books that got no frame since before the question, and that its answer equals. */
+  #proveOthers(touches: ReadonlyMap<string, RestTouch>, sentNs: number): void {
+    const nowNs = this.#clock.monoNs();
+    for (const slot of this.#slots) {
+      if (slot === undefined) continue;
+      const { market, depth } = slot;
+      const { book, instrument } = market;
+      if (book.state !== BOOK_LIVE || book.tsProvenNs >= sentNs) continue;
+      const touch = touches.get(instrument.nativeSymbol);
+      if (touch === undefined || !isSameTouch(market, touch)) continue;
+      book.prove(sentNs);
+      if (depth !== null && !depth.isProbing && depth.aliveNs >= 0) depth.probed("quiet", nowNs);
+    }
   }
 
   async #fetch(symbol: string | null): Promise<Answer> {

@@ -2,8 +2,7 @@
  * The venuetwo room: instruments, market streams, account streams, reads and orders behind the ports of
  * the core. Wiring and life cycle only.
  *
- * Invariant: `markets` holds the same objects for the life of the room; a market's book is LIVE only
- * while its stream is.
+ * Invariant: one map of markets for the life of the room; a market's book is LIVE only while its stream is.
  */
 import { type Clock, delay, type TimerHandle } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -13,7 +12,7 @@ import type { Random } from "../../engine/domain/random.js";
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
-import { createMarket, type FeedState, type Market } from "../../engine/market/market.js";
+import type { FeedState, Market } from "../../engine/market/market.js";
 import type {
   AccountHistory,
   AccountNames,
@@ -29,6 +28,7 @@ import type {
   VenueRoom,
 } from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
+import { ClockCheck } from "../shared/clock-check.js";
 import { ClockOffset } from "../shared/clock-offset.js";
 import { ConnectionBudget } from "../shared/connection-budget.js";
 import { type Connector, connectWs } from "../shared/connector.js";
@@ -38,15 +38,17 @@ import { VenuetwoAccountStreams } from "./account-stream.js";
 import { readError } from "./account-wire.js";
 import { credentialTagOf } from "./credential-tag.js";
 import { bannedUntilMs } from "./errors.js";
+import { HeldSymbols } from "./held-symbols.js";
 import {
   CONNECTS_PER_MINUTE,
   IP_WEIGHT_PER_MINUTE,
-  MAX_BOOK_AGE_MS,
+  LIST_EVERY_MS,
   MAX_CONNECTIONS,
   ORDERS_PER_10_SECONDS,
   ORDERS_PER_MINUTE,
 } from "./limits.js";
 import { MarketRest } from "./market-rest.js";
+import { VenuetwoMarkets } from "./markets.js";
 import { applyPremiumIndex, applyTicker24h } from "./normalize.js";
 import { streamFirst } from "./stream-first.js";
 import { MarketStream, type MarketStreamOptions } from "./stream.js";
@@ -76,6 +78,8 @@ export interface VenuetwoRoomOptions {
   readonly connector?: Connector;
   /** How long `start` keeps trying to load the instruments. */
   readonly startTimeoutMs?: number;
+  /** From so many markets on their best levels are streamed before their whole books (default in limits.ts). */
+  readonly shallowFromMarkets?: number;
 }
 
 const DEFAULT_START_TIMEOUT_MS = 30_000;
@@ -84,8 +88,10 @@ const CLOCK_EVERY_MS = 60_000;
 /** The first measurements come quickly: one slow round trip must not stand for a minute. */
 const CLOCK_FIRST_MS = 2_000;
 const CLOCK_FIRST_COUNT = 3;
-/** New listings appear within this time. */
-const INSTRUMENTS_EVERY_MS = 10 * 60_000;
+/** Funding intervals, and tickers of markets whose streams have not spoken. */
+const TICKERS_EVERY_MS = 10 * 60_000;
+/** The list is read early where prices do not fit it, but no sooner after the last time. */
+const LIST_AGAIN_AFTER_MS = 2_000;
 const STOP_GRACE_MS = 2_000;
 /** Send-to-acknowledgement time taken as given until orders have been sent; region-to-venue figures of third parties, 2026. */
 const DEFAULT_ACK_MS = 300;
@@ -98,7 +104,6 @@ export function createVenuetwoRoom(options: VenuetwoRoomOptions): VenueRoom {
 
 class VenuetwoRoom implements VenueRoom {
   readonly venue = "venuetwo";
-  readonly markets: Map<string, Market> = new Map();
   readonly ackLatency = new LatencyWindow(DEFAULT_ACK_MS);
   readonly reader: VenueRoom["reader"];
   readonly orders: VenueRoom["orders"];
@@ -111,9 +116,11 @@ class VenuetwoRoom implements VenueRoom {
   readonly #http: HttpPool;
   readonly #rest: MarketRest;
   readonly #clockOffset: ClockOffset;
-  /** Every contract listed; those that are wanted have a market too, the very same instrument in it. */
-  readonly instruments: Map<string, Instrument> = new Map();
   readonly #market: MarketStream;
+  readonly #held: HeldSymbols;
+  readonly #markets: VenuetwoMarkets;
+  #listedNs = 0;
+  #isListing = false;
   readonly #timers = new Set<TimerHandle>();
   #isStopped = false;
 
@@ -122,6 +129,7 @@ class VenuetwoRoom implements VenueRoom {
     const layout = options.streamHostLayout ?? "single";
     this.#options = options;
     this.#clockOffset = new ClockOffset(clock);
+    this.#held = new HeldSymbols(clock);
     this.#http = new HttpPool({
       name: "venuetwo",
       baseUrl: options.restUrl,
@@ -139,6 +147,9 @@ class VenuetwoRoom implements VenueRoom {
       ...(limits.httpConnections === undefined ? {} : { connections: limits.httpConnections }),
     });
     this.#rest = new MarketRest(this.#http);
+    // The venue counts its countdowns itself: a switch names no time here.
+    const measure = (): Promise<void> => this.#rest.measureClock(this.#clockOffset, "exit");
+    new ClockCheck({ clock, clockOffset: this.#clockOffset, measure });
     const budget = new ConnectionBudget(clock, {
       maxConnections: MAX_CONNECTIONS,
       connectsPerMinute: CONNECTS_PER_MINUTE,
@@ -153,8 +164,17 @@ class VenuetwoRoom implements VenueRoom {
       http: this.#http,
       clockOffset: this.#clockOffset,
       budget,
+      positionsOf: ({ instrument }) => this.#held.countOf(instrument.symbol),
+      ...(options.shallowFromMarkets === undefined ? {} : { shallowFromMarkets: options.shallowFromMarkets }),
+      onDrift: () => void this.#listAgain(),
     };
     this.#market = new MarketStream(streamOptions, []);
+    this.#markets = new VenuetwoMarkets({
+      logger,
+      stream: this.#market,
+      symbols: options.symbols,
+      onRescaled: () => this.streams.rescaled(),
+    });
 
     const clockOffsetMs = (): number => this.#clockOffset.offsetMs;
     const trading = createVenuetwoTrading({
@@ -182,15 +202,25 @@ class VenuetwoRoom implements VenueRoom {
       listenKeys: trading.listenKey,
       instrumentOf: (nativeSymbol) => index.byNativeSymbol(nativeSymbol),
       clockOffsetMs,
+      latestVenueMs: () => this.#clockOffset.latestMs(clock.wallMs()),
       credentialTagOf,
     });
     const streamed = streamFirst(trading.reader, trading.orders, this.streams, clock);
     this.orders = streamed.orders;
-    this.reader = streamed.reader;
+    this.reader = this.#held.heardFrom(streamed.reader);
     this.history = trading.history;
     this.settings = trading.settings;
     this.openSession = trading.openSession;
     this.accountNames = trading.accountNames;
+  }
+
+  get markets(): ReadonlyMap<string, Market> {
+    return this.#markets.bySymbol;
+  }
+
+  /** Every contract known, also those that are not wanted. */
+  get instruments(): ReadonlyMap<string, Instrument> {
+    return this.#markets.instruments;
   }
 
   orderWaitMs(session: AccountSession, lane: Lane): number {
@@ -214,7 +244,8 @@ class VenuetwoRoom implements VenueRoom {
     // Nothing below is waited for: the room serves what it has.
     void this.#fillTickers();
     void this.#measureClock(0);
-    this.#every(INSTRUMENTS_EVERY_MS, () => this.#refresh());
+    this.#every(TICKERS_EVERY_MS, () => this.#fillTickers());
+    this.#every(LIST_EVERY_MS, () => this.#refresh());
   }
 
   async stop(): Promise<void> {
@@ -237,6 +268,7 @@ class VenuetwoRoom implements VenueRoom {
   status(): RoomStatus {
     const http = this.#http.stats();
     const stream = this.#market.status();
+    const accounts = this.streams.stats();
     return {
       venue: "venuetwo",
       state: this.#state(stream.openSocketCount),
@@ -247,8 +279,8 @@ class VenuetwoRoom implements VenueRoom {
       reconnectCount: stream.reconnectCount,
       resyncCount: stream.resyncCount,
       gapCount: stream.gapCount,
-      decodeErrorCount: stream.decodeErrorCount,
-      protocolDriftCount: stream.protocolDriftCount,
+      decodeErrorCount: stream.decodeErrorCount + accounts.decodeErrorCount,
+      protocolDriftCount: stream.protocolDriftCount + accounts.driftCount,
       laneTokens: http.laneTokens,
     };
   }
@@ -274,49 +306,30 @@ class VenuetwoRoom implements VenueRoom {
     return liveCount === 0 ? "SYNCING" : "STALE";
   }
 
-  /** False when the venue gave no answer. Adds what is new; the rules of known markets stay as they were loaded. */
+  /** False when the venue gave no answer, and then nothing changed. */
   async #loadInstruments(): Promise<boolean> {
-    const { logger, fees = {} } = this.#options;
-    const load = await this.#rest.loadInstruments(fees, "reconcile");
+    const { clock, fees = {} } = this.#options;
+    if (this.#isListing) return false;
+    this.#isListing = true;
+    const symbolOptions = { ...fees, known: this.instruments };
+    const load = await this.#rest.loadInstruments(symbolOptions, "reconcile").finally(() => {
+      this.#isListing = false;
+      this.#listedNs = clock.monoNs();
+    });
     if (load === null) return false;
     // Meanwhile its streams were closed, and nobody would close what new markets open.
-    if (this.#isStopped) return true;
-    const added: Market[] = [];
-    for (const instrument of load.instruments.values()) {
-      if (!this.#isWanted(instrument)) {
-        this.instruments.set(instrument.symbol, instrument);
-        continue;
-      }
-      const known = this.markets.get(instrument.symbol);
-      if (known !== undefined) {
-        if (!isSameRules(known.instrument, instrument)) {
-          logger.warn("venuetwo.instrument-changed", { symbol: instrument.symbol, status: instrument.status });
-        }
-        continue;
-      }
-      const market = createMarket(instrument, { deepTier: false, maxBookAgeMs: MAX_BOOK_AGE_MS, maxDeepAgeMs: 0 });
-      this.instruments.set(instrument.symbol, instrument);
-      this.markets.set(instrument.symbol, market);
-      added.push(market);
-    }
-    const refused = load.skipped.filter(
-      ({ reason }) => reason === "malformed" || reason === "unsafeRange" || reason === "offGrid",
-    );
-    for (const { nativeSymbol, reason } of refused.slice(0, 10)) {
-      logger.warn("venuetwo.instrument-refused", { symbol: nativeSymbol.slice(0, 32), reason });
-    }
-    // Halted markets have no stream to speak of.
-    this.#market.add(added.filter(({ instrument }) => instrument.status === "TRADING"));
+    if (load !== "same" && !this.#isStopped) this.#markets.adopt(load);
     return true;
   }
 
-  #isWanted(instrument: Instrument): boolean {
-    const { symbols } = this.#options;
-    return symbols === "all" || symbols.includes(instrument.symbol);
+  async #refresh(): Promise<void> {
+    const count = this.markets.size;
+    if ((await this.#loadInstruments()) && this.markets.size > count) await this.#fillTickers();
   }
 
-  async #refresh(): Promise<void> {
-    if (await this.#loadInstruments()) await this.#fillTickers();
+  async #listAgain(): Promise<void> {
+    const sinceMs = (this.#options.clock.monoNs() - this.#listedNs) / 1e6;
+    if (sinceMs >= LIST_AGAIN_AFTER_MS) await this.#refresh();
   }
 
   /** Funding intervals, and first values for tickers whose streams have not spoken yet. */
@@ -384,15 +397,4 @@ function judgeLimit(response: HttpResponse, nowWallMs: number): LimitVerdict | n
   const untilMs = verdict.retryAfterMs === null && error !== null ? bannedUntilMs(error.msg) : null;
   const retryAfterMs = untilMs === null ? verdict.retryAfterMs : Math.max(0, untilMs - nowWallMs);
   return { scope, retryAfterMs, isBan: verdict.isBan };
-}
-
-function isSameRules(known: Instrument, now: Instrument): boolean {
-  return (
-    known.nativeSymbol === now.nativeSymbol &&
-    known.priceDecimals === now.priceDecimals &&
-    known.qtyDecimals === now.qtyDecimals &&
-    known.priceStepTicks === now.priceStepTicks &&
-    known.qtyStepLots === now.qtyStepLots &&
-    known.status === now.status
-  );
 }

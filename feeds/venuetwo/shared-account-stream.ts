@@ -29,6 +29,7 @@ import { fullJitterMs } from "../shared/backoff.js";
 import { type ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import type { Connector } from "../shared/connector.js";
 import type { StreamedAccount } from "../shared/own-order.js";
+import { PendingNews } from "../shared/pending-news.js";
 import { PersistentSocket } from "../shared/socket.js";
 import { StreamMembers } from "../shared/stream-members.js";
 import {
@@ -39,6 +40,8 @@ import {
   SURELY_LATER_MS,
   type WantedLots,
 } from "../shared/streamed-reads.js";
+import type { UnknownWords } from "../shared/unknown-words.js";
+import { marginModeOf, statusOfWord } from "./account-normalize.js";
 import { AccountState, type AppliedEvent } from "./account-state.js";
 import { decodeUserEvent } from "./decode-slow.js";
 import { ROTATE_AFTER_MS, LISTEN_KEY_REFRESH_MS, LOAD_TIMEOUT_MS, MAX_MESSAGES_PER_SECOND } from "./limits.js";
@@ -49,6 +52,12 @@ import type { VenuetwoWireUserEvent } from "./wire.js";
 export interface ListenKeys {
   create(session: AccountSession, options: CallOptions): Promise<Read<string>>;
   extend(session: AccountSession, options: CallOptions): Promise<Read<"extended" | "expired">>;
+}
+
+/** Summed over all accounts of a room. */
+export interface AccountCounters {
+  /** Events that could not be read, or do not fit their contract. */
+  decodeErrorCount: number;
 }
 
 export interface AccountStreamDeps {
@@ -63,6 +72,10 @@ export interface AccountStreamDeps {
   readonly listenKeys: ListenKeys;
   readonly instrumentOf: (nativeSymbol: string) => Instrument | null;
   readonly clockOffsetMs: () => number;
+  /** The first time of the venue that is not believed (feeds/shared/stamps.ts). */
+  readonly latestVenueMs: () => number;
+  readonly counters: AccountCounters;
+  readonly words: UnknownWords;
 }
 
 /** The stream is silent while nothing happens: the pongs prove that it lives (streamed-reads.ts: 6 s of silence). */
@@ -84,8 +97,6 @@ const TRUTH_EVERY_MS = 60_000;
 const CLOCK_MARGIN_MS = 1_000;
 /** Orders looked up one by one after a loss, because they vanished from the open ones. */
 const MAX_LOOKED_UP = 50;
-/** Orders learnt over REST that wait to be told; the oldest goes. */
-const MAX_UNTOLD = 4_096;
 
 export class SharedAccountStream implements StreamedAccount {
   readonly accountId: string;
@@ -110,8 +121,7 @@ export class SharedAccountStream implements StreamedAccount {
   #isProven = false;
   /** Something came that could not be read since the reconcile in flight asked its questions. */
   #hasUnread = false;
-  /** Orders learnt over REST and not told yet. Kept when a later read fails: the state knows them, so they are no news then. */
-  readonly #untold: VenueOrder[] = [];
+  readonly #news = new PendingNews();
   #refreshTimer: TimerHandle | null = null;
   #truthTimer: TimerHandle | null = null;
   #watchTimer: TimerHandle | null = null;
@@ -128,6 +138,7 @@ export class SharedAccountStream implements StreamedAccount {
       logger,
       failureEvent: "venuetwo.account-subscriber-failed",
       positions: () => ({ ok: true, value: this.#account.positions(), asOfMs: this.reads.asOfMs, source: "stream" }),
+      ordersDoubtMs: () => this.reads.ordersDoubtMs(),
       onEmpty: () => this.stop(),
     });
     this.#socket = new PersistentSocket({
@@ -249,6 +260,10 @@ export class SharedAccountStream implements StreamedAccount {
     this.#refreshTimer = this.#deps.clock.setTimer(() => void this.#refresh(), nextMs);
   }
 
+  rescaled(): void {
+    this.#renew("a contract was listed anew");
+  }
+
   /** The key is dead and the stream with it, whatever the socket says: connect anew with a new one. */
   #renew(reason: string): void {
     this.#onDown();
@@ -266,29 +281,35 @@ export class SharedAccountStream implements StreamedAccount {
       case "ignored":
         return;
       case "malformed":
-      case "unknown":
         this.#deps.logger.warn("venuetwo.account-event-unread", { kind: event.kind });
+        this.#lostOne();
+        return;
+      case "unknown":
         // A kind that is new to us need not be about positions; one that can not be read may have moved one.
-        if (event.kind === "malformed") this.#lostOne();
-        else this.#startReconcile();
+        this.#deps.words.note("event", event.event);
+        this.#startReconcile();
         return;
     }
     this.#apply(event);
+    this.#noteWords(event);
   }
 
   #apply(event: VenuetwoWireUserEvent): void {
     const { clockOffsetMs, instrumentOf } = this.#deps;
     switch (event.kind) {
-      case "order":
-        this.#happened(event.tsEventMs);
-        this.#applied(this.#account.applyOrder(event.order, event.tsEventMs, instrumentOf));
+      case "order": {
+        const tsEventMs = this.#timeOf(event.tsEventMs);
+        if (tsEventMs !== null) this.#happened(tsEventMs);
+        this.#applied(this.#account.applyOrder(event.order, tsEventMs, instrumentOf));
         break;
+      }
       case "account": {
-        this.#happened(event.tsEventMs);
+        const tsEventMs = this.#timeOf(event.tsEventMs);
+        if (tsEventMs !== null) this.#happened(tsEventMs);
         const before = this.#account.positions();
-        const applied = this.#account.applyPositions(event.positions, event.tsEventMs, instrumentOf);
+        const applied = this.#account.applyPositions(event.positions, tsEventMs, instrumentOf);
         this.reads.moved(before, this.#account.positions());
-        this.reads.proven(event.tsEventMs - clockOffsetMs());
+        if (tsEventMs !== null) this.reads.proven(tsEventMs - clockOffsetMs());
         this.#applied(applied);
         break;
       }
@@ -301,6 +322,25 @@ export class SharedAccountStream implements StreamedAccount {
       default:
         break;
     }
+  }
+
+  #noteWords(event: VenuetwoWireUserEvent): void {
+    const { words } = this.#deps;
+    if (event.kind === "order" && statusOfWord(event.order.X) === "UNKNOWN") words.note("status", event.order.X);
+    if (event.kind !== "account") return;
+    for (const { mt } of event.positions) if (marginModeOf(mt) === null) words.note("margin type", mt);
+  }
+
+  /**
+   * Null: of a time that is not yet. It is taken, as it is news to whoever awaits it, but bars nothing of before its
+   * receipt and proves nothing: not LIVE until REST has told.
+   */
+  #timeOf(tsEventMs: number): number | null {
+    const latestMs = this.#deps.latestVenueMs();
+    this.#account.forgetBeyond(latestMs);
+    if (tsEventMs < latestMs) return tsEventMs;
+    this.#lostOne();
+    return null;
   }
 
   #applied(applied: AppliedEvent): void {
@@ -324,7 +364,10 @@ export class SharedAccountStream implements StreamedAccount {
 
   /** What an event said is lost to us: not LIVE until REST has told. */
   #lostOne(): void {
+    this.#deps.counters.decodeErrorCount++;
     this.#hasUnread = true;
+    // The answer to come may lag behind it: another is asked for surely later.
+    this.reads.doubt();
     this.#members.enter("SYNCING");
     this.#startReconcile();
   }
@@ -418,6 +461,7 @@ export class SharedAccountStream implements StreamedAccount {
       if (!read.ok) return false;
       if (read.value !== null) this.#learn(read.value);
     }
+    this.#account.forgetBeyond(this.#deps.latestVenueMs());
     const before = this.#account.positions();
     const isChanged = this.#account.adoptPositions(positions.value, sinceVenueMs);
     this.reads.moved(before, this.#account.positions());
@@ -435,21 +479,18 @@ export class SharedAccountStream implements StreamedAccount {
     // The account is known as of then, and #watch looks again when the connection speaks.
     if (!this.reads.isAlive) return true;
     if (this.reads.isUnshown) return false;
-    // Frames came meanwhile: an order is told only as it still stands.
-    const learnt = this.#untold.splice(0).filter((order) => this.#account.isNewest(order));
+    const learnt = this.#news.take((order) => this.#account.isNewest(order));
     // What was learnt before the proof is told now.
-    const news = this.#isProven ? learnt : this.#account.openOrders();
+    const news = this.#isProven ? learnt : this.#account.openOrders().map(orderEvent);
     this.#isProven = true;
     this.#members.enter("LIVE");
     if (isChanged || !wasLive) this.#emit({ kind: "positions" });
-    for (const order of news) this.#emit({ kind: "order", order });
+    for (const event of news) this.#emit(event);
     return true;
   }
 
   #learn(order: VenueOrder): void {
-    if (!this.#account.adoptOrder(order)) return;
-    this.#untold.push(order);
-    if (this.#untold.length > MAX_UNTOLD) this.#untold.shift();
+    if (this.#account.adoptOrder(order)) this.#news.add([orderEvent(order)]);
   }
 
   /** Credentials the venue refuses again and again will not get better: the stream ends, and says so. */
@@ -466,4 +507,8 @@ export class SharedAccountStream implements StreamedAccount {
     this.#truthTimer = this.#deps.clock.setTimer(() => this.#checkTruth(), TRUTH_EVERY_MS);
     if (this.#members.state === "LIVE") this.#startReconcile("positions");
   }
+}
+
+function orderEvent(order: VenueOrder): AccountEvent {
+  return { kind: "order", order };
 }

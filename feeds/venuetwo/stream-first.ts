@@ -7,7 +7,7 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
 import type { AccountSummary, FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, CallOptions, OrderRef, OrderSender, Read } from "../../engine/ports.js";
-import { changeTold, type OrderAudience, placeTold, type StreamedAccount } from "../shared/own-order.js";
+import { type OrderAudience, type StreamedAccount, toldOrders } from "../shared/own-order.js";
 import { streamedVersion, type WantedLots } from "../shared/streamed-reads.js";
 import { VerifiedReads } from "../shared/verified-reads.js";
 import { credentialTagOf } from "./credential-tag.js";
@@ -39,33 +39,11 @@ export function streamFirst(
 ): { readonly reader: StreamFirstReader; readonly orders: OrderSender } {
   const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
   const reader = new StreamFirstReader(rest, streams, verified);
-  return { reader, orders: toldOrders(orders, streams, verified) };
-}
-
-function toldOrders(
-  orders: Required<OrderSender>,
-  streams: StreamedPositions,
-  verified: VerifiedReads<readonly VenuePosition[]>,
-): OrderSender {
   const audienceOf = ({ accountId }: AccountSession): OrderAudience => ({
     streamed: () => streams.ofAccount(accountId),
     note: () => verified.noteOrder(accountId),
   });
-  return {
-    place: (session, command, options) => {
-      const clientId = orders.venueClientOrderId(command.clientIdHex);
-      return placeTold(audienceOf(session), command, clientId, true, () => orders.place(session, command, options));
-    },
-    // An amended order may fill as a placed one does; a cancelled one no longer.
-    amend: (session, instrument, current, change, options) =>
-      changeTold(audienceOf(session), () => orders.amend(session, instrument, current, change, options)),
-    cancel: (session, instrument, ref, options) => orders.cancel(session, instrument, ref, options),
-    cancelAll: (session, instrument, options) => orders.cancelAll(session, instrument, options),
-    scheduleCancel: (session, atMs, options) => orders.scheduleCancel(session, atMs, options),
-    placeBoundMs: (session, timeoutMs) => orders.placeBoundMs(session, timeoutMs),
-    venueClientOrderId: (clientIdHex) => orders.venueClientOrderId(clientIdHex),
-    parseClientOrderId: (text) => orders.parseClientOrderId(text),
-  };
+  return { reader, orders: toldOrders(orders, audienceOf) };
 }
 
 export class StreamFirstReader implements AccountReader {
@@ -101,13 +79,14 @@ export class StreamFirstReader implements AccountReader {
     instrument: Instrument | null,
     options: CallOptions,
   ): Promise<Read<readonly VenuePosition[]>> {
-    const load = (): Promise<Read<readonly VenuePosition[]>> => this.#rest.readPositions(session, instrument, options);
+    const load = (left: CallOptions): Promise<Read<readonly VenuePosition[]>> =>
+      this.#rest.readPositions(session, instrument, left);
     const tag = credentialTagOf(session);
-    if (tag === null) return load();
+    if (tag === null) return load(options);
     const { accountId } = session;
     const streamed = this.#streams.ofAccount(accountId);
     const part = `${tag} ${instrument?.nativeSymbol ?? ""}`;
-    const read = await this.#verified.read(accountId, part, streamedVersion(streamed), load);
+    const read = await this.#verified.read(accountId, part, streamedVersion(streamed), options, load);
     if (!read.ok) return read;
     for (const account of streamed) account.compare(instrument, read.value);
     // Of what other credentials opened nothing is seen.

@@ -90,6 +90,6 @@ function otherSpecs(slot: MarketSlot): readonly BoundSpec[] {
   ];
 }
 
-function streamName(slot: MarketSlot): string {
+export function streamName(slot: MarketSlot): string {
   return slot.market.instrument.nativeSymbol.toLowerCase();
 }

@@ -32,6 +32,8 @@ export interface SymbolLoad {
 export interface SymbolOptions {
   readonly takerFeeMilliBps?: number;
   readonly makerFeeMilliBps?: number;
+  /** What symbols stand for already: each stays with its contract while that is listed, so that positions in it can be read. */
+  readonly known?: ReadonlyMap<string, Instrument>;
 }
 
 /** Reads a whole exchangeInfo answer; null when it is not one. */
@@ -50,7 +52,7 @@ export function normalizeExchangeInfo(body: unknown, options: SymbolOptions = {}
     const rival = instruments.get(result.symbol);
     if (rival === undefined) {
       instruments.set(result.symbol, result);
-    } else if (isPreferred(result, rival)) {
+    } else if (isPreferred(result, rival, options.known?.get(result.symbol)?.nativeSymbol)) {
       instruments.set(result.symbol, result);
       skipped.push({ nativeSymbol: rival.nativeSymbol, reason: "lessPreferred" });
     } else {
@@ -82,8 +84,9 @@ export function normalizeSymbol(wire: VenuetwoWireSymbol, options: SymbolOptions
   const qtyDecimals = Math.max(wire.quantityPrecision, decimalPlaces(stepSize));
   if (!isDecimals(priceDecimals) || !isDecimals(qtyDecimals)) return "malformed";
   // A 0 switches a filter part off (sheet, filters): the grid is then one tick, one lot.
-  const priceStepTicks = parseScaled(tickSize, priceDecimals) || 1;
-  const qtyStepLots = parseScaled(stepSize, qtyDecimals) || 1;
+  const priceStepTicks = orOne(parseScaled(tickSize, priceDecimals));
+  const qtyStepLots = orOne(parseScaled(stepSize, qtyDecimals));
+  if (Number.isNaN(priceStepTicks) || Number.isNaN(qtyStepLots)) return "malformed";
   const maxPriceTicks = parseScaled(maxPrice, priceDecimals);
   const lotMax = parseScaled(maxQty, qtyDecimals) || Number.MAX_SAFE_INTEGER;
   const marketMax = parseScaled(text(market, "maxQty") ?? "0", qtyDecimals) || Number.MAX_SAFE_INTEGER;
@@ -149,7 +152,14 @@ export function normalizeFundingInfo(body: unknown): ReadonlyMap<string, number>
   return hours;
 }
 
-function isPreferred(candidate: Instrument, rival: Instrument): boolean {
+/** What cannot be read is not taken for switched off. */
+function orOne(step: number): number {
+  return step === 0 ? 1 : step;
+}
+
+function isPreferred(candidate: Instrument, rival: Instrument, knownName: string | undefined): boolean {
+  if (candidate.nativeSymbol === knownName || rival.nativeSymbol === knownName)
+    return candidate.nativeSymbol === knownName;
   if (candidate.status !== rival.status) return candidate.status === "TRADING";
   const byQuote = quoteRank(candidate.quoteAsset) - quoteRank(rival.quoteAsset);
   if (byQuote !== 0) return byQuote < 0;

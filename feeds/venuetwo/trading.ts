@@ -66,15 +66,16 @@ export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTradin
   const instruments = new InstrumentIndex(deps.instruments);
   const memory = new OrderMemory();
   const instructions = new VenuetwoInstructions({ rest, clock, clockOffsetMs, ackLatency });
-  const changes = new VenuetwoOrderChanges({ instructions, rest, memory, clock });
+  const accountNames = new VenuetwoAccountNames(rest);
+  const changes = new VenuetwoOrderChanges({ instructions, rest, memory, names: accountNames, clock });
   const reader = new VenuetwoAccount({ rest, instruments, memory, clock, clockOffsetMs, logger });
   return {
     reader,
-    orders: new VenuetwoOrders({ instructions, changes, memory, logger }),
+    orders: new VenuetwoOrders({ instructions, changes, listed: deps.instruments, memory, logger }),
     history: new VenuetwoHistory({ rest, search: reader.search, instruments, clock, clockOffsetMs }),
     settings: new VenuetwoSettings({ rest, instructions }),
     listenKey: new VenuetwoListenKeys(rest),
-    accountNames: new VenuetwoAccountNames(rest),
+    accountNames,
     openSession: openVenuetwoSession,
   };
 }
