@@ -2,7 +2,15 @@
  * Frames of account channels → wire types, checked at the border. Never throws; a frame that cannot be read names the
  * account it was for, so that this account alone is reconciled.
  */
-import { asFields, asList, decodeWith, type Fields, isFields, parseJsonExact } from "../shared/wire-fields.js";
+import {
+  asFields,
+  asList,
+  decodeWith,
+  type Fields,
+  isFields,
+  parseJsonExact,
+  WireFault,
+} from "../shared/wire-fields.js";
 import { decodeAccountTrade, decodeOrder, decodePositions } from "./account-wire.js";
 import type { VenuethreeWireAccountTrade, VenuethreeWireOrder, VenuethreeWirePosition } from "./account-wire.js";
 
@@ -41,7 +49,10 @@ export type AccountFrame =
       readonly channel: AccountChannel | null;
     }
   | { readonly kind: "ping" }
-  | { readonly kind: "other" };
+  /** Known, and of no consequence here. */
+  | { readonly kind: "other" }
+  /** Of a type that this room does not know. */
+  | { readonly kind: "unknown"; readonly type: string };
 
 export function accountChannel(channel: AccountChannel, accountIndex: number): string {
   return `${channel}/${accountIndex}`;
@@ -55,12 +66,15 @@ export function decodeAccountFrame(text: string): AccountFrame {
   if (type === "error") return errorFrame(data);
   if (type === "ping") return { kind: "ping" };
   const match = typeof type === "string" ? /^(subscribed|update)\/(account_all_\w+)$/.exec(type) : null;
+  const channel = ACCOUNT_CHANNELS.find((name) => name === match?.[2]);
+  if (match === null || channel === undefined) return leftAlone(type);
   const named = channelOf(data["channel"]);
-  if (match === null || named === null) return { kind: "other" };
+  // Whose it is can not be told.
+  if (named?.channel !== channel) return { kind: "unreadable", accountIndex: null, problem: `${channel}: channel` };
   const { accountIndex } = named;
   const isSnapshot = match[1] === "subscribed";
   const decoded = decodeWith(data, (): AccountFrame => {
-    switch (named.channel) {
+    switch (channel) {
       case "account_all_orders":
         return { kind: "orders", accountIndex, isSnapshot, orders: listsOf(data, "orders").map(decodeOrder) };
       case "account_all_trades":
@@ -70,20 +84,34 @@ export function decodeAccountFrame(text: string): AccountFrame {
           kind: "positions",
           accountIndex,
           isSnapshot,
-          positions: decodePositions(data["positions"]),
+          positions: decodePositions(pictureOf(data)),
           sentAtMs: typeof data["timestamp"] === "number" ? data["timestamp"] : null,
         };
     }
   });
-  return decoded.ok
-    ? decoded.value
-    : { kind: "unreadable", accountIndex, problem: `${named.channel}: ${decoded.problem}` };
+  return decoded.ok ? decoded.value : { kind: "unreadable", accountIndex, problem: `${channel}: ${decoded.problem}` };
 }
 
-/** A map from market to list, a bare list, or nothing. */
+/** Answers of the control, and channels of accounts that this room does not ask for (fact sheet 9.3). */
+const LEFT_ALONE =
+  /^(?:connected|pong|unsubscribed(?:\/[\w/:]+)?|(?:subscribed|update)\/(?:account_(?:all|all_assets|market|orders|spot_avg_entry_prices|tx)|user_stats|notification|pool_(?:data|info)))$/;
+
+function leftAlone(type: unknown): AccountFrame {
+  const text = typeof type === "string" ? type : "(none)";
+  return LEFT_ALONE.test(text) ? { kind: "other" } : { kind: "unknown", type: text };
+}
+
+/** Each frame is the whole picture: one without it is not a flat account. */
+function pictureOf(data: Fields): unknown {
+  const positions = data["positions"];
+  if (positions === undefined || positions === null) throw new WireFault("positions", "are missing");
+  return positions;
+}
+
+/** A map from market to list, a bare list, or null for nothing. */
 function listsOf(data: Fields, name: string): readonly unknown[] {
   const value = data[name];
-  if (value === undefined || value === null) return [];
+  if (value === null) return [];
   if (Array.isArray(value)) return value as readonly unknown[];
   return Object.values(asFields(value, name)).flatMap((list) => (list === null ? [] : asList(list, name)));
 }

@@ -8,6 +8,7 @@ import type {
   OrderStatus,
   OrderTrigger,
   OrderType,
+  RejectReason,
   TimeInForce,
   VenueFill,
   VenueOrder,
@@ -55,7 +56,9 @@ export function normalizePosition(
   instrument: Instrument,
   tsVenueMs: number,
 ): VenuePosition | null {
-  const qtyLots = Math.abs(lotsOf(instrument, wire.position, "position"));
+  const qtyLots = lotsOf(instrument, wire.position, "position");
+  // The sign stands beside it: a second one would be read as neither.
+  if (qtyLots < 0) throw new WireFault("position", "has a sign of its own");
   if (qtyLots === 0) return null;
   if (wire.sign === 0) throw new WireFault("sign", "is 0 on an open position");
   const { marginMode, leverage } = marginOf(wire);
@@ -129,6 +132,26 @@ export function isEndWord(word: string): boolean {
   return status === "FILLED" || status === "CANCELED";
 }
 
+/** Null: by its owner, with another order of its owner's, or at the end of its time or its position. */
+const END_REASONS: ReadonlyMap<string, RejectReason | null> = new Map([
+  ["canceled-reduce-only", "REDUCE_ONLY"],
+  ["canceled-margin-not-allowed", "INSUFFICIENT_MARGIN"],
+  ["canceled-invalid-balance", "INSUFFICIENT_MARGIN"],
+  ["canceled-too-much-slippage", "NO_LIQUIDITY"],
+  ["canceled-not-enough-liquidity", "NO_LIQUIDITY"],
+  ["canceled-post-only", "PRICE"],
+  ...["canceled", "canceled-oco", "canceled-child", "canceled-expired", "canceled-liquidation"].map(
+    (word) => [word, null] as const,
+  ),
+]);
+
+function endReasonOf(word: string): Pick<VenueOrder, "endReason"> {
+  if (statusOfWord(word) !== "CANCELED") return {};
+  const known = END_REASONS.get(word);
+  const endReason = known === undefined ? "VENUE_STATE" : known;
+  return endReason === null ? {} : { endReason };
+}
+
 const TYPES: Readonly<Record<string, { readonly type: OrderType; readonly triggerKind?: OrderTrigger["kind"] }>> = {
   limit: { type: "LIMIT" },
   market: { type: "MARKET" },
@@ -151,9 +174,12 @@ const TIMES_IN_FORCE: Readonly<Record<string, TimeInForce>> = {
 export function normalizeOrder(wire: VenuethreeWireOrder, instrument: Instrument): VenueOrder {
   const qtyLots = lotsOf(instrument, wire.initial_base_amount, "initial_base_amount");
   const filledLots = lotsOf(instrument, wire.filled_base_amount, "filled_base_amount");
-  const kind = TYPES[wire.type];
+  // hasOwn: a word named like a property of every object must not find one.
+  const kind = Object.hasOwn(TYPES, wire.type) ? TYPES[wire.type] : undefined;
   if (kind === undefined) throw new WireFault("type", "is not a known word");
-  const timeInForce = TIMES_IN_FORCE[wire.time_in_force];
+  const timeInForce = Object.hasOwn(TIMES_IN_FORCE, wire.time_in_force)
+    ? TIMES_IN_FORCE[wire.time_in_force]
+    : undefined;
   return {
     venue: "venuethree",
     nativeSymbol: instrument.nativeSymbol,
@@ -163,7 +189,7 @@ export function normalizeOrder(wire: VenuethreeWireOrder, instrument: Instrument
     type: kind.type,
     status: finalStatus(statusOfWord(wire.status), filledLots, qtyLots),
     venueStatus: wire.status,
-    ...(wire.status === "canceled-reduce-only" ? { endReason: "REDUCE_ONLY" } : {}),
+    ...endReasonOf(wire.status),
     priceTicks: ticksOf(instrument, wire.price, "price"),
     qtyLots,
     filledLots,

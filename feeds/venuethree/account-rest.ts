@@ -47,24 +47,29 @@ export interface PageQuery {
   readonly cursor: string | null;
 }
 
+/** The venue says whose an account is. */
+export type OnAccount = (accountIndex: number, l1Address: string) => void;
+
 const FORM_HEADERS = { "content-type": "application/x-www-form-urlencoded" };
 
 export class VenuethreeAccountRest {
   readonly #http: VenueHttp;
   readonly #tier: TierName;
+  readonly #onAccount: OnAccount;
 
-  constructor(http: VenueHttp, tier: TierName) {
+  constructor(http: VenueHttp, tier: TierName, onAccount: OnAccount = () => {}) {
     this.#http = http;
     this.#tier = tier;
+    this.#onAccount = onAccount;
   }
 
   async accountByIndex(index: number, options: CallOptions): Promise<Read<VenuethreeWireAccount>> {
     const page = await this.#read(`account?by=index&value=${index}`, null, options, decodeAccounts);
     if (!page.ok) return page;
     const account = page.value.rows.find((row) => row.index === index);
-    return account === undefined
-      ? failedRead("BAD_RESPONSE", "account: the answer is about another account")
-      : { ...page, value: account };
+    if (account === undefined) return failedRead("BAD_RESPONSE", "account: the answer is about another account");
+    this.#onAccount(account.index, account.l1_address);
+    return { ...page, value: account };
   }
 
   /** All accounts of a first-layer address; none where the venue does not know it. */
@@ -77,6 +82,7 @@ export class VenuethreeAccountRest {
       const page: AccountsRead = await this.#read(query, null, options, decodeAccounts, NO_ACCOUNTS);
       if (!page.ok) return page;
       accounts.push(...page.value.rows);
+      for (const row of page.value.rows) this.#onAccount(row.index, row.l1_address);
       cursor = page.value.nextCursor;
       if (cursor === null || page.value.rows.length === 0) return { ...page, value: accounts };
     }

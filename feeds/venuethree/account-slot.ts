@@ -167,13 +167,13 @@ export class AccountSlot {
       if (this.#tradeIds.get(wire.trade_id) === true) continue;
       this.#tradeIds.set(wire.trade_id, true);
       if (isBaseline) continue;
-      const applied = this.#tell(wire);
+      const applied = this.#tell(wire, isHistory);
       if (!applied.ok) return applied;
     }
     return OK;
   }
 
-  #tell(wire: VenuethreeWireAccountTrade): Applied {
+  #tell(wire: VenuethreeWireAccountTrade, isHistory: boolean): Applied {
     const instrument = this.#deps.instrumentOf(wire.market_id);
     if (instrument === null) return OK;
     const decoded = decodeWith(wire, () => {
@@ -183,7 +183,8 @@ export class AccountSlot {
       return { fill, order: row === undefined ? null : normalizeOrder(row, instrument) };
     });
     if (!decoded.ok) return decoded;
-    if (decoded.value === null) return OK;
+    // A frame goes to one of the two sides. A page of REST with such a row would come again at each read.
+    if (decoded.value === null) return isHistory ? OK : { ok: false, problem: "a trade of nobody here" };
     const { fill, order } = decoded.value;
     const { qtyLots, fee, tradeId } = fill;
     // `price` of the event is native, as the order's; the fill's own is canonical.

@@ -28,6 +28,7 @@ import { RecentUses } from "../shared/recent-uses.js";
 import { PersistentSocket } from "../shared/socket.js";
 import { ConnectionLife, type WantedLots } from "../shared/streamed-reads.js";
 import type { SocketStats } from "../shared/socket-options.js";
+import { UnknownWords } from "../shared/unknown-words.js";
 import { ACCOUNT_CHANNELS, accountChannel, type AccountFrame, decodeAccountFrame } from "./account-frames.js";
 import type { ConfirmedKey } from "./key-directory.js";
 import {
@@ -53,7 +54,7 @@ const MAX_PATIENCE = 6;
 const PING_TEXT = '{"type":"ping"}';
 const PONG_TEXT = '{"type":"pong"}';
 
-export interface AccountStreamsOptions extends Omit<WatchedAccountDeps, "counters" | "life"> {
+export interface AccountStreamsOptions extends Omit<WatchedAccountDeps, "counters" | "life" | "words"> {
   readonly wsUrl: string;
   readonly connector: Connector;
   readonly budget: ConnectionBudget;
@@ -81,6 +82,8 @@ export interface AccountStreamsStats extends Readonly<AccountCounters> {
   readonly socket: SocketStats | null;
   readonly accountCount: number;
   readonly liveCount: number;
+  /** Words that nobody knows. */
+  readonly driftCount: number;
 }
 
 export class VenuethreeAccountStreams implements AccountStreams {
@@ -89,6 +92,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
   readonly #watches = new Map<number, Watch>();
   readonly #uses = new RecentUses(HOT_WINDOW_MS);
   readonly #counters: AccountCounters = { resyncCount: 0, decodeErrorCount: 0, differenceCount: 0 };
+  readonly #words: UnknownWords;
   #socket: PersistentSocket | null = null;
   readonly #life: ConnectionLife;
   #housekeeping: TimerHandle | null = null;
@@ -96,6 +100,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
 
   constructor(options: AccountStreamsOptions) {
     this.#options = options;
+    this.#words = new UnknownWords("venuethree", () => options.logger);
     this.#life = new ConnectionLife(options.clock);
     this.#maxAccounts = Math.min(options.maxAccounts ?? MAX_STREAMED_ACCOUNTS, MAX_STREAMED_ACCOUNTS);
   }
@@ -108,6 +113,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
       accountCount: this.#watches.size,
       liveCount,
       ...this.#counters,
+      driftCount: this.#words.count,
     };
   }
 
@@ -160,6 +166,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
       get state() {
         return watch?.account.state ?? state;
       },
+      ordersDoubtMs: () => watch?.account.reads.ordersDoubtMs() ?? null,
       positions: () => watch?.account.read() ?? failure,
       close: () => {
         isClosed = true;
@@ -203,6 +210,11 @@ export class VenuethreeAccountStreams implements AccountStreams {
     return this.#watches.get(accountIndex)?.account.endedOrder(field, id) ?? null;
   }
 
+  /** A contract was listed on another scale: what is streamed was counted in other lots, until REST has been read again. */
+  rescaled(): void {
+    this.#socket?.reconnect("a contract was listed anew");
+  }
+
   stop(): void {
     this.#isStopped = true;
     if (this.#housekeeping !== null) this.#options.clock.clearTimer(this.#housekeeping);
@@ -235,6 +247,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
     const account = new WatchedAccount(accountIndex, {
       ...this.#options,
       counters: this.#counters,
+      words: this.#words,
       life: this.#life,
     });
     const watch: Watch = { account, askedAtMs: 0, tryCount: 0, tokenAtMs: 0, lastUseMs: 0 };
@@ -352,8 +365,12 @@ export class VenuethreeAccountStreams implements AccountStreams {
         return;
       case "unreadable": {
         const watch = frame.accountIndex === null ? undefined : this.#watches.get(frame.accountIndex);
-        if (watch === undefined) this.#counters.decodeErrorCount++;
-        else watch.account.onUnreadable(frame.problem);
+        if (watch !== undefined) watch.account.onUnreadable(frame.problem);
+        else {
+          this.#counters.decodeErrorCount++;
+          // It does not say whose it is, and may be anybody's.
+          if (frame.accountIndex === null) for (const { account } of this.#watches.values()) account.distrust();
+        }
         return;
       }
       case "error":
@@ -365,6 +382,9 @@ export class VenuethreeAccountStreams implements AccountStreams {
         return;
       case "other":
         // Pongs, the greeting, acknowledgements of unsubscribing.
+        return;
+      case "unknown":
+        this.#words.note("frame", frame.type);
         return;
     }
   }

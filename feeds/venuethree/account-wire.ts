@@ -214,7 +214,7 @@ export function decodeOrder(value: unknown): VenuethreeWireOrder {
     filled_base_amount: decimalField(row, "filled_base_amount"),
     filled_quote_amount: decimalField(row, "filled_quote_amount"),
     price: decimalField(row, "price"),
-    trigger_price: decimalOrNull(row, "trigger_price") ?? "0",
+    trigger_price: decimalField(row, "trigger_price"),
     is_ask: booleanField(row, "is_ask"),
     type: textField(row, "type"),
     time_in_force: textField(row, "time_in_force"),

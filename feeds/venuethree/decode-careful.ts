@@ -20,6 +20,10 @@ import {
 } from "./frame.js";
 import type { MarketTable } from "./market-table.js";
 
+/** The channel stands in front; a frame may be megabytes of rubbish. */
+const LOOKED_AT_BYTES = 512;
+const CHANNEL = /"channel"\s*:\s*"(order_book|ticker):(\d{1,9})"/;
+
 /** As VenuethreeDecoder.decodeFrame, for frames the fast half refused. */
 export function decodeCarefully(
   frame: VenuethreeFrame,
@@ -28,8 +32,15 @@ export function decodeCarefully(
   start: number,
   end: number,
 ): FrameKind {
-  const data = parseJsonExact(Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("utf8"));
-  if (!isFields(data)) return FRAME_MALFORMED;
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start);
+  const data = parseJsonExact(buffer.toString("utf8"));
+  if (!isFields(data)) {
+    // Whose it was: what the frame would have changed there is not known.
+    const [, name, marketId] = CHANNEL.exec(buffer.toString("latin1", 0, LOOKED_AT_BYTES)) ?? [];
+    frame.isTicker = name === "ticker";
+    frame.slot = marketId === undefined ? -1 : markets.slotOf(Number(marketId));
+    return FRAME_MALFORMED;
+  }
   const { channel: channelText, type } = data;
   const channel = typeof channelText === "string" ? readChannel(channelText) : null;
   if (channel === null || (channel.name !== "order_book" && channel.name !== "ticker")) return FRAME_OTHER;

@@ -183,6 +183,8 @@ export function decodeDetails(body: string): DetailsAnswer | null {
 }
 
 function decodeMarket(row: Fields): VenuethreeWireMarket {
+  // A figure of the day that cannot be read spoils the figures, not the contract.
+  const stats = caught(() => decodeStats(row)) ?? decodeStats({ market_id: row["market_id"] });
   return {
     symbol: textField(row, "symbol"),
     market_id: integerField(row, "market_id"),
@@ -194,7 +196,7 @@ function decodeMarket(row: Fields): VenuethreeWireMarket {
     min_quote_amount: decimalOf(row, "min_quote_amount"),
     multiplier: decimalOf(row, "multiplier"),
     // Open interest has other units here than in the stream (sheet).
-    stats: { ...decodeStats(row), open_interest: null },
+    stats: { ...stats, open_interest: null },
   };
 }
 

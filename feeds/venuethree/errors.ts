@@ -89,6 +89,17 @@ const REASONS: ReadonlyMap<number, RejectReason> = new Map([
   ...codes("NOT_FOUND", 21600, 21700, 21707, 21708, 21709, 21715, 21730),
 ]);
 
+/** The order says what the venue never takes: its type, its trigger, its grouping. Limits and states of markets pass. */
+const LASTING_CODES: ReadonlySet<number> = new Set([
+  ...[21501, 21505, 21511, 21602, 21618, 21619, 21621, 21703, 21704, 21705],
+  ...[21710, 21711, 21727, 21729, 21731, 21741, 21742, 21743, 21744, 21745],
+]);
+
+/** Would the same order be refused again? */
+export function isLastingCode(code: number): boolean {
+  return LASTING_CODES.has(code);
+}
+
 function codes(reason: RejectReason, ...list: readonly number[]): (readonly [number, RejectReason])[] {
   return list.map((code) => [code, reason] as const);
 }

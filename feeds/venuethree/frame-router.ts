@@ -9,6 +9,7 @@ import type { Logger } from "../../engine/domain/logger.js";
 import { INVALID_DECODE } from "../../engine/market/book.js";
 import type { ClockOffset } from "../shared/clock-offset.js";
 import type { MessagePacer } from "../shared/connection-budget.js";
+import { isTradeTime } from "../shared/stamps.js";
 import { CHAIN_APPLIED, CHAIN_EARLY, CHAIN_IGNORED } from "./book-chain.js";
 import { toRequested } from "./channel.js";
 import { decodeSlowFrame } from "./decode-slow.js";
@@ -72,15 +73,15 @@ export class FrameRouter {
       const asOfNs = this.#asOfNs(frame.tsVenueMs, tsRecvNs);
       shard.heard(asOfNs);
       if (kind === FRAME_TICKER) entry.slot.onTicker(frame, asOfNs, linkId);
-      else this.#onBook(entry, kind, asOfNs);
+      else this.#onBook(entry, kind, asOfNs, linkId);
     } else if (kind === FRAME_DRIFT || kind === FRAME_MALFORMED) {
       this.#onFault(entry, kind);
     }
   }
 
-  #onBook(entry: Entry, kind: FrameKind, asOfNs: number): void {
+  #onBook(entry: Entry, kind: FrameKind, asOfNs: number, linkId: number): void {
     const { slot, subscription } = entry;
-    const result = slot.onBook(this.#entries.decoder.frame, kind, asOfNs);
+    const result = slot.onBook(this.#entries.decoder.frame, kind, asOfNs, linkId);
     if (result === CHAIN_APPLIED) {
       if (kind === FRAME_SNAPSHOT) subscription.served();
       return;
@@ -106,21 +107,20 @@ export class FrameRouter {
     if (!entry.subscription.isRefused) this.#options.recover(entry);
   }
 
-  /** A frame held up on its way longer than a book may be old proves only what was true when it left. */
+  /** A frame held up on its way longer than a book may be old proves only what was true when it left; one without a time nothing. */
   #asOfNs(tsVenueMs: number, tsRecvNs: number): number {
-    if (tsVenueMs === 0) return tsRecvNs;
     const { clock, clockOffset } = this.#options;
     const nowMs = clock.wallMs();
     clockOffset.addEvent(tsVenueMs, nowMs);
-    const ageMs = clockOffset.provenAgeMs(tsVenueMs, nowMs);
-    return ageMs > MAX_BOOK_AGE_MS ? tsRecvNs - ageMs * 1e6 : tsRecvNs;
+    return tsRecvNs - clockOffset.lateMs(tsVenueMs, nowMs, MAX_BOOK_AGE_MS) * 1e6;
   }
 
   #onSlowFrame(shard: Shard, frame: VenuethreeSlowFrame, tsRecvNs: number, linkId: number): void {
     switch (frame.kind) {
       case "trades":
         this.malformedCount += frame.brokenCount;
-        shard.heard(tsRecvNs);
+        // What a subscription repeats is of any age, and an empty frame of none.
+        if (!frame.isSnapshot && frame.trades.length > 0) shard.heard(this.#asOfNs(newestMs(frame.trades), tsRecvNs));
         this.#onTrades(frame.marketId, frame.trades, tsRecvNs);
         return;
       case "stats":
@@ -134,6 +134,7 @@ export class FrameRouter {
         }
         return;
       case "height":
+        shard.onHeight(tsRecvNs, linkId);
         shard.heard(this.#asOfNs(frame.tsVenueMs, tsRecvNs));
         return;
       case "pong":
@@ -166,7 +167,13 @@ export class FrameRouter {
     if (slot === undefined) return;
     const { market } = slot;
     const { priceDecimals, qtyDecimals } = market.instrument;
+    const { clock, clockOffset } = this.#options;
+    const nowMs = clock.wallMs();
     for (const trade of trades.length > 1 ? inOrder(trades) : trades) {
+      if (!isTradeTime(trade.timestamp, clockOffset, nowMs)) {
+        this.driftCount++;
+        continue;
+      }
       if (!slot.isNewTrade(trade.trade_id)) continue;
       const priceTicks = parseScaled(trade.price, priceDecimals);
       const qtyLots = parseScaled(trade.size, qtyDecimals);
@@ -199,4 +206,10 @@ export class FrameRouter {
         return;
     }
   }
+}
+
+function newestMs(trades: readonly VenuethreeWireTrade[]): number {
+  let newest = 0;
+  for (const { timestamp } of trades) if (timestamp > newest) newest = timestamp;
+  return newest;
 }

@@ -22,8 +22,8 @@ export interface ConfirmedKey {
 export interface KeyDirectoryDeps {
   readonly rest: VenuethreeAccountRest;
   readonly clock: Clock;
-  /** The directory tells the next nonce with each key. */
-  readonly onNonce: (accountIndex: number, apiKeyIndex: number, nonce: number) => void;
+  /** Gets the next nonce that the venue's list has of each key. `askedNs`: monotonic, when the venue was asked. */
+  readonly onNonce: (accountIndex: number, apiKeyIndex: number, nonce: number, askedNs: number) => void;
 }
 
 const MAX_KEYS = 4096;
@@ -97,6 +97,7 @@ export class KeyDirectory {
   async #ask(session: VenuethreeSession, options: CallOptions): Promise<Read<Entry>> {
     const { rest, clock, onNonce } = this.#deps;
     const deadline = new Deadline(clock, options);
+    const askedNs = clock.monoNs();
     const keys = await rest.apiKeys(session.accountIndex, options);
     if (!keys.ok) return keys;
     const found = keys.value.filter((row) => row.public_key === session.accountId);
@@ -108,7 +109,7 @@ export class KeyDirectory {
       if (!account.ok) return account;
       l1Address = account.value.l1_address;
     }
-    for (const row of found) onNonce(session.accountIndex, row.api_key_index, row.nonce);
+    for (const row of found) onNonce(session.accountIndex, row.api_key_index, row.nonce, askedNs);
     const entry: Entry = {
       apiKeyIndexes: found.map(indexOf),
       l1Address,

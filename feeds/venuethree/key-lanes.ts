@@ -74,6 +74,8 @@ interface KeyState {
   isLoading: boolean;
   isPumping: boolean;
   drain: TimerHandle | null;
+  /** Of its last transaction, or when one in flight was given up. */
+  endedNs: number;
 }
 
 export class KeyLanes {
@@ -96,11 +98,11 @@ export class KeyLanes {
     return this.#keys.size;
   }
 
-  /** The venue told it beside something else. What was counted since it was asked is newer. */
-  hint(key: string, nonce: number): void {
+  /** A nonce from an answer to something else, asked for at `askedNs` (monotonic). What was counted or ended since is newer. */
+  hint(key: string, nonce: number, askedNs: number): void {
     const known = this.#keys.get(key);
     if (known === undefined) this.#touch(key).window.next = nonce;
-    else if (isIdle(known)) known.window.next ??= nonce;
+    else if (isIdle(known) && known.endedNs < askedNs) known.window.next ??= nonce;
   }
 
   /** Starts the job in its turn, within the time it has, or fails it. */
@@ -161,6 +163,7 @@ export class KeyLanes {
       end: (fate, again) => {
         if (isEnded) return;
         isEnded = true;
+        state.endedNs = this.#clock.monoNs();
         state.window.end(flight, fate);
         if (again !== undefined) this.#enqueue(state, again, arrival);
         this.#watchDrain(state);
@@ -174,6 +177,7 @@ export class KeyLanes {
     if (window.isHeld && state.drain === null) {
       state.drain = this.#clock.setTimer(() => {
         state.drain = null;
+        state.endedNs = this.#clock.monoNs();
         window.abandon();
         this.#pump(state);
       }, DRAIN_MS);
@@ -201,7 +205,7 @@ export class KeyLanes {
     let state = this.#keys.get(key);
     if (state === undefined) {
       const window = new NonceWindow(MAX_IN_FLIGHT);
-      state = { window, waiting: new Set(), isLoading: false, isPumping: false, drain: null };
+      state = { window, waiting: new Set(), isLoading: false, isPumping: false, drain: null, endedNs: -1 };
     } else this.#keys.delete(key);
     this.#keys.set(key, state);
     if (this.#keys.size > this.#maxKeys) this.#forgetOldest(key);

@@ -27,7 +27,7 @@ export interface Tier {
   readonly restPerMinute: number;
   /** Standard counts requests, the others weight. */
   readonly isWeighted: boolean;
-  /** Transactions of a rolling minute and account, REST and stream together. */
+  /** Transactions of a rolling minute and first-layer address, REST and stream together. */
   readonly sendsPerMinute: number;
 }
 
@@ -59,6 +59,9 @@ function tier(
 ): Tier {
   return { makerFeeMilliBps, takerFeeMilliBps, cancelDelayMs, takerDelayMs, restPerMinute, isWeighted, sendsPerMinute };
 }
+
+/** Of a rolling minute and first-layer address, in every tier: transactions other than orders, cancels and changes (sheet). */
+export const OTHER_SENDS_PER_MINUTE = 40;
 
 /** Share of a limit that we use ourselves: the venue counts on its own clock, and other programs share the address. */
 export const USED_SHARE = 0.8;
@@ -134,6 +137,10 @@ export const REFUSED_RETRY_MS = 5 * 60_000;
 export const BATCH_MS = 50;
 /** Without a proof from the data for this long the connection is asked with a ping. */
 export const PROOF_EVERY_MS = 700;
+/** The venue's height comes several times a second (sheet): a connection without it for so long proves no book … */
+export const HEIGHT_LATE_MS = 2_000;
+/** … and without it for so long it is replaced. */
+export const HEIGHT_DEAD_MS = 5_000;
 /** A book that contradicts a newer ticker for this long has lost an update: far more than two batches. */
 export const OVERDUE_MS = 1_000;
 /** REST audits of quiet books a minute, of 60 reads that a standard address has for everything. */

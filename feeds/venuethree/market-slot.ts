@@ -26,6 +26,8 @@ export class MarketSlot {
   readonly market: Market;
   readonly marketId: number;
   readonly chain: BookChain;
+  /** Of the book's channel; null before it was subscribed. What it delivers clears it of having killed a connection. */
+  books: Subscription | null = null;
   /** Liveness of the ticker stream; null before it was subscribed. */
   touch: Subscription | null = null;
   /** Monotonic ns since when a newer ticker says something else than the book; -1 while none does. */
@@ -48,7 +50,8 @@ export class MarketSlot {
   }
 
   /** `tsRecvNs`: as of when the frame counts (its receipt, or earlier if it was held up on its way). */
-  onBook(frame: VenuethreeFrame, kind: number, tsRecvNs: number): ChainResult {
+  onBook(frame: VenuethreeFrame, kind: number, tsRecvNs: number, linkId: number): ChainResult {
+    this.books?.alive(tsRecvNs, linkId);
     const { chain, market } = this;
     const result = kind === FRAME_SNAPSHOT ? chain.onSnapshot(frame, tsRecvNs) : chain.onUpdate(frame, tsRecvNs);
     if (result === CHAIN_APPLIED) {

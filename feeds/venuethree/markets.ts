@@ -2,15 +2,16 @@
  * The listed contracts of the venue and their markets: built from the venue's list, kept up with it, and handed to the
  * market stream, most traded first.
  *
- * Invariant: a market is only ever replaced, never changed under its readers; the book of one that was halted or listed
- * anew under other terms leaves LIVE before its successor appears.
+ * Invariant: a market keeps its scale for life; the book of one that was halted or listed again on another scale leaves
+ * LIVE before its successor appears.
  */
 import type { Clock } from "../../engine/domain/clock.js";
-import type { Instrument } from "../../engine/domain/instrument.js";
+import { type Instrument, isSameScale } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { FeeRates } from "../../engine/domain/position.js";
 import { createMarket, type Market } from "../../engine/market/market.js";
 import type { ClockOffset } from "../shared/clock-offset.js";
+import { canRestate, isSameTerms, restate } from "../shared/listing-terms.js";
 import type { DetailsAnswer } from "./decode-slow.js";
 import { MAX_BOOK_AGE_MS } from "./limits.js";
 import { applyStats } from "./normalize.js";
@@ -26,6 +27,8 @@ export interface VenuethreeMarketsOptions {
   /** Canonical symbols, or all that are listed. */
   readonly symbols: "all" | readonly string[];
   readonly fees: FeeRates;
+  /** Positions and orders counted before are in other lots or ticks from now on. */
+  readonly onRescaled: () => void;
 }
 
 const MAX_LOGGED_NAMES = 20;
@@ -45,7 +48,7 @@ export class VenuethreeMarkets {
     return this.#bySymbol;
   }
 
-  /** Every contract known, by canonical symbol; those that are wanted have a market too. One that leaves the list stays. */
+  /** Every contract known, by canonical symbol; those that are wanted have a market too. One that leaves the list stays, halted. */
   get instruments(): ReadonlyMap<string, Instrument> {
     return this.#instruments;
   }
@@ -58,7 +61,7 @@ export class VenuethreeMarkets {
   /** A freshly read list: all of it, or (when it could not be read) not called at all. */
   adopt(details: DetailsAnswer): void {
     const { logger, fees, stream } = this.#options;
-    const { bySymbol, skipped } = buildInstruments(details.markets, fees);
+    const { bySymbol, skipped } = buildInstruments(details.markets, fees, this.#instruments);
     const names = [...details.broken, ...skipped.map(({ nativeSymbol }) => nativeSymbol)];
     if (names.length > 0) {
       logger.warn("venuethree.instruments.skipped", {
@@ -68,11 +71,10 @@ export class VenuethreeMarkets {
     }
     for (const instrument of bySymbol.values()) {
       if (this.#isWanted(instrument)) this.#list(instrument);
-      else this.#instruments.set(instrument.symbol, instrument);
+      else this.#know(instrument);
     }
-    for (const market of this.#bySymbol.values()) {
-      if (!bySymbol.has(market.instrument.symbol)) this.#list({ ...market.instrument, status: "HALTED" });
-    }
+    // An empty answer is no list, and a row that cannot even be named may be any contract's: then nothing is taken for delisted.
+    if (bySymbol.size > 0 && !details.broken.includes("")) this.#haltUnlisted(bySymbol);
     const statsById = new Map(details.markets.map(({ stats }) => [stats.market_id, stats]));
     this.#fillTickers(statsById);
     // A float is good enough to rank by; it reaches no order.
@@ -90,6 +92,12 @@ export class VenuethreeMarkets {
   #list(instrument: Instrument): void {
     const known = this.#bySymbol.get(instrument.symbol);
     if (known !== undefined && isSameTerms(known.instrument, instrument)) return;
+    if (known !== undefined && canRestate(known.instrument, instrument)) {
+      this.#options.logger.warn("venuethree.instrument.changed", { symbol: instrument.symbol });
+      this.#instruments.set(instrument.symbol, instrument);
+      restate(known, instrument);
+      return;
+    }
     if (known !== undefined) {
       const { logger, stream } = this.#options;
       if (!isSameScale(known.instrument, instrument)) this.#driftCount++;
@@ -97,11 +105,27 @@ export class VenuethreeMarkets {
       // Halted markets accept subscriptions and stay silent (sheet): theirs are given back.
       stream.remove(known);
     }
-    this.#instruments.set(instrument.symbol, instrument);
+    this.#know(instrument);
     this.#bySymbol.set(
       instrument.symbol,
       createMarket(instrument, { deepTier: false, maxBookAgeMs: MAX_BOOK_AGE_MS, maxDeepAgeMs: 0 }),
     );
+  }
+
+  #haltUnlisted(listed: ReadonlyMap<string, Instrument>): void {
+    for (const market of this.#bySymbol.values()) {
+      if (!listed.has(market.instrument.symbol)) this.#list({ ...market.instrument, status: "HALTED" });
+    }
+    for (const [symbol, instrument] of this.#instruments) {
+      if (!listed.has(symbol) && instrument.status !== "HALTED")
+        this.#instruments.set(symbol, { ...instrument, status: "HALTED" });
+    }
+  }
+
+  #know(instrument: Instrument): void {
+    const before = this.#instruments.get(instrument.symbol);
+    this.#instruments.set(instrument.symbol, instrument);
+    if (before !== undefined && !isSameScale(before, instrument)) this.#options.onRescaled();
   }
 
   /** The figures of the day come from here; prices and funding only while the stream has not spoken. */
@@ -118,23 +142,4 @@ export class VenuethreeMarkets {
       applyStats(market.ticker, row, priceDecimals, nowMs, clock.monoNs());
     }
   }
-}
-
-function isSameScale(left: Instrument, right: Instrument): boolean {
-  return (
-    left.nativeSymbol === right.nativeSymbol &&
-    left.nativeId === right.nativeId &&
-    left.priceDecimals === right.priceDecimals &&
-    left.qtyDecimals === right.qtyDecimals
-  );
-}
-
-function isSameTerms(left: Instrument, right: Instrument): boolean {
-  return (
-    isSameScale(left, right) &&
-    left.status === right.status &&
-    left.maxLeverage === right.maxLeverage &&
-    left.restingMinimum?.qtyLots === right.restingMinimum?.qtyLots &&
-    left.restingMinimum?.notional === right.restingMinimum?.notional
-  );
 }

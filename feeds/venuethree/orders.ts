@@ -20,6 +20,7 @@ import type {
 } from "../../engine/domain/order.js";
 import type { AccountSession, CallOptions, OrderRef, OrderSender } from "../../engine/ports.js";
 import { refusedOf } from "../shared/call-results.js";
+import { outdatedChange, outdatedProblem } from "../shared/listing-terms.js";
 import {
   cancelAllTx,
   cancelTx,
@@ -56,6 +57,8 @@ interface Asked<T> {
 export interface VenuethreeOrdersDeps {
   readonly sender: TxSender;
   readonly sentOrders: SentOrders;
+  /** What the venue lists now, by canonical symbol. */
+  readonly listed: () => ReadonlyMap<string, Instrument>;
   readonly clock: Clock;
   readonly clockOffsetMs: () => number;
 }
@@ -80,7 +83,9 @@ export class VenuethreeOrders implements OrderSender {
   }
 
   async place(session: AccountSession, command: OrderCommand, options: CallOptions): Promise<PlaceOutcome> {
-    const { sender, sentOrders, clockOffsetMs } = this.#deps;
+    const { sender, sentOrders, listed, clockOffsetMs } = this.#deps;
+    const outdated = outdatedProblem(command, listed());
+    if (outdated !== null) return outdated;
     const venueNowMs = this.#venueNowMs();
     const prepared = createOrderTx(command, venueNowMs);
     if (!prepared.ok) return prepared.why;
@@ -137,6 +142,8 @@ export class VenuethreeOrders implements OrderSender {
     change: OrderChange,
     options: CallOptions,
   ): Promise<Asked<AmendOutcome>> {
+    const outdated = outdatedChange(instrument, current, change, this.#deps.listed());
+    if (outdated !== null) return Promise.resolve({ outcome: outdated, txHash: null });
     // A late change could undo a later one: it lives no longer than an order would.
     return this.#ask(session, modifyTx(instrument, current, change), options, expiryMs(options.timeoutMs), CHANGED);
   }

@@ -28,8 +28,8 @@ import type {
   VenueClock,
   VenueRoom,
 } from "../../engine/ports.js";
-import { AccountLimiter } from "../shared/account-limiter.js";
 import { fullJitterMs } from "../shared/backoff.js";
+import { ClockCheck, withProvenTimes } from "../shared/clock-check.js";
 import { ClockOffset } from "../shared/clock-offset.js";
 import { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import { type Connector, connectWs } from "../shared/connector.js";
@@ -42,6 +42,7 @@ import {
   CONNECTS_PER_MINUTE,
   MAX_CONNECTIONS,
   MESSAGES_PER_MINUTE,
+  OTHER_SENDS_PER_MINUTE,
   readWeight,
   REST_WINDOW_MS,
   TIERS,
@@ -54,6 +55,7 @@ import { VenuethreeSession } from "./session.js";
 import { MarketStream } from "./stream.js";
 import { streamedReader, watchedOrders } from "./streamed.js";
 import { createVenuethreeTrading, type VenuethreeTrading } from "./trading.js";
+import { TxBudget } from "./tx-budget.js";
 import { TxSocket } from "./tx-socket.js";
 
 export interface VenuethreeRoomOptions {
@@ -75,8 +77,10 @@ export interface VenuethreeRoomOptions {
   readonly limits?: {
     /** In requests (standard tier) or weight; used as given. */
     readonly restPerMinute?: number;
-    /** Transactions of one account; used as given. Default: the tier's, or `restPerMinute` where that is given. */
+    /** Transactions of one first-layer address; used as given. Default: the tier's, or `restPerMinute` where that is given. */
     readonly sendsPerMinute?: number;
+    /** Those that set leverage or margin mode; used as given. */
+    readonly otherSendsPerMinute?: number;
     readonly messagesPerMinute?: number;
     readonly connectsPerMinute?: number;
     readonly httpConnections?: number;
@@ -89,8 +93,8 @@ export interface VenuethreeRoomOptions {
 const DEFAULT_START_TIMEOUT_MS = 30_000;
 /** A standard address has 60 reads a minute: tries are counted. */
 const START_BACKOFF = { baseMs: 400, capMs: 5_000 } as const;
-/** Listings, halts, and the figures of the day. */
-const REFRESH_EVERY_MS = 60_000;
+/** Listings, halts, grids, minimums, and the figures of the day: two reads a minute. No stream reports them. */
+const REFRESH_EVERY_MS = 30_000;
 const STOP_GRACE_MS = 2_000;
 /** Round trips of 285 to 480 ms were measured by others in 2026; the tier's delay comes on top. */
 const DEFAULT_ACK_MS = 400;
@@ -134,7 +138,9 @@ class VenuethreeRoom implements VenueRoom {
     const sendLimit = limits.sendsPerMinute ?? limits.restPerMinute ?? Math.floor(sendsPerMinute * USED_SHARE);
     this.#options = options;
     this.#clockOffset = new ClockOffset(clock);
-    const accounts = new AccountLimiter(clock, [{ limit: sendLimit, windowMs: 60_000 }]);
+    const otherSendsPerMinute = limits.otherSendsPerMinute ?? Math.floor(OTHER_SENDS_PER_MINUTE * USED_SHARE);
+    const txBudget = new TxBudget({ clock, sendsPerMinute: sendLimit, otherSendsPerMinute });
+    const accounts = txBudget.sends;
     this.#http = new HttpPool({
       name: "venuethree",
       baseUrl: options.restUrl,
@@ -163,6 +169,7 @@ class VenuethreeRoom implements VenueRoom {
       stream: this.#stream,
       symbols,
       fees: options.fees ?? { makerFeeMilliBps, takerFeeMilliBps },
+      onRescaled: () => this.streams.rescaled(),
     });
     this.#txSocket = new TxSocket({ ...shared, accounts, isVenueUsable: () => this.#http.breaker !== "open" });
     const clockOffsetMs = (): number => Math.round(this.#clockOffset.offsetMs);
@@ -176,6 +183,7 @@ class VenuethreeRoom implements VenueRoom {
       chainId: options.chainId ?? chainIdOf(options.restUrl),
       tier,
       txSocket: this.#txSocket,
+      txBudget,
     });
     const trading = this.#trading;
     this.streams = new VenuethreeAccountStreams({
@@ -188,12 +196,14 @@ class VenuethreeRoom implements VenueRoom {
     });
     const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
     this.reader = streamedReader(trading, this.streams, clock, takerDelayMs, verified);
-    this.orders = watchedOrders(
+    const orders = watchedOrders(
       trading,
       this.streams,
       { clock, cancelDelayMs, readTx: (hash, call) => trading.rest.tx(hash, call) },
       verified,
     );
+    const check = new ClockCheck({ clock, clockOffset: this.#clockOffset, measure: () => this.#measureClock() });
+    this.orders = withProvenTimes(orders, clock, check);
     this.history = this.#trading.history;
     this.settings = this.#trading.settings;
   }
@@ -273,7 +283,7 @@ class VenuethreeRoom implements VenueRoom {
       resyncCount: stream.resyncCount + accounts.resyncCount,
       gapCount: stream.gapCount + accounts.differenceCount,
       decodeErrorCount: stream.decodeErrorCount + accounts.decodeErrorCount,
-      protocolDriftCount: stream.protocolDriftCount + this.#markets.driftCount,
+      protocolDriftCount: stream.protocolDriftCount + accounts.driftCount + this.#markets.driftCount,
       laneTokens: http.laneTokens,
     };
   }
@@ -306,14 +316,23 @@ class VenuethreeRoom implements VenueRoom {
     return true;
   }
 
+  /** Any answer tells the venue's time; this one is small. */
+  async #measureClock(): Promise<void> {
+    for (const { instrument } of this.markets.values()) {
+      await this.#rest.orderBookTop(instrument.nativeId, "exit");
+      return;
+    }
+  }
+
   /** Every answer's `Date` feeds the clock estimate. */
   #measured(http: VenueHttp): VenueHttp {
     return {
       request: async (request) => {
+        const begun = this.#clockOffset.beginRoundTrip();
         const result = await http.request(request);
         if (result.kind === "response") {
           const dateMs = Date.parse(result.headers.date ?? "");
-          this.#clockOffset.addRoundTrip(result.sentAtMs, result.receivedAtMs, dateMs, DATE_RESOLUTION_MS);
+          this.#clockOffset.addRoundTrip(result.sentAtMs, result.receivedAtMs, dateMs, DATE_RESOLUTION_MS, begun);
         }
         return result;
       },

@@ -8,6 +8,7 @@ import type {
   AccountSession,
   AccountSettings,
   CallOptions,
+  Lane,
   Read,
   SettingOutcome,
   SymbolSettings,
@@ -19,6 +20,8 @@ import { leverageOf, marginFractionOf, marginOf } from "./account-normalize.js";
 import type { VenuethreeAccountRest } from "./account-rest.js";
 import type { KeyDirectory } from "./key-directory.js";
 import { leverageTx, marginFractionFor } from "./order-tx.js";
+import { VenuethreeSession } from "./session.js";
+import type { TxBudget } from "./tx-budget.js";
 import type { TxSender } from "./tx-sender.js";
 
 /** A setting that waits does no harm for so long. */
@@ -28,6 +31,8 @@ export interface VenuethreeSettingsDeps {
   readonly rest: VenuethreeAccountRest;
   readonly keys: KeyDirectory;
   readonly sender: TxSender;
+  /** Null: nothing is counted. */
+  readonly budget: TxBudget | null;
   readonly clock: Clock;
   readonly clockOffsetMs: () => number;
 }
@@ -71,6 +76,10 @@ export class VenuethreeSettings implements AccountSettings {
     options: CallOptions,
   ): Promise<SettingOutcome> {
     return this.#change(session, instrument, (setting) => ({ ...setting, marginMode }), options);
+  }
+
+  waitMs(session: AccountSession, lane: Lane): number {
+    return session instanceof VenuethreeSession ? (this.#deps.budget?.otherWaitMs(session.accountIndex, lane) ?? 0) : 0;
   }
 
   async #change(

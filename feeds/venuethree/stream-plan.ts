@@ -36,7 +36,7 @@ export function tradeSpec(slot: MarketSlot): SubscriptionSpec {
   return { name: `trade/${slot.marketId}`, livenessMs: 0, probe: null };
 }
 
-/** Its silence proves nothing either way: a connection without any data is noticed otherwise. */
+/** Its silence is judged by shard.ts: it withholds the proof of every book before it replaces the connection. */
 export function heightSpec(): SubscriptionSpec {
   return { name: HEIGHT_CHANNEL, livenessMs: 0, probe: null };
 }

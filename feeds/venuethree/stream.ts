@@ -96,18 +96,17 @@ export class MarketStream {
     };
   }
 
-  /** Streams listed markets. Books are asked for before the rest: a minute carries few messages, and routing needs books. */
+  /** Streams listed markets. After the height books are asked for before the rest: a minute carries few messages, and routing needs books. */
   add(markets: readonly Market[]): void {
     const entries: Entry[] = [];
     for (const market of markets) {
       if (this.#isStopped || this.streams(market)) continue;
       const entry = this.#createEntry(market);
-      entry.shard.socket.subscribe(bookSpec(entry.slot));
+      entry.slot.books = entry.shard.socket.subscribe(bookSpec(entry.slot));
       entries.push(entry);
     }
     const [first] = this.#shards;
     first?.socket.subscribe(statsSpec(() => this.#probeStats()));
-    for (const shard of this.#shards) shard.socket.subscribe(heightSpec());
     for (const { slot, shard } of entries) slot.touch = shard.socket.subscribe(tickerSpec(slot));
     for (const { slot, shard } of entries) shard.socket.subscribe(tradeSpec(slot));
     if (this.#sweepTimer === null && !this.#isStopped) this.#sweep();
@@ -193,7 +192,9 @@ export class MarketStream {
       clock,
       random,
       leave: () => shard.socket.unsubscribe(spec.name),
-      join: () => void shard.socket.subscribe(spec),
+      join: () => {
+        slot.books = shard.socket.subscribe(spec);
+      },
       isServed: () => slot.chain.isLive,
       onAttempt: () => slot.chain.beginSync(),
       onRefused: (attemptCount) => {
@@ -234,9 +235,10 @@ export class MarketStream {
         onQuarantined: (name) => logger.error("venuethree.channel-quarantined", { name }),
       },
     });
-    const shard = new Shard(socket);
-    this.#shards.push(shard);
+    // What is asked for while it connects goes out in that order: the height first.
     socket.start();
+    const shard = new Shard(socket, socket.subscribe(heightSpec()));
+    this.#shards.push(shard);
     return shard;
   }
 
@@ -251,7 +253,7 @@ export class MarketStream {
       const nowNs = clock.monoNs();
       for (const shard of this.#shards) {
         shard.sweep(nowNs);
-        this.#watch.sweep(shard.slots, nowNs);
+        if (shard.isPublishing(nowNs)) this.#watch.sweep(shard.slots, nowNs);
       }
       this.#sweep();
     }, SWEEP_EVERY_MS);

@@ -10,7 +10,14 @@ import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, FollowedOrder, OrderRef, OrderSender, Read } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
 import { Deadline } from "../shared/deadline.js";
-import { changeTold, type OrderAudience, placeTold } from "../shared/own-order.js";
+import {
+  cancelAllTold,
+  cancelTold,
+  changeTold,
+  idAtVenue,
+  type OrderAudience,
+  placeTold,
+} from "../shared/own-order.js";
 import { streamedVersion, type WantedLots } from "../shared/streamed-reads.js";
 import type { VerifiedReads } from "../shared/verified-reads.js";
 import { wantedId } from "./account.js";
@@ -78,16 +85,19 @@ export function streamedReader(
       if (left === null) return failedRead("TIMEOUT", "no time left after the key was looked up");
       const watched = streams.watched(accountIndex);
       const version = streamedVersion(watched === null ? [] : [watched]);
-      const read = await verified.read(String(accountIndex), instrument?.nativeSymbol ?? "", version, () =>
-        inner.readPositions(session, instrument, left),
+      const read = await verified.read(String(accountIndex), instrument?.nativeSymbol ?? "", version, left, (call) =>
+        inner.readPositions(session, instrument, call),
       );
       return read.ok && watched !== null ? { ...read, value: watched.compare(instrument, read.value) } : read;
     },
     readOrder: async (session, instrument, ref, call) => {
       const told = streamedEnd(trading, streams, session, ref);
-      return told !== null && told.nativeSymbol === instrument.nativeSymbol
-        ? { ok: true, value: told, asOfMs: clock.wallMs(), source: "stream" }
-        : inner.readOrder(session, instrument, ref, call);
+      if (told !== null && told.nativeSymbol === instrument.nativeSymbol)
+        return { ok: true, value: told, asOfMs: clock.wallMs(), source: "stream" };
+      const read = await inner.readOrder(session, instrument, ref, call);
+      // The acknowledgement does not say what an order filled; until a frame does, this read may be all that does.
+      if (read.ok && read.value !== null) watchedBy(trading, streams, session)?.reads.looked(read.value);
+      return read;
     },
     followOrder: (session, instrument, ref, onEnd): FollowedOrder => {
       const account = watchedBy(trading, streams, session);
@@ -188,18 +198,22 @@ export function watchedOrders(
       };
       const before = told();
       if (before !== null) return hadEnded(before);
-      const { outcome, txHash } = await inner.askCancel(session, instrument, ref, call);
-      const left = deadline.left();
-      if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
-      return cancelFate(fate, txHash, told, left);
+      return cancelTold(audienceOf(session), idAtVenue(ref, inner), async () => {
+        const { outcome, txHash } = await inner.askCancel(session, instrument, ref, call);
+        const left = deadline.left();
+        if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
+        return cancelFate(fate, txHash, told, left);
+      });
     },
     cancelAll: async (session, instrument, call) => {
       const deadline = new Deadline(fate.clock, call);
       const stood = watchedBy(trading, streams, session)?.stoodOrders(instrument?.nativeId ?? null) ?? null;
-      const { outcome, txHash } = await inner.askCancelAll(session, instrument, call);
-      const left = deadline.left();
-      if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
-      return cancelAllFate(fate, txHash, stood, left);
+      return cancelAllTold(audienceOf(session), async () => {
+        const { outcome, txHash } = await inner.askCancelAll(session, instrument, call);
+        const left = deadline.left();
+        if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
+        return cancelAllFate(fate, txHash, stood, left);
+      });
     },
     scheduleCancel: (session, atMs, call) => inner.scheduleCancel(session, atMs, call),
     placeBoundMs: (session, timeoutMs) => inner.placeBoundMs(session, timeoutMs),

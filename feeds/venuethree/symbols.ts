@@ -34,7 +34,12 @@ export interface SymbolLoad {
   readonly skipped: readonly { readonly nativeSymbol: string; readonly reason: SkipReason }[];
 }
 
-export function buildInstruments(markets: readonly VenuethreeWireMarket[], fees: FeeRates): SymbolLoad {
+/** `known`: what symbols stand for already; each stays with its contract while that is listed, so that positions in it can be read. */
+export function buildInstruments(
+  markets: readonly VenuethreeWireMarket[],
+  fees: FeeRates,
+  known: ReadonlyMap<string, Instrument> = new Map(),
+): SymbolLoad {
   const bySymbol = new Map<string, Instrument>();
   const skipped: { nativeSymbol: string; reason: SkipReason }[] = [];
   for (const wire of markets) {
@@ -44,7 +49,8 @@ export function buildInstruments(markets: readonly VenuethreeWireMarket[], fees:
       continue;
     }
     const rival = bySymbol.get(built.symbol);
-    if (rival === undefined || isPreferred(built, rival)) bySymbol.set(built.symbol, built);
+    const knownName = known.get(built.symbol)?.nativeSymbol;
+    if (rival === undefined || isPreferred(built, rival, knownName)) bySymbol.set(built.symbol, built);
     if (rival !== undefined) {
       const loser = bySymbol.get(built.symbol) === built ? rival : built;
       skipped.push({ nativeSymbol: loser.nativeSymbol, reason: "lessPreferred" });
@@ -109,7 +115,9 @@ function isKnownMultiplier(text: string | null, exp10: number): boolean {
   return value === pow10Big(places) || value === pow10Big(places + exp10);
 }
 
-function isPreferred(candidate: Instrument, rival: Instrument): boolean {
+function isPreferred(candidate: Instrument, rival: Instrument, knownName: string | undefined): boolean {
+  if (candidate.nativeSymbol === knownName || rival.nativeSymbol === knownName)
+    return candidate.nativeSymbol === knownName;
   if (candidate.status !== rival.status) return candidate.status === "TRADING";
   if (candidate.multiplierExp10 !== rival.multiplierExp10) return candidate.multiplierExp10 < rival.multiplierExp10;
   return candidate.nativeId < rival.nativeId;

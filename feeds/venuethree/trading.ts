@@ -27,6 +27,7 @@ import { PublicKeys } from "./public-keys.js";
 import { SentOrders } from "./sent-orders.js";
 import { openVenuethreeAddress, openVenuethreeSession } from "./session.js";
 import { VenuethreeSettings } from "./settings.js";
+import type { TxBudget } from "./tx-budget.js";
 import { laneName, TxSender } from "./tx-sender.js";
 import type { TxSocket } from "./tx-socket.js";
 
@@ -49,6 +50,8 @@ export interface VenuethreeTradingDeps {
   readonly tier: TierName;
   /** Carries transactions where it is open. Default: each is a single request. */
   readonly txSocket?: TxSocket;
+  /** Of what the pool and the connection charge too. Default: nothing is counted. */
+  readonly txBudget?: TxBudget;
 }
 
 export interface VenuethreeTrading {
@@ -72,27 +75,29 @@ export interface VenuethreeTrading {
 
 export function createVenuethreeTrading(deps: VenuethreeTradingDeps): VenuethreeTrading {
   const { ackLatency, chainId, clock, clockOffsetMs, logger } = deps;
-  const rest = new VenuethreeAccountRest(deps.http, deps.tier);
+  const budget = deps.txBudget ?? null;
+  const rest = new VenuethreeAccountRest(deps.http, deps.tier, (index, address) => budget?.note(index, address));
   const socket = deps.txSocket ?? null;
   const lanes = new KeyLanes({ clock, ...(socket === null ? {} : { way: () => socket.way() }) });
   const keys = new KeyDirectory({
     rest,
     clock,
-    onNonce: (accountIndex, apiKeyIndex, nonce) => lanes.hint(laneName({ accountIndex, apiKeyIndex }), nonce),
+    onNonce: (accountIndex, apiKeyIndex, nonce, askedNs) =>
+      lanes.hint(laneName({ accountIndex, apiKeyIndex }), nonce, askedNs),
   });
   const pool = new NoncePool(POOL_PAIRS);
   const filler = new PoolFiller(clock, pool);
   const tokens = new AuthTokens(clock, clockOffsetMs, pool);
   const markets = new MarketIndex(deps.instruments);
   const sentOrders = new SentOrders();
-  const sender = new TxSender({ rest, socket, keys, lanes, pool, clock, logger, ackLatency, chainId });
+  const sender = new TxSender({ rest, socket, budget, keys, lanes, pool, clock, logger, ackLatency, chainId });
   const account = new VenuethreeAccount({ rest, keys, tokens, markets, sentOrders, clock, clockOffsetMs, logger });
   const publicKeys = new PublicKeys();
   return {
     reader: account,
-    orders: new VenuethreeOrders({ sender, sentOrders, clock, clockOffsetMs }),
+    orders: new VenuethreeOrders({ sender, sentOrders, listed: deps.instruments, clock, clockOffsetMs }),
     history: new VenuethreeHistory({ account, rest, markets, clock }),
-    settings: new VenuethreeSettings({ rest, keys, sender, clock, clockOffsetMs }),
+    settings: new VenuethreeSettings({ rest, keys, sender, budget, clock, clockOffsetMs }),
     rest,
     tokens,
     markets,

@@ -15,7 +15,14 @@ import {
 } from "../shared/call-results.js";
 import type { HttpResult } from "../shared/http.js";
 import { isFields, parseJsonExact } from "../shared/wire-fields.js";
-import { isCredentialCode, isLimitCode, isNonceCode, isUndecidedCode, rejectReasonOf } from "./errors.js";
+import {
+  isCredentialCode,
+  isLastingCode,
+  isLimitCode,
+  isNonceCode,
+  isUndecidedCode,
+  rejectReasonOf,
+} from "./errors.js";
 import type { NonceFate } from "./nonce-window.js";
 
 /** An answer of the venue, read off a REST response or a frame. */
@@ -121,5 +128,6 @@ function refusal({ status, code, message, retryAfterMs: retryAfter }: TxReply): 
     venueText: venueText(message),
     sent: true,
     retryAfterMs: isLimit ? retryAfter : null,
+    ...(code !== null && isLastingCode(code) ? { isLasting: true } : {}),
   };
 }

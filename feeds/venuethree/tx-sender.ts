@@ -13,6 +13,7 @@ import type { AccountSession, CallOptions, Lane, Read } from "../../engine/ports
 import { type FailedRead, localReject, type RejectedOrder } from "../shared/call-results.js";
 import { Deadline } from "../shared/deadline.js";
 import type { VenuethreeAccountRest } from "./account-rest.js";
+import { monoMs } from "../shared/weight-window.js";
 import type { NoncePool } from "./crypto/schnorr.js";
 import type { TxFields } from "./crypto/tx.js";
 import type { ConfirmedKey, KeyDirectory } from "./key-directory.js";
@@ -20,12 +21,15 @@ import { type KeyLanes, type LaneJob, SINGLE_REQUESTS, type Turn } from "./key-l
 import type { PreparedTx } from "./order-tx.js";
 import { type SignedTransaction, signTransaction } from "./sign.js";
 import { doubtful, judge, kept, notSentRead, rejected, resultOfHttp, type Sent, type TxAnswer } from "./tx-answer.js";
+import type { TxBudget } from "./tx-budget.js";
 import type { TxSocket } from "./tx-socket.js";
 
 export interface TxSenderDeps {
   readonly rest: VenuethreeAccountRest;
   /** Null: every transaction is a single request. */
   readonly socket: TxSocket | null;
+  /** Null: nothing is counted. */
+  readonly budget: TxBudget | null;
   readonly keys: KeyDirectory;
   readonly lanes: KeyLanes;
   readonly pool: NoncePool;
@@ -57,11 +61,16 @@ export class TxSender {
     options: CallOptions,
     onSigned?: OnSigned,
   ): Promise<Sent> {
-    const { clock, keys, lanes } = this.#deps;
+    const { budget, clock, keys, lanes, rest } = this.#deps;
     const deadline = new Deadline(clock, options);
     const known = keys.resolveKnown(session) ?? (await keys.resolve(session, options));
     if (!known.ok) return rejected(notSentRead(known));
     const key = known.value;
+    const { accountIndex } = key;
+    if (budget !== null && !budget.isKnown(accountIndex))
+      await budget.learn(accountIndex, options.lane, deadline.leftMs(), (left) =>
+        rest.accountByIndex(accountIndex, left),
+      );
     return new Promise((resolve, reject) => {
       const job = new TxJob(
         this.#deps,
@@ -148,14 +157,22 @@ class TxJob implements LaneJob {
 
   /** Written before the first await, as the lanes ask. */
   async #dispatch(turn: Turn, signed: SignedTransaction, left: CallOptions): Promise<void> {
-    const { rest, socket, logger, ackLatency } = this.#deps;
+    const { budget, clock, rest, socket, logger, ackLatency } = this.#deps;
     const { key, tx } = this.#task;
+    const { lane } = this;
+    const takenAtMs = monoMs(clock);
+    const held = budget?.takeOther(tx.type, key.accountIndex, lane) ?? null;
+    if (held !== null) {
+      this.#end(turn, kept(held));
+      return;
+    }
     let answer: TxAnswer;
     try {
       const result =
         turn.wayId === SINGLE_REQUESTS.id || socket === null
           ? resultOfHttp(await rest.sendTx(tx.type, signed.text, key.accountIndex, left))
           : await socket.send(tx.type, signed.text, key.accountIndex, left);
+      if (result.kind === "notSent") budget?.giveBackOther(tx.type, key.accountIndex, lane, takenAtMs);
       if (result.kind === "reply") ackLatency.record(result.reply.receivedAtMs - result.reply.sentAtMs);
       answer = judge(result, signed.hash);
     } catch (error) {

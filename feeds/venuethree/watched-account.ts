@@ -25,9 +25,11 @@ import {
   SURELY_LATER_MS,
   type WantedLots,
 } from "../shared/streamed-reads.js";
+import type { UnknownWords } from "../shared/unknown-words.js";
 import { ACCOUNT_CHANNELS, type AccountChannel, type AccountFrame } from "./account-frames.js";
 import type { VenuethreeAccountRest } from "./account-rest.js";
 import { AccountAccess } from "./account-access.js";
+import { statusOfWord } from "./account-normalize.js";
 import { AccountSlot, type Applied } from "./account-slot.js";
 import type { VenuethreeWireAccount, VenuethreeWireAccountTrade, VenuethreeWireOrder } from "./account-wire.js";
 import type { AuthTokens } from "./auth-tokens.js";
@@ -59,6 +61,7 @@ export interface WatchedAccountDeps {
   readonly instrumentOf: (marketId: number) => Instrument | null;
   readonly clockOffsetMs: () => number;
   readonly counters: AccountCounters;
+  readonly words: UnknownWords;
   /** Of the connection that all accounts share. */
   readonly life: ConnectionLife;
 }
@@ -87,9 +90,11 @@ export class WatchedAccount implements StreamedAccount {
   readonly #resync: Resync<never, Truth>;
   readonly #acknowledged = new Set<AccountChannel>();
   #state: FeedState = "SYNCING";
+  /** Something came that could not be read since the reconcile in flight asked its questions. */
+  #hasUnread = false;
   /** Given up: answers that come later do nothing. */
   #isGone = false;
-  /** Wall ms at which the venue was last asked. */
+  /** Monotonic ms at which the venue was last asked. */
   #askedAtMs = 0;
   /** Pictures of positions are numbered: a frame as it comes, a read as it begins, as its answer may be older than frames. */
   #pictureCount = 0;
@@ -218,6 +223,14 @@ export class WatchedAccount implements StreamedAccount {
   onUnreadable(problem: string): void {
     this.#deps.counters.decodeErrorCount++;
     this.#deps.logger.warn("venuethree.account.unreadable", { problem: problem.slice(0, MAX_PROBLEM_CHARS) });
+    this.distrust();
+  }
+
+  /** Something was lost that may have been about this account. */
+  distrust(): void {
+    // The answer to come may lag behind it: another is asked for surely later.
+    this.reads.doubt();
+    this.#hasUnread = true;
     this.#setState("SYNCING");
     if (this.isWhole) this.#reconcile();
   }
@@ -236,13 +249,17 @@ export class WatchedAccount implements StreamedAccount {
     this.#setState("DOWN");
   }
 
+  #monoMs(): number {
+    return this.#deps.clock.monoNs() / 1e6;
+  }
+
   /** Called regularly. */
   keepTrue(): void {
     if (this.#state === "LIVE") {
       // Lost or late: also what was told of others' orders may be.
       if (!this.reads.isAlive) this.#setState("STALE");
       else if (this.reads.isUnshown) this.#setState("SYNCING");
-      else if (this.#deps.clock.wallMs() - this.#askedAtMs > TRUTH_EVERY_MS) this.#refresh();
+      else if (this.#monoMs() - this.#askedAtMs > TRUTH_EVERY_MS) this.#refresh();
     }
     if (this.#state !== "LIVE" && this.isWhole && this.reads.isAlive) this.#reconcile();
   }
@@ -250,6 +267,8 @@ export class WatchedAccount implements StreamedAccount {
   #apply(frame: Extract<AccountFrame, { readonly kind: "orders" | "trades" | "positions" }>): Applied {
     switch (frame.kind) {
       case "orders":
+        for (const { status } of frame.orders)
+          if (statusOfWord(status) === "UNKNOWN") this.#deps.words.note("status", status);
         // What left the list while nobody looked is found by the reconciliation that follows a snapshot.
         return this.#data.applyOrders(frame.orders);
       case "trades":
@@ -288,6 +307,7 @@ export class WatchedAccount implements StreamedAccount {
     if (token === null) return null;
     const { accountIndex } = this;
     const picture = ++this.#pictureCount;
+    this.#hasUnread = false;
     const beganMs = this.reads.begin();
     const openBefore = new Set(this.#data.openOrderIds(null));
     const page = { accountIndex, marketId: null, limit: MAX_PAGE_ROWS, cursor: null };
@@ -334,12 +354,14 @@ export class WatchedAccount implements StreamedAccount {
     const fills = this.#data.applyTrades(truth.trades, true);
     if (!ends.ok || !fills.ok) return this.#cannotAdopt();
     for (const wire of left) if (this.#data.isOpen(wire.order_id)) this.#data.endUnknown(wire);
-    this.#askedAtMs = this.#deps.clock.wallMs();
+    this.#askedAtMs = this.#monoMs();
     // Where something newer is held, the answer only counts if it says the same.
     if (isNewest || this.#data.holds(truth.account.positions)) {
       this.reads.agreed(beganMs);
       this.reads.proven(asOfMs);
     }
+    // Only an answer asked for after it tells what it was.
+    if (this.#hasUnread) return false;
     // The account is known as of then, and keepTrue looks again when the connection speaks.
     if (!this.reads.isAlive) return true;
     if (this.reads.isUnshown) return false;
@@ -376,7 +398,7 @@ export class WatchedAccount implements StreamedAccount {
   /** Reads positions alone (public, one call); a failure leaves things as they are, age tells. */
   #refresh(): void {
     const beganMs = this.reads.begin();
-    this.#askedAtMs = this.#deps.clock.wallMs();
+    this.#askedAtMs = this.#monoMs();
     const picture = ++this.#pictureCount;
     this.#isRefreshing = true;
     void this.#deps.rest.accountByIndex(this.accountIndex, RECONCILE_LANE).then((account) => {
