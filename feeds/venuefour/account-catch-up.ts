@@ -10,6 +10,7 @@ import type { Clock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent, AccountHistory, CallOptions } from "../../engine/ports.js";
+import { PendingNews } from "../shared/pending-news.js";
 import type { VenuefourAccount } from "./account.js";
 import { nativePrice } from "./account-normalize.js";
 import type { AccountState } from "./account-state.js";
@@ -40,8 +41,6 @@ const OPTIONS: CallOptions = { timeoutMs: LOAD_TIMEOUT_MS, lane: "reconcile" };
 const MAX_LOOKED_UP = 30;
 /** Fills read after a loss; a longer gap shows in the orders' filled sizes. */
 const MAX_MISSED_FILLS = 200;
-/** News that wait until a read is answered whole; the oldest goes, and its order's present state tells of it. */
-const MAX_UNTOLD = 4_096;
 /** Overlap of what is read with what was heard; the trade ids sort it out. */
 const FILL_OVERLAP_MS = 10_000;
 /**
@@ -57,8 +56,7 @@ export class AccountCatchUp {
   /** Venue ms from which on every fill is to be told; null before the first LIVE. */
   #fillsSinceMs: number | null = null;
   #hasMissedFills = false;
-  /** Learnt and not told yet. Kept when a later part of the read fails: the state knows them, so they come no second time. */
-  readonly #untold: AccountEvent[] = [];
+  readonly #news = new PendingNews();
 
   constructor(deps: CatchUpDeps, accountId: string, state: AccountState) {
     this.#deps = deps;
@@ -76,17 +74,11 @@ export class AccountCatchUp {
     this.#fillsSinceMs ??= askedAtVenueMs - CLOCK_MARGIN_MS;
   }
 
-  /** What has been learnt, to be told once the positions are taken. Frames came meanwhile: orders only as they stand now. */
+  /** What has been learnt, for after the positions are taken; a fill has the newest state of its order. */
   takeNews(): readonly AccountEvent[] {
-    return this.#untold.splice(0).flatMap((event): AccountEvent[] => {
-      if (event.kind === "order" && !this.#state.isNewest(event.order)) return [];
-      return [event.kind === "fill" ? { ...event, order: this.#state.newestOf(event.order) } : event];
-    });
-  }
-
-  #learn(events: readonly AccountEvent[]): void {
-    this.#untold.push(...events);
-    this.#untold.splice(0, Math.max(0, this.#untold.length - MAX_UNTOLD));
+    return this.#news
+      .take((order) => this.#state.isNewest(order))
+      .map((event) => (event.kind === "fill" ? { ...event, order: this.#state.newestOf(event.order) } : event));
   }
 
   /** Null: not answered, or no longer wanted. */
@@ -101,7 +93,7 @@ export class AccountCatchUp {
     if (!isWanted() || !snapshot.ok || !open.ok) return null;
     const openIds = new Set(open.value.map((order) => order.venueOrderId));
     const gone = this.#state.openOrders().filter((order) => !openIds.has(order.venueOrderId));
-    for (const order of open.value) this.#learn(this.#state.adoptOrder(order));
+    for (const order of open.value) this.#news.add(this.#state.adoptOrder(order));
     // Orders that ended while nobody listened, and orders of fills: each is asked for, so that nothing stays unknown.
     for (const { venueOrderId, nativeSymbol } of [...gone, ...this.#state.awaitedOrderIds()].slice(0, MAX_LOOKED_UP)) {
       const isAnswered = await this.#lookUp(session, venueOrderId, nativeSymbol);
@@ -122,7 +114,7 @@ export class AccountCatchUp {
     memory.note(this.#accountId, venueOrderId, null);
     const read = await account.readOrder(session, instrument, { venueOrderId }, OPTIONS);
     if (!read.ok) return false;
-    if (read.value !== null) this.#learn(this.#state.adoptOrder(read.value));
+    if (read.value !== null) this.#news.add(this.#state.adoptOrder(read.value));
     return true;
   }
 
@@ -140,7 +132,7 @@ export class AccountCatchUp {
       const instrument = this.#deps.instrumentOf(nativeSymbol);
       if (instrument === null) continue;
       const price = nativePrice(instrument, fill.price);
-      this.#learn(this.#state.applyFill({ tradeId, venueOrderId, nativeSymbol, qtyLots, price, fee }));
+      this.#news.add(this.#state.applyFill({ tradeId, venueOrderId, nativeSymbol, qtyLots, price, fee }));
     }
     for (const { venueOrderId, nativeSymbol } of this.#state.awaitedOrderIds().slice(0, MAX_LOOKED_UP))
       await this.#lookUp(session, venueOrderId, nativeSymbol);

@@ -3,6 +3,7 @@ import {
   asFields,
   asList,
   decodeWith,
+  type Fields,
   integerField,
   isFields,
   parseJsonExact,
@@ -28,8 +29,19 @@ export type AccountFrame =
   | { readonly kind: "orders"; readonly rows: readonly VenuefourWireUpdate[] }
   | { readonly kind: "fills"; readonly rows: readonly VenuefourWireFill[] }
   | { readonly kind: "settings" }
+  /** Known, and of no consequence here. */
   | { readonly kind: "ignored" }
+  /** Of a channel that this room does not know. */
+  | { readonly kind: "unknown"; readonly channel: string }
   | { readonly kind: "malformed"; readonly problem: string };
+
+/** Answers of the control, and private channels that this room does not ask for (fact sheet 7). */
+const LEFT_ALONE: ReadonlySet<unknown> = new Set(["pong", "unsubscribe", "account_info", "account_orders"]);
+
+/** Answers to requests name a type or a code and no channel. */
+function isLeftAlone({ channel, type, code }: Fields): boolean {
+  return channel === undefined ? type !== undefined || code !== undefined : LEFT_ALONE.has(channel);
+}
 
 export function decodeAccountFrame(text: string): AccountFrame {
   const parsed = parseJsonExact(text);
@@ -51,7 +63,9 @@ export function decodeAccountFrame(text: string): AccountFrame {
       case "account_margin":
         return { kind: "settings" };
       default:
-        return { kind: "ignored" };
+        return isLeftAlone(parsed)
+          ? { kind: "ignored" }
+          : { kind: "unknown", channel: typeof channel === "string" ? channel : "(none)" };
     }
   });
   return decoded.ok ? decoded.value : { kind: "malformed", problem: decoded.problem };

@@ -97,10 +97,16 @@ export class AccountState {
 
   /**
    * Takes a whole REST answer unless a frame is newer: by the sequence number, and where the answer has none by whether
-   * a frame came after it was asked for (`hasNewerFrame`). True when what readers see has changed.
+   * a frame came after it was asked for (`hasNewerFrame`). `isBegunAgain`: its number is compared with none of before.
+   * True when what readers see has changed.
    */
-  adoptPositions(positions: readonly VenuePosition[], lastId: number | null, hasNewerFrame: boolean): boolean {
-    const isOutdated = lastId === null ? hasNewerFrame : lastId < this.#positionsLi;
+  adoptPositions(
+    positions: readonly VenuePosition[],
+    lastId: number | null,
+    hasNewerFrame: boolean,
+    isBegunAgain = false,
+  ): boolean {
+    const isOutdated = lastId === null ? hasNewerFrame : lastId < this.#positionsLi && !isBegunAgain;
     if (isOutdated) return false;
     if (lastId !== null) this.#positionsLi = lastId;
     return this.#setPositions(positions);

@@ -8,20 +8,29 @@
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent, AccountSession, AccountStream, AccountStreams, Read } from "../../engine/ports.js";
 import type { WantedLots } from "../shared/streamed-reads.js";
+import { UnknownWords } from "../shared/unknown-words.js";
 import { MAX_ACCOUNT_STREAMS } from "./limits.js";
 import { VenuefourSession } from "./session.js";
-import { type AccountStreamDeps, SharedAccountStream } from "./shared-account-stream.js";
+import { type AccountCounters, type AccountStreamDeps, SharedAccountStream } from "./shared-account-stream.js";
 
 type LiveRead = Extract<Read<readonly VenuePosition[]>, { ok: true }>;
 
 export class VenuefourAccountStreams implements AccountStreams {
-  readonly #deps: () => AccountStreamDeps;
+  readonly #deps: () => Omit<AccountStreamDeps, "counters" | "words">;
   readonly #byTag = new Map<string, SharedAccountStream>();
+  readonly #counters: AccountCounters = { decodeErrorCount: 0 };
+  readonly #words: UnknownWords;
   #isStopped = false;
 
   /** `deps` is asked for when the first stream opens: account reads look here too. */
-  constructor(deps: () => AccountStreamDeps) {
+  constructor(deps: () => Omit<AccountStreamDeps, "counters" | "words">) {
     this.#deps = deps;
+    this.#words = new UnknownWords("venuefour", () => deps().logger);
+  }
+
+  /** Of all streams so far: frames that could not be read, words that nobody knows. */
+  stats(): Readonly<AccountCounters> & { readonly driftCount: number } {
+    return { ...this.#counters, driftCount: this.#words.count };
   }
 
   get openCount(): number {
@@ -39,7 +48,8 @@ export class VenuefourAccountStreams implements AccountStreams {
     let shared = this.#byTag.get(tag);
     if (shared === undefined) {
       if (this.#byTag.size >= MAX_ACCOUNT_STREAMS) return { ok: false, problem: "account stream limit reached" };
-      shared = new SharedAccountStream(this.#deps(), session.accountId, () => this.#byTag.delete(tag));
+      const deps = { ...this.#deps(), counters: this.#counters, words: this.#words };
+      shared = new SharedAccountStream(deps, session.accountId, () => this.#byTag.delete(tag));
       this.#byTag.set(tag, shared);
     }
     return { ok: true, stream: shared.join(session, onEvent) };
@@ -59,6 +69,11 @@ export class VenuefourAccountStreams implements AccountStreams {
   /** The account as it is streamed, for each set of credentials that watches it. */
   ofAccount(accountId: string): readonly SharedAccountStream[] {
     return [...this.#byTag.values()].filter((shared) => shared.accountId === accountId);
+  }
+
+  /** A contract was listed on another scale: what is streamed was counted in other lots, until REST has been read again. */
+  rescaled(): void {
+    for (const shared of this.#byTag.values()) shared.rescaled();
   }
 
   stop(): void {

@@ -321,7 +321,7 @@ export function decodeOrderUpdate(item: unknown): VenuefourWireUpdate {
     li: integerField(row, "li"),
     order: {
       orderId: idField(row, "i"),
-      clientOrderId: textOrNull(row, "I"),
+      clientOrderId: clientIdField(row),
       symbol: textField(row, "s"),
       side: oneOf(row, "d", SIDES),
       price: decimalField(row, "ip"),
@@ -345,7 +345,7 @@ export function decodeTradeUpdate(item: unknown): VenuefourWireFill {
   return {
     historyId: integerField(row, "h"),
     orderId: idField(row, "i"),
-    clientOrderId: textOrNull(row, "I"),
+    clientOrderId: clientIdField(row),
     symbol: textField(row, "s"),
     amount: decimalField(row, "a"),
     price: decimalField(row, "p"),
@@ -370,4 +370,10 @@ export function decodePositionUpdate(item: unknown): VenuefourWirePosition {
     liquidationPrice: decimalOrNull(row, "l"),
     updatedMs: integerField(row, "t"),
   };
+}
+
+/** Null where the order was placed without one; the rows of the channels always say which. */
+function clientIdField(row: Fields): string | null {
+  if (row["I"] === undefined) throw new WireFault("I", "is missing");
+  return textOrNull(row, "I");
 }

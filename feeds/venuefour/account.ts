@@ -111,8 +111,8 @@ export class VenuefourAccount implements Required<Omit<AccountReader, "followOrd
     if (!(session instanceof VenuefourSession)) return FOREIGN;
     const { accountId, tag } = session;
     const streamed = this.#deps.streamsOf(accountId);
-    const read = await this.#deps.verified.read(accountId, tag, streamedVersion(streamed), async () => {
-      const snapshot = await this.readSnapshot(session, options);
+    const read = await this.#deps.verified.read(accountId, tag, streamedVersion(streamed), options, async (left) => {
+      const snapshot = await this.readSnapshot(session, left);
       return snapshot.ok ? { ...snapshot, value: snapshot.value.positions } : snapshot;
     });
     if (!read.ok) return read;

@@ -217,7 +217,8 @@ export class Connections {
   #quarantine(name: string): void {
     const slot = this.#slots.get(keyOfName(name));
     if (slot === undefined) return;
-    slot.giveUp();
+    // Its subscription stays: the socket asks for it again.
+    slot.askedAnew();
     this.#handlers.onQuarantined(slot);
   }
 }

@@ -15,6 +15,7 @@ import { BOOK_LIVE, INVALID_DECODE } from "../../engine/market/book.js";
 import type { Market } from "../../engine/market/market.js";
 import type { ScannedSide } from "../shared/json-bytes.js";
 import { applyLevels, scaleSide } from "../shared/scanned-levels.js";
+import { barredBeforeMs } from "../shared/stamps.js";
 import type { DepthScanner } from "./depth-scan.js";
 import type { VenuefourWireBbo, VenuefourWireBook, VenuefourWireLevel } from "./wire.js";
 
@@ -65,6 +66,15 @@ export class MarketApplier {
     this.market.book.beginSync();
     this.market.touch.clear();
     this.market.stats.breakSampling();
+  }
+
+  /** The venue's clock was found to be behind what was taken: a time that is not yet bars nothing that follows. */
+  forgetBeyond(latestMs: number): void {
+    this.#bookMs = barredBeforeMs(this.#bookMs, latestMs);
+    if (barredBeforeMs(this.#touchMs, latestMs) === this.#touchMs) return;
+    this.#touchMs = 0;
+    this.#touchSeq = 0;
+    this.market.touch.clear();
   }
 
   /** `lateNs`: how much older than its receipt the frame counts (0 unless it was delayed on its way). */

@@ -2,13 +2,14 @@
  * The listed contracts of the venue and their markets: built from the venue's list, kept up with it, and handed to the
  * market stream.
  *
- * Invariant: a market is only ever replaced, never changed under its readers; the book of one that was delisted or
- * re-scaled leaves LIVE before its successor appears.
+ * Invariant: a market keeps its scale for life; the book of one that was delisted or re-scaled leaves LIVE before its
+ * successor appears.
  */
-import type { Instrument } from "../../engine/domain/instrument.js";
+import { type Instrument, isSameScale } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { FeeRates } from "../../engine/domain/position.js";
 import { createMarket, type Market } from "../../engine/market/market.js";
+import { canRestate, isSameTerms, restate } from "../shared/listing-terms.js";
 import type { VenuefourMarketList } from "./decode.js";
 import { MAX_BOOK_AGE_MS } from "./limits.js";
 import type { MarketStream } from "./stream.js";
@@ -26,6 +27,8 @@ export interface VenuefourMarketsOptions {
   readonly fees: FeeRates;
   /** Contracts that the connections allowed can carry. */
   readonly maxMarkets: number;
+  /** Positions and orders counted before are in other lots or ticks from now on. */
+  readonly onRescaled: () => void;
 }
 
 export class VenuefourMarkets {
@@ -68,11 +71,14 @@ export class VenuefourMarkets {
   /** A freshly read list: all of it, or (when it could not be read) not called at all. */
   adopt(list: VenuefourMarketList, prices: readonly VenuefourWirePrice[], tsRecvNs: number): void {
     this.#badRowCount += list.badCount;
-    const instruments = buildInstruments(list.markets, this.#options.fees);
+    const instruments = buildInstruments(list.markets, this.#options.fees, this.#instruments);
     this.#reportSkipped(instruments.skipped);
-    for (const instrument of instruments.bySymbol.values()) this.#list(instrument);
-    // A row that could not be read may be any contract's: then nothing is taken for delisted.
-    if (list.badCount === 0) {
+    // A row that could not be read may be any contract's: then none loses its symbol to another, and nothing is taken for delisted.
+    const isWhole = list.badCount === 0;
+    for (const instrument of instruments.bySymbol.values())
+      if (isWhole || !this.#isAnothers(instrument)) this.#list(instrument);
+    // A list without a perpetual is none of ours.
+    if (isWhole && instruments.bySymbol.size > 0) {
       for (const [symbol, market] of this.#bySymbol)
         if (!instruments.bySymbol.has(symbol)) this.#delist(symbol, market);
     }
@@ -81,9 +87,21 @@ export class VenuefourMarkets {
     this.#streamMarkets(instruments, prices);
   }
 
+  /** Its symbol stands for another contract that trades. */
+  #isAnothers({ symbol, nativeSymbol }: Instrument): boolean {
+    const known = this.#bySymbol.get(symbol)?.instrument;
+    return known !== undefined && known.status === "TRADING" && known.nativeSymbol !== nativeSymbol;
+  }
+
   #list(instrument: Instrument): void {
     const known = this.#bySymbol.get(instrument.symbol);
-    if (known !== undefined && isSameInstrument(known.instrument, instrument)) return;
+    if (known !== undefined && isSameTerms(known.instrument, instrument)) return;
+    if (known !== undefined && canRestate(known.instrument, instrument)) {
+      this.#options.logger.warn("venuefour.instrument.changed", { symbol: instrument.symbol });
+      restate(known, instrument);
+      this.#keep(known);
+      return;
+    }
     if (known !== undefined) {
       if (known.instrument.status === "TRADING") {
         // Another grid or name under the same symbol: the old book means nothing any more.
@@ -93,7 +111,9 @@ export class VenuefourMarkets {
       this.#options.stream.remove(known.instrument.nativeSymbol);
       this.#byNativeSymbol.delete(known.instrument.nativeSymbol);
     }
+    const isRescaled = known !== undefined && !isSameScale(known.instrument, instrument);
     this.#keep(createMarket(instrument, { deepTier: false, maxBookAgeMs: MAX_BOOK_AGE_MS, maxDeepAgeMs: 0 }));
+    if (isRescaled) this.#options.onRescaled();
   }
 
   /** The market stays in the map, halted and without a book: positions in it must still be readable. */
@@ -150,15 +170,4 @@ export function byVolume(markets: readonly Market[], prices: readonly VenuefourW
   const volumes = new Map(prices.map((price) => [price.symbol, Number(price.volume_24h ?? 0)]));
   const volumeOf = (market: Market): number => volumes.get(market.instrument.nativeSymbol) ?? 0;
   return [...markets].sort((left, right) => volumeOf(right) - volumeOf(left));
-}
-
-function isSameInstrument(left: Instrument, right: Instrument): boolean {
-  return (
-    left.nativeSymbol === right.nativeSymbol &&
-    left.priceDecimals === right.priceDecimals &&
-    left.qtyDecimals === right.qtyDecimals &&
-    left.priceStepTicks === right.priceStepTicks &&
-    left.qtyStepLots === right.qtyStepLots &&
-    left.status === right.status
-  );
 }

@@ -22,6 +22,7 @@ import type { AccountReader, AccountSession, CallOptions, OrderRef, OrderSender,
 import { localReject, refusedOf } from "../shared/call-results.js";
 import { Deadline } from "../shared/deadline.js";
 import type { InstrumentIndex } from "../shared/instrument-index.js";
+import { outdatedChange, outdatedProblem } from "../shared/listing-terms.js";
 import { expiryWindowMs } from "./account-rest.js";
 import { decodeCancelledCount, decodeOrderId } from "./account-wire.js";
 import { clientIdHexOf, uuidOf } from "./client-id.js";
@@ -35,6 +36,8 @@ export interface VenuefourOrdersDeps {
   readonly memory: OrderMemory;
   readonly reader: AccountReader;
   readonly instruments: InstrumentIndex;
+  /** What the venue lists now, by canonical symbol. */
+  readonly listed: () => ReadonlyMap<string, Instrument>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** One own order by its events, without a search. Null: not known yet. */
@@ -79,7 +82,7 @@ export class VenuefourOrders implements Required<Omit<OrderSender, "scheduleCanc
   }
 
   async place(session: AccountSession, command: OrderCommand, options: CallOptions): Promise<PlaceOutcome> {
-    const problem = commandProblem(command);
+    const problem = commandProblem(command) ?? outdatedProblem(command, this.#deps.listed());
     if (problem !== null) return problem;
     const { memory, sender } = this.#deps;
     const deadline = new Deadline(this.#deps.clock, options);
@@ -125,6 +128,8 @@ export class VenuefourOrders implements Required<Omit<OrderSender, "scheduleCanc
     change: OrderChange,
     options: CallOptions,
   ): Promise<AmendOutcome> {
+    const problem = outdatedChange(instrument, current, change, this.#deps.listed());
+    if (problem !== null) return problem;
     const operation = editOperation(instrument, current, change);
     if ("outcome" in operation) return refusedOf(operation);
     const { clock, memory, sender } = this.#deps;

@@ -3,7 +3,7 @@
  * `{success, data, error, code}`, refusals sometimes plain text. Credits are those of limits.ts; no call retries.
  */
 import type { CallOptions, Read, ReadFailure } from "../../engine/ports.js";
-import { failedRead, readFailureOf, venueText } from "../shared/call-results.js";
+import { failedRead, ofLimit, readFailureOf, venueText } from "../shared/call-results.js";
 import type { HttpRequest, HttpResult, VenueHttp } from "../shared/http.js";
 import type { HttpResponse, LimitVerdict, UsedWeight } from "../shared/http-pool.js";
 import { parseRetryAfterMs } from "../shared/retry-after.js";
@@ -65,7 +65,7 @@ export function readEnvelope<T>(result: HttpResult, what: string, decode: (envel
     const known = classifyError(result.status, error);
     const message = `${what}: HTTP ${result.status} ${known.code} ${venueText(error.text)}`.trim();
     const retryAfterMs = known.reason === "RATE_LIMITED" ? limitRetryAfterMs(result, result.receivedAtMs) : null;
-    return failedRead(failureCode(known), message, retryAfterMs);
+    return ofLimit(result, failedRead(failureCode(known), message, retryAfterMs));
   }
   const decoded = decodeJson(result.body, (value) => decode(asFields(value, "envelope")));
   if (!decoded.ok) return failedRead("BAD_RESPONSE", `${what}: ${decoded.problem}`);
@@ -112,7 +112,20 @@ export function usedCredits(
 }
 
 /**
- * Credits are counted per IP, or per config key. `Retry-After` is not documented; the limit header says when they
+ * The venue's own count of the credits of a config key's main account, whose other keys spend them too. Which account
+ * that is nobody says; what the venue says is left of it is all there is.
+ */
+export function usedKeyCredits(headers: Readonly<Record<string, string>>, budget: number): number | null {
+  const limit = readLimitHeader(headers["ratelimit"]);
+  const grant = /(?:^|;)\s*q=(\d{1,9})\b/.exec(headers["ratelimit-policy"] ?? "");
+  if (limit === null || grant === null) return null;
+  // A larger grant than ours may have more spent of it; what is spent of a smaller one is not our whole budget.
+  const spent = Number(grant[1]) / HEADER_UNITS_PER_CREDIT - limit.leftCredits;
+  return Math.max(0, Math.min(spent, budget - limit.leftCredits));
+}
+
+/**
+ * Credits are counted per IP, or per main account with a config key. `Retry-After` is not documented; the limit header says when they
  * return.
  */
 export function judgeLimit(response: HttpResponse, nowWallMs: number, request?: HttpRequest): LimitVerdict | null {

@@ -13,6 +13,7 @@ import { LatencyWindow } from "../../engine/market/latency-window.js";
 import type { FeedState, Market } from "../../engine/market/market.js";
 import type {
   AccountHistory,
+  AccountNames,
   AccountReader,
   AccountSession,
   AccountSettings,
@@ -25,6 +26,7 @@ import type {
   VenueRoom,
 } from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
+import { ClockCheck } from "../shared/clock-check.js";
 import { ClockOffset } from "../shared/clock-offset.js";
 import { ConnectionBudget } from "../shared/connection-budget.js";
 import { type Connector, connectWs } from "../shared/connector.js";
@@ -45,7 +47,7 @@ import {
 } from "./limits.js";
 import { byVolume, VenuefourMarkets } from "./markets.js";
 import type { VenuefourAccountStreams } from "./account-streams.js";
-import { judgeLimit, usedCredits, VenuefourRest } from "./rest.js";
+import { judgeLimit, usedCredits, usedKeyCredits, VenuefourRest } from "./rest.js";
 import { openVenuefourAddress, openVenuefourSession, VenuefourSession } from "./session.js";
 import { MarketStream } from "./stream.js";
 import { DEFAULT_FEES } from "./symbols.js";
@@ -90,8 +92,10 @@ export interface VenuefourRoomOptions {
 const DEFAULT_ROOT = "/api/v1";
 const DEFAULT_START_TIMEOUT_MS = 30_000;
 const START_BACKOFF = { baseMs: 250, capMs: 5_000 };
-/** New listings appear within this time. */
-const REFRESH_EVERY_MS = 5 * 60_000;
+/** Grids, limits, listings and delistings are known by then, for one credit. No stream reports them. */
+const REFRESH_EVERY_MS = 60_000;
+/** Prices rank contracts that are new in the list; their stream keeps them otherwise. */
+const PRICES_EVERY_REFRESHES = 5;
 /** Until orders have been sent; the venue's speed bump of 200 ms alone is most of it. */
 const DEFAULT_ACK_MS = 500;
 const STOP_GRACE_MS = 2_000;
@@ -112,6 +116,7 @@ class VenuefourRoom implements VenueRoom {
   readonly streams: VenuefourAccountStreams;
   readonly history: AccountHistory;
   readonly settings: AccountSettings;
+  readonly accountNames: AccountNames;
   readonly #options: VenuefourRoomOptions;
   readonly #http: HttpPool;
   readonly #rest: VenuefourRest;
@@ -120,6 +125,7 @@ class VenuefourRoom implements VenueRoom {
   readonly #markets: VenuefourMarkets;
   #isStopped = false;
   #refreshTimer: TimerHandle | null = null;
+  #refreshCount = 0;
 
   constructor(options: VenuefourRoomOptions) {
     const { clock, random, logger, wsUrl, connector = connectWs } = options;
@@ -135,15 +141,18 @@ class VenuefourRoom implements VenueRoom {
       logger,
       budget: limits.creditsPerMinute,
       budgetWindowMs: CREDIT_WINDOW_MS,
-      // Of callers with an API config key, which has a budget of its own.
+      // Of callers with an API config key, whose main account has a budget of its own.
       accountLimits: [{ limit: KEY_CREDITS_PER_MINUTE, windowMs: CREDIT_WINDOW_MS }],
       connections: limits.httpConnections,
       usedWeight: (headers, request) => usedCredits(headers, limits.creditsPerMinute, request),
+      usedOfAccount: (headers) => usedKeyCredits(headers, KEY_CREDITS_PER_MINUTE),
       judgeLimit,
     });
     const http = this.#measured(this.#http);
     const budget = new ConnectionBudget(clock, limits);
     this.#rest = new VenuefourRest(http, root);
+    // The venue has no switch of its own that would name a time.
+    new ClockCheck({ clock, clockOffset: this.#clockOffset, measure: () => this.#measureClock() });
     this.#stream = new MarketStream({
       wsUrl,
       clock,
@@ -162,6 +171,7 @@ class VenuefourRoom implements VenueRoom {
       symbols: options.symbols,
       fees: options.fees ?? DEFAULT_FEES,
       maxMarkets: Math.max(1, limits.maxConnections - SPARE_CONNECTIONS) * SUBSCRIPTIONS_PER_CHANNEL,
+      onRescaled: () => this.streams.rescaled(),
     });
     const trading = createVenuefourTrading({
       http,
@@ -182,6 +192,7 @@ class VenuefourRoom implements VenueRoom {
     this.streams = trading.streams;
     this.history = trading.history;
     this.settings = trading.settings;
+    this.accountNames = trading.accountNames;
   }
 
   get markets(): ReadonlyMap<string, Market> {
@@ -237,6 +248,7 @@ class VenuefourRoom implements VenueRoom {
   status(): RoomStatus {
     const http = this.#http.stats();
     const stream = this.#stream.stats();
+    const accounts = this.streams.stats();
     const { sockets } = stream;
     return {
       venue: this.venue,
@@ -250,9 +262,16 @@ class VenuefourRoom implements VenueRoom {
       // No sequence of this venue is contiguous: what can be missed is seen as silence.
       gapCount: 0,
       decodeErrorCount:
-        stream.decodeErrorCount + this.#markets.badRowCount + sum(sockets, (socket) => socket.handlerErrorCount),
+        stream.decodeErrorCount +
+        accounts.decodeErrorCount +
+        this.#markets.badRowCount +
+        sum(sockets, (socket) => socket.handlerErrorCount),
       protocolDriftCount:
-        stream.protocolDriftCount + stream.refusedCount + stream.silentRefusalCount + this.#markets.driftCount,
+        stream.protocolDriftCount +
+        stream.refusedCount +
+        stream.silentRefusalCount +
+        accounts.driftCount +
+        this.#markets.driftCount,
       laneTokens: http.laneTokens,
     };
   }
@@ -281,15 +300,17 @@ class VenuefourRoom implements VenueRoom {
 
   /** Loads instruments and prices and adopts them; the problem if there are no instruments, and then nothing changed. */
   async #refresh(): Promise<string | null> {
+    const withPrices = this.#refreshCount % PRICES_EVERY_REFRESHES === 0;
     const [list, prices] = await Promise.all([
       this.#rest.markets({ timeoutMs: LOAD_TIMEOUT_MS, lane: "reconcile" }),
-      this.#rest.prices({ timeoutMs: READ_TIMEOUT_MS, lane: "reconcile" }),
+      withPrices ? this.#rest.prices({ timeoutMs: READ_TIMEOUT_MS, lane: "reconcile" }) : null,
     ]);
     if (this.#isStopped) return null;
     if (!list.ok) return list.message;
+    this.#refreshCount++;
     const isFirst = this.markets.size === 0;
     // Without prices the order of streaming is the venue's, and tickers wait for their stream.
-    const rows = prices.ok ? prices.value : [];
+    const rows = prices?.ok === true ? prices.value : [];
     this.#markets.adopt(list.value, rows, this.#options.clock.monoNs());
     // Not waited for: the room serves what it has.
     if (isFirst) void this.#seedLastPrices(rows);
@@ -318,6 +339,10 @@ class VenuefourRoom implements VenueRoom {
   /** The venue refused a time stamp of ours: what was measured until now would hold the estimate where it is. */
   async #measureAnew(): Promise<void> {
     this.#clockOffset.forget();
+    await this.#measureClock();
+  }
+
+  async #measureClock(): Promise<void> {
     await this.#rest.prices({ timeoutMs: READ_TIMEOUT_MS, lane: "exit" });
   }
 
@@ -325,10 +350,11 @@ class VenuefourRoom implements VenueRoom {
   #measured(http: VenueHttp): VenueHttp {
     return {
       request: async (request) => {
+        const begun = this.#clockOffset.beginRoundTrip();
         const result = await http.request(request);
         if (result.kind === "response") {
           const dateMs = Date.parse(result.headers["date"] ?? "");
-          this.#clockOffset.addRoundTrip(result.sentAtMs, result.receivedAtMs, dateMs, DATE_RESOLUTION_MS);
+          this.#clockOffset.addRoundTrip(result.sentAtMs, result.receivedAtMs, dateMs, DATE_RESOLUTION_MS, begun);
         }
         return result;
       },

@@ -19,6 +19,7 @@ import {
   refusedOf,
   type RejectedOrder,
   venueText,
+  lastingBy,
 } from "../shared/call-results.js";
 import { Deadline, settleWithin } from "../shared/deadline.js";
 import { decodeJson, asFields, type Fields } from "../shared/wire-fields.js";
@@ -133,6 +134,7 @@ function readRefusal(response: HttpResponse): RejectedOrder | { readonly cause: 
     venueText: venueText(error.text),
     sent: true,
     retryAfterMs: isLimited ? limitRetryAfterMs(response, response.receivedAtMs) : null,
+    ...(isLimited ? {} : lastingBy(known.errorClass)),
   };
 }
 

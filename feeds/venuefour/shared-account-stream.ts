@@ -27,6 +27,7 @@ import {
   SURELY_LATER_MS,
   type WantedLots,
 } from "../shared/streamed-reads.js";
+import type { UnknownWords } from "../shared/unknown-words.js";
 import { WireFault } from "../shared/wire-fields.js";
 import { AccountCatchUp, type CatchUpDeps } from "./account-catch-up.js";
 import { ACCOUNT_CHANNELS, type AccountFrame, decodeAccountFrame, ESSENTIAL_CHANNELS } from "./account-frames.js";
@@ -43,6 +44,12 @@ import {
 import type { VenuefourSession } from "./session.js";
 import type { VenuefourSettings } from "./settings.js";
 
+/** Summed over all accounts of a room. */
+export interface AccountCounters {
+  /** Frames that could not be read, or do not fit their contract. */
+  decodeErrorCount: number;
+}
+
 export interface AccountStreamDeps extends CatchUpDeps {
   readonly wsUrl: string;
   readonly connector: Connector;
@@ -50,6 +57,8 @@ export interface AccountStreamDeps extends CatchUpDeps {
   readonly logger: Logger;
   readonly budget: ConnectionBudget;
   readonly settings: VenuefourSettings;
+  readonly counters: AccountCounters;
+  readonly words: UnknownWords;
 }
 
 const RECONCILE_BACKOFF = { baseMs: 500, capMs: 15_000 } as const;
@@ -86,7 +95,12 @@ export class SharedAccountStream implements StreamedAccount {
   #isReconcileDue = false;
   /** Something came that could not be read since the reconcile in flight asked its questions. */
   #hasUnread = false;
+  /** Of positions, those that were taken. */
   #positionFrameCount = 0;
+  /** Monotonic ms of the last one. */
+  #positionFrameMs = Number.NEGATIVE_INFINITY;
+  /** One of a lower number came after it. */
+  #hasLateFrame = false;
   #echoTryCount = 0;
   #echoTimer: TimerHandle | null = null;
   #truthTimer: TimerHandle | null = null;
@@ -106,6 +120,7 @@ export class SharedAccountStream implements StreamedAccount {
       logger,
       failureEvent: "venuefour.account.subscriber-failed",
       positions: () => ({ ok: true, value: this.#account.positions(), asOfMs: this.reads.asOfMs, source: "stream" }),
+      ordersDoubtMs: () => this.reads.ordersDoubtMs(),
       onEmpty: () => this.stop(),
     });
     this.#socket = new PersistentSocket({
@@ -233,6 +248,12 @@ export class SharedAccountStream implements StreamedAccount {
     }, ECHO_TIMEOUT_MS);
   }
 
+  /** A standby connection may take over without a loss: the state is given up first. */
+  rescaled(): void {
+    this.#onDown();
+    this.#socket.reconnect("a contract was listed anew");
+  }
+
   #onDown(): void {
     this.#runId++;
     this.#life.lost();
@@ -249,6 +270,10 @@ export class SharedAccountStream implements StreamedAccount {
     if (linkId === this.#socket.primaryLinkId) this.#life.heard();
     const frame = decodeAccountFrame(data.toString("utf8"));
     if (frame.kind === "ignored") return;
+    if (frame.kind === "unknown") {
+      this.#deps.words.note("channel", frame.channel);
+      return;
+    }
     if (frame.kind === "echo") {
       this.#echoed(frame.channel, tsRecvNs, linkId);
       return;
@@ -269,15 +294,25 @@ export class SharedAccountStream implements StreamedAccount {
     if (!wasAnswered && this.#isAnswered(linkId) && linkId === this.#socket.primaryLinkId) this.#startReconcile();
   }
 
-  #apply(frame: Exclude<AccountFrame, { kind: "echo" | "ignored" }>): void {
+  #apply(frame: Exclude<AccountFrame, { kind: "echo" | "ignored" | "unknown" }>): void {
     const { account, instrumentOf, memory, settings } = this.#deps;
     switch (frame.kind) {
       case "positions": {
-        this.#positionFrameCount++;
+        const { lateCount } = this.#account;
         const positions = account.normalizePositions(this.#accountId, frame.rows);
         const before = this.#account.positions();
         const isChanged = this.#account.applyPositions(positions, frame.li);
         const held = this.#account.positions();
+        if (this.#account.lateCount > lateCount) {
+          // Out of order, or the venue's numbers began again: only a read tells.
+          this.#hasLateFrame = true;
+          this.reads.doubtPositions();
+          this.refreshSoon();
+          return;
+        }
+        this.#positionFrameCount++;
+        this.#positionFrameMs = this.reads.begin();
+        this.#hasLateFrame = false;
         // A whole picture, unless something newer is held.
         if (held === positions) this.reads.proven(this.#deps.clock.wallMs());
         this.reads.moved(before, held);
@@ -290,8 +325,7 @@ export class SharedAccountStream implements StreamedAccount {
           // A contract outside our list can not be traded here.
           if (instrument === null) continue;
           const order = normalizeOrder(wire, instrument);
-          if (order.status === "UNKNOWN")
-            this.#deps.logger.error("venuefour.order.status", { word: order.venueStatus.slice(0, 64) });
+          if (order.status === "UNKNOWN") this.#deps.words.note("status", order.venueStatus);
           const events = this.#account.applyOrder(order, li);
           this.reads.told(order);
           this.#happened(order.tsVenueMs);
@@ -326,8 +360,11 @@ export class SharedAccountStream implements StreamedAccount {
 
   /** A frame that can not be read may have moved a position: not LIVE until REST has told. */
   #unread(problem: string): void {
+    this.#deps.counters.decodeErrorCount++;
     this.#deps.logger.warn("venuefour.account.unread", { problem });
     this.#hasUnread = true;
+    // The answer to come may lag behind it: another is asked for surely later.
+    this.reads.doubt();
     this.#members.enter("SYNCING");
     if (this.#isAnswered(this.#socket.primaryLinkId)) this.#startReconcile();
   }
@@ -397,7 +434,9 @@ export class SharedAccountStream implements StreamedAccount {
     const hasNewerFrame = this.#positionFrameCount > framesBefore;
     const { positions, lastId, asOfMs } = caught;
     const before = this.#account.positions();
-    const isChanged = this.#account.adoptPositions(positions, lastId, hasNewerFrame);
+    // Where numbers may have begun again, what is asked for so long after the last frame is newer, whatever its own.
+    const isBegunAgain = this.#hasLateFrame && !hasNewerFrame && beganMs - this.#positionFrameMs >= SURELY_LATER_MS;
+    const isChanged = this.#account.adoptPositions(positions, lastId, hasNewerFrame, isBegunAgain);
     this.reads.moved(before, this.#account.positions());
     const wasLive = this.#members.state === "LIVE";
     if (wasLive && isChanged) this.#deps.logger.warn("venuefour.account.differed", { count: positions.length });

@@ -46,7 +46,7 @@ export class StreamSlot {
 
   /** Asked for, or to be: neither refused nor given up. */
   get isWanted(): boolean {
-    return this.#subscription !== null;
+    return this.#subscription !== null && !this.#subscription.isQuarantined;
   }
 
   get isRefused(): boolean {
@@ -111,7 +111,7 @@ export class StreamSlot {
     this.#subscription = this.#socket.subscribe(this.#spec);
   }
 
-  /** For good: the contract is gone, or the name was found to kill the connection. */
+  /** For good: the contract is gone. */
   giveUp(): void {
     this.#retryAtNs = NOT_WAITING;
     this.#subscription = null;

@@ -12,6 +12,7 @@ import type { Market } from "../../engine/market/market.js";
 import type { ClockOffset } from "../shared/clock-offset.js";
 import { NameTable } from "../shared/name-table.js";
 import type { SocketStats } from "../shared/socket-options.js";
+import { barredBeforeMs, isTradeTime } from "../shared/stamps.js";
 import { BookProbe } from "./book-probe.js";
 import { Connections, type ConnectionsOptions } from "./connections.js";
 import { decodeFrame, type VenuefourFrame } from "./decode.js";
@@ -24,8 +25,6 @@ import type { Shard } from "./shard.js";
 import type { StreamSlot } from "./stream-slot.js";
 import type { VenuefourWirePrice, VenuefourWireTrade } from "./wire.js";
 
-/** A venue time further ahead than this is garbage: taken, it would outdate all that follow. */
-const MAX_FUTURE_MS = 60_000;
 /** Error frames logged; more are only counted. */
 const MAX_LOGGED_ERRORS = 50;
 export interface MarketStreamOptions extends ConnectionsOptions {
@@ -170,7 +169,7 @@ export class MarketStream {
       this.#driftCount++;
       return;
     }
-    if (wire.timestamp < (this.#priceMs.get(wire.symbol) ?? 0)) {
+    if (wire.timestamp < barredBeforeMs(this.#priceMs.get(wire.symbol) ?? 0, this.#latestMs())) {
       this.#outdatedCount++;
       return;
     }
@@ -212,17 +211,22 @@ export class MarketStream {
     const entry = this.#entries.find(data, scanner.symbolStart, scanner.symbolEnd);
     if (entry === undefined) {
       this.#unknownSymbolCount++;
-    } else if (!this.#isPlausible(scanner.timeMs)) {
+    } else if (!this.#isTimed(entry, kind === SCAN_BOOK ? entry.book : entry.touch, scanner.timeMs, tsRecvNs, linkId)) {
       this.#driftCount++;
     } else if (kind === SCAN_BOOK) {
-      entry.book.alive(tsRecvNs, linkId);
       const lateNs = this.#bookLateNs(entry, scanner.timeMs, tsRecvNs);
       this.#count(entry.applier.applyBook(scanner, tsRecvNs, lateNs, linkId));
     } else {
-      entry.touch.alive(tsRecvNs, linkId);
       const lateNs = this.#measureLate(entry, scanner.timeMs, tsRecvNs);
       this.#count(entry.applier.applyTouch(scanner, tsRecvNs - lateNs));
     }
+  }
+
+  /** Also a frame that proves nothing tells that its stream is not dead. */
+  #isTimed(entry: MarketEntry, slot: StreamSlot, timeMs: number, tsRecvNs: number, linkId: number): boolean {
+    slot.alive(tsRecvNs, linkId);
+    entry.applier.forgetBeyond(this.#latestMs());
+    return this.#isPlausible(timeMs);
   }
 
   /**
@@ -237,8 +241,7 @@ export class MarketStream {
   /** A frame held up on its way longer than a book may be old proves only what was true when it left. */
   #measureLate(entry: MarketEntry, timeMs: number, tsRecvNs: number): number {
     const { clock, clockOffset } = this.#options;
-    const lateMs = clockOffset.provenAgeMs(timeMs, clock.wallMs());
-    const lateNs = lateMs > entry.market.maxBookAgeMs ? lateMs * 1e6 : 0;
+    const lateNs = clockOffset.lateMs(timeMs, clock.wallMs(), entry.market.maxBookAgeMs) * 1e6;
     entry.shard.measured(lateNs, tsRecvNs);
     return lateNs;
   }
@@ -247,9 +250,14 @@ export class MarketStream {
   #isPlausible(timeMs: number): boolean {
     const { clock, clockOffset } = this.#options;
     const nowMs = clock.wallMs();
-    if (timeMs - nowMs - clockOffset.offsetMs >= MAX_FUTURE_MS) return false;
+    if (!clockOffset.isPlausible(timeMs, nowMs)) return false;
     clockOffset.addEvent(timeMs, nowMs);
     return true;
+  }
+
+  #latestMs(): number {
+    const { clock, clockOffset } = this.#options;
+    return clockOffset.latestMs(clock.wallMs());
   }
 
   #venueNowMs(): number {
@@ -302,14 +310,12 @@ export class MarketStream {
     const entry = this.#entries.get(symbol);
     if (entry === undefined) {
       this.#unknownSymbolCount++;
-    } else if (!this.#isPlausible(timeMs)) {
+    } else if (!this.#isTimed(entry, frame.kind === "book" ? entry.book : entry.touch, timeMs, tsRecvNs, linkId)) {
       this.#driftCount++;
     } else if (frame.kind === "book") {
-      entry.book.alive(tsRecvNs, linkId);
       const lateNs = this.#bookLateNs(entry, timeMs, tsRecvNs);
       this.#count(entry.applier.applyDecodedBook(frame.book, tsRecvNs, lateNs, linkId));
     } else {
-      entry.touch.alive(tsRecvNs, linkId);
       const lateNs = this.#measureLate(entry, timeMs, tsRecvNs);
       this.#count(entry.applier.applyDecodedTouch(frame.bbo, tsRecvNs - lateNs));
     }
@@ -322,7 +328,8 @@ export class MarketStream {
       return;
     }
     entry.trades.alive(tsRecvNs, linkId);
-    if (!this.#isPlausible(wire.t)) {
+    const { clock, clockOffset } = this.#options;
+    if (!isTradeTime(wire.t, clockOffset, clock.wallMs())) {
       this.#driftCount++;
       return;
     }
@@ -334,7 +341,7 @@ export class MarketStream {
       return;
     }
     // Rows of one frame may come in either order.
-    if (wire.t >= entry.lastTradeMs) {
+    if (wire.t >= barredBeforeMs(entry.lastTradeMs, this.#latestMs())) {
       entry.lastTradeMs = wire.t;
       applyLastTrade(market.ticker, wire.p, wire.t, tsRecvNs);
     }

@@ -30,18 +30,28 @@ export interface InstrumentList {
   readonly skipped: readonly string[];
 }
 
-export function buildInstruments(markets: readonly VenuefourWireMarket[], fees: FeeRates): InstrumentList {
+/** `known`: what symbols stand for already; each stays with its contract while that is listed, so that positions in it can be read. */
+export function buildInstruments(
+  markets: readonly VenuefourWireMarket[],
+  fees: FeeRates,
+  known: ReadonlyMap<string, Instrument> = new Map(),
+): InstrumentList {
   const bySymbol = new Map<string, Instrument>();
   const byFoldedName = new Map<string, Instrument>();
   const skipped: string[] = [];
   for (const market of markets) {
     if (!isPerpetual(market)) continue;
     const instrument = buildInstrument(market, fees);
-    if (instrument === null || bySymbol.has(instrument.symbol)) {
+    const rival = instrument === null ? undefined : bySymbol.get(instrument.symbol);
+    const isKnown = instrument !== null && known.get(instrument.symbol)?.nativeSymbol === instrument.nativeSymbol;
+    if (instrument === null || (rival !== undefined && !isKnown)) {
       skipped.push(market.symbol);
       continue;
     }
+    if (rival !== undefined) skipped.push(rival.nativeSymbol);
     bySymbol.set(instrument.symbol, instrument);
+  }
+  for (const instrument of bySymbol.values()) {
     const folded = foldName(instrument.nativeSymbol);
     if (!byFoldedName.has(folded)) byFoldedName.set(folded, instrument);
   }

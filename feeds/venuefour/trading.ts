@@ -7,6 +7,7 @@ import type { LatencyWindow } from "../../engine/market/latency-window.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type {
   AccountHistory,
+  AccountNames,
   AccountReader,
   AccountSession,
   AccountSettings,
@@ -17,9 +18,10 @@ import type { ConnectionBudget } from "../shared/connection-budget.js";
 import type { Connector } from "../shared/connector.js";
 import type { VenueHttp } from "../shared/http.js";
 import { InstrumentIndex } from "../shared/instrument-index.js";
-import { changeTold, type OrderAudience, placeTold } from "../shared/own-order.js";
+import { type OrderAudience, toldOrders } from "../shared/own-order.js";
 import { VerifiedReads } from "../shared/verified-reads.js";
 import { VenuefourAccount } from "./account.js";
+import { VenuefourAccountNames } from "./account-names.js";
 import { AccountRest } from "./account-rest.js";
 import { VenuefourAccountStreams } from "./account-streams.js";
 import { VenuefourHistory } from "./history.js";
@@ -54,6 +56,7 @@ export interface VenuefourTrading {
   readonly streams: VenuefourAccountStreams;
   readonly history: AccountHistory;
   readonly settings: AccountSettings;
+  readonly accountNames: AccountNames;
 }
 
 export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTrading {
@@ -102,6 +105,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     memory,
     reader,
     instruments,
+    listed: deps.instruments,
     clock,
     logger,
     glance: (session, instrument, venueOrderId, options) =>
@@ -110,31 +114,15 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
         : Promise.resolve(failedRead("AUTH", "session of another venue")),
     isStreamed: (session) => session instanceof VenuefourSession && streams.ofSession(session)?.isLive === true,
   });
-  return { reader, orders: toldOrders(orders, streams, verified), streams, history, settings };
-}
-
-/** The orders, of which the account's streams are to tell. */
-function toldOrders(
-  inner: VenuefourOrders,
-  streams: VenuefourAccountStreams,
-  verified: VerifiedReads<readonly VenuePosition[]>,
-): OrderSender {
+  const accountNames = new VenuefourAccountNames({
+    sender,
+    clock,
+    random,
+    anySymbol: () => deps.instruments().values().next().value?.nativeSymbol ?? null,
+  });
   const audienceOf = ({ accountId }: AccountSession): OrderAudience => ({
     streamed: () => streams.ofAccount(accountId),
     note: () => verified.noteOrder(accountId),
   });
-  return {
-    place: (session, command, options) => {
-      const clientId = inner.venueClientOrderId(command.clientIdHex);
-      return placeTold(audienceOf(session), command, clientId, true, () => inner.place(session, command, options));
-    },
-    // An amended order may fill as a placed one does; a cancelled one no longer.
-    amend: (session, instrument, current, change, options) =>
-      changeTold(audienceOf(session), () => inner.amend(session, instrument, current, change, options)),
-    cancel: (session, instrument, ref, options) => inner.cancel(session, instrument, ref, options),
-    cancelAll: (session, instrument, options) => inner.cancelAll(session, instrument, options),
-    placeBoundMs: (session, timeoutMs) => inner.placeBoundMs(session, timeoutMs),
-    venueClientOrderId: (clientIdHex) => inner.venueClientOrderId(clientIdHex),
-    parseClientOrderId: (text) => inner.parseClientOrderId(text),
-  };
+  return { reader, orders: toldOrders(orders, audienceOf), streams, history, settings, accountNames };
 }
