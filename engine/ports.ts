@@ -60,7 +60,14 @@ export type ReadFailure =
 
 export type Read<T> =
   | { readonly ok: true; readonly value: T; readonly asOfMs: number; readonly source: "stream" | "venue" }
-  | { readonly ok: false; readonly code: ReadFailure; readonly message: string; readonly retryAfterMs: number | null };
+  | {
+      readonly ok: false;
+      readonly code: ReadFailure;
+      readonly message: string;
+      readonly retryAfterMs: number | null;
+      /** RATE_LIMITED, and the limit is that of this account alone: others may go on. */
+      readonly isAccountLimit?: true;
+    };
 
 /** Outbound budget lanes (auth-and-limits design): exit is reserved for closes, cancels and the status of own orders. */
 export type Lane = "exit" | "trade" | "reconcile" | "read" | "background";
@@ -201,6 +208,8 @@ export interface AccountSettings {
     mode: "cross" | "isolated",
     options: CallOptions,
   ): Promise<SettingOutcome>;
+  /** How long a budget of changes alone would hold back one more; 0: not at all. Absent where the venue has none. */
+  waitMs?(session: AccountSession, lane: Lane): number;
 }
 
 /**
@@ -246,6 +255,11 @@ export interface AccountStream {
   readonly state: FeedState;
   /** Positions as streamed and reconciled; `ok: false` while not LIVE. */
   positions(): Read<readonly VenuePosition[]>;
+  /**
+   * Monotonic ms since which its order events are known not to have told all, or may not have: a list of open orders that
+   * was asked for surely later does. Null: they told of all that is known. Absent on streams that cannot say.
+   */
+  ordersDoubtMs?(): number | null;
   close(): void;
 }
 

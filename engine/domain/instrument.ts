@@ -61,3 +61,16 @@ export function canonicalPriceDecimals(instrument: Instrument): number {
 export function canonicalQtyDecimals(instrument: Instrument): number {
   return instrument.qtyDecimals - instrument.multiplierExp10;
 }
+
+/** The unit of ticks and lots, and which contract they are of: a number counted on another scale means something else. */
+export function isSameScale(left: Instrument, right: Instrument): boolean {
+  return (
+    left.nativeSymbol === right.nativeSymbol &&
+    left.nativeId === right.nativeId &&
+    left.multiplierExp10 === right.multiplierExp10 &&
+    left.priceDecimals === right.priceDecimals &&
+    left.qtyDecimals === right.qtyDecimals &&
+    // The ladder of a book is laid out by it.
+    left.priceStepTicks === right.priceStepTicks
+  );
+}

@@ -105,6 +105,8 @@ export type PlaceOutcome =
       /** Did a request leave this machine? false: our own limiter, breaker or check refused it. */
       readonly sent: boolean;
       readonly retryAfterMs: number | null;
+      /** Its own venue's word for something wrong in the order: the same one would be refused again. */
+      readonly isLasting?: true;
     }
   | {
       readonly outcome: "unknown";
@@ -122,6 +124,8 @@ export type CancelOutcome =
       readonly venueCode: string;
       readonly venueText: string;
       readonly sent: boolean;
+      /** Where it was refused for a limit, and when it ends is known. */
+      readonly retryAfterMs?: number;
     }
   | { readonly outcome: "unknown"; readonly cause: string };
 

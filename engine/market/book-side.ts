@@ -6,9 +6,8 @@
  *
  *   keys: [ worst … … … best | unused … ]     inserts and removals near the best move few elements
  *
- * A bulk load takes levels best first, as venues send snapshots, by plain appending; `finishLoad`
- * reverses them once. The first level out of that order ends the bulk load and goes the general way,
- * so any order of levels ends in the same content.
+ * A bulk load only appends; `finishLoad` puts the levels in order once: by turning them round, as venues send snapshots
+ * best first, else by sorting. So the order of a snapshot's levels changes neither the content nor much of the cost.
  */
 
 /** Levels a side starts with room for. */
@@ -25,6 +24,8 @@ export class BookSide {
   count = 0;
   readonly #maxLevels: number;
   #loading = false;
+  /** So far each level of the load was worse than the one before, and none empty. */
+  #isBestFirst = true;
 
   constructor(maxLevels: number) {
     const capacity = Math.min(INITIAL_LEVELS, maxLevels);
@@ -38,31 +39,41 @@ export class BookSide {
     this.#loading = false;
   }
 
-  /** Empties the side and starts a bulk load. */
+  /** Empties the side and starts a bulk load: `load` takes levels until `finishLoad`. */
   beginLoad(): void {
     this.count = 0;
     this.#loading = true;
+    this.#isBestFirst = true;
+  }
+
+  /** Quantity 0 removes what was loaded before. False if the side would grow past its maximum. */
+  load(key: number, qtyLots: number): boolean {
+    // Once full, the side is in order and says itself whether there is room.
+    if (!this.#loading) return this.apply(key, qtyLots);
+    const count = this.count;
+    if (this.#isBestFirst && (qtyLots === 0 || (count > 0 && key >= (this.keys[count - 1] as number)))) {
+      this.#isBestFirst = false;
+    }
+    if (count === this.keys.length && !this.#grow()) {
+      // Full, perhaps of repeats.
+      this.finishLoad();
+      return this.apply(key, qtyLots);
+    }
+    this.keys[count] = key;
+    this.lots[count] = qtyLots;
+    this.count = count + 1;
+    return true;
   }
 
   finishLoad(): void {
     if (!this.#loading) return;
     this.#loading = false;
-    reverse(this.keys, this.lots, this.count);
+    if (this.#isBestFirst) reverse(this.keys, this.lots, this.count);
+    else this.#sort();
   }
 
   /** Sets a level to an absolute quantity, 0 removes. False if the side would grow past its maximum: nothing was changed then. */
   apply(key: number, qtyLots: number): boolean {
-    if (this.#loading) {
-      const count = this.count;
-      if (qtyLots > 0 && (count === 0 || key < (this.keys[count - 1] as number))) {
-        if (count === this.keys.length && !this.#grow()) return false;
-        this.keys[count] = key;
-        this.lots[count] = qtyLots;
-        this.count = count + 1;
-        return true;
-      }
-      this.finishLoad();
-    }
     const keys = this.keys;
     const count = this.count;
     const at = findLevel(keys, count, key);
@@ -94,7 +105,6 @@ export class BookSide {
   }
 
   has(key: number): boolean {
-    this.finishLoad();
     const at = findLevel(this.keys, this.count, key);
     return at < this.count && this.keys[at] === key;
   }
@@ -106,6 +116,30 @@ export class BookSide {
       if (index > 0 && !((this.keys[index] as number) > (this.keys[index - 1] as number))) return false;
     }
     return true;
+  }
+
+  /** Cold: allocates. Of levels that come more than once the last one counts. */
+  #sort(): void {
+    const { keys, lots, count } = this;
+    const order = new Uint32Array(count);
+    for (let index = 0; index < count; index++) order[index] = index;
+    order.sort((left, right) => (keys[left] as number) - (keys[right] as number) || left - right);
+    const sortedKeys = new Float64Array(keys.length);
+    const sortedLots = new Float64Array(keys.length);
+    let kept = 0;
+    for (let index = 0; index < count; index++) {
+      const at = order[index] as number;
+      const key = keys[at] as number;
+      if (index + 1 < count && keys[order[index + 1] as number] === key) continue;
+      const qtyLots = lots[at] as number;
+      if (qtyLots === 0) continue;
+      sortedKeys[kept] = key;
+      sortedLots[kept] = qtyLots;
+      kept++;
+    }
+    this.keys = sortedKeys;
+    this.lots = sortedLots;
+    this.count = kept;
   }
 
   #grow(): boolean {

@@ -166,14 +166,14 @@ export class Book implements BookApi {
 
   applyBid(priceTicks: number, qtyLots: number): void {
     if (!this.#open) return;
-    if (!isLevel(priceTicks, qtyLots)) this.#broken = INVALID_BAD_LEVEL;
-    else if (!this.bids.apply(priceTicks, qtyLots)) this.#broken = INVALID_TOO_MANY_LEVELS;
+    if (!(priceTicks > 0) || !isQty(qtyLots)) this.#broken = INVALID_BAD_LEVEL;
+    else if (!this.bids.apply(priceTicks, qtyLots)) this.#broken = refusalOf(priceTicks);
   }
 
   applyAsk(priceTicks: number, qtyLots: number): void {
     if (!this.#open) return;
-    if (!isLevel(priceTicks, qtyLots)) this.#broken = INVALID_BAD_LEVEL;
-    else if (!this.asks.apply(-priceTicks, qtyLots)) this.#broken = INVALID_TOO_MANY_LEVELS;
+    if (!(priceTicks > 0) || !isQty(qtyLots)) this.#broken = INVALID_BAD_LEVEL;
+    else if (!this.asks.apply(-priceTicks, qtyLots)) this.#broken = refusalOf(priceTicks);
   }
 
   commit(seq: number, tsVenueMs: number, tsRecvNs: number): boolean {
@@ -186,7 +186,7 @@ export class Book implements BookApi {
       this.invalidate(this.#broken);
       return false;
     }
-    // Order and sign hold by construction (isLevel, LadderSide.apply); crossing is all that is left to check.
+    // Order and sign hold by construction (isQty, LadderSide.apply); crossing is all that is left to check.
     if (bids.count > 0 && asks.count > 0 && bids.bestKey >= -asks.bestKey) {
       this.invalidate(INVALID_CROSSED);
       return false;
@@ -194,7 +194,8 @@ export class Book implements BookApi {
     this.#seq = seq;
     this.#tsVenueMs = tsVenueMs;
     this.#tsRecvNs = tsRecvNs;
-    if (tsRecvNs > this.#tsProvenNs) this.#tsProvenNs = tsRecvNs;
+    // What was proven of a book that has left LIVE says nothing of its successor.
+    if (this.#state !== BOOK_LIVE || tsRecvNs > this.#tsProvenNs) this.#tsProvenNs = tsRecvNs;
     this.#state = BOOK_LIVE;
     this.#invalidReason = "";
     this.heard.changed();
@@ -229,13 +230,12 @@ export class Book implements BookApi {
   }
 }
 
-function isLevel(priceTicks: number, qtyLots: number): boolean {
-  return (
-    priceTicks > 0 &&
-    priceTicks <= Number.MAX_SAFE_INTEGER &&
-    Math.floor(priceTicks) === priceTicks &&
-    qtyLots >= 0 &&
-    qtyLots <= Number.MAX_SAFE_INTEGER &&
-    Math.floor(qtyLots) === qtyLots
-  );
+/** The price's own check is the ladder's: within its window a price is right by its place, and only beyond it looked at. */
+function isQty(qtyLots: number): boolean {
+  return qtyLots >= 0 && qtyLots <= Number.MAX_SAFE_INTEGER && Math.floor(qtyLots) === qtyLots;
+}
+
+/** Cold: why the ladder did not take it. */
+function refusalOf(priceTicks: number): string {
+  return Number.isSafeInteger(priceTicks) ? INVALID_TOO_MANY_LEVELS : INVALID_BAD_LEVEL;
 }

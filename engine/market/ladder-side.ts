@@ -40,6 +40,8 @@ export class LadderSide {
   readonly #maxLevels: number;
   #changeCount = 0;
   #farChangeCount = 0;
+  /** Levels are gathered in `far`, in any order; `bestIndex` is -1 meanwhile, which sends all of them the slow way. */
+  #isLoading = false;
 
   /** `stepTicks`: the venue's price increment. Prices off that grid are legal but make the side fall back to steps of one tick. */
   constructor(maxLevels: number, stepTicks: number) {
@@ -83,19 +85,33 @@ export class LadderSide {
     this.far.clear();
     this.count = 0;
     this.bestIndex = -1;
+    this.#isLoading = false;
   }
 
   /** Empties the side for a replacement. */
   beginLoad(): void {
     this.clear();
     this.far.beginLoad();
+    this.#isLoading = true;
   }
 
+  /** Puts what was loaded in its places; the side shows nothing of it before. */
   finishLoad(): void {
-    this.far.finishLoad();
+    if (!this.#isLoading) return;
+    this.#isLoading = false;
+    const { far } = this;
+    far.finishLoad();
+    this.count = far.count;
+    if (far.count === 0) return;
+    this.#base = this.#bestStep() - this.#headroomIndex();
+    this.#pullFromFar();
+    this.bestIndex = this.#headroomIndex();
   }
 
-  /** Sets a level to an absolute quantity, 0 removes. False if the side would grow past its maximum: nothing was changed then. */
+  /**
+   * Sets a level to an absolute quantity, 0 removes. False if the key is no safe integer or the side would grow past its
+   * maximum: nothing was changed then.
+   */
   apply(key: number, qtyLots: number): boolean {
     const index = key / this.#step - this.#base;
     // Wraps after 2^31 changes without a judgement: the width is then judged early, once.
@@ -182,7 +198,6 @@ export class LadderSide {
     if (this.far.count === 0) return;
     // The best sank: follow it before the window runs dry.
     if (this.bestIndex < this.#width >>> 2) {
-      this.far.finishLoad();
       this.#moveBase(this.#bestStep() - this.#headroomIndex());
     }
   }
@@ -194,7 +209,13 @@ export class LadderSide {
   }
 
   #applySlow(key: number, qtyLots: number): boolean {
+    if (!Number.isSafeInteger(key)) return false;
     const stepNumber = key / this.#step;
+    if (this.#isLoading) {
+      // What is gathered has its price, not its place: the grid may still change.
+      if (Math.floor(stepNumber) !== stepNumber && qtyLots > 0) this.#step = 1;
+      return this.far.load(key, qtyLots);
+    }
     if (Math.floor(stepNumber) !== stepNumber) {
       if (qtyLots === 0) return true;
       if (this.count >= this.#maxLevels) return false;
@@ -211,7 +232,6 @@ export class LadderSide {
     if (stepNumber >= this.#base + this.#width) {
       if (qtyLots === 0) return true;
       if (this.count >= this.#maxLevels) return false;
-      this.far.finishLoad();
       this.#moveBase(stepNumber - this.#headroomIndex());
       this.#occupyBest(this.#headroomIndex(), qtyLots);
       return true;
@@ -242,7 +262,6 @@ export class LadderSide {
     this.#farChangeCount = 0;
     this.#changeCount = 0;
     if (!isNarrow || this.#width >= MAX_WIDTH) return;
-    this.far.finishLoad();
     const added = this.#width;
     const near = new Float64Array(2 * added);
     const bits = new Int32Array((2 * added) >>> 5);
@@ -316,7 +335,6 @@ export class LadderSide {
 
   /** Cold, once at most: a price off the venue's stated grid. All levels move to a ladder of single ticks. */
   #regrid(): void {
-    this.far.finishLoad();
     const keys = new Float64Array(this.count);
     const lots = new Float64Array(this.count);
     const count = this.copyLevels(this.count, keys, lots);

@@ -81,6 +81,11 @@ export const DEAF_LISTENER: MarketListener = {
 export class MarketSignal {
   readonly #listeners: MarketListener[] = [];
 
+  /** How many hear of this market: readers of it, and the recorder. */
+  get listenerCount(): number {
+    return this.#listeners.length;
+  }
+
   /** Returns the function that ends the subscription. */
   listen(listener: MarketListener): () => void {
     if (this.#listeners.length >= MAX_MARKET_LISTENERS) throw new RangeError("too many listeners of one market");

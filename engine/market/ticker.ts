@@ -10,12 +10,12 @@ export class Ticker {
   markPrice = "";
   lastPrice = "";
   indexPrice = "";
-  /** Price 24 h ago; venuetwo: its openPrice. */
+  /** Price 24 h ago; venuetwo: its openPrice; venuefour: the oracle price of then. */
   prevDayPrice = "";
   openPrice = "";
   high24h = "";
   low24h = "";
-  /** Percent, where the venue prints it; else the gateway derives it from lastPrice and prevDayPrice. */
+  /** Percent, where the venue prints it; else the gateway derives it from lastPrice (venuefour: indexPrice) and prevDayPrice. */
   change24h = "";
   change24hAbs = "";
   /** Quote currency. */

@@ -11,7 +11,11 @@ import { type Changed, UNHEARD } from "./changed.js";
 export interface BookStamp {
   readonly seq: number;
   readonly tsVenueMs: number;
+  readonly tsProvenNs: number;
 }
+
+/** A touch that its book has not overtaken by then claims a time or a sequence that is not come yet. */
+const MAX_BEFORE_PROOF_NS = 2_000_000_000;
 
 export class Touch {
   bidTicks = 0;
@@ -78,9 +82,12 @@ function isTouchSide(ticks: number, lots: number): boolean {
   return lots === 0 || (Number.isSafeInteger(lots) && lots > 0 && Number.isSafeInteger(ticks) && ticks > 0);
 }
 
-/** Does the touch describe a later moment than the book? By venue sequence where both have one, else by venue time; a tie goes to the book. */
+/**
+ * Does the touch describe a later moment than the book? By venue sequence where both have one, else by venue time; a tie
+ * goes to the book, and so does a touch that came long before the book was last proven.
+ */
 export function isTouchNewer(touch: Touch, book: BookStamp): boolean {
-  if (!touch.present) return false;
+  if (!touch.present || book.tsProvenNs - touch.tsRecvNs > MAX_BEFORE_PROOF_NS) return false;
   if (touch.seq > 0 && book.seq > 0) return touch.seq > book.seq;
   return touch.tsVenueMs > book.tsVenueMs;
 }
