@@ -4,15 +4,19 @@
  * service cancels in any case.
  *
  *   armed ──heartbeat──→ armed        armed ──time is up──→ firing ──cancelled, or MAX_TRIES──→ gone
- *   armed ──disarm────→ gone          armed ──shutdown────→ firing, unless the venue's covers the whole account
+ *   armed ──disarm────→ ending        ending ──the venue confirms, or its time is over──→ gone
+ *   armed ──shutdown────→ firing, unless the venue's covers the whole account
  *   armed ──expireIn──→ armed for a shorter time, or firing at once; at a shutdown firing in any case
  *
  * Invariants: the session is kept for this switch alone and closed when the switch is gone, whatever the end; one
- * account has at most one switch; a switch that began to fire is not called back.
+ * account has at most one switch; a switch that began to fire is not called back; a switch that its venue may still have
+ * is known here until the venue confirms its end.
+ *
+ * A switch counts on the monotonic clock: a wall clock that is set moves neither its end nor the time that its venue gets.
  *
  * Arming has two steps: everything that can refuse it is checked first, and nothing that stands is touched by a refusal.
  *
- * Bounds: MAX_SWITCHES (one more: OVERLOADED), MAX_TRIES cancels a firing, MIN_VENUE_REARM_MS between arms at a venue.
+ * Bounds: MAX_SWITCHES (one more: OVERLOADED), MAX_TRIES cancels a firing and ends said of one disarm, MIN_VENUE_REARM_MS between arms at a venue.
  */
 import type { Clock, TimerHandle } from "../domain/clock.js";
 import type { Logger } from "../domain/logger.js";
@@ -38,6 +42,7 @@ const VENUE_LATER_MS = 1_000;
 
 interface ArmedSwitch {
   readonly switchId: string;
+  readonly state: "ARMED" | "ENDING" | "ENDED";
   readonly venue: RoutableVenue;
   readonly timeoutMs: number;
   readonly expiresAtMs: number;
@@ -63,15 +68,21 @@ interface Switch {
   readonly room: VenueRoom;
   readonly session: AccountSession;
   readonly timeoutMs: number;
-  expiresAtMs: number;
+  /** Monotonic ms. */
+  endsMs: number;
   cover: VenueCover;
   /** Nobody will call any more. */
   isLeft: boolean;
   /** The venue took a time to fire at, or may have, and no word since has taken it back. */
   mayVenueFire: boolean;
-  venueArmedAtMs: number;
+  /** Monotonic ms: the last moment at which it may, by all that was said to it. */
+  venueEndsMs: number;
+  /** Monotonic ms. */
+  venueArmedMs: number;
   timer: TimerHandle;
-  state: "armed" | "firing" | "gone";
+  state: "armed" | "ending" | "firing" | "gone";
+  /** The end is sent to the venue again, with pauses. */
+  isEndRepeated: boolean;
 }
 
 interface DeadManOptions {
@@ -122,25 +133,27 @@ export class DeadManSwitches {
   async #arm(room: VenueRoom, session: AccountSession, accountHash: string, timeoutMs: number): Promise<ArmedSwitch> {
     const { clock, randomIds } = this.#options;
     const before = this.#byAccount.get(accountHash);
-    if (before?.state === "armed") this.#end(before);
+    if (before?.state === "armed" || before?.state === "ending") this.#end(before);
     const armed: Switch = {
       id: randomIds.randomHex128(),
       accountHash,
       room,
       session,
       timeoutMs,
-      expiresAtMs: clock.wallMs() + timeoutMs,
+      endsMs: this.#nowMs() + timeoutMs,
       cover: "nothing",
       isLeft: false,
       mayVenueFire: before?.mayVenueFire ?? false,
-      venueArmedAtMs: 0,
+      venueEndsMs: before?.venueEndsMs ?? 0,
+      venueArmedMs: Number.NEGATIVE_INFINITY,
       timer: clock.setTimer(() => this.#expire(armed), timeoutMs),
       state: "armed",
+      isEndRepeated: false,
     };
     this.#byId.set(armed.id, armed);
     this.#byAccount.set(accountHash, armed);
     await this.#armVenue(armed);
-    return factsOf(armed);
+    return this.#factsOf(armed);
   }
 
   /** Null: there is no such switch, or it fires already. */
@@ -150,12 +163,12 @@ export class DeadManSwitches {
     if (armed?.state !== "armed") return null;
     clock.clearTimer(armed.timer);
     armed.isLeft = false;
-    armed.expiresAtMs = clock.wallMs() + armed.timeoutMs;
+    armed.endsMs = this.#nowMs() + armed.timeoutMs;
     armed.timer = clock.setTimer(() => this.#expire(armed), armed.timeoutMs);
     // The first heartbeat after the shortest pause moves the venue's switch; sooner ones are covered by its margin.
-    const isDue = clock.wallMs() - armed.venueArmedAtMs >= MIN_VENUE_REARM_MS;
+    const isDue = this.#nowMs() - armed.venueArmedMs >= MIN_VENUE_REARM_MS;
     if (armed.mayVenueFire && isDue) await this.#armVenue(armed);
-    return factsOf(armed);
+    return this.#factsOf(armed);
   }
 
   /** No heartbeat will come: fires after `delayMs`, sooner where its time is up sooner. False: no such switch, or it fires already. */
@@ -164,29 +177,35 @@ export class DeadManSwitches {
     const armed = this.#byId.get(switchId);
     if (armed?.state !== "armed") return false;
     armed.isLeft = true;
-    const dueMs = clock.wallMs() + delayMs;
-    if (dueMs >= armed.expiresAtMs) return true;
+    const dueMs = this.#nowMs() + delayMs;
+    if (dueMs >= armed.endsMs) return true;
     clock.clearTimer(armed.timer);
-    armed.expiresAtMs = dueMs;
+    armed.endsMs = dueMs;
     if (delayMs > 0) armed.timer = clock.setTimer(() => this.#expire(armed), delayMs);
     else this.#expire(armed);
     return true;
   }
 
-  /** Ends it at the venue too. Null: there is no such switch, or it fires already. */
+  /**
+   * Ends it at the venue too. One that the venue has not confirmed to have ended is ENDING: its end is sent again, here
+   * and by the next call. Null: there is no such switch, or it fires already.
+   */
   async disarm(switchId: string): Promise<ArmedSwitch | null> {
+    const { background, clock } = this.#options;
     const armed = this.#byId.get(switchId);
-    if (armed?.state !== "armed") return null;
-    const facts = factsOf(armed);
-    this.#options.clock.clearTimer(armed.timer);
-    armed.state = "gone";
-    this.#forget(armed);
-    try {
-      await this.#sayToVenue(armed, null);
-    } finally {
-      armed.session.close();
+    if (armed?.state !== "armed" && armed?.state !== "ending") return null;
+    if (armed.state === "armed") {
+      clock.clearTimer(armed.timer);
+      armed.state = "ending";
+      // By then the venue has fired, or will not.
+      const overMs = Math.max(armed.venueEndsMs, armed.endsMs + VENUE_LATER_MS) - this.#nowMs();
+      armed.timer = clock.setTimer(() => this.#end(armed), Math.max(0, overMs));
     }
-    return facts;
+    if (!(await this.#endAtVenue(armed)) && !armed.isEndRepeated) {
+      armed.isEndRepeated = true;
+      background.run("dead_man_end", this.#repeatEnd(armed));
+    }
+    return this.#factsOf(armed);
   }
 
   get armedCount(): number {
@@ -205,12 +224,35 @@ export class DeadManSwitches {
   async stop(): Promise<void> {
     const firing: Promise<void>[] = [];
     for (const armed of [...this.#byId.values()]) {
+      // Its end was said; its session does not outlive us.
+      if (armed.state === "ending") this.#end(armed);
       if (armed.state !== "armed") continue;
       this.#options.clock.clearTimer(armed.timer);
       if (armed.cover === "account" && !armed.isLeft) this.#end(armed);
       else firing.push(this.#fire(armed));
     }
     await Promise.all(firing);
+  }
+
+  /** At the end of a shutdown: what is still here may leave orders open that its caller believes canceled. */
+  reportUnfinished(): void {
+    for (const armed of this.#byId.values())
+      this.#options.logger.error("dead_man_unfinished", { venue: armed.room.venue, state: armed.state });
+  }
+
+  /** True: nothing is left to be said, and it is gone. */
+  async #endAtVenue(armed: Switch): Promise<boolean> {
+    await this.#sayToVenue(armed, null);
+    if (armed.state === "ending" && !armed.mayVenueFire) this.#end(armed);
+    return armed.state !== "ending";
+  }
+
+  async #repeatEnd(armed: Switch): Promise<void> {
+    for (let tries = 1; tries < MAX_TRIES; tries++) {
+      await delay(this.#options.clock, FIRST_RETRY_MS * 2 ** (tries - 1));
+      if (armed.state !== "ending" || (await this.#endAtVenue(armed))) return;
+    }
+    this.#options.logger.warn("dead_man_end_unconfirmed", { venue: armed.room.venue });
   }
 
   #expire(armed: Switch): void {
@@ -250,18 +292,27 @@ export class DeadManSwitches {
   /** Our switch stands whatever the venue says of its own. */
   async #armVenue(armed: Switch): Promise<void> {
     if (armed.room.orders.scheduleCancel === undefined) return;
-    armed.venueArmedAtMs = this.#options.clock.wallMs();
-    armed.cover = await this.#sayToVenue(armed, armed.expiresAtMs + VENUE_LATER_MS);
+    armed.venueArmedMs = this.#nowMs();
+    armed.cover = await this.#sayToVenue(armed, armed.endsMs + VENUE_LATER_MS);
   }
 
-  #sayToVenue(armed: Switch, atMs: number | null): Promise<VenueCover> {
+  /** `endsMs`: monotonic; null takes back what was said. */
+  #sayToVenue(armed: Switch, endsMs: number | null): Promise<VenueCover> {
     const { accountHash, room, session } = armed;
     const said = (this.#lastSaid.get(accountHash) ?? Promise.resolve()).then(async (): Promise<VenueCover> => {
-      if (atMs === null && !armed.mayVenueFire) return "nothing";
+      if (endsMs === null && !armed.mayVenueFire) return "nothing";
+      // By the wall clock as it is now that the word goes out.
+      const atMs = endsMs === null ? null : this.#wallMsAt(endsMs);
       const outcome = await this.#callVenue(room, session, atMs);
       // A refusal leaves what was said before; without an answer either may stand.
-      if (atMs !== null && outcome.outcome !== "rejected") armed.mayVenueFire = true;
-      if (atMs === null && outcome.outcome === "accepted") armed.mayVenueFire = false;
+      if (endsMs !== null && outcome.outcome !== "rejected") {
+        armed.mayVenueFire = true;
+        armed.venueEndsMs = outcome.outcome === "accepted" ? endsMs : Math.max(armed.venueEndsMs, endsMs);
+      }
+      if (atMs === null && outcome.outcome === "accepted") {
+        armed.mayVenueFire = false;
+        armed.cover = "nothing";
+      }
       return atMs !== null && outcome.outcome === "accepted" ? (outcome.symbols ?? "account") : "nothing";
     });
     const done: Promise<void> = said.then(() => {
@@ -279,6 +330,27 @@ export class DeadManSwitches {
       this.#options.logger.error("schedule_cancel_threw", { venue: room.venue, problem: problemOf(error) });
       return { outcome: "unknown", cause: "INTERNAL" };
     }
+  }
+
+  #nowMs(): number {
+    return this.#options.clock.monoNs() / 1e6;
+  }
+
+  #wallMsAt(monoMs: number): number {
+    return Math.round(this.#options.clock.wallMs() + monoMs - this.#nowMs());
+  }
+
+  #factsOf({ id: switchId, room, timeoutMs, endsMs, cover, state }: Switch): ArmedSwitch {
+    const bySymbol = typeof cover === "string" ? null : cover;
+    return {
+      switchId,
+      venue: room.venue,
+      state: state === "armed" ? "ARMED" : state === "ending" ? "ENDING" : "ENDED",
+      timeoutMs,
+      expiresAtMs: this.#wallMsAt(endsMs),
+      venueArmed: bySymbol === null ? cover === "account" : bySymbol.length > 0,
+      venueSymbols: bySymbol?.map((symbol) => instrumentOf(room.markets, symbol)?.symbol ?? symbol) ?? null,
+    };
   }
 
   #end(armed: Switch): void {
@@ -306,15 +378,3 @@ const NO_SWITCH_THERE: ScheduleOutcome = {
   venueText: "",
   sent: false,
 };
-
-function factsOf({ id: switchId, room, timeoutMs, expiresAtMs, cover }: Switch): ArmedSwitch {
-  const bySymbol = typeof cover === "string" ? null : cover;
-  return {
-    switchId,
-    venue: room.venue,
-    timeoutMs,
-    expiresAtMs,
-    venueArmed: bySymbol === null ? cover === "account" : bySymbol.length > 0,
-    venueSymbols: bySymbol?.map((symbol) => instrumentOf(room.markets, symbol)?.symbol ?? symbol) ?? null,
-  };
-}
