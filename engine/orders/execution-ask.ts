@@ -17,7 +17,9 @@ import { applyResolution } from "./send-outcome.js";
 import type { TradeRequest, ExecutionAnswer } from "./trade-types.js";
 import { Deadline, within } from "../domain/deadline.js";
 import type { OrderIntent } from "./intent-log.js";
-import { lookUpOrder, type LookUp } from "./resolver.js";
+import { readPriceLater } from "./fill-price.js";
+import { lookUpOrder, type LookUp, type UnknownOrder } from "./resolver.js";
+import type { Account } from "./followed-run.js";
 
 export const ASK_TIMEOUT_MS = 5_000;
 export const MAX_ASKS = 256;
@@ -37,6 +39,7 @@ export class ExecutionAsks {
   /** Rejects with STORE_UNAVAILABLE when the state cannot even be read. */
   async ask(routeId: string, credentials: Credentials): Promise<ExecutionAnswer> {
     const { registry, logger } = this.#parts;
+    this.#meet(credentials);
     const run = await registry.unsettledRun(routeId);
     if (run !== null && !this.#asking.has(routeId) && this.#asking.size < MAX_ASKS) {
       this.#asking.add(routeId);
@@ -51,6 +54,19 @@ export class ExecutionAsks {
       }
     }
     return { ok: true, data: await registry.get(routeId) };
+  }
+
+  /** Orders of these accounts that wait for credentials are followed again. */
+  #meet(credentials: Credentials): void {
+    const { follows, rooms } = this.#parts;
+    if (follows.count === 0) return;
+    for (const [venue, room] of rooms) {
+      const raw = credentials[venue] ?? null;
+      const opened = raw === null ? null : room.openSession(raw);
+      if (opened?.ok !== true) continue;
+      follows.meet(venue, { session: opened.session, credentials: raw });
+      opened.session.close();
+    }
   }
 
   /** Looks up order after order while each finds its end; there is more than one only after a fault of ours. */
@@ -73,7 +89,8 @@ export class ExecutionAsks {
         if (order === null) return null;
         const leftMs = deadline.leftMs();
         const look = (): Promise<LookUp> => lookUpOrder(this.#parts.clock, order, session, leftMs);
-        if (!(await this.#lookAndTell(run, attempt, intent, look, leftMs))) return null;
+        const account = { session, credentials: raw };
+        if (!(await this.#lookAndTell(run, attempt, order, intent, account, look, leftMs))) return null;
       } finally {
         session.close();
       }
@@ -86,11 +103,13 @@ export class ExecutionAsks {
   async #lookAndTell(
     run: TradeRun,
     attempt: Attempt,
+    order: UnknownOrder,
     intent: OrderIntent,
+    account: Account,
     look: () => Promise<LookUp>,
     timeoutMs: number,
   ): Promise<boolean> {
-    const { clock, idempotency, registry, resolver } = this.#parts;
+    const { clock, follows, idempotency, registry, resolver } = this.#parts;
     const recordKey = intent.idempotencyRecord;
     // A retry with the key may send anew once the order is known never to have been placed: never beside this.
     const release = recordKey === null ? null : idempotency.hold(recordKey);
@@ -107,6 +126,12 @@ export class ExecutionAsks {
       if ((await registry.unsettledRun(run.routeId)) !== run || unsettledAttempt(run) !== attempt) return false;
       if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
       if (!applyResolution(this.#parts, attempt, looked.value)) return false;
+      readPriceLater(resolver, order, looked.value, () => {
+        const opened = order.room.openSession(account.credentials);
+        return opened.ok ? opened.session : null;
+      });
+      // Found where it rests: from here on as one that rested at its reply.
+      follows.consider(run, recordKey, (venue) => (venue === attempt.venue ? account : null));
       if (unsettledAttempt(run) === null) await this.#conclusion.publishAsked(run, recordKey);
       return true;
     } finally {

@@ -5,6 +5,8 @@
  * Recent ones are in memory (MAX_RECENT, the oldest fall out). Those that a caller may ask for after a
  * restart, with an idempotency key or of unknown outcome, are in the store too, for RETENTION_MS. Beyond
  * the bound of a list (listed-orders.ts) an order is counted only, and still found by routeId.
+ *
+ * Invariant: of a run whose orders are at work there is one copy, also where it fell out of memory and is read again.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../domain/clock.js";
@@ -31,6 +33,11 @@ export class ExecutionRegistry {
   readonly #clock: Clock;
   readonly #lifetime: LifetimeClock;
   readonly #recent: LRUCache<string, Entry>;
+  /** Runs with orders at work, by routeId, as long as anybody has them: a copy of one would go a way of its own. */
+  readonly #atWork = new Map<string, WeakRef<TradeRun>>();
+  readonly #collected = new FinalizationRegistry<string>((routeId) => {
+    if (this.#atWork.get(routeId)?.deref() === undefined) this.#atWork.delete(routeId);
+  });
   readonly #unknown = new ListedOrders();
   readonly #open = new ListedOrders();
 
@@ -47,6 +54,7 @@ export class ExecutionRegistry {
     const expiresAtMs = this.#recent.peek(routeId)?.expiresAtMs ?? this.#clock.wallMs() + RETENTION_MS;
     const entry: Entry = { data, run: unsettledAttempt(run) === null ? null : run, expiresAtMs };
     this.#recent.set(routeId, entry);
+    this.#keep(routeId, entry.run);
     return entry;
   }
 
@@ -114,8 +122,18 @@ export class ExecutionRegistry {
     // Two readers of one row must share one run: what one finds out the other must see.
     const meanwhile = this.#recent.get(routeId);
     if (meanwhile !== undefined) return meanwhile;
-    this.#recent.set(routeId, entry);
-    return entry;
+    const shared = { ...entry, run: entry.run === null ? null : (this.#atWork.get(routeId)?.deref() ?? entry.run) };
+    this.#recent.set(routeId, shared);
+    this.#keep(routeId, shared.run);
+    return shared;
+  }
+
+  #keep(routeId: string, run: TradeRun | null): void {
+    if (run === null) this.#atWork.delete(routeId);
+    else if (this.#atWork.get(routeId)?.deref() !== run) {
+      this.#atWork.set(routeId, new WeakRef(run));
+      this.#collected.register(run, routeId);
+    }
   }
 
   /** One bounded round; true when there may be more to do. */

@@ -3,7 +3,7 @@
  * with the run, in the same batch as the events: after a crash the two agree.
  */
 import type { OrderStatus } from "../domain/order.js";
-import { isSettled, mayRest, type Attempt, type AttemptRecord, type TradeRun } from "./trade-run.js";
+import { isPriced, isSettled, mayRest, type Attempt, type AttemptRecord, type TradeRun } from "./trade-run.js";
 
 export interface OrderEvent {
   readonly attempt: Attempt;
@@ -11,13 +11,17 @@ export interface OrderEvent {
   readonly ver: number;
   readonly status: OrderStatus | "INTENT" | "SENT" | "NOT_SENT";
   readonly atMs: number;
-  /** The order has ended (or rests) with something filled: told with one event of it only. */
+  /** The order has ended (or rests) with more filled than its fill row says, or with a price that the row lacks. */
   readonly filled: boolean;
+  /** Present: its fill was reported before, of less or without its price. */
+  readonly isFilledAgain?: true;
 }
 
 const INTENT_VER = 1;
 const SENT_VER = 2;
 const NOTHING_TOLD: AttemptRecord = { ver: 0, state: "", filled: false };
+/** Of one order; from then on its end alone is reported. */
+const MAX_VER = 4_000;
 
 export interface TakenEvents {
   readonly events: readonly OrderEvent[];
@@ -54,13 +58,36 @@ function takeAttempt(attempt: Attempt, nowMs: number, events: OrderEvent[]): voi
   }
   const status = statusOf(attempt);
   const state = `${status} ${attempt.order?.filledLots ?? 0}`;
-  const filled = hasFinalFill(attempt) && !told.filled;
+  const toldLots = filledLotsTold(told);
+  const filledLots = hasFinalFill(attempt) ? (attempt.order?.filledLots ?? 0) : 0;
+  const isUnpriced = attempt.order !== null && !isPriced(attempt.order);
+  const isPricedNow = filledLots > 0 && told.unpriced === true && !isUnpriced;
+  const filled = filledLots > toldLots || isPricedNow;
+  if (ver >= MAX_VER && status === "PARTIALLY_FILLED") return;
   if (state !== told.state || filled) {
+    // What an order that rests does later is not of the time at which it was acknowledged.
+    const isLater = hasRested(told.state);
     ver = Math.max(ver, SENT_VER) + 1;
-    const atMs = status === "UNKNOWN" ? nowMs : (attempt.ackAtMs ?? nowMs);
-    events.push({ attempt, ver, status, atMs, filled });
+    const atMs = status === "UNKNOWN" || isLater ? nowMs : (attempt.ackAtMs ?? nowMs);
+    events.push({ attempt, ver, status, atMs, filled, ...(filled && told.filled ? { isFilledAgain: true } : {}) });
   }
-  attempt.recorded = { ver, state, filled: told.filled || filled };
+  const lots = Math.max(toldLots, filledLots);
+  attempt.recorded = {
+    ver,
+    state,
+    filled: told.filled || filled,
+    ...(lots === 0 ? {} : { filledLots: lots }),
+    ...(isUnpriced && (told.filled || filled) ? { unpriced: true } : {}),
+  };
+}
+
+/** Versions before kept no lots: what was told was as much as the state then said. */
+function filledLotsTold({ filled, filledLots, state }: AttemptRecord): number {
+  return filledLots ?? (filled ? Number(state.split(" ")[1] ?? 0) : 0);
+}
+
+function hasRested(state: string): boolean {
+  return state.startsWith("OPEN ") || state.startsWith("PARTIALLY_FILLED ");
 }
 
 function statusOf(attempt: Attempt): OrderEvent["status"] {

@@ -1,9 +1,11 @@
 /** What an entry's reply says of its take-profit and stop-loss. Pure, from the run's record alone. */
 import { formatScaled } from "../domain/decimal.js";
 import { filledLots, orderId, statusOf } from "./attempt-figures.js";
+import { failureOf, isAllClosed } from "./protection-parts.js";
 import {
   isOfPosition,
   isOfUnknownOutcome,
+  isUnshown,
   mayRest,
   positionAttempts,
   type Attempt,
@@ -29,19 +31,31 @@ export function protectionReport(run: TradeRun): ProtectionPart {
   const { protection } = run;
   if (protection === undefined) return { protection: null, protectionReason: null, protectionOrders: [] };
   const followers = run.attempts.filter((attempt) => !isOfPosition(attempt));
-  const guards = followers.filter(({ role }) => role !== "UNDO");
+  // One that was tried again is in the list, and says nothing of how it stands.
+  const guards = followers.filter((attempt) => attempt.role !== "UNDO" && !isSuperseded(attempt));
   const problem = problemOf(run, protection.problem, guards);
   if (isAwaited(run, protection, problem, guards))
     return { protection: "NOT_PLACED", protectionReason: WATCHED, protectionOrders: [] };
   const state = stateOf(run, problem, guards);
-  const refused = guards.find(({ outcome }) => outcome === "REJECTED" || outcome === "NOT_SENT");
-  const rest = refused === undefined && (problem === null || problem === RESTING) ? restWatch(run, protection) : null;
+  const failed = guards.find((attempt) => isFailed(run, attempt));
+  const rest = failed === undefined && (problem === null || problem === RESTING) ? restWatch(run, protection) : null;
   return {
     // What is placed guards what has filled; of what may fill still, nothing will be.
     protection: state === "PLACED" && rest !== null && rest !== WATCHED ? "PARTIAL" : state,
-    protectionReason: rest ?? problem ?? (state === "PLACED" ? null : (refused?.reason ?? null)),
+    protectionReason: rest ?? problem ?? (state === "PLACED" || failed === undefined ? null : failureOf(failed)),
     protectionOrders: followers.map((attempt) => orderReport(attempt)),
   };
+}
+
+function isSuperseded({ order, outcome, replaced }: Attempt): boolean {
+  const isEnded = order?.status === "CANCELED" && order.endReason !== undefined;
+  return replaced === true && (outcome === "REJECTED" || outcome === "NOT_SENT" || isEnded);
+}
+
+/** It guards nothing, and there is something to guard. */
+function isFailed(run: TradeRun, attempt: Attempt): boolean {
+  const isRefused = attempt.outcome === "REJECTED" || attempt.outcome === "NOT_SENT";
+  return isRefused || (failureOf(attempt) !== null && !isAllClosed(run, attempt.venue));
 }
 
 /** Null: no more may fill, or nobody was to watch it. */
@@ -83,9 +97,9 @@ export function isOpen({ order }: Attempt): boolean {
 }
 
 function stateOf(run: TradeRun, problem: string | null, guards: readonly Attempt[]): ProtectionState {
-  if (guards.some(isOfUnknownOutcome)) return "UNKNOWN";
+  if (guards.some((attempt) => isOfUnknownOutcome(attempt) || isUnshown(attempt))) return "UNKNOWN";
   if (guards.length === 0) return problem === null || isIdle(run) ? "NOT_PLACED" : "FAILED";
-  const placed = guards.filter(({ outcome }) => outcome === "CONFIRMED").length;
+  const placed = guards.filter((attempt) => attempt.outcome === "CONFIRMED" && !isFailed(run, attempt)).length;
   if (placed === 0) return "FAILED";
   return placed === guards.length && problem === null ? "PLACED" : "PARTIAL";
 }
@@ -109,7 +123,7 @@ function orderReport(attempt: Attempt): ProtectionOrder {
     filledSize: formatScaled(filledLots(attempt), attempt.qtyDecimals),
     status: statusOf(attempt),
     outcome: attempt.outcome === "PENDING" ? "UNKNOWN" : attempt.outcome,
-    reason: refused ? attempt.reason : null,
+    reason: failureOf(attempt) ?? (attempt.order?.status === "CANCELED" ? (attempt.order.endReason ?? null) : null),
     venueText: refused ? attempt.venueText : null,
   };
 }

@@ -16,21 +16,18 @@ import { waitForEnds, type LateOrder } from "./trade-execute.js";
 import type { SendPlan } from "./trade-plan.js";
 import type { Attempt, TradeRun } from "./trade-run.js";
 import { sendOrders } from "./trade-send.js";
+import { guardsToTakeBack, isToBeAbandoned } from "./protection-parts.js";
 
 const UNDO_LOOK_MS = 100;
 
 type NoPrice = Extract<MarketPrice, { readonly ok: false }>["reason"];
 
-/**
- * `unpriced`: a reduce-only MARKET for what filled on each venue. `guards`: what was placed to protect it. Returns what
- * outlasts the request.
- */
+/** `unpriced`: a reduce-only MARKET for what filled on each venue. Returns what outlasts the request. */
 export async function undoEntry(
   parts: TradeParts,
   flight: TradeFlight,
   run: TradeRun,
   unpriced: readonly SendPlan[],
-  guards: readonly Attempt[],
 ): Promise<readonly LateOrder[]> {
   const late: LateOrder[] = [];
   for (let waiting = unpriced; waiting.length > 0; ) {
@@ -46,7 +43,7 @@ export async function undoEntry(
       left.push(plan);
       problem = priced;
     }
-    if (ready.length > 0) late.push(...(await sendUndo(parts, flight, run, ready, guards)));
+    if (ready.length > 0) late.push(...(await sendUndo(parts, flight, run, ready)));
     waiting = left;
     if (waiting.length > 0 && flight.deadline.leftMs() < MIN_RETRY_MS) {
       noteProblem(run, problem);
@@ -74,7 +71,6 @@ async function sendUndo(
   flight: TradeFlight,
   run: TradeRun,
   first: readonly SendPlan[],
-  guards: readonly Attempt[],
 ): Promise<readonly LateOrder[]> {
   const late: LateOrder[] = [];
   const repriced = new Set<RoutableVenue>();
@@ -85,10 +81,6 @@ async function sendUndo(
       return late;
     }
     late.push(...(await waitForEnds(parts, flight, run, end.orders)));
-    const closed = end.orders.filter(
-      ({ attempt }) => attempt.outcome === "CONFIRMED" && (attempt.order?.filledLots ?? 0) >= attempt.qtyLots,
-    );
-    await Promise.all(closed.map(({ attempt }) => cancelProtection(parts, flight, run, attempt.venue, guards)));
     plans = await bandRetries(parts, flight, run, end.orders, plans, repriced, plans.length);
   }
   return late;
@@ -98,29 +90,33 @@ function noteProblem({ protection }: TradeRun, problem: string): void {
   if (protection !== undefined) protection.problem = `UNDO_${problem}`;
 }
 
-/** Best effort: a reduce-only order without a position does nothing, and the venue drops it in time. */
-async function cancelProtection(
-  parts: TradeParts,
-  flight: TradeFlight,
-  run: TradeRun,
-  venue: Attempt["venue"],
-  guards: readonly Attempt[],
-): Promise<void> {
-  const standing = guards.filter(
-    (attempt) => attempt.venue === venue && attempt.triggerTicks !== undefined && attempt.order?.status === "OPEN",
-  );
-  for (const attempt of standing) {
+/**
+ * What stands for more than is left is canceled: it would close what its caller opens later. One that is not canceled
+ * now is again with the next round of the watch.
+ */
+export async function takeBackGuards(parts: TradeParts, flight: TradeFlight, run: TradeRun): Promise<void> {
+  const isAbandoned = isToBeAbandoned(run);
+  for (const attempt of guardsToTakeBack(run)) {
+    const { venue } = attempt;
     const account = flight.accounts.renew(venue);
     const instrument = parts.rooms.get(venue)?.markets.get(run.symbol)?.instrument;
     if (account === null || instrument === undefined || attempt.order === null) continue;
+    // Its end may be seen before the answer.
+    if (!isAbandoned) attempt.takenBack = true;
     try {
       const ref = { clientIdHex: attempt.clientIdHex };
       const timeoutMs = Math.max(MIN_SEND_TIMEOUT_MS, flight.deadline.leftMs());
       const outcome = await account.room.orders.cancel(account.session, instrument, ref, { timeoutMs, lane: "exit" });
       if (outcome.outcome === "accepted" && outcome.isPending !== true)
-        attempt.order = { ...attempt.order, status: "CANCELED" };
+        markCanceled(attempt, attempt.order, isAbandoned);
     } catch (error) {
       parts.logger.error("cancel_threw", { venue, routeId: run.routeId, problem: problemOf(error) });
     }
   }
+}
+
+/** `isAbandoned`: it guards nothing any more, so that what it guarded is not taken for covered. */
+function markCanceled(attempt: Attempt, order: NonNullable<Attempt["order"]>, isAbandoned: boolean): void {
+  attempt.order = { ...order, status: "CANCELED" };
+  if (isAbandoned) attempt.replaced = true;
 }

@@ -1,54 +1,64 @@
 /**
- * Entries with take-profit or stop-loss that may still fill when their reply is given: they rest, or their outcome is not
- * known yet. Each is watched by reading its orders, and what has filled is protected, until nothing of it can fill any
- * more.
+ * Entries with take-profit or stop-loss that may still fill when their reply is given (they rest, or their outcome is not
+ * known yet), or whose protection is not done. Each is watched by reading its orders, at once where the account's stream
+ * tells of one (order-follows.ts), and what has filled is protected, until nothing of it can fill any more. Protection
+ * that was refused for a reason that may pass is sent again, and a part that is to be closed instead is until it is.
  *
  * Invariants: the credentials of an entry are kept in memory for this entry alone and dropped when its watch ends,
  * whatever the end; a session is open for one look or one round alone; a watch sends nothing but protection and, where the caller wants that, the way back of a part
  * that was refused it; what ends without the entry's own end is reported, never silent.
  *
  * Bounds: MAX_WATCHED entries (one more is NOT_WATCHED, which its reply says); WATCH_MAX_MS each, and where nothing
- * rests as long as the resolver has its orders, with one look more; reads on the lane of reconciliation, MAX_POLL_MS apart at most; MAX_ROUNDS of protection orders, the last one kept for the entry's end.
+ * rests as long as the resolver has its orders, with one look more; reads on the lane of reconciliation, MAX_POLL_MS apart at most; MAX_ROUNDS of protection orders, the last one kept for the entry's end; MAX_RETRIES rounds more for what was refused, 1 to 15 s apart.
  *
  * A crash ends all watches, because credentials are not stored: an execution is then WATCH_LOST (`watchedReport`).
  */
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../domain/clock.js";
 import { Deadline, within } from "../domain/deadline.js";
 import { problemOf } from "./background.js";
 import { filledLots } from "./attempt-figures.js";
+import { readPriceLater } from "./fill-price.js";
+import { lotsOfContract } from "./order-scale.js";
+import { MAX_FOLLOWED } from "./order-follows.js";
 import { isOpen, mayFillMore, mayYetFill, WATCH_ENDED, WATCH_LOST, WATCHED, NOT_WATCHED } from "./protection-report.js";
+import { collectSecrets } from "./redact.js";
 import { applyResolution } from "./send-outcome.js";
 import { TradeAccounts } from "./trade-accounts.js";
 import type { TradeConclusion } from "./trade-conclude.js";
 import type { TradeFlight, TradeParts } from "./trade-context.js";
-import { protectSafely, unprotectedParts } from "./trade-protect.js";
+import {
+  awaitsProtection,
+  guardsToTakeBack,
+  isToBeAbandoned,
+  mayTryAgain,
+  partsToClose,
+  unprotectedParts,
+} from "./protection-parts.js";
+import { protectSafely } from "./trade-protect.js";
 import { unknownOrderOf } from "./trade-recover.js";
-import { positionAttempts, unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
-import type { TradeContext, TradeData, TradeRequest } from "./trade-types.js";
+import { credentialsOf, keyOf, watchedBefore, type Watched, type WatchedBefore } from "./watched-entry.js";
+import {
+  isOfPosition,
+  positionAttempts,
+  unsettledAttempt,
+  type Attempt,
+  type ProtectionWish,
+  type TradeRun,
+} from "./trade-run.js";
+import type { TradeContext, TradeData } from "./trade-types.js";
 
 export const MAX_WATCHED = 256;
 /** As a dead-man's switch may be armed. */
 export const WATCH_MAX_MS = 86_400_000;
 export const MAX_ROUNDS = 16;
+/** About two minutes: longer than a venue's limits and halts of one market last as a rule. */
+export const MAX_RETRIES = 12;
 const FIRST_POLL_MS = 1_000;
 const MAX_POLL_MS = 15_000;
 const READ_TIMEOUT_MS = 3_000;
 /** For the protection orders of one round. */
 const ROUND_MS = 10_000;
-
-interface Watched {
-  readonly run: TradeRun;
-  readonly context: TradeContext;
-  /** The request's own: what is concluded of the run is kept under its key. */
-  readonly flight: TradeFlight;
-  /** Of the venues that the entry went to. */
-  credentials: TradeRequest["credentials"];
-  /** Nobody else tells the end of this run: its orders were settled, resting, at the reply, or ended in a look of its own. */
-  tellsEnd: boolean;
-  roundCount: number;
-  /** Ends the pause it is in. */
-  wake: (() => void) | null;
-}
 
 export class ProtectionWatch {
   readonly #parts: TradeParts;
@@ -56,6 +66,8 @@ export class ProtectionWatch {
   readonly #clock: Clock;
   readonly #maxWatched: number;
   readonly #byRoute = new Map<string, Watched>();
+  /** What a watch of the entry would begin with again; the least recently used one goes. */
+  readonly #ended = new LRUCache<string, WatchedBefore>({ max: MAX_FOLLOWED });
   readonly #following = new Set<Promise<void>>();
   #stopping = false;
 
@@ -73,22 +85,62 @@ export class ProtectionWatch {
   /** Before the reply: watches the run if more of it may fill, and writes into it whether it does. */
   consider(flight: TradeFlight, context: TradeContext, run: TradeRun): void {
     const { protection, routeId } = run;
-    if (protection === undefined || !mayFillMore(run) || this.#byRoute.has(routeId)) return;
+    if (protection === undefined || this.#byRoute.has(routeId)) return;
+    this.#ended.set(routeId, watchedBefore(flight, context));
+    if (!mayFillMore(run) && !hasWorkLeft(run)) return;
     if (this.#stopping || this.#byRoute.size >= this.#maxWatched) {
       protection.watch = NOT_WATCHED;
       this.#parts.logger.warn("entry_not_watched", { routeId });
       return;
     }
-    protection.watch = WATCHED;
-    const entry: Watched = {
+    this.#begin(protection, {
       run,
       context,
       flight,
       credentials: credentialsOf(flight, run),
-      tellsEnd: unsettledAttempt(run) === null,
+      tellsEnd: unsettledAttempt(run) === null && mayFillMore(run),
+      isToldElsewhere: unsettledAttempt(run) !== null,
       roundCount: 1,
+      retryCount: 0,
+      retryAtNs: this.#clock.monoNs() + FIRST_POLL_MS * 1e6,
+      hint: null,
       wake: null,
-    };
+    });
+  }
+
+  /**
+   * Protection that stood was ended by its venue, or closed what it guarded and left its sibling: watched again, with what
+   * its orders are followed with.
+   */
+  #resume(run: TradeRun): void {
+    const { protection, routeId } = run;
+    const before = this.#ended.get(routeId);
+    if (protection === undefined || before === undefined || this.#stopping || this.#byRoute.has(routeId)) return;
+    if (before.retryCount >= MAX_RETRIES || (!mayTryAgain(run) && !isLeftOpen(run))) return;
+    const { follows, hash, rooms, logger } = this.#parts;
+    const credentials = follows.credentialsOf(run);
+    if (Object.keys(credentials).length === 0 || this.#byRoute.size >= this.#maxWatched) {
+      logger.warn("entry_not_watched", { routeId });
+      return;
+    }
+    const accounts = new TradeAccounts(rooms, { credentials: {}, preferredExchange: null }, hash);
+    const request = { ...before.flight.request, credentials };
+    this.#begin(protection, {
+      ...before,
+      run,
+      flight: { ...before.flight, request, accounts, secrets: collectSecrets(credentials) },
+      credentials,
+      tellsEnd: false,
+      isToldElsewhere: true,
+      retryAtNs: this.#clock.monoNs() + FIRST_POLL_MS * 1e6,
+      hint: "SEEN",
+      wake: null,
+    });
+  }
+
+  #begin(protection: ProtectionWish, entry: Watched): void {
+    const { routeId } = entry.run;
+    protection.watch = WATCHED;
     this.#byRoute.set(routeId, entry);
     const following = this.#follow(entry)
       .catch((error: unknown) => {
@@ -98,10 +150,32 @@ export class ProtectionWatch {
       })
       .finally(() => {
         entry.credentials = {};
+        const { roundCount, retryCount } = entry;
+        this.#ended.set(routeId, { ...watchedBefore(entry.flight, entry.context), roundCount, retryCount });
         this.#byRoute.delete(routeId);
         this.#following.delete(following);
+        // Seen while its end was being published.
+        if (entry.hint !== null) this.#resume(entry.run);
       });
     this.#following.add(following);
+  }
+
+  isWatching(routeId: string): boolean {
+    return this.#byRoute.has(routeId);
+  }
+
+  /**
+   * `isSeen`: what happened is in the run; else it is to be looked at. Of an entry whose watch is over: it is watched
+   * again where its protection is lost and may be sent again.
+   */
+  onSight(run: TradeRun, isSeen: boolean): void {
+    const entry = this.#byRoute.get(run.routeId);
+    if (entry === undefined) {
+      this.#resume(run);
+      return;
+    }
+    entry.hint = isSeen && entry.hint !== "LOOK" ? "SEEN" : "LOOK";
+    entry.wake?.();
   }
 
   /** What is stored says WATCHED also when the process that watched is gone. */
@@ -140,26 +214,62 @@ export class ProtectionWatch {
       // Unknown, and given up by the resolver: credentials are kept for such an order no longer than it keeps them.
       const isGivenUp = !this.#isInHand(run);
       const isLast = (): boolean => this.#stopping || leftMs <= 0 || isGivenUp;
-      if (!this.#stopping && leftMs > 0) await this.#sleep(entry, Math.min(pollMs, leftMs));
+      if (!this.#stopping && leftMs > 0 && entry.hint === null)
+        await this.#sleep(entry, Math.min(pollMs, leftMs, this.#untilRetryMs(entry)));
+      const { hint } = entry;
+      entry.hint = null;
       const before = stateText(run);
-      await this.#lookAtAll(entry);
+      if (hint !== "SEEN") await this.#lookAtAll(entry);
+      const coveredLots = filledText(run);
+      const isProtected = await this.#protectWhatIsDue(entry, isLast());
+      // What was seen to fill while that round was on its way has none yet, although the entry may be over by now.
+      if (isProtected && filledText(run) !== coveredLots) {
+        entry.hint ??= "SEEN";
+        await this.#conclusion.publishProgress(run, keyOf(entry));
+        pollMs = FIRST_POLL_MS;
+        continue;
+      }
       const isOver = !mayFillMore(run);
-      const isProtected = (isOver || this.#isDue(entry, isLast())) && (await this.#protect(entry));
-      if (isOver) return this.#end(entry);
+      if (isOver && (!hasWorkLeft(run) || (isLast() && !awaitsProtection(run)))) return this.#end(entry);
       if (isLast()) return this.#giveUp(entry);
-      if (isProtected || stateText(run) !== before) {
+      if (isProtected || hint !== null || stateText(run) !== before) {
         await this.#conclusion.publishProgress(run, keyOf(entry));
         pollMs = FIRST_POLL_MS;
       } else pollMs = Math.min(2 * pollMs, MAX_POLL_MS);
     }
   }
 
-  /** Does an order of it rest, or is one with the resolver? */
+  /** A round of protection for what filled, or of another try for what was refused. */
+  async #protectWhatIsDue(entry: Watched, isLast: boolean): Promise<boolean> {
+    const { run } = entry;
+    const isOver = !mayFillMore(run);
+    const isNew = isOver ? unprotectedParts(run).length > 0 : this.#isDue(entry, isLast);
+    const isRetry = mayTryAgain(run) || isLeftOpen(run);
+    const isRetryDue = isRetry && (isLast || this.#untilRetryMs(entry) <= 0);
+    if (!isNew && !isRetryDue && !(isOver && run.protection?.problem !== null)) return false;
+    if (isRetryDue) entry.retryCount++;
+    await this.#protect(entry);
+    entry.retryAtNs = this.#clock.monoNs() + Math.min(FIRST_POLL_MS * 2 ** entry.retryCount, MAX_POLL_MS) * 1e6;
+    if (run.protection !== undefined && entry.retryCount >= MAX_RETRIES && hasWorkLeft(run)) {
+      run.protection.isGivenUp = true;
+      this.#parts.logger.error("protection_given_up", { routeId: run.routeId });
+    }
+    return true;
+  }
+
+  #untilRetryMs({ retryAtNs, run }: Watched): number {
+    if (!mayTryAgain(run) && !isLeftOpen(run)) return Number.POSITIVE_INFINITY;
+    return Math.max(0, (retryAtNs - this.#clock.monoNs()) / 1e6);
+  }
+
+  /** Does an order of it rest, is one with the resolver, or is anything to be sent for it? */
   #isInHand(run: TradeRun): boolean {
     const { resolver } = this.#parts;
-    return positionAttempts(run).some(
+    if (mayTryAgain(run) || isLeftOpen(run)) return true;
+    return run.attempts.some(
       (attempt) =>
-        (isOpen(attempt) && !mayYetFill(attempt)) || (mayFill(attempt) && resolver.isActive(attempt.clientIdHex)),
+        (isOfPosition(attempt) && isOpen(attempt) && !mayYetFill(attempt)) ||
+        (mayFill(attempt) && resolver.isActive(attempt.clientIdHex)),
     );
   }
 
@@ -191,27 +301,37 @@ export class ProtectionWatch {
     if (seen === null || seen.filledLots < filledLots(attempt)) return;
     if (seen.status === "UNKNOWN")
       applyResolution(this.#parts, attempt, { kind: "unknown", reason: "TIMED_OUT", order: seen });
-    else applyResolution(this.#parts, attempt, { kind: "found", order: seen });
+    else {
+      const found = { kind: "found", order: seen } as const;
+      const isNew = seen.filledLots > filledLots(attempt) || seen.status !== attempt.order?.status;
+      applyResolution(this.#parts, attempt, found);
+      if (isNew) readPriceLater(this.#parts.resolver, order, found, () => accounts.another(attempt.venue));
+    }
   }
 
   /** Is there a part to protect now? The last round waits for the end, so that it covers all that is left. */
   #isDue({ roundCount, run }: Watched, isEnd: boolean): boolean {
-    return unprotectedParts(run).some(({ attempt, lots }) => {
-      const minLots = this.#parts.rooms.get(attempt.venue)?.markets.get(run.symbol)?.instrument.minQtyLots ?? 1;
-      return isEnd || (roundCount < MAX_ROUNDS - 1 && lots >= minLots);
+    return unprotectedParts(run).some(({ attempt, lots, qtyDecimals }) => {
+      const instrument = this.#parts.rooms.get(attempt.venue)?.markets.get(run.symbol)?.instrument;
+      const isEnough =
+        instrument === undefined || lotsOfContract(lots, qtyDecimals, instrument) >= instrument.minQtyLots;
+      return isEnd || (roundCount < MAX_ROUNDS - 1 && isEnough);
     });
   }
 
-  async #protect(entry: Watched): Promise<true> {
+  async #protect(entry: Watched): Promise<void> {
     const { context, flight, run } = entry;
     entry.roundCount++;
     const deadline = new Deadline(this.#clock, ROUND_MS);
     await this.#withAccounts(entry, async (accounts) => {
       // Without the ticket: its record is not to be RUNNING again.
       const late = await protectSafely(this.#parts, { ...flight, accounts, deadline, ticket: null }, run);
-      this.#conclusion.followLate(flight, context, run, late);
+      if (late.length > 0) entry.isToldElsewhere = true;
+      // An entry that was done at its reply has news: its protection. Once.
+      if (!mayFillMore(run)) entry.tellsEnd ||= !entry.isToldElsewhere;
+      if (!mayFillMore(run) && late.length > 0) entry.tellsEnd = false;
+      this.#conclusion.followLate({ ...flight, accounts }, context, run, late);
     });
-    return true;
   }
 
   async #end(entry: Watched): Promise<void> {
@@ -242,22 +362,29 @@ export class ProtectionWatch {
   }
 }
 
+/** Something is to be sent for it still, or it may turn out so. */
+function hasWorkLeft(run: TradeRun): boolean {
+  return mayTryAgain(run) || awaitsProtection(run) || isLeftOpen(run);
+}
+
+/** A guard outlives what it guarded; or, of an entry that its caller wants closed rather than unprotected, something rests, or is neither guarded nor being closed. */
+function isLeftOpen(run: TradeRun): boolean {
+  if (run.protection?.isGivenUp === true) return false;
+  if (guardsToTakeBack(run).length > 0) return true;
+  if (!isToBeAbandoned(run)) return false;
+  const isResting = positionAttempts(run).some((attempt) => isOpen(attempt) && !mayYetFill(attempt));
+  return isResting || partsToClose(run).length > 0;
+}
+
 function mayFill(attempt: Attempt): boolean {
   return mayYetFill(attempt) || isOpen(attempt);
 }
 
 /** What the next publication would tell anew. */
 function stateText(run: TradeRun): string {
-  return positionAttempts(run)
-    .map((attempt) => `${attempt.outcome} ${attempt.order?.status} ${filledLots(attempt)}`)
-    .join();
+  return run.attempts.map((attempt) => `${attempt.outcome} ${attempt.order?.status} ${filledLots(attempt)}`).join();
 }
 
-/** Of the idempotency record of the request; null without one. */
-function keyOf({ flight }: Watched): string | null {
-  return flight.ticket?.recordKey ?? null;
-}
-
-function credentialsOf({ request }: TradeFlight, run: TradeRun): TradeRequest["credentials"] {
-  return Object.fromEntries(positionAttempts(run).map(({ venue }) => [venue, request.credentials[venue]]));
+function filledText(run: TradeRun): string {
+  return positionAttempts(run).map(filledLots).join();
 }

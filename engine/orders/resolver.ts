@@ -7,7 +7,10 @@
  * never placed (absence-proof.ts); or neither, and it stays UNKNOWN. An entry lives until its order's bound, the lag and
  * one look have passed, RESOLVE_MIN_MS at least and RESOLVE_MAX_MS at most.
  *
- * Bounds: MAX_UNRESOLVED entries. One more is refused at once: its session is closed, it stays UNKNOWN and is
+ * An order that is found ended without the price of its fills ends its entry all the same; the price is read beside it,
+ * with the entry's session, for PRICE_LIFE_MS.
+ *
+ * Bounds: MAX_UNRESOLVED entries, as many prices. One more is refused at once: its session is closed, it stays UNKNOWN and is
  * listed like the others.
  */
 import type { Clock } from "../domain/clock.js";
@@ -19,13 +22,11 @@ import {
   isOrderSent,
   isProvenAbsent,
   momentOf,
-  NO_PROOF_OF_ABSENCE,
   proofInMs,
   type AbsenceBound,
   type ExpectedOrder,
-  type SendBounds,
 } from "./absence-proof.js";
-import { isSettled, mayRest, type Attempt } from "./trade-run.js";
+import { isPriced, isSettled } from "./trade-run.js";
 
 export const MAX_UNRESOLVED = 256;
 export const RESOLVE_MIN_MS = 60_000;
@@ -36,6 +37,8 @@ const FIRST_ACKED_POLL_DELAY_MS = 60;
 const POLL_TIMEOUT_MS = 3_000;
 /** A look at the very end of a bound proves nothing yet. */
 const PROOF_MARGIN_MS = 50;
+/** An order that has ended is read this long for the price of its fills. */
+const PRICE_LIFE_MS = 60_000;
 /** How long the doubling pauses may put off the first look that proves an absence. */
 const MAX_PROOF_DELAY_MS = 2_000;
 /** Stands in until the first poll has begun, in the same turn. */
@@ -50,34 +53,13 @@ export interface UnknownOrder {
   readonly bound: () => AbsenceBound | null;
   /** The venue has shown it: that it does not know it at some later time proves nothing. */
   readonly markSeen: () => void;
+  /** Writes a price of its fills that was found after its end. */
+  readonly takePrice: (parts: { readonly clock: Clock; readonly logger: Logger }, found: VenueOrder) => void;
   /** The venue said yes to it. */
   readonly isAcknowledged: boolean;
   readonly sent: ExpectedOrder;
   /** A resting order is final for us once the venue shows it. */
   readonly mayRest: boolean;
-}
-
-/** An order that reading the venue may end. */
-export function unknownOrder(
-  bounds: SendBounds,
-  routeId: string,
-  room: VenueRoom,
-  instrument: Instrument,
-  attempt: Attempt,
-): UnknownOrder {
-  return {
-    routeId,
-    room,
-    instrument,
-    clientIdHex: attempt.clientIdHex,
-    bound: () => bounds.of(attempt),
-    markSeen: () => {
-      attempt.notPlacedAfterMs = NO_PROOF_OF_ABSENCE;
-    },
-    isAcknowledged: attempt.outcome === "CONFIRMED",
-    sent: attempt,
-    mayRest: mayRest(attempt),
-  };
 }
 
 export type Resolution =
@@ -107,11 +89,22 @@ interface Entry {
   wake: (() => void) | null;
 }
 
+/** The price of an order whose end is known. */
+interface PriceReading {
+  found: Promise<VenueOrder | null>;
+  /** Ends the pause it is in. */
+  wake: (() => void) | null;
+}
+
+/** Stands in until the first look has begun, in the same turn. */
+const NO_PRICE: Promise<VenueOrder | null> = Promise.resolve(null);
+
 export class Resolver {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #maxUnresolved: number;
   readonly #active = new Map<string, Entry>();
+  readonly #prices = new Map<string, PriceReading>();
   #stopping = false;
   readonly #counts = { started: 0, found: 0, notPlaced: 0, leftUnknown: 0, refused: 0 };
 
@@ -141,7 +134,7 @@ export class Resolver {
         return { kind: "unknown", reason: "TIMED_OUT", order: null };
       })
       .then((resolution) => {
-        session.close();
+        if (!this.readPrice(order, session, resolution)) session.close();
         this.#active.delete(order.clientIdHex);
         this.#count(resolution);
         return resolution;
@@ -163,6 +156,11 @@ export class Resolver {
     return true;
   }
 
+  /** The order with the price of its fills, while that is being read; it resolves to null where none is found. */
+  priceOf(clientIdHex: string): Promise<VenueOrder | null> | null {
+    return this.#prices.get(clientIdHex)?.found ?? null;
+  }
+
   isActive(clientIdHex: string): boolean {
     return this.#active.has(clientIdHex);
   }
@@ -177,10 +175,59 @@ export class Resolver {
     const entries = [...this.#active.values()];
     for (const entry of entries) entry.wake?.();
     await Promise.all(entries.map((entry) => entry.running));
+    const prices = [...this.#prices.values()];
+    for (const price of prices) price.wake?.();
+    await Promise.all(prices.map(({ found }) => found));
+  }
+
+  /** true: the session is kept, and closed at the end, to read what the fills of an ended order cost. */
+  readPrice(order: UnknownOrder, session: AccountSession, end: Resolution | LookUp): boolean {
+    if (end.kind !== "found" || isPriced(end.order) || this.#prices.size >= this.#maxUnresolved) return false;
+    if (this.#prices.has(order.clientIdHex)) return false;
+    const reading: PriceReading = { found: NO_PRICE, wake: null };
+    reading.found = this.#pollPrice(reading, order, session, end.order.filledLots)
+      .then((found) => {
+        // Also where nobody waits for it: another order of its run may be unknown for longer than a price is kept.
+        if (found !== null) order.takePrice({ clock: this.#clock, logger: this.#logger }, found);
+        return found;
+      })
+      .catch((error: unknown) => {
+        // A bug of ours in the look-up: the fill stays without a price.
+        const problem = error instanceof Error ? error.name : "not an Error";
+        this.#logger.error("price_read_failed", { routeId: order.routeId, problem });
+        return null;
+      })
+      .finally(() => {
+        session.close();
+        this.#prices.delete(order.clientIdHex);
+      });
+    this.#prices.set(order.clientIdHex, reading);
+    return true;
+  }
+
+  /** A read that lags behind what is known to have filled prices a part of it alone. */
+  async #pollPrice(
+    reading: PriceReading,
+    order: UnknownOrder,
+    session: AccountSession,
+    filledLots: number,
+  ): Promise<VenueOrder | null> {
+    const startNs = this.#clock.monoNs();
+    for (let delayMs = FIRST_ACKED_POLL_DELAY_MS; ; delayMs *= 2) {
+      const leftMs = PRICE_LIFE_MS - (this.#clock.monoNs() - startNs) / 1e6;
+      if (leftMs <= 0) {
+        this.#logger.warn("fill_price_unknown", { routeId: order.routeId, venue: order.room.venue });
+        return null;
+      }
+      if (!this.#stopping) await this.#sleep(reading, Math.min(delayMs, leftMs));
+      const look = await lookUpOrder(this.#clock, order, session);
+      if (look.kind === "found" && isPriced(look.order) && look.order.filledLots >= filledLots) return look.order;
+      if (this.#stopping) return null;
+    }
   }
 
   /** A pause that `stop` and `offer` end early. */
-  #sleep(entry: Entry, delayMs: number): Promise<void> {
+  #sleep(entry: Pick<Entry, "wake">, delayMs: number): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
         this.#clock.clearTimer(timer);

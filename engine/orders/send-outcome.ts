@@ -15,7 +15,7 @@ import { NO_PROOF_OF_ABSENCE, type SendBounds } from "./absence-proof.js";
 import type { IntentOutcome } from "./intent-log.js";
 import { redactVenueText } from "./redact.js";
 import type { Resolution } from "./resolver.js";
-import { isSettled, mayRest, type Attempt } from "./trade-run.js";
+import { isGuard, isPriced, isSettled, isUnshown, mayRest, type Attempt } from "./trade-run.js";
 
 interface OutcomeParts {
   readonly clock: Clock;
@@ -96,8 +96,11 @@ function applyOutcome(parts: SendParts, sending: Sending, sentAt: SentAt, outcom
     case "accepted":
       confirm(parts, attempt, outcome.order);
       attempt.ackAtMs = parts.clock.wallMs();
-      setBound(parts, sending, sentAt, outcome.notPlacedAfterMs ?? NO_PROOF_OF_ABSENCE);
-      return !isSettled(outcome.order, mayRest(attempt));
+      // The venue said something of it that nobody here understands: that it shows no such order later proves nothing.
+      if (attempt.order?.status !== "UNKNOWN")
+        setBound(parts, sending, sentAt, outcome.notPlacedAfterMs ?? NO_PROOF_OF_ABSENCE);
+      // One that has ended without its price is read for it, and protection until the venue shows it.
+      return !isSettled(outcome.order, mayRest(attempt)) || !isPriced(outcome.order) || isUnshown(attempt);
     case "rejected":
       attempt.reason = outcome.reason;
       if (outcome.reason === "DUPLICATE_CLIENT_ID") {
@@ -107,6 +110,7 @@ function applyOutcome(parts: SendParts, sending: Sending, sentAt: SentAt, outcom
         return true;
       }
       attempt.outcome = outcome.sent ? "REJECTED" : "NOT_SENT";
+      if (outcome.isLasting === true) attempt.isLasting = true;
       attempt.venueText = redactVenueText(outcome.venueText, secrets);
       if (outcome.sent) attempt.ackAtMs = parts.clock.wallMs();
       else attempt.sentAtMs = null;
@@ -191,6 +195,7 @@ function confirm(parts: Pick<OutcomeParts, "logger">, attempt: Attempt, order: V
   const averagePrice = order.averagePrice !== null && isPlainDecimal(order.averagePrice) ? order.averagePrice : null;
   if (filledLots !== order.filledLots || averagePrice !== order.averagePrice)
     parts.logger.error("venue_order_implausible", { venue: attempt.venue, clientId: attempt.clientIdHex });
+  const wasShown = attempt.order !== null && attempt.order.venueOrderId !== "";
   // First the copy, which reads every field: should one fail, the attempt is as it was.
   attempt.order = { ...order, filledLots, averagePrice };
   if (order.status === "UNKNOWN") {
@@ -204,7 +209,11 @@ function confirm(parts: Pick<OutcomeParts, "logger">, attempt: Attempt, order: V
     return;
   }
   // A venue that takes orders before it judges them refuses some of these later: a refusal like any other.
-  const isRefused = filledLots === 0 && (order.status === "REJECTED" || isForWantOfPosition(order, mayRest(attempt)));
+  const isRefused =
+    filledLots === 0 &&
+    (order.status === "REJECTED" ||
+      isForWantOfPosition(order, mayRest(attempt)) ||
+      (isGuard(attempt) && !wasShown && isEndedByVenue(order)));
   attempt.outcome = isRefused ? "REJECTED" : "CONFIRMED";
   attempt.reason = isRefused ? (order.endReason ?? "VENUE_STATE") : null;
   attempt.venueText = isRefused ? order.venueStatus.slice(0, MAX_STATUS_CHARS) : null;
@@ -213,4 +222,9 @@ function confirm(parts: Pick<OutcomeParts, "logger">, attempt: Attempt, order: V
 /** One that may rest stood there before, whatever ended it. */
 function isForWantOfPosition({ endReason, status }: VenueOrder, rests: boolean): boolean {
   return status === "CANCELED" && endReason === "REDUCE_ONLY" && !rests;
+}
+
+/** The owner's own cancel comes without a reason. */
+function isEndedByVenue({ endReason, status }: VenueOrder): boolean {
+  return status === "CANCELED" && endReason !== undefined;
 }

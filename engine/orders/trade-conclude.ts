@@ -7,6 +7,7 @@
  * rows of the record among it, once) or an open intent, from which the order is looked up again.
  */
 import { ServiceError } from "../domain/errors.js";
+import type { VenueOrder } from "../domain/order.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { StateCondition, StateWrite } from "../storage/state-store.js";
 import { problemOf } from "./background.js";
@@ -16,7 +17,8 @@ import { doubtOrders, faultData } from "./trade-fault.js";
 import type { LateOrder } from "./trade-execute.js";
 import { buildTradeData, toTradeResult } from "./trade-reply.js";
 import { filledLots } from "./attempt-figures.js";
-import { unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
+import { isPriced, unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
+import { applyPrice } from "./fill-price.js";
 import { applyResolution, intentOutcome } from "./send-outcome.js";
 import { roundMs } from "./trade-send.js";
 import type { TradeContext, TradeData, TradeRequest, TradeResult } from "./trade-types.js";
@@ -77,6 +79,7 @@ export class TradeConclusion {
     const { registry } = this.#parts;
     const reply = this.#reply(flight, context, run);
     const { ticket } = flight;
+    this.#followResting(flight, run);
     const elapsedMs = roundMs(flight.deadline.elapsedMs());
     const listed = ticket !== null || unsettledAttempt(run) !== null || late.length > 0;
     const store = (ownWrites: () => StateWrite[]): Promise<void> =>
@@ -90,18 +93,49 @@ export class TradeConclusion {
       ticket === null ? store(() => []) : this.#complete(ticket, run, reply, store),
     );
     this.followLate(flight, context, run, late);
+    this.#followPrices(run, ticket?.recordKey ?? null);
     return reply;
+  }
+
+  /** Fills whose price is being read: it brings up to date what remembers the run. */
+  #followPrices(run: TradeRun, recordKey: string | null): void {
+    for (const attempt of run.attempts) {
+      const price = this.#parts.resolver.priceOf(attempt.clientIdHex);
+      if (price === null) continue;
+      this.#parts.background.run("fill_price", this.#publishPrice(run, attempt, price, recordKey));
+    }
+  }
+
+  async #publishPrice(
+    run: TradeRun,
+    attempt: Attempt,
+    price: Promise<VenueOrder | null>,
+    recordKey: string | null,
+  ): Promise<void> {
+    applyPrice(this.#parts, attempt, await price);
+    if (attempt.order !== null && isPriced(attempt.order)) await this.publishProgress(run, recordKey);
   }
 
   /** Orders that are with the resolver still: their ends bring up to date what remembers the run. */
   followLate(flight: TradeFlight, context: TradeContext, run: TradeRun, late: readonly LateOrder[]): void {
+    this.#followResting(flight, run);
     for (const order of late)
       this.#parts.background.run("late_resolution", this.#resolveLate(flight, context, run, order));
+  }
+
+  /** What rests is followed from here on, with the credentials it was sent with. */
+  #followResting(flight: TradeFlight, run: TradeRun): void {
+    const { follows } = this.#parts;
+    follows.consider(run, flight.ticket?.recordKey ?? null, (venue) => {
+      const account = flight.accounts.get(venue);
+      return account === null ? null : { session: account.session, credentials: flight.request.credentials[venue] };
+    });
   }
 
   /** More is known of a run, or was sent for it, since its reply. No end of it is reported. */
   async publishProgress(run: TradeRun, recordKey: string | null): Promise<void> {
     const { registry, records } = this.#parts;
+    this.#followPrices(run, recordKey);
     const data = this.dataOf(run);
     registry.remember(data, run);
     const rowsOf = (events: readonly OrderEvent[]): StateWrite[] => [
@@ -133,13 +167,16 @@ export class TradeConclusion {
 
   /** Tells everybody who remembers the run what became of its last unknown order. */
   async publishResolved(run: TradeRun, recordKey: string | null): Promise<TradeData> {
-    const { registry, logger, records } = this.#parts;
+    const { registry, logger } = this.#parts;
+    this.#followPrices(run, recordKey);
     const data = this.dataOf(run);
     // Still unknown: another leg, or it could not be printed, see dataOf.
     registry.track(run);
     registry.remember(data, run);
     // Another order of it may still be open to be read: then the end is told later, once.
-    const isEnd = unsettledAttempt(run) === null;
+    // What became of its protection since, after a crash too, is no second end.
+    const isEnd = unsettledAttempt(run) === null && run.toldEnd !== data.execution.state;
+    if (isEnd) run.toldEnd = data.execution.state;
     const resolved = isEnd ? { routeId: run.routeId, data, accounts: accountsOf(run) } : null;
     for (const listener of resolved === null ? [] : this.#listeners) {
       try {
@@ -148,12 +185,26 @@ export class TradeConclusion {
         logger.error("resolved_listener_threw", { problem: problemOf(error) });
       }
     }
+    await this.#storeResolved(run, recordKey, isEnd, data);
+    return data;
+  }
+
+  /** Nobody waits for more than one try; a store that refuses gets it later. */
+  async #storeResolved(run: TradeRun, recordKey: string | null, isEnd: boolean, data: TradeData): Promise<void> {
+    const { registry, records } = this.#parts;
     const rowsOf = (events: readonly OrderEvent[]): StateWrite[] => [
       ...registry.persistWrites(data, run),
       ...(isEnd ? this.#decisionRows("resolved", run, data, events, null) : records.eventWrites(run, events)),
     ];
-    await this.#store(run, 1, rowsOf, recordKey === null ? null : { recordKey, result: toTradeResult(data, false) });
-    return data;
+    const update = recordKey === null ? null : { recordKey, result: toTradeResult(data, false) };
+    await this.#commits.orAgain(this.#store(run, 1, rowsOf, update), () =>
+      this.#storeResolved(run, recordKey, isEnd, this.dataOf(run)),
+    );
+  }
+
+  /** No end waits for the store any more. */
+  stop(): void {
+    this.#commits.stop();
   }
 
   /** As publishResolved, for an end that was found by asking: no request is at work on it any more. */
@@ -290,19 +341,22 @@ export class TradeConclusion {
     update: RecordToUpdate | null,
     read: RecordUpdate | null,
   ): Promise<boolean> {
-    const { clock, records, store } = this.#parts;
+    const { clock, follows, records, store } = this.#parts;
     const settled = await this.#settleWrites(run, false);
     const taken = takeOrderEvents(run, clock.wallMs());
     let committed = false;
     try {
-      const writes = [...settled, ...writesOf(taken.events)];
+      const writes = [...settled, ...writesOf(taken.events), ...follows.rows(run)];
       const conditions: StateCondition[] = [];
       if (update !== null && read?.kind === "update") {
         conditions.push(read.condition);
         writes.push(read.write(update.result));
       }
       committed = writes.length === 0 || (await store.commit({ conditions, writes }));
-      if (committed) records.committed(writes);
+      if (committed) {
+        records.committed(writes);
+        follows.settle(run);
+      }
       return committed;
     } finally {
       if (!committed) taken.giveBack();
@@ -336,6 +390,7 @@ export class TradeConclusion {
       this.#parts.registry.track(run);
       return;
     }
+    this.#followResting(flight, run);
     const data = await this.publishResolved(run, flight.ticket?.recordKey ?? null);
     if (unsettledAttempt(run) === null) this.emit("resolved", flight.request, context, flight.deadline, { data });
   }

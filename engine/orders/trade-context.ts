@@ -20,7 +20,8 @@ import type { BoundQuote, QuoteBook } from "./quote-book.js";
 import type { RecordSink } from "./record-sink.js";
 import type { RouteObserver } from "./route-observer.js";
 import type { Resolver } from "./resolver.js";
-import type { Attempt } from "./trade-run.js";
+import type { OrderFollows } from "./order-follows.js";
+import type { Attempt, TradeRun } from "./trade-run.js";
 
 /** Live positions are waited for no longer than this (routing design, 1.1). */
 export const POSITIONS_DEADLINE_MS = 800;
@@ -47,6 +48,7 @@ export interface TradeParts {
   readonly idempotency: IdempotencyRecords;
   readonly registry: ExecutionRegistry;
   readonly resolver: Resolver;
+  readonly follows: OrderFollows<TradeRun>;
   readonly bounds: SendBounds;
   readonly feeCache: FeeCache;
   readonly background: Background;

@@ -5,12 +5,14 @@
  * order no more; the intents of all orders that leave together (with the RUNNING record of an idempotent request) are
  * one batch; what did not become durable in time is taken back behind it.
  */
+import { formatScaled } from "../domain/decimal.js";
 import { ServiceError } from "../domain/errors.js";
 import type { GuardedOrder, GuardReservation } from "../guards/guards.js";
 import type { AccountSession } from "../ports.js";
 import type { KeyedHash } from "../storage/keyed-hash.js";
 import { MAX_BATCH_ROWS, storeUnavailable, type StateBatch } from "../storage/state-store.js";
 import { within } from "../domain/deadline.js";
+import { liveDoubleMid } from "../routing/market-price.js";
 import { boundOf } from "./absence-proof.js";
 import type { OrderIntent } from "./intent-log.js";
 import { sessionHash, type OpenAccount } from "./trade-accounts.js";
@@ -86,6 +88,7 @@ export function mintAttempt(
     timeInForce: plan.timeInForce,
     ...(plan.trigger === null ? {} : { triggerTicks: plan.trigger.priceTicks, rests: true }),
     ...(plan.reduceOnly ? {} : { reduceOnly: false }),
+    ...(role === "UNDO" ? ownReference(parts, plan, flight.request.maxQuoteAgeMs) : {}),
     qtyLots: plan.qtyLots,
     ...(plan.marketableLots === undefined ? {} : { marketableLots: plan.marketableLots }),
     priceTicks: plan.priceTicks,
@@ -104,6 +107,16 @@ export function mintAttempt(
     sentAtMs: null,
     ackAtMs: null,
   };
+}
+
+/** The market has moved since the decision: what undoes it is measured from where it stood then. */
+function ownReference(parts: TradeParts, plan: SendPlan, maxQuoteAgeMs: number): Pick<Attempt, "refMid"> {
+  const market = parts.rooms.get(plan.venue)?.markets.get(plan.instrument.symbol);
+  const doubleMid = market === undefined ? 0 : liveDoubleMid(market, maxQuoteAgeMs, parts.clock.monoNs());
+  // Half a tick is one decimal finer.
+  return typeof doubleMid === "number" && doubleMid > 0
+    ? { refMid: formatScaled(doubleMid * 5, plan.priceDecimals + 1) }
+    : {};
 }
 
 function isUnpriced({ instrument, trigger, type }: SendPlan): boolean {

@@ -11,6 +11,7 @@ import { delay } from "../domain/clock.js";
 import type { VenueOrder } from "../domain/order.js";
 import { filledLots } from "./attempt-figures.js";
 import { within } from "../domain/deadline.js";
+import { readPriceLater } from "./fill-price.js";
 import { isOpen } from "./protection-report.js";
 import { lookUpOrder, type Resolution } from "./resolver.js";
 import { applyResolution } from "./send-outcome.js";
@@ -83,7 +84,9 @@ async function look(parts: TradeParts, flight: TradeFlight, run: TradeRun, attem
         const session = accounts.take(attempt.venue);
         return session === null ? null : { attempt, resolution: parts.resolver.resolve(order, session) };
       }
-      applyResolution(parts, attempt, { kind: "found", order: seen });
+      const found = { kind: "found", order: seen } as const;
+      applyResolution(parts, attempt, found);
+      if (!mayHaveTraded(attempt)) readPriceLater(parts.resolver, order, found, () => accounts.another(attempt.venue));
     }
     return null;
   } finally {

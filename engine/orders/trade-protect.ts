@@ -11,12 +11,25 @@ import { parseScaledRounded } from "../domain/decimal.js";
 import { protectPrice } from "../domain/price-grid.js";
 import { problemOf } from "./background.js";
 import type { TradeFlight, TradeParts } from "./trade-context.js";
-import { undoEntry } from "./protection-undo.js";
+import { cancelRest } from "./entry-cancel.js";
+import { lotsOfContract } from "./order-scale.js";
+import { noteClosedByOwner } from "./protection-held.js";
+import { takeBackGuards, undoEntry } from "./protection-undo.js";
 import { isOpen, mayYetFill, OUTCOME_UNKNOWN, RESTING } from "./protection-report.js";
+import {
+  filledByVenue,
+  isRefused,
+  isToBeAbandoned,
+  isTriedAgain,
+  lotsToProtect,
+  partsToClose,
+  partsToProtect,
+  type FilledPart,
+} from "./protection-parts.js";
 import { waitForEnds, type LateOrder } from "./trade-execute.js";
 import { protectionsOf, slippedPrice, triggerTicks, type SendPlan } from "./trade-plan.js";
-import { positionAttempts, type Attempt, type AttemptRole, type TradeRun } from "./trade-run.js";
-import { sendOrders, type SentOrder } from "./trade-send.js";
+import { positionAttempts, type TradeRun } from "./trade-run.js";
+import { sendOrders } from "./trade-send.js";
 
 /** How far beyond its trigger a protection order may fill: the widest bound a caller may ask for anywhere. */
 export const PROTECTION_SLIPPAGE_BPS = 1_000;
@@ -33,21 +46,42 @@ export async function protectEntry(
   // Of a split: a leg that may have filled is not protected by what the others get.
   if (filledByVenue(run).length === 0 || idle === OUTCOME_UNKNOWN) protection.problem = idle;
   else if (protection.problem === RESTING || protection.problem === OUTCOME_UNKNOWN) protection.problem = null;
-  const filled = unprotectedParts(run);
+  if (isToBeAbandoned(run)) return abandon(parts, flight, run);
+  const retried = run.attempts.filter((attempt) => isTriedAgain(run, attempt));
+  await noteClosedByOwner(parts, flight, run, partsToProtect(run), retried);
+  const filled = partsToProtect(run);
   if (filled.length === 0) return [];
   const plans = filled.flatMap((one) => protectionPlans(parts, flight, run, one));
   if (plans.length === 0) {
     protection.problem = "NO_SESSION";
     return [];
   }
+  for (const attempt of run.attempts) if (isTriedAgain(run, attempt)) attempt.replaced = true;
   const end = await sendOrders(parts, flight, run, plans);
   if (end.kind !== "sent") {
     protection.problem = end.kind === "keyTaken" ? "IDEMPOTENCY_IN_PROGRESS" : end.error.code;
+    parts.logger.warn("protection_refused", { routeId: run.routeId, reason: protection.problem });
     return [];
   }
+  // What kept an earlier one back is over.
+  if (protection.problem === "STORE_UNAVAILABLE") protection.problem = null;
   const late = await waitForEnds(parts, flight, run, end.orders);
-  if (!protection.closeOnFailure || !end.orders.some(isRefused)) return late;
-  return [...late, ...(await undo(parts, flight, run, filled, end.orders))];
+  const sent = end.orders.map(({ attempt }) => attempt);
+  for (const { reason, role, venue } of sent.filter(isRefused))
+    parts.logger.warn("protection_refused", { routeId: run.routeId, venue, kind: role ?? "", reason: reason ?? "" });
+  if (!isToBeAbandoned(run)) return late;
+  return [...late, ...(await abandon(parts, flight, run))];
+}
+
+/** The rest of the entry is taken back, and what no order guards is closed. */
+async function abandon(parts: TradeParts, flight: TradeFlight, run: TradeRun): Promise<readonly LateOrder[]> {
+  const { protection } = run;
+  if (protection !== undefined) protection.isAbandoned = true;
+  await cancelRest(parts, flight, run);
+  const refused = run.attempts.filter((attempt) => attempt.role === "UNDO" && isRefused(attempt));
+  await noteClosedByOwner(parts, flight, run, partsToClose(run), refused);
+  const parted = partsToClose(run);
+  return parted.length === 0 ? [] : undo(parts, flight, run, parted);
 }
 
 /** The same. The entry stands by now, so whatever goes wrong here is reported, not thrown. */
@@ -58,7 +92,9 @@ export async function protectSafely(
 ): Promise<readonly LateOrder[]> {
   if (run.protection === undefined) return [];
   try {
-    return await protectEntry(parts, flight, run);
+    const late = await protectEntry(parts, flight, run);
+    await takeBackGuards(parts, flight, run);
+    return late;
   } catch (error) {
     parts.logger.error("protection_failed", { routeId: run.routeId, problem: problemOf(error) });
     for (const attempt of run.attempts)
@@ -75,47 +111,16 @@ function idleReason(run: TradeRun): string {
   return attempts.some(isOpen) ? RESTING : "NOTHING_FILLED";
 }
 
-interface FilledPart {
-  /** The first order that filled there: what venue, contract and side are taken from. */
-  readonly attempt: Attempt;
-  readonly lots: number;
-}
-
-/** What filled and no protection was sent for yet; one that was refused is not sent again. */
-export function unprotectedParts(run: TradeRun): FilledPart[] {
-  return filledByVenue(run).flatMap((part) => {
-    const { venue } = part.attempt;
-    const sentLots = (role: AttemptRole): number =>
-      run.attempts.reduce((sum, guard) => sum + (guard.role === role && guard.venue === venue ? guard.qtyLots : 0), 0);
-    const lots = openedLots(run, part) - Math.max(sentLots("STOP_LOSS"), sentLots("TAKE_PROFIT"));
-    return lots > 0 ? [{ ...part, lots }] : [];
-  });
-}
-
-function filledByVenue(run: TradeRun): FilledPart[] {
-  const byVenue = new Map<string, FilledPart>();
-  for (const attempt of positionAttempts(run)) {
-    const lots = attempt.order?.filledLots ?? 0;
-    if (lots === 0) continue;
-    const before = byVenue.get(attempt.venue);
-    byVenue.set(attempt.venue, { attempt: before?.attempt ?? attempt, lots: lots + (before?.lots ?? 0) });
-  }
-  return [...byVenue.values()];
-}
-
-/** What filled against a position in the other direction opened nothing, and needs no protection. */
-function openedLots(run: TradeRun, { attempt, lots }: FilledPart): number {
-  const before = run.positionsBefore.find(({ venue }) => venue === attempt.venue);
-  return Math.max(0, lots - (before?.oppositeLots ?? 0));
-}
-
 function protectionPlans(parts: TradeParts, flight: TradeFlight, run: TradeRun, filled: FilledPart): SendPlan[] {
   const { protection } = run;
   if (protection === undefined) return [];
   const side = closingSide(run.direction);
   const plans: SendPlan[] = [];
   for (const [, kind, text] of protectionsOf(protection)) {
-    const base = reducingPlan(parts, flight, run, filled, kind === "STOP" ? "STOP_LOSS" : "TAKE_PROFIT");
+    const role = kind === "STOP" ? "STOP_LOSS" : "TAKE_PROFIT";
+    const lots = lotsToProtect(run, filled, role);
+    if (lots <= 0) continue;
+    const base = reducingPlan(parts, flight, run, { ...filled, lots }, role);
     const bound = slippedPrice(text, side, PROTECTION_SLIPPAGE_BPS);
     if (base === null || bound === null) continue;
     const rounding = side === "SELL" ? "ceil" : "floor";
@@ -143,6 +148,8 @@ function reducingPlan(
   const instrument = parts.rooms.get(attempt.venue)?.markets.get(run.symbol)?.instrument;
   const before = run.positionsBefore.find(({ venue }) => venue === attempt.venue);
   if (account === null || instrument === undefined || before === undefined) return null;
+  const qtyLots = lotsOfContract(lots, filled.qtyDecimals, instrument);
+  if (qtyLots <= 0) return null;
   return {
     role,
     leg: attempt.leg,
@@ -153,7 +160,7 @@ function reducingPlan(
     timeInForce: "IOC",
     trigger: null,
     reduceOnly: true,
-    qtyLots: lots,
+    qtyLots,
     priceTicks: 0,
     positionSide: attempt.positionSide,
     doubleMidTicks: 0,
@@ -165,16 +172,11 @@ function reducingPlan(
   };
 }
 
-function isRefused({ attempt }: SentOrder): boolean {
-  return attempt.outcome === "REJECTED" || attempt.outcome === "NOT_SENT";
-}
-
 async function undo(
   parts: TradeParts,
   flight: TradeFlight,
   run: TradeRun,
   filled: readonly FilledPart[],
-  guards: readonly SentOrder[],
 ): Promise<readonly LateOrder[]> {
   const plans: SendPlan[] = [];
   for (const one of filled) {
@@ -182,6 +184,5 @@ async function undo(
     if (plan !== null) plans.push(plan);
     else if (run.protection !== undefined) run.protection.problem = "UNDO_NO_SESSION";
   }
-  const placed = guards.map(({ attempt }) => attempt);
-  return undoEntry(parts, flight, run, plans, placed);
+  return undoEntry(parts, flight, run, plans);
 }

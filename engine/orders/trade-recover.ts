@@ -6,11 +6,15 @@
  * ended or never to have been placed.
  */
 import { delay } from "../domain/clock.js";
+import { filledLots } from "./attempt-figures.js";
 import { problemOf } from "./background.js";
+import { readPriceLater } from "./fill-price.js";
 import type { TradeFlight, TradeParts } from "./trade-context.js";
+import { contractOf } from "./order-scale.js";
 import { isOfPosition, unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
 import { applyResolution } from "./send-outcome.js";
-import { FIRST_POLL_DELAY_MS, lookUpOrder, unknownOrder, type LookUp, type UnknownOrder } from "./resolver.js";
+import { FIRST_POLL_DELAY_MS, lookUpOrder, type LookUp, type UnknownOrder } from "./resolver.js";
+import { unknownOrder } from "./unknown-order.js";
 
 /**
  * FOUND: every order is known, the last one of the position by its record at the venue. NOT_PLACED: that one was proven
@@ -35,7 +39,11 @@ export async function recoverRun(
     try {
       const look = await pollUntilKnown(parts, flight, order, waitForProof);
       if (look.kind === "open") return "STILL_UNKNOWN";
+      // Somebody else may have found its end, or more of it, while the venue was asked.
+      if (unsettledAttempt(run) !== attempt) continue;
+      if (look.kind === "found" && look.order.filledLots < filledLots(attempt)) return "STILL_UNKNOWN";
       applyResolution(parts, attempt, look);
+      readPriceLater(parts.resolver, order, look, () => flight.accounts.another(order.room.venue));
       // What followed an entry says that the entry was there.
       if (!isOfPosition(attempt)) end = "FOUND";
       else end = look.kind === "found" || run.attempts.some((other) => !isOfPosition(other)) ? "FOUND" : "NOT_PLACED";
@@ -73,7 +81,8 @@ async function pollUntilKnown(
 /** Null: the venue or the contract is not there any more. */
 export function unknownOrderOf(parts: TradeParts, run: TradeRun, attempt: Attempt): UnknownOrder | null {
   const room = parts.rooms.get(attempt.venue);
-  const instrument = room?.markets.get(run.symbol)?.instrument;
-  if (room === undefined || instrument === undefined) return null;
+  const listed = room?.markets.get(run.symbol)?.instrument;
+  const instrument = listed === undefined ? null : contractOf(attempt, listed);
+  if (room === undefined || instrument === null) return null;
   return unknownOrder(parts.bounds, run.routeId, room, instrument, attempt);
 }

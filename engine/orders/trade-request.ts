@@ -6,6 +6,7 @@ import { ServiceError } from "../domain/errors.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { RandomIds } from "../storage/keyed-hash.js";
 import { problemOf } from "./background.js";
+import { waitForPrices } from "./fill-price.js";
 import { TradeAccounts } from "./trade-accounts.js";
 import type { TradeConclusion, Concluded } from "./trade-conclude.js";
 import { MIN_RETRY_MS, POSITIONS_DEADLINE_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
@@ -105,6 +106,8 @@ export class TradeRequests {
       const preferred = request.preferredExchange;
       const problem = preferred === null ? null : accounts.problem(preferred);
       if (problem !== null) return refuse(refused("MISSING_CREDENTIALS", { exchange: preferred, problem }));
+      for (const { session, venue } of accounts.all())
+        this.#parts.follows.meet(venue, { session, credentials: request.credentials[venue] });
 
       const begun = await this.#keys.begin(request, context, accounts);
       if (begun !== null && begun.kind === "refused") return refuse(refused(begun.code, {}));
@@ -173,7 +176,9 @@ export class TradeRequests {
       this.#conclusion.discard(flight, run);
       return unsent;
     }
-    return this.#conclusion.finish(flight, context, run, [...end.late, ...(await this.#protect(flight, context, run))]);
+    const late = [...end.late, ...(await this.#protect(flight, context, run))];
+    await waitForPrices(this.#parts, run.attempts, run.waitFor === "ACK" ? 0 : flight.deadline.leftMs());
+    return this.#conclusion.finish(flight, context, run, late);
   }
 
   /**
@@ -324,21 +329,35 @@ export class TradeRequests {
     const details = failure === null ? answer.details : { exchange: preferred, ...answer.details };
     const isLimited = answer.code === "VENUE_RATE_LIMITED";
     const waitsMs = read.map((reading) =>
-      Math.max(reading.retryAfterMs ?? 0, isLimited ? orderWaitMs(reading, request.open !== null) : 0),
+      Math.max(reading.retryAfterMs ?? 0, isLimited ? orderWaitMs(reading, request.open) : 0),
     );
     const retryAfterMs = Math.ceil(Math.max(0, ...waitsMs));
     return refused(code, retryAfterMs > 0 ? { ...details, retryAfterMs } : details, answer.report);
   }
 
   /** The stored reply; one that was not final in its current state. */
-  async #replay(flight: TradeFlight, context: TradeContext, stored: TradeResult, run: TradeRun): Promise<TradeResult> {
+  async #replay(
+    flight: TradeFlight,
+    context: TradeContext,
+    stored: TradeResult,
+    storedRun: TradeRun,
+  ): Promise<TradeResult> {
+    const { registry } = this.#parts;
     let result = stored;
     if (stored.ok && !stored.data.execution.final) {
-      const current = await this.#parts.registry.get(run.routeId);
+      const current = await registry.get(storedRun.routeId);
       if (current !== null) result = toTradeResult(this.#watch.watchedReport(current), true);
       const isOpen = current === null || !current.execution.final;
-      if (isOpen && flight.ticket !== null && (await this.#lookOnce(flight, run))) {
-        result = toTradeResult(await this.#conclusion.publishResolved(run, flight.ticket.recordKey), true);
+      // The run of whoever is at work on its orders: a stored one may be older, and would be published beside it.
+      const shared = isOpen ? await registry.unsettledRun(storedRun.routeId) : null;
+      const run = current === null ? storedRun : shared;
+      if (run !== null && flight.ticket !== null) {
+        const isKnown = await this.#lookOnce(flight, run);
+        // Found where they rest: from here on as those that rested at their reply.
+        this.#conclusion.followLate(flight, context, run, []);
+        if (isKnown) {
+          result = toTradeResult(await this.#conclusion.publishResolved(run, flight.ticket.recordKey), true);
+        }
       }
     }
     const replayed: TradeResult = { ...result, replayed: true };

@@ -5,6 +5,7 @@
 import type { Clock } from "../domain/clock.js";
 import { compareDecimals, formatScaled } from "../domain/decimal.js";
 import type { ErrorCode } from "../domain/errors.js";
+import { isSameScale } from "../domain/instrument.js";
 import type { Side } from "../domain/order.js";
 import { isRoutableVenue, ROUTABLE_VENUES, type RoutableVenue } from "../domain/venue.js";
 import type { Market } from "../market/market.js";
@@ -157,10 +158,13 @@ export class TradeRouting {
       candidate.hasCredentials =
         reading !== undefined || (market === null && isGiven(request, venue)) || isOverruled(request, venue);
       if (reading === undefined) continue;
-      if (orderWaitMs(reading, input.opens) > 0) candidate.budgetAvailable = false;
-      candidate.positionKnown = reading.positions !== null;
-      candidate.longLots = openLots(reading.positions ?? [], "LONG");
-      candidate.shortLots = openLots(reading.positions ?? [], "SHORT");
+      if (orderWaitMs(reading, request.open) > 0) candidate.budgetAvailable = false;
+      // Listed on another scale since it was read: those lots are not these.
+      const isCurrent = market === null || isSameScale(reading.instrument, market.instrument);
+      const positions = isCurrent ? reading.positions : null;
+      candidate.positionKnown = positions !== null;
+      candidate.longLots = openLots(positions ?? [], "LONG");
+      candidate.shortLots = openLots(positions ?? [], "SHORT");
       if (reading.fees !== null) {
         candidate.takerFeeMilliBps = reading.fees.takerFeeMilliBps;
         candidate.makerFeeMilliBps = reading.fees.makerFeeMilliBps;
@@ -277,9 +281,19 @@ export class TradeRouting {
   }
 }
 
-/** What the account's own budget leaves to one more order; entries never draw on what is kept for ways out. */
-export function orderWaitMs({ account }: AccountReading, opens: boolean): number {
-  return account.room.orderWaitMs?.(account.session, opens ? "trade" : "exit") ?? 0;
+/**
+ * What the account's own budget leaves to one more order, and to the settings that an entry changes before it; entries
+ * never draw on what is kept for ways out.
+ */
+export function orderWaitMs({ account, settings }: AccountReading, open: OpenTerms | null): number {
+  const { room, session } = account;
+  const waitMs = room.orderWaitMs?.(session, open === null ? "exit" : "trade") ?? 0;
+  if (open === null) return waitMs;
+  const { leverage, marginMode } = open;
+  const changes =
+    (leverage !== null && leverage !== (settings?.leverage ?? null)) ||
+    (marginMode !== null && marginMode !== (settings?.marginMode ?? null));
+  return changes ? Math.max(waitMs, room.settings?.waitMs?.(session, "trade") ?? 0) : waitMs;
 }
 
 function healthOf(status: RoomStatus): RoutingHealth {

@@ -38,6 +38,8 @@ export interface Attempt {
   readonly timeInForce: TimeInForce;
   /** Where it waits for a price. */
   readonly triggerTicks?: number;
+  /** What it is measured by, where that is not the decision's: the mid when it was made. Canonical; absent: not known. */
+  readonly refMid?: string;
   /** It waits at the venue whatever its timeInForce says (it has a trigger). Absent: as timeInForce says. */
   readonly rests?: boolean;
   /** Absent: true, as of every order of a close. */
@@ -66,9 +68,17 @@ export interface Attempt {
   /** Our reject reason and the venue's text, redacted and cut. */
   reason: string | null;
   venueText: string | null;
+  /** Refused for something in the order: the same one would be refused again. */
+  isLasting?: true;
   order: VenueOrder | null;
   sentAtMs: number | null;
   ackAtMs: number | null;
+  /** Of protection: it counts no more. It was refused and is tried again, or taken back with what it guarded. */
+  replaced?: true;
+  /** Of protection: what it was for is closed by the orders beside it, so that we cancel it. */
+  takenBack?: true;
+  /** Its end cannot be learnt any more, and is not looked for. */
+  unfollowed?: true;
   /** What the record was told of it; absent: nothing yet. */
   recorded?: AttemptRecord;
 }
@@ -78,6 +88,10 @@ export interface AttemptRecord {
   readonly ver: number;
   readonly state: string;
   readonly filled: boolean;
+  /** The fill was recorded without its price. */
+  readonly unpriced?: true;
+  /** As much as its fill row says; absent: nothing, or written by a version before. */
+  readonly filledLots?: number;
 }
 
 /** The position that the trade found. */
@@ -99,6 +113,12 @@ export interface ProtectionWish {
   problem: string | null;
   /** What becomes of it while more may fill (protection-watch.ts); absent or null: nothing more may. */
   watch?: "WATCHED" | "NOT_WATCHED" | "WATCH_ENDED" | null;
+  /** One of it was refused and the caller wants no position without: the rest is canceled, what fills is closed. */
+  isAbandoned?: true;
+  /** It was refused as often as it is tried. */
+  isGivenUp?: true;
+  /** Lots of it that its owner closed, as the venue showed before protection was sent again, on the scale of what it found there; absent: none. */
+  gone?: Partial<Record<RoutableVenue, number>>;
 }
 
 export interface TradeRun {
@@ -133,6 +153,8 @@ export interface TradeRun {
   /** ALREADY_FLAT, DUST_REMAINDER, … */
   note: string | null;
   positionAfter: PositionAfter | null;
+  /** The state in which its end was reported after the reply; absent: it was not. */
+  toldEnd?: ExecutionReport["state"];
   readonly timingMs: ExecutionReport["timingMs"];
 }
 
@@ -152,6 +174,17 @@ export function isOpening(run: Pick<TradeRun, "intent">): boolean {
 
 export function isOfPosition(attempt: Pick<Attempt, "role">): boolean {
   return attempt.role === undefined || attempt.role === "POSITION";
+}
+
+/** Take-profit or stop-loss of an entry. */
+export function isGuard({ role }: Pick<Attempt, "role">): boolean {
+  return role === "TAKE_PROFIT" || role === "STOP_LOSS";
+}
+
+/** Protection to which its venue has said yes, and no more: it may still refuse it, or end it at once. */
+export function isUnshown(attempt: Pick<Attempt, "role" | "outcome" | "order">): boolean {
+  const { order, outcome } = attempt;
+  return isGuard(attempt) && outcome === "CONFIRMED" && order?.status === "OPEN" && order.venueOrderId === "";
 }
 
 /** The orders of the trade itself. */
@@ -178,6 +211,11 @@ export function mayRest(attempt: Pick<Attempt, "timeInForce" | "rests">): boolea
 export function isSettled(order: VenueOrder, rests: boolean): boolean {
   if (order.status === "UNKNOWN") return false;
   return rests || (order.status !== "OPEN" && order.status !== "PARTIALLY_FILLED");
+}
+
+/** Is the price of all that filled known? */
+export function isPriced(order: Pick<VenueOrder, "filledLots" | "averagePrice">): boolean {
+  return order.filledLots === 0 || order.averagePrice !== null;
 }
 
 export function encodeRun(run: object): string {

@@ -13,7 +13,8 @@ import { guardedOrder, makeDurable, mintAttempt, sendTimeoutMs, type Durable, ty
 import type { SendPlan } from "./trade-plan.js";
 import { countedAccount } from "./account-behind.js";
 import { isOpening, type Attempt, type TradeRun } from "./trade-run.js";
-import { unknownOrder, type Resolution } from "./resolver.js";
+import type { Resolution } from "./resolver.js";
+import { unknownOrder } from "./unknown-order.js";
 import { sendAttempt } from "./send-outcome.js";
 
 /** One order of a batch, durable and sent. */

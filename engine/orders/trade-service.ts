@@ -17,6 +17,7 @@ import type { RoutingReport } from "../routing/report.js";
 import type { KeyedHash, RandomIds } from "../storage/keyed-hash.js";
 import type { StateStore } from "../storage/state-store.js";
 import { SendBounds } from "./absence-proof.js";
+import type { OrderListeners } from "./order-listeners.js";
 import { Background } from "./background.js";
 import { createClientIdSource } from "./client-id.js";
 import type { Rooms } from "./trade-accounts.js";
@@ -33,7 +34,9 @@ import {
   type QuoteRequest,
   type RoutingSettings,
 } from "./trade-routing.js";
-import { unsettledAttempt, type TradeRun } from "./trade-run.js";
+import type { FollowOwner } from "./followed-run.js";
+import { OrderFollows } from "./order-follows.js";
+import { isOfPosition, unsettledAttempt, type TradeRun } from "./trade-run.js";
 import type { TradeContext, TradeData, TradeRequest, TradeResult, ExecutionAnswer, Quote } from "./trade-types.js";
 import { Deadline, within } from "../domain/deadline.js";
 import type { DecisionSink } from "./decision-event.js";
@@ -68,6 +71,8 @@ export interface TradeServiceOptions {
   /** Limits on what may be opened; none where absent. */
   readonly guards?: Guards;
   readonly observer?: RouteObserver;
+  /** Shared with the desk of single orders; own ones where absent. */
+  readonly listeners?: OrderListeners;
   readonly maxInFlight?: number;
   readonly maxUnresolved?: number;
   readonly maxWatched?: number;
@@ -86,6 +91,10 @@ export interface TradeServiceStatus {
   readonly resolver: ResolverCounts;
   /** Entries that are watched for what they fill after their reply. */
   readonly watchedCount: number;
+  /** Trades with orders that rest and are followed to their end. */
+  readonly followedCount: number;
+  /** Of their orders, those that nobody looks at before credentials of their account come by. */
+  readonly unattendedCount: number;
 }
 
 export type QuoteResult =
@@ -105,9 +114,11 @@ export class TradeService {
   #draining = false;
 
   constructor(options: TradeServiceOptions) {
-    const { clock, store, hash, logger, rooms, randomIds } = options;
+    const { clock, store, hash, logger, rooms, randomIds, listeners } = options;
     this.#marketRooms = options.marketRooms ?? rooms;
     const isBootAlive = options.isBootAlive ?? (() => false);
+    const background = new Background(clock, logger);
+    const bounds = new SendBounds();
     this.#parts = {
       clock,
       logger,
@@ -126,9 +137,13 @@ export class TradeService {
       idempotency: new IdempotencyRecords({ store, hash, clock, bootId: randomIds.randomHex128(), isBootAlive }),
       registry: new ExecutionRegistry(store, clock),
       resolver: new Resolver(clock, logger, options.maxUnresolved),
-      bounds: new SendBounds(),
+      follows: new OrderFollows<TradeRun>(
+        { bounds, clock, logger, rooms, store, hash, background, listeners },
+        this.#followOwner(),
+      ),
+      bounds,
       feeCache: new FeeCache(clock),
-      background: new Background(clock, logger),
+      background,
       records: options.records ?? NO_RECORDS,
       quotes: new QuoteBook(clock, new QuoteIds(hash, randomIds.randomHex128())),
       guards: options.guards ?? NO_GUARDS,
@@ -145,9 +160,14 @@ export class TradeService {
 
   /** Before the first close: lists orders that an earlier start may have left, and begins the sweeps. */
   async start(): Promise<void> {
-    const { intents, registry, idempotency, rooms, background } = this.#parts;
+    const { follows, intents, registry, idempotency, rooms, background } = this.#parts;
+    for (const run of await follows.load()) {
+      registry.remember(this.#conclusion.dataOf(run), run);
+      registry.track(run, true);
+    }
     for (const intent of latestByRoute(await intents.listOpen())) {
       const run = (await this.#runOf(intent)) ?? (await registry.unsettledRun(intent.routeId));
+      if (run !== null) follows.adopt(run);
       if (run !== null && unsettledAttempt(run) !== null) {
         registry.remember(this.#conclusion.dataOf(run), run);
         registry.track(run, true);
@@ -213,7 +233,7 @@ export class TradeService {
   }
 
   status(): TradeServiceStatus {
-    const { registry, resolver } = this.#parts;
+    const { follows, registry, resolver } = this.#parts;
     return {
       inFlight: this.#flights.size,
       draining: this.#draining,
@@ -223,6 +243,8 @@ export class TradeService {
       open: registry.listOpen(),
       resolver: resolver.counts(),
       watchedCount: this.#watch.count,
+      followedCount: follows.count,
+      unattendedCount: follows.waitingCount,
     };
   }
 
@@ -241,14 +263,28 @@ export class TradeService {
     // What the resolver's last looks find is the watch's to protect.
     await within(clock, resolver.stop(), deadline.leftMs());
     await within(clock, this.#watch.stop(), deadline.leftMs());
+    await within(clock, this.#parts.follows.stop(), deadline.leftMs());
+    this.#conclusion.stop();
     while (background.size > 0 && deadline.leftMs() > 0) {
       await within(clock, background.settled(), deadline.leftMs());
     }
   }
 
+  #followOwner(): FollowOwner<TradeRun> {
+    return {
+      namespace: "followed-trade",
+      publish: (run, recordKey) => this.#conclusion.publishProgress(run, recordKey),
+      onSight: (run, order) => this.#watch.onSight(run, order !== null),
+      isReadElsewhere: ({ routeId }, attempt) => isOfPosition(attempt) && this.#watch.isWatching(routeId),
+    };
+  }
+
   /** The latest state of the close that an open intent belongs to; null: the registry has it, or nobody. */
   async #runOf(intent: OrderIntent): Promise<TradeRun | null> {
-    const { idempotency, registry } = this.#parts;
+    const { follows, idempotency, registry } = this.#parts;
+    // What is known of one that is followed is as new as anything stored.
+    const followed = follows.runOf(intent.routeId);
+    if (followed !== null && followed.attempts.length >= (intent.run?.attempts.length ?? 0)) return followed;
     if (intent.idempotencyRecord === null) {
       // A reply that was given is newer than the intent, but for what a watch sent since.
       const replied = await registry.get(intent.routeId);

@@ -98,6 +98,7 @@ function notSet(
     outcome: rejected ? "REJECTED" : "UNKNOWN",
     reason: rejected ? outcome.reason : outcome.cause.slice(0, 100),
     venueText: rejected ? redactVenueText(outcome.venueText, flight.secrets) : null,
+    ...(rejected && outcome.retryAfterMs !== undefined ? { retryAfterMs: outcome.retryAfterMs } : {}),
     candidates: run.routing.candidates.map((candidate) =>
       candidate.exchange === exchange ? { ...candidate, eligible: false, reasonCode: "LEVERAGE_NOT_SET" } : candidate,
     ),

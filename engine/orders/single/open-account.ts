@@ -21,7 +21,7 @@ export interface OpenedAccount {
 
 /** Opens the session, does the work, closes it, whatever the end. */
 export async function withAccount<T>(
-  parts: Pick<SingleParts, "rooms" | "hash">,
+  parts: Pick<SingleParts, "rooms" | "hash" | "follows">,
   account: OrderAccount,
   work: (opened: OpenedAccount) => Promise<T>,
 ): Promise<T | OrderRefusal> {
@@ -31,6 +31,7 @@ export async function withAccount<T>(
   if (!opened.ok) return refusal("MISSING_CREDENTIALS", { exchange: account.venue, problem: opened.problem });
   const { session } = opened;
   try {
+    parts.follows.meet(account.venue, { session, credentials: account.credentials });
     const accountHash = intentAccountHash(parts.hash, session);
     return await work({ room, session, accountHash, secrets: collectSecrets(account.credentials) });
   } finally {

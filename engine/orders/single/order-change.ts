@@ -295,7 +295,9 @@ export function refusedBy(
   const { reason, sent } = outcome;
   const venueText = redactVenueText(outcome.venueText, secrets);
   const venueCode = redactVenueText(outcome.venueCode, secrets);
-  const details = { exchange, reason, venueCode, venueText };
+  const { retryAfterMs } = outcome;
+  const when = retryAfterMs === undefined ? {} : { retryAfterMs };
+  const details = { exchange, reason, venueCode, venueText, ...when };
   if (reason === "AUTH") return refusal("MISSING_CREDENTIALS", details);
   if (sent) return refusal(code, details);
   if (reason === "RATE_LIMITED") return refusal("VENUE_RATE_LIMITED", details);

@@ -321,6 +321,8 @@ export interface SwitchFacts {
   /** Unguessable; a heartbeat or an end needs nothing else. */
   readonly switchId: string;
   readonly venue: RoutableVenue;
+  /** ENDING: ended here, and the venue has not confirmed that its own is: that one may fire still. */
+  readonly state: "ARMED" | "ENDING" | "ENDED";
   readonly timeoutMs: number;
   readonly expiresAtMs: number;
   /** Armed at the venue too, so that it fires even when this service is gone. */
@@ -346,6 +348,9 @@ export interface OrderDeskStatus {
   readonly open: readonly ListedOrder[];
   readonly resolver: ResolverCounts;
   readonly armedSwitchCount: number;
+  /** Orders that rest and are followed to their end; of them, those that wait for credentials of their account. */
+  readonly followedCount: number;
+  readonly unattendedCount: number;
 }
 
 /** An order whose outcome was unknown at its reply has found its end. Holds no credential. */

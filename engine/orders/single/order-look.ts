@@ -134,7 +134,7 @@ export async function orderStatus(
       parts,
       conclusion,
       unsettled,
-      { room, instrument, session },
+      { room, instrument, session, credentials: request.credentials },
       callOptions(deadline, "exit").timeoutMs,
     );
     const answer = answerOf(unsettled.run, parts.clock.wallMs());

@@ -15,6 +15,7 @@ import {
   type StateWrite,
 } from "../../storage/state-store.js";
 import { expiringRemovals, expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "../expiring-rows.js";
+import { LifetimeClock } from "../lifetime-clock.js";
 
 const BY_NAME = "order-name";
 /** What the venue saw as client id: how an order that was read there finds its caller's name. */
@@ -41,12 +42,12 @@ export interface NameClaim {
 export class OrderNames {
   readonly #store: StateStore;
   readonly #hash: KeyedHash;
-  readonly #clock: Clock;
+  readonly #lifetime: LifetimeClock;
 
   constructor(store: StateStore, hash: KeyedHash, clock: Clock) {
     this.#store = store;
     this.#hash = hash;
-    this.#clock = clock;
+    this.#lifetime = new LifetimeClock(clock);
   }
 
   async byName(accountHash: string, clientOrderId: string): Promise<OwnOrder | null> {
@@ -62,7 +63,7 @@ export class OrderNames {
     const row = await this.#store.get(BY_NAME, this.#nameKey(accountHash, clientOrderId));
     const before = row === null ? null : (decodeJson(row) as OwnOrder);
     const isTaken =
-      before !== null && !routeIds.includes(before.routeId) && before.createdAtMs + UNIQUE_MS > this.#clock.wallMs();
+      before !== null && !routeIds.includes(before.routeId) && before.createdAtMs + UNIQUE_MS > this.#lifetime.nowMs();
     return isTaken ? null : { row, before };
   }
 
@@ -106,7 +107,7 @@ export class OrderNames {
 
   /** One bounded round; true when there may be more to do. */
   async sweep(): Promise<boolean> {
-    const nowMs = this.#clock.wallMs();
+    const nowMs = this.#lifetime.nowMs();
     const names = await sweepExpired(this.#store, BY_NAME, nowMs);
     const venueNames = await sweepExpired(this.#store, BY_VENUE_NAME, nowMs);
     return names === SWEEP_MAX_ROWS || venueNames === SWEEP_MAX_ROWS;
@@ -115,7 +116,7 @@ export class OrderNames {
   #live(row: Uint8Array | null): OwnOrder | null {
     if (row === null) return null;
     const own = decodeJson(row) as OwnOrder;
-    return own.expiresAtMs > this.#clock.wallMs() ? own : null;
+    return own.expiresAtMs > this.#lifetime.nowMs() ? own : null;
   }
 
   #nameKey(accountHash: string, name: string): string {

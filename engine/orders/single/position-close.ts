@@ -11,6 +11,7 @@ import { formatScaled } from "../../domain/decimal.js";
 import { ServiceError } from "../../domain/errors.js";
 import { canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
 import type { VenuePosition } from "../../domain/position.js";
+import type { VenueRoom } from "../../ports.js";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { problemOf } from "../background.js";
 import { within, type Deadline } from "../../domain/deadline.js";
@@ -145,9 +146,11 @@ export class PositionCloses {
       if ("ok" in decided) return decided;
       const { venue, error, cancel, legs, uncounted = [] } = decided.batch;
       const room = this.#parts.rooms.get(venue);
-      const simulated = legs.map((leg, index) =>
-        room === undefined ? null : simulateLeg(this.#parts, room, leg, job.terms, decided.read[index] ?? null),
-      );
+      const simulated = legs.map((leg, index) => {
+        if (room === undefined) return null;
+        if (index >= MAX_LEGS) return beyondBound(room, leg);
+        return simulateLeg(this.#parts, room, leg, job.terms, decided.read[index] ?? null);
+      });
       venues.push({ venue, error, cancel, legs: [...simulated.filter((leg) => leg !== null), ...uncounted] });
     }
     return { ok: true, venues, replayed: false };
@@ -258,7 +261,7 @@ export class PositionCloses {
               continue;
             }
             if (index >= MAX_LEGS) {
-              closed[index] = unsentLeg(room, leg, refusal("OVERLOADED", { reason: "LEGS", maximum: MAX_LEGS }));
+              closed[index] = beyondBound(room, leg);
               continue;
             }
             const terms: LegTerms = {
@@ -352,6 +355,10 @@ export class PositionCloses {
     }
     return hashes.length === 0 ? null : this.#parts.hash.hmacHex("close-accounts", hashes.sort());
   }
+}
+
+function beyondBound(room: VenueRoom, leg: LegPlan): CloseLeg {
+  return unsentLeg(room, leg, refusal("OVERLOADED", { reason: "LEGS", maximum: MAX_LEGS }));
 }
 
 /** The legs of a close of what is held of one contract, or why there are none. */

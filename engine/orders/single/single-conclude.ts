@@ -6,6 +6,7 @@
  * Invariant: a crash leaves all of a conclusion or an open intent, from which the order is looked up again.
  */
 import { ServiceError } from "../../domain/errors.js";
+import type { VenueOrder } from "../../domain/order.js";
 import type { StateCondition, StateWrite } from "../../storage/state-store.js";
 import { tookNothing } from "../attempt-figures.js";
 import { problemOf } from "../background.js";
@@ -15,7 +16,8 @@ import type { IdempotencyTicket, RecordUpdate } from "../idempotency.js";
 import { takeOrderEvents, type OrderEvent } from "../order-events.js";
 import type { Resolution } from "../resolver.js";
 import { STORE_TIMEOUT_MS } from "../trade-context.js";
-import type { Attempt } from "../trade-run.js";
+import { isPriced, type Attempt } from "../trade-run.js";
+import { applyPrice } from "../fill-price.js";
 import { applyResolution, intentOutcome } from "../send-outcome.js";
 import type { OrderAnswer, OrderResolvedListener } from "./order-desk.js";
 import { answerOf, resolvedOrder } from "./order-facts.js";
@@ -50,19 +52,43 @@ export class SingleConclusion {
 
   /** The answer of a run as far as its request carried it; the durable parts follow beside it. `late`: still with the resolver. */
   finish(flight: SingleFlight, run: SingleRun, late: Promise<Resolution> | null): OrderAnswer {
-    const { background, unsettled, recent, clock } = this.#parts;
+    const { background, follows, unsettled, recent, clock } = this.#parts;
     const { ticket } = flight;
     const answer = answerOf(run, clock.wallMs());
     if (answer === null) throw new ServiceError("INTERNAL", { problem: "an order without an answer" });
     if (isUnsettled(run)) unsettled.add({ run, recordKey: ticket?.recordKey ?? null, fromEarlierStart: false });
     else unsettled.remove(run);
     recent.add(run);
+    const { credentials, session } = flight;
+    follows.consider(run, ticket?.recordKey ?? null, () => ({ session, credentials }));
     background.run(
       "order_conclusion",
       ticket === null ? this.#store(run, COMMIT_TRIES, () => []) : this.#complete(ticket, run, answer),
     );
-    if (late !== null) background.run("order_late", this.#resolveLate(run, ticket?.recordKey ?? null, late));
+    if (late !== null) background.run("order_late", this.#resolveLate(flight, run, late));
+    this.#followPrice(run, ticket?.recordKey ?? null);
     return answer;
+  }
+
+  /** A fill whose price is being read: it brings up to date what remembers the order. */
+  #followPrice(run: SingleRun, recordKey: string | null): void {
+    const attempt = lastAttempt(run);
+    const price = attempt === null ? null : this.#parts.resolver.priceOf(attempt.clientIdHex);
+    if (attempt === null || price === null) return;
+    this.#parts.background.run("fill_price", this.#storePrice(run, attempt, price, recordKey));
+  }
+
+  async #storePrice(
+    run: SingleRun,
+    attempt: Attempt,
+    price: Promise<VenueOrder | null>,
+    recordKey: string | null,
+  ): Promise<void> {
+    applyPrice(this.#parts, attempt, await price);
+    if (attempt.order === null || !isPriced(attempt.order)) return;
+    const answer = answerOf(run, this.#parts.clock.wallMs());
+    const update = recordKey === null || answer === null ? null : { recordKey, result: answer };
+    await this.#store(run, COMMIT_TRIES, () => [], update);
   }
 
   /**
@@ -94,6 +120,13 @@ export class SingleConclusion {
     );
   }
 
+  /** As publishResolved, with the account at hand: an order that was found resting is followed from here on. */
+  publishFound({ credentials, session, ticket }: SingleFlight, run: SingleRun): Promise<OrderAnswer> {
+    const recordKey = ticket?.recordKey ?? null;
+    this.#parts.follows.consider(run, recordKey, () => ({ session, credentials }));
+    return this.publishResolved(run, recordKey);
+  }
+
   /** Tells everybody who remembers the order what became of it, once nothing of it is unsettled. */
   async publishResolved(run: SingleRun, recordKey: string | null): Promise<OrderAnswer> {
     const { clock, logger, unsettled } = this.#parts;
@@ -102,13 +135,10 @@ export class SingleConclusion {
     const attempt = lastAttempt(run);
     if (answer === null || attempt === null)
       throw new ServiceError("INTERNAL", { problem: "a resolved order without an answer" });
+    this.#followPrice(run, recordKey);
     const resolved = resolvedOrder(run, attempt, nowMs);
-    const update = recordKey === null ? null : { recordKey, result: answer };
     // From here on, in this turn and until it is stored, who asks meets the end that is told below.
-    const stored = unsettled.removeWhile(
-      run,
-      this.#store(run, 1, () => [], update),
-    );
+    const stored = unsettled.removeWhile(run, this.#storeResolved(run, recordKey, answer));
     for (const listener of this.#listeners) {
       try {
         listener(resolved);
@@ -118,6 +148,27 @@ export class SingleConclusion {
     }
     await stored;
     return answer;
+  }
+
+  /** Nobody waits for more than one try; a store that refuses gets it later. */
+  async #storeResolved(run: SingleRun, recordKey: string | null, result: OrderAnswer): Promise<void> {
+    const update = recordKey === null ? null : { recordKey, result };
+    const storing = this.#store(run, 1, () => [], update);
+    await this.#commits.orAgain(storing, () =>
+      this.#storeResolved(run, recordKey, answerOf(run, this.#parts.clock.wallMs()) ?? result),
+    );
+  }
+
+  /** No end waits for the store any more. */
+  stop(): void {
+    this.#commits.stop();
+  }
+
+  /** More is known of an order that rested at its reply. No end of it is reported. */
+  async publishProgress(run: SingleRun, recordKey: string | null): Promise<void> {
+    const answer = answerOf(run, this.#parts.clock.wallMs());
+    const update = recordKey === null || answer === null ? null : { recordKey, result: answer };
+    await this.#store(run, COMMIT_TRIES, () => [], update);
   }
 
   async #keepRunning(ticket: IdempotencyTicket<SingleRun, StoredAnswer>, run: SingleRun): Promise<void> {
@@ -143,10 +194,10 @@ export class SingleConclusion {
     }
   }
 
-  async #resolveLate(run: SingleRun, recordKey: string | null, late: Promise<Resolution>): Promise<void> {
+  async #resolveLate(flight: SingleFlight, run: SingleRun, late: Promise<Resolution>): Promise<void> {
     const attempt = lastAttempt(run);
     if (attempt === null || !applyResolution(this.#parts, attempt, await late)) return;
-    await this.publishResolved(run, recordKey);
+    await this.publishFound(flight, run);
   }
 
   /** Conclusions of one run are stored one after the other. The store saying no is tried again, `tries` times in all. */
@@ -168,20 +219,29 @@ export class SingleConclusion {
     update: RecordToUpdate | null,
     read: RecordUpdate<StoredAnswer> | null,
   ): Promise<boolean> {
-    const { clock, records, store } = this.#parts;
+    const { clock, follows, records, store } = this.#parts;
     const settled = await this.#settleWrites(run);
     const taken = takeOrderEvents(run, clock.wallMs());
     let committed = false;
     try {
       const carried = taken.events.length === 0 ? [] : await this.#carryWrites(run);
-      const writes = [...settled.writes, ...carried, ...this.#rows(run, taken.events), ...ownWrites()];
+      const writes = [
+        ...settled.writes,
+        ...carried,
+        ...this.#rows(run, taken.events),
+        ...ownWrites(),
+        ...follows.rows(run),
+      ];
       const conditions = [...settled.conditions];
       if (update !== null && read?.kind === "update") {
         conditions.push(read.condition);
         writes.push(read.write(update.result));
       }
       committed = writes.length === 0 || (await store.commit({ conditions, writes }));
-      if (committed) records.committed(writes);
+      if (committed) {
+        records.committed(writes);
+        follows.settle(run);
+      }
       return committed;
     } finally {
       if (!committed) taken.giveBack();

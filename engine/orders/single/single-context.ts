@@ -12,6 +12,7 @@ import type { ClientIdSource } from "../client-id.js";
 import type { Deadline } from "../../domain/deadline.js";
 import type { IdempotencyRecords, IdempotencyTicket } from "../idempotency.js";
 import type { IntentLog } from "../intent-log.js";
+import type { OrderFollows } from "../order-follows.js";
 import type { RecordSink } from "../record-sink.js";
 import type { Resolver } from "../resolver.js";
 import type { Rooms } from "../trade-accounts.js";
@@ -41,6 +42,7 @@ export interface SingleParts {
   /** The last ones that were confirmed, for the moment in which their venue does not list them yet. */
   readonly recent: RecentOrders;
   readonly resolver: Resolver;
+  readonly follows: OrderFollows<SingleRun>;
   readonly bounds: SendBounds;
   readonly guards: Guards;
   /** Of attempts of this start; of others the guards know by their rows. */
@@ -54,6 +56,8 @@ export interface SingleFlight {
   readonly room: VenueRoom;
   readonly instrument: Instrument;
   readonly session: AccountSession;
+  /** What it was opened with: an order that rests is followed with them. */
+  readonly credentials: unknown;
   /** Keyed hash of venue, account and scope: whose order it is. */
   readonly accountHash: string;
   readonly apiKeyId: string | null;

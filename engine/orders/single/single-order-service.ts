@@ -23,6 +23,8 @@ import { createClientIdSource } from "../client-id.js";
 import { Deadline, within } from "../../domain/deadline.js";
 import { IdempotencyRecords } from "../idempotency.js";
 import { IntentLog, type OrderIntent } from "../intent-log.js";
+import type { OrderListeners } from "../order-listeners.js";
+import { OrderFollows } from "../order-follows.js";
 import { NO_RECORDS, type RecordSink } from "../record-sink.js";
 import { Resolver } from "../resolver.js";
 import type { Rooms } from "../trade-accounts.js";
@@ -96,6 +98,8 @@ export interface SingleOrderServiceOptions {
   readonly maxInFlight?: number;
   readonly maxUnresolved?: number;
   readonly maxSwitches?: number;
+  /** Shared with the routed orders; own ones where absent. */
+  readonly listeners?: OrderListeners;
   /** For a store that several services share: is the service of that boot still at work? */
   readonly isBootAlive?: (bootId: string) => boolean;
 }
@@ -124,6 +128,8 @@ export class SingleOrderService implements OrderDesk {
       isBootAlive: options.isBootAlive ?? (() => false),
     };
     const guards = options.guards ?? NO_GUARDS;
+    const own = new Background(clock, logger);
+    const bounds = new SendBounds();
     this.#parts = {
       clock,
       logger,
@@ -138,10 +144,17 @@ export class SingleOrderService implements OrderDesk {
       unsettled: new UnsettledOrders(),
       recent: new RecentOrders(clock),
       resolver: new Resolver(clock, logger, options.maxUnresolved),
-      bounds: new SendBounds(),
+      follows: new OrderFollows<SingleRun>(
+        { bounds, clock, logger, rooms, store, hash, background: own, listeners: options.listeners },
+        {
+          namespace: "followed-order",
+          publish: (run, recordKey) => this.#conclusion.publishProgress(run, recordKey),
+        },
+      ),
+      bounds,
       guards,
       reservations: new WeakMap(),
-      background: new Background(clock, logger),
+      background: own,
       records: options.records ?? NO_RECORDS,
     };
     const { background, intents, names } = this.#parts;
@@ -160,7 +173,8 @@ export class SingleOrderService implements OrderDesk {
 
   /** Before the first call: lists orders that an earlier start may have left, and begins the sweeps. */
   async start(): Promise<void> {
-    const { background, intents, unsettled } = this.#parts;
+    const { background, follows, intents, unsettled } = this.#parts;
+    await follows.load();
     for (const intent of await intents.listOpen()) {
       const run = await this.#runOf(intent);
       if (run !== null) unsettled.add({ run, recordKey: intent.idempotencyRecord, fromEarlierStart: true });
@@ -300,7 +314,7 @@ export class SingleOrderService implements OrderDesk {
   }
 
   status(): OrderDeskStatus {
-    const { resolver, unsettled } = this.#parts;
+    const { follows, resolver, unsettled } = this.#parts;
     return {
       inFlight: this.#flights.size,
       draining: this.#draining,
@@ -309,6 +323,8 @@ export class SingleOrderService implements OrderDesk {
       open: unsettled.list("OPEN"),
       resolver: resolver.counts(),
       armedSwitchCount: this.#switches.armedCount,
+      followedCount: follows.count,
+      unattendedCount: follows.waitingCount,
     };
   }
 
@@ -320,9 +336,12 @@ export class SingleOrderService implements OrderDesk {
     background.stopSweeps();
     await within(clock, Promise.all(this.#flights), deadline.leftMs());
     await within(clock, Promise.all([this.#switches.stop(), resolver.stop()]), deadline.leftMs());
+    await within(clock, this.#parts.follows.stop(), deadline.leftMs());
+    this.#conclusion.stop();
     while (background.size > 0 && deadline.leftMs() > 0) {
       await within(clock, background.settled(), deadline.leftMs());
     }
+    this.#switches.reportUnfinished();
   }
 
   /** On a hedge the flag is not the venue's to enforce: the live position bounds the size. */

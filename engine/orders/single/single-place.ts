@@ -16,6 +16,7 @@ import type { Attempt, PositionBefore } from "../trade-run.js";
 import { countedAccount } from "../account-behind.js";
 import { intentAccountHash } from "../trade-intent.js";
 import { callOptions } from "./open-account.js";
+import { waitForPrices } from "../fill-price.js";
 import { applyResolution } from "../send-outcome.js";
 import { liveDoubleMid } from "../../routing/market-price.js";
 import { boundMarket } from "./market-bound.js";
@@ -100,7 +101,20 @@ export class SinglePlacements {
       }
       const { apiKeyId } = context;
       const secrets = collectSecrets(account.credentials);
-      flight = { room, instrument, session, accountHash, apiKeyId, ticket, deadline, secrets, taken: false };
+      const { credentials } = account;
+      this.#parts.follows.meet(account.venue, { session, credentials });
+      flight = {
+        room,
+        instrument,
+        session,
+        credentials,
+        accountHash,
+        apiKeyId,
+        ticket,
+        deadline,
+        secrets,
+        taken: false,
+      };
       if (job.held !== undefined && begun !== null && begun.kind !== "fresh") job.held.ticks = boundOf(begun.run);
       if (begun?.kind === "replay") return await this.#replay(flight, begun.result, begun.run);
       if (begun?.kind === "recover") return await this.#recover(flight, job, context, begun.run);
@@ -265,6 +279,7 @@ export class SinglePlacements {
     const resolved = await within(this.#parts.clock, end.resolution, flight.deadline.leftMs());
     if (!resolved.done) return this.#conclusion.finish(flight, run, end.resolution);
     applyResolution(this.#parts, attempt, resolved.value);
+    await waitForPrices(this.#parts, [attempt], flight.deadline.leftMs());
     return this.#conclusion.finish(flight, run, null);
   }
 
@@ -305,7 +320,7 @@ export class SinglePlacements {
       flight.ticket !== null &&
       (await recoverOrder(this.#parts, flight, run, false)) !== "OPEN"
     ) {
-      return { ...(await this.#conclusion.publishResolved(run, flight.ticket.recordKey)), replayed: true };
+      return { ...(await this.#conclusion.publishFound(flight, run)), replayed: true };
     }
     return { ...(answerOf(run, this.#parts.clock.wallMs()) ?? stored), replayed: true };
   }

@@ -6,10 +6,14 @@
  */
 import { delay } from "../../domain/clock.js";
 import type { Instrument } from "../../domain/instrument.js";
-import type { AccountSession, VenueRoom } from "../../ports.js";
+import type { VenueRoom } from "../../ports.js";
 import { problemOf } from "../background.js";
+import { readPriceLater } from "../fill-price.js";
 import { within } from "../../domain/deadline.js";
-import { FIRST_POLL_DELAY_MS, lookUpOrder, unknownOrder, type LookUp, type UnknownOrder } from "../resolver.js";
+import type { Account } from "../followed-run.js";
+import { FIRST_POLL_DELAY_MS, lookUpOrder, type LookUp, type UnknownOrder } from "../resolver.js";
+import { unknownOrder } from "../unknown-order.js";
+import { contractOf } from "../order-scale.js";
 import type { Attempt } from "../trade-run.js";
 import { applyResolution } from "../send-outcome.js";
 import type { SingleConclusion } from "./single-conclude.js";
@@ -38,6 +42,7 @@ export async function recoverOrder(
     const look = await pollUntilKnown(parts, flight, order, waitForProof);
     if (look.kind === "open") return "OPEN";
     applyResolution(parts, attempt, look);
+    if (!flight.taken && parts.resolver.readPrice(order, flight.session, look)) flight.taken = true;
     return look.kind === "found" ? "SETTLED" : "NOT_PLACED";
   } catch (error) {
     // A fault of ours in the look-up says nothing of the order.
@@ -51,7 +56,7 @@ export async function settleAsked(
   parts: SingleParts,
   conclusion: SingleConclusion,
   entry: UnsettledOrder,
-  place: { readonly room: VenueRoom; readonly instrument: Instrument; readonly session: AccountSession },
+  place: Account & { readonly room: VenueRoom; readonly instrument: Instrument },
   timeoutMs: number,
 ): Promise<boolean> {
   const { clock, idempotency, resolver } = parts;
@@ -74,6 +79,12 @@ export async function settleAsked(
     if (lastAttempt(run) !== attempt || !isUnsettled(run)) return false;
     if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
     if (!applyResolution(parts, attempt, looked.value)) return false;
+    readPriceLater(resolver, order, looked.value, () => {
+      const opened = place.room.openSession(place.credentials);
+      return opened.ok ? opened.session : null;
+    });
+    // Found where it rests: from here on as one that rested at its answer.
+    parts.follows.consider(run, recordKey, () => place);
     await conclusion.publishResolved(run, recordKey);
     return true;
   } catch (error) {
@@ -109,10 +120,11 @@ async function pollUntilKnown(
 function unknownOrderOf(
   { bounds }: SingleParts,
   room: VenueRoom,
-  instrument: Instrument,
+  listed: Instrument,
   run: SingleRun,
 ): UnknownOrder | null {
   const attempt = lastAttempt(run);
-  if (attempt === null || attempt.nativeSymbol !== instrument.nativeSymbol) return null;
+  const instrument = attempt === null ? null : contractOf(attempt, listed);
+  if (attempt === null || instrument === null) return null;
   return unknownOrder(bounds, run.routeId, room, instrument, attempt);
 }
