@@ -29,8 +29,10 @@ export async function readSafely<T>(
   }
 }
 
-export function pauseAfter({ code, retryAfterMs }: FailedRead): LookResult {
+/** How long nobody of a venue is polled, or this account alone, after such a refusal. */
+export function pauseAfter({ code, isAccountLimit, retryAfterMs }: FailedRead): LookResult {
   if (code === "AUTH" || code === "NEEDS_CREDENTIALS") return { pauseVenueMs: 0, pauseAccountMs: REFUSED_PAUSE_MS };
+  if (isAccountLimit === true) return { pauseVenueMs: 0, pauseAccountMs: retryAfterMs ?? LIMITED_PAUSE_MS };
   if (code === "RATE_LIMITED" || code === "BREAKER_OPEN")
     return { pauseVenueMs: retryAfterMs ?? LIMITED_PAUSE_MS, pauseAccountMs: 0 };
   return NO_PAUSE;

@@ -14,25 +14,22 @@ import type { Logger } from "../domain/logger.js";
 import type { VenueOrder } from "../domain/order.js";
 import type { VenuePosition } from "../domain/position.js";
 import type { RoutableVenue } from "../domain/venue.js";
-import type { AccountEvent, AccountSession, AccountStream, CallOptions, VenueRoom } from "../ports.js";
+import type { AccountEvent, AccountSession, AccountStream, AccountStreams, CallOptions, VenueRoom } from "../ports.js";
 import { type FailedRead, LOOK_TIMEOUT_MS, NO_PAUSE, pauseAfter, readSafely } from "./account-reads.js";
 import { Liquidations } from "./liquidations.js";
 import type { LookResult, PollSchedule, PollTask } from "./poll-schedule.js";
 import type { AccountChange, AccountListener, Coverage, CoverageError } from "./portfolio-types.js";
+import { failedState, NO_ANSWER_YET, ordersCoverageOf } from "./coverage.js";
 import { positionsUnlisted, unlistedNames } from "./unlisted.js";
 import { positionChanges } from "./position-changes.js";
 import type { ResolvedExecution } from "./resolved-executions.js";
+import { WatchListeners } from "./watch-listeners.js";
 import { WatchedOrders } from "./watched-orders.js";
 
 /** A stream that is not LIVE so long is helped out by polling; the room goes on trying. */
 const STREAM_GRACE_MS = 3_000;
 /** An account that got no stream asks again. */
 const STREAM_RETRY_MS = 60_000;
-/** Listeners of one account: subscriptions with the very same credentials. */
-const LISTENERS_MAX = 1_000;
-
-/** Not known is not flat. */
-const NO_ANSWER_YET: CoverageError = { code: "NO_ANSWER_YET", message: "the venue has not answered yet" };
 
 /** Of one venue. Apart, because a list of open orders weighs about ten times as much as positions. */
 export interface VenueSchedules {
@@ -55,8 +52,7 @@ export class AccountWatch {
   readonly room: VenueRoom;
   readonly #parts: WatchParts;
   readonly #session: AccountSession;
-  /** The listener, and whether it wants open orders. */
-  readonly #listeners = new Map<AccountListener, boolean>();
+  readonly #listeners: WatchListeners;
   readonly #orders: WatchedOrders;
   readonly #liquidations: Liquidations;
   #stream: AccountStream | null = null;
@@ -68,6 +64,8 @@ export class AccountWatch {
   #error: CoverageError | null = null;
   #isPolled = false;
   #isLive = false;
+  /** Counts how often the stream became LIVE. */
+  #liveRun = 0;
   #isClosed = false;
   #graceTimer: TimerHandle | null = null;
   #retryTimer: TimerHandle | null = null;
@@ -79,14 +77,21 @@ export class AccountWatch {
     this.room = room;
     this.#session = session;
     this.#parts = parts;
+    this.#listeners = new WatchListeners(room.venue, parts.logger);
     this.#liquidations = new Liquidations(parts.clock);
     this.#orders = new WatchedOrders(room, session, {
       clock: parts.clock,
       logger: parts.logger,
-      isWanted: () => this.#wantsOrders,
+      isWanted: () => this.#listeners.wantOrders,
       isPolled: () => this.#isPolled,
       isFailed: () => this.#error !== null,
-      emit: (change) => this.#emit(change),
+      liveRun: () => (this.#isLive ? this.#liveRun : null),
+      doubtMs: () => this.#stream?.ordersDoubtMs?.() ?? null,
+      intervalMs: () => parts.schedules.orders.intervalMs,
+      lookSoon: (afterMs) => {
+        if (this.#listeners.wantOrders) parts.schedules.orders.soon(this.#orders.task, afterMs);
+      },
+      emit: (change) => this.#listeners.emit(change),
     });
   }
 
@@ -124,8 +129,12 @@ export class AccountWatch {
       : coverage;
   }
 
+  get #mode(): "poll" | "push" {
+    return this.#isPolled || this.#stream === null ? "poll" : "push";
+  }
+
   #knownCoverage(): Coverage {
-    const mode = this.#isPolled || this.#stream === null ? "poll" : "push";
+    const mode = this.#mode;
     return {
       state: this.#state(),
       mode,
@@ -142,35 +151,35 @@ export class AccountWatch {
     return read?.ok === true ? read.asOfMs : this.#asOfMs;
   }
 
-  /** The same of its open orders, which are read apart. */
+  /** The same of its open orders, which are read apart: their own time, interval and error (watched-orders.ts). */
   ordersCoverage(): Coverage {
-    const coverage = this.#knownCoverage();
-    const error = coverage.error ?? this.#orders.error;
-    return error === null || coverage.error !== null ? coverage : { ...coverage, state: "ERROR", error };
+    const { intervalMs } = this.#parts.schedules.orders;
+    return ordersCoverageOf(this.#orders, { mode: this.#mode, intervalMs, error: this.#error });
   }
 
   #state(): Coverage["state"] {
     if (this.#isLive) return "LIVE";
-    if (this.#error?.code === "AUTH" || this.#error?.code === "NEEDS_CREDENTIALS") return "AUTH_REQUIRED";
-    return this.#error !== null || this.#positions === null ? "ERROR" : "SNAPSHOT";
+    return failedState(this.#error) ?? (this.#positions === null ? "ERROR" : "SNAPSHOT");
   }
 
   // ---------------------------------------------------------------- life
 
   /** False when the account has no room for another listener. */
   listen(listener: AccountListener, wantsOrders: boolean): boolean {
-    if (this.#listeners.size >= LISTENERS_MAX) return false;
-    this.#listeners.set(listener, wantsOrders);
-    if (wantsOrders && this.#isLive) void this.#orders.read("read");
-    if (wantsOrders && this.#isPolled) this.#parts.schedules.orders.add(this.#orders.task);
+    const wanted = this.#listeners.wantOrders;
+    if (!this.#listeners.add(listener, wantsOrders)) return false;
+    if (wantsOrders && !wanted) this.#watchOrders();
     return true;
   }
 
   /** True when it was the last one. */
   unlisten(listener: AccountListener): boolean {
-    this.#listeners.delete(listener);
-    if (!this.#wantsOrders) this.#parts.schedules.orders.remove(this.#orders.task);
-    return this.#listeners.size === 0;
+    this.#listeners.remove(listener);
+    if (!this.#listeners.wantOrders) {
+      this.#parts.schedules.orders.remove(this.#orders.task);
+      this.#orders.forget();
+    }
+    return this.#listeners.count === 0;
   }
 
   start(): void {
@@ -192,6 +201,7 @@ export class AccountWatch {
     this.#listeners.clear();
     this.#dropStream();
     this.#endPolling();
+    this.#parts.schedules.orders.remove(this.#orders.task);
     this.#clearTimers();
     this.#orders.close();
     this.#session.close();
@@ -202,8 +212,8 @@ export class AccountWatch {
   #openStream(): boolean {
     const { streams } = this.room;
     if (streams === null) return false;
-    const opened = streams.openAccountStream(this.#session, (event) => this.#hear(event));
-    if (!opened.ok) {
+    const opened = this.#tryStream(streams);
+    if (opened?.ok !== true) {
       this.#retryStreamLater();
       return false;
     }
@@ -213,15 +223,27 @@ export class AccountWatch {
     return this.#stream !== null;
   }
 
+  /** Null: a bug of the room, which must not end the watch, nor leave it behind half opened. */
+  #tryStream(streams: AccountStreams): ReturnType<AccountStreams["openAccountStream"]> | null {
+    try {
+      return streams.openAccountStream(this.#session, (event) => this.#hear(event));
+    } catch (error) {
+      const errorName = error instanceof Error ? error.name : "unknown";
+      this.#parts.logger.error("portfolio.stream_failed", { venue: this.venue, errorName });
+      return null;
+    }
+  }
+
   #hear(event: AccountEvent): void {
     if (this.#isClosed) return;
     switch (event.kind) {
       case "order":
-        if (this.#orders.apply(event.order)) this.#emit(event);
+        // Without listeners no list is kept that it could change.
+        if (this.#listeners.wantOrders && this.#orders.apply(event.order)) this.#listeners.emit(event);
         return;
       case "fill":
         this.#liquidations.note(event);
-        this.#emit({ ...event, order: this.#orders.applyFill(event.order) });
+        if (this.#listeners.wantOrders) this.#listeners.emit({ ...event, order: this.#orders.applyFill(event.order) });
         return;
       case "positions":
       case "state":
@@ -249,12 +271,22 @@ export class AccountWatch {
   #pushed(positions: readonly VenuePosition[], asOfMs: number): void {
     const wasLive = this.#isLive;
     this.#isLive = true;
+    if (!wasLive) this.#liveRun++;
     this.#error = null;
     this.#clearGrace();
     this.#endPolling();
     this.#adopt(positions, asOfMs, "stream");
     // What was polled before says nothing of fills and ends between two looks; the list closes the gap.
-    if (!wasLive && this.#wantsOrders) void this.#orders.read("read");
+    if (!wasLive && this.#listeners.wantOrders) this.#watchOrders();
+  }
+
+  /** The list now, and again in its interval: pushed or polled. */
+  #watchOrders(): void {
+    const { orders } = this.#parts.schedules;
+    if (this.#isLive) {
+      this.#orders.follow();
+      orders.add(this.#orders.task, true);
+    } else if (this.#isPolled) orders.add(this.#orders.task);
   }
 
   #streamEnded(stream: AccountStream): void {
@@ -293,18 +325,15 @@ export class AccountWatch {
   #poll(): void {
     if (this.#isPolled || this.#isClosed) return;
     this.#isPolled = true;
-    const { positions, orders } = this.#parts.schedules;
-    positions.add(this.#positionsTask);
-    if (this.#wantsOrders) orders.add(this.#orders.task);
+    this.#parts.schedules.positions.add(this.#positionsTask);
+    if (this.#listeners.wantOrders) this.#watchOrders();
     this.#showCoverage();
   }
 
   #endPolling(): void {
     if (!this.#isPolled) return;
     this.#isPolled = false;
-    const { positions, orders } = this.#parts.schedules;
-    positions.remove(this.#positionsTask);
-    orders.remove(this.#orders.task);
+    this.#parts.schedules.positions.remove(this.#positionsTask);
   }
 
   async #lookAtPositions(isFirst: boolean): Promise<LookResult> {
@@ -327,11 +356,6 @@ export class AccountWatch {
     return pauseAfter(read);
   }
 
-  get #wantsOrders(): boolean {
-    for (const wants of this.#listeners.values()) if (wants) return true;
-    return false;
-  }
-
   // ---------------------------------------------------------------- state
 
   #adopt(positions: readonly VenuePosition[], asOfMs: number, source: "stream" | "venue"): void {
@@ -349,7 +373,7 @@ export class AccountWatch {
     this.#asOfMs = asOfMs;
     this.#source = source;
     this.#showCoverage();
-    if (changes.length > 0) this.#emit({ kind: "positions", changes });
+    if (changes.length > 0) this.#listeners.emit({ kind: "positions", changes });
   }
 
   /** Tells once of what a subscriber sees otherwise; times alone are no news. */
@@ -359,25 +383,11 @@ export class AccountWatch {
     const shown = `${state} ${mode} ${source} ${error?.code ?? ""} ${this.isSettled}`;
     if (shown === this.#coverageShown) return;
     this.#coverageShown = shown;
-    this.#emit({ kind: "coverage" });
-  }
-
-  #emit(change: AccountChange): void {
-    for (const listener of [...this.#listeners.keys()]) {
-      try {
-        listener(change);
-      } catch (error) {
-        // A listener's bug is its own: the others still hear.
-        this.#parts.logger.error("portfolio.listener_failed", {
-          venue: this.venue,
-          errorName: error instanceof Error ? error.name : "unknown",
-        });
-      }
-    }
+    this.#listeners.emit({ kind: "coverage" });
   }
 
   tell(change: AccountChange): void {
-    if (!this.#isClosed) this.#emit(change);
+    if (!this.#isClosed) this.#listeners.emit(change);
   }
 
   #clearGrace(): void {

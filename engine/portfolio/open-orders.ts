@@ -1,13 +1,16 @@
 /**
  * The open orders of one account as events and whole lists tell them. Pure state.
  *
- * Invariants: an order that ended after a list was asked for is not brought back by it; fills never go down; at most
+ * Invariants: an order that an event spoke of after a list was asked for, or LIST_LAG_MS before, is neither brought back
+ * nor taken away by it (lists lag behind events); fills never go down; at most
  * OPEN_ORDERS_MAX are held, beyond that the oldest is forgotten and counted.
  */
 import type { VenueOrder } from "../domain/order.js";
 
 /** Venues allow up to 5000. */
 export const OPEN_ORDERS_MAX = 5_000;
+/** A list asked for so soon after an event need not tell of it: the venues' reads lag by up to 1.1 s (measured on venueone). */
+export const LIST_LAG_MS = 1_500;
 /** Ends remembered while a list is on its way. */
 const ENDED_MAX = 5_000;
 
@@ -19,14 +22,24 @@ interface Held {
 
 export class OpenOrders {
   readonly #open = new Map<string, Held>();
-  /** Orders an event spoke of since the list in flight was asked for. */
-  readonly #touched = new Set<string>();
+  /** Orders an event spoke of since the list in flight was asked for, or shortly before: monotonic ms. */
+  readonly #touched = new Map<string, number>();
+  readonly #nowMs: () => number;
   #isKnown = false;
   forgottenCount = 0;
+
+  /** `nowMs`: monotonic. */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
 
   /** False before the first whole list. */
   get isKnown(): boolean {
     return this.#isKnown;
+  }
+
+  has(order: VenueOrder): boolean {
+    return this.#open.has(orderKey(order));
   }
 
   list(): readonly VenueOrder[] {
@@ -35,10 +48,11 @@ export class OpenOrders {
 
   /** A list is asked for now: what events say from here on is newer. */
   beginList(): void {
-    this.#touched.clear();
+    const untilMs = this.#nowMs() - LIST_LAG_MS;
+    for (const [key, atMs] of this.#touched) if (atMs < untilMs) this.#touched.delete(key);
   }
 
-  /** Has an event spoken of it since the last list was asked for? */
+  /** Has an event spoken of it since the last list was asked for, or shortly before? */
   isTouched(order: VenueOrder): boolean {
     return this.#touched.has(orderKey(order));
   }
@@ -48,7 +62,7 @@ export class OpenOrders {
     const key = orderKey(order);
     const known = this.#open.get(key);
     if (this.#touched.size >= ENDED_MAX) this.#touched.clear();
-    this.#touched.add(key);
+    this.#touched.set(key, this.#nowMs());
     if (!isOpen(order)) {
       this.#open.delete(key);
       return true;

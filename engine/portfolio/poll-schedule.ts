@@ -4,7 +4,8 @@
  *
  * Invariants: at most `looksPerMinute` looks begin in any minute, whatever is added or removed; at most
  * IN_FLIGHT_MAX looks run at once; an account that was never looked at goes before all others; a venue that says
- * "slower" is left alone for as long as it asks, and whose turn it was has the next one.
+ * "slower" is left alone for as long as it asks, and whose turn it was goes to the back. Refused again while others
+ * were answered, it is limited alone, whether the venue says so or not: it waits, and nobody else.
  */
 import type { Clock, TimerHandle } from "../domain/clock.js";
 
@@ -37,8 +38,13 @@ const EDGE_MS = 0.5;
 
 interface Entry {
   readonly task: PollTask;
+  /** Nobody was answered yet: somebody waits. */
   isFirst: boolean;
+  /** Its turn has not come yet: before all others. */
+  isNew: boolean;
   isRunning: boolean;
+  /** How many looks had been answered when it was refused; null: it was not, or was answered since. */
+  answeredAtRefusal: number | null;
   /** Monotonic ms before which it is not due. */
   dueMs: number;
 }
@@ -48,6 +54,7 @@ export class PollSchedule {
   readonly #pace: PollPace;
   readonly #entries = new Map<PollTask, Entry>();
   #inFlight = 0;
+  #answeredCount = 0;
   /** The pace is kept by this: no look begins before it. */
   #freeAtMs = 0;
   #timer: TimerHandle | null = null;
@@ -67,9 +74,19 @@ export class PollSchedule {
     return Math.max(this.#pace.intervalMsMin, Math.ceil(this.#entries.size * this.#gapMs));
   }
 
-  add(task: PollTask): void {
+  /** `isLooked`: it was looked at just now; its next look is an interval from here. */
+  add(task: PollTask, isLooked = false): void {
     if (this.#entries.has(task)) return;
-    this.#entries.set(task, { task, isFirst: true, isRunning: false, dueMs: 0 });
+    const entry = { task, isFirst: !isLooked, isNew: !isLooked, isRunning: false, answeredAtRefusal: null, dueMs: 0 };
+    this.#entries.set(task, entry);
+    if (isLooked) entry.dueMs = this.#nowMs() + this.intervalMs;
+    this.#arm();
+  }
+
+  /** Its next look has its turn so long from now, whatever its interval says; those after it an interval apart. */
+  soon(task: PollTask, afterMs: number): void {
+    const dueMs = this.#nowMs() + afterMs;
+    this.#entries.set(task, { task, isFirst: false, isNew: false, isRunning: false, answeredAtRefusal: null, dueMs });
     this.#arm();
   }
 
@@ -92,7 +109,7 @@ export class PollSchedule {
     return this.#clock.monoNs() / 1e6;
   }
 
-  /** The next one: never looked at first, then the one due longest. */
+  /** The next one: whose turn never came first, then the one due longest. */
   #next(): Entry | null {
     let best: Entry | null = null;
     for (const entry of this.#entries.values()) {
@@ -100,6 +117,11 @@ export class PollSchedule {
       if (best === null || rank(entry) < rank(best)) best = entry;
     }
     return best;
+  }
+
+  /** It was refused before, and others were answered since. */
+  #isLimitedAlone({ answeredAtRefusal }: Entry): boolean {
+    return answeredAtRefusal !== null && this.#answeredCount > answeredAtRefusal;
   }
 
   #arm(): void {
@@ -134,17 +156,24 @@ export class PollSchedule {
     const { pauseVenueMs, pauseAccountMs } = await task.look(isFirst);
     this.#inFlight--;
     const endMs = this.#nowMs();
-    if (pauseVenueMs > 0) this.#freeAtMs = Math.max(this.#freeAtMs, endMs + Math.min(pauseVenueMs, PAUSE_MS_MAX));
     entry.isRunning = false;
-    // Refused for want of budget: it keeps its turn.
-    if (pauseVenueMs === 0) {
+    entry.isNew = false;
+    let pauseMs = pauseAccountMs;
+    if (pauseVenueMs > 0) {
+      if (this.#isLimitedAlone(entry)) pauseMs = Math.max(pauseMs, pauseVenueMs);
+      else this.#freeAtMs = Math.max(this.#freeAtMs, endMs + Math.min(pauseVenueMs, PAUSE_MS_MAX));
+      entry.answeredAtRefusal = this.#answeredCount;
+    } else {
+      this.#answeredCount++;
       entry.isFirst = false;
-      entry.dueMs = Math.max(nowMs + this.intervalMs, endMs + Math.min(pauseAccountMs, PAUSE_MS_MAX));
+      entry.answeredAtRefusal = null;
     }
+    entry.dueMs = Math.max(nowMs + this.intervalMs, endMs + Math.min(pauseMs, PAUSE_MS_MAX));
     this.#arm();
   }
 }
 
+/** Behind all that are due earlier; whose turn never came goes first. */
 function rank(entry: Entry): number {
-  return entry.isFirst ? -1 : entry.dueMs;
+  return entry.isNew ? -1 : entry.dueMs;
 }

@@ -2,6 +2,10 @@
  * The open orders of one watched account: whole lists over REST, events between them, and the end of an order looked up
  * where a list no longer has it.
  *
+ * No venue numbers the frames of an account, so events can be lost unseen. The list is trusted while a whole list of this
+ * run of the stream was adopted that surely tells of all before events were heard, and of anything the room doubts, the end
+ * of every order that it left out is learnt, and the lists before found nothing that events had not told; one is read in the interval of looks all the while, and no more often in doubt.
+ *
  * Invariants: one list is read at a time; a failed list changes nothing that is known; an end that cannot be learnt is
  * told as UNKNOWN, never guessed; after `close` nothing is told and the session is not used.
  */
@@ -10,10 +14,14 @@ import type { Logger } from "../domain/logger.js";
 import type { VenueOrder } from "../domain/order.js";
 import type { AccountSession, CallOptions, VenueRoom } from "../ports.js";
 import { LIMITED_PAUSE_MS, LOOK_TIMEOUT_MS, NO_PAUSE, pauseAfter, readSafely } from "./account-reads.js";
-import { isOpen, OpenOrders } from "./open-orders.js";
+import { isOpen, LIST_LAG_MS, OpenOrders } from "./open-orders.js";
 import type { LookResult, PollTask } from "./poll-schedule.js";
 import type { AccountChange, CoverageError } from "./portfolio-types.js";
 
+/** Lists in a row that found nothing untold, after one that did. */
+const CLEAN_LISTS = 2;
+/** A list so many intervals old proves nothing of now. */
+const LIST_INTERVALS_MAX = 3;
 /** Orders whose end is looked up after one list; the others end as UNKNOWN. */
 const ENDS_PER_LOOK = 8;
 
@@ -27,6 +35,14 @@ interface WatchedOrdersHost {
   isPolled(): boolean;
   /** It is known already why the account cannot be had. */
   isFailed(): boolean;
+  /** Which run of the stream it is; null: it is not LIVE. Within one, events tell all but what was lost unseen. */
+  liveRun(): number | null;
+  /** Monotonic ms since which the room knows its order events not to tell all. */
+  doubtMs(): number | null;
+  /** Time between two looks at the list. */
+  intervalMs(): number;
+  /** The next look has its turn so long from now, and not an interval after the last. */
+  lookSoon(afterMs: number): void;
   emit(change: AccountChange): void;
 }
 
@@ -36,7 +52,23 @@ export class WatchedOrders {
   readonly #room: VenueRoom;
   readonly #session: AccountSession;
   readonly #host: WatchedOrdersHost;
-  readonly #orders = new OpenOrders();
+  #orders: OpenOrders;
+  /** Grows when all is forgotten: a list asked for before says nothing any more. */
+  #epoch = 0;
+  /** Monotonic ms since which events are heard and kept. */
+  #heardSinceMs = 0;
+  /** Wall ms of the last whole list, and monotonic ms at which it was asked for. */
+  #asOfMs: number | null = null;
+  #beganMs = 0;
+  /** The run of the stream in which the last list was asked for and adopted. */
+  #listRun: number | null = null;
+  /** Lists since one told what events had not. */
+  #cleanCount = CLEAN_LISTS;
+  /** Told by the last list alone; an event that is only late may come yet. */
+  readonly #untold = new Set<string>();
+  #cleanBefore = CLEAN_LISTS;
+  /** Left out by the last list; they are shown until their end is learnt, or an event says that they are open. */
+  readonly #leftOut = new Map<string, VenueOrder>();
   #isProven = false;
   #error: CoverageError | null = null;
   #isReading = false;
@@ -47,6 +79,15 @@ export class WatchedOrders {
     this.#room = room;
     this.#session = session;
     this.#host = host;
+    this.#orders = this.#none();
+  }
+
+  #none(): OpenOrders {
+    return new OpenOrders(() => this.#nowMs());
+  }
+
+  #nowMs(): number {
+    return this.#host.clock.monoNs() / 1e6;
   }
 
   /** Null before the first whole list. */
@@ -59,7 +100,28 @@ export class WatchedOrders {
     return this.#isProven;
   }
 
-  /** Why no list is known; null while one is, or none was asked for. */
+  /** Wall ms of the last whole list; null before the first. */
+  get asOfMs(): number | null {
+    return this.#asOfMs;
+  }
+
+  /** Events and the last list together are what the venue has, as far as anybody can know. */
+  get isTrusted(): boolean {
+    const run = this.#host.liveRun();
+    if (run === null || run !== this.#listRun || !this.#orders.isKnown || !this.#isSure) return false;
+    if (this.#cleanCount < CLEAN_LISTS) return false;
+    for (const order of this.#leftOut.values()) if (this.#orders.has(order)) return false;
+    if (this.#nowMs() - this.#beganMs > LIST_INTERVALS_MAX * this.#host.intervalMs()) return false;
+    const doubtMs = this.#host.doubtMs();
+    return doubtMs === null || this.#beganMs >= doubtMs + LIST_LAG_MS;
+  }
+
+  /** The last list was asked for so late that it tells of all before events were heard. */
+  get #isSure(): boolean {
+    return this.#beganMs >= this.#heardSinceMs + LIST_LAG_MS;
+  }
+
+  /** Why the last list could not be had; null when it was, or none was asked for. */
   get error(): CoverageError | null {
     return this.#error;
   }
@@ -70,43 +132,74 @@ export class WatchedOrders {
 
   /** An order as an event tells it; true when it is news. */
   apply(order: VenueOrder): boolean {
+    this.#explain(order);
     return this.#orders.apply(order);
   }
 
   /** The order of a fill, as it stands now. */
   applyFill(order: VenueOrder): VenueOrder {
+    this.#explain(order);
     return this.#orders.applyFill(order);
+  }
+
+  /** Events are heard from now on: a list to show; what surely tells of all before has its turn soon after (`read`). */
+  follow(): void {
+    this.#heardSinceMs = this.#nowMs();
+    void this.read("read");
   }
 
   /** The whole list; what is new in it is told, what is gone is looked up. */
   async read(lane: CallOptions["lane"]): Promise<LookResult> {
     if (this.#isReading || this.#isClosed) return NO_PAUSE;
     this.#isReading = true;
+    const epoch = this.#epoch;
+    const asked = { run: this.#host.liveRun(), beganMs: this.#nowMs() };
     this.#orders.beginList();
     const options: CallOptions = { timeoutMs: LOOK_TIMEOUT_MS, lane };
     const { reader, venue } = this.#room;
     const read = await readSafely(this.#host.logger, venue, () => reader.readOpenOrders(this.#session, null, options));
+    // Forgotten meanwhile: another list may be under way.
+    if (epoch !== this.#epoch) return read.ok ? NO_PAUSE : pauseAfter(read);
     if (!this.#isClosed) {
-      if (read.ok) await this.#adopt(read.value, options);
+      if (read.ok) await this.#adopt(read.value, read.asOfMs, asked, options);
       else this.#unread({ code: read.code, message: read.message });
     }
-    this.#isReading = false;
+    if (epoch === this.#epoch) this.#isReading = false;
+    const surelyInMs = this.#heardSinceMs + LIST_LAG_MS - this.#nowMs();
+    if (read.ok && !this.#isClosed && !this.#isSure && this.#host.liveRun() !== null)
+      this.#host.lookSoon(Math.max(0, surelyInMs));
     return read.ok ? NO_PAUSE : pauseAfter(read);
+  }
+
+  /** Nobody listens: what is held would only grow old. */
+  forget(): void {
+    this.#epoch++;
+    this.#isReading = false;
+    this.#orders = this.#none();
+    this.#asOfMs = null;
+    this.#listRun = null;
+    this.#error = null;
+    this.#cleanCount = CLEAN_LISTS;
+    this.#untold.clear();
+    this.#leftOut.clear();
+    this.#clearTimer();
   }
 
   close(): void {
     this.#isClosed = true;
+    this.#clearTimer();
+  }
+
+  #clearTimer(): void {
     if (this.#timer !== null) this.#host.clock.clearTimer(this.#timer);
     this.#timer = null;
   }
 
   #unread(error: CoverageError): void {
-    const wasSettled = this.isSettled;
-    // A list that is known stays true through the events that follow it.
-    if (!this.#orders.isKnown) this.#error = error;
-    if (!wasSettled) this.#host.emit({ kind: "coverage" });
-    // A polled account's list has its turn.
-    if (!this.#host.isPolled()) this.#readLater();
+    this.#error = error;
+    this.#host.emit({ kind: "coverage" });
+    // One that is known has its turn, and so has a polled account's.
+    if (!this.#orders.isKnown && !this.#host.isPolled()) this.#readLater();
   }
 
   #readLater(): void {
@@ -117,22 +210,34 @@ export class WatchedOrders {
     }, LIMITED_PAUSE_MS);
   }
 
-  async #adopt(rows: readonly VenueOrder[], options: CallOptions): Promise<void> {
+  async #adopt(
+    rows: readonly VenueOrder[],
+    asOfMs: number,
+    { run, beganMs }: { readonly run: number | null; readonly beganMs: number },
+    options: CallOptions,
+  ): Promise<void> {
     this.#isProven = true;
     const isFirst = !this.#orders.isKnown;
-    const wasSettled = this.isSettled;
     const { news, gone } = this.#orders.adopt(rows);
     this.#error = null;
+    this.#asOfMs = asOfMs;
+    const wasSure = this.#isSure;
+    this.#beganMs = beganMs;
+    this.#judge(run, wasSure, [...news, ...gone]);
+    this.#leftOut.clear();
+    for (const order of gone) this.#leftOut.set(keyOf(order), order);
     if (isFirst) {
-      // Where a snapshot begins, it is no news; where one was shown without orders, it is to be replaced.
-      this.#host.emit(wasSettled ? { kind: "ordersReset" } : { kind: "coverage" });
+      // No news where a snapshot begins with it; one that was shown without orders is to be replaced.
+      this.#host.emit({ kind: "ordersReset" });
       return;
     }
+    this.#host.emit({ kind: "coverage" });
     for (const order of news) this.#host.emit({ kind: "order", order });
+    const epoch = this.#epoch;
     for (const [index, order] of gone.entries()) {
       if (this.#orders.isTouched(order)) continue;
       const end = index < ENDS_PER_LOOK ? await this.#endOf(order, options) : null;
-      if (this.#isClosed) return;
+      if (this.#isClosed || epoch !== this.#epoch) return;
       // Told of by an event meanwhile: that is newer than what was looked up, or could not be.
       if (this.#orders.isTouched(order)) continue;
       // Still listed open right after it left the list: the venue's index lags, the next look tells.
@@ -141,6 +246,30 @@ export class WatchedOrders {
       this.#orders.apply(end ?? { ...order, status: "CANCELED" });
       this.#host.emit({ kind: "order", order: end ?? { ...order, status: "UNKNOWN", venueStatus: "" } });
     }
+    // With the last end the list may be trusted.
+    if (gone.length > 0) this.#host.emit({ kind: "coverage" });
+  }
+
+  /** What a list tells of a time in which events were heard, and they did not: frames are lost, or late. */
+  #judge(run: number | null, wasSure: boolean, different: readonly VenueOrder[]): void {
+    const isCovered = run !== null && run === this.#host.liveRun() && run === this.#listRun && wasSure;
+    this.#listRun = run !== null && run === this.#host.liveRun() ? run : null;
+    this.#untold.clear();
+    if (!isCovered) return;
+    if (different.length === 0) {
+      this.#cleanCount = Math.min(CLEAN_LISTS, this.#cleanCount + 1);
+      return;
+    }
+    this.#cleanBefore = this.#cleanCount;
+    this.#cleanCount = 0;
+    for (const order of different) this.#untold.add(keyOf(order));
+  }
+
+  /** An event of it comes after all: it was late, not lost. */
+  #explain(order: VenueOrder): void {
+    this.#leftOut.delete(keyOf(order));
+    if (!this.#untold.delete(keyOf(order)) || this.#untold.size > 0) return;
+    if (this.#nowMs() - this.#beganMs <= LIST_LAG_MS) this.#cleanCount = this.#cleanBefore;
   }
 
   async #endOf(order: VenueOrder, options: CallOptions): Promise<VenueOrder | null> {
@@ -154,4 +283,8 @@ export class WatchedOrders {
     }
     return null;
   }
+}
+
+function keyOf(order: VenueOrder): string {
+  return `${order.nativeSymbol}|${order.venueOrderId}`;
 }
