@@ -7,6 +7,7 @@
  */
 import { RowWriter } from "./row-binary.js";
 import type { RecordTable } from "../records/record-table.js";
+import { writtenColumns } from "../records/schema.js";
 import type { Batch, TokenSource } from "./batch.js";
 import type { BufferPool } from "./buffer-pool.js";
 
@@ -34,10 +35,11 @@ export class Batcher {
   readonly #options: BatcherOptions;
   readonly #open: OpenBatch[] = [];
   #current: OpenBatch | null = null;
+  #closedCuts = 0;
 
   constructor(options: BatcherOptions) {
     this.table = options.table;
-    this.#columns = options.table.columns.map((column) => column.name);
+    this.#columns = writtenColumns(options.table).map((column) => column.name);
     this.#options = options;
   }
 
@@ -65,6 +67,13 @@ export class Batcher {
     return count;
   }
 
+  /** Figures that were finer than their column, over all batches. */
+  get cutCount(): number {
+    let count = this.#closedCuts;
+    for (const { writer } of this.#open) count += writer.cutCount;
+    return count;
+  }
+
   closeAll(): void {
     while (this.#open.length > 0) this.#close(this.#open[0] as OpenBatch);
   }
@@ -85,6 +94,7 @@ export class Batcher {
   #close(open: OpenBatch): void {
     this.#open.splice(this.#open.indexOf(open), 1);
     if (this.#current === open) this.#current = null;
+    this.#closedCuts += open.writer.cutCount;
     if (open.rowCount === 0) {
       this.#options.pool.give(open.writer.buffer);
       return;

@@ -20,6 +20,7 @@ import type { DecisionEvent } from "../../orders/decision-event.js";
 import type { OrderEvent } from "../../orders/order-events.js";
 import type { ConcludedTrade, RecordedRun } from "../../orders/record-sink.js";
 import type { RoutingCandidate, RoutingReport } from "../../routing/report.js";
+import type { RecordTableName } from "../records/record-table.js";
 import { recordTable } from "../records/schema.js";
 import type { StateWrite } from "../state-store.js";
 import { MAX_ROW_BYTES, outboxWrite, type DurableTable } from "./outbox.js";
@@ -39,8 +40,15 @@ export class CloseRows {
     order_events: createRowCodec(recordTable("order_events")),
   };
 
+  readonly #cuts: Record<DurableTable, number> = { routing_decisions: 0, fills: 0, order_events: 0 };
+
   constructor(logger: Logger) {
     this.#logger = logger;
+  }
+
+  /** Figures made without some of their digits. */
+  cutCount(table: RecordTableName): number {
+    return table in this.#cuts ? this.#cuts[table as DurableTable] : 0;
   }
 
   decision(concluded: ConcludedTrade): StateWrite[] {
@@ -57,7 +65,10 @@ export class CloseRows {
       const { attempt, ver } = event;
       const order = `${run.routeId}|${attempt.clientIdHex}`;
       writes.push(this.#write("order_events", event.atMs, `${order}|${ver}`, orderEventRow(run, event)));
-      if (event.filled) writes.push(this.#write("fills", run.startedAtMs, order, fillRow(run, event)));
+      if (!event.filled) continue;
+      // A row of its own: the one before may still wait in the outbox.
+      const unique = event.isFilledAgain === true ? `${order}|${ver}` : order;
+      writes.push(this.#write("fills", run.startedAtMs, unique, fillRow(run, event)));
     }
     return writes;
   }
@@ -80,8 +91,9 @@ export class CloseRows {
 
   #encode(table: DurableTable, row: RowValues): Buffer {
     const writer = this.#writer;
-    writer.rewind(0);
+    writer.begin(writer.buffer);
     const replaced = this.#codecs[table].writeAnyway(writer, row);
+    this.#cuts[table] += writer.cutCount;
     if (replaced.length > 0) {
       const kept = Object.fromEntries(replaced.map((name) => [name, row[name] ?? null]));
       this.#logger.error("record_figures_left_out", { name: table, problem: replaced.join(",").slice(0, 200) });
@@ -164,7 +176,8 @@ function fillRow(run: RecordedRun, event: OrderEvent): RowValues {
     direction: run.direction,
     side: attempt.side,
     order_type: attempt.type ?? run.orderType,
-    px: averageText(attempt) ?? "0",
+    price: averageText(attempt),
+    intent: attempt.reduceOnly === false ? "OPEN" : "CLOSE",
     qty: formatScaled(filledLots, attempt.qtyDecimals),
     ordered_qty: formatScaled(attempt.qtyLots, attempt.qtyDecimals),
     fee: fee?.amount ?? null,
@@ -175,8 +188,15 @@ function fillRow(run: RecordedRun, event: OrderEvent): RowValues {
     // What follows an entry was not routed.
     quoted_px: isOfPosition(attempt) ? (candidate?.vwap ?? null) : null,
     worst_px: formatScaled(attempt.priceTicks, attempt.priceDecimals),
-    ref_mid: run.routing?.reference?.mid ?? null,
+    ref_mid: referenceOf(run, attempt),
   };
+}
+
+/** What followed an entry was decided later: a stop by its trigger, the undo by the mid of its moment. */
+function referenceOf(run: RecordedRun, attempt: Attempt): string | null {
+  if (isOfPosition(attempt)) return run.routing?.reference?.mid ?? null;
+  if (attempt.triggerTicks !== undefined) return formatScaled(attempt.triggerTicks, attempt.priceDecimals);
+  return attempt.refMid ?? null;
 }
 
 type DecisionParts = Omit<ConcludedTrade, "routing">;
@@ -215,6 +235,7 @@ function decisionRow(id: string, concluded: DecisionParts, routing: RoutingRepor
     sign_us: stageUs(data?.execution.timingMs.sign ?? null),
     venue_us: stageUs(data?.execution.timingMs.venue ?? null),
     detail: detailOf(data, candidates),
+    intent: run === null ? "" : (run.intent ?? "CLOSE"),
   };
 }
 
@@ -254,7 +275,7 @@ function resultColumns(data: TradeData | null): RowValues {
 // ---------------------------------------------------------------- figures
 
 /** Room for this many states of one attempt. */
-const STATES_MAX = 64;
+const STATES_MAX = 4_096;
 
 /**
  * Grows also where a client id comes back: a close that never left this machine frees its key, and the next one with the

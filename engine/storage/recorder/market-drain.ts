@@ -6,15 +6,17 @@
  */
 import type { Clock } from "../../domain/clock.js";
 import type { Market } from "../../market/market.js";
+import type { RecordsStore } from "../records/records-store.js";
 import type { RecordTableName } from "../records/record-table.js";
 import type { Batcher } from "./batcher.js";
 import type { TableCounts } from "./counters.js";
+import { EarlierTrades } from "./earlier-trades.js";
 import { drainSnapshots, drainTicks, drainTrades, MarketRowHead } from "./market-rows.js";
 import { MarketTap, type TapRings } from "./market-tap.js";
 import type { RecorderSettings } from "./recorder-settings.js";
 import { SnapshotRing } from "./snapshot-ring.js";
 import { TickRing } from "./tick-ring.js";
-import { TradeRing } from "./trade-ring.js";
+import { SeenTrades, TradeRing } from "./trade-ring.js";
 import { WallAnchor } from "./wall-anchor.js";
 
 /** Ring indices are 16 bits. */
@@ -28,6 +30,8 @@ export type MarketTable = "ticks" | "trades" | "book_snapshots";
 export interface MarketDrainOptions {
   readonly settings: RecorderSettings;
   readonly clock: Clock;
+  /** Asked for trades of earlier lives. */
+  readonly store: RecordsStore;
   readonly counts: Readonly<Record<RecordTableName, TableCounts>>;
   readonly batchers: Readonly<Record<MarketTable, Batcher>>;
   /** Enough rows wait for a batch. */
@@ -41,12 +45,15 @@ export class MarketDrain {
   readonly #headIndex = new Map<string, number>();
   readonly #taps = new Map<Market, { readonly tap: MarketTap; readonly end: () => void }>();
   readonly #wall: WallAnchor;
+  readonly #earlier: EarlierTrades;
+  /** By venue and symbol; another market of the symbol hears its last trades again. */
+  readonly #seenTrades = new Map<string, SeenTrades>();
   #snapshotCursor: Iterator<{ readonly tap: MarketTap }> | null = null;
   #snapshotsDue = 0;
   #wallCheckedNs = 0;
 
   constructor(options: MarketDrainOptions) {
-    const { settings, clock } = options;
+    const { settings, clock, store } = options;
     this.#options = options;
     this.#wall = new WallAnchor(clock);
     this.#rings = {
@@ -58,6 +65,16 @@ export class MarketDrain {
       repeatedTrades: 0,
       wake: options.wake,
     };
+    this.#earlier = new EarlierTrades({
+      ...{ store, clock, rowsMax: settings.tradeRows, heads: this.#heads },
+      release: (ring, sieve, count) => {
+        const { counts, batchers } = this.#options;
+        const knownBefore = this.#earlier.knownCount;
+        counts.trades.dropped.range += drainTrades(ring, this.#heads, this.#wall, batchers.trades, count, sieve);
+        // In the store already, by an earlier life's doing.
+        counts.trades.stored += this.#earlier.knownCount - knownBefore;
+      },
+    });
   }
 
   get marketCount(): number {
@@ -65,20 +82,24 @@ export class MarketDrain {
   }
 
   get repeatedTrades(): number {
-    return this.#rings.repeatedTrades;
+    return this.#rings.repeatedTrades + this.#earlier.knownCount;
   }
 
   /** Rows taken over, lost to a full ring, and waiting in it. */
   ringCounts(table: MarketTable): { readonly accepted: number; readonly dropped: number; readonly size: number } {
     const { ticks, trades, snapshots } = this.#rings;
-    const ring = table === "ticks" ? ticks : table === "trades" ? trades : snapshots;
+    if (table === "trades") {
+      const held = this.#earlier.ring;
+      return { accepted: trades.head, dropped: trades.dropped + held.dropped, size: trades.size + held.size };
+    }
+    const ring = table === "ticks" ? ticks : snapshots;
     return { accepted: ring.head, dropped: ring.dropped, size: ring.size };
   }
 
   watch(market: Market): () => void {
     const known = this.#taps.get(market);
     if (known !== undefined) return known.end;
-    const tap = new MarketTap(market, this.#indexOf(market), this.#rings);
+    const tap = new MarketTap(market, this.#indexOf(market), this.#rings, this.#seenOf(market));
     const unlisten = market.signal.listen(tap);
     const end = (): void => {
       unlisten();
@@ -116,7 +137,8 @@ export class MarketDrain {
     const { counts } = this.#options;
     counts.ticks.dropped.off += ticks.size;
     ticks.tail = ticks.head;
-    counts.trades.dropped.off += trades.size;
+    counts.trades.dropped.off += trades.size + this.#earlier.ring.size;
+    this.#earlier.ring.tail = this.#earlier.ring.head;
     trades.tail = trades.head;
     counts.book_snapshots.dropped.off += snapshots.size;
     snapshots.tail = snapshots.head;
@@ -127,7 +149,14 @@ export class MarketDrain {
     const { ticks, trades, snapshots } = this.#rings;
     const { counts, batchers } = this.#options;
     counts.ticks.dropped.range += drainTicks(ticks, this.#heads, this.#wall, batchers.ticks, SLICE_ROWS);
-    counts.trades.dropped.range += drainTrades(trades, this.#heads, this.#wall, batchers.trades, SLICE_ROWS);
+    counts.trades.dropped.range += drainTrades(
+      trades,
+      this.#heads,
+      this.#wall,
+      batchers.trades,
+      SLICE_ROWS,
+      this.#earlier,
+    );
     counts.book_snapshots.dropped.range += drainSnapshots(
       snapshots,
       this.#heads,
@@ -136,6 +165,23 @@ export class MarketDrain {
       SLICE_SNAPSHOTS,
     );
     return ticks.size > 0 || trades.size > 0 || snapshots.size > 0;
+  }
+
+  /** Trades wait for the store's word. */
+  get holdsTrades(): boolean {
+    return this.#earlier.ring.size > 0;
+  }
+
+  /** As EarlierTrades.ask. */
+  askForHeld(): Promise<boolean> {
+    return this.#earlier.ask();
+  }
+
+  /** At the end: nobody asks for them any more. */
+  dropHeld(): void {
+    const { ring } = this.#earlier;
+    this.#options.counts.trades.dropped.unasked += ring.size;
+    ring.tail = ring.head;
   }
 
   /** Markets take turns, so that each has one snapshot per `snapshotMs` and no moment has them all. */
@@ -153,6 +199,15 @@ export class MarketDrain {
       }
       next.value.tap.takePeriodic(nowNs);
     }
+  }
+
+  #seenOf({ instrument }: Market): SeenTrades {
+    const key = `${instrument.venue}|${instrument.symbol}`;
+    const known = this.#seenTrades.get(key);
+    if (known !== undefined) return known;
+    const seen = new SeenTrades(this.#options.settings.seenTrades);
+    this.#seenTrades.set(key, seen);
+    return seen;
   }
 
   #indexOf(market: Market): number {

@@ -2,7 +2,7 @@
 /**
  * Ring rows as RowBinary: ticks, trades, book snapshots. Prices and sizes become canonical decimals here, exactly.
  *
- * Invariant: the same bytes as row-codec.ts writes for the same values. Columns stand in the schema's order.
+ * Invariant: the same bytes as row-codec.ts writes for the same values. Columns are in the schema's order.
  */
 import { canonicalPriceDecimals, canonicalQtyDecimals } from "../../domain/instrument.js";
 import type { Market } from "../../market/market.js";
@@ -13,14 +13,14 @@ import { SOURCE_BOOK, SOURCE_TOUCH, type TickRing } from "./tick-ring.js";
 import type { TradeRing } from "./trade-ring.js";
 import type { WallAnchor } from "./wall-anchor.js";
 
-/** Scales of the schema's Decimal(18, 10) and Decimal(38, 8). */
-const PRICE_SCALE = 10;
+/** Scales of the schema's Decimal(38, 18) and Decimal(38, 8). */
+const PRICE_SCALE = 18;
 const QTY_SCALE = 8;
 const DAY_MS = 86_400_000;
 const DAY_US = DAY_MS * 1000;
 /** Fixed parts of a row, with room to spare; the market's names come on top. */
-const FIXED_BYTES = 160;
-const LEVEL_BYTES = 2 * (8 + 16);
+const FIXED_BYTES = 200;
+const LEVEL_BYTES = 2 * (16 + 16);
 
 const SRC_BOOK = encodedText("book");
 const SRC_TOUCH = encodedText("touch");
@@ -33,11 +33,13 @@ const WHY_PRE_ROUTE = encodedText("pre-route");
 class PriceTextCache {
   text = "";
   /** Not null, and the figure. */
-  readonly encoded = Buffer.alloc(9);
+  readonly encoded = Buffer.alloc(17);
 }
 
 /** What the rows of one market share. */
 export class MarketRowHead {
+  readonly venue: string;
+  readonly symbol: string;
   /** venue and symbol as RowBinary. */
   readonly names: Buffer;
   readonly priceDecimals: number;
@@ -45,9 +47,13 @@ export class MarketRowHead {
   readonly multiplierExp10: number;
   readonly mark = new PriceTextCache();
   readonly last = new PriceTextCache();
+  /** Receive time of the market's first trades; -1 before. */
+  firstTradeNs = -1;
 
   constructor(market: Market) {
     const { instrument } = market;
+    this.venue = instrument.venue;
+    this.symbol = instrument.symbol;
     this.names = Buffer.concat([encodedText(instrument.venue), encodedText(instrument.symbol)]);
     this.priceDecimals = canonicalPriceDecimals(instrument);
     this.qtyDecimals = canonicalQtyDecimals(instrument);
@@ -75,21 +81,27 @@ export function drainTicks(
     writer.i64(rxUs);
     writer.i64(ring.exMs[at] as number);
     writer.raw(head.names);
-    writer.decimal64(ring.bidTicks[at] as number, head.priceDecimals, PRICE_SCALE);
     writer.decimal128(ring.bidLots[at] as number, head.qtyDecimals, QTY_SCALE);
-    writer.decimal64(ring.askTicks[at] as number, head.priceDecimals, PRICE_SCALE);
     writer.decimal128(ring.askLots[at] as number, head.qtyDecimals, QTY_SCALE);
-    writeNullablePrice(writer, ring.mark[at] as string, head, head.mark);
-    writeNullablePrice(writer, ring.last[at] as string, head, head.last);
     writer.u64(ring.seq[at] as number);
     const source = ring.source[at];
     writer.raw(source === SOURCE_BOOK ? SRC_BOOK : source === SOURCE_TOUCH ? SRC_TOUCH : SRC_TICKER);
+    writer.decimal128(ring.bidTicks[at] as number, head.priceDecimals, PRICE_SCALE);
+    writer.decimal128(ring.askTicks[at] as number, head.priceDecimals, PRICE_SCALE);
+    writeNullablePrice(writer, ring.mark[at] as string, head, head.mark);
+    writeNullablePrice(writer, ring.last[at] as string, head, head.last);
     if (writer.bad) {
       writer.rewind(start);
       bad += 1;
     } else batcher.added();
   }
   return bad;
+}
+
+/** Takes trades out of a drain. */
+export interface TradeSieve {
+  /** true: the trade is not encoded. */
+  takes(ring: TradeRing, at: number): boolean;
 }
 
 /** As drainTicks. A trade without a plausible venue time takes the receive time: the time is its partition. */
@@ -99,11 +111,13 @@ export function drainTrades(
   wall: WallAnchor,
   batcher: Batcher,
   max: number,
+  sieve: TradeSieve | null = null,
 ): number {
   const until = Math.min(ring.head, ring.tail + max);
   let bad = 0;
   for (; ring.tail < until; ring.tail++) {
     const at = ring.tail & ring.mask;
+    if (sieve?.takes(ring, at) === true) continue;
     const head = heads[ring.market[at] as number] as MarketRowHead;
     const rxUs = wall.toUs(ring.rxNs[at] as number);
     const rxMs = Math.floor(rxUs / 1000);
@@ -119,10 +133,10 @@ export function drainTrades(
     // Numbers become text here and not where they are heard.
     writer.text(idNumber >= 0 ? String(idNumber) : (ring.idText[at] as string));
     writer.reserve(FIXED_BYTES);
-    writer.decimal64(ring.priceTicks[at] as number, head.priceDecimals, PRICE_SCALE);
     writer.decimal128(ring.qtyLots[at] as number, head.qtyDecimals, QTY_SCALE);
     writer.u8(ring.side[at] as number);
     writer.u64(ring.seq[at] as number);
+    writer.decimal128(ring.priceTicks[at] as number, head.priceDecimals, PRICE_SCALE);
     if (writer.bad) {
       writer.rewind(start);
       bad += 1;
@@ -155,12 +169,12 @@ export function drainSnapshots(
     writer.raw(head.names);
     writer.u64(ring.seq[at] as number);
     const base = at * ring.depth;
-    writePrices(writer, ring.bidTicks, base, bids, head.priceDecimals);
     writeSizes(writer, ring.bidLots, base, bids, head.qtyDecimals);
-    writePrices(writer, ring.askTicks, base, asks, head.priceDecimals);
     writeSizes(writer, ring.askLots, base, asks, head.qtyDecimals);
     const reason = ring.reason[at];
     writer.raw(reason === REASON_PERIODIC ? WHY_PERIODIC : reason === REASON_GAP ? WHY_GAP : WHY_PRE_ROUTE);
+    writePrices(writer, ring.bidTicks, base, bids, head.priceDecimals);
+    writePrices(writer, ring.askTicks, base, asks, head.priceDecimals);
     if (writer.bad) {
       writer.rewind(start);
       bad += 1;
@@ -183,7 +197,7 @@ function writeNullablePrice(writer: Writer, text: string, head: MarketRowHead, c
   }
   const start = writer.at;
   writer.u8(0);
-  writer.decimal64Text(text, PRICE_SCALE, head.multiplierExp10);
+  writer.decimal128Text(text, PRICE_SCALE, head.multiplierExp10);
   if (writer.bad) {
     // Everything before it was good: only this figure is given up.
     writer.rewind(start);
@@ -196,7 +210,7 @@ function writeNullablePrice(writer: Writer, text: string, head: MarketRowHead, c
 
 function writePrices(writer: Writer, ticks: Float64Array, base: number, count: number, decimals: number): void {
   writer.varint(count);
-  for (let level = 0; level < count; level++) writer.decimal64(ticks[base + level] as number, decimals, PRICE_SCALE);
+  for (let level = 0; level < count; level++) writer.decimal128(ticks[base + level] as number, decimals, PRICE_SCALE);
 }
 
 function writeSizes(writer: Writer, lots: Float64Array, base: number, count: number, decimals: number): void {

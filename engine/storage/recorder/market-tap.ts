@@ -43,12 +43,14 @@ export class MarketTap implements MarketListener {
   #wasLive = false;
   /** tsRecvNs of the book last copied, so that routing twice on one book copies it once. */
   #snapshotNs = -1;
-  #seen: SeenTrades | null = null;
+  readonly #seen: SeenTrades;
 
-  constructor(market: Market, index: number, rings: TapRings) {
+  /** `seen`: of the symbol, where it had a market before. */
+  constructor(market: Market, index: number, rings: TapRings, seen = new SeenTrades(rings.seenTrades)) {
     this.market = market;
     this.#index = index;
     this.#rings = rings;
+    this.#seen = seen;
   }
 
   bookChanged(market: Market): void {
@@ -93,7 +95,6 @@ export class MarketTap implements MarketListener {
     tsRecvNs: number,
   ): void {
     const rings = this.#rings;
-    this.#seen ??= new SeenTrades(rings.seenTrades);
     if (!this.#seen.add(tradeId)) {
       rings.repeatedTrades += 1;
       return;

@@ -5,10 +5,12 @@
  *   header length u32 LE | header JSON | rows, one after the other
  */
 import type { RecordTableName } from "../records/record-table.js";
-import { recordTable } from "../records/schema.js";
+import { columnsOfVersion, recordTable } from "../records/schema.js";
 import type { Batch } from "./batch.js";
 
 export interface OutboxBatch extends Batch {
+  /** Of the table when its rows were made. */
+  readonly columnCount: number;
   /** Where each row ends, to take a refused batch apart. */
   readonly rowBytes: readonly number[];
 }
@@ -27,7 +29,8 @@ export function makeOutboxBatch(
 ): OutboxBatch {
   return {
     table,
-    columns: firstColumns(table, columnCount),
+    columnCount,
+    columns: columnNames(table, columnCount),
     bytes: Buffer.concat(rows),
     rowCount: rows.length,
     token,
@@ -36,7 +39,7 @@ export function makeOutboxBatch(
 }
 
 export function encodeOutboxBatch(batch: OutboxBatch): Uint8Array {
-  const header: Header = { table: batch.table, columnCount: batch.columns.length, rowBytes: batch.rowBytes };
+  const header: Header = { table: batch.table, columnCount: batch.columnCount, rowBytes: batch.rowBytes };
   const headerBytes = Buffer.from(JSON.stringify(header), "utf8");
   const length = Buffer.alloc(4);
   length.writeUInt32LE(headerBytes.length);
@@ -50,7 +53,8 @@ export function decodeOutboxBatch(token: string, value: Uint8Array): OutboxBatch
   const { table, columnCount, rowBytes } = JSON.parse(bytes.toString("utf8", 4, start)) as Header;
   return {
     table,
-    columns: firstColumns(table, columnCount),
+    columnCount,
+    columns: columnNames(table, columnCount),
     bytes: bytes.subarray(start),
     rowCount: rowBytes.length,
     token,
@@ -67,7 +71,7 @@ export function splitOutboxBatch(batch: OutboxBatch, token: () => string): [Outb
     at += length;
   }
   const middle = Math.ceil(rows.length / 2);
-  const columnCount = batch.columns.length;
+  const { columnCount } = batch;
   return [
     makeOutboxBatch(batch.table, columnCount, token(), rows.slice(0, middle)),
     makeOutboxBatch(batch.table, columnCount, token(), rows.slice(middle)),
@@ -75,8 +79,6 @@ export function splitOutboxBatch(batch: OutboxBatch, token: () => string): [Outb
 }
 
 /** Columns are only ever added at the end, so their number names a version of the table. */
-function firstColumns(table: RecordTableName, count: number): readonly string[] {
-  return recordTable(table)
-    .columns.slice(0, count)
-    .map((column) => column.name);
+function columnNames(table: RecordTableName, columnCount: number): readonly string[] {
+  return columnsOfVersion(recordTable(table), columnCount).map((column) => column.name);
 }

@@ -51,6 +51,8 @@ export interface TableStatus extends TableCounts {
   /** Rows in rings, open batches, memory, spool or outbox. */
   readonly pending: number;
   readonly droppedTotal: number;
+  /** Figures kept without some of their digits: finer than their column. */
+  readonly cut: number;
 }
 
 export interface RecorderStatus {
@@ -165,7 +167,7 @@ class TableRecorder implements Recorder {
       latency_samples: batcher("latency_samples"),
     };
     const batchers = this.#batchers;
-    this.#markets = new MarketDrain({ settings, clock, counts, batchers, wake: () => this.#scheduleSlice() });
+    this.#markets = new MarketDrain({ settings, clock, store, counts, batchers, wake: () => this.#scheduleSlice() });
     this.#latency = new LatencySamples(batchers.latency_samples, counts.latency_samples);
     this.closes = {
       decisionWrites: (concluded) => this.#decisionWrites(concluded),
@@ -210,7 +212,8 @@ class TableRecorder implements Recorder {
           this.#shipper.pendingRows(name) +
           this.#spool.pendingRows(name) +
           this.#outbox.pendingRows(name);
-        const status = { ...counts, accepted: ring?.accepted ?? counts.accepted, dropped, pending };
+        const cut = (isBatched(name) ? this.#batchers[name].cutCount : 0) + this.#rows.cutCount(name);
+        const status = { ...counts, accepted: ring?.accepted ?? counts.accepted, dropped, pending, cut };
         return [name, { ...status, droppedTotal: droppedRows(status) }];
       }),
     ) as Record<RecordTableName, TableStatus>;
@@ -231,10 +234,14 @@ class TableRecorder implements Recorder {
       // Slice after slice: a flush has the time.
     }
     this.#closeBatches();
-    const idle = await within(clock, this.#shipper.idle(), deadline.leftMs());
+    await within(clock, this.#shipper.idle(), deadline.leftMs());
+    await within(clock, this.#decideHeld(), Math.max(0, deadline.leftMs()));
+    this.#closeBatches();
+    const idle = await within(clock, this.#shipper.idle(), Math.max(0, deadline.leftMs()));
     const drained = await within(clock, this.#outbox.flush(), Math.max(0, deadline.leftMs()));
     const onDisk = await within(clock, this.#spool.settled(), Math.max(0, deadline.leftMs()));
-    return idle.done && drained.done && drained.value && onDisk.done && this.#spool.fileCount === 0;
+    const isEmpty = this.#spool.fileCount === 0 && !this.#markets.holdsTrades;
+    return idle.done && drained.done && drained.value && onDisk.done && isEmpty;
   }
 
   async stop(timeoutMs: number): Promise<void> {
@@ -247,6 +254,7 @@ class TableRecorder implements Recorder {
     this.#latency.emit(clock.wallMs(), this.#isOff());
     const deadline = new Deadline(clock, timeoutMs);
     await this.flush(timeoutMs);
+    this.#markets.dropHeld();
     this.#shipper.stop();
     await within(clock, this.#outbox.stop(), Math.max(0, deadline.leftMs()));
     // The disk has its own time: without it the rows in memory would be lost.
@@ -315,8 +323,21 @@ class TableRecorder implements Recorder {
       this.#latencyDoneNs = nowNs;
       this.#latency.emit(clock.wallMs(), this.#isOff());
     }
+    void this.#decideHeld();
     this.#closeAfterSlice = true;
     if (this.#sliceTimer === null) this.#slice();
+  }
+
+  /** Held trades go on, or are known, as far as the store can say; no insert of an earlier life may be to come. */
+  async #decideHeld(): Promise<void> {
+    while (this.#mayAsk() && (await this.#markets.askForHeld())) {
+      // Question after question.
+    }
+  }
+
+  #mayAsk(): boolean {
+    const isOn = this.#markets.holdsTrades && this.#options.store.state().state === "on";
+    return isOn && this.#spool.pendingRows("trades") === 0;
   }
 
   #slice(): void {

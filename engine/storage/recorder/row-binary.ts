@@ -33,12 +33,15 @@ let l0 = 0;
 let l1 = 0;
 let l2 = 0;
 let l3 = 0;
+/** Digits that were not zero were left out of the figure last loaded. */
+let isCut = false;
 
 function clearLimbs(): void {
   l0 = 0;
   l1 = 0;
   l2 = 0;
   l3 = 0;
+  isCut = false;
 }
 
 /** limbs = limbs × factor + addend, both at most CHUNK; false when 128 bits are not enough. */
@@ -72,7 +75,9 @@ function loadScaled(value: number, shift: number): boolean {
   if (shift < 0) {
     const divisor = pow10(-shift);
     // Beyond 10^22 nothing of a safe integer is left.
-    magnitude = divisor > 0 ? (magnitude - (magnitude % divisor)) / divisor : 0;
+    const whole = divisor > 0 ? (magnitude - (magnitude % divisor)) / divisor : 0;
+    isCut = whole * divisor !== magnitude;
+    magnitude = whole;
   }
   l1 = Math.floor(magnitude / TWO_32);
   l0 = magnitude - l1 * TWO_32;
@@ -108,7 +113,10 @@ function loadText(text: string, scale: number): number {
     if (digit < 0 || digit > 9) return 0;
     digitsInRun += 1;
     if (places >= 0) {
-      if (places >= scale) continue;
+      if (places >= scale) {
+        isCut ||= digit > 0;
+        continue;
+      }
       places += 1;
     }
     if (significant > 0 || digit > 0) significant += 1;
@@ -143,6 +151,7 @@ function unshiftTen(digits: number): void {
     part = rest * TWO_32 + l0;
     rest = part % divisor;
     l0 = (part - rest) / divisor;
+    isCut ||= rest > 0;
   }
 }
 
@@ -153,6 +162,8 @@ export class RowWriter {
   at = 0;
   /** A figure did not fit its column since the last `rewind` or `begin`. */
   bad = false;
+  /** Figures written without some of their digits, since `begin`. */
+  cutCount = 0;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
@@ -165,6 +176,7 @@ export class RowWriter {
     this.#view = viewOf(bytes);
     this.at = 0;
     this.bad = false;
+    this.cutCount = 0;
   }
 
   get buffer(): Buffer {
@@ -330,6 +342,7 @@ export class RowWriter {
   }
 
   #put64(negative: boolean): void {
+    if (isCut) this.cutCount += 1;
     if (l2 !== 0 || l3 !== 0 || l1 > TEN_18_HIGH || (l1 === TEN_18_HIGH && l0 >= TEN_18_LOW)) {
       this.bad = true;
       return;
@@ -340,6 +353,7 @@ export class RowWriter {
   }
 
   #put128(negative: boolean): void {
+    if (isCut) this.cutCount += 1;
     if (negative) negate();
     this.#limb(l0);
     this.#limb(l1);

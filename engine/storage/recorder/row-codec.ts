@@ -2,10 +2,11 @@
  * Any row of the schema as RowBinary, by column name: for rows that come one at a time. Market data has
  * encoders of its own (market-rows.ts), which a test holds against this one.
  *
- * Invariant: columns are written in the schema's order, all of them; a value that does not fit its column, or is
+ * Invariant: columns are written in the schema's order, all that are written now; a value that does not fit its column, or is
  * missing, makes the row bad and nothing of it is kept.
  */
 import type { ColumnType, RecordTable } from "../records/record-table.js";
+import { writtenColumns } from "../records/schema.js";
 import type { RowWriter } from "./row-binary.js";
 
 type Scalar = string | number | boolean | null;
@@ -26,7 +27,11 @@ export interface RowCodec {
 }
 
 export function createRowCodec(table: RecordTable): RowCodec {
-  const columns = table.columns.map(({ name, type }) => ({ name, write: writerOf(type), nothing: nothingOf(type) }));
+  const columns = writtenColumns(table).map(({ name, type }) => ({
+    name,
+    write: writerOf(type),
+    nothing: nothingOf(type),
+  }));
   return {
     table,
     write(writer, row) {

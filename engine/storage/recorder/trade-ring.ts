@@ -40,6 +40,20 @@ export class TradeRing {
     return this.head - this.tail;
   }
 
+  /** As it is there, its order of arrival too. */
+  copy(from: TradeRing, at: number): void {
+    const to = this.push();
+    this.market[to] = from.market[at] as number;
+    this.rxNs[to] = from.rxNs[at] as number;
+    this.exMs[to] = from.exMs[at] as number;
+    this.priceTicks[to] = from.priceTicks[at] as number;
+    this.qtyLots[to] = from.qtyLots[at] as number;
+    this.side[to] = from.side[at] as number;
+    this.seq[to] = from.seq[at] as number;
+    this.idNumber[to] = from.idNumber[at] as number;
+    this.idText[to] = from.idText[at] as string;
+  }
+
   push(): number {
     if (this.head - this.tail > this.mask) {
       this.tail += 1;

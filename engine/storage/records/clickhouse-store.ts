@@ -4,7 +4,8 @@
  *
  * Invariants: nothing is written before the server's version was read and its tables brought up to date; a batch
  * keeps its token and one block, so that a retry is stored once; what cannot be proven stored is reported `away`,
- * never `stored`; only the server's word about the bytes themselves makes a batch `refused`.
+ * never `stored`; only the server's word about the bytes themselves makes a batch `refused`; off is decided by what
+ * `start` hears within START_WORD_MS: rows that wait for a server are not dropped for what answers later.
  */
 import { type Clock, delay } from "../../domain/clock.js";
 import { Deadline, within } from "../../domain/deadline.js";
@@ -27,7 +28,7 @@ import {
   type StreamBounds,
   type StreamResult,
 } from "./records-store.js";
-import { recordTable } from "./schema.js";
+import { recordTable, writtenColumns } from "./schema.js";
 
 export interface ClickHouseStoreOptions {
   /** Asked at each call: a sidecar moves. A server's is constant. */
@@ -42,6 +43,8 @@ export interface ClickHouseStoreOptions {
 
 /** Oldest release whose tables, settings and errors this code speaks. */
 export const OLDEST_MAJOR = 24;
+/** What the start hears within this time may turn the record off; the program has gone on after it. */
+export const START_WORD_MS = 5_000;
 
 const INSERT_TIMEOUT_MS = 30_000;
 const PROBE_TIMEOUT_MS = 10_000;
@@ -65,7 +68,11 @@ class ClickHouseStore implements RecordsStore {
   /** Version read, tables up to date. */
   #isPrepared = false;
   #preparing: Promise<void> | null = null;
+  /** 0: no cluster, or not known yet. */
+  #replicaCount = 0;
   #isClosed = false;
+  /** Until then an answer may say that the record is off; -1: not any more. */
+  #decidesUntilNs = -1;
   readonly #underWay = new Set<Promise<unknown>>();
 
   constructor(options: ClickHouseStoreOptions) {
@@ -83,7 +90,9 @@ class ClickHouseStore implements RecordsStore {
   }
 
   async start(): Promise<RecordsState> {
+    this.#decidesUntilNs = this.#clock.monoNs() + START_WORD_MS * 1e6;
     await this.#track(this.#prepare());
+    this.#decidesUntilNs = -1;
     return this.state();
   }
 
@@ -116,7 +125,7 @@ class ClickHouseStore implements RecordsStore {
 
   async #insert(batch: RecordsBatch): Promise<InsertOutcome> {
     if ((await this.#ready(this.#insertTimeoutMs)) === null) return { outcome: "away", reason: this.state().reason };
-    const columns = batch.columns ?? recordTable(batch.table).columns.map((column) => column.name);
+    const columns = batch.columns ?? writtenColumns(recordTable(batch.table)).map((column) => column.name);
     const failure = await this.#call({
       sql: `INSERT INTO ${insertTarget(this.#target, batch.table)} (${columns.join(", ")}) FORMAT RowBinary`,
       settings: this.#insertSettings(batch),
@@ -144,7 +153,7 @@ class ClickHouseStore implements RecordsStore {
       input_format_parallel_parsing: 0,
       // A reconnect may bring one old trade for each of many days.
       max_partitions_per_insert_block: PARTITIONS_MAX,
-      ...(this.#target.cluster !== null && isMoney ? { insert_quorum: "auto" } : {}),
+      ...(isMoney && this.#replicaCount >= QUORUM_REPLICAS_MIN ? { insert_quorum: "auto" } : {}),
     };
   }
 
@@ -264,13 +273,22 @@ class ClickHouseStore implements RecordsStore {
         this.#target,
         this.#migrations,
       );
-      if (!result.ok) return this.#enter({ state: "off", reason: result.text });
+      if (!result.ok) return this.#enterUnfit(result.text);
+      if (this.#target.cluster !== null) this.#replicaCount = await this.#replicas();
       this.#isPrepared = true;
       this.#enter({ state: "on", reason: "" });
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
       this.#enter({ state: "away", reason: `${error.failure.name}: ${error.failure.text}` });
     }
+  }
+
+  /** Of the shard that is written to. */
+  async #replicas(): Promise<number> {
+    const rows = await this.#rows(
+      `SELECT max(total_replicas) AS n FROM system.replicas WHERE database = '${this.#target.database}'`,
+    );
+    return Number(rows[0]?.["n"] ?? 0);
   }
 
   /** Null: not a server this code can use, or none; the state says why. */
@@ -303,10 +321,7 @@ class ClickHouseStore implements RecordsStore {
     }
     this.#state = { ...this.#state, version };
     if (Number(major) < OLDEST_MAJOR) {
-      this.#enter({
-        state: "off",
-        reason: `ClickHouse ${version} is too old: the record needs ${OLDEST_MAJOR} or newer`,
-      });
+      this.#enterUnfit(`ClickHouse ${version} is too old: the record needs ${OLDEST_MAJOR} or newer`);
       return null;
     }
     return version;
@@ -314,8 +329,15 @@ class ClickHouseStore implements RecordsStore {
 
   /** Where ClickHouse has answered before, it is something in between that answers for it now, and passes. */
   #enterForeign(): void {
-    const state = this.#state.version === null ? "off" : "away";
-    this.#enter({ state, reason: "the server at the record's address is not ClickHouse" });
+    const reason = "the server at the record's address is not ClickHouse";
+    if (this.#state.version === null) this.#enterUnfit(reason);
+    else this.#enter({ state: "away", reason });
+  }
+
+  /** No server for the record, as far as this answer goes. */
+  #enterUnfit(reason: string): void {
+    const isAtStart = this.#clock.monoNs() <= this.#decidesUntilNs;
+    this.#enter({ state: isAtStart ? "off" : "away", reason });
   }
 
   async #command(sql: string): Promise<void> {
@@ -369,6 +391,8 @@ class CallError extends Error {
   }
 }
 
+/** A majority of two is both: one replica down would stop every insert. With two, one has it on disk. */
+const QUORUM_REPLICAS_MIN = 3;
 const NEWLINE = 0x0a;
 const BLOCK_ROWS_MIN = 1 << 20;
 const PARTITIONS_MAX = 1_000;

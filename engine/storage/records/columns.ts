@@ -10,7 +10,20 @@ export const SIDE = "Enum8('BUY' = 1, 'SELL' = 2)";
 export const word = (name: string): RecordColumn => ({ name, type: "LowCardinality(String)" });
 export const text = (name: string): RecordColumn => ({ name, type: "String", codec: "ZSTD(1)" });
 export const count = (name: string): RecordColumn => ({ name, type: "UInt64", codec: "Delta, ZSTD(1)" });
-export const price = (name: string): RecordColumn => ({ name, type: "Decimal(18, 10)", codec: "Delta, ZSTD(1)" });
+/** Prices until schema version 2, which cut those of contracts of a million units. */
+export const narrowPrice = (name: string, writtenUntil: number): RecordColumn => ({
+  name,
+  type: "Decimal(18, 10)",
+  codec: "Delta, ZSTD(1)",
+  writtenUntil,
+});
+/** `narrow`: the column whose place it took. */
+export const price = (name: string, narrow: string): RecordColumn => ({
+  name,
+  type: "Decimal(38, 18)",
+  codec: "ZSTD(1)",
+  otherwise: narrow,
+});
 export const qty = (name: string): RecordColumn => ({ name, type: "Decimal(38, 8)", codec: "ZSTD(1)" });
 export const money = (name: string): RecordColumn => ({ name, type: "Decimal(38, 18)", codec: "ZSTD(1)" });
 export const maybeMoney = (name: string): RecordColumn => ({

@@ -7,7 +7,7 @@
  * table of the shard that the URL names (`insertTarget`), as a token means nothing to a Distributed table, which
  * splits a batch; reads go to the Distributed one.
  */
-import type { DerivedTable, RecordTable, RecordTableName } from "./record-table.js";
+import type { DerivedColumn, DerivedTable, RecordTable, RecordTableName } from "./record-table.js";
 import { DERIVED_TABLES, MIGRATIONS_TABLE, RECORD_TABLES } from "./schema.js";
 
 export interface DdlTarget {
@@ -26,6 +26,8 @@ export interface ClusterTarget {
 
 /** Blocks whose tokens a table remembers: at 10 000 rows a batch, an hour of 2 700 ticks a second. */
 const DEDUPLICATION_WINDOW = 1_000;
+/** A cluster forgets tokens by age too, newer servers after an hour: a batch waits longer in a spool. A week. */
+const WINDOW_SECONDS = "replicated_deduplication_window_seconds = 604800";
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 const KEEPER_PATH = /^(\/[A-Za-z0-9_.-]{1,64}){1,8}$/;
@@ -67,14 +69,27 @@ export function createMigrationsTable(target: DdlTarget): string {
   ].join("\n");
 }
 
-/** The form of `ALTER TABLE … ADD COLUMN` for both targets; views are made anew by the migration that needs it. */
-export function addColumn(target: DdlTarget, table: string, column: string, type: string, codec = ""): string[] {
-  const definition = `${column} ${type}${codec === "" ? "" : ` CODEC(${codec})`}`;
-  const tables = target.cluster === null ? [table] : [localName(target, table), table];
-  return tables.map(
-    (name) =>
-      `ALTER TABLE ${target.database}.${name}${onCluster(target)} ADD COLUMN IF NOT EXISTS ${name === table && target.cluster !== null ? `${column} ${type}` : definition}`,
-  );
+/** The form of `ALTER TABLE … ADD COLUMN` for both targets; the migration that needs it changes the view too. */
+export function addColumn(target: DdlTarget, table: string, column: DerivedColumn): string[] {
+  const add = (name: string, text: string): string =>
+    `ALTER TABLE ${target.database}.${name}${onCluster(target)} ADD COLUMN IF NOT EXISTS ${column.name} ${text}`;
+  if (target.cluster === null) return [add(table, definition(column))];
+  // A Distributed table keeps nothing: no codec.
+  const { name, type, otherwise } = column;
+  const bare = { name, type, ...(otherwise === undefined ? {} : { otherwise }) };
+  return [add(localName(target, table), definition(column)), add(table, definition(bare))];
+}
+
+/** A view's query as the schema has it now; rows that come meanwhile are counted by the one or the other. */
+export function modifyView(target: DdlTarget, { view }: DerivedTable): string {
+  return `ALTER TABLE ${target.database}.${view.name}${onCluster(target)} MODIFY QUERY ${viewQuery(target, view)}`;
+}
+
+/** What a table of an earlier version lacks of the settings of this one; a cluster's only. */
+export function modifySettings(target: DdlTarget, table: string): string[] {
+  if (target.cluster === null) return [];
+  const name = `${target.database}.${localName(target, table)}`;
+  return [`ALTER TABLE ${name}${onCluster(target)} MODIFY SETTING ${WINDOW_SECONDS}`];
 }
 
 /** The table that batches are inserted into. */
@@ -110,16 +125,27 @@ function createView(target: DdlTarget, table: DerivedTable): string {
   return [
     `CREATE MATERIALIZED VIEW IF NOT EXISTS ${target.database}.${view.name}${onCluster(target)}`,
     `TO ${target.database}.${localName(target, table.name)}`,
-    `AS SELECT ${view.select.join(", ")}`,
+    `AS ${viewQuery(target, view)}`,
+  ].join("\n");
+}
+
+function viewQuery(target: DdlTarget, view: DerivedTable["view"]): string {
+  return [
+    `SELECT ${view.select.join(", ")}`,
     `FROM ${target.database}.${localName(target, view.source)}`,
     ...(view.groupBy.length === 0 ? [] : [`GROUP BY ${view.groupBy.join(", ")}`]),
   ].join("\n");
 }
 
+function definition({ type, otherwise, codec }: DerivedColumn): string {
+  const parts = [type];
+  if (otherwise !== undefined) parts.push(`DEFAULT ${otherwise}`);
+  if (codec !== undefined) parts.push(`CODEC(${codec})`);
+  return parts.join(" ");
+}
+
 function columnLines(table: RecordTable | DerivedTable): string {
-  return table.columns
-    .map((column) => `  ${column.name} ${column.type}${column.codec === undefined ? "" : ` CODEC(${column.codec})`}`)
-    .join(",\n");
+  return table.columns.map((column) => `  ${column.name} ${definition(column)}`).join(",\n");
 }
 
 function ttlLines(target: DdlTarget, table: RecordTable | DerivedTable): string[] {
@@ -131,6 +157,7 @@ function settingsText(target: DdlTarget, table: RecordTable | DerivedTable): str
   // Views' targets need a window of their own: without it each retry is counted again.
   const window = target.cluster === null ? "non_replicated_deduplication_window" : "replicated_deduplication_window";
   const settings = [`${window} = ${DEDUPLICATION_WINDOW}`];
+  if (target.cluster !== null) settings.push(WINDOW_SECONDS);
   if (table.ttl !== null && target.expires !== false) settings.push("ttl_only_drop_parts = 1");
   if (table.fsync) settings.push("fsync_after_insert = 1", "fsync_part_directory = 1");
   return settings.join(", ");

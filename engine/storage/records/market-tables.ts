@@ -1,5 +1,5 @@
 /** Tables of what the venues told everybody, as data: ticks, book snapshots, trades, candles. See schema.ts. */
-import { count, EX, price, qty, RX, SIDE, SYMBOL, text, VENUE, word } from "./columns.js";
+import { count, EX, narrowPrice, price, qty, RX, SIDE, SYMBOL, text, VENUE, word } from "./columns.js";
 import type { DerivedTable, RecordTable } from "./record-table.js";
 
 /** Best bid and ask at each change, with mark and last where the venue gives them. */
@@ -11,16 +11,20 @@ export const TICKS: RecordTable = {
     VENUE,
     SYMBOL,
     // Price and size 0: the side is empty.
-    price("bid"),
+    narrowPrice("bid", 12),
     qty("bid_sz"),
-    price("ask"),
+    narrowPrice("ask", 12),
     qty("ask_sz"),
-    { name: "mark", type: "Nullable(Decimal(18, 10))", codec: "ZSTD(1)" },
-    { name: "last", type: "Nullable(Decimal(18, 10))", codec: "ZSTD(1)" },
+    { name: "mark", type: "Nullable(Decimal(18, 10))", codec: "ZSTD(1)", writtenUntil: 12 },
+    { name: "last", type: "Nullable(Decimal(18, 10))", codec: "ZSTD(1)", writtenUntil: 12 },
     /** The venue's sequence; 0 where it has none. */
     count("seq"),
     /** What brought it: book, touch, ticker. */
     word("src"),
+    price("bid_px", "bid"),
+    price("ask_px", "ask"),
+    { name: "mark_px", type: "Nullable(Decimal(38, 18))", codec: "ZSTD(1)", otherwise: "mark" },
+    { name: "last_px", type: "Nullable(Decimal(38, 18))", codec: "ZSTD(1)", otherwise: "last" },
   ],
   engine: { kind: "MergeTree" },
   orderBy: ["symbol", "venue", "rx", "seq"],
@@ -39,12 +43,14 @@ export const BOOK_SNAPSHOTS: RecordTable = {
     VENUE,
     SYMBOL,
     count("seq"),
-    { name: "bid_px", type: "Array(Decimal(18, 10))", codec: "ZSTD(3)" },
+    { name: "bid_px", type: "Array(Decimal(18, 10))", codec: "ZSTD(3)", writtenUntil: 10 },
     { name: "bid_sz", type: "Array(Decimal(38, 8))", codec: "ZSTD(3)" },
-    { name: "ask_px", type: "Array(Decimal(18, 10))", codec: "ZSTD(3)" },
+    { name: "ask_px", type: "Array(Decimal(18, 10))", codec: "ZSTD(3)", writtenUntil: 10 },
     { name: "ask_sz", type: "Array(Decimal(38, 8))", codec: "ZSTD(3)" },
     /** periodic, gap, pre-route. */
     word("reason"),
+    { name: "bid_prices", type: "Array(Decimal(38, 18))", codec: "ZSTD(3)", otherwise: "bid_px" },
+    { name: "ask_prices", type: "Array(Decimal(38, 18))", codec: "ZSTD(3)", otherwise: "ask_px" },
   ],
   engine: { kind: "MergeTree" },
   orderBy: ["symbol", "venue", "rx"],
@@ -56,7 +62,8 @@ export const BOOK_SNAPSHOTS: RecordTable = {
 
 /**
  * Public trades. Venues re-deliver trades after a reconnect; Replacing collapses them at a merge, but a view
- * over the table has counted each insert by then. So the recorder drops known trade ids before it inserts.
+ * over the table has counted each insert by then. So the recorder inserts no trade that is known, in this life or in
+ * the store (recorder/earlier-trades.ts).
  */
 export const TRADES: RecordTable = {
   name: "trades",
@@ -66,11 +73,12 @@ export const TRADES: RecordTable = {
     VENUE,
     SYMBOL,
     text("trade_id"),
-    price("px"),
+    narrowPrice("px", 9),
     qty("qty"),
     { name: "taker_side", type: SIDE },
     /** Our order of arrival, growing within one run: breaks ties of `ex` where a candle opens or closes. */
     count("seq"),
+    price("price", "px"),
   ],
   engine: { kind: "ReplacingMergeTree", version: "rx" },
   orderBy: ["symbol", "venue", "ex", "trade_id"],
@@ -82,8 +90,11 @@ export const TRADES: RecordTable = {
 
 /**
  * One-minute candles as mergeable states; longer ones are merged from these. The view counts each inserted
- * trade: right only because the recorder has de-duplicated trade ids and retries carry the batch's token,
+ * trade: right only because the recorder inserts each trade id once and retries carry the batch's token,
  * which this table honours by a window of its own. Read with minMerge/maxMerge/sumMerge forms and GROUP BY.
+ *
+ * Rows until schema version 2 have their first and last price in `o` and `c` alone, an aggregate state that is not made
+ * into one of the wider type; they are older than any row that has `open` and `close`.
  */
 export const OHLCV_1M: DerivedTable = {
   name: "ohlcv_1m",
@@ -97,6 +108,10 @@ export const OHLCV_1M: DerivedTable = {
     { name: "c", type: "AggregateFunction(argMax, Decimal(18, 10), Tuple(DateTime64(3, 'UTC'), UInt64))" },
     { name: "v", type: "SimpleAggregateFunction(sum, Decimal(38, 8))" },
     { name: "n", type: "SimpleAggregateFunction(sum, UInt64)" },
+    { name: "open", type: "AggregateFunction(argMin, Decimal(38, 18), Tuple(DateTime64(3, 'UTC'), UInt64))" },
+    { name: "high", type: "SimpleAggregateFunction(max, Decimal(38, 18))", otherwise: "h" },
+    { name: "low", type: "SimpleAggregateFunction(min, Decimal(38, 18))", otherwise: "l" },
+    { name: "close", type: "AggregateFunction(argMax, Decimal(38, 18), Tuple(DateTime64(3, 'UTC'), UInt64))" },
   ],
   engine: { kind: "AggregatingMergeTree" },
   orderBy: ["symbol", "venue", "m"],
@@ -111,12 +126,12 @@ export const OHLCV_1M: DerivedTable = {
       "symbol",
       "venue",
       "toStartOfMinute(ex) AS m",
-      "argMinState(px, (ex, seq)) AS o",
-      "max(px) AS h",
-      "min(px) AS l",
-      "argMaxState(px, (ex, seq)) AS c",
       "sum(qty) AS v",
       "count() AS n",
+      "argMinState(price, (ex, seq)) AS open",
+      "max(price) AS high",
+      "min(price) AS low",
+      "argMaxState(price, (ex, seq)) AS close",
     ],
     groupBy: ["symbol", "venue", "m"],
   },

@@ -6,7 +6,16 @@
  * untouched; data is never dropped by a step. Step 1 creates the tables of the present schema; later steps bring
  * older databases up to it and find nothing to do on a new one.
  */
-import { createDatabase, createMigrationsTable, createTables, type DdlTarget } from "./ddl.js";
+import {
+  addColumn,
+  createDatabase,
+  createMigrationsTable,
+  createTables,
+  type DdlTarget,
+  modifySettings,
+  modifyView,
+} from "./ddl.js";
+import { OHLCV_1M } from "./market-tables.js";
 import { DERIVED_TABLES, MIGRATIONS_TABLE, RECORD_TABLES } from "./schema.js";
 
 export interface Migration {
@@ -18,7 +27,29 @@ export interface Migration {
 /** Versions count from 1 without gaps. A released step is never changed. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: "tables of the record", statements: createTables },
+  { version: 2, name: "prices of all digits, intents", statements: widenPrices },
 ];
+
+/** Columns that version 2 added, by table. */
+const ADDED_BY_2: Readonly<Record<string, readonly string[]>> = {
+  ticks: ["bid_px", "ask_px", "mark_px", "last_px"],
+  book_snapshots: ["bid_prices", "ask_prices"],
+  trades: ["price"],
+  fills: ["price", "intent"],
+  routing_decisions: ["intent"],
+  ohlcv_1m: ["open", "high", "low", "close"],
+};
+
+/** Nothing is written again: what the earlier columns hold, the later ones show. */
+function widenPrices(target: DdlTarget): string[] {
+  const tables = [...RECORD_TABLES, ...DERIVED_TABLES];
+  const added = tables.flatMap(({ name, columns }) =>
+    columns
+      .filter((column) => ADDED_BY_2[name]?.includes(column.name) === true)
+      .flatMap((column) => addColumn(target, name, column)),
+  );
+  return [...added, modifyView(target, OHLCV_1M), ...tables.flatMap(({ name }) => modifySettings(target, name))];
+}
 
 /** What a migration needs of a server. A rejected promise ends the migration where it stands. */
 export interface MigrationServer {
@@ -49,12 +80,18 @@ export async function migrate(
   for (const migration of migrations) {
     if (migration.version <= found) continue;
     for (const sql of migration.statements(target)) await server.command(sql);
+    // The first step makes the present tables: what lacks a column then is not ours, and no later step fits it.
+    const foreign = migration.version === 1 ? await lackOf(server, target) : null;
+    if (foreign !== null) return foreign;
     await server.command(recordOf(target, migration));
   }
+  return (await lackOf(server, target)) ?? { ok: true, from: found, to: newest };
+}
+
+async function lackOf(server: MigrationServer, target: DdlTarget): Promise<MigrationResult | null> {
   const missing = await missingColumns(server, target);
-  if (missing.length > 0)
-    return { ok: false, text: `database ${target.database} lacks what the schema has: ${missing.join(", ")}` };
-  return { ok: true, from: found, to: newest };
+  if (missing.length === 0) return null;
+  return { ok: false, text: `database ${target.database} lacks what the schema has: ${missing.join(", ")}` };
 }
 
 async function versionOf(server: MigrationServer, target: DdlTarget): Promise<number> {

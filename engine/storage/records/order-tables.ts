@@ -79,8 +79,8 @@ export const FILLS: RecordTable = {
     word("direction"),
     { name: "side", type: SIDE },
     word("order_type"),
-    /** Average fill price. */
-    money("px"),
+    /** Until schema version 2, when a price that was not known was 0. */
+    { ...money("px"), writtenUntil: 25 },
     money("qty"),
     /** Size sent with this order. */
     money("ordered_qty"),
@@ -94,8 +94,12 @@ export const FILLS: RecordTable = {
     maybeMoney("quoted_px"),
     /** The limit that was sent. */
     maybeMoney("worst_px"),
-    /** Reference mid of the decision. */
+    /** Reference mid of the decision; of what follows an entry its own. */
     maybeMoney("ref_mid"),
+    /** Average fill price; null while the venue has not said it. */
+    { ...maybeMoney("price"), otherwise: "nullIf(px, 0)" },
+    /** OPEN or CLOSE: of the order itself. What follows an entry closes. */
+    { ...word("intent"), otherwise: "if((direction = 'LONG') = (side = 'BUY'), 'OPEN', 'CLOSE')" },
   ],
   engine: { kind: "ReplacingMergeTree", version: "ver" },
   orderBy: ["venue", "symbol", "fill_id"],
@@ -169,6 +173,8 @@ export const ROUTING_DECISIONS: RecordTable = {
     stageUs("venue_us"),
     /** What has no column of its own, as JSON; never credentials. */
     text("detail"),
+    /** OPEN or CLOSE; "" until schema version 2, and where it was refused before it was known. */
+    word("intent"),
   ],
   engine: { kind: "MergeTree" },
   orderBy: ["symbol", "at", "decision_id"],

@@ -9,7 +9,6 @@ export type ScalarColumnType =
   | "UInt32"
   | "UInt64"
   | "Float32"
-  | "Decimal(18, 8)"
   | "Decimal(18, 10)"
   | "Decimal(38, 8)"
   | "Decimal(38, 18)"
@@ -31,6 +30,13 @@ export interface RecordColumn {
   readonly type: ColumnType;
   /** None: LowCardinality and other columns that gain nothing. */
   readonly codec?: ColumnCodec;
+  /** Expression over other columns, of rows that were written without this one. None: 0, "", null. */
+  readonly otherwise?: string;
+  /**
+   * Written by earlier versions only, as long as the table had so many columns: batches of theirs may still come. What
+   * took its place is made of it (`otherwise`).
+   */
+  readonly writtenUntil?: number;
 }
 
 export type RecordEngine =
@@ -57,10 +63,12 @@ export interface RecordTable extends TableShape {
   readonly columns: readonly RecordColumn[];
 }
 
+export type DerivedColumn = Pick<RecordColumn, "name" | "codec" | "otherwise"> & { readonly type: string };
+
 /** A table fed by a materialised view alone: its types may be aggregate states. */
 export interface DerivedTable extends TableShape {
   readonly name: DerivedTableName;
-  readonly columns: readonly { readonly name: string; readonly type: string; readonly codec?: ColumnCodec }[];
+  readonly columns: readonly DerivedColumn[];
   readonly view: {
     readonly name: string;
     readonly source: RecordTableName;

@@ -66,7 +66,7 @@ export interface StreamBounds {
 export type StreamResult = { readonly ok: true; readonly bytes: number } | (QueryFailure & { readonly bytes: number });
 
 export interface RecordsState {
-  /** off: by choice, or for good until a restart (package missing, server too old). away: tried again. */
+  /** off: by choice, or found at the start, until the next one (package missing, server too old). away: tried again. */
   readonly state: "on" | "off" | "away";
   /** For people; "" while on. Never holds a credential. */
   readonly reason: string;
