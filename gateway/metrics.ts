@@ -84,22 +84,35 @@ export class Metrics {
         requests(this);
       },
     });
-    const gauges: readonly (readonly [string, string, () => number])[] = [
-      ["unwind_closes_in_flight", "Closes without a result yet.", () => sources.inFlight.closes],
-      ["unwind_open_bodies", "Request bodies still arriving.", () => sources.openBodyCount()],
-      ["unwind_rate_limit_callers", "Callers remembered by the rate limiter.", () => sources.callerCount()],
-      ["unwind_unknown_orders", "Orders of unknown outcome.", () => sources.unknownOrderCount()],
+    const counters: readonly (readonly [string, string, () => number])[] = [
       [
         "unwind_log_fields_redacted",
         "Log fields dropped or scrubbed because they are not allowed.",
         () => sources.redactedLogFieldCount(),
       ],
+      ["unwind_stream_frames_sent", "Frames sent since start, once per receiver.", () => sources.stream.framesOut],
+      ["unwind_stream_bytes_sent", "Characters of those frames.", () => sources.stream.bytesOut],
+    ];
+    for (const [name, help, read] of counters) {
+      new Counter({
+        name,
+        help,
+        registers,
+        collect() {
+          this.reset();
+          this.inc(read());
+        },
+      });
+    }
+    const gauges: readonly (readonly [string, string, () => number])[] = [
+      ["unwind_closes_in_flight", "Closes without a result yet.", () => sources.inFlight.closes],
+      ["unwind_open_bodies", "Request bodies still arriving.", () => sources.openBodyCount()],
+      ["unwind_rate_limit_callers", "Callers remembered by the rate limiter.", () => sources.callerCount()],
+      ["unwind_unknown_orders", "Orders of unknown outcome.", () => sources.unknownOrderCount()],
       ["unwind_stream_connections", "Open stream connections.", () => sources.stream.connections],
       ["unwind_stream_subscriptions", "Subscriptions of all connections.", () => sources.stream.subscriptions],
       ["unwind_stream_keys", "Different subscription keys.", () => sources.stream.keys],
       ["unwind_stream_lagging", "Connections that lag now.", () => sources.stream.lagging],
-      ["unwind_stream_frames_sent", "Frames sent since start, once per receiver.", () => sources.stream.framesOut],
-      ["unwind_stream_bytes_sent", "Characters of those frames.", () => sources.stream.bytesOut],
       [
         "unwind_recording_on",
         "1 while the record's store answers.",
@@ -131,15 +144,6 @@ export class Metrics {
         (status) => (status.breaker === "open" ? 1 : 0),
       ],
       ["unwind_venue_live_books", "Books in state LIVE.", (_, room) => countLive(room)],
-      ["unwind_venue_gaps", "Sequence gaps seen.", (status) => status.gapCount],
-      ["unwind_venue_resyncs", "Resyncs done.", (status) => status.resyncCount],
-      ["unwind_venue_reconnects", "Reconnects done.", (status) => status.reconnectCount],
-      ["unwind_venue_decode_errors", "Frames that did not decode.", (status) => status.decodeErrorCount],
-      [
-        "unwind_venue_protocol_drift",
-        "Frames that decoded but were not as documented.",
-        (status) => status.protocolDriftCount,
-      ],
       ["unwind_venue_clock_offset_ms", "Venue clock minus ours.", (status) => status.clockOffsetMs],
       [
         "unwind_venue_ack_p99_ms",
@@ -158,23 +162,68 @@ export class Metrics {
         },
       });
     }
-    new Gauge({
+    const venueCounters: readonly (readonly [string, string, (status: RoomStatus) => number])[] = [
+      ["unwind_venue_gaps", "Sequence gaps seen.", (status) => status.gapCount],
+      ["unwind_venue_resyncs", "Resyncs done.", (status) => status.resyncCount],
+      ["unwind_venue_reconnects", "Reconnects done.", (status) => status.reconnectCount],
+      ["unwind_venue_decode_errors", "Frames that did not decode.", (status) => status.decodeErrorCount],
+      [
+        "unwind_venue_protocol_drift",
+        "Frames that decoded but were not as documented.",
+        (status) => status.protocolDriftCount,
+      ],
+    ];
+    for (const [name, help, read] of venueCounters) {
+      new Counter({
+        name,
+        help,
+        labelNames: ["venue"],
+        registers,
+        collect() {
+          this.reset();
+          for (const room of sources.rooms) this.inc({ venue: room.venue }, read(room.status()));
+        },
+      });
+    }
+    new Counter({
       name: "unwind_stream_closed",
       help: "Stream connections ended since start, by close code; 0: by the client.",
       labelNames: ["code"],
       registers,
       collect() {
-        for (const [code, count] of sources.stream.closedByCode) this.set({ code: String(code) }, count);
+        this.reset();
+        for (const [code, count] of sources.stream.closedByCode) this.inc({ code: String(code) }, count);
       },
     });
-    new Gauge({
+    new Counter({
       name: "unwind_record_rows",
-      help: "Rows since start by table and fate: accepted + recovered = stored + dropped + pending.",
+      help: "Rows since start by table and fate: accepted + recovered = stored + dropped + unwind_record_rows_pending.",
       labelNames: ["table", "fate"],
       registers,
       collect() {
-        for (const { table, ...fates } of sources.recording().tables)
-          for (const [fate, count] of Object.entries(fates)) this.set({ table, fate }, count);
+        this.reset();
+        for (const { table, accepted, recovered, stored, dropped } of sources.recording().tables)
+          for (const [fate, count] of Object.entries({ accepted, recovered, stored, dropped }))
+            this.inc({ table, fate }, count);
+      },
+    });
+    new Gauge({
+      name: "unwind_record_rows_pending",
+      help: "Rows by table that are neither stored nor dropped yet.",
+      labelNames: ["table"],
+      registers,
+      collect() {
+        for (const { table, pending } of sources.recording().tables) this.set({ table }, pending);
+      },
+    });
+    new Counter({
+      name: "unwind_record_figures_cut",
+      help: "Figures kept without some of their digits: finer than their column.",
+      labelNames: ["table"],
+      registers,
+      collect() {
+        this.reset();
+        for (const { table, cut } of sources.recording().tables) this.inc({ table }, cut);
       },
     });
     new Gauge({

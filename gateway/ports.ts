@@ -35,6 +35,8 @@ export interface TradeDesk {
   unknownOrders(limit: number): OrderRows;
   /** Orders that their venue acknowledged and whose end was not seen. */
   openOrders(limit: number): OrderRows;
+  /** Runs with orders that rest and are followed to their end; of their orders, those that wait for credentials. */
+  followed(): { readonly count: number; readonly unattendedCount: number };
   /** Durable state reachable and writable. */
   storeReady(): { readonly ready: boolean; readonly detail: string };
 }

@@ -14,7 +14,7 @@ import { NO_RECORDS, type RecordSink } from "../engine/orders/record-sink.js";
 import type { MarketRoom } from "../engine/ports.js";
 import type { KeyedHash, RandomIds } from "../engine/storage/keyed-hash.js";
 import { createRecorder, type Recorder } from "../engine/storage/recorder/recorder.js";
-import { createClickHouseStore } from "../engine/storage/records/clickhouse-store.js";
+import { createClickHouseStore, START_WORD_MS } from "../engine/storage/records/clickhouse-store.js";
 import { createOffStore, type RecordsState, type RecordsStore } from "../engine/storage/records/records-store.js";
 import type { StateStore } from "../engine/storage/state-store.js";
 import type { RecordingConfig } from "./config.js";
@@ -22,8 +22,6 @@ import type { ServiceLogger } from "./log.js";
 import { StartError } from "./start-error.js";
 import { startStorageSidecar, type StorageSidecar } from "./storage-sidecar.js";
 
-/** How long the start waits for the word of a configured server; one that is away by then is spooled for. */
-const SERVER_WORD_MS = 5_000;
 /** Markets listed later are watched within this time. */
 const WATCH_EVERY_MS = 5_000;
 /** Rows that reach the store in the last moments; what does not is on disk, and goes in at the next start. */
@@ -125,7 +123,7 @@ class StoredRecording implements Recording {
     const { config, clock, logger } = this.#options;
     const word = this.#firstWord();
     if (config.server !== null) {
-      const heard = await within(clock, word, SERVER_WORD_MS);
+      const heard = await within(clock, word, START_WORD_MS);
       // Unknown after that time is away: it may come.
       if (heard.done && heard.value.state === "off") throw new StartError([`CLICKHOUSE_URL: ${heard.value.reason}`]);
     }

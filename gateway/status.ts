@@ -53,13 +53,14 @@ export function recordingStatus(records: RecordsStore, recorder: Recorder | null
     reason,
     storeVersion: version,
     tables: Object.entries(status?.tables ?? {}).map(
-      ([table, { accepted, recovered, stored, droppedTotal, pending }]) => ({
+      ([table, { accepted, recovered, stored, droppedTotal, pending, cut }]) => ({
         table,
         accepted,
         recovered,
         stored,
         dropped: droppedTotal,
         pending,
+        cut,
       }),
     ),
     spool: { files: status?.spool.files ?? 0, bytes: status?.spool.bytes ?? 0 },
@@ -92,7 +93,8 @@ export function readyParts(
     let live = 0;
     for (const market of room.markets.values()) if (market.book.state === BOOK_LIVE) live++;
     const status = room.status();
-    const ready = live > 0 && status.breaker !== "open" && status.state !== "DOWN";
+    const isFed = status.state !== "DOWN" && status.state !== "STALE";
+    const ready = live > 0 && status.breaker !== "open" && isFed;
     parts.push({
       name: room.venue,
       ready,

@@ -207,7 +207,8 @@ class Supervisor implements StorageSidecar {
       this.#settleStarted();
       return;
     }
-    if (refusal?.reason === "missing") {
+    // Later it is a fault that may pass: rows wait for the record by then.
+    if (refusal?.reason === "missing" && this.#startCount === 1) {
       this.#enter("off", refusal.text);
       this.#options.logger.warn("sidecar.off", { reason: refusal.text });
       this.#settleStarted();

@@ -11,6 +11,7 @@ import {
   pow10Big,
 } from "../engine/domain/decimal.js";
 import type { FeedState, Market } from "../engine/market/market.js";
+import type { Ticker } from "../engine/market/ticker.js";
 import type { VenuefourTicker, VenueoneTicker, VenuethreeTicker, VenuetwoTicker } from "../schemas/ticker.js";
 
 /** Decimals of a derived percentage. */
@@ -29,11 +30,9 @@ interface Change {
   readonly absolute: string | null;
 }
 
-/** From the venue where it prints the change, else from its own prices. */
-function changeOf(market: Market, exponent: number): Change {
-  const ticker = market.ticker;
-  const last = ticker.lastPrice === "" ? ticker.markPrice : ticker.lastPrice;
-  const derived = deriveChange(last, ticker.prevDayPrice);
+/** From the venue where it prints the change, else from its own prices: `now` is of the kind of `prevDayPrice`. */
+function changeOf(ticker: Ticker, now: string, exponent: number): Change {
+  const derived = deriveChange(now, ticker.prevDayPrice);
   return {
     percent: scaleText(ticker.change24h, 0) ?? derived.percent,
     absolute:
@@ -59,10 +58,14 @@ export function deriveChange(last: string, previous: string): Change {
   };
 }
 
-function commonPart(market: Market) {
+function lastOrMark({ lastPrice, markPrice }: Ticker): string {
+  return lastPrice === "" ? markPrice : lastPrice;
+}
+
+function commonPart(market: Market, now = lastOrMark(market.ticker)) {
   const { ticker, instrument } = market;
   const exponent = instrument.multiplierExp10;
-  const change = changeOf(market, exponent);
+  const change = changeOf(ticker, now, exponent);
   return {
     symbol: instrument.symbol,
     markPrice: scaleText(ticker.markPrice, -exponent),
@@ -136,10 +139,12 @@ export function venuefourPayload(market: Market, state: FeedState, ageMs: number
   const { ticker, instrument } = market;
   const exponent = instrument.multiplierExp10;
   return {
-    ...commonPart(market),
+    // Its price of yesterday is the oracle's, and so is the one it is compared with.
+    ...commonPart(market, ticker.indexPrice),
     indexPrice: scaleText(ticker.indexPrice, -exponent),
     fundingRate: scaleText(ticker.fundingRate, 0),
     nextFundingTime: ticker.nextFundingTime > 0 ? ticker.nextFundingTime : null,
+    // Without the multiplier: it would cancel out in USD, and which unit this is the documents do not agree.
     openInterest: scaleText(ticker.openInterest, 0),
     ...additions(market, state, ageMs),
   };

@@ -28,6 +28,14 @@ export function createTradeDesk(
       const open = singleOrders?.status().open ?? [];
       return { count: trades.openCount + open.length, orders: oldest(trades.open, open, limit) };
     },
+    followed() {
+      const trades = service.status();
+      const single = singleOrders?.status();
+      return {
+        count: trades.followedCount + (single?.followedCount ?? 0),
+        unattendedCount: trades.unattendedCount + (single?.unattendedCount ?? 0),
+      };
+    },
     storeReady() {
       const { writable, problem, pendingBatchCount } = store.status();
       return {

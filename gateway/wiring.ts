@@ -10,7 +10,9 @@ import { ROUTABLE_VENUES } from "../engine/domain/venue.js";
 import type { CredentialSource } from "../engine/custody/credential-source.js";
 import { GuardBook } from "../engine/guards/guard-book.js";
 import { createNonceReservations } from "../engine/orders/nonce-reservations.js";
+import type { RecordSink } from "../engine/orders/record-sink.js";
 import { SingleOrderService } from "../engine/orders/single/single-order-service.js";
+import { OrderListeners } from "../engine/orders/order-listeners.js";
 import { TradeService } from "../engine/orders/trade-service.js";
 import { isTradingRoom, type MarketRoom } from "../engine/ports.js";
 import { Portfolio } from "../engine/portfolio/portfolio.js";
@@ -49,6 +51,8 @@ export interface ServiceOverrides {
   readonly dashboardFolder?: string;
   /** Server wallets and their credentials; none where absent. */
   readonly wallets?: CredentialSource;
+  /** In place of the record, for what orders did. */
+  readonly records?: RecordSink;
   /** A commit failed: the process is to be restarted. */
   readonly onStoreFailure?: () => void;
 }
@@ -105,12 +109,14 @@ export async function createService(config: Config, overrides: ServiceOverrides 
     const tradingRooms = new Map(rooms.filter(isTradingRoom).map((room) => [room.venue, room]));
     const guards = new GuardBook({ store, clock, logger, policy: config.guards });
     await guards.start();
-    const common = { rooms: tradingRooms, store, clock, logger, hash, randomIds: cryptoRandomIds, guards };
+    const records = overrides.records ?? recording.closes;
+    const listeners = new OrderListeners({ clock, logger });
+    const common = { rooms: tradingRooms, store, clock, logger, hash, randomIds: cryptoRandomIds, guards, listeners };
     const closeService = new TradeService({
       ...common,
       marketRooms: new Map(rooms.map((room) => [room.venue, room])),
       maxInFlight: config.closesInFlightMax,
-      records: recording.closes,
+      records,
       observer: recording.observer,
       routing: {
         latencyFactor: config.latencyFactor,
@@ -127,7 +133,7 @@ export async function createService(config: Config, overrides: ServiceOverrides 
     const orders = new SingleOrderService({
       ...common,
       maxInFlight: config.closesInFlightMax,
-      records: recording.closes,
+      records,
     });
     undo.push(() => orders.drain(DRAIN_EXTRA_MS));
     await orders.start();

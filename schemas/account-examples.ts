@@ -164,6 +164,7 @@ const CLOSED = {
 const SWITCH = {
   switchId: "dm_01JD3W0M8Q",
   exchange: "venueone",
+  state: "ARMED",
   timeoutMs: 60_000,
   expiresAt: 1_790_000_060_422,
   venueArmed: true,

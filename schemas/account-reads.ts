@@ -57,9 +57,14 @@ export const allBalancesReplySchema = reply(
           equity: nullable(decimal()),
           marginUsed: nullable(decimal()),
           free: nullable(decimal()),
-          complete: Type.Boolean({ description: "Every venue is in it; false: some venue is not known now." }),
+          complete: Type.Boolean({
+            description: "Every venue that is configured here is in it; false: some venue is not known now.",
+          }),
         },
-        { description: "Sums over the venues that answered, quote assets taken at 1; null where one does not say." },
+        {
+          description:
+            "Sums over the venues that answered, quote assets taken at 1; null where one does not say, and where none was asked.",
+        },
       ),
     }),
     coverage: coverageByVenueSchema,

@@ -177,6 +177,7 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
         {
           exchange: "venueone",
           switchId: "81f13d9a183152ff32626c6e9ce915ba",
+          state: "ARMED",
           graceMs: 5_000,
           timeoutMs: 30_000,
           venueArmed: true,

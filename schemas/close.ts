@@ -227,7 +227,7 @@ export const executionReportSchema = reply({
   protectionReason: Type.Optional(
     nullable(Type.String(), {
       description:
-        "Why it is not PLACED, or what becomes of what may still fill: WATCHED (protected as it fills), NOT_WATCHED (too many entries are), WATCH_ENDED (after a day, or at a shutdown), WATCH_LOST (the service was restarted); OUTCOME_UNKNOWN, NOTHING_FILLED, the venue's reason. UNDO_ and BOOK_STALE, BOOK_INVALID, SLIPPAGE_CAP or NO_PRICE: closeOnProtectionFailure found no price for the way back until the deadline, nothing was sent for it, and the position stands.",
+        "Why it is not PLACED, or what becomes of what may still fill: WATCHED (protected as it fills), NOT_WATCHED (too many entries are), WATCH_ENDED (after a day, or at a shutdown), WATCH_LOST (the service was restarted); OUTCOME_UNKNOWN, NOTHING_FILLED, POSITION_CLOSED (its owner closed it before a refused order was sent again), CANCELED (an order of it was canceled without the venue's reason), the venue's reason. UNKNOWN also stands for an order that its venue has taken and not shown yet. A refusal that may pass (RATE_LIMITED, VENUE_STATE, PRICE_BAND, NOT_PLACED, STORE_UNAVAILABLE) or a later end for such a reason is sent again after the reply, up to 12 times with 1 to 15 seconds between, and the execution shows the newest try; one that would be repeated (a trigger that is crossed, a position that is gone, a size, a key) is sent once. UNDO_ and BOOK_STALE, BOOK_INVALID, SLIPPAGE_CAP or NO_PRICE: closeOnProtectionFailure found no price for the way back until the deadline, nothing was sent for it, and the position stands.",
     }),
   ),
   protectionOrders: Type.Optional(Type.Array(protectionOrderSchema)),

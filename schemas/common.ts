@@ -103,6 +103,10 @@ export const orderStatus = words(["OPEN", "FILLED", "PARTIALLY_FILLED", "CANCELE
 export const feedState = words(["LIVE", "SYNCING", "STALE", "DOWN"], { description: "State of the venue's feed." });
 export const bookState = words(["EMPTY", "SYNCING", "LIVE", "INVALID"]);
 
+export const switchState = words(["ARMED", "ENDING", "ENDED"], {
+  description:
+    "ENDING: ended here, and the venue has not confirmed that its own switch is: that one may fire still. Its end is said again, also by the next call.",
+});
 export const venueSymbols = Type.Unsafe<readonly string[] | null>(
   nullable(Type.Array(Type.String()), {
     description:

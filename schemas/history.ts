@@ -232,6 +232,7 @@ export const routingHistoryRowSchema = reply({
   signUs: stageUs,
   venueUs: stageUs,
   detail: nullable(Type.String(), { description: "What has no field of its own, as JSON text." }),
+  intent: nullable(Type.String(), { description: "OPEN or CLOSE; null where it was not recorded." }),
 });
 
 export const fillRowSchema = reply({
@@ -248,7 +249,7 @@ export const fillRowSchema = reply({
   direction: maybeText,
   side,
   orderType: maybeText,
-  price: decimal("Average fill price."),
+  price: nullable(decimal(), { description: "Average fill price; null while the venue has not said it." }),
   size: decimal(),
   orderedSize: decimal(),
   fee: nullable(decimal(), { description: "null while not known; negative is a rebate." }),
@@ -258,7 +259,11 @@ export const fillRowSchema = reply({
   realizedPnl: maybeDecimal,
   quotedPrice: nullable(decimal(), { description: "Expected when the close was decided, before fees." }),
   worstPrice: nullable(decimal(), { description: "The limit that was sent." }),
-  referenceMid: nullable(decimal(), { description: "Reference mid of the decision." }),
+  referenceMid: nullable(decimal(), {
+    description:
+      "Reference mid of the decision; of an order that followed an entry its own: its trigger, or the mid at its send.",
+  }),
+  intent: Type.String({ description: "OPEN or CLOSE, of the order itself: what follows an entry closes." }),
 });
 
 /** `{success, data: {<name>: rows, from, to, nextCursor}, timestamp}`. */

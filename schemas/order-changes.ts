@@ -11,6 +11,7 @@ import {
   ROUTABLE_VENUE_WORDS,
   symbolText,
   timeMs,
+  switchState,
   venueSymbols,
   words,
 } from "./common.js";
@@ -267,6 +268,7 @@ export const deadManReplySchema = reply(
     data: reply({
       switchId: Type.String({ description: "Whoever knows it can prolong or end the switch, and nothing else." }),
       exchange: routableVenue,
+      state: switchState,
       timeoutMs: Type.Integer({ minimum: 0 }),
       expiresAt: timeMs,
       venueArmed: Type.Boolean({ description: "Armed at the venue too: it happens even if this service ends." }),

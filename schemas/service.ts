@@ -62,6 +62,7 @@ const recordingSchema = reply({
       stored: count,
       dropped: count,
       pending: count,
+      cut: Type.Integer({ minimum: 0, description: "Figures kept without some digits: finer than their column." }),
     }),
   ),
   spool: reply({ files: count, bytes: count }),
@@ -94,6 +95,15 @@ export const statusReplySchema = reply(
         },
         { description: "Acknowledged by their venue, and their end was not seen yet." },
       ),
+      followedCount: Type.Integer({
+        minimum: 0,
+        description: "Trades and single orders with orders that rest at their venue and are followed to their end.",
+      }),
+      unattendedCount: Type.Integer({
+        minimum: 0,
+        description:
+          "Of their orders, those that nobody reads before a request with credentials of their account comes: credentials are not stored, so a restart leaves every such order waiting.",
+      }),
       closesInFlight: Type.Integer({ minimum: 0 }),
       recording: recordingSchema,
       stream: reply({ connections: count, subscriptions: count, keys: count, lagging: count }),

@@ -161,8 +161,9 @@ export const heartbeatSchema = reply(
     type: Type.Literal("heartbeat"),
     ts: timeMs,
     n: Type.Integer({ minimum: 1, description: "Heartbeats sent on this connection." }),
-    heads: Type.Record(Type.String(), seq, {
-      description: "The last `seq` sent on this connection, by subscription. Another one seen last means a lost frame.",
+    heads: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
+      description:
+        "The last `seq` sent on this connection, by subscription. Another one seen last means a lost frame; 0 means that its snapshot waits and comes by itself: asking again would only begin the wait anew.",
     }),
     feeds: feedsSchema,
   },

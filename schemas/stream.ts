@@ -12,6 +12,7 @@ import {
   routableVenue,
   symbolText,
   timeMs,
+  switchState,
   venueSymbols,
   VENUE_WORDS,
   words,
@@ -262,12 +263,13 @@ export const disconnectSwitchesSchema = reply(
       reply({
         exchange: routableVenue,
         switchId: Type.String({ description: "As of POST /api/trading/{exchange}/dead-man." }),
+        state: switchState,
         graceMs: Type.Integer({ minimum: 0 }),
         timeoutMs: Type.Integer({ minimum: 1 }),
         venueArmed: Type.Boolean({ description: "Armed at the venue too: it fires even when this service is gone." }),
         venueSymbols,
       }),
-      { description: "All that this connection holds now." },
+      { description: "All that this connection holds now, and those that are ENDING." },
     ),
   },
   {

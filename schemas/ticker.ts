@@ -76,6 +76,9 @@ export type VenuethreeTicker = Static<typeof venuethreeTickerSchema>;
 export const venuefourTickerSchema = reply(
   {
     ...commonFields,
+    prevDayPrice: nullable(decimal("The oracle price 24 h ago.")),
+    change24h: nullable(decimal("Percent, of indexPrice against prevDayPrice.")),
+    change24hAbs: nullable(decimal("indexPrice less prevDayPrice.")),
     indexPrice: price,
     fundingRate: nullable(decimal("Per funding interval.")),
     nextFundingTime: nullable(timeMs),

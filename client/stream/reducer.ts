@@ -13,7 +13,7 @@ import type {
   SubHead,
   UpdateFrame,
 } from "./frames.js";
-import { hold, recover, recovered, refuseOp } from "./requests.js";
+import { awaitSnapshot, hold, recover, recovered, refuseOp } from "./requests.js";
 import { type Effect, markStale, type StaleReason, type StreamState, type Subscription } from "./state.js";
 import { type Fold, foldSnapshot, foldUpdate } from "./topics.js";
 
@@ -155,6 +155,12 @@ function applyHeartbeat(state: StreamState, frame: HeartbeatFrame, nowMs: number
   state.feedsHeardMs = nowMs;
   for (const [key, head] of frame.heads) {
     const sub = state.subs.get(key);
+    if (sub !== undefined && head === 0) {
+      // One that was not asked for yet is asked for all the same.
+      if (sub.recovery === "none" || sub.askedAtMs !== null) awaitSnapshot(sub, nowMs);
+      if (sub.data !== null) markStale(sub, "waiting", effects);
+      continue;
+    }
     // What is being recovered is known to be behind.
     if (sub === undefined || sub.recovery !== "none" || sub.seq === head) continue;
     state.counts.stalls++;

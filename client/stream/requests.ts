@@ -18,6 +18,7 @@ import {
   type StreamState,
   type Subscription,
   type SubscribeParams,
+  WAITING_ANSWER_MS,
 } from "./state.js";
 
 export type WantResult =
@@ -94,6 +95,7 @@ export function hold(state: StreamState, request: Request, keys: readonly string
       recovery: "anew",
       askedAtMs: nowMs,
       recoveryCount: 0,
+      waitsThere: false,
       heardMs: nowMs,
       tsMs: 0,
     });
@@ -115,7 +117,15 @@ export function restoreAll(state: StreamState): void {
     sub.recovery = sub.data === null ? "none" : "resume";
     sub.askedAtMs = null;
     sub.recoveryCount = 0;
+    sub.waitsThere = false;
   }
+}
+
+/** The server says that a snapshot of it waits: it comes, and asking again would only begin the wait again. */
+export function awaitSnapshot(sub: Subscription, nowMs: number): void {
+  if (sub.recovery === "none") sub.recovery = "anew";
+  sub.askedAtMs = nowMs;
+  sub.waitsThere = true;
 }
 
 /** Asks for a subscription's missing updates, or for all of it anew, unless that has been asked for already. */
@@ -129,6 +139,7 @@ export function recovered(sub: Subscription): void {
   sub.recovery = "none";
   sub.askedAtMs = null;
   sub.recoveryCount = 0;
+  sub.waitsThere = false;
 }
 
 /** The server refused an operation: its subscriptions are asked for in the plain way. */
@@ -141,6 +152,14 @@ export function refuseOp(state: StreamState, op: PendingOp): void {
   }
 }
 
+function answerMs(sub: Subscription): number {
+  return isPrivate(sub) || sub.waitsThere ? WAITING_ANSWER_MS : ANSWER_MS;
+}
+
+function isPrivate({ topic }: Subscription): boolean {
+  return topic === "positions" || topic === "orders";
+}
+
 /** Looks for answers that did not come. True: the connection is to be given up. */
 export function expire(state: StreamState, nowMs: number): boolean {
   for (const [id, op] of state.pending) {
@@ -150,9 +169,10 @@ export function expire(state: StreamState, nowMs: number): boolean {
     if (op.kind === "subscribe" && request?.phase === "asked") request.phase = "wanted";
   }
   for (const sub of state.subs.values()) {
-    if (sub.recovery === "none" || sub.askedAtMs === null || nowMs - sub.askedAtMs < ANSWER_MS) continue;
+    if (sub.recovery === "none" || sub.askedAtMs === null || nowMs - sub.askedAtMs < answerMs(sub)) continue;
     if (++sub.recoveryCount >= MAX_RECOVERIES) return true;
     sub.askedAtMs = null;
+    sub.waitsThere = false;
     sub.recovery = "anew";
   }
   return false;
@@ -191,7 +211,6 @@ export function pump(state: StreamState, nowMs: number, effects: Effect[]): void
 
 function sendResumes(state: StreamState, nowMs: number, effects: Effect[]): void {
   const due = [...state.subs.values()].filter((sub) => sub.recovery === "resume" && sub.askedAtMs === null);
-  const isPrivate = ({ topic }: Subscription) => topic === "positions" || topic === "orders";
   const batches = [
     ...batchesOf(
       due.filter((sub) => !isPrivate(sub)),
@@ -223,7 +242,7 @@ function batchesOf(subs: readonly Subscription[], size: number): Subscription[][
 
 /** What a private key is opened with again; nothing for the others. */
 function proofOf(state: StreamState, sub: Subscription): Pick<SubscribeParams, "exchanges" | "credentials"> {
-  if (sub.topic !== "positions" && sub.topic !== "orders") return {};
+  if (!isPrivate(sub)) return {};
   const { exchanges, credentials } = paramsOf(state, sub) ?? {};
   return {
     ...(exchanges === undefined ? {} : { exchanges }),
@@ -236,10 +255,16 @@ function paramsOf(state: StreamState, sub: Subscription): SubscribeParams | null
   for (const id of sub.requestIds) {
     const params = state.requests.get(id)?.params;
     if (params === undefined) continue;
-    // The key's own symbol once a snapshot has named it: the others of the request stay as they are.
-    return sub.symbol === "" || params.symbols === undefined ? params : { ...params, symbols: [sub.symbol] };
+    // The key's own symbol: the others of the request stay as they are.
+    const symbol = symbolOf(sub);
+    return symbol === "" || params.symbols === undefined ? params : { ...params, symbols: [symbol] };
   }
   return null;
+}
+
+/** Before the first snapshot names it, the key does: `topic:symbol:…`. Empty: neither does. */
+function symbolOf({ key, symbol }: Subscription): string {
+  return symbol === "" ? (key.split(":", 2)[1] ?? "") : symbol;
 }
 
 function subscribeBody(params: SubscribeParams): Record<string, unknown> {

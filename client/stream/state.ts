@@ -17,6 +17,11 @@ export const RESUME_BATCH = 100;
 export const PRIVATE_RESUME_BATCH = 20;
 /** An operation the server did not answer is asked again after this. */
 export const ANSWER_MS = 5_000;
+/**
+ * The same of a snapshot that waits for something behind the server: accounts, for which it asks venues five seconds long,
+ * and whatever its heartbeats say that waits. Longer than two heartbeats, so that the next one comes first.
+ */
+export const WAITING_ANSWER_MS = 12_000;
 /** Recoveries of one subscription in a row that may fail before the connection is given up. */
 export const MAX_RECOVERIES = 3;
 /** The server beats every 5 s; silence this long is a dead connection (realtime design, client rule). */
@@ -75,6 +80,8 @@ export interface Subscription {
   /** When the recovery was asked for; null while it is only wanted. One in flight. */
   askedAtMs: number | null;
   recoveryCount: number;
+  /** The server said that its snapshot waits there. */
+  waitsThere: boolean;
   /** Monotonic ms of the last frame of this subscription. */
   heardMs: number;
   /** The server's time in it. */

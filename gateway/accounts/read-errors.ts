@@ -3,7 +3,7 @@ import { ServiceError } from "../../engine/domain/errors.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { positionsUnlisted, unlistedNames } from "../../engine/portfolio/unlisted.js";
-import type { Coverage } from "../../schemas/account-common.js";
+import type { Coverage, CoverageByVenue } from "../../schemas/account-common.js";
 import { invalidParameters } from "../http/query.js";
 import type { AccountRead, FailedRead } from "./account-reads.js";
 
@@ -63,7 +63,7 @@ export function positionsCoverage(venue: RoutableVenue, read: AccountRead<readon
   return names.length === 0 ? coverage : { ...coverage, error: positionsUnlisted(names) };
 }
 
-export const NOT_CONFIGURED = "NOT_CONFIGURED";
+const NOT_CONFIGURED = "NOT_CONFIGURED";
 
 export function notConfigured(venue: string): Coverage {
   return failedCoverage("ERROR", NOT_CONFIGURED, `${venue} is not configured`, null);
@@ -82,4 +82,30 @@ function failedCoverage(
     source: null,
     error: { code, message, ...(retryAfterMs === null ? {} : { retryAfterMs }) },
   };
+}
+
+/** Has every venue that is served here answered? One at least. */
+export function isComplete(coverage: CoverageByVenue): boolean {
+  const asked = askedOf(coverage);
+  return asked.length > 0 && asked.every(([, { state }]) => isAnswer(state));
+}
+
+/** Throws `code` when every venue that was asked failed: an empty list would read as a flat account, a sum as no money. */
+export function requireSomeAnswer(
+  coverage: CoverageByVenue,
+  code: "FAILED_TO_FETCH_POSITIONS" | "FAILED_TO_FETCH_ACCOUNT",
+): void {
+  const asked = askedOf(coverage);
+  const failed = asked.filter(([, { state }]) => state === "ERROR");
+  if (failed.length === 0 || asked.some(([, { state }]) => isAnswer(state))) return;
+  const reason = failed.map(([venue, { error }]) => `${venue} ${error?.code ?? ""}`).join(", ");
+  throw new ServiceError(code, { reason, coverage });
+}
+
+function askedOf(coverage: CoverageByVenue): [string, Coverage][] {
+  return Object.entries(coverage).filter(([, { error }]) => error?.code !== NOT_CONFIGURED);
+}
+
+function isAnswer(state: Coverage["state"]): boolean {
+  return state === "LIVE" || state === "SNAPSHOT";
 }

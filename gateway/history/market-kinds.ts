@@ -15,7 +15,7 @@ import {
 
 const milli = (value: string): readonly [number, number] => [Number(value), Number(value) + 1];
 /** Ticks have no id: this tells those of one microsecond and sequence apart, unless they are equal in everything. */
-const TICK_REST = `cityHash64(t.ex, t.bid, t.bid_sz, t.ask, t.ask_sz, ${["mark", "last"]
+const TICK_REST = `cityHash64(t.ex, t.bid_px, t.bid_sz, t.ask_px, t.ask_sz, ${["mark_px", "last_px"]
   .map((column) => `isNull(t.${column}), ifNull(t.${column}, 0)`)
   .join(", ")}, t.src)`;
 
@@ -33,12 +33,12 @@ export const TICKS: RecordKind = {
     plain("receivedAtUs", usOf("t.rx")),
     plain("venueTimestamp", maybeMsOf("t.ex")),
     // Price and size 0 stand for an empty side.
-    plain("bid", "if(t.bid_sz = 0, NULL, t.bid)"),
+    plain("bid", "if(t.bid_sz = 0, NULL, t.bid_px)"),
     plain("bidSize", "t.bid_sz"),
-    plain("ask", "if(t.ask_sz = 0, NULL, t.ask)"),
+    plain("ask", "if(t.ask_sz = 0, NULL, t.ask_px)"),
     plain("askSize", "t.ask_sz"),
-    plain("markPrice", "t.mark"),
-    plain("lastPrice", "t.last"),
+    plain("markPrice", "t.mark_px"),
+    plain("lastPrice", "t.last_px"),
     plain("venueSeq", "nullIf(toString(t.seq), '0')"),
     plain("source", "toString(t.src)"),
   ],
@@ -65,7 +65,7 @@ export const TRADES: RecordKind = {
     plain("timestamp", msOf("t.ex")),
     plain("receivedAtUs", usOf("t.rx")),
     text("tradeId", "t.trade_id"),
-    plain("price", "t.px"),
+    plain("price", "t.price"),
     plain("size", "t.qty"),
     plain("takerSide", "toString(t.taker_side)"),
   ],
@@ -91,7 +91,10 @@ export const CANDLES: RecordKind = {
   kind: "candles",
   source: (where) =>
     "(SELECT t.symbol AS symbol, t.venue AS venue, intDiv(toUnixTimestamp(t.m), {step:UInt32}) * {step:UInt32} AS start," +
-    " argMinMerge(t.o) AS open, max(t.h) AS high, min(t.l) AS low, argMaxMerge(t.c) AS close," +
+    // Rows of schema version 1 have their first and last price in columns of their own, and come before all others.
+    " if(argMinMerge(t.o) = 0, argMinMerge(t.open), toDecimal128(argMinMerge(t.o), 18)) AS open," +
+    " max(t.high) AS high, min(t.low) AS low," +
+    " if(argMaxMerge(t.close) = 0, toDecimal128(argMaxMerge(t.c), 18), argMaxMerge(t.close)) AS close," +
     ` sum(t.v) AS volume, sum(t.n) AS trades FROM ohlcv_1m AS t WHERE ${where}` +
     " GROUP BY t.symbol, t.venue, start) AS t",
   whereInside: true,

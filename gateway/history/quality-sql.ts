@@ -18,6 +18,11 @@ export interface QualityRange {
   readonly direction: string | null;
 }
 
+/** Decisions of schema version 1 do not say it: an order that could add to a position was an entry's. */
+const CLOSES =
+  "(t.intent = 'CLOSE' OR (t.intent = '' AND t.route_id NOT IN" +
+  " (SELECT route_id FROM order_events WHERE reduce_only = 0 AND status = 'INTENT')))";
+
 const FROM = "fromUnixTimestamp64Milli({from:Int64}, 'UTC')";
 const TO = "fromUnixTimestamp64Milli({to:Int64}, 'UTC')";
 
@@ -43,12 +48,12 @@ function against(name: string, column: string): string[] {
 function fillsPart(where: string): string {
   const rows =
     "SELECT t.venue AS venue, t.symbol AS symbol, if(t.side = 'BUY', 1, -1) AS sign," +
-    " toFloat64(t.px) AS price, toFloat64(t.qty) AS size," +
-    " toDecimal256(t.px, 18) * toDecimal256(t.qty, 18) AS money," +
+    " toFloat64(assumeNotNull(t.price)) AS price, toFloat64(t.qty) AS size," +
+    " toDecimal256(assumeNotNull(t.price), 18) * toDecimal256(t.qty, 18) AS money," +
     " ifNull(toFloat64(t.quoted_px), 0) AS quoted, ifNull(toFloat64(t.ref_mid), 0) AS mid," +
     " ifNull(toFloat64(t.worst_px), 0) AS worst," +
     " isNotNull(t.fee) AND t.fee_asset IN {feeAssets:Array(String)} AS has_fee, toFloat64(ifNull(t.fee, 0)) AS fee" +
-    ` FROM fills AS t FINAL WHERE t.at >= ${FROM} AND t.at < ${TO}${where}`;
+    ` FROM fills AS t FINAL WHERE t.at >= ${FROM} AND t.at < ${TO} AND t.intent = 'CLOSE' AND isNotNull(t.price)${where}`;
   const figures = [
     "count() AS fills_n",
     "sum(money) AS notional",
@@ -75,7 +80,7 @@ function closesPart(where: string, venues: string): string {
     ` toFloat64(coalesce(${first("ref_mid")}, ${first("expected_px")}, ${first("worst_px")}, 0)) AS reference,` +
     ` ${first("total_us")} AS total_us, ${first("venue_us")} AS venue_us` +
     ` FROM routing_decisions AS t WHERE t.at >= ${FROM} AND t.route_id != '' AND t.dry_run = 0` +
-    ` AND t.kind IN ('replied', 'resolved')${where} GROUP BY t.route_id` +
+    ` AND t.kind IN ('replied', 'resolved') AND ${CLOSES}${where} GROUP BY t.route_id` +
     ` HAVING countIf(t.kind = 'replied') > 0 AND minIf(t.at, t.kind = 'replied') < ${TO}` +
     " AND first_state IN ('COMPLETED', 'PARTIAL', 'RESTING', 'SUBMITTED', 'UNKNOWN', 'REJECTED')";
   const known = "last_state != 'UNKNOWN'";

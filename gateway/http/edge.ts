@@ -186,8 +186,7 @@ export class Edge implements ReplyWriter {
   }
 
   writeHead(response: HttpResponse, state: ReplyState, extraHeaders: string, contentType: string): void {
-    const { counts, buckets } = state.admission;
-    counts.okCount++;
+    const { buckets } = state.admission;
     response.writeHeader("Content-Type", this.#sameHeaders(contentType, buckets));
     response.writeHeader("X-Request-Id", state.requestId + state.rateHeader + extraHeaders);
   }

@@ -17,7 +17,7 @@ import { parseJsonBody } from "./json-body.js";
 import type { PendingReply } from "./pending-reply.js";
 import { decodeComponent, invalidParameters, parseQuery } from "./query.js";
 import { announcesBody, checkIdempotencyKey, headerOrNull, receiveBody } from "./receive.js";
-import { fieldCheck } from "./unknown-fields.js";
+import { fieldCheck, queryCheck } from "./unknown-fields.js";
 
 /** Everything of one request that a route may look at. */
 export interface Ask {
@@ -65,10 +65,12 @@ export function jsonRoute(context: RouteContext, options: JsonRouteOptions): Rou
   const queryNames = Object.keys((operation.query as { properties?: object } | null)?.properties ?? {});
   const { edge, clock, inFlight, limits } = context;
   const checkFields = fieldCheck(operation, context.strictFields);
+  const checkQuery = queryCheck(operation, context.strictFields);
 
   function start(
     ask: Omit<Ask, "body" | "rawBody" | "boundBytes">,
     path: string,
+    ignoredNames: readonly string[],
     rawBody: Buffer,
     reply: PendingReply,
   ) {
@@ -76,7 +78,7 @@ export function jsonRoute(context: RouteContext, options: JsonRouteOptions): Rou
     try {
       const mayLack = operation.body === null || operation.bodyOptional === true;
       const body = rawBody.length === 0 && mayLack ? undefined : parsed(rawBody);
-      ignored = checkFields(body);
+      ignored = checkFields(body, ignoredNames);
       checkIdempotencyKey(ask.idempotencyKey);
       if (sends && inFlight.closes >= limits.closesInFlightMax)
         throw new ServiceError("OVERLOADED", { limit: limits.closesInFlightMax });
@@ -106,7 +108,9 @@ export function jsonRoute(context: RouteContext, options: JsonRouteOptions): Rou
         params[name] = decodeComponent(request.getParameter(index) ?? "", name);
       const headers: Record<string, string | null> = {};
       for (const name of options.headers) headers[name] = headerOrNull(request, name);
-      const query = parseQuery(request.getQuery(), queryNames);
+      const rawQuery = request.getQuery();
+      const query = parseQuery(rawQuery, queryNames);
+      const ignoredNames = checkQuery(rawQuery);
       const idempotencyKey = headerOrNull(request, "idempotency-key");
       const origin: RequestOrigin = {
         host: request.getHeader("host"),
@@ -121,10 +125,12 @@ export function jsonRoute(context: RouteContext, options: JsonRouteOptions): Rou
       const ask = { requestId: reply.requestId, receivedAtMs, params, query, headers, origin, idempotencyKey };
       if (!hasBody) {
         if (edge.closing && sends) reply.fail(new ServiceError("SHUTTING_DOWN"), "", true);
-        else start(ask, path, NO_BODY, reply);
+        else start(ask, path, ignoredNames, NO_BODY, reply);
         return;
       }
-      receiveBody(context, response, announced, reply, (body) => start(ask, path, Buffer.copyBytesFrom(body), reply));
+      receiveBody(context, response, announced, reply, (body) =>
+        start(ask, path, ignoredNames, Buffer.copyBytesFrom(body), reply),
+      );
     },
   };
 }

@@ -24,8 +24,9 @@ export class PendingReply {
     response.onAborted(() => {
       if (this.#over && (this.#stream?.over ?? true)) return;
       this.#over = true;
-      state.admission.counts.abortedCount++;
-      this.#stream?.gone();
+      // A body in pieces is counted by what became of it.
+      if (this.#stream === null) state.admission.counts.abortedCount++;
+      else this.#stream.gone();
       this.#onAborted?.();
     });
   }
@@ -55,8 +56,11 @@ export class PendingReply {
   stream(contentType: string, extraHeaders: string, clock: Clock, stallMs: number): StreamReply | null {
     this.#once(() => {
       this.#writer.writeHead(this.#response, this.#state, extraHeaders, contentType);
-      if (this.#state.admission.headOnly) this.#response.endWithoutBody();
-      else this.#stream = new StreamReply(this.#response, clock, stallMs);
+      const { headOnly, counts } = this.#state.admission;
+      if (headOnly) {
+        counts.okCount++;
+        this.#response.endWithoutBody();
+      } else this.#stream = new StreamReply(this.#response, clock, stallMs, counts);
     });
     return this.#stream;
   }

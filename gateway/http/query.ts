@@ -23,7 +23,20 @@ export function decodeComponent(raw: string, path: string): string {
   }
 }
 
-/** Known names only; unknown ones are ignored, as unknown body fields are. A name given twice is refused. */
+/** Decoded, in the order in which they stand. */
+export function queryNames(raw: string): string[] {
+  const pairs = raw.split("&", MAX_QUERY_PAIRS + 1);
+  if (pairs.length > MAX_QUERY_PAIRS)
+    throw invalidParameters({ path: "query", problem: `has more than ${MAX_QUERY_PAIRS} parameters` });
+  return pairs.filter((pair) => pair !== "").map(nameOf);
+}
+
+function nameOf(pair: string): string {
+  const equals = pair.indexOf("=");
+  return decodeComponent((equals < 0 ? pair : pair.slice(0, equals)).replaceAll("+", " "), "query");
+}
+
+/** Known names only; unknown ones are for `queryCheck` to judge. A name given twice is refused. */
 export function parseQuery(raw: string | undefined, names: readonly string[]): Record<string, string> {
   // Only names of the route become properties, so nothing of the caller's can meet a prototype.
   const values: Record<string, string> = {};
@@ -33,7 +46,7 @@ export function parseQuery(raw: string | undefined, names: readonly string[]): R
     throw invalidParameters({ path: "query", problem: `has more than ${MAX_QUERY_PAIRS} parameters` });
   for (const pair of pairs) {
     const equals = pair.indexOf("=");
-    const name = decodeComponent((equals < 0 ? pair : pair.slice(0, equals)).replaceAll("+", " "), "query");
+    const name = nameOf(pair);
     if (!names.includes(name)) continue;
     if (Object.hasOwn(values, name)) throw invalidParameters({ path: name, problem: "is given more than once" });
     values[name] = equals < 0 ? "" : decodeComponent(pair.slice(equals + 1).replaceAll("+", " "), name);

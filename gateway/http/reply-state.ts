@@ -43,7 +43,7 @@ export interface ReplyWriter {
     /** "" for JSON. */
     contentType: string,
   ): void;
-  /** Status 200 and headers of a body that follows in pieces. */
+  /** Status 200 and headers of a body that follows in pieces; counted by its end, not here. */
   writeHead(response: HttpResponse, state: ReplyState, extraHeaders: string, contentType: string): void;
   writeError(
     response: HttpResponse,

@@ -8,21 +8,25 @@
  */
 import type { HttpResponse } from "uWebSockets.js";
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
+import type { RouteCounts } from "./reply-state.js";
 
 export class StreamReply {
   readonly #response: HttpResponse;
   readonly #clock: Clock;
   readonly #stallMs: number;
+  readonly #counts: RouteCounts;
   #over = false;
   #onGone: (() => void) | null = null;
   /** Set while a piece waits for the reader. */
   #resume: ((more: boolean) => void) | null = null;
   #stallTimer: TimerHandle | null = null;
 
-  constructor(response: HttpResponse, clock: Clock, stallMs: number) {
+  /** `counts`: one more 200 with the end, one more aborted without. */
+  constructor(response: HttpResponse, clock: Clock, stallMs: number, counts: RouteCounts) {
     this.#response = response;
     this.#clock = clock;
     this.#stallMs = stallMs;
+    this.#counts = counts;
   }
 
   /** Ended, cut, or the reader has gone. */
@@ -56,6 +60,7 @@ export class StreamReply {
   end(): void {
     if (this.#over) return;
     this.#over = true;
+    this.#counts.okCount++;
     this.#response.cork(() => this.#response.end());
   }
 
@@ -71,6 +76,7 @@ export class StreamReply {
   gone(): void {
     if (this.#over) return;
     this.#over = true;
+    this.#counts.abortedCount++;
     this.#settle(false);
     this.#onGone?.();
   }

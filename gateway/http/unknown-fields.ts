@@ -1,5 +1,5 @@
 /**
- * What becomes of body fields that an operation does not know: refused by name where something is sent, changed or
+ * What becomes of body fields, and of query parameters, that an operation does not know: refused by name where something is sent, changed or
  * armed (a misspelt `dryRun` must never trade), named in `X-Ignored-Fields` elsewhere. One place for all routes.
  */
 import { type TSchema, Type } from "@sinclair/typebox";
@@ -8,6 +8,7 @@ import { type Operation, refusesUnknownFields } from "../../schemas/operation.js
 import { callerNames } from "../../schemas/spec-names.js";
 import { compileValidator, unknownFields, type Validator } from "../../schemas/validate.js";
 import { headerSafe } from "./edge.js";
+import { queryNames } from "./query.js";
 import { scrub } from "./scrub.js";
 
 /** Of an operation without a body: whatever else is in one is unknown. */
@@ -16,8 +17,32 @@ const NO_FIELDS = Type.Object(callerNames);
 /**
  * Gives the header that names ignored fields, "" without any; `body` undefined: none was sent. Throws
  * INVALID_PARAMETERS, or MISSING_PARAMETERS where fields are missing too, with every problem of the body.
+ * `ignoredNames`: of the query, named in the header too.
  */
-export type FieldCheck = (body: unknown) => string;
+export type FieldCheck = (body: unknown, ignoredNames?: readonly string[]) => string;
+
+const NO_NAMES: readonly string[] = [];
+/** Names of query parameters that are refused or reported, no more of them: a caller's text is no list. */
+const MAX_QUERY_NAMES = 8;
+
+/**
+ * As a check of fields for the query of an operation that sends, changes or arms something; reads ignore what they do
+ * not know. Gives the names that are to be reported, as `query.<name>`.
+ */
+export function queryCheck(operation: Operation, isStrict: boolean): (raw: string | undefined) => readonly string[] {
+  const { properties } = (operation.query ?? {}) as { readonly properties?: object };
+  const known = new Set([...Object.keys(properties ?? {}), ...Object.keys(callerNames)]);
+  if (!refusesUnknownFields(operation)) return () => NO_NAMES;
+  return (raw) => {
+    if (raw === undefined || raw === "") return NO_NAMES;
+    const unknown = new Set<string>();
+    for (const name of queryNames(raw)) if (!known.has(name) && unknown.size < MAX_QUERY_NAMES) unknown.add(name);
+    const paths = [...unknown].map((name) => headerSafe([scrub(`query.${name}`)]));
+    if (paths.length === 0 || !isStrict) return paths;
+    const fields = paths.map((path) => ({ path, problem: "is not a parameter of this request" }));
+    throw new ServiceError("INVALID_PARAMETERS", { fields });
+  };
+}
 
 /** `isStrict`: STRICT_FIELDS. */
 export function fieldCheck(operation: Operation, isStrict: boolean): FieldCheck {
@@ -25,12 +50,11 @@ export function fieldCheck(operation: Operation, isStrict: boolean): FieldCheck 
   const refuses = isStrict && refusesUnknownFields(operation);
   // Compiled with the first refusal: requests without unknown fields never need it.
   let validate: Validator<unknown> | null = null;
-  return (body) => {
-    if (body === undefined) return "";
-    const unknown = unknownFields(schema, body);
-    if (unknown.length === 0) return "";
+  return (body, ignoredNames = NO_NAMES) => {
+    const unknown = body === undefined ? NO_NAMES : unknownFields(schema, body);
+    if (unknown.length === 0 && ignoredNames.length === 0) return "";
     // Scrubbed whole: of a key that was cut, a part would pass.
-    if (!refuses) return `\r\nX-Ignored-Fields: ${headerSafe(unknown.map(scrub))}`;
+    if (!refuses) return `\r\nX-Ignored-Fields: ${headerSafe([...unknown.map(scrub), ...ignoredNames])}`;
     validate ??= compileValidator(schema);
     const checked = validate(body);
     const problems = checked.ok ? null : checked.problems;

@@ -6,10 +6,21 @@ import { join, relative } from "node:path";
 import { repoRoot } from "./prepare.mjs";
 
 /**
- * Whole systems with venues, gateways and browsers, each of which fills the machine: they run one file at a time, after
- * the others, because a starved clock would say nothing of the system.
+ * Whole systems with venues and gateways. They wait more than they work, so two of them share the machine, after the
+ * others, because a starved clock would say nothing of the system.
  */
 const WHOLE_SYSTEMS = ["bench/test/", "gateway/test/dashboard.browser.test.ts"];
+
+/** Of them, those that fill the machine by themselves, or whose subject is time: one at a time, at the end. */
+const ALONE = [
+  "bench/test/fuzz-whole.test.ts",
+  "bench/test/kill-closes.test.ts",
+  "bench/test/kill-records.test.ts",
+  "bench/test/live-books.test.ts",
+  "bench/test/live-clocks.test.ts",
+  "bench/test/trade-simulation.test.ts",
+  "gateway/test/dashboard.browser.test.ts",
+];
 
 const SLOWEST_SHOWN = 10;
 
@@ -18,10 +29,7 @@ export function runTests(args) {
   const runs =
     args.length > 0
       ? [args]
-      : [
-          WHOLE_SYSTEMS.map((path) => `--exclude=${path.endsWith("/") ? `${path}**` : path}`),
-          [...WHOLE_SYSTEMS, "--maxWorkers=1"],
-        ];
+      : [excluded(WHOLE_SYSTEMS), [...WHOLE_SYSTEMS, ...excluded(ALONE)], [...ALONE, "--maxWorkers=1"]];
   const total = { passed: 0, failed: 0, skipped: 0, status: 0, lost: [], tookMs: [] };
   for (const run of runs) {
     const counts = runVitest(run);
@@ -37,6 +45,10 @@ export function runTests(args) {
   for (const name of total.lost) process.stdout.write(`FAILED: ${name}\n`);
   process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}\n`);
   return failed > 0 || passed === 0 ? 1 : status;
+}
+
+function excluded(paths) {
+  return paths.map((path) => `--exclude=${path.endsWith("/") ? `${path}**` : path}`);
 }
 
 function runVitest(args) {

@@ -26,7 +26,7 @@ import {
   tradingRoom,
 } from "../accounts/account-access.js";
 import { accountAddress, type AccountRef } from "../accounts/account-reads.js";
-import { coverageOf, notConfigured, readError } from "../accounts/read-errors.js";
+import { coverageOf, isComplete, notConfigured, readError, requireSomeAnswer } from "../accounts/read-errors.js";
 import { jsonRoute } from "../http/json-route.js";
 import type { Route } from "./context.js";
 import type { TradingContext } from "./order-desk-call.js";
@@ -105,8 +105,9 @@ function distance(
   };
 }
 
-/** Null as soon as one of them is not known. */
+/** Null as soon as one of them is not known, and of none: nobody said that there is nothing. */
 function sum(texts: readonly (string | null)[]): string | null {
+  if (texts.length === 0) return null;
   let total = ratio(0n);
   for (const text of texts) {
     if (text === null) return null;
@@ -148,11 +149,12 @@ function allRoute(context: TradingContext): Route {
         >),
         venuefive: notConfigured("venuefive"),
       };
+      requireSomeAnswer(coverage, "FAILED_TO_FETCH_ACCOUNT");
       const totals = {
         equity: sum(accounts.map((account) => account.equity)),
         marginUsed: sum(accounts.map((account) => account.marginUsed)),
         free: sum(accounts.map((account) => account.free)),
-        complete: Object.values(coverage).every(({ state }) => state === "LIVE" || state === "SNAPSHOT"),
+        complete: isComplete(coverage),
       };
       const data = { accounts, totals };
       return { text: serialise({ success: true, walletAddress, data, coverage, timestamp: clock.wallMs() }) };

@@ -14,6 +14,8 @@ import { scrub } from "../http/scrub.js";
 import { CREDENTIALS_HEADER, CREDENTIALS_QUERY, readVenueCredentials } from "../venue-credentials.js";
 import type { Route, RouteContext } from "./context.js";
 
+/** Begins the references of single orders: no routed execution is behind them. */
+const SINGLE_ORDER = "or_";
 const ROUTE_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 export function executionRoute({ edge, clock, desk }: RouteContext): Route {
@@ -25,7 +27,12 @@ export function executionRoute({ edge, clock, desk }: RouteContext): Route {
         ? ({ ok: true, data: await desk.execution(routeId) } as const)
         : await desk.askExecution(routeId, credentials);
     if (!asked.ok) throw invalidParameters({ path: `credentials.${asked.venue}`, problem: asked.problem });
-    if (asked.data === null) throw new ServiceError("EXECUTION_NOT_FOUND", { routeId });
+    if (asked.data === null) {
+      const single = routeId.startsWith(SINGLE_ORDER)
+        ? { reason: "SINGLE_ORDER", see: OPERATIONS.orderStatus.path }
+        : {};
+      throw new ServiceError("EXECUTION_NOT_FOUND", { routeId, ...single });
+    }
     return asked.data;
   }
 

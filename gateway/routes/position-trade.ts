@@ -16,7 +16,7 @@ import { replyText } from "../http/json-route.js";
 import type { PendingReply } from "../http/pending-reply.js";
 import { checkIdempotencyKey, headerOrNull, receiveBody } from "../http/receive.js";
 import { scrub } from "../http/scrub.js";
-import { fieldCheck } from "../http/unknown-fields.js";
+import { fieldCheck, queryCheck } from "../http/unknown-fields.js";
 import type { Route, RouteContext } from "./context.js";
 
 /** What one of them has of its own. */
@@ -47,18 +47,25 @@ const NO_BYTES = Buffer.alloc(0);
 export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route {
   const { edge, clock, limits, inFlight, metrics } = context;
   const checkFields = fieldCheck(parts.operation, context.strictFields);
+  const checkQuery = queryCheck(parts.operation, context.strictFields);
   const serialise = compileSerialiser(parts.replySchema, ["data.routing", "data.quote"]);
 
   /** Requests that came in this turn of the event loop: no more than one poll of the sockets brings, and gone with it. */
   let arrived: Arrived[] = [];
 
   /** What is wrong is refused at once: a request that follows on the same connection is then answered too. */
-  function receive(body: Buffer, idempotencyKey: string | null, receivedAtMs: number, reply: PendingReply): void {
+  function receive(
+    body: Buffer,
+    idempotencyKey: string | null,
+    receivedAtMs: number,
+    reply: PendingReply,
+    ignoredNames: readonly string[],
+  ): void {
     let ignored = "";
     try {
       const parsed = parseJsonBody(body);
       if (!parsed.ok) throw new ServiceError(parsed.code, parsed.details);
-      ignored = checkFields(parsed.value);
+      ignored = checkFields(parsed.value, ignoredNames);
       checkIdempotencyKey(idempotencyKey);
       const request = parts.build(parsed.value);
       if (arrived.length === 0) setImmediate(takeArrived);
@@ -144,8 +151,11 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
       const announced = request.getHeader("content-length");
       const idempotencyKey = headerOrNull(request, "idempotency-key");
       const receivedAtMs = clock.wallMs();
+      const ignoredNames = checkQuery(request.getQuery());
       const reply = edge.detach(response);
-      receiveBody(context, response, announced, reply, (body) => receive(body, idempotencyKey, receivedAtMs, reply));
+      receiveBody(context, response, announced, reply, (body) =>
+        receive(body, idempotencyKey, receivedAtMs, reply, ignoredNames),
+      );
     },
   };
 }

@@ -5,10 +5,16 @@
  * Invariants: one venue's failure never hides another's positions; what could not be read is an error or a coverage
  * entry, never an empty list.
  */
-import { ServiceError } from "../../engine/domain/errors.js";
+import type { Instrument } from "../../engine/domain/instrument.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
-import { isTradingRoom } from "../../engine/ports.js";
+import {
+  type AccountReader,
+  type AccountSession,
+  type CallOptions,
+  isTradingRoom,
+  type Read,
+} from "../../engine/ports.js";
 import type { Coverage, CoverageByVenue } from "../../schemas/account-common.js";
 import { OPERATIONS } from "../../schemas/operations.js";
 import {
@@ -39,7 +45,7 @@ import {
   type PositionContract,
   uncountedNative,
 } from "../accounts/position-views.js";
-import { NOT_CONFIGURED, notConfigured, positionsCoverage, readError } from "../accounts/read-errors.js";
+import { notConfigured, positionsCoverage, readError, requireSomeAnswer } from "../accounts/read-errors.js";
 import { checkedQuery, jsonRoute } from "../http/json-route.js";
 import type { MarketView } from "../market-view.js";
 import type { Route } from "./context.js";
@@ -107,7 +113,7 @@ function allRoute(context: TradingContext): Route {
         >),
         venuefive: notConfigured("venuefive"),
       };
-      requireSomeAnswer(coverage);
+      requireSomeAnswer(coverage, "FAILED_TO_FETCH_POSITIONS");
       const positions = parts.flatMap((part) => part.rows);
       return {
         text: serialise({
@@ -122,16 +128,6 @@ function allRoute(context: TradingContext): Route {
       };
     },
   });
-}
-
-/** Every venue that was asked failed: then an empty list would read as a flat account. */
-function requireSomeAnswer(coverage: CoverageByVenue): void {
-  const asked = Object.entries(coverage).filter(([, { error }]) => error?.code !== NOT_CONFIGURED);
-  const answered = asked.some(([, { state }]) => state === "LIVE" || state === "SNAPSHOT");
-  const failed = asked.filter(([, { state }]) => state === "ERROR");
-  if (answered || failed.length === 0) return;
-  const reason = failed.map(([venue, { error }]) => `${venue} ${error?.code ?? ""}`).join(", ");
-  throw new ServiceError("FAILED_TO_FETCH_POSITIONS", { reason, coverage });
 }
 
 function venueRoute(context: TradingContext): Route {
@@ -167,6 +163,27 @@ function venueRoute(context: TradingContext): Route {
   });
 }
 
+/**
+ * A pushed position lacks figures that the interface shows (spec 2.5): then the venue is asked, once for all who wait.
+ * Where it does not answer, the pushed one stands, and such a figure is empty.
+ */
+async function readWhole(
+  reader: AccountReader,
+  session: AccountSession,
+  instrument: Instrument | null,
+  options: CallOptions,
+): Promise<Read<readonly VenuePosition[]>> {
+  const read = await reader.readPositions(session, instrument, options);
+  const isWhole = !read.ok || read.source === "venue" || read.value.every(({ native }) => isWholeNative(native));
+  if (isWhole || reader.verifyPositions === undefined) return read;
+  const asked = await reader.verifyPositions(session, instrument, options);
+  return asked.ok ? asked : read;
+}
+
+function isWholeNative(native: VenuePosition["native"]): boolean {
+  return native?.["maxNotionalValue"] !== undefined;
+}
+
 function nativeRoute(context: TradingContext): Route {
   const { clock, view, trading } = context;
   const validate = compileValidator(nativePositionsQuerySchema);
@@ -184,7 +201,7 @@ function nativeRoute(context: TradingContext): Route {
       const instrument = symbol === null ? null : (view.market("venuetwo", symbol)?.instrument ?? null);
       const ref = { walletAddress: wallet.address, block: walletBlock(wallet, "venuetwo") };
       const read = await trading.reads.read(room, ref, (session, options) =>
-        room.reader.readPositions(session, instrument, options),
+        readWhole(room.reader, session, instrument, options),
       );
       if (!read.ok) throw readError("venuetwo", read, "FAILED_TO_FETCH_POSITIONS");
       const now = { wallMs: clock.wallMs(), monoNs: clock.monoNs() };

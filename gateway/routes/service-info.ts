@@ -119,6 +119,7 @@ function statusRoute(context: RouteContext): Route {
       const nowMs = clock.wallMs();
       const unknown = desk.unknownOrders(UNKNOWN_ORDERS_LISTED);
       const open = desk.openOrders(UNKNOWN_ORDERS_LISTED);
+      const followed = desk.followed();
       const data = {
         version,
         interfaceVersion: INTERFACE_VERSION,
@@ -128,6 +129,8 @@ function statusRoute(context: RouteContext): Route {
         unconfigured: view.unconfigured(),
         unknownOrders: { count: unknown.count, orders: [...unknown.orders] },
         openOrders: { count: open.count, orders: [...open.orders] },
+        followedCount: followed.count,
+        unattendedCount: followed.unattendedCount,
         closesInFlight: inFlight.closes,
         recording: recordingStatus(context.records, context.recorder),
         stream: {

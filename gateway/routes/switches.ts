@@ -71,8 +71,8 @@ function deadManRoutes(context: TradingContext): Route[] {
 
   function told(answer: SwitchAnswer): Answer {
     if (!answer.ok) throw refusalError(answer);
-    const { switchId, venue, timeoutMs, expiresAtMs, venueArmed, venueSymbols } = answer.armed;
-    const data = { switchId, exchange: venue, timeoutMs, expiresAt: expiresAtMs, venueArmed, venueSymbols };
+    const { switchId, venue, state, timeoutMs, expiresAtMs, venueArmed, venueSymbols } = answer.armed;
+    const data = { switchId, exchange: venue, state, timeoutMs, expiresAt: expiresAtMs, venueArmed, venueSymbols };
     return { text: replyText(edge, serialise, { success: true, data, timestamp: clock.wallMs() }) };
   }
 

@@ -386,8 +386,8 @@ export class Connection implements KeyWaiter {
     this.#heartbeatCount++;
     let heads = "";
     for (const { key } of this.#subscriptions.values()) {
-      const head = this.headOf(key);
-      if (head > 0) heads += `${heads === "" ? "" : ","}${key.quotedText}:${head}`;
+      // One whose snapshot waits too, with 0: it is not lost.
+      heads += `${heads === "" ? "" : ","}${key.quotedText}:${this.headOf(key)}`;
     }
     this.send(
       `{"type":"heartbeat","ts":${this.#host.wallMs()},"n":${this.#heartbeatCount},"heads":{${heads}},"feeds":${feeds}}`,

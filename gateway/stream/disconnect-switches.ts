@@ -81,15 +81,17 @@ export class DisconnectSwitches {
     });
   }
 
-  /** Ends all of them; nothing is cancelled. */
+  /** Ends all of them; nothing is cancelled. Returns those whose end the venue has not confirmed: its own may fire. */
   async disarm(connection: Connection): Promise<readonly HeldSwitch[]> {
     return this.#alone(connection, async (holder) => {
-      for (const { facts, timer } of [...holder.held.values()]) {
+      const ending: HeldSwitch[] = [];
+      for (const { facts, graceMs, timer } of [...holder.held.values()]) {
         this.#clock.clearTimer(timer);
         holder.held.delete(facts.switchId);
-        await this.#desk.disarmSwitch(facts.switchId);
+        const answer = await this.#desk.disarmSwitch(facts.switchId);
+        if (answer.ok && answer.armed.state === "ENDING") ending.push({ facts: answer.armed, graceMs });
       }
-      return [];
+      return ending;
     });
   }
 

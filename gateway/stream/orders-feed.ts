@@ -56,8 +56,7 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
   look(): Image {
     if (!this.#isShown) {
       this.#isShown = true;
-      for (const { venue, handle } of this.#members.all)
-        if (handle !== null) this.#coverageMarks.set(venue, coverageMark(handle.watch.ordersCoverage()));
+      this.#markCoverage();
     }
     return this;
   }
@@ -83,6 +82,13 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
   }
 
   drifted(): boolean {
+    // Trust in a list ends by time alone, and nobody signals it.
+    if (this.#isShown) {
+      for (const { handle } of this.#members.all) {
+        const data = handle === null ? null : this.#coverageData(handle.watch);
+        if (data !== null) this.#push(data);
+      }
+    }
     return this.#told < this.#pending.length || this.#isLost;
   }
 
@@ -101,7 +107,14 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
     this.#isLost = false;
     this.#pending = [];
     this.#told = 0;
+    // Shown again with the snapshot.
+    this.#markCoverage();
     return true;
+  }
+
+  #markCoverage(): void {
+    for (const { venue, handle } of this.#members.all)
+      if (handle !== null) this.#coverageMarks.set(venue, coverageMark(handle.watch.ordersCoverage()));
   }
 
   close(): void {
@@ -112,7 +125,7 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
   #hear(watch: AccountWatch, change: AccountChange): void {
     if (!this.#isShown) {
       // The first snapshot may have become possible.
-      if (change.kind === "coverage") this.#mark(true);
+      if (change.kind === "coverage" || change.kind === "ordersReset") this.#mark(true);
       return;
     }
     const data = this.#dataOf(watch, change);

@@ -286,8 +286,8 @@ function disconnectWish(fields: DisconnectFields): DisconnectWish {
 }
 
 function rowOf({ facts, graceMs }: HeldSwitch) {
-  const { venue: exchange, switchId, timeoutMs, venueArmed, venueSymbols } = facts;
-  return { exchange, switchId, graceMs, timeoutMs, venueArmed, venueSymbols };
+  const { venue: exchange, switchId, state, timeoutMs, venueArmed, venueSymbols } = facts;
+  return { exchange, switchId, state, graceMs, timeoutMs, venueArmed, venueSymbols };
 }
 
 /** Repeated only when it is a text of legal length; anything else is refused with the frame. */
