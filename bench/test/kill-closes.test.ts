@@ -2,7 +2,8 @@
  * kill -9 of the gateway in the middle of 200 closes, a restart on the same store, a retry of every close with the
  * same Idempotency-Key: the venues' logs show each exactly once.
  *
- * The gateway is a process of its own, compiled for this test; the venues live here, so that they outlast it.
+ * The gateway is a process of its own, compiled for this test; the venues live here, so that they outlast it. KILLS sets
+ * the number of seeds, each with a kill of its own; without it one. FUZZ_SEED is the first of them.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,6 +24,7 @@ import { type LocalPair, PAIR_VENUES, startLocalPair } from "./support/local-pai
 import { pause } from "./support/system.js";
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
+const KILLS = Number(process.env.KILLS ?? 1);
 const CLOSES = 200;
 /** One close in so many goes to venueone, the others to venuetwo. */
 const VENUEONE_EVERY = 2;
@@ -164,7 +166,7 @@ function executedCount(pair: LocalPair): number {
 }
 
 describe("kill -9 during 200 closes in flight", () => {
-  for (const seed of [SEED, SEED + 1, SEED + 2]) {
+  for (const seed of Array.from({ length: KILLS }, (_, kill) => SEED + kill)) {
     it(`executes each key exactly once after a restart (seed ${seed})`, async () => {
       process.stdout.write(`${await killAndRetry(seed)}\n`);
     }, 400_000);

@@ -127,6 +127,7 @@ async function trade(on: Bench, command: OrderCommand): Promise<VenueOrder> {
       clientIdHex: command.clientIdHex,
       bound: () => null,
       markSeen: () => {},
+      takePrice: () => {},
       isAcknowledged: true,
       sent: { side: command.side, qtyLots: command.qtyLots },
       mayRest: false,

@@ -56,7 +56,8 @@ async function start(stepMs = 50): Promise<Bench> {
   const instruments = new Map<string, Instrument>();
   const deps = halfDeps(sim.restUrl, clock, () => instruments);
   const load = await new MarketRest(deps.http).loadInstruments({}, "read");
-  for (const instrument of load?.instruments.values() ?? []) instruments.set(instrument.symbol, instrument);
+  if (load === null || load === "same") throw new Error("no list");
+  for (const instrument of load.instruments.values()) instruments.set(instrument.symbol, instrument);
   const btc = instruments.get("BTC");
   const eth = instruments.get("ETH");
   if (btc === undefined || eth === undefined) throw new Error("the contracts are not listed");

@@ -15,7 +15,7 @@ import type { SimBookSnapshot, SimExchange, SimInstrument, SimLevel } from "../.
 import { nativeSymbol } from "./local-markets.js";
 
 /** Levels of each venue's main tier, and of venueone's deep one. */
-const MAIN_LEVELS: Readonly<Record<RoutableVenue, number>> = {
+export const MAIN_LEVELS: Readonly<Record<RoutableVenue, number>> = {
   venueone: 5,
   venuetwo: Number.MAX_SAFE_INTEGER,
   venuethree: Number.MAX_SAFE_INTEGER,
@@ -32,6 +32,18 @@ export interface TrueVenue {
 
 export type TrueVenues = Readonly<Partial<Record<RoutableVenue, TrueVenue>>>;
 const DIFFERENCES_KEPT_MAX = 20;
+/** No stream of a venue is so slow (diffs of 100 ms, recoveries within the routing age of 2 s). */
+const FROZEN_MS = 3_000;
+const FROZEN_LOOKS_MIN = 100;
+
+interface Progress {
+  readonly seqOf: () => number;
+  /** What the book stood at when it was first seen behind; -1 while it is not. */
+  heldSeq: number;
+  sinceMs: number;
+  /** Looks since then. */
+  samples: number;
+}
 
 export interface CheckCounts {
   readonly commitCount: number;
@@ -90,6 +102,11 @@ export class BookChecker {
   }
 
   /** `truth` gives the true levels for what the book stands at; null when the venue cannot say. */
+  /** Every book is also held to time: it may not stand still under LIVE while the venue's moves on. `seqOf`: where that is now. */
+  watchProgress(book: Book, seqOf: () => number): void {
+    this.#progress.set(book, { seqOf, heldSeq: -1, sinceMs: 0, samples: 0 });
+  }
+
   watchBook(name: string, venue: RoutableVenue, book: Book, truth: (book: Book) => SimBookSnapshot | null): void {
     const watched: WatchedBook = { name, venue, book, sampleCount: 0, liveCount: 0, commitCount: 0, lastCommitNs: -1 };
     this.books.push(watched);
@@ -108,6 +125,7 @@ export class BookChecker {
     };
   }
 
+  readonly #progress = new Map<Book, Progress>();
   readonly #truths = new Map<WatchedBook, (book: Book) => SimBookSnapshot | null>();
 
   /** What a reader finds now; call it often, between the room's own turns. */
@@ -120,6 +138,7 @@ export class BookChecker {
       this.#readCount++;
       const truth = this.#truths.get(watched);
       if (truth !== undefined) this.#compare(watched, truth, "at read");
+      this.#checkProgress(watched);
     }
     for (const check of this.#touches) check();
   }
@@ -169,6 +188,26 @@ export class BookChecker {
     this.#levelCount += expected.bids.length + expected.asks.length;
     const problem = firstDifference(book, expected);
     if (problem !== null) this.#differs(`${name} ${when}, seq ${book.seq}, venue time ${book.tsVenueMs}: ${problem}`);
+  }
+
+  /** A commit that equals the truth of its own time says nothing of now: a frozen book is right for ever. */
+  #checkProgress({ book, name }: WatchedBook): void {
+    const progress = this.#progress.get(book);
+    if (progress === undefined) return;
+    const nowMs = performance.now();
+    const isCurrent = progress.seqOf() === book.seq;
+    if (isCurrent || progress.heldSeq !== book.seq) {
+      progress.heldSeq = isCurrent ? -1 : book.seq;
+      progress.sinceMs = nowMs;
+      progress.samples = 0;
+      return;
+    }
+    progress.samples++;
+    // Counted in looks as well: a machine that stood still has looked at nothing.
+    if (nowMs - progress.sinceMs < FROZEN_MS || progress.samples < FROZEN_LOOKS_MIN) return;
+    this.#differs(`${name} at read: stands at seq ${book.seq} under LIVE, the venue's is ${progress.seqOf()}`);
+    progress.sinceMs = nowMs;
+    progress.samples = 0;
   }
 
   /** The touch streams override the book: they are held to the same truth. */
@@ -221,7 +260,7 @@ function truthOf(
 }
 
 /** The venue's integers in the instrument's decimals. */
-function inScaleOf(
+export function inScaleOf(
   snapshot: SimBookSnapshot,
   exchange: SimExchange,
   native: string,
@@ -240,7 +279,7 @@ function inScaleOf(
   return { ...snapshot, bids: snapshot.bids.map(scale), asks: snapshot.asks.map(scale) };
 }
 
-function firstDifference(book: Book, expected: SimBookSnapshot): string | null {
+export function firstDifference(book: Book, expected: SimBookSnapshot): string | null {
   const { bids, asks } = expected;
   if (book.bidCount !== bids.length || book.askCount !== asks.length) {
     return `${book.bidCount} bids and ${book.askCount} asks, truth ${bids.length} and ${asks.length}`;

@@ -9,17 +9,16 @@ import { encodeBase58 } from "../../../feeds/venuefour/base58.js";
 import { publicKeyOf } from "../../../feeds/venuethree/crypto/schnorr.js";
 import { createFactorModel } from "../../sim/core/factor-model.js";
 import { parseScaled } from "../../sim/core/fixed.js";
+import type { FaultInjector, FaultSpec } from "../../sim/core/fault-types.js";
 import type {
-  FaultInjector,
-  FaultSpec,
   FlowOptions,
   SimExchange,
   SimInstrument,
   SimOrderRequest,
   SimRefusal,
-  SimRequestLog,
   SimSide,
 } from "../../sim/core/types.js";
+import type { SimRequestLog } from "../../sim/core/request-log.js";
 import { startVenuefourSim } from "../../sim/venuefour/sim.js";
 import { startVenueoneSim } from "../../sim/venueone/sim.js";
 import { startVenuethreeSim } from "../../sim/venuethree/sim.js";
@@ -54,6 +53,8 @@ interface TraderOptions {
   readonly deposit?: string;
   /** On venuetwo: signs as an agent, whose requests carry nonces, instead of with an API key. */
   readonly viaAgent?: boolean;
+  /** Traded at venueone before, USDC. */
+  readonly volume?: string;
 }
 
 export interface FourVenues {
@@ -84,12 +85,18 @@ export interface FourOptions {
   readonly seed: number;
   readonly symbols: readonly string[];
   readonly flow?: Partial<FlowOptions>;
+  /** What venueone grants an address before it has traded; default: no limit. */
+  readonly addressRequests?: number;
 }
+
+/** What the service of the simulation follows, and one more contract that every venue lists. */
+export const FOLLOWED: readonly string[] = ["BTC", "ETH"];
+export const UNFOLLOWED = "SOL";
 
 const NO_LIMIT = 1_000_000_000;
 const DEPOSIT = "100000000";
 /** Near the model's prices, so that no account is born liquidated. */
-const ENTRY_PRICE: Readonly<Record<string, string>> = { BTC: "91000", ETH: "3200" };
+const ENTRY_PRICE: Readonly<Record<string, string>> = { BTC: "91000", ETH: "3200", SOL: "135" };
 const API_KEY_INDEX = 4;
 /** DER head of a bare Ed25519 key (RFC 8410). */
 const PKCS8_HEAD = Buffer.from("302e020100300506032b657004220420", "hex");
@@ -108,7 +115,7 @@ export async function startFourVenues(options: FourOptions): Promise<FourVenues>
     seed,
     symbols,
     cadenceScale: 0.1,
-    limits: { ipWeightPerMinute: NO_LIMIT, addressRequests: NO_LIMIT },
+    limits: { ipWeightPerMinute: NO_LIMIT, addressRequests: options.addressRequests ?? NO_LIMIT },
   });
   const venuetwo = await startVenuetwoSim({
     ...common,
@@ -144,13 +151,13 @@ export async function startFourVenues(options: FourOptions): Promise<FourVenues>
   return {
     venues,
     nowMs: () => clock.wallMs(),
-    addTrader(label, positions, { deposit = DEPOSIT, viaAgent = false } = {}) {
+    addTrader(label, positions, { deposit = DEPOSIT, viaAgent = false, volume = "50000000" } = {}) {
       const entries = Object.entries(positions);
       const keys = deriveKeys(label, ++traderCount);
       venueone.addAccount({
         address: keys.address,
         deposit,
-        volume: "50000000",
+        volume,
         agents: [keys.agentKey, ...keys.moreAgentKeys].map((key, index) => ({
           address: privateKeyToAccount(key).address.toLowerCase(),
           name: `test${index}`,

@@ -34,7 +34,7 @@ export class Holdings {
 
   /**
    * What was held in that direction between the two moments. `isKnown`: fills that count whatever their moment, as those
-   * whose owner had been told of them before.
+   * that their owner knew of before.
    */
   heldWithin(
     venue: FourVenue,

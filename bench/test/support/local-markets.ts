@@ -5,7 +5,10 @@
 import { type Clock, createSystemClock } from "../../../engine/domain/clock.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../../engine/domain/venue.js";
 import { createFactorModel } from "../../sim/core/factor-model.js";
-import type { FaultInjector, FaultSpec, FlowOptions, SimExchange, SimShell } from "../../sim/core/types.js";
+import type { ListingChange } from "../../sim/core/listing-change.js";
+import type { FaultInjector, FaultSpec } from "../../sim/core/fault-types.js";
+import type { FlowOptions, SimExchange } from "../../sim/core/types.js";
+import type { SimShell } from "../../sim/core/server-types.js";
 import { startVenuefourSim, type VenuefourSim } from "../../sim/venuefour/sim.js";
 import { startVenueoneSim, type VenueoneSim } from "../../sim/venueone/sim.js";
 import { startVenuethreeSim, type VenuethreeSim } from "../../sim/venuethree/sim.js";
@@ -18,6 +21,7 @@ export interface MarketSim {
   readonly exchange: SimExchange;
   readonly faults: FaultInjector;
   readonly shell: SimShell;
+  changeListing(symbol: string, change: ListingChange): Promise<void>;
 }
 
 export interface LocalMarkets extends Readonly<Record<RoutableVenue, MarketSim>> {

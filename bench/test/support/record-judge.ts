@@ -1,15 +1,30 @@
 /**
  * Judges the record by the venues' own order logs: every order of ours that filled is one fill row with the venue's
  * figures, every close that executed is one final decision row, every order's last event is the state it has there.
+ * Candles are judged by the trades in the record, each id once.
  *
  * Invariant: what the service counted of itself plays no part; the rows are read from the store after the service has
  * ended, and what they are compared with is the venues'.
  */
 import { compareDecimals } from "../../../engine/domain/decimal.js";
 import type { RecordRow, RecordsStore } from "../../../engine/storage/records/records-store.js";
-import type { SimRequestRecord } from "../../sim/core/types.js";
+import type { SimRequestRecord } from "../../sim/core/request-log.js";
 import type { CloseTrial } from "./close-judge.js";
 import { accountOf, type LocalPair, NATIVE, PAIR_VENUES, type PairVenue, type Trader } from "./local-pair.js";
+
+/** Each can be taken out, to show that what it is for goes unseen without it. */
+export const RECORD_CHECKS = [
+  "fill once",
+  "fill there",
+  "fill figures",
+  "fill price",
+  "fill intent",
+  "events",
+  "decisions",
+  "keys",
+  "candles",
+] as const;
+export type RecordCheck = (typeof RECORD_CHECKS)[number];
 
 const BOUNDS = { timeoutMs: 30_000, rowsMax: 200_000, bytesMax: 256 * 1024 * 1024 };
 
@@ -24,13 +39,16 @@ export interface StoredRecords {
   /** The latest state of each order, as the view kept it. */
   readonly ordersLatest: readonly TextRow[];
   readonly decisions: readonly TextRow[];
+  /** Minutes as the candles have them, and as the trades do, each id counted once. */
+  readonly candles: readonly TextRow[];
+  readonly tradedMinutes: readonly TextRow[];
 }
 
 export async function readRecords(store: RecordsStore): Promise<StoredRecords> {
   return {
     fills: await rowsOf(
       store,
-      "SELECT venue, symbol, fill_id, order_key, route_id, direction, side, px, qty, ordered_qty FROM fills",
+      "SELECT venue, symbol, fill_id, order_key, route_id, direction, side, price AS px, qty, ordered_qty, ver, intent FROM fills",
     ),
     fillsFinal: Number((await rowsOf(store, "SELECT count() AS n FROM fills FINAL"))[0]?.["n"]),
     orderEvents: await rowsOf(
@@ -42,6 +60,17 @@ export async function readRecords(store: RecordsStore): Promise<StoredRecords> {
     decisions: await rowsOf(
       store,
       "SELECT decision_id, route_id, kind, dry_run, err, state, executed_on, order_id, filled_sz FROM routing_decisions",
+    ),
+    candles: await rowsOf(
+      store,
+      "SELECT venue, symbol, toString(m) AS minute, toString(sum(n)) AS trades, toString(sum(v)) AS volume," +
+        " toString(max(high)) AS top, toString(min(low)) AS bottom FROM ohlcv_1m GROUP BY venue, symbol, m",
+    ),
+    tradedMinutes: await rowsOf(
+      store,
+      "SELECT venue, symbol, toString(toStartOfMinute(ex)) AS minute, toString(count()) AS trades," +
+        " toString(sum(qty)) AS volume, toString(max(price)) AS top, toString(min(price)) AS bottom" +
+        " FROM trades FINAL GROUP BY venue, symbol, minute",
     ),
   };
 }
@@ -82,25 +111,34 @@ export function judgeRecords(
   traders: readonly Trader[],
   trials: readonly CloseTrial[],
   stored: StoredRecords,
+  without: readonly RecordCheck[] = [],
 ): RecordJudgement {
   const found: string[] = [];
+  const does = (check: RecordCheck): boolean => !without.includes(check);
   const orders = ordersInLogs(pair, traders);
+  const last = lastVersions(stored.fills);
   const byClientId = new Map(orders.map((order) => [`${order.venue} ${order.record.clientId ?? ""}`, order]));
   const duplicates = [
-    ...repeated("fill", stored.fills, (row) => `${row["venue"]} ${row["fill_id"]}`),
-    ...repeated("fill of order", stored.fills, (row) => row["order_key"] ?? ""),
-    ...repeated("event", stored.orderEvents, (row) => `${orderName(row)} ${row["ver"]}`),
+    // A fill is recorded again with a later version when its price is found.
+    ...(does("fill once")
+      ? [
+          ...repeated("fill", stored.fills, (row) => `${row["venue"]} ${row["fill_id"]} ${row["ver"]}`),
+          ...repeated("fill of order", last, (row) => row["order_key"] ?? ""),
+        ]
+      : []),
+    ...(does("events") ? repeated("event", stored.orderEvents, (row) => `${orderName(row)} ${row["ver"]}`) : []),
     // Refusals may be repeated by a caller who repeats the request id; those here are all of requests of their own.
-    ...repeated("decision", stored.decisions, (row) => row["decision_id"] ?? ""),
+    ...(does("decisions") ? repeated("decision", stored.decisions, (row) => row["decision_id"] ?? "") : []),
   ];
   found.push(...duplicates);
-  if (stored.fillsFinal !== stored.fills.length)
-    found.push(`${stored.fills.length} fill rows, ${stored.fillsFinal} of them last versions`);
-  found.push(...fillProblems(pair, orders, stored.fills));
-  found.push(...eventProblems(byClientId, stored));
+  if (does("fill once") && stored.fillsFinal !== last.length)
+    found.push(`${last.length} fills, ${stored.fillsFinal} of them last versions`);
+  found.push(...fillProblems(pair, orders, last, does));
+  if (does("events")) found.push(...eventProblems(byClientId, stored));
   const routes = routesOf(byClientId, stored.orderEvents);
-  found.push(...decisionProblems(routes, stored.decisions));
-  found.push(...trialProblems(byClientId, routes, trials));
+  if (does("decisions")) found.push(...decisionProblems(routes, stored.decisions));
+  if (does("keys")) found.push(...trialProblems(byClientId, routes, trials));
+  if (does("candles")) found.push(...candleProblems(stored));
   return {
     violations: found,
     orders: orders.length,
@@ -129,6 +167,16 @@ function isFilled({ record }: VenueOrder): boolean {
   return Number(record.filledQty ?? "0") > 0;
 }
 
+function lastVersions(fills: readonly TextRow[]): TextRow[] {
+  const last = new Map<string, TextRow>();
+  for (const row of fills) {
+    const name = `${row["venue"]} ${row["fill_id"]}`;
+    const known = last.get(name);
+    if (known === undefined || BigInt(row["ver"] ?? "0") > BigInt(known["ver"] ?? "0")) last.set(name, row);
+  }
+  return [...last.values()];
+}
+
 function repeated(what: string, rows: readonly TextRow[], nameOf: (row: TextRow) => string): string[] {
   const seen = new Set<string>();
   const found: string[] = [];
@@ -141,7 +189,12 @@ function repeated(what: string, rows: readonly TextRow[], nameOf: (row: TextRow)
 }
 
 /** One row for each filled order, with the venue's id, side, size and price; none for anything else. */
-function fillProblems(pair: LocalPair, orders: readonly VenueOrder[], fills: readonly TextRow[]): string[] {
+function fillProblems(
+  pair: LocalPair,
+  orders: readonly VenueOrder[],
+  fills: readonly TextRow[],
+  does: (check: RecordCheck) => boolean,
+): string[] {
   const found: string[] = [];
   const rows = new Map(fills.map((row) => [`${row["venue"]} ${row["fill_id"]}`, row]));
   for (const order of orders) {
@@ -151,21 +204,50 @@ function fillProblems(pair: LocalPair, orders: readonly VenueOrder[], fills: rea
     const row = rows.get(at);
     rows.delete(at);
     if (row === undefined) {
-      found.push(`no fill row: ${at}, ${record.filledQty ?? ""} ${symbol} of ${record.clientId ?? ""}`);
+      if (does("fill there"))
+        found.push(`no fill row: ${at}, ${record.filledQty ?? ""} ${symbol} of ${record.clientId ?? ""}`);
       continue;
     }
-    if (row["symbol"] !== symbol) found.push(`${at}: symbol ${row["symbol"]}, the venue's is ${symbol}`);
-    if (row["side"] !== record.side) found.push(`${at}: side ${row["side"]}, the venue's is ${record.side ?? ""}`);
-    if (!equal(row["qty"], record.filledQty))
-      found.push(`${at}: ${row["qty"]} filled, the venue says ${record.filledQty}`);
-    if (!equal(row["ordered_qty"], record.qty))
-      found.push(`${at}: ${row["ordered_qty"]} ordered, the venue was sent ${record.qty}`);
+    if (does("fill figures")) {
+      if (row["symbol"] !== symbol) found.push(`${at}: symbol ${row["symbol"]}, the venue's is ${symbol}`);
+      if (row["side"] !== record.side) found.push(`${at}: side ${row["side"]}, the venue's is ${record.side ?? ""}`);
+      if (!equal(row["qty"], record.filledQty))
+        found.push(`${at}: ${row["qty"]} filled, the venue says ${record.filledQty}`);
+      if (!equal(row["ordered_qty"], record.qty))
+        found.push(`${at}: ${row["ordered_qty"]} ordered, the venue was sent ${record.qty}`);
+    }
+    if (does("fill intent") && row["intent"] !== "CLOSE")
+      found.push(`${at}: recorded as ${row["intent"]}, every order here closes`);
     // Venues print an average with at least the decimals of the instrument's prices, and may cut it there.
     const decimals = pair[venue].exchange.instruments.get(record.symbol ?? "")?.priceDecimals ?? 0;
-    if (Math.abs(Number(row["px"]) - Number(record.averagePrice)) > 10 ** -decimals)
+    // One that its venue did not say before a kill is not known, and said so: never 0.
+    if (
+      does("fill price") &&
+      row["px"] !== "" &&
+      Math.abs(Number(row["px"]) - Number(record.averagePrice)) > 10 ** -decimals
+    )
       found.push(`${at}: at ${row["px"]}, the venue says ${record.averagePrice}`);
   }
-  for (const at of rows.keys()) found.push(`a fill row of no order of the venue's log: ${at}`);
+  if (does("fill there")) for (const at of rows.keys()) found.push(`a fill row of no order of the venue's log: ${at}`);
+  return found;
+}
+
+/** A minute's candle is made of its trades, each id once, and each minute with trades has one. */
+function candleProblems({ candles, tradedMinutes }: StoredRecords): string[] {
+  const found: string[] = [];
+  const nameOf = (row: TextRow): string => `${row["venue"]} ${row["symbol"]} ${row["minute"]}`;
+  const left = new Map(candles.map((row) => [nameOf(row), row]));
+  for (const minute of tradedMinutes) {
+    const name = nameOf(minute);
+    const candle = left.get(name);
+    left.delete(name);
+    if (candle === undefined) found.push(`candle ${name}: missing`);
+    else
+      for (const figure of ["trades", "volume", "top", "bottom"])
+        if (!equal(candle[figure], minute[figure]))
+          found.push(`candle ${name}: ${figure} ${candle[figure]}, its trades say ${minute[figure]}`);
+  }
+  for (const name of left.keys()) found.push(`candle ${name}: of no trade`);
   return found;
 }
 

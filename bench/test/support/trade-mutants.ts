@@ -1,6 +1,6 @@
 /**
  * Faults planted between the engine and its rooms, or at the service's door, that the judge must see: each breaks one
- * thing that keeps orders single and small, and leaves everything else real.
+ * thing that keeps orders single and small, and leaves everything else real. Its drill is what shows it for certain.
  */
 import { createSystemClock } from "../../../engine/domain/clock.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
@@ -19,7 +19,10 @@ import { createRooms } from "../../../gateway/rooms.js";
 import { FOUR_VENUES, type FourVenue } from "./four-venues.js";
 import { telling } from "./mutants/holdings.js";
 import { placing, replaced } from "./mutants/planting.js";
+import type { Drill, Shown } from "./drill.js";
+import type { CheckName } from "./judge/checks.js";
 import { sendTrade, type TradeSender } from "./trade-trial.js";
+import { onOrders } from "./trade-workload.js";
 
 export interface Mutant {
   readonly name: string;
@@ -28,11 +31,26 @@ export interface Mutant {
   readonly send?: TradeSender;
   /** What the judge says of it. */
   readonly seen: RegExp;
-  /** Whose logs must show it; any of them where chance decides. */
-  readonly on: readonly FourVenue[] | "any";
-  /** Where the usual number shows it too rarely to be sure. */
-  readonly trades?: number;
+  /** The check that says it, then those that see it too: without them nothing is said. */
+  readonly checks: readonly [CheckName, ...CheckName[]];
+  /** Whose logs show it. */
+  readonly on: readonly FourVenue[];
+  readonly drill: Drill;
 }
+
+const CLOSE = { kind: "CLOSE", size: "0.01" } as const;
+const OPEN = { kind: "OPEN", size: "0.01" } as const;
+const CLOSE_ALL = { kind: "CLOSE", size: "ALL" } as const;
+const REPLY_LOST = onOrders({ kind: "replyLost" });
+
+const isClaimed = ({ leg }: Shown): boolean => leg !== null;
+const isExecuted = ({ record }: Shown): boolean => record.orderId !== null;
+/** Signed with the nonce of an order that the venue had answered before. */
+const isAfter = (second: Shown, first: Shown): boolean =>
+  second !== first &&
+  first.record.orderId !== null &&
+  first.record.nonce === second.record.nonce &&
+  (first.leg?.ackAt ?? Number.POSITIVE_INFINITY) <= (second.leg?.sentAt ?? 0);
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -41,7 +59,9 @@ export const MUTANTS: readonly Mutant[] = [
       placing((place) => (session, command, options) => place(session, { ...command, reduceOnly: false }, options)),
     ),
     seen: /reduceOnly false/,
+    checks: ["instructions"],
     on: FOUR_VENUES,
+    drill: { trades: [CLOSE], isShown: (shown) => shown.some(isClaimed) },
   },
   {
     name: "an order of unknown outcome is sent again under another id",
@@ -54,27 +74,38 @@ export const MUTANTS: readonly Mutant[] = [
       }),
     ),
     seen: /is claimed by no reply/,
-    on: "any",
+    checks: ["claims"],
+    on: FOUR_VENUES,
+    drill: { trades: [CLOSE], faults: REPLY_LOST, isShown: (shown) => shown.filter(isExecuted).length > 1 },
   },
   {
     name: "sizes are clamped to twice the position",
     rooms: (config) => roomsOf(config).map(seeingDouble),
     seen: /ordered \S+ of a position of/,
-    on: "any",
+    checks: ["sizes", "told positions"],
+    on: FOUR_VENUES,
+    drill: { trades: [CLOSE_ALL], isShown: (shown) => shown.some(isClaimed) },
   },
   {
     name: "a signer's nonces are handed out twice",
     rooms: sharingSigners,
     seen: /nonce \d+ of record \d+ is used again/,
+    checks: ["nonces"],
     on: ["venueone", "venuethree"],
-    // Only who trades three times on one venue shows it there.
-    trades: 240,
+    drill: {
+      trades: [CLOSE],
+      // On venueone both rooms begin with one number: the second order shows it. On venuethree each begins with the
+      // venue's own: the third shows it, signed by the room that knows nothing of the second.
+      isShown: (shown) => shown.some((first) => shown.some((second) => isAfter(second, first))),
+    },
   },
   {
     name: "the side is flipped",
     rooms: everywhere(placing((place) => (session, command, options) => place(session, flipped(command), options))),
     seen: /side (BUY|SELL) does not (OPEN|CLOSE)/,
+    checks: ["instructions", "bounds"],
     on: FOUR_VENUES,
+    drill: { trades: [OPEN, CLOSE], isShown: (shown) => shown.filter(isClaimed).length > 1 },
   },
   {
     name: "idempotency keys are ignored",
@@ -82,7 +113,9 @@ export const MUTANTS: readonly Mutant[] = [
     send: (four, client, trial) =>
       sendTrade(four, { send: (path, options) => client.send(path, { ...options, headers: JSON_ONLY }) }, trial),
     seen: /is claimed by no reply/,
-    on: "any",
+    checks: ["claims", "replays", "ends of orders", "bounds"],
+    on: FOUR_VENUES,
+    drill: { trades: [CLOSE], isOneKey: true, isShown: (shown) => shown.filter(isExecuted).length > 1 },
   },
 ];
 
@@ -112,10 +145,10 @@ function seeingDouble(room: VenueRoom): VenueRoom {
   });
 }
 
-/** Nonces so far ahead that no clock moves them: whoever starts anew starts with the same. */
+/** Nonces so far ahead that no clock moves them: whoever starts again starts with the same. */
 const AHEAD_MS = 600_000;
 
-/** Two rooms take turns with the orders of one key, and neither knows what the other has used. */
+/** Two rooms take turns with the orders of one account, and neither knows what the other has used. */
 function sharingSigners(config: Config): readonly MarketRoom[] {
   const startMs = createSystemClock().wallMs() + AHEAD_MS;
   const forgetful = (): NonceReservations => ({

@@ -11,14 +11,17 @@ import { type Config, readConfig } from "../../../gateway/config.js";
 import { createLogger } from "../../../gateway/log.js";
 import { ContractJudge, TestClient } from "../../../gateway/test/client.js";
 import { createService, type Service, type ServiceOverrides } from "../../../gateway/wiring.js";
-import { FOUR_VENUES, type FourTrader, type FourVenues } from "./four-venues.js";
-import { waitUntil } from "./system.js";
+import { FOLLOWED, FOUR_VENUES, type FourTrader, type FourVenues } from "./four-venues.js";
+import { RecordedOrders, type RecordedState } from "./recorded-orders.js";
+import { reachedAreRecorded } from "./judge/later.js";
+import { pause, waitUntil } from "./system.js";
 import { SCENES } from "./scenes/scenes.js";
 import { SceneOver, Stage } from "./scenes/stage.js";
 import { SteppedClock } from "./stepped-clock.js";
-import { CALLER_DAILY_MAX } from "./scenes/accounts.js";
+import { CALLER_DAILY_MAX, SWITCH_MS } from "./scenes/accounts.js";
 import type { Ask } from "./trade-ask.js";
 import {
+  askExecution,
   countsText,
   firstOutcomes,
   sendTrade,
@@ -41,6 +44,8 @@ export interface TradeSystem {
   readonly clock: SteppedClock;
   readonly dataDir: string;
   readonly logLines: readonly string[];
+  /** What was recorded of orders since the first start. */
+  recorded(): Promise<readonly RecordedState[]>;
   /** Stops the service and starts another one on the same store. */
   restart(): Promise<void>;
   /** Stops the service; the store's folder stays. */
@@ -68,7 +73,7 @@ export async function startTradeSystem(four: FourVenues, options: TradeSystemOpt
   const environment: Record<string, string> = {
     PORT: "0",
     DATA_DIR: dataDir,
-    SYMBOLS: "BTC,ETH",
+    SYMBOLS: FOLLOWED.join(","),
     RECORDING: "false",
     SHUTDOWN_GRACE_MS: "2000",
     CALLER_DAILY_NOTIONAL_MAX: String(CALLER_DAILY_MAX),
@@ -85,9 +90,11 @@ export async function startTradeSystem(four: FourVenues, options: TradeSystemOpt
   const logLines: string[] = [];
   const { config } = read;
   const clock = new SteppedClock();
+  const records = new RecordedOrders();
   const start = async (): Promise<RunningService> => {
     const service = await createService(config, {
       clock,
+      records,
       logger: createLogger("info", { write: (line: string) => void logLines.push(line) }),
       ...(options.rooms === undefined ? {} : { rooms: options.rooms(config) }),
     });
@@ -109,6 +116,7 @@ export async function startTradeSystem(four: FourVenues, options: TradeSystemOpt
     clock,
     dataDir,
     logLines,
+    recorded: () => records.read(running.service.store),
     async restart() {
       await stop();
       running = await start();
@@ -137,8 +145,9 @@ interface RunOptions {
   readonly switchEndMs?: number;
 }
 
-export interface PlayedWorkload {
+interface PlayedWorkload {
   readonly trials: readonly TradeTrial[];
+  readonly recorded: readonly RecordedState[];
   readonly asks: readonly Ask[];
 }
 
@@ -153,9 +162,14 @@ export async function runWorkload(
   const trials: TradeTrial[] = [];
   const asks: Ask[] = [];
   const ends: Promise<unknown>[] = [];
+  /** By a process that ended since. */
+  const sentBefore = new Set<TradeTrial>();
   const askAgain = atMost(ASKING_AGAIN_MAX, options.send ?? sendTrade);
   for (const phase of workload.phases) {
-    if (phase.restarts) await system.restart();
+    if (phase.restarts) {
+      await system.restart();
+      for (const trial of trials) sentBefore.add(trial);
+    }
     await recovered(system.service);
     const startedMs = performance.now();
     const batch = await runPhase(four, system, traders, phase, options, askAgain, ends, asks);
@@ -166,22 +180,77 @@ export async function runWorkload(
   const faults = (await Promise.all(ends)).filter((end) => end !== null);
   if (faults.length > 0) throw new AggregateError(faults, faults.map(String).join("; "));
   await switchesEnd(four, asks, options.switchEndMs ?? SWITCH_END_MS);
-  return { trials, asks };
+  if (options.firstAnswersOnly !== true) {
+    await newestWord(four, system, trials);
+    await askOnceMore(four, system, sentBefore);
+  }
+  return { trials, asks, recorded: await recordEnds(four, system, trials) };
 }
 
 /** Beyond the time of a switch, its tries, and the venue's own later firing. */
 const SWITCH_END_MS = 30_000;
 
-/** Waits until what armed switches are for is cancelled, and writes down what is not. */
+/**
+ * Waits until what armed switches are for is cancelled, and writes down what is not. An order that came to the venue
+ * after the switch's time is none of it: on a slow machine the scene's second one may.
+ */
 async function switchesEnd(four: FourVenues, asks: readonly Ask[], withinMs: number): Promise<void> {
   const armed = asks.filter(({ kind, status }) => kind === "ARM" && status === 200);
-  const working = ({ terms, trader }: Ask): number =>
-    terms.venues.reduce(
-      (sum, venue) => sum + four.venues[venue].exchange.openOrders(trader.accountIds[venue]).length,
-      0,
-    );
+  const working = ({ askedAtMs, terms, trader }: Ask): number =>
+    terms.venues.reduce((sum, venue) => {
+      const open = four.venues[venue].exchange.openOrders(trader.accountIds[venue]);
+      return sum + open.filter(({ createdMs }) => createdMs <= askedAtMs + SWITCH_MS).length;
+    }, 0);
   await waitUntil("switches to fire", withinMs, () => armed.every((ask) => working(ask) === 0)).catch(() => null);
   for (const ask of armed) ask.workingAtEnd = working(ask);
+}
+
+/** An order of this age is read again within that time, where its stream tells nothing of it. */
+const RECORD_END_MS = 60_000;
+
+/** Waits until the record has the orders that the market came to as they are, and reads it. */
+async function recordEnds(
+  four: FourVenues,
+  system: TradeSystem,
+  trials: readonly TradeTrial[],
+): Promise<readonly RecordedState[]> {
+  const endMs = four.nowMs() + RECORD_END_MS;
+  for (;;) {
+    const recorded = await system.recorded();
+    if (four.nowMs() > endMs || reachedAreRecorded(four, trials, recorded)) return recorded;
+    await pause(RECORD_LOOK_MS);
+  }
+}
+
+const RECORD_LOOK_MS = 250;
+
+/**
+ * What the executions say once the run is over, as one more answer to each entry with protection: what follows an entry
+ * that rested, or whose outcome was unknown, may be placed after the answer that its caller took for the end.
+ */
+export async function newestWord(
+  four: FourVenues,
+  { clients: [client] }: TradeSystem,
+  trials: readonly TradeTrial[],
+): Promise<void> {
+  if (client === undefined) return;
+  for (const trial of trials) {
+    const { stopLoss, takeProfit } = trial.terms;
+    if (stopLoss !== null || takeProfit !== null) await askExecution(four, client, trial);
+  }
+}
+
+/**
+ * A process takes up what one before it followed with the next request of the account: its caller asks again. Of an order
+ * that the process at work has sent itself nobody asks, so that what it loses is lost.
+ */
+async function askOnceMore(
+  four: FourVenues,
+  { clients: [client] }: TradeSystem,
+  trials: ReadonlySet<TradeTrial>,
+): Promise<void> {
+  if (client === undefined) return;
+  for (const trial of trials) if (trial.reached !== undefined) await sendTrade(four, client, trial);
 }
 
 /** Lets so many through at a time; the others wait their turn. */
@@ -204,16 +273,17 @@ function atMost(max: number, send: TradeSender): TradeSender {
 const RECOVERY_MAX_MS = 30_000;
 
 /** Every book is there again and every venue is asked again: the phase before is over. */
-async function recovered({ rooms }: Service): Promise<void> {
+export async function recovered({ rooms }: Service): Promise<void> {
   await waitUntil("books and breakers as before the faults", RECOVERY_MAX_MS, () =>
     rooms.every(
       (room) =>
-        room.status().breaker !== "open" && [...room.markets.values()].every(({ book }) => book.state === BOOK_LIVE),
+        room.status().breaker !== "open" &&
+        FOLLOWED.every((symbol) => room.markets.get(symbol)?.book.state === BOOK_LIVE),
     ),
   );
 }
 
-/** First answers under the phase's faults; the ends are gone for beside the phases that follow, and told in `ends`. */
+/** First answers under the phase's faults; the ends are gone for beside the phases that follow, and go into `ends`. */
 async function runPhase(
   four: FourVenues,
   { clients, clock }: TradeSystem,
@@ -227,6 +297,7 @@ async function runPhase(
   const trials: TradeTrial[] = [];
   const client = (index: number): TradeClient => clients[index % clients.length] as TradeClient;
   const endFaults = four.fault(venues, faults);
+  const isCalm = faults.length === 0 && clockOffMs === 0;
   const goForEnds = (batch: readonly TradeTrial[]): void => {
     for (const trial of firstAnswersOnly ? [] : batch) {
       const end = untilFinal(four, client(-1 + clients.length), trial, trial.besides !== null, askAgain);
@@ -256,7 +327,7 @@ async function runPhase(
     const own: TradeTrial[] = [];
     try {
       const way = clientOf(trader, client(seed));
-      await SCENES[kind].play(new Stage({ four, client: way, trader, random, name, down, trials: own, asks }));
+      await SCENES[kind].play(new Stage({ four, client: way, trader, random, name, down, isCalm, trials: own, asks }));
     } catch (error) {
       if (!(error instanceof SceneOver)) throw error;
     }

@@ -23,6 +23,16 @@ export interface TradeTrial {
   /** The same bytes at every retry. */
   readonly body: string;
   readonly answers: TradeAnswer[];
+  /** Of an order that rested: when the market came to it, or, of an entry, when the last of its stops was refused. */
+  reached?: Reached;
+}
+
+export interface Reached {
+  readonly venue: FourVenue;
+  readonly orderId: number;
+  readonly atMs: number;
+  /** Nothing was wrong with the venues, or their ways: what follows is to be there in time. */
+  readonly isCalm: boolean;
 }
 
 export interface TradeTerms {
@@ -179,6 +189,14 @@ export async function sendTrade(four: FourVenues, client: TradeClient, trial: Tr
   return answer;
 }
 
+/** The execution as it stands now, beside what its key answers: one more answer to the trade. */
+export async function askExecution(four: FourVenues, client: TradeClient, trial: TradeTrial): Promise<void> {
+  const routeId = trial.answers.findLast(({ data }) => data !== null)?.data?.routing.routeId;
+  if (routeId === undefined) return;
+  const path = `/api/trade/executions/${routeId}`;
+  await sendTrade(four, { send: () => client.send(path, { method: "GET" }) }, trial);
+}
+
 function requestOf({ kind, key, body }: TradeTrial): { readonly path: string; readonly options: RequestOptions } {
   return {
     path: `/api/trade/position/${kind.toLowerCase()}`,
@@ -195,11 +213,8 @@ export function logLengthsOf(four: FourVenues): Readonly<Record<FourVenue, numbe
 
 const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 2_000;
-/**
- * Beyond the longest validity of an order, which is an agent's on venuetwo, the venues' lag, and the largest step of our
- * wall clock, by which a bound in the venue's time may come too late (never too early).
- */
-const FINAL_DEADLINE_MS = 330_000;
+/** Beyond the longest validity of an order, which is an agent's on venuetwo, and the venues' lag. */
+const FINAL_DEADLINE_MS = 150_000;
 
 /**
  * Asks until the end is known, or FINAL_DEADLINE_MS. A refusal that touched nothing is an end, but for one that a book

@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
-import type { FaultSpec } from "../../sim/core/types.js";
+import type { FaultSpec } from "../../sim/core/fault-types.js";
 import { FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues } from "./four-venues.js";
 import { SCENES, type SceneKind } from "./scenes/scenes.js";
 import { MARKET_TERMS, type TradeTrial } from "./trade-trial.js";
@@ -109,14 +109,19 @@ export const WEATHERS: readonly Weather[] = [
 
 const HELD_REQUESTS = onOrders({ kind: "heldRequest", probability: 0.3, delayMs: 900, jitterMs: 900 });
 
+const FORWARD_MS = 150_000;
+const BACK_MS = -90_000;
+/** How far the clock of the service may be off the venues'. */
+export const CLOCK_STEPS_MS = [0, FORWARD_MS, BACK_MS];
+
 /** What only scenes are for: frames of accounts that are lost, late or silent, requests that come late, clocks, restarts. */
 export const SCENE_WEATHERS: readonly Weather[] = [
   { name: "requests held", faults: HELD_REQUESTS },
-  { name: "clock set forward", faults: HELD_REQUESTS, clockOffMs: 150_000 },
+  { name: "clock set forward", faults: HELD_REQUESTS, clockOffMs: FORWARD_MS },
   { name: "account frames lost", faults: [{ kind: "loss", scope: ["user"], probability: 0.6 }] },
   { name: "after a restart", faults: [], restarts: true },
   { name: "account frames late", faults: [{ kind: "latency", scope: ["user"], delayMs: 8_000 }] },
-  { name: "clock set back", faults: HELD_REQUESTS, clockOffMs: -90_000 },
+  { name: "clock set back", faults: HELD_REQUESTS, clockOffMs: BACK_MS },
   { name: "accounts silent", faults: [{ kind: "silent", scope: ["user"] }] },
   { name: "after another restart", faults: [], restarts: true },
 ];

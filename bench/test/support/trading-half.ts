@@ -83,7 +83,7 @@ export function nextClientId(): string {
   return (++clientIdCount).toString(16).padStart(32, "0");
 }
 
-/** An IOC buy of one lot unless told otherwise. */
+/** An IOC buy of one lot unless the caller says otherwise. */
 export function commandOf(instrument: Instrument, changes: Partial<OrderCommand>): OrderCommand {
   return {
     instrument,

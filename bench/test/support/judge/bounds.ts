@@ -25,7 +25,7 @@ export const boundsOfOrders: TradeCheck = (evidence) =>
     });
   });
 
-/** In the common quote; null: not a MARKET, or no decision was told. */
+/** In the common quote; null: not a MARKET, or no reply shows a decision. */
 function statedBound(trial: TradeTrial): number | null {
   const { orderType, maxSlippageBps, quote } = trial.terms;
   if (orderType !== "MARKET") return null;

@@ -9,10 +9,14 @@ import type { TradeCheck } from "./evidence.js";
 import { bandRefusals, boundsOfOrders, boundsTold, quotesUsed, referenceMids, references } from "./bounds.js";
 import { bandedStops, restingOrders, stops } from "./stops.js";
 import { claims, fills, instructions, nonces, positions, sizes } from "./orders.js";
-import { closeAlls, cancels, switches } from "./sweeps.js";
-import { allClosed, flatness, positionsRead, reduceOnlyEnds, splits, toldPositions } from "./holds.js";
+import { exitBudgets } from "./budgets.js";
+import { askedSecrets, closeAlls, cancels, switches } from "./sweeps.js";
+import { allClosed, flatness, positionsRead, splits, toldPositions } from "./holds.js";
+import { fillsRecorded, stopsInTime } from "./later.js";
 import { callerLimits } from "./limits.js";
+import { listedOrders, singleOrders } from "./single-orders.js";
 import { protections, undoPrices } from "./protection.js";
+import { reduceOnlyEnds } from "./reduce-only.js";
 import { afterUnknown, endsOfOrders, replays, replyStatuses, unknownOrders } from "./replies.js";
 
 export const TRADE_CHECKS = {
@@ -45,9 +49,15 @@ export const TRADE_CHECKS = {
   protections,
   "undo prices": undoPrices,
   "caller limits": callerLimits,
+  "exit budgets": exitBudgets,
   "close-all": closeAlls,
   cancels,
   switches,
+  "single orders": singleOrders,
+  "listed orders": listedOrders,
+  "fills recorded": fillsRecorded,
+  "stops in time": stopsInTime,
+  "secrets in answers": askedSecrets,
 } as const satisfies Readonly<Record<string, TradeCheck>>;
 
 export type CheckName = keyof typeof TRADE_CHECKS;

@@ -2,9 +2,11 @@
  * What the checks of the judge look at: who claims which order of the venues' logs. The replies claim orders by their
  * venue client ids; the logs say what those orders did. Nothing here comes from the engine.
  */
-import type { SimOrder, SimRequestRecord } from "../../../sim/core/types.js";
-import { FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues } from "../four-venues.js";
+import type { SimOrder } from "../../../sim/core/types.js";
+import type { SimRequestRecord } from "../../../sim/core/request-log.js";
+import { FOLLOWED, FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues, UNFOLLOWED } from "../four-venues.js";
 import { Holdings } from "../holdings.js";
+import type { RecordedState } from "../recorded-orders.js";
 import type { Ask } from "../trade-ask.js";
 import { logLengthsOf, type OrderRole, type TradeLeg, type TradeTrial } from "../trade-trial.js";
 
@@ -40,8 +42,12 @@ export interface Evidence {
   readonly asks: readonly Ask[];
   readonly baseline: Baseline;
   readonly holdings: Holdings;
-  /** What the service is told to hold callers to; quote units a day, by account. Null: nothing. */
+  /** The limit that the service is configured with; quote units a day, by account. Null: nothing. */
   readonly callerDailyMax: number | null;
+  /** Venues hold accounts to small budgets, and refuse nothing else for being too much. */
+  readonly hasTrueBudgets: boolean;
+  /** What the service recorded of orders, in that order; null: nobody looked. */
+  readonly recorded: readonly RecordedState[] | null;
   /** Placements of the logs since the baseline, venue by venue, oldest first. */
   readonly placed: Readonly<Record<FourVenue, readonly SimRequestRecord[]>>;
   readonly sent: readonly Sent[];
@@ -56,7 +62,8 @@ export interface Evidence {
 
 export type TradeCheck = (evidence: Evidence) => readonly string[];
 
-const JUDGED_SYMBOLS = ["BTC", "ETH"] as const;
+/** Also what the service does not follow. */
+export const JUDGED_SYMBOLS: readonly string[] = [...FOLLOWED, UNFOLLOWED];
 
 export function baselineOf(four: FourVenues, traders: Iterable<FourTrader>): Baseline {
   const lots = new Map<string, number>();
@@ -70,6 +77,8 @@ export function baselineOf(four: FourVenues, traders: Iterable<FourTrader>): Bas
 export interface EvidenceExtras {
   readonly asks?: readonly Ask[];
   readonly callerDailyMax?: number | null;
+  readonly hasTrueBudgets?: boolean;
+  readonly recorded?: readonly RecordedState[];
   /** Whose placements are judged; without it everybody's. */
   readonly traders?: readonly FourTrader[];
 }
@@ -78,7 +87,7 @@ export function gatherEvidence(
   four: FourVenues,
   trials: readonly TradeTrial[],
   baseline: Baseline,
-  { asks = [], callerDailyMax = null, traders }: EvidenceExtras = {},
+  { asks = [], callerDailyMax = null, hasTrueBudgets = false, recorded, traders }: EvidenceExtras = {},
 ): Evidence {
   const disputes: string[] = [];
   const claims = claimsOf(trials, disputes);
@@ -121,6 +130,8 @@ export function gatherEvidence(
     asks,
     baseline,
     callerDailyMax,
+    hasTrueBudgets,
+    recorded: recorded ?? null,
     holdings: new Holdings(four, baseline.lots),
     placed: placed as Evidence["placed"],
     sent,

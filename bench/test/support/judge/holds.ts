@@ -3,14 +3,14 @@ import type { SimFill } from "../../../sim/core/types.js";
 import { scaled } from "../close-judge.js";
 import { FOUR_VENUES, type FourVenue, nativeName } from "../four-venues.js";
 import { tradeOutcome, type TradeAnswer, type TradeCandidate, type TradeTrial } from "../trade-trial.js";
-import { type Evidence, placeOf, type Sent, type TradeCheck } from "./evidence.js";
+import { type Evidence, JUDGED_SYMBOLS, type TradeCheck } from "./evidence.js";
 
 /** Between the first asking of a key and this answer: a later answer may say what was found then. */
 function windowOf(trial: TradeTrial, answer: TradeAnswer): readonly [fromMs: number, untilMs: number] {
   return [trial.answers[0]?.askedAtMs ?? answer.askedAtMs, answer.answeredAtMs];
 }
 
-/** Nobody is told that there is nothing, or not enough, to close while the venue holds it all the time. */
+/** No reply says that there is nothing, or not enough, to close while the venue holds it all the time. */
 export const flatness: TradeCheck = (evidence) =>
   evidence.trials.flatMap((trial) =>
     trial.kind === "OPEN" ? [] : trial.answers.flatMap((answer, index) => flatProblems(evidence, trial, answer, index)),
@@ -38,7 +38,7 @@ function flatProblems(evidence: Evidence, trial: TradeTrial, answer: TradeAnswer
   return [`${at}: ${venue} was never flat, it held at least ${String(least(venue))}e-12 ${trial.symbol}`];
 }
 
-/** Whoever asked for ALL is told that nothing remains only where nothing does, on no venue that was given. */
+/** A reply to ALL says that nothing remains only where nothing does, on no venue that was given. */
 export const allClosed: TradeCheck = (evidence) => {
   const found: string[] = [];
   for (const trial of evidence.trials) {
@@ -56,7 +56,7 @@ export const allClosed: TradeCheck = (evidence) => {
         );
         if (held === 0n || isMoved) continue;
         found.push(
-          `${trial.key} answer ${index + 1}: ALL is told as COMPLETED, ${execution.remainingSize} left, while ${venue} holds ${String(held)}e-12`,
+          `${trial.key} answer ${index + 1}: ALL is reported as COMPLETED, ${execution.remainingSize} left, while ${venue} holds ${String(held)}e-12`,
         );
       }
     }
@@ -70,7 +70,7 @@ function fillsOf({ four }: Evidence, venue: FourVenue, { trader, symbol }: Trade
     .flatMap(({ fills }) => fills);
 }
 
-/** The size that a candidate is told to hold, it held since the newest fill that its caller had been told of. */
+/** The size that a reply gives for a candidate was held since the newest fill that its caller knew of. */
 export const toldPositions: TradeCheck = (evidence) => {
   const toldAtMs = tellings(evidence);
   const found: string[] = [];
@@ -95,7 +95,7 @@ export const toldPositions: TradeCheck = (evidence) => {
         const told = scaled(positionSize);
         if (told >= least && told <= most) continue;
         found.push(
-          `${trial.key} answer ${index + 1}: ${exchange} is told to hold ${positionSize}, it held ${String(least)}e-12 to ${String(most)}e-12`,
+          `${trial.key} answer ${index + 1}: ${exchange} is reported to hold ${positionSize}, it held ${String(least)}e-12 to ${String(most)}e-12`,
         );
       }
     }
@@ -107,7 +107,7 @@ function candidatesOf({ data, candidates }: TradeAnswer): readonly TradeCandidat
   return data === null ? candidates : data.routing.candidates;
 }
 
-/** When a caller was first told of the whole of an order, by venue, trader and client id. */
+/** When a reply first showed the whole of an order, by venue, trader and client id. */
 function tellings({ sent }: Evidence): ReadonlyMap<string, number> {
   const told = new Map<string, number>();
   for (const { venue, trial, record } of sent) {
@@ -120,36 +120,6 @@ function tellings({ sent }: Evidence): ReadonlyMap<string, number> {
     if (first !== undefined) told.set(`${venue} ${trial.trader.label} ${record.clientId ?? ""}`, first.answeredAtMs);
   }
   return told;
-}
-
-/** "Nothing to reduce" of a venue is no reason to close on another one. */
-export const reduceOnlyEnds: TradeCheck = (evidence) =>
-  evidence.trials.flatMap((trial) => {
-    if (trial.kind === "OPEN") return [];
-    const orders = evidence
-      .of(trial)
-      .filter(({ role }) => role === "POSITION")
-      .toSorted((left, right) => left.record.receivedMs - right.record.receivedMs);
-    const split = trial.answers.some(({ data }) => data?.routing.split === true);
-    return orders.flatMap((sent, index) => {
-      const after = orders.slice(index + 1).find(({ venue }) => venue !== sent.venue);
-      if (split || after === undefined || !foundNothing(sent)) return [];
-      const { receivedMs } = sent.record;
-      const held = evidence.holdings.leastHeld(
-        sent.venue,
-        trial.trader,
-        trial.symbol,
-        trial.direction,
-        receivedMs,
-        receivedMs,
-      );
-      return held > 0n ? [] : [`${placeOf(after)}: closes here because ${sent.venue} had nothing to reduce`];
-    });
-  });
-
-function foundNothing({ record, order }: Sent): boolean {
-  if (order !== null) return order.filledLots === 0 && order.endReason === "REDUCE_ONLY";
-  return record.refusal !== null && /reduce.?only/i.test(record.refusal.text);
 }
 
 /** A split is never asked for more than there is, and never made where one venue alone is as good. */
@@ -181,7 +151,7 @@ export const splits: TradeCheck = (evidence) => {
 /** Half a basis point: what counts as no better. */
 const TIE_PERCENT = 0.005;
 
-/** A position that is told was held between the moment that its proof is said to be of and the reply. */
+/** A position in a reply was held between the moment of its proof, as the reply gives it, and the reply. */
 export const positionsRead: TradeCheck = ({ asks, holdings }) => {
   const found: string[] = [];
   for (const { kind, key, trader, data, answeredAtMs, status } of asks) {
@@ -190,7 +160,7 @@ export const positionsRead: TradeCheck = ({ asks, holdings }) => {
     for (const venue of FOUR_VENUES) {
       const covered = coverage[venue];
       if (covered === undefined || (covered.state !== "LIVE" && covered.state !== "SNAPSHOT")) continue;
-      for (const symbol of ["BTC", "ETH"]) {
+      for (const symbol of JUDGED_SYMBOLS) {
         const row = positions.find((one) => one.exchange === venue && one.symbol === symbol);
         for (const direction of ["LONG", "SHORT"] as const) {
           const told = row?.direction === direction ? scaled(row.size) : 0n;
@@ -198,7 +168,7 @@ export const positionsRead: TradeCheck = ({ asks, holdings }) => {
           const { least, most } = holdings.heldWithin(venue, trader, symbol, direction, asOf, answeredAtMs);
           if (told >= least && told <= most) continue;
           found.push(
-            `${key}: ${venue} ${symbol} ${direction} told as ${String(told)}e-12 as of ${answeredAtMs - asOf} ms before, it held ${String(least)}e-12 to ${String(most)}e-12`,
+            `${key}: ${venue} ${symbol} ${direction} reported as ${String(told)}e-12 as of ${answeredAtMs - asOf} ms before, it held ${String(least)}e-12 to ${String(most)}e-12`,
           );
         }
       }

@@ -1,9 +1,12 @@
 /** The orders in the venues' logs as they were sent, and what they did to the positions. */
-import type { SimRequestRecord } from "../../../sim/core/types.js";
+import type { SimRequestRecord } from "../../../sim/core/request-log.js";
 import { scaled } from "../close-judge.js";
 import { FOUR_VENUES, type FourVenue, nativeName } from "../four-venues.js";
+import type { Ask } from "../trade-ask.js";
 import { isEnd, type TradeTrial } from "../trade-trial.js";
+import { CLOCK_STEPS_MS } from "../trade-workload.js";
 import { type Evidence, placeOf, type Sent, type TradeCheck } from "./evidence.js";
+import { orderOf } from "./single-orders.js";
 
 /** Invariant 4: each order is claimed by one key, each client id executed once. */
 export const claims: TradeCheck = (evidence) => {
@@ -48,29 +51,63 @@ function keysTwice(evidence: Evidence): string[] {
   return found;
 }
 
-/** Orders of a close-all have no id in its reply: those that its account sent while it was asked. */
+/**
+ * Orders of a close-all: those that its account sent while it was asked, those that the answer names, and, where no
+ * answer came, what reduces after it.
+ */
 function isOfAnAsk(evidence: Evidence, venue: FourVenue, record: SimRequestRecord): boolean {
-  return evidence.asks.some(
-    (ask) =>
-      ask.kind === "CLOSE_ALL" &&
-      ask.trader.accountIds[venue] === record.accountId &&
-      record.index >= ask.logLengthsBefore[venue] &&
-      record.index < ask.logLengths[venue],
+  return askOf(evidence, venue, record) !== undefined;
+}
+
+function askOf({ asks }: Evidence, venue: FourVenue, record: SimRequestRecord): Ask | undefined {
+  return asks.find((ask) => {
+    if (ask.kind === "ORDER") return isOrderOf(ask, venue, record);
+    if (ask.kind !== "CLOSE_ALL" || ask.trader.accountIds[venue] !== record.accountId) return false;
+    if (record.index < ask.logLengthsBefore[venue]) return false;
+    if (record.index < ask.logLengths[venue]) return true;
+    return ask.status === 0 ? record.reduceOnly === true : isNamed(ask, venue, record);
+  });
+}
+
+/** A single order is named by each answer to its key; while none came, it is known by what it is for. */
+function isOrderOf({ data, status, terms, trader }: Ask, venue: FourVenue, record: SimRequestRecord): boolean {
+  if (trader.accountIds[venue] !== record.accountId || !terms.venues.includes(venue)) return false;
+  if (status !== 200) return terms.order?.side === record.side && terms.order?.quantity === record.qty;
+  return orderOf(data)?.venueClientOrderId === record.clientId;
+}
+
+/** By the venue's id, or by the client id of an order whose outcome was unknown then. */
+function isNamed({ data }: Ask, venue: FourVenue, { clientId, orderId }: SimRequestRecord): boolean {
+  const { venues = [] } = (data ?? {}) as {
+    readonly venues?: readonly {
+      readonly results?: readonly { readonly exchange: string; readonly orderId: string }[];
+    }[];
+  };
+  return venues.some(({ results = [] }) =>
+    results.some((leg) => leg.exchange === venue && (leg.orderId === clientId || leg.orderId === String(orderId))),
   );
 }
 
-/** Protection of a resting entry is placed when it fills, after the reply. */
+/**
+ * After the reply: protection of an entry that rested is placed when it fills, one that was refused is sent again, and
+ * so is an undo that its caller wants and that came to nothing.
+ */
 function isWatched({ trials, four }: Evidence, venue: FourVenue, record: SimRequestRecord): boolean {
   const order = record.orderId === null ? null : four.venues[venue].exchange.order(record.orderId);
-  if (order === null || order.trigger === null || !order.reduceOnly) return false;
+  if (order === null || !order.reduceOnly) return false;
   return trials.some(
-    ({ kind, trader, symbol, terms }) =>
+    ({ body, direction, kind, trader, symbol, terms }) =>
       kind === "OPEN" &&
-      terms.orderType === "LIMIT" &&
+      (order.trigger !== null || wantsWayBack(body)) &&
+      order.side === (direction === "LONG" ? "SELL" : "BUY") &&
       (terms.stopLoss !== null || terms.takeProfit !== null) &&
       trader.accountIds[venue] === order.accountId &&
       nativeName(venue, symbol) === order.symbol,
   );
+}
+
+function wantsWayBack(body: string): boolean {
+  return (JSON.parse(body) as { readonly closeOnProtectionFailure?: boolean }).closeOnProtectionFailure === true;
 }
 
 /** Invariant 1. */
@@ -100,13 +137,13 @@ function sizeProblems({ holdings }: Evidence, { venue, record, trial, leg, role 
   const found: string[] = [];
   if (record.qty === null) return ["an order without a size"];
   const qty = scaled(record.qty);
-  if (qty !== scaled(leg.size)) found.push(`ordered ${record.qty}, told as ${leg.size}`);
+  if (qty !== scaled(leg.size)) found.push(`ordered ${record.qty}, reported as ${leg.size}`);
   if (scaled(record.filledQty ?? "0") > qty) found.push("filled more than ordered");
   if (role !== "POSITION") return found;
   const requested = trial.answers.findLast(({ data }) => data !== null)?.data?.execution.requestedSize ?? "0";
   if (qty > scaled(requested)) found.push(`ordered ${record.qty} of ${requested} requested`);
   if (trial.size !== null && scaled(requested) > scaled(trial.size))
-    found.push(`told of ${requested} requested, but ${trial.size} was asked for`);
+    found.push(`reported as ${requested} requested, but ${trial.size} was asked for`);
   if (trial.kind === "OPEN") return found;
   const sinceMs = trial.answers[0]?.askedAtMs ?? 0;
   const held = holdings.mostHeld(venue, trial.trader, trial.symbol, trial.direction, sinceMs, record.receivedMs);
@@ -117,34 +154,83 @@ function sizeProblems({ holdings }: Evidence, { venue, record, trial, leg, role 
 /** A signature on a nonce that the venue had accepted before. Keys of an account that sends a time stamp instead have none. */
 export const nonces: TradeCheck = (evidence) => {
   const legs = new Map(evidence.sent.map(({ venue, record, leg }) => [`${venue} ${record.index}`, leg]));
-  // While nobody knows what became of an order, another may take its nonce: the venue executes one of the two at most.
-  const isOpen = (first: number, second: SimRequestRecord): boolean => {
-    const [before, after] = [legs.get(`venuethree ${first}`), legs.get(`venuethree ${second.index}`)];
-    if (second.orderId !== null || before?.sentAt == null || after?.sentAt == null) return false;
-    return before.ackAt == null || before.ackAt > after.sentAt;
+  // While nobody knows the end of an order, another may take its nonce: the venue, which has not had it yet, names that
+  // nonce, and executes one of the two at most.
+  const isOpen = (first: SimRequestRecord, second: SimRequestRecord): boolean => {
+    const [before, after] = [timesOf(first), timesOf(second)];
+    if (second.orderId !== null || before === null || after === null) return false;
+    return before.endMs === null || before.endMs > after.startMs;
+  };
+  /** By its leg, else by the request that it was sent for. Without an end: that became known later, or never. */
+  const timesOf = (record: SimRequestRecord): { readonly startMs: number; readonly endMs: number | null } | null => {
+    const leg = legs.get(`venuethree ${record.index}`);
+    if (leg !== undefined) {
+      if (leg.sentAt == null) return null;
+      const { receivedMs } = record;
+      const endMs = leg.ackAt == null ? null : unsteppedMs(leg.ackAt, receivedMs);
+      return { startMs: unsteppedMs(leg.sentAt, receivedMs), endMs };
+    }
+    const ask = askOf(evidence, "venuethree", record);
+    if (ask === undefined) return null;
+    const isKnown = ask.status === 200 && !saysUnknown(ask);
+    return { startMs: ask.askedAtMs, endMs: isKnown ? ask.answeredAtMs : null };
+  };
+  const tracedOf = (venue: FourVenue, record: SimRequestRecord): string => {
+    const { sentAt, ackAt } = legs.get(`${venue} ${record.index}`) ?? {};
+    const became = record.orderId === null ? `refused with ${record.refusal?.code ?? "nothing"}` : "executed";
+    return `${record.clientId ?? "without id"} at ${record.receivedMs} ${became}, sent ${sentAt ?? "?"}, answered ${ackAt ?? "?"}`;
   };
   return FOUR_VENUES.flatMap((venue) =>
-    nonceProblems(venue, evidence.placed[venue], venue === "venuethree" ? isOpen : () => false),
+    nonceProblems(
+      venue,
+      evidence.placed[venue],
+      venue === "venuethree" ? isOpen : () => false,
+      (record) => `${doingOf(evidence, venue, record)}, ${tracedOf(venue, record)}`,
+    ),
   );
 };
+
+/** A reply's time as the venue's clock had it: that of the service may have been set between its two times. */
+function unsteppedMs(atMs: number, receivedMs: number): number {
+  const candidates = CLOCK_STEPS_MS.map((stepMs) => atMs - stepMs);
+  const apart = (ms: number): number => Math.abs(ms - receivedMs);
+  return candidates.reduce((best, ms) => (apart(ms) < apart(best) ? ms : best), atMs);
+}
+
+/** Of one of its orders, at least. */
+function saysUnknown({ data }: Ask): boolean {
+  const { venues = [] } = (data ?? {}) as {
+    readonly venues?: readonly {
+      readonly state?: string;
+      readonly results?: readonly { readonly status?: string }[];
+    }[];
+  };
+  return (
+    orderOf(data)?.status === "UNKNOWN" ||
+    venues.some(({ results = [] }) => results.some(({ status }) => status === "UNKNOWN"))
+  );
+}
 
 function nonceProblems(
   venue: FourVenue,
   records: readonly SimRequestRecord[],
-  isOpen: (first: number, second: SimRequestRecord) => boolean,
+  isOpen: (first: SimRequestRecord, second: SimRequestRecord) => boolean,
+  textOf: (record: SimRequestRecord) => string,
 ): string[] {
   const hasNonces = ({ signer }: SimRequestRecord): boolean =>
     venue === "venueone" || venue === "venuethree" || (venue === "venuetwo" && signer.startsWith("0x"));
-  const spent = new Map<string, number>();
+  const spent = new Map<string, SimRequestRecord>();
   const found: string[] = [];
   for (const record of records) {
     if (record.nonce === null || !hasNonces(record)) continue;
     const name = `${record.signer} ${record.nonce}`;
     const before = spent.get(name);
     if (before !== undefined && !isOpen(before, record))
-      found.push(`${venue} record ${record.index}: nonce ${record.nonce} of record ${before} is used again`);
+      found.push(
+        `${venue} record ${record.index}: nonce ${record.nonce} of record ${before.index} is used again; first ${textOf(before)}; then ${textOf(record)}`,
+      );
     // What venuethree refuses at its door or lets expire keeps its nonce for the next transaction.
-    if (venue !== "venuethree" || record.orderId !== null) spent.set(name, record.index);
+    if (venue !== "venuethree" || record.orderId !== null) spent.set(name, record);
   }
   return found;
 }
@@ -166,7 +252,7 @@ export const positions: TradeCheck = ({ four, trials, baseline }) => {
   return found;
 };
 
-/** Invariant 2, as told: what a final answer says that filled is what the logs have. */
+/** Invariant 2, as reported: what a final answer says that filled is what the logs have. */
 export const fills: TradeCheck = (evidence) => evidence.trials.flatMap((trial) => fillProblems(evidence, trial));
 
 function fillProblems(evidence: Evidence, trial: TradeTrial): string[] {

@@ -34,7 +34,7 @@ function stopProblems(evidence: Evidence, trial: TradeTrial, venue: FourVenue, s
   const instrument = evidence.four.venues[venue].exchange.instruments.get(nativeName(venue, trial.symbol));
   const text = (lots: number): string => (instrument === undefined ? String(lots) : qtyText(instrument, lots));
   return [
-    `${trial.key}: ${text(filledLots)} filled on ${venue}, stops of ${text(stopLots)} there, and told as ${said}`,
+    `${trial.key}: ${text(filledLots)} filled on ${venue}, stops of ${text(stopLots)} there, and reported as ${said}`,
   ];
 }
 

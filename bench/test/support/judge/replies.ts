@@ -42,7 +42,7 @@ export const replays: TradeCheck = ({ trials }) => {
   return found;
 };
 
-/** What is told as refused, unsent or over is so at the venue; what is told as there is there. */
+/** An order that a reply calls refused, unsent or over is so at the venue; one that it calls there is there. */
 export const endsOfOrders: TradeCheck = (evidence) => evidence.trials.flatMap((trial) => endProblems(evidence, trial));
 
 function endProblems(evidence: Evidence, trial: TradeTrial): string[] {
@@ -68,7 +68,7 @@ function endProblems(evidence: Evidence, trial: TradeTrial): string[] {
         if (filled) found.push(`${at} ${leg.outcome}, but filled`);
         if (isWorking(made.order)) found.push(`${at} ${leg.outcome}, but works at ${leg.exchange}`);
       } else if (leg.status === "CANCELED" && isWorking(made.order))
-        found.push(`${at} told as CANCELED, but works at ${leg.exchange}`);
+        found.push(`${at} reported as CANCELED, but works at ${leg.exchange}`);
     }
   }
   return found;
@@ -92,7 +92,7 @@ export const unknownOrders: TradeCheck = ({ trials }) => {
 };
 
 /**
- * Invariant 3: what was told as unknown was not sent or routed anew, unless its end left something to do: an order that
+ * Invariant 3: an order reported as unknown was not sent or routed again, unless its end left something to do: an order that
  * followed it stands beside one that filled less than it was for.
  */
 export const afterUnknown: TradeCheck = (evidence) => [
@@ -111,7 +111,7 @@ function anewProblems(trial: TradeTrial, executed: readonly Sent[]): string[] {
         ({ venue, record }) => record.index >= answer.logLengths[venue] && record !== itself?.record,
       );
       if (isWhole && after.length > 0)
-        found.push(`${trial.key}: sent anew after ${leg.venueClientOrderId} of unknown outcome, which had filled`);
+        found.push(`${trial.key}: sent again after ${leg.venueClientOrderId} of unknown outcome, which had filled`);
     }
   }
   return found;

@@ -1,13 +1,13 @@
 /** Close-all, cancels and dead-man's switches, by what they left at the venues. */
-import type { SimOrder, SimRequestRecord } from "../../../sim/core/types.js";
+import type { SimOrder } from "../../../sim/core/types.js";
+import type { SimRequestRecord } from "../../../sim/core/request-log.js";
 import { FOUR_VENUES, type FourVenue, nativeName } from "../four-venues.js";
 import type { Ask } from "../trade-ask.js";
-import { type Evidence, isWorking, type TradeCheck } from "./evidence.js";
+import { type Evidence, isWorking, JUDGED_SYMBOLS, type TradeCheck } from "./evidence.js";
 
-const SYMBOLS = ["BTC", "ETH"] as const;
 const DIRECTIONS = ["LONG", "SHORT"] as const;
 
-/** A close-all does what its caller wrote, and says what became of it. */
+/** A close-all does what its caller wrote, and reports its end. */
 export const closeAlls: TradeCheck = (evidence) =>
   evidence.asks.flatMap((ask) => (ask.kind === "CLOSE_ALL" ? closeAllProblems(evidence, ask) : []));
 
@@ -16,9 +16,11 @@ function closeAllProblems(evidence: Evidence, ask: Ask): string[] {
   const found: string[] = [];
   const records = FOUR_VENUES.flatMap((venue) => recordsOf(evidence, ask, venue).map((record) => ({ venue, record })));
   if ((terms.dryRun || terms.unknownField !== null) && records.length > 0)
-    found.push(`${key}: ${records.length} orders and cancels sent, ${terms.dryRun ? "dryRun" : terms.unknownField}`);
+    found.push(
+      `${key}: ${records.length} orders and cancels sent, ${terms.dryRun ? "dryRun" : "with an unknown field"}`,
+    );
   if (terms.unknownField === null && ask.status === 400) found.push(`${key}: what the operation knows is refused`);
-  if (terms.unknownField !== null && ask.status === 200) found.push(`${key}: ${terms.unknownField} was not refused`);
+  if (terms.unknownField !== null && ask.status === 200) found.push(`${key}: an unknown field was not refused`);
   for (const { venue, record } of records) {
     const at = `${key}: ${venue} record ${record.index}`;
     if (!terms.venues.includes(venue)) found.push(`${at} on a venue that was not named`);
@@ -31,17 +33,20 @@ function closeAllProblems(evidence: Evidence, ask: Ask): string[] {
   if (ask.status !== 200 || terms.dryRun) return found;
   const { success = false, venues = [] } = (ask.data ?? {}) as unknown as CloseAllView;
   for (const { exchange, state } of venues) {
-    for (const symbol of terms.symbols ?? SYMBOLS)
+    for (const symbol of terms.symbols ?? JUDGED_SYMBOLS)
       for (const direction of DIRECTIONS) {
         const fromMs = state === "FLAT" ? ask.askedAtMs : ask.answeredAtMs;
         if (state !== "FLAT" && state !== "CLOSED") continue;
         const held = evidence.holdings.leastHeld(exchange, ask.trader, symbol, direction, fromMs, ask.answeredAtMs);
         if (held > 0n)
-          found.push(`${key}: ${exchange} is told as ${state} and holds ${String(held)}e-12 ${symbol} ${direction}`);
+          found.push(
+            `${key}: ${exchange} is reported as ${state} and holds ${String(held)}e-12 ${symbol} ${direction}`,
+          );
       }
     if (!success) continue;
     for (const order of ordersBefore(evidence, ask, exchange, terms.symbols))
-      if (isWorking(order)) found.push(`${key}: told as a success while order ${order.orderId} works on ${exchange}`);
+      if (isWorking(order))
+        found.push(`${key}: reported as a success while order ${order.orderId} works on ${exchange}`);
   }
   return found;
 }
@@ -76,7 +81,7 @@ function ordersBefore(
     .filter(({ createdMs, symbol }) => createdMs < ask.askedAtMs && (natives === null || natives.includes(symbol)));
 }
 
-/** What is told as cancelled does not work any more, and what works is never told as gone. */
+/** What a reply calls cancelled does not work any more, and what works is never called gone. */
 export const cancels: TradeCheck = (evidence) => {
   const found: string[] = [];
   for (const ask of evidence.asks) {
@@ -109,3 +114,9 @@ export const switches: TradeCheck = ({ asks }) =>
     if (ask.kind !== "ARM" || ask.status !== 200 || ask.workingAtEnd === null || ask.workingAtEnd === 0) return [];
     return [`${ask.key}: ${ask.workingAtEnd} orders work on ${ask.terms.venues.join(", ")} after the switch's time`];
   });
+
+/** No reply holds a part of a secret of its caller, wherever that was written. */
+export const askedSecrets: TradeCheck = ({ asks }) =>
+  asks.flatMap(({ key, kind, leakCount, status }) =>
+    leakCount === 0 ? [] : [`${key}: ${leakCount} secrets in the answer ${status} to ${kind}`],
+  );

@@ -1,9 +1,10 @@
 /** What holds for a whole account: keys, limits, close-all, cancels, switches. */
 import type { VenueRoom } from "../../../../engine/ports.js";
+import type { TradeClient } from "../trade-trial.js";
 import { hearing } from "./traffic.js";
 import { type Plant, replaced } from "./planting.js";
 
-/** Cancels are told as taken, and nothing is sent. */
+/** Cancels are reported as taken, and nothing is sent. */
 function cancelingNothing(room: VenueRoom): VenueRoom {
   return replaced(room, {
     orders: (orders) =>
@@ -15,7 +16,28 @@ function cancelingNothing(room: VenueRoom): VenueRoom {
   });
 }
 
+/** As much of a field's name as an error gives. */
+const NAME_CHARS = 64;
+
+/** Names of unknown fields are cut first and scrubbed then: of a secret a part passes. */
+function cuttingNames(client: TradeClient): TradeClient {
+  return {
+    async send(path, options) {
+      const reply = await client.send(path, options);
+      if (reply.status !== 400 || typeof options?.body !== "string") return reply;
+      const names = Object.keys(JSON.parse(options.body) as object).map((name) => name.slice(0, NAME_CHARS));
+      return { ...reply, text: reply.text + names.join(" ") };
+    },
+  };
+}
+
 export const ACCOUNT_PLANTS: readonly Plant[] = [
+  {
+    name: "a part of a secret in a field's name is given back",
+    scene: "misplaced",
+    checks: ["secrets in answers"],
+    wrong: () => ({ client: cuttingNames }),
+  },
   {
     name: "close-all hears nothing but credentials",
     scene: "closeAll",
@@ -28,19 +50,19 @@ export const ACCOUNT_PLANTS: readonly Plant[] = [
     }),
   },
   {
-    name: "the cancel before a close-all is told as done, and nothing is sent",
+    name: "the cancel before a close-all is reported as done, and nothing is sent",
     scene: "closeAll",
     checks: ["close-all"],
     wrong: () => ({ room: cancelingNothing }),
   },
   {
-    name: "a cancel is told as done, and nothing is sent",
+    name: "a cancel is reported as done, and nothing is sent",
     scene: "cancel",
     checks: ["cancels"],
     wrong: () => ({ room: cancelingNothing }),
   },
   {
-    name: "a switch is told as armed, and nothing is sent when it fires",
+    name: "a switch is reported as armed, and nothing is sent when it fires",
     scene: "switch",
     checks: ["switches"],
     wrong: () => ({ room: cancelingNothing }),

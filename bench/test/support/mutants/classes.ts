@@ -4,11 +4,26 @@ import type { PlannedPhase, PlannedScene, PlannedTrader } from "../trade-workloa
 import { FOUR_VENUES } from "../four-venues.js";
 import { SCENES } from "../scenes/scenes.js";
 import { ACCOUNT_PLANTS } from "./accounts.js";
+import { END_PLANTS } from "./ends.js";
 import { HOLDING_PLANTS } from "./holdings.js";
 import type { Plant } from "./planting.js";
+import { LATER_PLANTS } from "./later.js";
+import { ORDER_PLANTS } from "./orders.js";
 import { PRICE_PLANTS } from "./prices.js";
+import { UNFOLLOWED_PLANTS } from "./unfollowed.js";
 
-export const PLANTS: readonly Plant[] = [...PRICE_PLANTS, ...HOLDING_PLANTS, ...ACCOUNT_PLANTS];
+/** Part of the names of plants, for a closer look at some; without it all. */
+const ONLY = process.env.PLANTS ?? "";
+
+export const PLANTS: readonly Plant[] = [
+  ...PRICE_PLANTS,
+  ...HOLDING_PLANTS,
+  ...END_PLANTS,
+  ...UNFOLLOWED_PLANTS,
+  ...ORDER_PLANTS,
+  ...ACCOUNT_PLANTS,
+  ...LATER_PLANTS,
+].filter(({ name }) => name.includes(ONLY));
 
 /** Each scene so often: its dice may fall so that what is wrong does not come to anything. */
 const TIMES = 3;
@@ -19,11 +34,13 @@ interface PlantedScene {
   readonly trader: PlannedTrader;
 }
 
-export function plantedScenes(seed: number): readonly PlantedScene[] {
+/** Each round has traders of its own. */
+export function plantedScenes(seed: number, round: number): readonly PlantedScene[] {
   return PLANTS.flatMap((plant, index) =>
     Array.from({ length: TIMES }, (_, time): PlantedScene => {
-      const label = `planted-${index}-${time}`;
-      const scene = { name: `${label}-${seed}`, kind: plant.scene, trader: label, seed: seed + 100 * index + time };
+      const label = `planted-${index}-${time}-${round}`;
+      const own = seed + 100 * index + 10 * round + time;
+      const scene = { name: `${label}-${seed}`, kind: plant.scene, trader: label, seed: own };
       const trader = { label, positions: SCENES[plant.scene].positions, viaAgent: false };
       return { plant, scene, trader };
     }),

@@ -2,13 +2,14 @@
 import type { OrderCommand, PlaceOutcome, VenueOrder } from "../../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../../engine/domain/position.js";
 import type { AccountReader, Read, VenueRoom } from "../../../../engine/ports.js";
+import { provingAbsentAtOnce } from "./absence.js";
 import { placing, type Plant, replaced } from "./planting.js";
 
-type Positions = Read<readonly VenuePosition[]>;
+export type Positions = Read<readonly VenuePosition[]>;
 /** `name`: of the contract, or "all". */
 type Telling = (name: string, read: () => Promise<Positions>) => Promise<Positions>;
 
-/** Positions are told so, whichever way they are asked for; none is there without a wait. */
+/** Every read of positions gives what `tell` gives; none is there without a wait. */
 export function telling(room: VenueRoom, tell: Telling): VenueRoom {
   const { reader } = room;
   const told =
@@ -26,7 +27,7 @@ export function telling(room: VenueRoom, tell: Telling): VenueRoom {
 }
 
 /** The first read of a contract that was good is given for ever. */
-function frozen(room: VenueRoom): VenueRoom {
+export function frozen(room: VenueRoom): VenueRoom {
   const first = new Map<string, Positions>();
   return telling(room, async (name, read) => {
     const before = first.get(name);
@@ -47,7 +48,7 @@ function nothing(): Positions {
 }
 
 /** Every order of the room as `change` sees it, by whatever way it is learned. */
-function seeing(change: (order: VenueOrder) => VenueOrder): (room: VenueRoom) => VenueRoom {
+export function seeing(change: (order: VenueOrder) => VenueOrder): (room: VenueRoom) => VenueRoom {
   return (room) => {
     const { reader, orders } = room;
     return replaced(room, {
@@ -74,7 +75,7 @@ function seeing(change: (order: VenueOrder) => VenueOrder): (room: VenueRoom) =>
   };
 }
 
-function withoutReason({ endReason, ...order }: VenueOrder): VenueOrder {
+export function withoutReason({ endReason, ...order }: VenueOrder): VenueOrder {
   return endReason === "REDUCE_ONLY" ? { ...order, endReason: "VENUE_STATE" } : { ...order, ...asIs(endReason) };
 }
 
@@ -86,8 +87,6 @@ function wayBack({ reduceOnly, trigger }: OrderCommand): boolean {
   return reduceOnly && trigger === undefined;
 }
 
-const LONG_OVER_MS = 60_000;
-
 export const HOLDING_PLANTS: readonly Plant[] = [
   {
     name: "the positions of one contract are those that were read first",
@@ -98,13 +97,13 @@ export const HOLDING_PLANTS: readonly Plant[] = [
   {
     name: "an account whose positions are read all at once reads as flat",
     scene: "outside",
-    checks: ["positions read"],
+    checks: ["positions read", "close-all"],
     wrong: () => ({ room: emptied }),
   },
   {
     name: "a venue that cannot be read counts as one that holds nothing",
     scene: "all",
-    checks: ["all closed", "told positions"],
+    checks: ["all closed", "told positions", "flatness"],
     wrong: () => ({
       room: (room) => (room.venue !== "venuethree" ? room : telling(room, async () => nothing())),
     }),
@@ -122,7 +121,7 @@ export const HOLDING_PLANTS: readonly Plant[] = [
     }),
   },
   {
-    name: "an accepted order is told as refused",
+    name: "an accepted order is reported as refused",
     scene: "band",
     checks: ["reply statuses", "ends of orders", "fills"],
     wrong: () => ({
@@ -138,26 +137,7 @@ export const HOLDING_PLANTS: readonly Plant[] = [
     name: "an absence is proved by a bound that was over before the order was sent",
     scene: "band",
     checks: ["ends of orders", "reply statuses", "fills"],
-    wrong: () => ({
-      room: (room) =>
-        replaced(room, {
-          orders: (orders) =>
-            replaced(orders, {
-              placeBoundMs: () => () => -LONG_OVER_MS,
-              place:
-                (place) =>
-                async (session, command, options): Promise<PlaceOutcome> => {
-                  await place.call(orders, session, command, options);
-                  return { outcome: "unknown", cause: "TIMEOUT", notPlacedAfterMs: Date.now() - LONG_OVER_MS };
-                },
-            }),
-          reader: (reader) =>
-            replaced<AccountReader>(reader, {
-              readOrder: () => async () => ({ ok: true, value: null, asOfMs: Date.now(), source: "venue" }),
-              followOrder: () => () => ({ lookAfterMs: 0, stop: () => {} }),
-            }),
-        }),
-    }),
+    wrong: () => ({ room: provingAbsentAtOnce }),
   },
   {
     name: "an order is sent again under its client id",

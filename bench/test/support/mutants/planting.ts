@@ -2,18 +2,21 @@
  * Faults planted for some traders only: one service, right for everybody else, is wrong for each of them in one thing.
  * A session is known for whose it is by the secret, or the address, that it was opened with.
  */
+import { OrderFollows } from "../../../../engine/orders/order-follows.js";
 import type { OrderSender, VenueRoom } from "../../../../engine/ports.js";
 import type { CheckName } from "../judge/checks.js";
 import { FOUR_VENUES, type FourTrader } from "../four-venues.js";
 import type { SceneKind } from "../scenes/scenes.js";
 import type { TradeClient } from "../trade-trial.js";
 
-/** What is wrong for one trader, made anew for each: what it remembers is that trader's. */
+/** What is wrong for one trader, made once for each: what it remembers is that trader's. */
 interface Wrong {
   /** A room as this trader gets it. */
   readonly room?: (room: VenueRoom) => VenueRoom;
   /** The way to the service and back. */
   readonly client?: (client: TradeClient) => TradeClient;
+  /** Its orders are not followed once they rest. */
+  readonly isUnfollowed?: true;
 }
 
 export interface Plant {
@@ -22,6 +25,8 @@ export interface Plant {
   readonly scene: SceneKind;
   /** The check that it is for, then those that see it too. */
   readonly checks: readonly [CheckName, ...CheckName[]];
+  /** What its own check finds, among it: where the venue or the route matters. */
+  readonly seen?: RegExp;
   readonly wrong: () => Wrong;
 }
 
@@ -68,6 +73,24 @@ export class Planting {
 
   client(trader: FourTrader, client: TradeClient): TradeClient {
     return this.#byLabel.get(trader.label)?.client?.(client) ?? client;
+  }
+
+  /** From now on; the function returned ends it. */
+  unfollow(): () => void {
+    const { consider } = OrderFollows.prototype;
+    const isUnfollowed = (credentials: unknown): boolean => {
+      const label = this.#ownerOf(credentials);
+      return label !== null && this.#byLabel.get(label)?.isUnfollowed === true;
+    };
+    OrderFollows.prototype.consider = function (run, recordKey, accountOf) {
+      consider.call(this, run, recordKey, (venue) => {
+        const account = accountOf(venue);
+        return account === null || isUnfollowed(account.credentials) ? null : account;
+      });
+    };
+    return () => {
+      OrderFollows.prototype.consider = consider;
+    };
   }
 
   rooms(rooms: readonly VenueRoom[]): readonly VenueRoom[] {

@@ -34,6 +34,36 @@ export const closeAllScene: Scene = {
   },
 };
 
+/** A caller whose key has slipped into the name of a field, behind so much that names are cut within it. */
+function misplacedSecret({ trader, random }: Stage) {
+  const secret = trader.secrets[Math.floor(random.next() * trader.secrets.length)] ?? "";
+  const unknownField = `${"x".repeat(Math.floor(random.next() * 60))}${secret}`;
+  return { terms: { unknownField }, body: { [unknownField]: "1" } };
+}
+
+/** Every close-all of it names a field that holds a secret. */
+export const misplacedScene: Scene = {
+  positions: {},
+  async play(stage) {
+    for (let round = 0; round < 3; round++) {
+      const { terms, body } = misplacedSecret(stage);
+      const { credentials } = stage.trader;
+      await stage.ask("CLOSE_ALL", "/api/trade/close-all", terms, { body: { credentials, ...body } });
+    }
+  },
+};
+
+/** Orders of a close-all that find nobody to trade with: what they were to close is held still. */
+export const thinScene: Scene = {
+  positions: HELD,
+  async play(stage) {
+    const { credentials } = stage.trader;
+    const ask = () => stage.ask("CLOSE_ALL", "/api/trade/close-all", {}, { body: { credentials } });
+    await stage.vetoed(FOUR_VENUES, (_, { reduceOnly }) => (reduceOnly ? "NO_LIQUIDITY" : null), ask);
+    await ask();
+  },
+};
+
 /** One by its id, then all of them. */
 export const cancelScene: Scene = {
   positions: {},
@@ -48,7 +78,8 @@ export const cancelScene: Scene = {
   },
 };
 
-const SWITCH_MS = 5_000;
+/** Of the switch that is armed. */
+export const SWITCH_MS = 5_000;
 
 /** Armed before or after the order that it is for; no heartbeat ever comes. */
 export const switchScene: Scene = {

@@ -2,9 +2,9 @@
 import { FOUR_VENUES } from "../four-venues.js";
 import type { Scene, Stage } from "./stage.js";
 
-const SIZES: Readonly<Record<string, string>> = { BTC: "0.05", ETH: "1" };
+export const SIZES: Readonly<Record<string, string>> = { BTC: "0.05", ETH: "1" };
 
-function protectionOf(stage: Stage, direction: "LONG" | "SHORT", symbol: string) {
+export function protectionOf(stage: Stage, direction: "LONG" | "SHORT", symbol: string) {
   const sign = direction === "LONG" ? 1 : -1;
   const venue = stage.venue();
   // Prices of their own, so that each stop at a venue is known for whose it is.

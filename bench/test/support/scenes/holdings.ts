@@ -28,14 +28,15 @@ export const outsideScene: Scene = {
   },
 };
 
-function readPositions(stage: Stage): Promise<unknown> {
+export function readPositions(stage: Stage): Promise<unknown> {
   const address = String(stage.trader.accountIds.venueone);
   return stage.ask("POSITIONS", `/api/trading/positions/all/${address}`, {}, { method: "GET" });
 }
 
-function closeAll(stage: Stage): Promise<unknown> {
+export function closeAll(stage: Stage, symbols: readonly string[] | null = null): Promise<unknown> {
   const { credentials } = stage.trader;
-  return stage.ask("CLOSE_ALL", "/api/trade/close-all", {}, { body: { credentials } });
+  const body = symbols === null ? { credentials } : { credentials, symbols };
+  return stage.ask("CLOSE_ALL", "/api/trade/close-all", { symbols }, { body });
 }
 
 /** Opened by the service itself, and closed at once: its own fill is never too new to be seen. */
@@ -63,25 +64,5 @@ export const allScene: Scene = {
     if (only === undefined) return;
     const credentials = { [only]: stage.trader.credentials[only], [failing]: stage.trader.credentials[failing] };
     await stage.trade({ kind: "CLOSE", ...market, size: "ALL", credentials, routingOptions: { allowSplit: true } });
-  },
-};
-
-/** The position goes while the order is under way: there is nothing to reduce, which is no reason to close another. */
-export const reduceOnlyScene: Scene = {
-  positions: { BTC: "1", ETH: "-20" },
-  async play(stage) {
-    const market = stage.market();
-    const [size, side] = market.symbol === "BTC" ? (["1", "SELL"] as const) : (["20", "BUY"] as const);
-    let isFlattened = false;
-    await stage.vetoed(
-      FOUR_VENUES,
-      (venue, { reduceOnly }) => {
-        if (!reduceOnly || isFlattened) return null;
-        isFlattened = true;
-        stage.four.outside(venue, stage.trader, market.symbol, side, size);
-        return null;
-      },
-      () => stage.tradeToEnd({ kind: "CLOSE", ...market, size: market.symbol === "BTC" ? "0.2" : "2" }),
-    );
   },
 };

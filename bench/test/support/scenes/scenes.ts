@@ -1,8 +1,20 @@
 /** The scenes of the simulation, by the kind that a workload names them with. */
-import { agentScene, cancelScene, closeAllScene, keyScene, switchScene } from "./accounts.js";
+import {
+  agentScene,
+  cancelScene,
+  closeAllScene,
+  keyScene,
+  misplacedScene,
+  switchScene,
+  thinScene,
+} from "./accounts.js";
 import { bareScene, limitScene, protectScene } from "./entries.js";
-import { allScene, outsideScene, ownScene, reduceOnlyScene } from "./holdings.js";
+import { allScene, outsideScene, ownScene } from "./holdings.js";
+import { reachedCloseScene, reachedEntryScene, refusedStopScene, endedStopScene } from "./later.js";
+import { listedScene, singleScene } from "./orders.js";
 import { bandScene, quoteScene, retryScene, splitScene, stopScene } from "./prices.js";
+import { reduceOnlyScene, splitGoneScene } from "./reduce-only.js";
+import { unfollowedScene } from "./unfollowed.js";
 import type { Scene } from "./stage.js";
 
 export const SCENES = {
@@ -23,6 +35,16 @@ export const SCENES = {
   switch: switchScene,
   agent: agentScene,
   key: keyScene,
+  splitGone: splitGoneScene,
+  thin: thinScene,
+  misplaced: misplacedScene,
+  unfollowed: unfollowedScene,
+  single: singleScene,
+  listed: listedScene,
+  reachedEntry: reachedEntryScene,
+  reachedClose: reachedCloseScene,
+  refusedStop: refusedStopScene,
+  endedStop: endedStopScene,
 } as const satisfies Readonly<Record<string, Scene>>;
 
 export type SceneKind = keyof typeof SCENES;

@@ -8,6 +8,7 @@ import type { SimOrderRequest, SimRefusal } from "../../../sim/core/types.js";
 import { type Ask, type AskKind, type AskTerms, EVERYTHING, sendAsk } from "../trade-ask.js";
 import { FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues } from "../four-venues.js";
 import {
+  askExecution,
   hasEnd,
   MARKET_TERMS,
   sendTrade,
@@ -50,6 +51,8 @@ export interface StageParts {
   readonly name: string;
   /** Out of service while it plays. */
   readonly down: FourVenue | null;
+  /** No venue fails while it plays. */
+  readonly isCalm: boolean;
   readonly trials: TradeTrial[];
   readonly asks: Ask[];
 }
@@ -70,6 +73,7 @@ export class Stage {
   readonly trader: FourTrader;
   readonly random: Random;
   readonly down: FourVenue | null;
+  readonly isCalm: boolean;
   readonly #parts: StageParts;
   #keys = 0;
 
@@ -79,6 +83,7 @@ export class Stage {
     this.trader = parts.trader;
     this.random = parts.random;
     this.down = parts.down;
+    this.isCalm = parts.isCalm;
   }
 
   pick<T>(items: readonly T[]): T {
@@ -189,7 +194,11 @@ export class Stage {
     kind: AskKind,
     path: string,
     terms: Partial<AskTerms>,
-    request: { readonly method?: "GET" | "POST" | "DELETE"; readonly body?: Readonly<Record<string, unknown>> } = {},
+    request: {
+      readonly method?: "GET" | "POST" | "DELETE";
+      readonly body?: Readonly<Record<string, unknown>>;
+      readonly headers?: Readonly<Record<string, string>>;
+    } = {},
   ): Promise<Ask> {
     const { method = "POST", body } = request;
     const credentials = Buffer.from(JSON.stringify(this.trader.credentials)).toString("base64url");
@@ -199,6 +208,7 @@ export class Stage {
       headers: {
         // A body brings its own.
         ...(body === undefined ? { "x-venue-credentials": credentials } : { "content-type": "application/json" }),
+        ...request.headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
@@ -206,18 +216,9 @@ export class Stage {
     return ask;
   }
 
-  /** The trade as it stands now, beside what its key answers: one more answer to it. */
-  async refresh(trial: TradeTrial): Promise<void> {
-    const routeId = trial.answers.findLast(({ data }) => data !== null)?.data?.routing.routeId;
-    if (routeId === undefined) return;
-    await sendTrade(
-      this.four,
-      {
-        send: (_path, { headers: _headers, body: _body, ...rest } = {}) =>
-          this.#parts.client.send(`/api/trade/executions/${routeId}`, { ...rest, method: "GET" }),
-      },
-      trial,
-    );
+  /** One more answer to the trade: as it stands now. */
+  refresh(trial: TradeTrial): Promise<void> {
+    return askExecution(this.four, this.#parts.client, trial);
   }
 
   #nextKey(): string {

@@ -1,0 +1,82 @@
+/** What comes after the reply: fills of orders that rested are recorded, and an entry's stop stands in time. */
+import { scaled } from "../close-judge.js";
+import { type FourVenue, type FourVenues, nativeName } from "../four-venues.js";
+import type { RecordedState } from "../recorded-orders.js";
+import type { Reached, TradeTrial } from "../trade-trial.js";
+import type { TradeCheck } from "./evidence.js";
+
+/** The longest pause between two looks at a resting entry, or two tries of a stop, and a machine that stands still. */
+export const STOP_BOUND_MS = 25_000;
+
+/** Later fills of orders that the market came to, and their ends, are in the record, each growth once. */
+export const fillsRecorded: TradeCheck = ({ four, recorded, trials }) =>
+  recorded === null ? [] : trials.flatMap((trial) => recordProblems(four, trial, recorded));
+
+export function reachedAreRecorded(
+  four: FourVenues,
+  trials: readonly TradeTrial[],
+  recorded: readonly RecordedState[],
+): boolean {
+  return trials.every((trial) => recordProblems(four, trial, recorded).length === 0);
+}
+
+function recordProblems(four: FourVenues, { key, reached, trader }: TradeTrial, all: readonly RecordedState[]) {
+  if (reached === undefined) return [];
+  const { orderId, venue } = reached;
+  const { exchange, log } = four.venues[venue];
+  const order = exchange.order(orderId);
+  const placed = log.records({ action: "place" }).find((record) => record.orderId === orderId);
+  if (order === null || placed?.accountId !== trader.accountIds[venue]) return [`${key}: no order ${orderId}`];
+  const own = all.filter((state) => state.venue === venue && state.clientId === placed.clientId);
+  const fillRows = own.filter(({ fillLots }) => fillLots !== null);
+  const fills = fillRows.map(({ fillLots }) => fillLots ?? 0);
+  const isAgain = (lots: number, index: number): boolean => {
+    const before = fillRows[index - 1];
+    return before !== undefined && (before.isPriced ? lots <= (before.fillLots ?? 0) : lots < (before.fillLots ?? 0));
+  };
+  const at = `${key}: order ${placed.clientId ?? ""} on ${venue}`;
+  const found: string[] = [];
+  if ((fills.at(-1) ?? 0) !== order.filledLots)
+    found.push(`${at} filled ${order.filledLots} lots, recorded are ${fills.at(-1) ?? "none"}`);
+  if (fills.some(isAgain)) found.push(`${at}: its fill is recorded again: ${fills.join(", ")}`);
+  const ends = own.filter(({ status }) => status === "FILLED").length;
+  if (order.status === "FILLED" && ends !== 1) found.push(`${at}: its end is recorded ${ends} times`);
+  if (new Set(own.map(({ ver }) => ver)).size !== own.length)
+    found.push(
+      `${at}: a version is recorded twice: ${own.map(({ fillLots, status, ver }) => `${ver} ${status} ${fillLots ?? "-"}`).join(", ")}`,
+    );
+  return found;
+}
+
+/** All that filled of an entry has its stop within the bound, although it filled late, or the first stops were refused. */
+export const stopsInTime: TradeCheck = ({ four, trials }) =>
+  trials.flatMap((trial) => {
+    const { key, kind, reached, terms } = trial;
+    if (reached?.isCalm !== true || kind !== "OPEN" || terms.stopLoss === null) return [];
+    const filledLots = four.venues[reached.venue].exchange.order(reached.orderId)?.filledLots ?? 0;
+    const lots = stopLotsOf(four, trial, reached.venue, endOf(reached));
+    return lots === filledLots
+      ? []
+      : [
+          `${key}: ${filledLots} lots filled on ${reached.venue}, stops of ${lots} lots there ${STOP_BOUND_MS} ms later`,
+        ];
+  });
+
+function endOf({ atMs }: Reached): number {
+  return atMs + STOP_BOUND_MS;
+}
+
+/** Of the trade by its trigger price, which no other of its trader has; those that were placed until then. */
+export function stopLotsOf(four: FourVenues, trial: TradeTrial, venue: FourVenue, untilMs: number): number {
+  const { direction, symbol, terms, trader } = trial;
+  const { exchange } = four.venues[venue];
+  const native = nativeName(venue, symbol);
+  const { priceDecimals } = exchange.instruments.get(native) ?? { priceDecimals: 0 };
+  const side = direction === "LONG" ? "SELL" : "BUY";
+  return exchange.allOrders(trader.accountIds[venue], native).reduce((sum, order) => {
+    const { createdMs, reduceOnly, requestedLots, status, trigger } = order;
+    if (trigger?.kind !== "STOP" || !reduceOnly || status === "REJECTED" || order.side !== side) return sum;
+    const triggerE12 = BigInt(trigger.triggerTicks) * 10n ** BigInt(12 - priceDecimals);
+    return triggerE12 === scaled(terms.stopLoss ?? "0") && createdMs <= untilMs ? sum + requestedLots : sum;
+  }, 0);
+}

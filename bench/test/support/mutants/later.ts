@@ -1,0 +1,53 @@
+/** What comes after the reply is missed: fills of orders that rest, and refusals that would have passed. */
+import type { PlaceOutcome, VenueOrder } from "../../../../engine/domain/order.js";
+import type { VenueRoom } from "../../../../engine/ports.js";
+import { seeing } from "./holdings.js";
+import { placing, type Plant } from "./planting.js";
+
+/** Every refusal of a stop is one for good: it is not sent again. */
+function refusingForGood(room: VenueRoom): VenueRoom {
+  const forGood = (order: VenueOrder): VenueOrder =>
+    order.triggerPrice !== null && isRefusal(order) ? { ...order, endReason: "PRICE" } : order;
+  const refused = placing((place) => async (session, command, options): Promise<PlaceOutcome> => {
+    const outcome = await place(session, command, options);
+    const isStop = outcome.outcome === "rejected" && command.trigger !== undefined;
+    return isStop ? { ...outcome, reason: "PRICE" } : outcome;
+  });
+  return refused(seeing(forGood)(room));
+}
+
+/** In an answer, or taken first and ended afterwards. */
+function isRefusal({ endReason, status }: VenueOrder): boolean {
+  return status === "REJECTED" || (status === "CANCELED" && endReason !== undefined);
+}
+
+/** A stop that the venue took is one that stands, whatever it says of it afterwards. */
+function standingOnceTaken(room: VenueRoom): VenueRoom {
+  const standing = ({ endReason: _, ...order }: VenueOrder): VenueOrder => ({ ...order, status: "OPEN" });
+  return seeing((order) => (order.triggerPrice !== null && order.filledLots === 0 ? standing(order) : order))(room);
+}
+
+export const LATER_PLANTS: readonly Plant[] = [
+  {
+    name: "orders that rest are not followed",
+    scene: "reachedClose",
+    checks: ["fills recorded"],
+    seen: /recorded are none/,
+    wrong: () => ({ isUnfollowed: true }),
+  },
+  {
+    name: "a stop that was refused is not sent again",
+    scene: "refusedStop",
+    checks: ["stops in time"],
+    seen: /stops of 0 lots/,
+    // Or the account's stream would say what became of it.
+    wrong: () => ({ room: refusingForGood, isUnfollowed: true }),
+  },
+  {
+    name: "a stop that its venue took and ended is one that stands",
+    scene: "endedStop",
+    checks: ["protections", "stops in time"],
+    seen: /reported as PLACED/,
+    wrong: () => ({ room: standingOnceTaken, isUnfollowed: true }),
+  },
+];

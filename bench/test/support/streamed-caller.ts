@@ -1,0 +1,93 @@
+/** A caller of the whole gateway over four local venues, with an account on each that is streamed. */
+import { expect } from "vitest";
+import { StreamClient } from "../../../gateway/stream/test/stream-client.js";
+import type { Json } from "../../../gateway/test/client.js";
+import type { FaultSpec } from "../../sim/core/fault-types.js";
+import { FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues } from "./four-venues.js";
+import { pause } from "./system.js";
+import type { TradeSystem } from "./trade-run.js";
+
+const RETRY_MS = 50;
+const USER = ["user"] as const;
+
+/** What may become of account frames. */
+export const USER_FAULTS: readonly (readonly [string, FaultSpec])[] = [
+  ["lost", { kind: "loss", scope: USER }],
+  ["eight seconds late", { kind: "latency", scope: USER, delayMs: 8_000 }],
+  ["silent", { kind: "silent", scope: USER }],
+];
+
+/** Streams the trader's positions, and returns once they are pushed on every venue. */
+export async function streamed(system: TradeSystem, trader: FourTrader): Promise<StreamClient> {
+  const client = await StreamClient.open(Number(new URL(system.service.url).port));
+  const { credentials, accountIds } = trader;
+  const wish = { topic: "positions", walletAddress: accountIds.venueone, exchanges: FOUR_VENUES, credentials };
+  const { subs } = await client.subscribe(wish);
+  const fold = await client.fold(subs[0]?.sub ?? "");
+  const isPushed = (venue: FourVenue): boolean =>
+    fold.fields[venue]?.["state"] === "LIVE" && fold.fields[venue]["mode"] === "push";
+  await client.until(() => FOUR_VENUES.every(isPushed), "every venue is LIVE");
+  return client;
+}
+
+export class Caller {
+  readonly venue: FourVenue;
+  readonly trader: FourTrader;
+  readonly #four: FourVenues;
+  readonly #system: TradeSystem;
+  readonly #credentials: object;
+
+  constructor(four: FourVenues, system: TradeSystem, venue: FourVenue, trader: FourTrader) {
+    this.#four = four;
+    this.#system = system;
+    this.venue = venue;
+    this.trader = trader;
+    this.#credentials = { [venue]: trader.credentials[venue] };
+  }
+
+  get heldLots(): number {
+    return this.#four.positionLots(this.venue, this.trader, "BTC");
+  }
+
+  /** Asked again where nothing was sent, because this machine stood still and its books are old. */
+  async trade(path: string, fields: object): Promise<Json> {
+    for (;;) {
+      const body = await this.#send(path, { symbol: "BTC", direction: "LONG", ...fields });
+      if ((body as { readonly code?: string }).code !== "NO_ELIGIBLE_VENUE") return body;
+      await pause(RETRY_MS);
+    }
+  }
+
+  /** What it says of the venue. Asked again where nothing was sent for any position, because books are old. */
+  async closeAll(dryRun: boolean): Promise<Json> {
+    for (;;) {
+      const body = await this.#send("/api/trade/close-all", { exchanges: [this.venue], dryRun });
+      const { data } = body as { readonly data?: { readonly venues?: readonly Json[] } };
+      const venue = data?.venues?.[0] ?? body;
+      const { results = [] } = venue as unknown as { readonly results?: readonly { readonly code?: string }[] };
+      if (results.length === 0 || results.some(({ code }) => code !== "VENUE_UNAVAILABLE")) return venue;
+      await pause(RETRY_MS);
+    }
+  }
+
+  async #send(path: string, fields: object): Promise<Json> {
+    const reply = await (this.#system.clients[0] as TradeSystem["clients"][number]).send(path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ credentials: this.#credentials, ...fields }),
+    });
+    return reply.body;
+  }
+
+  /** Until nothing is held: never FLAT before that, and CLOSED only then. What is not known is said so. */
+  async closesEverything(): Promise<void> {
+    while (this.heldLots > 0) {
+      const venue = await this.closeAll(false);
+      const told = JSON.stringify(venue);
+      const { results, state } = venue as unknown as { readonly state: string; readonly results: readonly Json[] };
+      expect(["CLOSED", "PARTIAL", "UNKNOWN", "ERROR"], told).toContain(state);
+      if (state !== "ERROR") expect(results, told).toMatchObject([{ symbol: "BTC", direction: "LONG" }]);
+      if (state === "CLOSED") expect(this.heldLots, told).toBe(0);
+    }
+  }
+}
