@@ -2,32 +2,15 @@
  * Dry runs of the whole gateway over four local venues right after a close of the same account, whose frames come, are
  * lost, late or silent: the sizes of a dry run are those that the venue holds, never those of before the close.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Json } from "../../gateway/test/client.js";
-import { FOUR_VENUES, type FourVenues, startFourVenues } from "./support/four-venues.js";
-import { Caller, streamed, USER_FAULTS } from "./support/streamed-caller.js";
-import { startTradeSystem, type TradeSystem } from "./support/trade-run.js";
+import { FOUR_VENUES } from "./support/four-venues.js";
+import { Caller, streamed, streamedSystem, TEST_MS, USER_FAULTS } from "./support/streamed-caller.js";
 
-const TEST_MS = 120_000;
 const CLOSE = "/api/trade/position/close";
 const OPENED = "0.4";
 
-let four: FourVenues;
-let system: TradeSystem;
-let endFault = (): void => {};
-
-beforeAll(async () => {
-  four = await startFourVenues({ seed: 32, symbols: ["BTC", "ETH", "SOL"] });
-  system = await startTradeSystem(four);
-}, TEST_MS);
-
-afterEach(() => endFault());
-
-afterAll(async () => {
-  await system.stop();
-  await four.stop();
-  system.cleanUp();
-});
+const system = streamedSystem(32);
 
 /** What a dry run would send, and what it says beside. */
 async function simulated(caller: Caller, fields: object): Promise<unknown> {
@@ -51,11 +34,11 @@ describe.each([["as they should be", null] as const, ...USER_FAULTS])("account f
   it(
     "a dry run counts what is held after a close, in part and as a whole",
     async () => {
-      const trader = four.addTrader(`dry ${name}`, {});
+      const trader = system.four.addTrader(`dry ${name}`, {});
       const client = await streamed(system, trader);
       await Promise.all(
         FOUR_VENUES.map(async (venue) => {
-          const caller = new Caller(four, system, venue, trader);
+          const caller = new Caller(system, venue, trader);
           await caller.trade("/api/trade/position/open", { size: OPENED });
           expect([venue, caller.heldLots > 0]).toEqual([venue, true]);
           const isShown = (): boolean =>
@@ -65,10 +48,10 @@ describe.each([["as they should be", null] as const, ...USER_FAULTS])("account f
           await client.until(isShown, `${venue} shows it`);
         }),
       );
-      if (spec !== null) endFault = four.fault(FOUR_VENUES, [spec]);
+      if (spec !== null) system.fault(FOUR_VENUES, [spec]);
       await Promise.all(
         FOUR_VENUES.map(async (venue) => {
-          const caller = new Caller(four, system, venue, trader);
+          const caller = new Caller(system, venue, trader);
           const { heldLots } = caller;
           const closed: Json = await caller.trade(CLOSE, { size: "0.1" });
           expect([venue, caller.heldLots], JSON.stringify(closed)).toEqual([venue, heldLots * 0.75]);

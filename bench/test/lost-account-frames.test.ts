@@ -3,49 +3,32 @@
  * streamed: whatever the stream shows, a position that the venue holds is never FLAT, and a close of it is refused
  * neither for its size nor as flat already. What is held comes from the venues' own books.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { FOUR_VENUES, type FourTrader, type FourVenues, startFourVenues } from "./support/four-venues.js";
-import { Caller, streamed, USER_FAULTS } from "./support/streamed-caller.js";
+import { describe, expect, it } from "vitest";
+import { FOUR_VENUES, type FourTrader } from "./support/four-venues.js";
+import { Caller, streamed, streamedSystem, TEST_MS, USER_FAULTS } from "./support/streamed-caller.js";
 import { pause } from "./support/system.js";
-import { startTradeSystem, type TradeSystem } from "./support/trade-run.js";
 
-const TEST_MS = 120_000;
 /** Longer than an own order was ever believed to be told of by the clock alone, and than reads lag. */
 const LATER_MS = 4_000;
 const BOUGHT = "0.4";
 const CLOSED = "0.1";
 
-let four: FourVenues;
-let system: TradeSystem;
-let endFault = (): void => {};
-
-beforeAll(async () => {
-  four = await startFourVenues({ seed: 31, symbols: ["BTC", "ETH", "SOL"] });
-  system = await startTradeSystem(four);
-}, TEST_MS);
-
-afterEach(() => endFault());
-
-afterAll(async () => {
-  await system.stop();
-  await four.stop();
-  system.cleanUp();
-});
+const system = streamedSystem(31);
 
 async function onEach(trader: FourTrader, play: (caller: Caller) => Promise<void>): Promise<void> {
-  await Promise.all(FOUR_VENUES.map((venue) => play(new Caller(four, system, venue, trader))));
+  await Promise.all(FOUR_VENUES.map((venue) => play(new Caller(system, venue, trader))));
 }
 
 describe.each(USER_FAULTS)("account frames are %s", (name, spec) => {
   it(
     "a position that somebody else opened is closed as it is held, and is never FLAT",
     async () => {
-      const trader = four.addTrader(`elsewhere ${name}`, {});
+      const trader = system.four.addTrader(`elsewhere ${name}`, {});
       const client = await streamed(system, trader);
-      endFault = four.fault(FOUR_VENUES, [spec]);
+      system.fault(FOUR_VENUES, [spec]);
       await onEach(trader, async (caller) => {
         const { venue } = caller;
-        expect([venue, four.outside(venue, trader, "BTC", "BUY", BOUGHT)]).toEqual([venue, expect.any(Number)]);
+        expect([venue, system.four.outside(venue, trader, "BTC", "BUY", BOUGHT)]).toEqual([venue, expect.any(Number)]);
         const { heldLots } = caller;
         expect(heldLots).toBeGreaterThan(0);
         // A size that the stream does not have.
@@ -67,9 +50,9 @@ describe.each(USER_FAULTS)("account frames are %s", (name, spec) => {
   it(
     "a position that we opened ourselves is closed as it is held, at once and seconds later",
     async () => {
-      const trader = four.addTrader(`ourselves ${name}`, {});
+      const trader = system.four.addTrader(`ourselves ${name}`, {});
       const client = await streamed(system, trader);
-      endFault = four.fault(FOUR_VENUES, [spec]);
+      system.fault(FOUR_VENUES, [spec]);
       await onEach(trader, async (caller) => {
         await caller.trade("/api/trade/position/open", { size: BOUGHT });
         expect([caller.venue, caller.heldLots > 0]).toEqual([caller.venue, true]);

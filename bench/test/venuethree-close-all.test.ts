@@ -3,13 +3,11 @@
  * transactions themselves are: it never claims FLAT or CLOSED of a position that the venue holds, and no call of it sends
  * a second order for one position. What is held and what was sent come from the venue's own book and log.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { FaultSpec } from "../sim/core/fault-types.js";
-import { type FourTrader, type FourVenues, startFourVenues } from "./support/four-venues.js";
-import { Caller, streamed } from "./support/streamed-caller.js";
-import { startTradeSystem, type TradeSystem } from "./support/trade-run.js";
+import type { FourTrader } from "./support/four-venues.js";
+import { Caller, streamed, streamedSystem, TEST_MS } from "./support/streamed-caller.js";
 
-const TEST_MS = 120_000;
 const VENUE = "venuethree";
 const SENDS = "sendTx";
 const ANSWERS = { scope: ["user"], match: "txAnswer" } as const;
@@ -31,22 +29,7 @@ const FRAMES: readonly (readonly [string, readonly FaultSpec[]])[] = [
   ["account frames are lost", [ACCOUNT_FRAMES]],
 ];
 
-let four: FourVenues;
-let system: TradeSystem;
-let endFault = (): void => {};
-
-beforeAll(async () => {
-  four = await startFourVenues({ seed: 33, symbols: ["BTC", "ETH", "SOL"] });
-  system = await startTradeSystem(four);
-}, TEST_MS);
-
-afterEach(() => endFault());
-
-afterAll(async () => {
-  await system.stop();
-  await four.stop();
-  system.cleanUp();
-});
+const system = streamedSystem(33);
 
 interface Told {
   readonly state: string;
@@ -55,7 +38,7 @@ interface Told {
 }
 
 const ordersOf = (trader: FourTrader) =>
-  four.venues[VENUE].log
+  system.four.venues[VENUE].log
     .records({ accountId: trader.accountIds[VENUE] })
     .filter(({ side, reduceOnly }) => side !== null && reduceOnly === true);
 
@@ -63,12 +46,12 @@ describe.each(FAULTS)("where %s", (name, fault) => {
   it.each(FRAMES)(
     "and %s, a position is closed once, and nothing is claimed unproven",
     async (frames, moreFaults) => {
-      const trader = four.addTrader(`close-all ${name} ${frames}`, { BTC: "0.4" });
+      const trader = system.four.addTrader(`close-all ${name} ${frames}`, { BTC: "0.4" });
       const client = await streamed(system, trader);
-      const caller = new Caller(four, system, VENUE, trader);
+      const caller = new Caller(system, VENUE, trader);
       const heldBefore = caller.heldLots;
       expect(heldBefore).toBeGreaterThan(0);
-      endFault = four.fault([VENUE], [fault, ...moreFaults]);
+      system.fault([VENUE], [fault, ...moreFaults]);
       for (let isFlat = false; !isFlat; ) {
         const sentBefore = ordersOf(trader).length;
         const told = (await caller.closeAll(false)) as unknown as Told;

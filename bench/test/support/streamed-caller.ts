@@ -1,12 +1,14 @@
 /** A caller of the whole gateway over four local venues, with an account on each that is streamed. */
-import { expect } from "vitest";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { StreamClient } from "../../../gateway/stream/test/stream-client.js";
 import type { Json } from "../../../gateway/test/client.js";
 import type { FaultSpec } from "../../sim/core/fault-types.js";
-import { FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues } from "./four-venues.js";
+import { FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues, startFourVenues } from "./four-venues.js";
 import { pause } from "./system.js";
-import type { TradeSystem } from "./trade-run.js";
+import { startTradeSystem, type TradeSystem } from "./trade-run.js";
 
+/** Of a test of whole systems, and of their start. */
+export const TEST_MS = 120_000;
 const RETRY_MS = 50;
 const USER = ["user"] as const;
 
@@ -17,9 +19,47 @@ export const USER_FAULTS: readonly (readonly [string, FaultSpec])[] = [
   ["silent", { kind: "silent", scope: USER }],
 ];
 
+/** Four local venues and the gateway over them, for the tests of one file. */
+export interface StreamedSystem {
+  readonly four: FourVenues;
+  readonly gateway: TradeSystem;
+  /** Until the test ends. */
+  fault(venues: readonly FourVenue[], specs: readonly FaultSpec[]): void;
+}
+
+/** Started before the file's first test and stopped after its last; what is returned is whole only within them. */
+export function streamedSystem(seed: number): StreamedSystem {
+  let four: FourVenues;
+  let gateway: TradeSystem;
+  const ends: (() => void)[] = [];
+  beforeAll(async () => {
+    four = await startFourVenues({ seed, symbols: ["BTC", "ETH", "SOL"] });
+    gateway = await startTradeSystem(four);
+  }, TEST_MS);
+  afterEach(() => {
+    for (const end of ends.splice(0)) end();
+  });
+  afterAll(async () => {
+    await gateway?.stop();
+    await four?.stop();
+    gateway?.cleanUp();
+  });
+  return {
+    get four() {
+      return four;
+    },
+    get gateway() {
+      return gateway;
+    },
+    fault(venues, specs) {
+      ends.push(four.fault(venues, specs));
+    },
+  };
+}
+
 /** Streams the trader's positions, and returns once they are pushed on every venue. */
-export async function streamed(system: TradeSystem, trader: FourTrader): Promise<StreamClient> {
-  const client = await StreamClient.open(Number(new URL(system.service.url).port));
+export async function streamed({ gateway }: StreamedSystem, trader: FourTrader): Promise<StreamClient> {
+  const client = await StreamClient.open(Number(new URL(gateway.service.url).port));
   const { credentials, accountIds } = trader;
   const wish = { topic: "positions", walletAddress: accountIds.venueone, exchanges: FOUR_VENUES, credentials };
   const { subs } = await client.subscribe(wish);
@@ -33,12 +73,10 @@ export async function streamed(system: TradeSystem, trader: FourTrader): Promise
 export class Caller {
   readonly venue: FourVenue;
   readonly trader: FourTrader;
-  readonly #four: FourVenues;
-  readonly #system: TradeSystem;
+  readonly #system: StreamedSystem;
   readonly #credentials: object;
 
-  constructor(four: FourVenues, system: TradeSystem, venue: FourVenue, trader: FourTrader) {
-    this.#four = four;
+  constructor(system: StreamedSystem, venue: FourVenue, trader: FourTrader) {
     this.#system = system;
     this.venue = venue;
     this.trader = trader;
@@ -46,7 +84,7 @@ export class Caller {
   }
 
   get heldLots(): number {
-    return this.#four.positionLots(this.venue, this.trader, "BTC");
+    return this.#system.four.positionLots(this.venue, this.trader, "BTC");
   }
 
   /** Asked again where nothing was sent, because this machine stood still and its books are old. */
@@ -71,7 +109,7 @@ export class Caller {
   }
 
   async #send(path: string, fields: object): Promise<Json> {
-    const reply = await (this.#system.clients[0] as TradeSystem["clients"][number]).send(path, {
+    const reply = await (this.#system.gateway.clients[0] as TradeSystem["clients"][number]).send(path, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ credentials: this.#credentials, ...fields }),
