@@ -85,6 +85,18 @@ describe("a name that was given up", () => {
     },
   );
 
+  it.each(Array.from({ length: 40 }, (_, index) => index + 1))(
+    "is back within a quarter of a minute after eighteen seconds of losses by chance, seed %i",
+    (seed) => {
+      const names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+      const { network, pass, isAsked } = setup(names, seed);
+      const random = createSeededRandom(seed);
+      pass(18_000, () => random.next() < 0.4);
+      pass(15_000, () => false);
+      expect(names.filter((name) => !isAsked(network.last, name))).toEqual([]);
+    },
+  );
+
   it("costs the others a connection ever more rarely when it does kill each one", () => {
     const { network, givenUp, givenUpAtMs, pass, isAsked } = setup(["good", "bad"]);
     pass(7_200_000, (connection) => isAsked(connection, "bad"));
