@@ -21,7 +21,7 @@ const ALONE_AFTER_MAX_MS = 300_000;
 /** So many streams dead at one look, and at least half of all: it is the connection. */
 const MASS_DEATH_MIN = 3;
 /** Before a name that was given up is asked for again: doubled each time, up to the maximum. A killer costs its neighbours that often. */
-const RETRY_AFTER_MS = 30_000;
+const RETRY_AFTER_MS = 10_000;
 const RETRY_AFTER_MAX_MS = 600_000;
 export const MAX_LOGGED_NAMES = 20;
 
