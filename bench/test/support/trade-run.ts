@@ -274,13 +274,18 @@ const RECOVERY_MAX_MS = 30_000;
 
 /** Every book is there again and every venue is asked again: the phase before is over. */
 export async function recovered({ rooms }: Service): Promise<void> {
-  await waitUntil("books and breakers as before the faults", RECOVERY_MAX_MS, () =>
-    rooms.every(
-      (room) =>
-        room.status().breaker !== "open" &&
-        FOLLOWED.every((symbol) => room.markets.get(symbol)?.book.state === BOOK_LIVE),
-    ),
-  );
+  const missing = (): string[] =>
+    rooms.flatMap((room) => [
+      ...(room.status().breaker === "open" ? [`breaker of ${room.venue}`] : []),
+      ...FOLLOWED.filter((symbol) => room.markets.get(symbol)?.book.state !== BOOK_LIVE).map(
+        (symbol) => `${symbol} on ${room.venue}`,
+      ),
+    ]);
+  try {
+    await waitUntil("books and breakers as before the faults", RECOVERY_MAX_MS, () => missing().length === 0);
+  } catch (error) {
+    throw new Error(`${String(error)}: ${missing().join(", ")}`);
+  }
 }
 
 /** First answers under the phase's faults; the ends are gone for beside the phases that follow, and go into `ends`. */
