@@ -152,6 +152,30 @@ describe("a nonce of venuethree that another order of a close-all has too", () =
     expect(legs(at - 3, at + 100)).toHaveLength(1);
   });
 
+  it("is nobody's fault of two protection orders, of which no reply has times, unless they came far apart", () => {
+    const { placed, judgedOf } = twice("protection");
+    const [first, second] = placed;
+    const apart = (ms: number) =>
+      judgedOf([
+        { record: first, leg: { kind: "STOP_LOSS" } },
+        { record: { ...second, receivedMs: first.receivedMs + ms }, leg: { kind: "TAKE_PROFIT" } },
+      ]);
+    expect(apart(861)).toEqual([]);
+    expect(apart(60_000)).toHaveLength(1);
+  });
+
+  it("is a fault of two that were both executed, whatever their times", () => {
+    const { placed, judgedOf } = twice("protection-twice");
+    const [first, second] = placed;
+    const executed = { ...second, orderId: first.orderId, refusal: null };
+    expect(
+      judgedOf([
+        { record: first, leg: { kind: "STOP_LOSS" } },
+        { record: executed, leg: { kind: "TAKE_PROFIT" } },
+      ]),
+    ).toHaveLength(1);
+  });
+
   it("is a fault where the first was answered before the second was asked for", () => {
     const { judged, between } = twice("two-close-alls");
     const first = between(0, 1);
