@@ -151,16 +151,26 @@ function sizeProblems({ holdings }: Evidence, { venue, record, trial, leg, role 
   return found;
 }
 
+/**
+ * Replies have no times of protection. Of two that the venue had within this time the second may have left before the
+ * first had an answer: a request is held for up to 1.8 s, and the machine may stand still.
+ */
+const UNTIMED_MS = 5_000;
+
 /** A signature on a nonce that the venue had accepted before. Keys of an account that sends a time stamp instead have none. */
 export const nonces: TradeCheck = (evidence) => {
   const legs = new Map(evidence.sent.map(({ venue, record, leg }) => [`${venue} ${record.index}`, leg]));
   // While nobody knows the end of an order, another may take its nonce: the venue, which has not had it yet, names that
   // nonce, and executes one of the two at most.
   const isOpen = (first: SimRequestRecord, second: SimRequestRecord): boolean => {
+    if (second.orderId !== null) return false;
+    if (isUntimed(first) || isUntimed(second)) return second.receivedMs - first.receivedMs <= UNTIMED_MS;
     const [before, after] = [timesOf(first), timesOf(second)];
-    if (second.orderId !== null || before === null || after === null) return false;
+    if (before === null || after === null) return false;
     return before.endMs === null || before.endMs > after.startMs;
   };
+  const isUntimed = (record: SimRequestRecord): boolean =>
+    legs.get(`venuethree ${record.index}`)?.sentAt === undefined && legs.has(`venuethree ${record.index}`);
   /** By its leg, else by the request that it was sent for. Without an end: that became known later, or never. */
   const timesOf = (record: SimRequestRecord): { readonly startMs: number; readonly endMs: number | null } | null => {
     const leg = legs.get(`venuethree ${record.index}`);
