@@ -110,7 +110,7 @@ describe(`${TRADES} opens and closes over four venues under faults`, () => {
       for (const [name, text] of outputs) expect([name, text.length > 100]).toEqual([name, true]);
       expect(secretProblems(trials, [...traders.values()], outputs)).toEqual([]);
     },
-    // Measured: 120 ms a trade with all scenes on a busy machine, and up to six minutes for the ends.
-    Math.max(600_000, TRADES * 360),
+    // Measured: 120 ms a trade with all scenes on a busy machine; the ends may take ten minutes.
+    Math.max(900_000, TRADES * 360),
   );
 });

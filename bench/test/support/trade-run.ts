@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { BOOK_LIVE } from "../../../engine/market/book.js";
+import { READ_GAP_MS } from "../../../engine/orders/follow-reads.js";
 import { type Config, readConfig } from "../../../gateway/config.js";
 import { createLogger } from "../../../gateway/log.js";
 import { ContractJudge, TestClient } from "../../../gateway/test/client.js";
@@ -28,6 +29,7 @@ import {
   type TradeClient,
   type TradeSender,
   type TradeTrial,
+  hasEnd,
   untilFinal,
 } from "./trade-trial.js";
 import { type PlannedPhase, type PlannedScene, trialOf, type Workload } from "./trade-workload.js";
@@ -181,6 +183,7 @@ export async function runWorkload(
   if (faults.length > 0) throw new AggregateError(faults, faults.map(String).join("; "));
   await switchesEnd(four, asks, options.switchEndMs ?? SWITCH_END_MS);
   if (options.firstAnswersOnly !== true) {
+    await lateEnds(four, system, trials, askAgain);
     await newestWord(four, system, trials);
     await askOnceMore(four, system, sentBefore);
   }
@@ -205,7 +208,7 @@ async function switchesEnd(four: FourVenues, asks: readonly Ask[], withinMs: num
   for (const ask of armed) ask.workingAtEnd = working(ask);
 }
 
-/** An order of this age is read again within that time, where its stream tells nothing of it. */
+/** A look at each order that is followed comes within that time, where its stream tells nothing of it. */
 const RECORD_END_MS = 60_000;
 
 /** Waits until the record has the orders that the market came to as they are, and reads it. */
@@ -214,7 +217,9 @@ async function recordEnds(
   system: TradeSystem,
   trials: readonly TradeTrial[],
 ): Promise<readonly RecordedState[]> {
-  const endMs = four.nowMs() + RECORD_END_MS;
+  const restingCount = trials.filter(({ answers }) => answers.at(-1)?.data?.execution.state === "RESTING").length;
+  // A venue's are looked at one after the other.
+  const endMs = four.nowMs() + RECORD_END_MS + restingCount * READ_GAP_MS;
   for (;;) {
     const recorded = await system.recorded();
     if (four.nowMs() > endMs || reachedAreRecorded(four, trials, recorded)) return recorded;
@@ -223,6 +228,30 @@ async function recordEnds(
 }
 
 const RECORD_LOOK_MS = 250;
+
+/** Unknown for no longer than an order is looked for: ten minutes (DESIGN.md, section 5), from its first answer on. */
+const UNKNOWN_MAX_MS = 600_000;
+
+/** Of many at once on a slow machine some are given up before their turn came: asked until they may be unknown no more. */
+async function lateEnds(
+  four: FourVenues,
+  { clients }: TradeSystem,
+  trials: readonly TradeTrial[],
+  send: TradeSender,
+): Promise<void> {
+  const client = clients.at(-1);
+  if (client === undefined) return;
+  const late = trials.filter((trial) => !hasEnd(trial));
+  await Promise.all(
+    late.map((trial) => {
+      const unknownMs = four.nowMs() - (trial.answers[0]?.answeredAtMs ?? four.nowMs());
+      return untilFinal(four, client, trial, false, send, Math.max(LATE_END_MIN_MS, UNKNOWN_MAX_MS - unknownMs));
+    }),
+  );
+}
+
+/** One turn of all that are asked for again. */
+const LATE_END_MIN_MS = 30_000;
 
 /**
  * What the executions say once the run is over, as one more answer to each entry with protection: what follows an entry
