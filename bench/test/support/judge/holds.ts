@@ -5,6 +5,8 @@ import { FOUR_VENUES, type FourVenue, nativeName } from "../four-venues.js";
 import { tradeOutcome, type TradeAnswer, type TradeCandidate, type TradeTrial } from "../trade-trial.js";
 import { type Evidence, JUDGED_SYMBOLS, type TradeCheck } from "./evidence.js";
 
+const FILLS_SHOWN = 4;
+
 /** Between the first asking of a key and this answer: a later answer may say what was found then. */
 function windowOf(trial: TradeTrial, answer: TradeAnswer): readonly [fromMs: number, untilMs: number] {
   return [trial.answers[0]?.askedAtMs ?? answer.askedAtMs, answer.answeredAtMs];
@@ -95,13 +97,28 @@ export const toldPositions: TradeCheck = (evidence) => {
         const told = scaled(positionSize);
         if (told >= least && told <= most) continue;
         found.push(
-          `${trial.key} answer ${index + 1}: ${exchange} is reported to hold ${positionSize}, it held ${String(least)}e-12 to ${String(most)}e-12`,
+          `${trial.key} answer ${index + 1}: ${exchange} is reported to hold ${positionSize}, it held ${String(least)}e-12 to ${String(most)}e-12${newestFills(fillsOf(evidence, exchange, trial), fromMs, untilMs, isKnown)}`,
         );
       }
     }
   }
   return found;
 };
+
+/** For a reader who looks for the cause. */
+function newestFills(
+  fills: readonly SimFill[],
+  fromMs: number,
+  untilMs: number,
+  isKnown: (fill: SimFill) => boolean,
+): string {
+  const newest = fills
+    .filter(({ tsMs }) => tsMs <= untilMs)
+    .toSorted((left, right) => left.tsMs - right.tsMs)
+    .slice(-FILLS_SHOWN)
+    .map((fill) => `${fill.side} ${fill.qtyLots} lots at ${fill.tsMs - fromMs} ms${isKnown(fill) ? ", reported" : ""}`);
+  return newest.length === 0 ? "" : `; newest fills, from the request on: ${newest.join("; ")}`;
+}
 
 function candidatesOf({ data, candidates }: TradeAnswer): readonly TradeCandidate[] {
   return data === null ? candidates : data.routing.candidates;
