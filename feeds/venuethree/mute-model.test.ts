@@ -86,7 +86,7 @@ class Venue {
 
   judgeBack(): void {
     const { markets } = this.bench;
-    const isRight = markets.every((market, index) => this.#isTrue(index + 1) && this.#isFresh(index + 1));
+    const isRight = markets.every((_, index) => this.#isTrue(index + 1) && this.#isFresh(index + 1));
     if (!isRight) this.blame("BACK");
   }
 

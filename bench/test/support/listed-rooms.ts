@@ -36,7 +36,7 @@ export interface ListRow {
   readonly state: RowState;
 }
 
-export type FreshList = ReadonlyMap<string, Instrument>;
+type FreshList = ReadonlyMap<string, Instrument>;
 
 export interface ListedRoom {
   readonly instruments: ReadonlyMap<string, Instrument>;
