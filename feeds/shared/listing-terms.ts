@@ -23,6 +23,19 @@ export function isSameTerms(left: Instrument, right: Instrument): boolean {
   );
 }
 
+/**
+ * The symbol stands for another contract, of which the list may hold a row that could not be read: it does not pass to
+ * this one, since positions in that one must still be counted, and no order for it may go elsewhere. `mayHold`: by the
+ * venue's name.
+ */
+export function isAnothers(
+  known: Instrument | undefined,
+  { nativeSymbol }: Instrument,
+  mayHold: (nativeSymbol: string) => boolean,
+): boolean {
+  return known !== undefined && known.nativeSymbol !== nativeSymbol && mayHold(known.nativeSymbol);
+}
+
 /** Both trade, on one scale: the book stays, and only the terms are new. */
 export function canRestate(known: Instrument, instrument: Instrument): boolean {
   return isSameScale(known, instrument) && known.status === instrument.status;

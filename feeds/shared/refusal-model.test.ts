@@ -28,12 +28,15 @@ const SETTLED_MS = 10 * MINUTE_MS;
 /** Of a healthy stream, once it is settled: two killers are tried ever more rarely. */
 const SPOKEN_SHARE_MIN = 0.98;
 const TOLD_S = 40;
+/** Connections made in a settled minute, on the average: each trial of a killer costs one. */
+const RENEWED_MAX = 1;
 
 /**
  * EARLY: nobody comes before the time that a refusal named. SPOKEN: healthy streams speak nearly all the time. BACK: a
- * name that is well again is asked for again. ALONE: a name that was given up is asked for with no other.
+ * name that is well again is asked for again. ALONE: a name that was given up is asked for with no other. RENEWED: killers
+ * that are known cost few connections.
  */
-type Check = "EARLY" | "SPOKEN" | "BACK" | "ALONE";
+type Check = "EARLY" | "SPOKEN" | "BACK" | "ALONE" | "RENEWED";
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -52,6 +55,7 @@ class Venue {
   readonly #killAt = new Map<FakeConnection, number>();
   readonly #spokenMs = new Map<string, number>(HEALTHY.map((name) => [name, 0]));
   #judgedMs = 0;
+  #settledLinkCount = 0;
   #toldUntilMs = 0;
   /** Upgrades that are refused from here on. */
   refusalsLeft = 0;
@@ -112,6 +116,11 @@ class Venue {
     }
   }
 
+  judgeRenewals(): void {
+    const perMinute = (this.#settledLinkCount * MINUTE_MS) / this.#judgedMs;
+    if (perMinute > RENEWED_MAX) this.say("RENEWED", `${perMinute.toFixed(1)} connections a minute`);
+  }
+
   judgeBack(): void {
     const asked = this.#asked.get(this.#network.last);
     const missing = NAMES.filter((name) => asked?.has(name) !== true);
@@ -138,6 +147,7 @@ class Venue {
 
   #begin(link: FakeConnection): void {
     this.#begun.add(link);
+    if (this.nowMs() > SETTLED_MS) this.#settledLinkCount++;
     if (this.nowMs() < this.#toldUntilMs) this.say("EARLY", `${this.#toldUntilMs - this.nowMs()} ms before its time`);
     if (this.refusalsLeft === 0) {
       link.open();
@@ -182,6 +192,7 @@ const SCENES = {
   killers: (venue: Venue, seed: number) => {
     venue.pass(STORM_MS + seed * 10_000);
     venue.judgeShares();
+    venue.judgeRenewals();
     venue.isMended = true;
     venue.pass(MENDED_MS);
     venue.judgeBack();
@@ -221,6 +232,12 @@ function afterGivingUp(change: (subscription: Subscription) => void): void {
 
 const MUTANTS: readonly Mutant[] = [
   {
+    name: "a name that ends every connection is never given up",
+    scene: "killers",
+    checks: ["SPOKEN", "RENEWED"],
+    plant: () => void vi.spyOn(SubscriptionHealth.prototype, "suspect").mockReturnValue(),
+  },
+  {
     name: "the time that a refused upgrade names is not waited for",
     scene: "refused",
     checks: ["EARLY"],
@@ -238,7 +255,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: "a name that was given up is tried again at once, and again",
     scene: "killers",
-    checks: ["SPOKEN"],
+    checks: ["SPOKEN", "RENEWED"],
     plant: () =>
       afterGivingUp((subscription) => {
         subscription.retryAtNs = 0;
@@ -247,7 +264,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: "a name that was given up is asked for with the others on the next connection",
     scene: "killers",
-    checks: ["ALONE", "SPOKEN"],
+    checks: ["ALONE", "SPOKEN", "RENEWED"],
     plant: () =>
       afterGivingUp((subscription) => {
         subscription.isQuarantined = false;

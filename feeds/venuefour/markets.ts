@@ -9,7 +9,7 @@ import { type Instrument, isSameScale } from "../../engine/domain/instrument.js"
 import type { Logger } from "../../engine/domain/logger.js";
 import type { FeeRates } from "../../engine/domain/position.js";
 import { createMarket, type Market } from "../../engine/market/market.js";
-import { canRestate, isSameTerms, restate } from "../shared/listing-terms.js";
+import { canRestate, isAnothers, isSameTerms, restate } from "../shared/listing-terms.js";
 import type { VenuefourMarketList } from "./decode.js";
 import { MAX_BOOK_AGE_MS } from "./limits.js";
 import type { MarketStream } from "./stream.js";
@@ -75,22 +75,21 @@ export class VenuefourMarkets {
     this.#reportSkipped(instruments.skipped);
     // A row that could not be read may be any contract's: then none loses its symbol to another, and nothing is taken for delisted.
     const isWhole = list.badCount === 0;
-    for (const instrument of instruments.bySymbol.values())
-      if (isWhole || !this.#isAnothers(instrument)) this.#list(instrument);
+    const skipped = new Set(instruments.skipped);
+    const mayHold = (nativeSymbol: string): boolean => !isWhole || skipped.has(nativeSymbol);
+    const listed = new Set<string>();
+    for (const instrument of instruments.bySymbol.values()) {
+      if (isAnothers(this.#instruments.get(instrument.symbol), instrument, mayHold)) continue;
+      listed.add(instrument.symbol);
+      this.#list(instrument);
+    }
     // A list without a perpetual is none of ours.
     if (isWhole && instruments.bySymbol.size > 0) {
-      for (const [symbol, market] of this.#bySymbol)
-        if (!instruments.bySymbol.has(symbol)) this.#delist(symbol, market);
+      for (const [symbol, market] of this.#bySymbol) if (!listed.has(symbol)) this.#delist(symbol, market);
     }
     const stream = this.#options.stream;
     for (const price of prices) stream.applyPrice(price, tsRecvNs);
     this.#streamMarkets(instruments, prices);
-  }
-
-  /** Its symbol stands for another contract that trades. */
-  #isAnothers({ symbol, nativeSymbol }: Instrument): boolean {
-    const known = this.#bySymbol.get(symbol)?.instrument;
-    return known !== undefined && known.status === "TRADING" && known.nativeSymbol !== nativeSymbol;
   }
 
   #list(instrument: Instrument): void {

@@ -11,7 +11,7 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { FeeRates } from "../../engine/domain/position.js";
 import { createMarket, type Market } from "../../engine/market/market.js";
 import type { ClockOffset } from "../shared/clock-offset.js";
-import { canRestate, isSameTerms, restate } from "../shared/listing-terms.js";
+import { canRestate, isAnothers, isSameTerms, restate } from "../shared/listing-terms.js";
 import type { VenueoneWireUniverse } from "./decode.js";
 import { DEEP_BOOK_MAX_AGE_MS, FAST_BOOK_MAX_AGE_MS } from "./limits.js";
 import { applyContext } from "./normalize.js";
@@ -35,6 +35,8 @@ export class VenueoneMarkets {
   readonly #options: VenueoneMarketsOptions;
   readonly #bySymbol = new Map<string, Market>();
   readonly #instruments = new Map<string, Instrument>();
+  /** The venue's names by their numbers, of the last list believed. */
+  #names: readonly string[] = [];
   #driftCount = 0;
 
   constructor(options: VenueoneMarketsOptions) {
@@ -50,7 +52,7 @@ export class VenueoneMarkets {
     return this.#instruments;
   }
 
-  /** Contracts that changed their scale or number under the same name. */
+  /** Contracts that changed their scale or number under the same name, and lists that had lost rows. */
   get driftCount(): number {
     return this.#driftCount;
   }
@@ -58,14 +60,26 @@ export class VenueoneMarkets {
   /** A freshly read list: all of it, or (when it could not be read) not called at all. */
   adopt(universe: VenueoneWireUniverse): void {
     const { clock, clockOffset, fees, logger, stream } = this.#options;
+    const names = universe.meta.universe.map(({ name }) => name);
+    const named = new Set(names);
+    if (this.#hasLostRows(names, named)) {
+      this.#driftCount++;
+      logger.warn("venueone.universe.lost-rows", { count: names.length, knownCount: this.#names.length });
+      return;
+    }
+    // What a list leaves out at its end keeps its number.
+    this.#names = [...names, ...this.#names.slice(names.length)];
     const list = buildInstruments(universe.meta, fees, this.#instruments);
     if (list.skipped.length > 0)
       logger.warn("venueone.instruments.skipped", {
         count: list.skipped.length,
         names: list.skipped.slice(0, 20).join(" "),
       });
-    const named = new Set(universe.meta.universe.map(({ name }) => name));
-    for (const instrument of list.bySymbol.values()) if (!this.#isUnnamed(instrument, named)) this.#list(instrument);
+    const skipped = new Set(list.skipped);
+    // An asset never leaves the list: one that is not named, or cannot be spoken, is there all the same.
+    const mayHold = (coin: string): boolean => !named.has(coin) || skipped.has(coin);
+    for (const instrument of list.bySymbol.values())
+      if (!isAnothers(this.#instruments.get(instrument.symbol), instrument, mayHold)) this.#list(instrument);
     if (list.bySymbol.size > 0) this.#delistNamed(named, list.bySymbol);
     const venueNowMs = Math.round(clock.wallMs() + clockOffset.offsetMs);
     for (const [index, context] of universe.contexts.entries()) {
@@ -80,11 +94,18 @@ export class VenueoneMarkets {
     this.#streamMarkets(universe);
   }
 
-  /** Its symbol stands for another asset that trades, of which the list says nothing. */
-  #isUnnamed({ symbol, nativeSymbol }: Instrument, named: ReadonlySet<string>): boolean {
-    const known = this.#bySymbol.get(symbol)?.instrument;
-    if (known === undefined || known.nativeSymbol === nativeSymbol) return false;
-    return known.status === "TRADING" && !named.has(known.nativeSymbol);
+  /**
+   * An asset's number is its place, and it keeps it: where one is missing and others stand elsewhere rows were lost on the
+   * way, and orders by such numbers would go to other contracts.
+   */
+  #hasLostRows(names: readonly string[], named: ReadonlySet<string>): boolean {
+    const known = this.#names;
+    if (known.every((name) => named.has(name))) return false;
+    const isShort = names.length < known.length;
+    const wasKnown = new Set(known);
+    return names.some(
+      (name, place) => place < known.length && name !== known[place] && (isShort || wasKnown.has(name)),
+    );
   }
 
   #list(instrument: Instrument): void {
@@ -117,7 +138,8 @@ export class VenueoneMarkets {
   /** An asset never leaves the venue's list, it is delisted in it: of one that the list does not name nothing is said. */
   #delistNamed(named: ReadonlySet<string>, listed: ReadonlyMap<string, Instrument>): void {
     for (const [symbol, market] of this.#bySymbol)
-      if (!listed.has(symbol) && named.has(market.instrument.nativeSymbol)) this.#delist(symbol, market);
+      if (!isListed(listed.get(symbol), market) && named.has(market.instrument.nativeSymbol))
+        this.#delist(symbol, market);
   }
 
   /** The market stays in the map, halted and without a book: positions in it must still be readable. */
@@ -148,4 +170,9 @@ export class VenueoneMarkets {
       stream.add(market);
     }
   }
+}
+
+/** Another contract in the symbol's place does not count. */
+function isListed(listed: Instrument | undefined, { instrument }: Market): boolean {
+  return listed?.nativeSymbol === instrument.nativeSymbol;
 }

@@ -11,7 +11,7 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { FeeRates } from "../../engine/domain/position.js";
 import { createMarket, type Market } from "../../engine/market/market.js";
 import type { ClockOffset } from "../shared/clock-offset.js";
-import { canRestate, isSameTerms, restate } from "../shared/listing-terms.js";
+import { canRestate, isAnothers, isSameTerms, restate } from "../shared/listing-terms.js";
 import type { DetailsAnswer } from "./decode-slow.js";
 import { MAX_BOOK_AGE_MS } from "./limits.js";
 import { applyStats } from "./normalize.js";
@@ -69,12 +69,19 @@ export class VenuethreeMarkets {
         names: names.slice(0, MAX_LOGGED_NAMES).join(" ").slice(0, 400),
       });
     }
+    const unread = new Set(details.broken);
+    for (const { nativeSymbol, reason } of skipped) if (reason !== "lessPreferred") unread.add(nativeSymbol);
+    // A row that cannot even be named may be any contract's.
+    const mayHold = (nativeSymbol: string): boolean => unread.has(nativeSymbol) || unread.has("");
+    const listed = new Set<string>();
     for (const instrument of bySymbol.values()) {
+      if (isAnothers(this.#instruments.get(instrument.symbol), instrument, mayHold)) continue;
+      listed.add(instrument.symbol);
       if (this.#isWanted(instrument)) this.#list(instrument);
       else this.#know(instrument);
     }
-    // An empty answer is no list, and a row that cannot even be named may be any contract's: then nothing is taken for delisted.
-    if (bySymbol.size > 0 && !details.broken.includes("")) this.#haltUnlisted(bySymbol);
+    // An empty answer is no list, and by one of which a row cannot be named nothing is taken for delisted.
+    if (bySymbol.size > 0 && !unread.has("")) this.#haltUnlisted(listed);
     const statsById = new Map(details.markets.map(({ stats }) => [stats.market_id, stats]));
     this.#fillTickers(statsById);
     // A float is good enough to rank by; it reaches no order.
@@ -112,7 +119,7 @@ export class VenuethreeMarkets {
     );
   }
 
-  #haltUnlisted(listed: ReadonlyMap<string, Instrument>): void {
+  #haltUnlisted(listed: ReadonlySet<string>): void {
     for (const market of this.#bySymbol.values()) {
       if (!listed.has(market.instrument.symbol)) this.#list({ ...market.instrument, status: "HALTED" });
     }

@@ -10,7 +10,7 @@
 import { type Instrument, isSameScale } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import { createMarket, type Market } from "../../engine/market/market.js";
-import { isSameTerms, restate } from "../shared/listing-terms.js";
+import { isAnothers, isSameTerms, restate } from "../shared/listing-terms.js";
 import { MAX_BOOK_AGE_MS } from "./limits.js";
 import type { MarketStream } from "./stream.js";
 import type { SkipReason, SymbolLoad } from "./symbols.js";
@@ -26,6 +26,7 @@ export interface VenuetwoMarketsOptions {
 
 const MAX_LOGGED_NAMES = 10;
 const UNREADABLE: ReadonlySet<SkipReason> = new Set(["malformed", "unsafeRange", "offGrid"]);
+const isUnread = ({ reason }: { readonly reason: SkipReason }): boolean => UNREADABLE.has(reason);
 
 export class VenuetwoMarkets {
   /** One map for the life of the room; it grows and its entries are replaced. */
@@ -45,11 +46,18 @@ export class VenuetwoMarkets {
     // An empty answer is no list: nothing that trades is halted by it.
     if (load.instruments.size === 0 && this.instruments.size > 0) return false;
     let isChanged = false;
-    for (const instrument of load.instruments.values()) if (this.#list(instrument)) isChanged = true;
     // A row that cannot even be named may be any contract's: then nothing is taken for delisted.
-    if (load.skipped.some(({ nativeSymbol }) => nativeSymbol === "")) return isChanged;
+    const unread = new Set(load.skipped.filter(isUnread).map(({ nativeSymbol }) => nativeSymbol));
+    const mayHold = (nativeSymbol: string): boolean => unread.has(nativeSymbol) || unread.has("");
+    const listed = new Set<string>();
+    for (const instrument of load.instruments.values()) {
+      if (isAnothers(this.instruments.get(instrument.symbol), instrument, mayHold)) continue;
+      listed.add(instrument.symbol);
+      if (this.#list(instrument)) isChanged = true;
+    }
+    if (unread.has("")) return isChanged;
     for (const [symbol, instrument] of this.instruments) {
-      if (load.instruments.has(symbol)) continue;
+      if (listed.has(symbol)) continue;
       if (this.#list({ ...instrument, status: "HALTED" })) isChanged = true;
     }
     return isChanged;
@@ -86,7 +94,7 @@ export class VenuetwoMarkets {
 
   /** Each load finds the same: only a change is news. */
   #logRefusals(load: SymbolLoad): void {
-    const refused = load.skipped.filter(({ reason }) => UNREADABLE.has(reason)).slice(0, MAX_LOGGED_NAMES);
+    const refused = load.skipped.filter(isUnread).slice(0, MAX_LOGGED_NAMES);
     const text = refused.map(({ nativeSymbol, reason }) => `${nativeSymbol.slice(0, 32)} ${reason}`).join(", ");
     if (text === this.#loggedRefusals) return;
     this.#loggedRefusals = text;
