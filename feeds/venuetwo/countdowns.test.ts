@@ -314,11 +314,9 @@ it("of two keys that turn out to be one account's leaves both where an arm is re
   await clock.advanceAsync(1);
   http.reply(400, { code: -1003, msg: "Too many requests." });
   const atMs = clock.wallMs() + 60_000;
-  expect(await trading.orders.scheduleCancel(harness.open(OTHER_KEY), atMs, OPTIONS)).toMatchObject({
-    outcome: "rejected",
-  });
+  expect(await trading.orders.scheduleCancel(harness.open(V1), atMs, OPTIONS)).toMatchObject({ outcome: "rejected" });
   http.reply(200, []).reply(200, { ...COUNTDOWN, countdownTime: "0" });
   // Ended by the key that dealt in nothing itself.
-  const third = harness.open(OTHER_KEY);
-  expect(await trading.orders.scheduleCancel(third, null, OPTIONS)).toMatchObject({ symbols: ["ETHUSDT"] });
+  const ended = await trading.orders.scheduleCancel(harness.open(OTHER_KEY), null, OPTIONS);
+  expect(ended).toMatchObject({ symbols: ["ETHUSDT"] });
 });
