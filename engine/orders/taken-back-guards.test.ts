@@ -59,8 +59,10 @@ it("is told and recorded with what it filled while its cancel was on its way", a
   const stop = guards(harness, "STOP")[0];
   harness.one.cancelFate = () => {
     // The market fell: some of it filled before the cancel came, and no frame tells of it.
-    if (stop?.order?.status === "OPEN")
+    if (stop?.order?.status === "OPEN") {
       stop.order = { ...stop.order, status: "PARTIALLY_FILLED", filledLots: 40, averagePrice: "94900" };
+      stop.filledLots = 40;
+    }
     return "accept";
   };
   await harness.clock.advanceAsync(120_000);
