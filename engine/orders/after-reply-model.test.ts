@@ -44,8 +44,11 @@ vi.mock(import("./protection-parts.js"), async (load) => {
 });
 
 vi.mock(import("./entry-cancel.js"), async (load) => {
-  const { cancelRest } = await load();
-  return { cancelRest: async (...of) => (planted.fault === "rest stays" ? undefined : cancelRest(...of)) };
+  const cancels = await load();
+  return {
+    ...cancels,
+    cancelRest: async (...of) => (planted.fault === "rest stays" ? undefined : cancels.cancelRest(...of)),
+  };
 });
 
 vi.mock(import("./attempt-figures.js"), async (load) => {

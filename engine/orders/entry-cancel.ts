@@ -1,6 +1,6 @@
 /**
- * The rest of an entry taken back: its caller wants no position without protection, a venue refused that, and the entry
- * would go on filling.
+ * Orders of an entry taken back: its rest, where its caller wants no position without protection, a venue refused that,
+ * and the entry would go on filling; and guards of what is closed (protection-undo.ts).
  *
  * Invariants: only the entry's own orders are canceled; what a cancel came to is read from the venue, so that all that
  * filled before it is known. An order that neither ends nor is readable now is canceled again with the next round.
@@ -8,6 +8,7 @@
  * Bounds: one cancel and MAX_LOOKS reads for each order and round.
  */
 import { delay } from "../domain/clock.js";
+import type { CancelOutcome } from "../domain/order.js";
 import { within } from "../domain/deadline.js";
 import { filledLots } from "./attempt-figures.js";
 import { problemOf } from "./background.js";
@@ -16,7 +17,7 @@ import { isOpen } from "./protection-report.js";
 import { applyResolution } from "./send-outcome.js";
 import type { TradeFlight, TradeParts } from "./trade-context.js";
 import { unknownOrderOf } from "./trade-recover.js";
-import { positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
+import { isOfPosition, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
 
 const MAX_LOOKS = 4;
 const LOOK_GAP_MS = 250;
@@ -27,20 +28,26 @@ export async function cancelRest(parts: TradeParts, flight: TradeFlight, run: Tr
   await Promise.all(open.map((attempt) => cancelOne(parts, flight, run, attempt)));
 }
 
-async function cancelOne(parts: TradeParts, flight: TradeFlight, run: TradeRun, attempt: Attempt): Promise<void> {
+/** Returns what the venue said of the cancel; null: nothing. What became of the order is in the attempt, where it is known. */
+export async function cancelOne(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+  attempt: Attempt,
+): Promise<CancelOutcome | null> {
   const { clock, logger } = parts;
   const { routeId } = run;
   const { venue } = attempt;
   const account = flight.accounts.renew(venue);
   const order = unknownOrderOf(parts, run, attempt);
-  if (account === null || order === null) return;
+  if (account === null || order === null) return null;
   const ref = { clientIdHex: attempt.clientIdHex };
   const options = { timeoutMs: CALL_TIMEOUT_MS, lane: "exit" } as const;
   try {
     const outcome = await account.room.orders.cancel(account.session, order.instrument, ref, options);
     // NOT_FOUND is an end as well, or a venue that does not show it: the look tells.
     const what = outcome.outcome === "rejected" ? outcome.reason : outcome.outcome;
-    logger.warn("entry_rest_canceled", { routeId, venue, outcome: what });
+    if (isOfPosition(attempt)) logger.warn("entry_rest_canceled", { routeId, venue, outcome: what });
     for (let looks = 0; looks < MAX_LOOKS && isOpen(attempt); looks++) {
       if (looks > 0) await delay(clock, LOOK_GAP_MS);
       const reading = account.room.reader.readOrder(account.session, order.instrument, ref, options);
@@ -51,8 +58,10 @@ async function cancelOne(parts: TradeParts, flight: TradeFlight, run: TradeRun, 
       applyResolution(parts, attempt, found);
       if (!isOpen(attempt)) readPriceLater(parts.resolver, order, found, () => flight.accounts.another(venue));
     }
+    return outcome;
   } catch (error) {
     // A room that throws is a bug of ours, and the cancel may be out: the next round looks.
     logger.error("cancel_threw", { venue, routeId, problem: problemOf(error) });
+    return null;
   }
 }

@@ -9,12 +9,13 @@
 import { delay } from "../domain/clock.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import { capMarket, insideBand, type MarketPrice } from "../routing/market-price.js";
-import { problemOf } from "./background.js";
 import { bandRetries } from "./band-retry.js";
-import { MIN_RETRY_MS, MIN_SEND_TIMEOUT_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
+import { cancelOne } from "./entry-cancel.js";
+import { isOpen } from "./protection-report.js";
+import { MIN_RETRY_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
 import { waitForEnds, type LateOrder } from "./trade-execute.js";
 import type { SendPlan } from "./trade-plan.js";
-import type { Attempt, TradeRun } from "./trade-run.js";
+import type { TradeRun } from "./trade-run.js";
 import { sendOrders } from "./trade-send.js";
 import { guardsToTakeBack, isToBeAbandoned } from "./protection-parts.js";
 
@@ -92,31 +93,18 @@ function noteProblem({ protection }: TradeRun, problem: string): void {
 
 /**
  * What stands for more than is left is canceled: it would close what its caller opens later. One that is not canceled
- * now is again with the next round of the watch.
+ * now is again with the next round of the watch, as is one that the venue does not show as ended.
  */
 export async function takeBackGuards(parts: TradeParts, flight: TradeFlight, run: TradeRun): Promise<void> {
   const isAbandoned = isToBeAbandoned(run);
   for (const attempt of guardsToTakeBack(run)) {
-    const { venue } = attempt;
-    const account = flight.accounts.renew(venue);
-    const instrument = parts.rooms.get(venue)?.markets.get(run.symbol)?.instrument;
-    if (account === null || instrument === undefined || attempt.order === null) continue;
     // Its end may be seen before the answer.
     if (!isAbandoned) attempt.takenBack = true;
-    try {
-      const ref = { clientIdHex: attempt.clientIdHex };
-      const timeoutMs = Math.max(MIN_SEND_TIMEOUT_MS, flight.deadline.leftMs());
-      const outcome = await account.room.orders.cancel(account.session, instrument, ref, { timeoutMs, lane: "exit" });
-      if (outcome.outcome === "accepted" && outcome.isPending !== true)
-        markCanceled(attempt, attempt.order, isAbandoned);
-    } catch (error) {
-      parts.logger.error("cancel_threw", { venue, routeId: run.routeId, problem: problemOf(error) });
-    }
+    const outcome = await cancelOne(parts, flight, run, attempt);
+    const isEnded = !isOpen(attempt);
+    // It guards nothing any more, so that what it guarded is not taken for covered.
+    if (isAbandoned && isEnded) attempt.replaced = true;
+    // It stands as before: what ends it later is not ours, and it may be needed by then.
+    if (!isEnded && outcome?.outcome === "rejected") delete attempt.takenBack;
   }
-}
-
-/** `isAbandoned`: it guards nothing any more, so that what it guarded is not taken for covered. */
-function markCanceled(attempt: Attempt, order: NonNullable<Attempt["order"]>, isAbandoned: boolean): void {
-  attempt.order = { ...order, status: "CANCELED" };
-  if (isAbandoned) attempt.replaced = true;
 }

@@ -111,3 +111,23 @@ describe("instruments", () => {
     expect(byFoldedName.get("KBONK")?.nativeSymbol).toBe("kBONK");
   });
 });
+
+describe("a contract that is listed on a grid that cannot be held", () => {
+  const UNHELD = { tick_size: "0" };
+
+  it("keeps its symbol: another contract does not get it", () => {
+    const known = build(row("BONK")).bySymbol;
+    for (const rows of [
+      [row("BONK", UNHELD), row("kBONK")],
+      [row("kBONK"), row("BONK", UNHELD)],
+    ]) {
+      const { bySymbol, skipped } = buildInstruments(rows, DEFAULT_FEES, known);
+      expect(bySymbol.has("BONK")).toBe(false);
+      expect([...skipped].sort()).toEqual(["BONK", "kBONK"]);
+    }
+  });
+
+  it("and that stood for no symbol leaves it to the other", () => {
+    expect(build(row("BONK", UNHELD), row("kBONK")).bySymbol.get("BONK")?.nativeSymbol).toBe("kBONK");
+  });
+});

@@ -30,7 +30,10 @@ export interface InstrumentList {
   readonly skipped: readonly string[];
 }
 
-/** `known`: what symbols stand for already; each stays with its contract while that is listed, so that positions in it can be read. */
+/**
+ * `known`: what symbols stand for already; each stays with its contract while that is listed, on a grid that we cannot
+ * hold too, so that positions in it can be read.
+ */
 export function buildInstruments(
   markets: readonly VenuefourWireMarket[],
   fees: FeeRates,
@@ -39,12 +42,13 @@ export function buildInstruments(
   const bySymbol = new Map<string, Instrument>();
   const byFoldedName = new Map<string, Instrument>();
   const skipped: string[] = [];
-  for (const market of markets) {
-    if (!isPerpetual(market)) continue;
-    const instrument = buildInstrument(market, fees);
+  const built = markets.filter(isPerpetual).map((market) => ({ market, instrument: buildInstrument(market, fees) }));
+  const unheld = new Set(built.flatMap(({ market, instrument }) => (instrument === null ? market.symbol : [])));
+  const kept = new Set([...known.values()].flatMap((one) => (unheld.has(one.nativeSymbol) ? one.symbol : [])));
+  for (const { market, instrument } of built) {
     const rival = instrument === null ? undefined : bySymbol.get(instrument.symbol);
     const isKnown = instrument !== null && known.get(instrument.symbol)?.nativeSymbol === instrument.nativeSymbol;
-    if (instrument === null || (rival !== undefined && !isKnown)) {
+    if (instrument === null || kept.has(instrument.symbol) || (rival !== undefined && !isKnown)) {
       skipped.push(market.symbol);
       continue;
     }

@@ -81,6 +81,31 @@ describe("a cumulative address budget", () => {
     expect(budget.beginRead("0xff")).toBe(true);
   });
 
+  it("reads the addresses in turn: those that are always due leave readings to one that was not read lately", () => {
+    const clock = new VirtualClock();
+    const budget = new AddressBudget(clock);
+    const spent = ["0x1", "0x2", "0x3"];
+    const readSpent = (): number =>
+      spent.filter((address) => {
+        if (!budget.beginRead(address)) return false;
+        budget.noteReading(address, 10_000, 10_000);
+        return true;
+      }).length;
+    for (let seconds = 0; seconds < 120; seconds += 10) {
+      readSpent();
+      clock.advance(10_000);
+    }
+    expect(budget.beginRead(ADDRESS)).toBe(true);
+    // One whose reading fails is as often due.
+    budget.noteUnread(ADDRESS);
+    for (let seconds = 0; seconds < 120; seconds += 10) {
+      if (budget.beginRead(ADDRESS)) budget.noteUnread(ADDRESS);
+      readSpent();
+      clock.advance(10_000);
+    }
+    expect(budget.beginRead("0x4")).toBe(true);
+  });
+
   it("believes the venue's refusal, and no cap of a cancel that is larger", () => {
     const budget = new AddressBudget(new VirtualClock());
     budget.noteRefused(ADDRESS, 10_001, 10_000);

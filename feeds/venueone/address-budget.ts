@@ -11,7 +11,8 @@
  * passes; it spends what orders spend.
  *
  * Bounds: MAX_ACCOUNTS, the one used longest ago is forgotten; a reading of an account each READ_GAP_MS, of all accounts
- * READS_PER_MINUTE. What is not read now is read at the next call.
+ * READS_PER_MINUTE, of which those that were read within the minute leave half to the others. What is not read now is
+ * read at the next call.
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Lane } from "../../engine/ports.js";
@@ -28,6 +29,9 @@ const READ_GAP_MS = 10_000;
 const MAX_AGE_MS = 10 * 60_000;
 /** Weight 20 each: a fifth of the weight that the venue grants an IP. */
 const READS_PER_MINUTE = 12;
+/** Of accounts that were read within the minute: what is spent is always due. */
+const REPEATS_PER_MINUTE = 6;
+const MINUTE_MS = 60_000;
 const MAX_ACCOUNTS = 4_096;
 
 interface AddressUse {
@@ -38,6 +42,8 @@ interface AddressUse {
   /** Sent before the reading that is under way began; null while none is. */
   sentBeforeRead: number | null;
   readAtMs: number;
+  /** When the last reading began, whatever came of it. */
+  beganAtMs: number;
   nextReadMs: number;
 }
 
@@ -50,7 +56,8 @@ export interface AddressLeft {
 export class AddressBudget implements AccountBudget {
   readonly #clock: Clock;
   readonly #maxAccounts: number;
-  readonly #reads = new WeightWindow(60_000);
+  readonly #reads = new WeightWindow(MINUTE_MS);
+  readonly #repeats = new WeightWindow(MINUTE_MS);
   /** Insertion order is order of use: the first entry is the one to forget. */
   readonly #addresses = new Map<string, AddressUse>();
 
@@ -90,8 +97,12 @@ export class AddressBudget implements AccountBudget {
     const nowMs = monoMs(this.#clock);
     const use = this.#use(address);
     if (use.sentBeforeRead !== null || nowMs < use.nextReadMs || !isDue(use, nowMs)) return false;
+    const isRepeat = nowMs - use.beganAtMs < MINUTE_MS;
     if (this.#reads.used(nowMs) >= READS_PER_MINUTE) return false;
+    if (isRepeat && this.#repeats.used(nowMs) >= REPEATS_PER_MINUTE) return false;
     this.#reads.add(nowMs, 1);
+    if (isRepeat) this.#repeats.add(nowMs, 1);
+    use.beganAtMs = nowMs;
     use.sentBeforeRead = use.sentCount;
     use.nextReadMs = nowMs + READ_GAP_MS;
     return true;
@@ -146,6 +157,7 @@ const UNREAD: Readonly<AddressUse> = {
   sentCount: 0,
   sentBeforeRead: null,
   readAtMs: Number.NEGATIVE_INFINITY,
+  beganAtMs: Number.NEGATIVE_INFINITY,
   nextReadMs: 0,
 };
 

@@ -6,6 +6,7 @@
 import type { Clock } from "../../engine/domain/clock.js";
 import type { AuthTokens } from "./auth-tokens.js";
 import type { ConfirmedKey } from "./key-directory.js";
+import { monoMs } from "../shared/weight-window.js";
 import { KEPT_TOKEN_RENEW_MS, STREAM_TOKEN_LIFE_S } from "./limits.js";
 
 /** A kept token is not used in its last minutes: our clock and the venue's may differ by less. */
@@ -13,6 +14,7 @@ const SPARE_MS = 5 * 60_000;
 
 export interface StreamToken {
   readonly text: string;
+  /** Monotonic. */
   readonly madeAtMs: number;
 }
 
@@ -30,7 +32,7 @@ export class AccountAccess {
 
   /** A request with this key is at work, and others of the account are expected after it. */
   keep(key: ConfirmedKey): void {
-    const nowMs = this.#clock.wallMs();
+    const nowMs = monoMs(this.#clock);
     if (this.#kept === null || nowMs - this.#kept.madeAtMs > KEPT_TOKEN_RENEW_MS)
       this.#kept = this.#signed(key) ?? this.#kept;
   }
@@ -71,12 +73,12 @@ export class AccountAccess {
 
   #signed(key: ConfirmedKey): StreamToken | null {
     const text = this.#tokens.streamTokenOf(key);
-    return text === null ? null : { text, madeAtMs: this.#clock.wallMs() };
+    return text === null ? null : { text, madeAtMs: monoMs(this.#clock) };
   }
 
   #keptToken(): StreamToken | null {
     const kept = this.#kept;
     if (kept === null) return null;
-    return this.#clock.wallMs() - kept.madeAtMs < STREAM_TOKEN_LIFE_S * 1_000 - SPARE_MS ? kept : null;
+    return monoMs(this.#clock) - kept.madeAtMs < STREAM_TOKEN_LIFE_S * 1_000 - SPARE_MS ? kept : null;
   }
 }

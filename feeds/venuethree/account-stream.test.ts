@@ -4,6 +4,7 @@ import type { AccountEvent, AccountSession } from "../../engine/ports.js";
 import type { HttpRequest } from "../shared/http.js";
 import { type FakeConnection, FakeNetwork } from "../shared/test/fake-connector.js";
 import type { VenuethreeAccountStreams } from "./account-stream.js";
+import { VenuethreeSession } from "./session.js";
 import { accountStreamsOf } from "./test/account-streams.js";
 import { ACCOUNT, API_KEY, createHarness, type Harness, PUBLIC_KEY } from "./test/trading-harness.js";
 
@@ -203,6 +204,19 @@ describe("accounts that trade again and again", () => {
     expect(bench.streams.stats()).toMatchObject({ accountCount: 1, liveCount: 1 });
   });
 
+  it("are neither dropped nor kept on because our wall clock is set", async () => {
+    const bench = await hot();
+    bench.harness.clock.stepWall(8 * 3_600_000);
+    await run(bench, 2_000);
+    expect(bench.streams.stats()).toMatchObject({ accountCount: 1, liveCount: 1 });
+    bench.harness.clock.stepWall(-16 * 3_600_000);
+    for (let second = 0; second < 70; second += 5) {
+      bench.connection.receive('{"type":"pong"}');
+      await run(bench, 5_000);
+    }
+    expect(bench.streams.stats().accountCount).toBe(0);
+  });
+
   it("end when the venue refuses their token: nobody is there to sign another", async () => {
     const bench = start();
     bench.session.close();
@@ -287,6 +301,45 @@ describe("account streams on a virtual clock", () => {
     acknowledge(bench.connection);
     await run(bench, 250);
     expect(bench.events.at(-1)).toEqual({ kind: "state", state: "LIVE" });
+  });
+
+  it("ask again in time, and renew their tokens in time, however our wall clock is set back", async () => {
+    const bench = start();
+    bench.open();
+    await run(bench);
+    const connection = bench.network.last;
+    connection.open();
+    await run(bench, 250);
+    bench.harness.clock.stepWall(-3 * 3_600_000);
+    await run(bench, 7_000);
+    expect(framesOf(connection).filter(({ type }) => type === "unsubscribe")).toHaveLength(3);
+    acknowledge(connection);
+    await run(bench, 250);
+    expect(bench.events.at(-1)).toEqual({ kind: "state", state: "LIVE" });
+    bench.harness.clock.stepWall(-3 * 3_600_000);
+    const before = framesOf(connection).length;
+    for (let minute = 0; minute <= 361; minute++) {
+      for (let part = 0; part < 3; part++) {
+        connection.receive('{"type":"pong"}');
+        bench.harness.clock.advance(20_000);
+      }
+      await run(bench);
+      if (framesOf(connection).length > before) break;
+    }
+    expect(framesOf(connection).length).toBeGreaterThan(before);
+  });
+
+  it("read with no token that is over, however our wall clock is set back", () => {
+    const { harness, session } = start();
+    const { tokens } = harness.trading;
+    if (!(session instanceof VenuethreeSession)) throw new Error("session of another venue");
+    const key = { session, accountIndex: ACCOUNT, apiKeyIndex: API_KEY };
+    const first = tokens.tokenOf(key);
+    harness.clock.stepWall(-3_600_000);
+    harness.clock.advance(8 * 60_000);
+    expect(tokens.tokenOf(key)).toBe(first);
+    harness.clock.advance(2 * 60_000);
+    expect(tokens.tokenOf(key)).not.toBe(first);
   });
 
   it("answer the server's ping, and count what they cannot read", async () => {

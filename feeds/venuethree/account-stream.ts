@@ -29,6 +29,7 @@ import { PersistentSocket } from "../shared/socket.js";
 import { ConnectionLife, type WantedLots } from "../shared/streamed-reads.js";
 import type { SocketStats } from "../shared/socket-options.js";
 import { UnknownWords } from "../shared/unknown-words.js";
+import { monoMs } from "../shared/weight-window.js";
 import { ACCOUNT_CHANNELS, accountChannel, type AccountFrame, decodeAccountFrame } from "./account-frames.js";
 import type { ConfirmedKey } from "./key-directory.js";
 import {
@@ -69,13 +70,13 @@ type Listener = (event: AccountEvent) => void;
 /** One account, its subscription, and how far it has come. */
 interface Watch {
   readonly account: WatchedAccount;
-  /** Wall ms at which its channels were asked for; 0 while they are not. */
-  askedAtMs: number;
+  /** Monotonic ms at which its channels were asked for; null while they are not. */
+  askedAtMs: number | null;
   tryCount: number;
-  /** Wall ms of the token in use. */
+  /** Monotonic ms of the token in use. */
   tokenAtMs: number;
-  /** Wall ms of its last use in a trade; 0: watched only because it was asked for. */
-  lastUseMs: number;
+  /** Monotonic ms of its last use in a trade; null: watched only because it was asked for. */
+  lastUseMs: number | null;
 }
 
 export interface AccountStreamsStats extends Readonly<AccountCounters> {
@@ -181,7 +182,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
 
   /** A trade reads or uses an account; the second time within a while makes it hot. */
   noteUse(key: ConfirmedKey): void {
-    const nowMs = this.#options.clock.wallMs();
+    const nowMs = monoMs(this.#options.clock);
     const { accountIndex } = key;
     let watch = this.#watches.get(accountIndex) ?? null;
     if (watch === null) {
@@ -250,7 +251,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
       words: this.#words,
       life: this.#life,
     });
-    const watch: Watch = { account, askedAtMs: 0, tryCount: 0, tokenAtMs: 0, lastUseMs: 0 };
+    const watch: Watch = { account, askedAtMs: null, tryCount: 0, tokenAtMs: 0, lastUseMs: null };
     this.#watches.set(accountIndex, watch);
     this.#keepHouse();
     return watch;
@@ -260,8 +261,8 @@ export class VenuethreeAccountStreams implements AccountStreams {
   #spare(): Watch | null {
     let spare: Watch | null = null;
     for (const watch of this.#watches.values()) {
-      if (watch.account.listeners.size > 0 || watch.lastUseMs === 0) continue;
-      if (spare === null || watch.lastUseMs < spare.lastUseMs) spare = watch;
+      if (watch.account.listeners.size > 0 || watch.lastUseMs === null) continue;
+      if (spare === null || watch.lastUseMs < (spare.lastUseMs ?? 0)) spare = watch;
     }
     return spare;
   }
@@ -279,7 +280,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
 
   /** Nobody listens any more: is it watched on for the trades of it? */
   #staysHot({ lastUseMs }: Watch): boolean {
-    return lastUseMs > 0 && this.#hotCount() <= MAX_HOT_ACCOUNTS;
+    return lastUseMs !== null && this.#hotCount() <= MAX_HOT_ACCOUNTS;
   }
 
   #drop(watch: Watch): void {
@@ -292,9 +293,9 @@ export class VenuethreeAccountStreams implements AccountStreams {
   }
 
   #subscribe(watch: Watch): void {
-    if (watch.askedAtMs > 0) return;
+    if (watch.askedAtMs !== null) return;
     const socket = this.#openSocket();
-    watch.askedAtMs = this.#options.clock.wallMs();
+    watch.askedAtMs = monoMs(this.#options.clock);
     // Silence says nothing: an account may be idle for days. The connection's own pings tell whether it lives.
     for (const channel of ACCOUNT_CHANNELS)
       socket.subscribe({ name: accountChannel(channel, watch.account.accountIndex), livenessMs: 0, probe: null });
@@ -302,7 +303,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
 
   /** Unsubscribes and subscribes anew, with a fresh token: all of it, as one channel alone would not make it whole. */
   #ask(watch: Watch): void {
-    watch.askedAtMs = this.#options.clock.wallMs();
+    watch.askedAtMs = monoMs(this.#options.clock);
     watch.account.unsync("SYNCING");
     for (const channel of ACCOUNT_CHANNELS)
       this.#socket?.resubscribe(accountChannel(channel, watch.account.accountIndex));
@@ -334,7 +335,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
         },
         onOpen: () => {
           this.#life.heard();
-          for (const watch of this.#watches.values()) watch.askedAtMs = clock.wallMs();
+          for (const watch of this.#watches.values()) watch.askedAtMs = monoMs(clock);
         },
         onDown: () => {
           this.#life.lost();
@@ -351,7 +352,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
   #subscribeText(name: string): string {
     const watch = this.#watches.get(Number(/\d+$/.exec(name)?.[0]));
     const token = watch?.account.access.streamToken() ?? null;
-    if (watch !== undefined) watch.tokenAtMs = token?.madeAtMs ?? this.#options.clock.wallMs();
+    if (watch !== undefined) watch.tokenAtMs = token?.madeAtMs ?? monoMs(this.#options.clock);
     // Without a token (all who watched are gone) the venue refuses, and housekeeping drops the account.
     return JSON.stringify({ type: "subscribe", channel: name, ...(token === null ? {} : { auth: token.text }) });
   }
@@ -399,15 +400,15 @@ export class VenuethreeAccountStreams implements AccountStreams {
   }
 
   #look(watch: Watch): void {
-    const nowMs = this.#options.clock.wallMs();
+    const nowMs = monoMs(this.#options.clock);
     const { account } = watch;
-    const isIdle = nowMs - watch.lastUseMs > HOT_IDLE_MS;
+    const isIdle = watch.lastUseMs === null || nowMs - watch.lastUseMs > HOT_IDLE_MS;
     if (isIdle) account.access.forgetKept();
     if ((isIdle && account.listeners.size === 0) || !account.access.isOpen) {
       this.#drop(watch);
       return;
     }
-    if (this.#socket?.state !== "open" || watch.askedAtMs === 0) return;
+    if (this.#socket?.state !== "open" || watch.askedAtMs === null) return;
     if (account.isWhole) {
       watch.tryCount = 0;
       account.keepTrue();

@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { NoncePool } from "./crypto/schnorr.js";
+import { monoMs } from "../shared/weight-window.js";
 import { STREAM_TOKEN_LIFE_S } from "./limits.js";
 import type { ConfirmedKey } from "./key-directory.js";
 import type { VenuethreeSession } from "./session.js";
@@ -17,6 +18,7 @@ const SPARE_MS = 60_000;
 interface Token {
   readonly apiKeyIndex: number;
   readonly text: string;
+  /** Monotonic: it ends when it ends, however our wall clock is set meanwhile. */
   readonly usableUntilMs: number;
 }
 
@@ -35,10 +37,10 @@ export class AuthTokens {
   /** Null once the session is closed. */
   tokenOf({ session, accountIndex, apiKeyIndex }: ConfirmedKey): string | null {
     if (!session.isOpen) return null;
-    const nowMs = this.#clock.wallMs();
+    const nowMs = monoMs(this.#clock);
     const known = this.#tokens.get(session);
     if (known !== undefined && known.apiKeyIndex === apiKeyIndex && known.usableUntilMs > nowMs) return known.text;
-    const deadlineS = Math.floor((nowMs + this.#clockOffsetMs() + LIFE_MS) / 1_000);
+    const deadlineS = Math.floor((this.#clock.wallMs() + this.#clockOffsetMs() + LIFE_MS) / 1_000);
     const message = authMessage(deadlineS, accountIndex, apiKeyIndex);
     const text = session.withKey((privateKey) => signAuthToken(message, privateKey, this.#pool.take()));
     if (text === null) return null;

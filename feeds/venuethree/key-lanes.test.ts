@@ -161,6 +161,29 @@ describe("KeyLanes", () => {
     expect((await take(lanes)).nonce).toBe(43);
   });
 
+  it("takes no hint of a forgotten key that was asked for before its last transaction was over", async () => {
+    const clock = new VirtualClock();
+    const lanes = new KeyLanes({ clock, maxKeys: 1 });
+    const askedNs = clock.monoNs();
+    const turn = await take(lanes, () => nonceRead(10));
+    clock.advance(2_000);
+    turn.end("spent");
+    await submit(lanes, () => nonceRead(1), "trade", 1_000, "2:4");
+    lanes.hint("1:4", 10, askedNs);
+    expect((await take(lanes, () => nonceRead(11))).nonce).toBe(11);
+  });
+
+  it("takes a hint of a forgotten key that was asked for since", async () => {
+    const clock = new VirtualClock();
+    const lanes = new KeyLanes({ clock, maxKeys: 1 });
+    (await take(lanes, () => nonceRead(10))).end("spent");
+    const other = await submit(lanes, () => nonceRead(1), "trade", 1_000, "2:4");
+    if (other.ok) other.turn.end("spent");
+    clock.advance(1);
+    lanes.hint("1:4", 12, clock.monoNs());
+    expect((await take(lanes)).nonce).toBe(12);
+  });
+
   it("forgets the key used longest ago, never a busy one", async () => {
     const lanes = new KeyLanes({ clock: new VirtualClock(), maxKeys: 2 });
     await submit(lanes, () => nonceRead(1), "trade", 1_000, "busy");

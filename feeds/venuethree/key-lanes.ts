@@ -86,6 +86,8 @@ export class KeyLanes {
   /** In order of use, oldest first. */
   readonly #keys = new Map<string, KeyState>();
   #arrivals = 0;
+  /** When the last transaction of a key that is forgotten was over, or given up. */
+  #forgottenEndedNs = -1;
 
   constructor(options: KeyLanesOptions) {
     this.#clock = options.clock;
@@ -101,8 +103,10 @@ export class KeyLanes {
   /** A nonce from an answer to something else, asked for at `askedNs` (monotonic). What was counted or ended since is newer. */
   hint(key: string, nonce: number, askedNs: number): void {
     const known = this.#keys.get(key);
-    if (known === undefined) this.#touch(key).window.next = nonce;
-    else if (isIdle(known) && known.endedNs < askedNs) known.window.next ??= nonce;
+    if (known === undefined) {
+      // It may have been known, and its last transaction may have spent the nonce.
+      if (this.#forgottenEndedNs < askedNs) this.#touch(key).window.next = nonce;
+    } else if (isIdle(known) && known.endedNs < askedNs) known.window.next ??= nonce;
   }
 
   /** Starts the job in its turn, within the time it has, or fails it. */
@@ -216,6 +220,7 @@ export class KeyLanes {
   #forgetOldest(keep: string): void {
     for (const [key, state] of this.#keys) {
       if (key === keep || !isIdle(state)) continue;
+      this.#forgottenEndedNs = Math.max(this.#forgottenEndedNs, state.endedNs);
       this.#keys.delete(key);
       return;
     }

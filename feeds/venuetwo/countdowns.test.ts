@@ -232,3 +232,91 @@ it("ends also what followed another key's order and was never answered", async (
   expect(ended).toMatchObject({ outcome: "accepted", symbols: ["ETHUSDT"] });
   expect(paramsOf(http.last)).toMatchObject({ symbol: "ETHUSDT", countdownTime: "0" });
 });
+
+/** The next answer is given when the returned function is called. */
+function heldBack({ http }: Harness, body: unknown): () => void {
+  let answer = (): void => {};
+  http.step(
+    () =>
+      new Promise((resolve) => {
+        answer = () => resolve(http.response(200, body));
+      }),
+  );
+  return () => answer();
+}
+
+const countdowns = ({ http }: Harness, from: number) =>
+  http.requests.slice(from).flatMap((request) => paramsOf(request)["countdownTime"] ?? []);
+
+it("armed anew is said again after what followed an order for the arm before and is under way: that time is earlier", async () => {
+  const harness = await armed();
+  const { clock, http, trading } = harness;
+  http.reply(200, PLACED);
+  const answer = heldBack(harness, COUNTDOWN);
+  await trading.orders.place(harness.open(V1), RESTING, OPTIONS);
+  await clock.advanceAsync(1);
+  expect(countdowns(harness, 0)).toEqual(["10000"]);
+  const taken = { ...COUNTDOWN, countdownTime: "60000" };
+  http.reply(200, []).reply(200, taken).reply(200, taken);
+  let outcome: string | null = null;
+  const again = trading.orders.scheduleCancel(harness.open(V1), clock.wallMs() + 60_000, OPTIONS).then((result) => {
+    outcome = result.outcome;
+  });
+  await clock.advanceAsync(100);
+  // The one before may come to the venue last.
+  expect(outcome).toBeNull();
+  answer();
+  await clock.advanceAsync(100);
+  await again;
+  expect(outcome).toBe("accepted");
+  expect(countdowns(harness, 0)).toEqual(["10000", "60000", "59900"]);
+});
+
+/** Two keys of one account, each armed while nobody knew that; the first one's order of ETH is being followed. */
+async function armedTwice(): Promise<{ readonly harness: Harness; readonly answer: () => void }> {
+  const harness = createHarness();
+  const { clock, http, trading } = harness;
+  const [first, second] = [harness.open(V1), harness.open(OTHER_KEY)];
+  http.reply(200, []).reply(200, PLACED);
+  await trading.orders.scheduleCancel(first, clock.wallMs() + 10_000, OPTIONS);
+  const answer = heldBack(harness, COUNTDOWN);
+  await trading.orders.place(first, RESTING, OPTIONS);
+  await clock.advanceAsync(1);
+  http.reply(200, BALANCES).reply(200, []).reply(200, BALANCES);
+  await trading.accountNames.read(second, OPTIONS);
+  await trading.orders.scheduleCancel(second, clock.wallMs() + 10_000, OPTIONS);
+  await trading.accountNames.read(first, OPTIONS);
+  return { harness, answer };
+}
+
+it("of two keys that turn out to be one account's ends as one: what follows for either is waited for", async () => {
+  const { harness, answer } = await armedTwice();
+  const { clock, http, trading } = harness;
+  const stopped = { ...COUNTDOWN, countdownTime: "0" };
+  http.reply(200, []).reply(200, stopped).reply(200, stopped);
+  let outcome: string | null = null;
+  const ended = trading.orders.scheduleCancel(harness.open(V1), null, OPTIONS).then((result) => {
+    outcome = result.outcome;
+  });
+  await clock.advanceAsync(100);
+  expect(outcome).toBeNull();
+  answer();
+  await clock.advanceAsync(100);
+  await ended;
+  expect(outcome).toBe("accepted");
+  expect(countdowns(harness, 0)).toEqual(["10000", "0", "0"]);
+});
+
+it("of two keys that turn out to be one account's leaves both where an arm is refused: an end stops either's symbols", async () => {
+  const { harness, answer } = await armedTwice();
+  const { clock, http, trading } = harness;
+  answer();
+  await clock.advanceAsync(1);
+  http.reply(400, { code: -1003, msg: "Too many requests." });
+  const atMs = clock.wallMs() + 60_000;
+  expect(await trading.orders.scheduleCancel(harness.open(V1), atMs, OPTIONS)).toMatchObject({ outcome: "rejected" });
+  http.reply(200, []).reply(200, { ...COUNTDOWN, countdownTime: "0" });
+  // Ended by the key that dealt in nothing itself.
+  const ended = await trading.orders.scheduleCancel(harness.open(OTHER_KEY), null, OPTIONS);
+  expect(ended).toMatchObject({ symbols: ["ETHUSDT"] });
+});

@@ -7,7 +7,8 @@
  *
  * Invariants: nothing is said with a session that is closed; whoever armed it ends it by closing. One that was refused
  * leaves the one before. One that is being ended follows no order more. What was covered is known until the venue has
- * stopped all of it, or its time is over: an arm and an end speak of those symbols too.
+ * stopped all of it, or its time is over: an arm and an end speak of those symbols too. Keys that turn out to be of one
+ * account have one countdown from then on, the one armed last, which knows what the others covered.
  *
  * Bounds: MAX_ACCOUNTS countdowns, the oldest is forgotten (its next arm covers what is new); one call of a symbol at a time.
  */
@@ -19,6 +20,13 @@ const MAX_ACCOUNTS = 1_024;
 /** As many as are remembered of one key (order-memory.ts): each costs a call. */
 const MAX_SYMBOLS = 64;
 
+/** What follows an order and is not answered yet. */
+export interface Following {
+  readonly symbol: string;
+  /** Never rejects. */
+  readonly done: Promise<void>;
+}
+
 export interface Countdown {
   readonly session: VenuetwoSession;
   /** Monotonic ms. */
@@ -26,9 +34,11 @@ export interface Countdown {
   /** Covered, or being covered. */
   readonly symbols: Set<string>;
   /** Covered by those before it, which the venue may still count down. */
-  readonly earlier: ReadonlySet<string>;
-  /** What follows an order and is not answered yet, by symbol; that of those before it too. */
-  readonly following: Map<string, Promise<void>>;
+  readonly earlier: Set<string>;
+  /** Monotonic ms: when the last of all these is over. */
+  coveredUntilMs: number;
+  /** That of those before it too. */
+  readonly following: Set<Following>;
   /** What followed an order and may have come to the venue; nobody knows. */
   readonly unsure: Set<string>;
   /** Its end was asked for; the venue may still count down. */
@@ -55,12 +65,14 @@ export class Countdowns {
   /** In place of the account's countdown before. */
   begin(session: VenuetwoSession, countdownMs: number): Countdown {
     const atMs = this.#nowMs() + countdownMs;
+    const before = this.united(session);
     const countdown: Countdown = {
       session,
       atMs,
       symbols: new Set(),
       earlier: new Set(this.coveredOf(session)),
-      following: this.of(session)?.following ?? new Map(),
+      coveredUntilMs: Math.max(atMs, before?.coveredUntilMs ?? 0),
+      following: before?.following ?? new Set(),
       unsure: new Set(),
       isEnding: false,
     };
@@ -92,24 +104,26 @@ export class Countdowns {
 
   /** The account's is to end: what it covers is to be stopped, however often that takes. */
   ending(session: AccountSession): Countdown | null {
-    for (const name of this.#namesOf(session)) {
-      const countdown = this.#byAccount.get(name);
-      if (countdown !== undefined) countdown.isEnding = true;
-    }
-    return this.of(session);
+    const countdown = this.united(session);
+    if (countdown !== null) countdown.isEnding = true;
+    return countdown;
   }
 
   /** What the venue may count down for the account. */
   coveredOf(session: AccountSession): readonly string[] {
-    const covered = new Set<string>();
-    for (const name of this.#namesOf(session)) {
-      const countdown = this.#byAccount.get(name);
-      if (countdown === undefined || this.leftMs(countdown) <= 0) continue;
-      const { earlier, symbols, unsure } = countdown;
-      for (const symbol of [...earlier, ...unsure, ...symbols]) covered.add(symbol);
-    }
+    const countdown = this.united(session);
     // The newest stay.
-    return [...covered].slice(-MAX_SYMBOLS);
+    return countdown === null ? [] : [...this.#covered(countdown)].slice(-MAX_SYMBOLS);
+  }
+
+  #covered(countdown: Countdown): ReadonlySet<string> {
+    const { earlier, symbols, unsure } = countdown;
+    return this.#isOver(countdown) ? new Set() : new Set([...earlier, ...unsure, ...symbols]);
+  }
+
+  /** The venue counts down nothing of it any more. */
+  #isOver({ coveredUntilMs }: Countdown): boolean {
+    return coveredUntilMs <= this.#nowMs();
   }
 
   /** The venue has stopped all of it. */
@@ -128,10 +142,30 @@ export class Countdowns {
     const countdown = this.#byAccount.get(name);
     if (countdown === undefined) return null;
     if (!countdown.session.isOpen || this.leftMs(countdown) <= 0) {
-      this.#byAccount.delete(name);
+      if (!countdown.session.isOpen || this.#isOver(countdown)) this.#byAccount.delete(name);
       return null;
     }
     return countdown.isEnding || countdown.symbols.has(symbol) ? null : countdown;
+  }
+
+  /** The account's, also where its keys armed apart while nobody knew that they are of one account. */
+  united(session: AccountSession): Countdown | null {
+    const account = this.#names.known(session);
+    if (account === null) return this.of(session);
+    const isOwn = (name: string, countdown: Countdown): boolean =>
+      name === account || name === session.accountId || this.#names.known(countdown.session) === account;
+    const own = [...this.#byAccount].filter(([name, countdown]) => isOwn(name, countdown));
+    const last = own.at(-1)?.[1] ?? null;
+    if (last === null || own.length === 1) return last;
+    for (const [name, countdown] of own) {
+      this.#byAccount.delete(name);
+      if (countdown === last) continue;
+      for (const symbol of this.#covered(countdown)) last.earlier.add(symbol);
+      for (const follow of countdown.following) last.following.add(follow);
+      last.coveredUntilMs = Math.max(last.coveredUntilMs, countdown.coveredUntilMs);
+    }
+    this.#set(session, last);
+    return last;
   }
 
   #set(session: AccountSession, countdown: Countdown): void {

@@ -22,7 +22,7 @@ import { asFields, decodeJson } from "../shared/wire-fields.js";
 import { normalizeOrder } from "./account-normalize.js";
 import { decodeOrder, decodeOrders } from "./account-wire.js";
 import { amendOrderCall, cancelAllCall, countdownCancelAllCall, openOrdersCall } from "./calls.js";
-import { type Countdown, Countdowns } from "./countdowns.js";
+import { type Countdown, Countdowns, type Following } from "./countdowns.js";
 import type { VenuetwoInstructions } from "./instructions.js";
 import type { OrderMemory } from "./order-memory.js";
 import type { VenuetwoCall, VenuetwoRest } from "./rest.js";
@@ -106,15 +106,22 @@ export class VenuetwoOrderChanges {
       const text = `a scheduled cancel lies ahead, at most ${MAX_COUNTDOWN_MS} ms`;
       return refusedOf(localReject("VENUE_STATE", "SCHEDULE_TIME", text));
     }
-    const before = this.#countdowns.of(session);
+    const before = this.#countdowns.united(session);
     // From here on, so that an order placed while this goes on is followed too.
     const begun =
       session instanceof VenuetwoSession && atMs !== null ? this.#countdowns.begin(session, countdownMs) : null;
     const ending = atMs === null ? this.#countdowns.ending(session) : null;
-    const following = new Map(ending?.following);
-    const counted = await this.#count(session, endMs, begun, deadline);
+    // Of the time before: what follows an order from here on has this time.
+    const following = [...((ending ?? begun)?.following ?? [])];
+    const callOf = (symbol: string): VenuetwoCall => this.#countdownCall(symbol, begun === null ? null : endMs);
+    const counted = await this.#count(session, callOf, begun, deadline);
     const outcome =
-      counted.outcome === "accepted" ? await this.#endFollowing(session, following, deadline, counted) : counted;
+      counted.outcome === "accepted" ? await this.#sayAgain(session, callOf, following, deadline, counted) : counted;
+    // The next order of such a symbol has it said once more.
+    for (const { symbol } of counted.outcome === "accepted" && outcome !== counted ? following : []) {
+      begun?.symbols.delete(symbol);
+      begun?.unsure.add(symbol);
+    }
     if (ending !== null && outcome.outcome === "accepted") this.#countdowns.ended(session, ending);
     if (begun === null || outcome.outcome !== "rejected") return outcome;
     // An order was followed meanwhile, or may have been: something may count down after all.
@@ -123,14 +130,20 @@ export class VenuetwoOrderChanges {
     return outcome;
   }
 
-  /** `endMs`: monotonic. `begun` null: what stands is stopped. */
+  /** `endMs`: monotonic; null: what stands is stopped. Counts from when it is sent; never 0 then, which would stop it. */
+  #countdownCall(symbol: string, endMs: number | null): VenuetwoCall {
+    const leftMs = endMs === null ? 0 : Math.max(1, Math.floor(endMs - this.#deps.clock.monoNs() / 1e6));
+    return countdownCancelAllCall(symbol, leftMs);
+  }
+
+  /** `begun` null: what stands is stopped. */
   async #count(
     session: AccountSession,
-    endMs: number,
+    callOf: (symbol: string) => VenuetwoCall,
     begun: Countdown | null,
     deadline: Deadline,
   ): Promise<ScheduleOutcome> {
-    const { clock, memory } = this.#deps;
+    const { memory } = this.#deps;
     const left = deadline.left();
     if (left === null) return refusedOf(localReject("VENUE_STATE", "DEADLINE", "no time left before sending"));
     const open = await this.#openSymbols(session, left);
@@ -138,9 +151,6 @@ export class VenuetwoOrderChanges {
     // Those of other keys of the account too, whose orders may have ended meanwhile.
     const covered = begun === null ? this.#countdowns.coveredOf(session) : begun.earlier;
     const symbols = [...new Set([...open.value, ...memory.symbolsOf(session), ...covered])];
-    // Each call counts from when it is sent; never 0, which would stop it.
-    const callOf = (symbol: string): VenuetwoCall =>
-      countdownCancelAllCall(symbol, begun === null ? 0 : Math.max(1, Math.floor(endMs - clock.monoNs() / 1e6)));
     const results = await this.#each(session, symbols, deadline, callOf, isCountdown);
     if (results.unclear !== null) return { outcome: "unknown", cause: results.unclear };
     const [failed] = results.failed;
@@ -152,20 +162,21 @@ export class VenuetwoOrderChanges {
     return results.doneCount > 0 ? { outcome: "unknown", cause: "PARTIAL" } : failed;
   }
 
-  /** What was under way when the others were stopped may have come to the venue after its stop: stopped again once answered. */
-  async #endFollowing(
+  /** What was under way meanwhile, with the time before, may have come to the venue last: its symbol is said again once it is answered. */
+  async #sayAgain(
     session: AccountSession,
-    following: ReadonlyMap<string, Promise<void>>,
+    callOf: (symbol: string) => VenuetwoCall,
+    following: readonly Following[],
     deadline: Deadline,
     counted: ScheduleOutcome,
   ): Promise<ScheduleOutcome> {
-    for (const follow of following.values()) {
+    for (const { done } of following) {
       const left = deadline.left();
-      const isOver = left !== null && (await within(this.#deps.clock, follow, left.timeoutMs)).done;
+      const isOver = left !== null && (await within(this.#deps.clock, done, left.timeoutMs)).done;
       if (!isOver) return { outcome: "unknown", cause: "FOLLOWING" };
     }
-    const callOf = (symbol: string): VenuetwoCall => countdownCancelAllCall(symbol, 0);
-    const results = await this.#each(session, [...following.keys()], deadline, callOf, isCountdown);
+    const symbols = [...new Set(following.map(({ symbol }) => symbol))];
+    const results = await this.#each(session, symbols, deadline, callOf, isCountdown);
     if (results.unclear !== null) return { outcome: "unknown", cause: results.unclear };
     return results.failed.length > 0 ? { outcome: "unknown", cause: "PARTIAL" } : counted;
   }
@@ -198,11 +209,10 @@ export class VenuetwoOrderChanges {
   #followWith(countdown: Countdown, symbol: string): Promise<void> {
     const { following, symbols } = countdown;
     symbols.add(symbol);
-    const follow = this.#followNow(countdown, symbol).finally(() => {
-      if (following.get(symbol) === follow) following.delete(symbol);
-    });
-    following.set(symbol, follow);
-    return follow;
+    const done = this.#followNow(countdown, symbol).finally(() => following.delete(follow));
+    const follow: Following = { symbol, done };
+    following.add(follow);
+    return done;
   }
 
   async #followNow(countdown: Countdown, symbol: string): Promise<void> {

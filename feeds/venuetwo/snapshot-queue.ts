@@ -2,8 +2,8 @@
  * Depth snapshots in the order in which they are missed: what somebody waits for, then what shows nothing at all, then
  * by volume. The order is that of the moment in which a place is free, so a market that is needed now goes first now.
  *
- * Invariants: at most one waiting load a market; never more weight a minute, and at once, than limits.ts says. What waits
- * here waits in no lane: probes and account reads are not behind it.
+ * Invariants: at most one waiting load a market; never more weight a minute, and at once, than limits.ts says, and none
+ * for what never left this machine. What waits here waits in no lane: probes and account reads are not behind it.
  */
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import { BOOK_LIVE } from "../../engine/market/book.js";
@@ -110,9 +110,10 @@ export class SnapshotQueue {
       if (next === null) return;
       this.#waiting[next.kind].delete(next.slot);
       const weight = weightOf(next.kind);
+      const takenMs = monoMs(this.#options.clock);
       this.#tokens -= weight;
-      this.#minute.add(monoMs(this.#options.clock), weight);
-      void this.#send(next);
+      this.#minute.add(takenMs, weight);
+      void this.#send(next, takenMs);
     }
   }
 
@@ -180,7 +181,8 @@ export class SnapshotQueue {
     }, Math.ceil(waitMs));
   }
 
-  async #send({ slot, kind, settle }: Waiting): Promise<void> {
+  /** `takenMs`: when its weight was taken. */
+  async #send({ slot, kind, settle }: Waiting, takenMs: number): Promise<void> {
     const { http, clock } = this.#options;
     this.#inFlightCount++;
     if (kind === "whole") slot.sync.expectSnapshot(true);
@@ -199,6 +201,11 @@ export class SnapshotQueue {
       borrowsIdle: true,
     });
     this.#inFlightCount--;
+    if (result.kind === "notSent") {
+      const weight = weightOf(kind);
+      this.#tokens += weight;
+      this.#minute.remove(monoMs(clock), weight, takenMs);
+    }
     if (result.kind === "notSent" && result.retryAfterMs !== null) {
       // The way is shut for all of them alike.
       this.#pausedUntilMs = Math.max(this.#pausedUntilMs, monoMs(clock) + result.retryAfterMs);

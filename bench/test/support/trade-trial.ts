@@ -91,13 +91,16 @@ export interface TradeCandidate {
   readonly selected?: boolean;
   readonly reasonCode?: string;
   readonly positionSize: string | null;
+  /** Of those that were priced: base units, all-in in its own quote, and what that is in the common one. */
+  readonly routedSize?: string;
+  readonly allInPrice?: string | null;
+  readonly quoteRate?: string;
 }
 
 interface TradeView {
   readonly routing: {
     readonly routeId: string;
     readonly split: boolean;
-    readonly savingsPercent: string;
     readonly reference: { readonly mid: string; readonly exchange: FourVenue } | null;
     readonly limits: { readonly maxSlippageBps: number; readonly worstPrice: string | null };
     readonly candidates: readonly TradeCandidate[];

@@ -63,6 +63,9 @@ export interface LoggedOrder {
   refusal: RejectReason | null;
 }
 
+/** lose: it comes to nothing, and nobody answers. */
+export type CancelFate = "accept" | "lose" | "refuse";
+
 /** Of the fake venue: what its matching works with. */
 interface MatchingVenue {
   readonly venue: RoutableVenue;
@@ -80,7 +83,7 @@ interface MatchingVenue {
   orderReadFailure(): ReadFailure | null;
   shownOrder(order: VenueOrder, asked: Instrument): VenueOrder;
   indexLagMs(): number;
-  cancelFate(): "accept" | "lose";
+  cancelFate(): CancelFate;
   nowMs(): number;
   wait(delayMs: number): Promise<void>;
   heldLots(account: string, direction: Direction): number;
@@ -133,7 +136,10 @@ export async function cancelOrder(
 ): Promise<CancelOutcome> {
   venue.calls.cancel += 1;
   await venue.wait(venue.readLatencyMs());
-  if (venue.cancelFate() === "lose") return { outcome: "unknown", cause: "TIMEOUT" };
+  const fate = venue.cancelFate();
+  if (fate === "lose") return { outcome: "unknown", cause: "TIMEOUT" };
+  if (fate === "refuse")
+    return { outcome: "rejected", reason: "RATE_LIMITED", venueCode: "-1", venueText: "too many", sent: true };
   const wanted = "clientIdHex" in ref ? ref.clientIdHex : "";
   const entry = venue.log.find(
     ({ command, account }) => command.clientIdHex === wanted && account === session.accountId,

@@ -13,6 +13,7 @@ import type { AccountSummary, FeeRates, VenuePosition } from "../../domain/posit
 import type { RoutableVenue } from "../../domain/venue.js";
 import { fakeInstrument } from "./fake-instrument.js";
 import {
+  type CancelFate,
   cancelOrder,
   ORDER_VALIDITY_MS,
   placeOrder,
@@ -102,8 +103,7 @@ export class FakeVenue {
   behind: ((account: string) => string | ReadFailure) | null = null;
   readonly behindAsked: string[] = [];
   readonly #behindKnown = new Set<string>();
-  /** lose: it comes to nothing, and nobody answers. */
-  cancelFate: () => "accept" | "lose" = () => "accept";
+  cancelFate: () => CancelFate = () => "accept";
   /** Null: it pushes nothing of its accounts. */
   streams: AccountStreams | null = null;
   /** Of every account's own budget. */

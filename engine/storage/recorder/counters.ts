@@ -20,7 +20,7 @@ export const DROP_REASONS = [
   "disk-error",
   /** The server will never take the batch; kept aside for a person. */
   "refused",
-  /** Trades of which the store could not say whether it has them: earlier-trades.ts. */
+  /** Trades of which the store could not say whether it has, or had, them: earlier-trades.ts. */
   "unasked",
   /** A spool file was damaged. */
   "torn",

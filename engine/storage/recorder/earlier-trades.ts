@@ -7,11 +7,14 @@
  * came with the first frame of its market, whatever its time says. The store is asked when it is on and holds
  * everything that earlier lives left in the spool; ASK_ROWS trades with each question, one question at a time.
  *
+ * A trade older than the store keeps any may be known to a candle alone, which outlives it: it is dropped and counted.
+ *
  * Bound: the ring. Beyond it, and at the end while the store cannot be asked, held trades are dropped and counted: a
  * trade that is lost is in the counts, one that is counted twice is in nothing.
  */
 import type { Clock } from "../../domain/clock.js";
 import type { QueryBounds, RecordsStore } from "../records/records-store.js";
+import { recordTable } from "../records/schema.js";
 import type { MarketRowHead, TradeSieve } from "./market-rows.js";
 import { TradeRing } from "./trade-ring.js";
 
@@ -23,6 +26,9 @@ const ASK_ID_CHARS = 4_000;
 const ASK_AGAIN_MS = 1_000;
 /** A venue may repeat one trade under one id; each is there once, and an unmerged row beside it. */
 const BOUNDS: QueryBounds = { timeoutMs: 10_000, rowsMax: 10_000, bytesMax: 1 << 20 };
+
+const TTL = recordTable("trades").ttl;
+const KEPT_MS = TTL === null ? null : TTL.days * 86_400_000;
 
 const KNOWN_SQL =
   "SELECT DISTINCT venue, symbol, trade_id FROM trades WHERE symbol IN {symbols:Array(String)}" +
@@ -46,6 +52,8 @@ export class EarlierTrades implements TradeSieve {
   #notBeforeNs = 0;
   /** Held trades that the store has. */
   knownCount = 0;
+  /** Held trades of a time of which the store has forgotten what it had. */
+  forgottenCount = 0;
 
   constructor(options: EarlierTradesOptions) {
     this.#options = options;
@@ -76,6 +84,7 @@ export class EarlierTrades implements TradeSieve {
   async #ask(): Promise<boolean> {
     const { store, clock, release } = this.#options;
     const question = this.#question();
+    const askedMs = clock.wallMs();
     const answer = await store.query(KNOWN_SQL, question.params, BOUNDS);
     if (!answer.ok) {
       this.#notBeforeNs = clock.monoNs() + ASK_AGAIN_MS * 1e6;
@@ -84,8 +93,9 @@ export class EarlierTrades implements TradeSieve {
     const known = new Set(answer.rows.map((row) => nameOf(row["venue"], row["symbol"], row["trade_id"])));
     const sieve: TradeSieve = {
       takes: (ring, at) => {
-        if (!known.has(this.#nameAt(ring, at))) return false;
-        this.knownCount += 1;
+        if (known.has(this.#nameAt(ring, at))) this.knownCount += 1;
+        else if (isForgotten(ring.exMs[at] as number, askedMs)) this.forgottenCount += 1;
+        else return false;
         return true;
       },
     };
@@ -135,6 +145,11 @@ export class EarlierTrades implements TradeSieve {
 
 /** In the year 2100: no stored row is later. */
 const LAST_MS = 4_102_444_800_000;
+
+/** The server takes rows away at its own pace, by its own clock. */
+function isForgotten(exMs: number, nowMs: number): boolean {
+  return exMs > 0 && KEPT_MS !== null && exMs < nowMs + SKEW_MS - KEPT_MS;
+}
 
 function idAt(ring: TradeRing, at: number): string {
   const idNumber = ring.idNumber[at] as number;

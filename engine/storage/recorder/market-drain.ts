@@ -69,10 +69,11 @@ export class MarketDrain {
       ...{ store, clock, rowsMax: settings.tradeRows, heads: this.#heads },
       release: (ring, sieve, count) => {
         const { counts, batchers } = this.#options;
-        const knownBefore = this.#earlier.knownCount;
+        const { forgottenCount: forgottenBefore, knownCount: knownBefore } = this.#earlier;
         counts.trades.dropped.range += drainTrades(ring, this.#heads, this.#wall, batchers.trades, count, sieve);
         // In the store already, by an earlier life's doing.
         counts.trades.stored += this.#earlier.knownCount - knownBefore;
+        counts.trades.dropped.unasked += this.#earlier.forgottenCount - forgottenBefore;
       },
     });
   }

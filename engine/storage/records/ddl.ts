@@ -69,6 +69,11 @@ export function createMigrationsTable(target: DdlTarget): string {
   ].join("\n");
 }
 
+/** The tables of one that hold its columns, in the order of `addColumn`. */
+export function physicalTables(target: DdlTarget, table: string): string[] {
+  return target.cluster === null ? [table] : [localName(target, table), table];
+}
+
 /** The form of `ALTER TABLE … ADD COLUMN` for both targets; the migration that needs it changes the view too. */
 export function addColumn(target: DdlTarget, table: string, column: DerivedColumn): string[] {
   const add = (name: string, text: string): string =>

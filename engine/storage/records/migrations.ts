@@ -4,7 +4,8 @@
  * Invariants: every statement is idempotent (IF NOT EXISTS), so two gateways that start at once do the same work
  * twice and end alike, and a step that was cut short is done again; a database newer than the code is refused
  * untouched; data is never dropped by a step. Step 1 creates the tables of the present schema; later steps bring
- * older databases up to it and find nothing to do on a new one.
+ * older databases up to it and find nothing to do on a new one. Where an earlier version's step 1 was cut short, its
+ * tables get the columns that were added since before the others are created.
  */
 import {
   addColumn,
@@ -14,6 +15,7 @@ import {
   type DdlTarget,
   modifySettings,
   modifyView,
+  physicalTables,
 } from "./ddl.js";
 import { OHLCV_1M } from "./market-tables.js";
 import { DERIVED_TABLES, MIGRATIONS_TABLE, RECORD_TABLES } from "./schema.js";
@@ -79,6 +81,7 @@ export async function migrate(
     };
   for (const migration of migrations) {
     if (migration.version <= found) continue;
+    if (migration.version === 1) for (const sql of await unfinished(server, target)) await server.command(sql);
     for (const sql of migration.statements(target)) await server.command(sql);
     // The first step makes the present tables: what lacks a column then is not ours, and no later step fits it.
     const foreign = migration.version === 1 ? await lackOf(server, target) : null;
@@ -86,6 +89,20 @@ export async function migrate(
     await server.command(recordOf(target, migration));
   }
   return (await lackOf(server, target)) ?? { ok: true, from: found, to: newest };
+}
+
+/** What the tables there lack of later versions; nothing of one that lacks anything else, which is not ours. */
+async function unfinished(server: MigrationServer, target: DdlTarget): Promise<string[]> {
+  const present = await presentColumns(server, target);
+  const tables = new Set([...present].map((column) => column.slice(0, column.indexOf("."))));
+  return [...RECORD_TABLES, ...DERIVED_TABLES].flatMap((table) => {
+    const added = ADDED_BY_2[table.name] ?? [];
+    return physicalTables(target, table.name).flatMap((name, at) => {
+      const lacking = tables.has(name) ? table.columns.filter((column) => !present.has(`${name}.${column.name}`)) : [];
+      if (!lacking.every((column) => added.includes(column.name))) return [];
+      return lacking.map((column) => addColumn(target, table.name, column)[at] as string);
+    });
+  });
 }
 
 async function lackOf(server: MigrationServer, target: DdlTarget): Promise<MigrationResult | null> {
@@ -108,10 +125,15 @@ const SHOWN_MAX = 5;
 
 /** A table that somebody else made, or a schema changed without a step: better found now than in a lost batch. */
 async function missingColumns(server: MigrationServer, target: DdlTarget): Promise<string[]> {
-  const rows = await server.rows(`SELECT table, name FROM system.columns WHERE database = '${target.database}'`);
-  const present = new Set(rows.map((row) => `${String(row.table)}.${String(row.name)}`));
+  const present = await presentColumns(server, target);
   const wanted = [...RECORD_TABLES, ...DERIVED_TABLES].flatMap((table) =>
     table.columns.map((column) => `${table.name}.${column.name}`),
   );
   return wanted.filter((column) => !present.has(column)).slice(0, SHOWN_MAX);
+}
+
+/** `table.column` of the whole database. */
+async function presentColumns(server: MigrationServer, target: DdlTarget): Promise<ReadonlySet<string>> {
+  const rows = await server.rows(`SELECT table, name FROM system.columns WHERE database = '${target.database}'`);
+  return new Set(rows.map((row) => `${String(row.table)}.${String(row.name)}`));
 }

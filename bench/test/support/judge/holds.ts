@@ -154,19 +154,45 @@ export const splits: TradeCheck = (evidence) => {
       );
       if (trial.preferred === null && scaled(size) > total)
         found.push(`${at}: ${size} asked of ${String(total)}e-12 on all venues, and not refused`);
-      const { split, savingsPercent, candidates } = answer.data.routing;
-      const alone = candidates.find(
-        ({ eligible, positionSize }) => eligible && positionSize !== null && scaled(positionSize) >= scaled(size),
-      );
-      if (split && alone !== undefined && Math.abs(Number(savingsPercent)) < TIE_PERCENT)
-        found.push(`${at}: split to save ${savingsPercent} %, though ${alone.exchange} could take it alone`);
+      if (answer.data.routing.split) found.push(...needless(answer.data.routing, size, direction, at));
     }
   }
   return found;
 };
 
-/** Half a basis point: what counts as no better. */
-const TIE_PERCENT = 0.005;
+/**
+ * The legs' all-in price against that of each venue beside them that could take all, as the reply has them; a leg's own
+ * is of its share alone. `savings` compares with a runner-up, which a split has none of.
+ */
+function needless(
+  { candidates, reference }: NonNullable<TradeAnswer["data"]>["routing"],
+  size: string,
+  direction: TradeTrial["direction"],
+  at: string,
+): string[] {
+  const legs = candidates.filter(({ selected }) => selected === true);
+  const routed = legs.reduce((sum, leg) => sum + Number(leg.routedSize), 0);
+  const price = legs.reduce((sum, leg) => sum + (Number(leg.routedSize) / routed) * commonPrice(leg), 0);
+  const sign = direction === "LONG" ? 1 : -1;
+  return candidates.flatMap((alone) => {
+    const { eligible, exchange, positionSize, selected } = alone;
+    if (selected === true || !eligible || positionSize === null || scaled(positionSize) < scaled(size)) return [];
+    const savedBps = (sign * (price - commonPrice(alone)) * 1e4) / Number(reference?.mid);
+    // What cannot be compared is not proven to be worth it.
+    if (savedBps > TIE_BPS - ROUNDING_BPS) return [];
+    return [`${at}: split to save ${savedBps.toFixed(3)} bps, though ${exchange} could take it alone`];
+  });
+}
+
+/** All-in, in the common quote. */
+function commonPrice({ allInPrice, quoteRate }: TradeCandidate): number {
+  return Number(allInPrice ?? Number.NaN) * Number(quoteRate);
+}
+
+/** Of the mid: what counts as no better. */
+const TIE_BPS = 0.5;
+/** Prices in replies are rounded to their decimals. */
+const ROUNDING_BPS = 0.01;
 
 /** A position in a reply was held between the moment of its proof, as the reply gives it, and the reply. */
 export const positionsRead: TradeCheck = ({ asks, holdings }) => {

@@ -193,6 +193,21 @@ describe("trades that a venue sends again", () => {
     expect(imbalances(recorder)).toEqual([]);
   });
 
+  it("that are older than the store keeps any are dropped and counted: it may have had them, and a candle still does", async () => {
+    const one = await world();
+    const { store, recorder, clock } = one;
+    const market = testMarket();
+    recorder.watch(market);
+    const keptMs = 90 * 24 * 3_600_000;
+    trade(one, market, 1, clock.wallMs() - keptMs - 1_000);
+    trade(one, market, 2, clock.wallMs() - keptMs + 3_600_000);
+    trade(one, market, 3);
+    await one.until(() => tableStatus(recorder, "trades").pending === 0);
+    expect(store.rowCount("trades")).toBe(2);
+    expect(tableStatus(recorder, "trades")).toMatchObject({ accepted: 3, droppedTotal: 1 });
+    expect(imbalances(recorder)).toEqual([]);
+  });
+
   it("that could not be asked for are dropped and counted at the end, never counted twice", async () => {
     const one = await world();
     const { store, recorder } = one;
