@@ -17,9 +17,9 @@ import { LaneBudget } from "./lanes.js";
 import { LaneQueue } from "./lane-queue.js";
 import { countingAs } from "./test/counting-as.js";
 
-const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 2, 3] : [Number(process.env.FUZZ_SEED)];
+const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 2] : [Number(process.env.FUZZ_SEED)];
 const STEP_MS = 100;
-const PLAYED_MS = 200_000;
+const PLAYED_MS = 170_000;
 const WINDOW_MS = 60_000;
 /** A window of ours may count a bucket longer. */
 const COUNTED_MS = WINDOW_MS * 1.06;
@@ -255,6 +255,14 @@ async function played(
   return venue.found;
 }
 
+/** All but exits find so much more than there is for them. */
+function availableBeyond(weight: number): void {
+  const { available } = LaneBudget.prototype;
+  vi.spyOn(LaneBudget.prototype, "available").mockImplementation(function (this: LaneBudget, lane, ...asked) {
+    return available.call(this, lane, ...asked) + (lane === "exit" ? 0 : weight);
+  });
+}
+
 /** The budget answers for one lane as it does for another. */
 function availableAs(laneOf: (lane: Lane, borrowsIdle: boolean) => Lane): void {
   const { available } = LaneBudget.prototype;
@@ -331,6 +339,12 @@ const MUTANTS: readonly Mutant[] = [
     scene: "crowd",
     checks: ["EXIT"],
     plant: () => void vi.spyOn(LaneBudget.prototype, "isBeyondShare").mockReturnValue(false),
+  },
+  {
+    name: "others than exits take the last part of what is held back for them",
+    scene: "crowd",
+    checks: ["EXIT"],
+    plant: () => availableBeyond(BUDGET / 8),
   },
   {
     name: "nothing is counted",
