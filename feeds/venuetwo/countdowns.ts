@@ -29,7 +29,7 @@ export interface Countdown {
   readonly earlier: ReadonlySet<string>;
   /** What follows an order and is not answered yet, by symbol; that of those before it too. */
   readonly following: Map<string, Promise<void>>;
-  /** What followed an order and may have come to the venue; nobody knows. */
+  /** What was said of these, by an arm or after an order, may have come to the venue; nobody knows. */
   readonly unsure: Set<string>;
   /** Its end was asked for; the venue may still count down. */
   isEnding: boolean;

@@ -141,15 +141,16 @@ export class VenuetwoOrderChanges {
     // Each call counts from when it is sent; never 0, which would stop it.
     const callOf = (symbol: string): VenuetwoCall =>
       countdownCancelAllCall(symbol, begun === null ? 0 : Math.max(1, Math.floor(endMs - clock.monoNs() / 1e6)));
-    const results = await this.#each(session, symbols, deadline, callOf, isCountdown);
-    if (results.unclear !== null) return { outcome: "unknown", cause: results.unclear };
-    const [failed] = results.failed;
-    if (failed === undefined) {
+    const { doneCount, failed, unclear } = await this.#each(session, symbols, deadline, callOf, isCountdown);
+    const [refused] = failed;
+    if (unclear === null && refused === undefined) {
       for (const symbol of symbols) begun?.symbols.add(symbol);
       return { outcome: "accepted", symbols };
     }
-    // Some stand: a refusal would say that nothing does.
-    return results.doneCount > 0 ? { outcome: "unknown", cause: "PARTIAL" } : failed;
+    if (unclear === null && refused !== undefined && doneCount === 0) return refused;
+    // Some stand: a refusal would say that nothing does, and the next arm and the end speak of them all.
+    for (const symbol of symbols) begun?.unsure.add(symbol);
+    return { outcome: "unknown", cause: unclear ?? "PARTIAL" };
   }
 
   /** What was under way when the others were stopped may have come to the venue after its stop: stopped again once answered. */
