@@ -215,3 +215,22 @@ it("an end takes back what an arm of unknown outcome had it count down, also whe
   expect(await trading.orders.scheduleCancel(armedBy, null, OPTIONS)).toMatchObject({ outcome: "accepted" });
   expect(http.requests.slice(4).map((request) => paramsOf(request)["symbol"])).toEqual(["ETHUSDT", "BTCUSDT"]);
 });
+
+it("is ended also where the session that armed it is closed and an order came since", async () => {
+  const harness = createHarness();
+  const { clock, http, trading } = harness;
+  const armedBy = harness.open(V1);
+  http.reply(200, [PLACED]).reply(200, COUNTDOWN);
+  await trading.orders.scheduleCancel(armedBy, clock.wallMs() + 10_000, OPTIONS);
+  // Another switch takes its place, and its arm is refused: the venue counts down as before.
+  armedBy.close();
+  const next = harness.open(V1);
+  http.reply(400, { code: -1003, msg: "Too many requests." }).reply(200, placedAnswer("BTCUSDT"));
+  await trading.orders.scheduleCancel(next, clock.wallMs() + 20_000, OPTIONS);
+  await trading.orders.place(harness.open(V1), restingOrder(BTC), OPTIONS);
+  await clock.advanceAsync(1);
+  http.reply(200, []).reply(200, COUNTDOWN).reply(200, COUNTDOWN);
+  expect(await trading.orders.scheduleCancel(next, null, OPTIONS)).toMatchObject({ outcome: "accepted" });
+  const ended = http.requests.slice(5).map((request) => paramsOf(request)["symbol"]);
+  expect(ended).toContain("ETHUSDT");
+});
