@@ -127,11 +127,13 @@ export class Countdowns {
   missingOf(name: string, symbol: string): Countdown | null {
     const countdown = this.#byAccount.get(name);
     if (countdown === undefined) return null;
-    if (!countdown.session.isOpen || this.leftMs(countdown) <= 0) {
+    if (this.leftMs(countdown) <= 0) {
       this.#byAccount.delete(name);
       return null;
     }
-    return countdown.isEnding || countdown.symbols.has(symbol) ? null : countdown;
+    // Nothing is said with a closed session; what it covers is known all the same, for the next arm and the end.
+    const isOver = countdown.isEnding || !countdown.session.isOpen;
+    return isOver || countdown.symbols.has(symbol) ? null : countdown;
   }
 
   #set(session: AccountSession, countdown: Countdown): void {
