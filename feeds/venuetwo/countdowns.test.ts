@@ -234,3 +234,42 @@ it("is ended also where the session that armed it is closed and an order came si
   const ended = http.requests.slice(5).map((request) => paramsOf(request)["symbol"]);
   expect(ended).toContain("ETHUSDT");
 });
+
+it("follows all symbols that a key dealt in while it was asked whose it is", async () => {
+  const harness = await armed();
+  const { clock, http, trading } = harness;
+  let name = (): void => {};
+  http
+    .reply(200, PLACED)
+    .step(() => new Promise((resolve) => (name = () => resolve(http.response(200, BALANCES)))))
+    .reply(200, placedAnswer("BTCUSDT"));
+  await trading.orders.place(harness.open(OTHER_KEY), RESTING, OPTIONS);
+  await trading.orders.place(harness.open(OTHER_KEY), restingOrder(BTC, "d".repeat(32)), OPTIONS);
+  http.reply(200, COUNTDOWN).reply(200, COUNTDOWN);
+  name();
+  await clock.advanceAsync(1);
+  expect(http.requests.slice(5).map((request) => paramsOf(request)["symbol"])).toEqual(["ETHUSDT", "BTCUSDT"]);
+});
+
+it("armed anew says its time after what follows an order and is under way: that may come to the venue later", async () => {
+  const harness = await armed();
+  const { clock, http, trading } = harness;
+  let answer = (): void => {};
+  http
+    .reply(200, PLACED)
+    .step(() => new Promise((resolve) => (answer = () => resolve(http.response(200, COUNTDOWN)))))
+    .reply(200, [PLACED])
+    .reply(200, COUNTDOWN)
+    .reply(200, COUNTDOWN);
+  const session = harness.open(V1);
+  await trading.orders.place(session, RESTING, OPTIONS);
+  await clock.advanceAsync(1);
+  const again = trading.orders.scheduleCancel(session, clock.wallMs() + 60_000, OPTIONS);
+  await clock.advanceAsync(100);
+  answer();
+  await clock.advanceAsync(100);
+  expect(await again).toMatchObject({ outcome: "accepted", symbols: ["ETHUSDT"] });
+  const times = http.requests.slice(5).map((request) => Number(paramsOf(request)["countdownTime"]));
+  expect(times.length).toBe(2);
+  for (const time of times) expect(time).toBeGreaterThan(59_000);
+});
