@@ -44,8 +44,8 @@ export interface VenuetwoOrderChangesDeps {
 export class VenuetwoOrderChanges {
   readonly #deps: VenuetwoOrderChangesDeps;
   readonly #countdowns: Countdowns;
-  /** Keys whose account is being asked for; bounded by the orders in flight. */
-  readonly #asked = new Set<string>();
+  /** Keys whose account is being asked for, and the symbols they dealt in; bounded by the orders in flight. */
+  readonly #asked = new Map<string, Set<string>>();
 
   constructor(deps: VenuetwoOrderChangesDeps) {
     this.#deps = deps;
@@ -111,11 +111,17 @@ export class VenuetwoOrderChanges {
     const begun =
       session instanceof VenuetwoSession && atMs !== null ? this.#countdowns.begin(session, countdownMs) : null;
     const ending = atMs === null ? this.#countdowns.ending(session) : null;
-    const following = new Map(ending?.following);
-    const counted = await this.#count(session, endMs, begun, deadline);
+    const following = new Map((ending ?? begun)?.following);
+    // Each call counts from when it is sent; never 0, which would stop it.
+    const callOf = (symbol: string): VenuetwoCall =>
+      countdownCancelAllCall(symbol, begun === null ? 0 : Math.max(1, Math.floor(endMs - clock.monoNs() / 1e6)));
+    const counted = await this.#count(session, callOf, begun, deadline);
     const outcome =
-      counted.outcome === "accepted" ? await this.#endFollowing(session, following, deadline, counted) : counted;
-    if (ending !== null && outcome.outcome === "accepted") this.#countdowns.ended(session, ending);
+      counted.outcome === "accepted" ? await this.#afterFollowing(session, following, deadline, callOf) : counted;
+    if (outcome === null) {
+      if (ending !== null) this.#countdowns.ended(session, ending);
+      return counted;
+    }
     if (begun === null || outcome.outcome !== "rejected") return outcome;
     // An order was followed meanwhile, or may have been: something may count down after all.
     if (begun.symbols.size + begun.unsure.size > 0) return { outcome: "unknown", cause: "PARTIAL" };
@@ -123,14 +129,14 @@ export class VenuetwoOrderChanges {
     return outcome;
   }
 
-  /** `endMs`: monotonic. `begun` null: what stands is stopped. */
+  /** `begun` null: what stands is stopped. */
   async #count(
     session: AccountSession,
-    endMs: number,
+    callOf: (symbol: string) => VenuetwoCall,
     begun: Countdown | null,
     deadline: Deadline,
   ): Promise<ScheduleOutcome> {
-    const { clock, memory } = this.#deps;
+    const { memory } = this.#deps;
     const left = deadline.left();
     if (left === null) return refusedOf(localReject("VENUE_STATE", "DEADLINE", "no time left before sending"));
     const open = await this.#openSymbols(session, left);
@@ -138,9 +144,6 @@ export class VenuetwoOrderChanges {
     // Those of other keys of the account too, whose orders may have ended meanwhile.
     const covered = begun === null ? this.#countdowns.coveredOf(session) : begun.earlier;
     const symbols = [...new Set([...open.value, ...memory.symbolsOf(session), ...covered])];
-    // Each call counts from when it is sent; never 0, which would stop it.
-    const callOf = (symbol: string): VenuetwoCall =>
-      countdownCancelAllCall(symbol, begun === null ? 0 : Math.max(1, Math.floor(endMs - clock.monoNs() / 1e6)));
     const { doneCount, failed, unclear } = await this.#each(session, symbols, deadline, callOf, isCountdown);
     const [refused] = failed;
     if (unclear === null && refused === undefined) {
@@ -153,22 +156,24 @@ export class VenuetwoOrderChanges {
     return { outcome: "unknown", cause: unclear ?? "PARTIAL" };
   }
 
-  /** What was under way when the others were stopped may have come to the venue after its stop: stopped again once answered. */
-  async #endFollowing(
+  /**
+   * What was under way when the others were told may have come to the venue after their call, with the time of before:
+   * told again once answered. Null: all of it was.
+   */
+  async #afterFollowing(
     session: AccountSession,
     following: ReadonlyMap<string, Promise<void>>,
     deadline: Deadline,
-    counted: ScheduleOutcome,
-  ): Promise<ScheduleOutcome> {
+    callOf: (symbol: string) => VenuetwoCall,
+  ): Promise<ScheduleOutcome | null> {
     for (const follow of following.values()) {
       const left = deadline.left();
       const isOver = left !== null && (await within(this.#deps.clock, follow, left.timeoutMs)).done;
       if (!isOver) return { outcome: "unknown", cause: "FOLLOWING" };
     }
-    const callOf = (symbol: string): VenuetwoCall => countdownCancelAllCall(symbol, 0);
-    const results = await this.#each(session, [...following.keys()], deadline, callOf, isCountdown);
-    if (results.unclear !== null) return { outcome: "unknown", cause: results.unclear };
-    return results.failed.length > 0 ? { outcome: "unknown", cause: "PARTIAL" } : counted;
+    const { failed, unclear } = await this.#each(session, [...following.keys()], deadline, callOf, isCountdown);
+    if (unclear === null && failed.length === 0) return null;
+    return { outcome: "unknown", cause: unclear ?? "PARTIAL" };
   }
 
   /** An order of the symbol was sent: covers it where a countdown of the account stands and does not yet. */
@@ -176,21 +181,27 @@ export class VenuetwoOrderChanges {
     const countdown = this.#countdowns.missing(session, symbol);
     if (countdown !== null) {
       void this.#followWith(countdown, symbol);
-    } else if (this.#countdowns.mayHave(session) && !this.#asked.has(session.accountId)) {
-      this.#asked.add(session.accountId);
-      void this.#followOnceNamed(session, symbol);
+    } else if (this.#countdowns.mayHave(session)) {
+      const asked = this.#asked.get(session.accountId);
+      if (asked === undefined) void this.#followOnceNamed(session, symbol);
+      else asked.add(symbol);
     }
   }
 
-  /** A countdown of another key may be this account's. Never rejects; without an answer the next arm covers the symbol. */
+  /** A countdown of another key may be this account's. Never rejects; without an answer the next arm covers the symbols. */
   async #followOnceNamed(session: AccountSession, symbol: string): Promise<void> {
+    const symbols = new Set([symbol]);
+    this.#asked.set(session.accountId, symbols);
     try {
       const name = await this.#deps.names.read(session, FOLLOW);
-      const countdown = name.ok ? this.#countdowns.missingOf(name.value, symbol) : null;
-      if (countdown !== null) await this.#followWith(countdown, symbol);
+      this.#asked.delete(session.accountId);
+      if (!name.ok) return;
+      for (const one of symbols) {
+        const countdown = this.#countdowns.missingOf(name.value, one);
+        if (countdown !== null) void this.#followWith(countdown, one);
+      }
     } catch {
       // A fault of ours: the same as no answer.
-    } finally {
       this.#asked.delete(session.accountId);
     }
   }
