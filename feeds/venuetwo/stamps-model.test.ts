@@ -9,7 +9,7 @@ import { believeProofs, judgeStamps, type StampCheck, type StampedAccount } from
 import { AccountState } from "./account-state.js";
 import { accountUpdate, position, session, streamsOf, Truth } from "./test/account-harness.js";
 
-const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 2, 3] : [Number(process.env.FUZZ_SEED)];
+const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 2] : [Number(process.env.FUZZ_SEED)];
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -41,6 +41,8 @@ async function account({ believesAll = false }: Options): Promise<StampedAccount
   await clock.advanceAsync(10);
   return {
     clock,
+    isOrdered: true,
+    comparedMs: 75_000,
     measure: (measuredMs) => {
       aheadMs = measuredMs;
     },

@@ -12,6 +12,10 @@ import { StreamedReads } from "../streamed-reads.js";
 /** A room's streamed account, and the venue behind it; its time is the clock's true one. */
 export interface StampedAccount {
   readonly clock: VirtualClock;
+  /** Its frames are ordered by their stamps; else by their coming. */
+  readonly isOrdered: boolean;
+  /** What no frame tells is found within, by the reads that compare. */
+  readonly comparedMs: number;
   /** From now on; of this size no frame tells by itself. */
   hold(lots: number): void;
   /** A frame of the whole position. */
@@ -33,8 +37,6 @@ export type StampCheck = "HELD" | "BACK" | "AS_OF";
 const STEP_MS = 250;
 /** After a frame that cannot be believed a read surely later is taken by then. */
 const TOLD_AGAIN_MS = 8_000;
-/** What no frame tells is found by the reads that compare. */
-const COMPARED_MS = 75_000;
 const DAY_MS = 86_400_000;
 const AHEAD_MS = 60_000;
 const STEPS_MS = [-3_600_000, -90_000, 90_000, 3_600_000];
@@ -57,9 +59,11 @@ class StampPlay {
     await this.#round("begin", TOLD_AGAIN_MS, () => this.#news());
     for (const stepMs of this.#shuffled(STEPS_MS)) {
       await this.#plain();
-      await this.#swapped();
       await this.#future(true);
-      await this.#future(false);
+      if (this.#account.isOrdered) {
+        await this.#swapped();
+        await this.#future(false);
+      }
       await this.#stepped(stepMs);
       await this.#onceAhead();
     }
@@ -97,7 +101,7 @@ class StampPlay {
   async #stepped(stepMs: number): Promise<void> {
     this.#account.clock.stepWall(stepMs);
     this.#account.measure(this.#aheadMs());
-    await this.#round(`untold, set by ${stepMs}`, COMPARED_MS, () => void this.#change());
+    await this.#round(`untold, set by ${stepMs}`, this.#account.comparedMs, () => void this.#change());
     await this.#round(`set by ${stepMs}`, TOLD_AGAIN_MS, () => this.#news());
   }
 
