@@ -273,3 +273,18 @@ it("armed anew says its time after what follows an order and is under way: that 
   expect(times.length).toBe(2);
   for (const time of times) expect(time).toBeGreaterThan(59_000);
 });
+
+it("is ended shortly after its moment too: the venue counts from when the call came", async () => {
+  const harness = createHarness();
+  const { clock, http, trading } = harness;
+  const armedBy = harness.open(V1);
+  http.reply(200, [PLACED]).reply(200, COUNTDOWN);
+  await trading.orders.scheduleCancel(armedBy, clock.wallMs() + 10_000, OPTIONS);
+  clock.advance(10_500);
+  // An order in between says nothing of that.
+  http.reply(200, placedAnswer("BTCUSDT"));
+  await trading.orders.place(armedBy, restingOrder(BTC), OPTIONS);
+  http.reply(200, []).reply(200, COUNTDOWN).reply(200, COUNTDOWN);
+  await trading.orders.scheduleCancel(armedBy, null, OPTIONS);
+  expect(http.requests.slice(4).map((request) => paramsOf(request)["symbol"])).toContain("ETHUSDT");
+});
