@@ -18,6 +18,8 @@ import type { VenuetwoSession } from "./session.js";
 const MAX_ACCOUNTS = 1_024;
 /** As many as are remembered of one key (order-memory.ts): each costs a call. */
 const MAX_SYMBOLS = 64;
+/** The venue counts from when a call came to it; no call that counts is given longer. */
+const VENUE_LATER_MS = 5_000;
 
 export interface Countdown {
   readonly session: VenuetwoSession;
@@ -86,6 +88,11 @@ export class Countdowns {
     return Math.floor(atMs - this.#nowMs());
   }
 
+  /** The venue has fired by now, whatever it was told last. */
+  #isOver(countdown: Countdown): boolean {
+    return this.leftMs(countdown) <= -VENUE_LATER_MS;
+  }
+
   #nowMs(): number {
     return this.#clock.monoNs() / 1e6;
   }
@@ -104,7 +111,7 @@ export class Countdowns {
     const covered = new Set<string>();
     for (const name of this.#namesOf(session)) {
       const countdown = this.#byAccount.get(name);
-      if (countdown === undefined || this.leftMs(countdown) <= 0) continue;
+      if (countdown === undefined || this.#isOver(countdown)) continue;
       const { earlier, symbols, unsure } = countdown;
       for (const symbol of [...earlier, ...unsure, ...symbols]) covered.add(symbol);
     }
@@ -127,13 +134,13 @@ export class Countdowns {
   missingOf(name: string, symbol: string): Countdown | null {
     const countdown = this.#byAccount.get(name);
     if (countdown === undefined) return null;
-    if (this.leftMs(countdown) <= 0) {
+    if (this.#isOver(countdown)) {
       this.#byAccount.delete(name);
       return null;
     }
     // Nothing is said with a closed session; what it covers is known all the same, for the next arm and the end.
-    const isOver = countdown.isEnding || !countdown.session.isOpen;
-    return isOver || countdown.symbols.has(symbol) ? null : countdown;
+    const followsNone = countdown.isEnding || !countdown.session.isOpen || this.leftMs(countdown) <= 0;
+    return followsNone || countdown.symbols.has(symbol) ? null : countdown;
   }
 
   #set(session: AccountSession, countdown: Countdown): void {
