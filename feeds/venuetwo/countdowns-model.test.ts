@@ -81,6 +81,20 @@ const SCENES = {
     play.place(SECOND, ETH);
     await play.pass(FOREVER_MS);
   },
+  /** It was long on its way, and is ended once its moment has come. */
+  late: async (play: Play) => {
+    await untilDone(play, play.arm("one", SECOND, play.nowMs() + FOREVER_MS));
+    play.place(SECOND, ETH);
+    await play.pass(5_000);
+    play.venue.planned.push({ name: "countdownCancelAll", wayMs: LONG_WAY_MS });
+    const atMs = play.nowMs() + 12_000;
+    await untilDone(play, play.arm("one", FIRST, atMs));
+    play.venue.orders.clear();
+    await play.pass(atMs + 100 - play.nowMs());
+    await untilDone(play, play.say("one", null));
+    play.place(SECOND, ETH);
+    await play.pass(5_000);
+  },
   overtakenByEnd: (play: Play) => overtaken(play, () => null),
   overtakenByArm: (play: Play) => overtaken(play, () => play.nowMs() + FOREVER_MS),
 } as const satisfies Readonly<Record<string, (play: Play) => Promise<unknown>>>;
@@ -120,6 +134,14 @@ function forgetClosed(): void {
     const countdown = this.of(named);
     if (countdown?.session.isOpen === false) this.ended(named, countdown);
     return missingOf.call(this, name, symbol);
+  });
+}
+
+function overAtItsMoment(): void {
+  const { coveredOf } = Countdowns.prototype;
+  vi.spyOn(Countdowns.prototype, "coveredOf").mockImplementation(function (this: Countdowns, session) {
+    const countdown = this.of(session);
+    return countdown !== null && this.leftMs(countdown) <= 0 ? [] : coveredOf.call(this, session);
   });
 }
 
@@ -191,6 +213,12 @@ const MUTANTS: readonly Mutant[] = [
     scene: "unanswered",
     checks: ["EARLY"],
     plant: () => changed("begin", ({ unsure }) => void vi.spyOn(unsure, "add").mockReturnValue(unsure)),
+  },
+  {
+    name: "one is over at its moment, however late it came to the venue",
+    scene: "late",
+    checks: ["EARLY"],
+    plant: overAtItsMoment,
   },
   {
     name: "what is under way when it ends is not ended",
