@@ -12,6 +12,7 @@ import { createSeededRandom } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { AccountSession, Lane, SettingOutcome, VenueRoom } from "../../engine/ports.js";
 import { AccountLimiter } from "../../feeds/shared/account-limiter.js";
+import { countingAs } from "../../feeds/shared/test/counting-as.js";
 import { publicKeyOf } from "../../feeds/venuethree/crypto/schnorr.js";
 import { decodeDetails } from "../../feeds/venuethree/decode-slow.js";
 import { TxBudget } from "../../feeds/venuethree/tx-budget.js";
@@ -162,27 +163,6 @@ function judged({ changeCount, entryCount, sent }: Played, without: readonly Che
     ROUTER: sent.every((one) => isLocal(one) === one.waitMs > 0),
   };
   return (Object.keys(checks) as Check[]).filter((name) => !checks[name] && !without.includes(name));
-}
-
-/** Whatever goes out is counted as `lane`, or as it is. */
-function countingAs(laneOf: (lane: Lane) => Lane): void {
-  const { tryTake, waitMs } = AccountLimiter.prototype;
-  vi.spyOn(AccountLimiter.prototype, "tryTake").mockImplementation(function (
-    this: AccountLimiter,
-    account,
-    weight,
-    lane,
-  ) {
-    return tryTake.call(this, account, weight, laneOf(lane));
-  });
-  vi.spyOn(AccountLimiter.prototype, "waitMs").mockImplementation(function (
-    this: AccountLimiter,
-    account,
-    weight,
-    lane,
-  ) {
-    return waitMs.call(this, account, weight, laneOf(lane));
-  });
 }
 
 interface Mutant {

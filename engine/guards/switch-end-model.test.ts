@@ -9,7 +9,12 @@ import type { ScheduleOutcome } from "../domain/order.js";
 import { createDesk, CREDENTIALS, type DeskHarness } from "../orders/single/test/desk-harness.js";
 import { DeadManSwitches } from "./dead-man.js";
 
+const OTHER_KEY = { ...CREDENTIALS, account: "another-key" };
+
 const TIMEOUT_MS = 10_000;
+/** The shortest there is, and one that outlasts what is watched. */
+const SHORT_MS = 5_000;
+const LONG_MS = 60_000;
 const LOOK_MS = 100;
 /** A word on its way to the venue, and what a switch stays known for beyond the venue's. */
 const GRACE_MS = 2_000;
@@ -41,13 +46,15 @@ class VenueSwitch {
 
 /**
  * KNOWN: what is armed at its venue is known here. FORGOTTEN: what is over there is so here. LINE: a shutdown that
- * leaves orders to nobody says so.
+ * leaves orders to nobody says so. EARLY: no order is canceled before the moment of its account's switch.
  */
-type SwitchCheck = "KNOWN" | "FORGOTTEN" | "LINE";
+type SwitchCheck = "KNOWN" | "FORGOTTEN" | "LINE" | "EARLY";
 
 interface Bench {
   readonly harness: DeskHarness;
   readonly venue: VenueSwitch;
+  /** Each key is of an account of its own; else all are of one. */
+  readonly keys: { areAccounts: boolean };
   readonly problems: ReadonlyMap<SwitchCheck, readonly string[]>;
   say(check: SwitchCheck, text: string): void;
   /** Passes time, and looks. */
@@ -56,7 +63,11 @@ interface Bench {
 
 async function start(without: readonly SwitchCheck[]): Promise<Bench> {
   const venue = new VenueSwitch();
+  const keys = { areAccounts: false };
   const harness: DeskHarness = await createDesk({
+    prepareVenue: (one) => {
+      one.behind = (account) => (keys.areAccounts ? account : "one");
+    },
     mutateRoom: (room) => ({
       ...room,
       orders: {
@@ -86,12 +97,16 @@ async function start(without: readonly SwitchCheck[]): Promise<Bench> {
       look();
     }
   };
-  return { harness, venue, problems, say, pass };
+  return { harness, venue, keys, problems, say, pass };
 }
 
-async function arm({ harness }: Bench): Promise<string> {
-  await harness.order({ type: "LIMIT", price: "95000" });
-  const request = { venue: "venueone", credentials: CREDENTIALS, timeoutMs: TIMEOUT_MS } as const;
+async function arm(bench: Bench): Promise<string> {
+  await bench.harness.order({ type: "LIMIT", price: "95000" });
+  return armBy(bench, CREDENTIALS, TIMEOUT_MS);
+}
+
+async function armBy({ harness }: Bench, credentials: typeof CREDENTIALS, timeoutMs: number): Promise<string> {
+  const request = { venue: "venueone", credentials, timeoutMs } as const;
   const answer = await harness.run(harness.desk.armSwitch(request));
   if (!answer.ok) throw new Error(answer.code);
   return answer.armed.switchId;
@@ -106,6 +121,24 @@ const SCENES = {
     await bench.pass(500);
     await bench.harness.desk.disarmSwitch(switchId);
     await bench.pass(WATCHED_MS);
+  },
+  /** Another key of the account replaces it, and ends its own; the venue is not reached any more, and has the first one's time. */
+  async replacedUnheard(bench) {
+    await arm(bench);
+    bench.venue.lose();
+    const switchId = await armBy(bench, OTHER_KEY, SHORT_MS);
+    await bench.pass(500);
+    await bench.harness.desk.disarmSwitch(switchId);
+    await bench.pass(WATCHED_MS);
+  },
+  /** Another key of the account replaces it by one that lasts. */
+  async replaced(bench) {
+    await arm(bench);
+    await bench.pass(SHORT_MS);
+    await armBy(bench, OTHER_KEY, LONG_MS);
+    await bench.pass(2 * TIMEOUT_MS);
+    const isOpen = bench.harness.venue.log.every(({ order }) => order?.status === "OPEN");
+    if (!isOpen) bench.say("EARLY", "canceled, and its account's switch is not over");
   },
   /** The shutdown is over before the venue has canceled anything. */
   async cutShort(bench) {
@@ -161,16 +194,17 @@ function forgettingVenueEnds({ harness }: Bench): void {
 interface Mutant {
   readonly name: string;
   readonly scene: Scene;
-  readonly check: SwitchCheck;
+  /** The check that it is for, then those that see it too. */
+  readonly checks: readonly [SwitchCheck, ...SwitchCheck[]];
   readonly plant: (bench: Bench) => void;
 }
 
 const MUTANTS: readonly Mutant[] = [
-  { name: "the venue's own time is forgotten", scene: "endedUnheard", check: "KNOWN", plant: forgettingVenueEnds },
+  { name: "the venue's own time is forgotten", scene: "endedUnheard", checks: ["KNOWN"], plant: forgettingVenueEnds },
   {
     name: "an end that nobody heard is believed",
     scene: "endedUnheard",
-    check: "KNOWN",
+    checks: ["KNOWN"],
     plant: ({ venue }) => {
       venue.unheard = { outcome: "accepted" };
     },
@@ -178,13 +212,27 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: "an end that is never confirmed is never over",
     scene: "endedUnheard",
-    check: "FORGOTTEN",
+    checks: ["FORGOTTEN"],
     plant: ({ harness }) => endingAfter(() => WATCHED_MS * 10, harness),
+  },
+  {
+    name: "the venue's time of the switch before is forgotten",
+    scene: "replacedUnheard",
+    checks: ["KNOWN"],
+    plant: ({ harness }) => endingAfter((delayMs) => Math.min(delayMs, SHORT_MS), harness),
+  },
+  {
+    name: "each key of an account has a switch of its own",
+    scene: "replaced",
+    checks: ["EARLY", "FORGOTTEN"],
+    plant: ({ keys }) => {
+      keys.areAccounts = true;
+    },
   },
   {
     name: "a switch that is cut short leaves no line",
     scene: "cutShort",
-    check: "LINE",
+    checks: ["LINE"],
     plant: () => void vi.spyOn(DeadManSwitches.prototype, "reportUnfinished").mockReturnValue(),
   },
 ];
@@ -198,9 +246,9 @@ describe("the judge of switches and their ends", () => {
     expect(await played(scene)).toEqual([]);
   });
 
-  it.each(MUTANTS)("sees by $check alone that $name", async ({ check, plant, scene }) => {
-    expect(await played(scene, plant)).toEqual([check]);
+  it.each(MUTANTS)("sees by $checks alone that $name", async ({ checks, plant, scene }) => {
+    expect([...(await played(scene, plant))].sort()).toEqual([...checks].sort());
     vi.restoreAllMocks();
-    expect(await played(scene, plant, [check])).toEqual([]);
+    expect(await played(scene, plant, checks)).toEqual([]);
   });
 });

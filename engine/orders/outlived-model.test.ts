@@ -1,20 +1,29 @@
 /**
  * As after-reply-model.test.ts, by the same judge: what of an order, or of a run, outlives what it was for. The service as
  * it is, which the judge must not blame, and one planted fault for each class; its check sees it, and with the check
- * taken out nothing does.
+ * taken out nothing does. FUZZ_SEED replays one seed of the guards that fill in part.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { storeUnavailable } from "../storage/state-store.js";
 import { createDesk, type DeskHarness } from "./single/test/desk-harness.js";
 import { type AfterCheck, judgeAfter, MINUTE_MS } from "./test/after-reply.js";
-import { OUTLIVED_SCENES, type OutlivedScene } from "./test/outlived-scenes.js";
+import { guardsCloseInParts, OUTLIVED_SCENES, type OutlivedScene } from "./test/outlived-scenes.js";
 import { createRowSink, rowFaults } from "./test/row-sink.js";
 import { ConclusionCommits } from "./conclusion-commits.js";
 import { ExecutionRegistry } from "./execution-registry.js";
 import { FollowKeys } from "./follow-keys.js";
 import { OrderFollows } from "./order-follows.js";
+import { isGuard } from "./trade-run.js";
 
-type Fault = "sibling stands" | "absence unproven" | "round covers all" | "taken back is lost" | null;
+type Fault =
+  | "sibling stands"
+  | "parts close nothing"
+  | "rests stand nowhere"
+  | "taken back once"
+  | "absence unproven"
+  | "round covers all"
+  | "taken back is lost"
+  | null;
 
 const planted = vi.hoisted((): { fault: Fault } => ({ fault: null }));
 
@@ -22,8 +31,23 @@ vi.mock(import("./protection-parts.js"), async (load) => {
   const parts = await load();
   return {
     ...parts,
-    guardsToTakeBack: (run) =>
-      planted.fault === "sibling stands" && !parts.isToBeAbandoned(run) ? [] : parts.guardsToTakeBack(run),
+    guardsToTakeBack: (run) => {
+      const guards = parts.guardsToTakeBack(run);
+      if (parts.isToBeAbandoned(run)) return guards;
+      const isWhole = run.attempts.some((attempt) => isGuard(attempt) && attempt.order?.status === "FILLED");
+      switch (planted.fault) {
+        case "sibling stands":
+          return [];
+        case "parts close nothing":
+          return isWhole ? guards : [];
+        case "rests stand nowhere":
+          return guards.filter(({ order }) => order?.status === "OPEN");
+        case "taken back once":
+          return guards.filter(({ takenBack }) => takenBack !== true);
+        default:
+          return guards;
+      }
+    },
   };
 });
 
@@ -194,6 +218,29 @@ describe("the judge of what outlives what it was for, of single orders,", () => 
   it("sees by the record that an end that the store refuses is never stored", async () => {
     storeOnce();
     expect(await recordFaults(await refusedSingle())).toEqual([expect.stringContaining("lost: ")]);
+  });
+});
+
+describe("the judge of what outlives what it was for, of guards that fill in part,", () => {
+  const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 2, 3, 4] : [Number(process.env.FUZZ_SEED)];
+
+  it.each(SEEDS)("has nothing to say of a service that is right, seed %i", async (seed) => {
+    expect([...(await judgeAfter(await guardsCloseInParts(seed)))]).toEqual([]);
+  });
+
+  it.each(
+    (
+      [
+        ["what filled in part closed nothing", "parts close nothing"],
+        ["the rest of one that filled in part stands for nothing", "rests stand nowhere"],
+        ["one is taken back once, whatever comes of it", "taken back once"],
+      ] as const
+    ).flatMap(([name, kind]) => SEEDS.map((seed) => [name, seed, kind] as const)),
+  )("sees by GUARDS alone that %s, seed %i", async (_, seed, kind) => {
+    planted.fault = kind;
+    const left = await guardsCloseInParts(seed);
+    expect([...(await judgeAfter(left)).keys()]).toEqual(["GUARDS"]);
+    expect([...(await judgeAfter(left, ["GUARDS"]))]).toEqual([]);
   });
 });
 

@@ -6,8 +6,8 @@
  * behind reads; half of it for the others. What is not held back flows down: whoever asks first, by
  * priority (lane-queue.ts), may use it. `exit` may use everything.
  *
- * Callers share a lane: the last quarter of what is held back for it is left to those who used less than their share, the
- * lane divided by one more than the callers of the window. What has no caller is our own and bound by the lane alone.
+ * Callers share a lane: the last quarter of what is held back for it is left to those who used less than their share, what
+ * the lane has of the window divided by one more than its callers. What has no caller is our own and bound by the lane alone.
  *
  * The venue's own count is the truth: when it reports more than we counted, the difference (another
  * process on the same IP) is charged too.
@@ -109,11 +109,14 @@ export class LaneBudget {
   /** Would the weight come out of what this lane leaves to callers below their share, and is this one above it? */
   isBeyondShare(lane: Lane, caller: string | null, weight: number, nowMs: number): boolean {
     if (caller === null) return false;
-    const { heldBack, callers } = this.#byLane[lane];
-    if (this.available(lane, nowMs) - weight >= heldBack * LAST_PART) return false;
+    const { heldBack, callers, window } = this.#byLane[lane];
+    const available = this.available(lane, nowMs);
+    if (available - weight >= heldBack * LAST_PART) return false;
     const used = callers.used(caller, nowMs);
     const others = callers.activeCount(nowMs) - (used > 0 ? 1 : 0);
-    return used + weight > this.ceiling(lane) / (others + 2);
+    // What other lanes took is not there to be shared: one caller's share of a whole lane could be all that is left of it.
+    const shared = Math.min(this.ceiling(lane), available + window.used(nowMs));
+    return used + weight > shared / (others + 2);
   }
 
   usedBy(lane: Lane, caller: string | null, nowMs: number): number {
@@ -163,7 +166,9 @@ export class LaneBudget {
     for (const use of this.#uses) {
       if (use.lane === lane) continue;
       const used = use.window.used(nowMs);
-      if (used === 0 && use.lane !== "exit") idle += use.heldBack;
+      // However much some exits took, the last part is there for the others.
+      if (use.lane === "exit") held += Math.max(use.heldBack * LAST_PART, use.heldBack - used);
+      else if (used === 0) idle += use.heldBack;
       else held += Math.max(0, use.heldBack - used);
     }
     if (borrowsIdle) return held;

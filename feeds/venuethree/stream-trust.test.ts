@@ -1,118 +1,12 @@
 /** A watched account whose frames are lost or late: what its streamed positions stand for, and as of when. */
 import { describe, expect, it } from "vitest";
-import type { VenuePosition } from "../../engine/domain/position.js";
-import type { AccountEvent, AccountReader, AccountSession, AccountStream, OrderSender } from "../../engine/ports.js";
-import type { HttpRequest } from "../shared/http.js";
-import { FakeNetwork } from "../shared/test/fake-connector.js";
-import { VerifiedReads } from "../shared/verified-reads.js";
-import { streamedReader, watchedOrders } from "./streamed.js";
-import { account, mine, order, position } from "./test/account-rows.js";
-import { accountStreamsOf } from "./test/account-streams.js";
-import {
-  ACCOUNT,
-  API_KEY,
-  BTC,
-  CLOSE_LONG,
-  createHarness,
-  type Harness,
-  OPTIONS,
-  PUBLIC_KEY,
-  sentTx,
-} from "./test/trading-harness.js";
+import { mine, order, position } from "./test/account-rows.js";
+import { BTC, CLOSE_LONG, OPTIONS } from "./test/trading-harness.js";
+import { live, turns, type TrustScene } from "./test/trust-scene.js";
 
-const CHANNELS = ["orders", "trades", "positions"] as const;
 const OPEN_LONG = { ...CLOSE_LONG, side: "BUY", reduceOnly: false } as const;
 
-interface Scene {
-  readonly harness: Harness;
-  readonly reader: AccountReader;
-  readonly orders: OrderSender;
-  readonly session: AccountSession;
-  readonly stream: AccountStream;
-  readonly events: AccountEvent[];
-  /** Names of the calls. */
-  readonly calls: string[];
-  readonly venue: {
-    /** What it holds. */
-    size: string;
-    isRestDown: boolean;
-    /** Pongs come. */
-    isTalking: boolean;
-    /** What answers of REST wait for. */
-    gate: Promise<void>;
-  };
-  receive(name: (typeof CHANNELS)[number], rows: unknown, type?: string): void;
-  wait(ms: number): Promise<void>;
-  held(): number | null;
-}
-
-async function turns(): Promise<void> {
-  for (let turn = 0; turn < 40; turn++) await Promise.resolve();
-}
-
-async function live(): Promise<Scene> {
-  const harness = createHarness();
-  const { clock, http, trading } = harness;
-  const network = new FakeNetwork();
-  const calls: string[] = [];
-  const venue = { size: "0.02500", isRestDown: false, isTalking: true, gate: Promise.resolve() };
-  const answer = (request: HttpRequest) => {
-    http.step(answer);
-    const name = /v1\/(\w+)/.exec(request.path)?.[1] ?? "";
-    calls.push(name);
-    if (name === "sendTx") return http.response(200, { code: 200, message: "{}", tx_hash: sentTx(request).hash });
-    if (venue.isRestDown && name !== "apikeys") return http.response(503, "");
-    const key = { account_index: ACCOUNT, api_key_index: API_KEY, nonce: 1, public_key: PUBLIC_KEY };
-    const accounts = [account({ positions: [position({ position: venue.size })] })];
-    const told = http.response(200, { code: 200, orders: [], trades: [], accounts, api_keys: [key] });
-    return venue.gate.then(() => told);
-  };
-  http.step(answer);
-  const streams = accountStreamsOf(harness, network, { seed: 3 });
-  const events: AccountEvent[] = [];
-  const session = harness.open();
-  const opened = streams.openAccountStream(session, (event) => events.push(event));
-  if (!opened.ok) throw new Error(opened.problem);
-  const readTx = async () => ({ ok: true, value: null, asOfMs: 0, source: "venue" }) as const;
-  const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
-  const scene: Scene = {
-    harness,
-    reader: streamedReader(trading, streams, clock, 300, verified),
-    orders: watchedOrders(trading, streams, { clock, cancelDelayMs: 0, readTx }, verified),
-    session,
-    stream: opened.stream,
-    events,
-    calls,
-    venue,
-    receive(name, rows, type = "update") {
-      const channel = `account_all_${name}`;
-      const timestamp = clock.wallMs();
-      const frame = { type: `${type}/${channel}`, channel: `${channel}:${ACCOUNT}`, [name]: rows, timestamp };
-      network.last.receive(JSON.stringify(frame));
-    },
-    async wait(ms) {
-      for (let left = ms; left > 0; left -= 250) {
-        clock.advance(Math.min(250, left));
-        if (venue.isTalking) network.last.receive('{"type":"pong"}');
-        await turns();
-      }
-    },
-    held() {
-      const read = scene.reader.heldPositions?.(session, BTC) ?? null;
-      return read?.ok === true ? (read.value[0]?.qtyLots ?? 0) : null;
-    },
-  };
-  await turns();
-  network.last.open();
-  await scene.wait(100);
-  for (const name of ["orders", "trades"] as const) scene.receive(name, {}, "subscribed");
-  scene.receive("positions", { 1: position() }, "subscribed");
-  await scene.wait(250);
-  expect([events.at(-1), scene.held()]).toEqual([{ kind: "state", state: "LIVE" }, 2_500]);
-  return scene;
-}
-
-const sizes = async ({ reader, session }: Scene): Promise<unknown> => {
+const sizes = async ({ reader, session }: TrustScene): Promise<unknown> => {
   const read = await reader.verifyPositions?.(session, BTC, OPTIONS);
   return read?.ok === true ? [read.source, ...read.value.map(({ qtyLots }) => qtyLots)] : read;
 };

@@ -1,129 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Instrument } from "../../engine/domain/instrument.js";
-import { silentLogger } from "../../engine/domain/logger.js";
-import type { VenueOrder } from "../../engine/domain/order.js";
-import type { VenuePosition } from "../../engine/domain/position.js";
-import { createSeededRandom } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
-import type { AccountEvent, AccountReader, AccountSession, AccountStream, Read } from "../../engine/ports.js";
+import type { AccountEvent, AccountSession, AccountStream } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
-import { ConnectionBudget } from "../shared/connection-budget.js";
 import { FakeNetwork } from "../shared/test/fake-connector.js";
-import { VenuetwoAccountStreams } from "./account-stream.js";
-import { credentialTagOf } from "./credential-tag.js";
+import type { VenuetwoAccountStreams } from "./account-stream.js";
 import { MAX_ACCOUNT_STREAMS } from "./limits.js";
-import { openVenuetwoSession } from "./session.js";
-import { normalizeSymbol } from "./symbols.js";
-
-const BTC = ((): Instrument => {
-  const made = normalizeSymbol({
-    symbol: "BTCUSDT",
-    contractType: "PERPETUAL",
-    status: "TRADING",
-    baseAsset: "BTC",
-    quoteAsset: "USDT",
-    pricePrecision: 1,
-    quantityPrecision: 3,
-    filters: [
-      { filterType: "PRICE_FILTER", minPrice: "0.1", maxPrice: "1000000", tickSize: "0.1" },
-      { filterType: "LOT_SIZE", stepSize: "0.001", maxQty: "1000", minQty: "0.001" },
-    ],
-  });
-  if (typeof made === "string") throw new Error(made);
-  return made;
-})();
-
-function session(name: string, secret = "s"): AccountSession {
-  const opened = openVenuetwoSession({ apiKey: `key-${name}`, apiSecret: secret });
-  if (!opened.ok) throw new Error(opened.problem);
-  return opened.session;
-}
-
-function position(qtyLots: number, tsVenueMs: number): VenuePosition {
-  return {
-    venue: "venuetwo",
-    symbol: "BTC",
-    nativeSymbol: "BTCUSDT",
-    direction: "LONG",
-    positionSide: "BOTH",
-    qtyLots,
-    entryPrice: "100",
-    markPrice: null,
-    liquidationPrice: null,
-    unrealizedPnl: "0",
-    leverage: 5,
-    marginMode: "cross",
-    collateral: null,
-    tsVenueMs,
-  };
-}
-
-function order(venueOrderId: string, status: VenueOrder["status"], filledLots = 0): VenueOrder {
-  return {
-    venue: "venuetwo",
-    nativeSymbol: "BTCUSDT",
-    venueOrderId,
-    venueClientOrderId: null,
-    side: "SELL",
-    type: "LIMIT",
-    status,
-    venueStatus: status === "OPEN" ? "NEW" : status,
-    priceTicks: 1_000,
-    qtyLots: 10,
-    filledLots,
-    averagePrice: null,
-    reduceOnly: true,
-    triggerPrice: null,
-    tsVenueMs: 1,
-    fee: null,
-  };
-}
-
-/** The venue's truth, read over REST. */
-class Truth implements AccountReader {
-  positions: VenuePosition[] = [];
-  openOrders: VenueOrder[] = [];
-  finishedOrders = new Map<string, VenueOrder>();
-  failure: Extract<Read<never>, { ok: false }> | null = null;
-  positionReads = 0;
-  openOrderReads = 0;
-  readonly #clock: VirtualClock;
-
-  constructor(clock: VirtualClock) {
-    this.#clock = clock;
-  }
-
-  #read<T>(value: T): Promise<Read<T>> {
-    if (this.failure !== null) return Promise.resolve(this.failure);
-    return Promise.resolve({ ok: true, value, asOfMs: this.#clock.wallMs(), source: "venue" });
-  }
-
-  readPositions(): Promise<Read<readonly VenuePosition[]>> {
-    this.positionReads++;
-    return this.#read([...this.positions]);
-  }
-
-  readOpenOrders(): Promise<Read<readonly VenueOrder[]>> {
-    this.openOrderReads++;
-    return this.#read([...this.openOrders]);
-  }
-
-  readOrder(
-    _session: AccountSession,
-    _instrument: Instrument,
-    ref: { readonly clientIdHex: string } | { readonly venueOrderId: string },
-  ): Promise<Read<VenueOrder | null>> {
-    return this.#read("venueOrderId" in ref ? (this.finishedOrders.get(ref.venueOrderId) ?? null) : null);
-  }
-
-  readBalances(): Promise<Read<never[]>> {
-    return this.#read([]);
-  }
-
-  readFeeRates(): Promise<Read<never>> {
-    return Promise.resolve(failedRead("VENUE_ERROR", "not here"));
-  }
-}
+import { accountUpdate, order, position, session, streamsOf, Truth } from "./test/account-harness.js";
 
 let clock: VirtualClock;
 /** How far the venue's clock is known to be ahead. */
@@ -144,15 +26,11 @@ beforeEach(() => {
   extendAnswers = [];
   createCount = 0;
   extendCount = 0;
-  streams = new VenuetwoAccountStreams({
-    wsUrl: "ws://venue",
-    layout: "single",
-    connector: network.connector,
+  streams = streamsOf({
     clock,
-    random: createSeededRandom(3),
-    logger: silentLogger,
-    budget: new ConnectionBudget(clock, { maxConnections: 64, connectsPerMinute: 300 }),
-    reader: truth,
+    network,
+    truth,
+    aheadMs: () => aheadMs,
     listenKeys: {
       create() {
         createCount++;
@@ -166,10 +44,6 @@ beforeEach(() => {
         return Promise.resolve({ ok: true, value: answer, asOfMs: 1, source: "venue" });
       },
     },
-    instrumentOf: (nativeSymbol) => (nativeSymbol === "BTCUSDT" ? BTC : null),
-    clockOffsetMs: () => aheadMs,
-    latestVenueMs: () => clock.wallMs() + aheadMs + 5_000,
-    credentialTagOf,
   });
 });
 
@@ -191,11 +65,6 @@ async function goLive(events: AccountEvent[] = []): Promise<AccountStream> {
 function lots(stream: AccountStream): number[] | string {
   const read = stream.positions();
   return read.ok ? read.value.map(({ qtyLots }) => qtyLots) : read.code;
-}
-
-function accountUpdate(pa: string, E: number, s = "BTCUSDT"): string {
-  const P = [{ s, pa, ep: "100.0", cr: "0", up: "0", mt: "cross", iw: "0", ps: "BOTH", ma: "USDT" }];
-  return JSON.stringify({ e: "ACCOUNT_UPDATE", E, T: E, a: { m: "ORDER", B: [], P } });
 }
 
 function orderUpdate(change: Record<string, unknown>, E: number): string {

@@ -1,47 +1,13 @@
 /** One account has one countdown, whichever of its keys armed it and whichever sends an order of a new symbol. */
 import { expect, it } from "vitest";
-import type { OrderCommand } from "../../engine/domain/order.js";
-import { BTC, CLIENT_ID, createHarness, ETH, type Harness, OPTIONS, paramsOf, V1 } from "./test/trading-harness.js";
+import { BTC, createHarness, type Harness, OPTIONS, paramsOf, V1 } from "./test/trading-harness.js";
+import { balancesOf, OTHER_KEY, placedAnswer, restingOrder } from "./test/two-keys.js";
 
-const OTHER_KEY = { ...V1, apiKey: "another-key", apiSecret: "another-secret" };
-const BALANCES = [{ accountAlias: "SgsR", asset: "USDT", balance: "1", availableBalance: "1" }];
-const OTHER_BALANCES = [{ ...BALANCES[0], accountAlias: "Other" }];
+const BALANCES = balancesOf("SgsR");
+const OTHER_BALANCES = balancesOf("Other");
 const COUNTDOWN = { symbol: "ETHUSDT", countdownTime: "6000" };
-
-const RESTING: OrderCommand = {
-  instrument: ETH,
-  side: "SELL",
-  type: "LIMIT",
-  timeInForce: "GTC",
-  priceTicks: 400_000,
-  qtyLots: 250,
-  reduceOnly: false,
-  positionSide: "BOTH",
-  clientIdHex: CLIENT_ID,
-};
-
-const PLACED = {
-  orderId: 12_345_678,
-  symbol: "ETHUSDT",
-  status: "NEW",
-  clientOrderId: CLIENT_ID,
-  price: "4000.00",
-  avgPrice: "0.00000",
-  origQty: "0.250",
-  executedQty: "0",
-  cumQuote: "0",
-  timeInForce: "GTC",
-  type: "LIMIT",
-  reduceOnly: false,
-  closePosition: false,
-  side: "SELL",
-  positionSide: "BOTH",
-  stopPrice: "0",
-  workingType: "CONTRACT_PRICE",
-  priceProtect: false,
-  origType: "LIMIT",
-  updateTime: 1_790_000_000_015,
-};
+const RESTING = restingOrder();
+const PLACED = placedAnswer();
 
 /** As the desk does it: whose account it is, then the arm. Nothing rests yet. */
 async function armed(): Promise<Harness> {
@@ -319,4 +285,71 @@ it("of two keys that turn out to be one account's leaves both where an arm is re
   // Ended by the key that dealt in nothing itself.
   const ended = await trading.orders.scheduleCancel(harness.open(OTHER_KEY), null, OPTIONS);
   expect(ended).toMatchObject({ symbols: ["ETHUSDT"] });
+});
+
+it("an end takes back what an arm of unknown outcome had it count down, also where nothing is open any more", async () => {
+  const harness = createHarness();
+  const { clock, http, trading } = harness;
+  const armedBy = harness.open(V1);
+  // Resting orders of other keys, in two symbols: the first is counted down, of the other nobody knows.
+  http
+    .reply(200, [PLACED, placedAnswer("BTCUSDT")])
+    .reply(200, COUNTDOWN)
+    .reply(500, "<html>");
+  const arm = trading.orders.scheduleCancel(armedBy, clock.wallMs() + 10_000, OPTIONS);
+  expect(await arm).toMatchObject({ outcome: "unknown" });
+  // Both are filled by now.
+  http.reply(200, []).reply(200, COUNTDOWN).reply(200, COUNTDOWN);
+  expect(await trading.orders.scheduleCancel(armedBy, null, OPTIONS)).toMatchObject({ outcome: "accepted" });
+  expect(http.requests.slice(4).map((request) => paramsOf(request)["symbol"])).toEqual(["ETHUSDT", "BTCUSDT"]);
+});
+
+it("is ended also where the session that armed it is closed and an order came since", async () => {
+  const harness = createHarness();
+  const { clock, http, trading } = harness;
+  const armedBy = harness.open(V1);
+  http.reply(200, [PLACED]).reply(200, COUNTDOWN);
+  await trading.orders.scheduleCancel(armedBy, clock.wallMs() + 10_000, OPTIONS);
+  // Another switch takes its place, and its arm is refused: the venue counts down as before.
+  armedBy.close();
+  const next = harness.open(V1);
+  http.reply(400, { code: -1003, msg: "Too many requests." }).reply(200, placedAnswer("BTCUSDT"));
+  await trading.orders.scheduleCancel(next, clock.wallMs() + 20_000, OPTIONS);
+  await trading.orders.place(harness.open(V1), restingOrder(BTC), OPTIONS);
+  await clock.advanceAsync(1);
+  http.reply(200, []).reply(200, COUNTDOWN).reply(200, COUNTDOWN);
+  expect(await trading.orders.scheduleCancel(next, null, OPTIONS)).toMatchObject({ outcome: "accepted" });
+  const ended = http.requests.slice(5).map((request) => paramsOf(request)["symbol"]);
+  expect(ended).toContain("ETHUSDT");
+});
+
+it("follows all symbols that a key dealt in while it was asked whose it is", async () => {
+  const harness = await armed();
+  const { clock, http, trading } = harness;
+  let name = (): void => {};
+  http
+    .reply(200, PLACED)
+    .step(() => new Promise((resolve) => (name = () => resolve(http.response(200, BALANCES)))))
+    .reply(200, placedAnswer("BTCUSDT"));
+  await trading.orders.place(harness.open(OTHER_KEY), RESTING, OPTIONS);
+  await trading.orders.place(harness.open(OTHER_KEY), restingOrder(BTC, "d".repeat(32)), OPTIONS);
+  http.reply(200, COUNTDOWN).reply(200, COUNTDOWN);
+  name();
+  await clock.advanceAsync(1);
+  expect(http.requests.slice(5).map((request) => paramsOf(request)["symbol"])).toEqual(["ETHUSDT", "BTCUSDT"]);
+});
+
+it("is ended shortly after its moment too: the venue counts from when the call came", async () => {
+  const harness = createHarness();
+  const { clock, http, trading } = harness;
+  const armedBy = harness.open(V1);
+  http.reply(200, [PLACED]).reply(200, COUNTDOWN);
+  await trading.orders.scheduleCancel(armedBy, clock.wallMs() + 10_000, OPTIONS);
+  clock.advance(10_500);
+  // An order in between says nothing of that.
+  http.reply(200, placedAnswer("BTCUSDT"));
+  await trading.orders.place(armedBy, restingOrder(BTC), OPTIONS);
+  http.reply(200, []).reply(200, COUNTDOWN).reply(200, COUNTDOWN);
+  await trading.orders.scheduleCancel(armedBy, null, OPTIONS);
+  expect(http.requests.slice(4).map((request) => paramsOf(request)["symbol"])).toContain("ETHUSDT");
 });

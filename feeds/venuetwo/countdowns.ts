@@ -19,6 +19,8 @@ import type { VenuetwoSession } from "./session.js";
 const MAX_ACCOUNTS = 1_024;
 /** As many as are remembered of one key (order-memory.ts): each costs a call. */
 const MAX_SYMBOLS = 64;
+/** The venue counts from when a call came to it; no call that counts is given longer. */
+const VENUE_LATER_MS = 5_000;
 
 /** What follows an order and is not answered yet. */
 export interface Following {
@@ -39,7 +41,7 @@ export interface Countdown {
   coveredUntilMs: number;
   /** That of those before it too. */
   readonly following: Set<Following>;
-  /** What followed an order and may have come to the venue; nobody knows. */
+  /** What was said of these, by an arm or after an order, may have come to the venue; nobody knows. */
   readonly unsure: Set<string>;
   /** Its end was asked for; the venue may still count down. */
   isEnding: boolean;
@@ -121,9 +123,9 @@ export class Countdowns {
     return this.#isOver(countdown) ? new Set() : new Set([...earlier, ...unsure, ...symbols]);
   }
 
-  /** The venue counts down nothing of it any more. */
+  /** The venue has fired by now, whatever it was sent last. */
   #isOver({ coveredUntilMs }: Countdown): boolean {
-    return coveredUntilMs <= this.#nowMs();
+    return coveredUntilMs + VENUE_LATER_MS <= this.#nowMs();
   }
 
   /** The venue has stopped all of it. */
@@ -141,11 +143,13 @@ export class Countdowns {
   missingOf(name: string, symbol: string): Countdown | null {
     const countdown = this.#byAccount.get(name);
     if (countdown === undefined) return null;
-    if (!countdown.session.isOpen || this.leftMs(countdown) <= 0) {
-      if (!countdown.session.isOpen || this.#isOver(countdown)) this.#byAccount.delete(name);
+    if (this.#isOver(countdown)) {
+      this.#byAccount.delete(name);
       return null;
     }
-    return countdown.isEnding || countdown.symbols.has(symbol) ? null : countdown;
+    // Nothing is said with a closed session; what it covers is known all the same, for the next arm and the end.
+    const followsNone = countdown.isEnding || !countdown.session.isOpen || this.leftMs(countdown) <= 0;
+    return followsNone || countdown.symbols.has(symbol) ? null : countdown;
   }
 
   /** The account's, also where its keys armed apart while nobody knew that they are of one account. */

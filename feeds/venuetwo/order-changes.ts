@@ -44,8 +44,8 @@ export interface VenuetwoOrderChangesDeps {
 export class VenuetwoOrderChanges {
   readonly #deps: VenuetwoOrderChangesDeps;
   readonly #countdowns: Countdowns;
-  /** Keys whose account is being asked for; bounded by the orders in flight. */
-  readonly #asked = new Set<string>();
+  /** Keys whose account is being asked for, and the symbols they dealt in; bounded by the orders in flight. */
+  readonly #asked = new Map<string, Set<string>>();
 
   constructor(deps: VenuetwoOrderChangesDeps) {
     this.#deps = deps;
@@ -151,15 +151,16 @@ export class VenuetwoOrderChanges {
     // Those of other keys of the account too, whose orders may have ended meanwhile.
     const covered = begun === null ? this.#countdowns.coveredOf(session) : begun.earlier;
     const symbols = [...new Set([...open.value, ...memory.symbolsOf(session), ...covered])];
-    const results = await this.#each(session, symbols, deadline, callOf, isCountdown);
-    if (results.unclear !== null) return { outcome: "unknown", cause: results.unclear };
-    const [failed] = results.failed;
-    if (failed === undefined) {
+    const { doneCount, failed, unclear } = await this.#each(session, symbols, deadline, callOf, isCountdown);
+    const [refused] = failed;
+    if (unclear === null && refused === undefined) {
       for (const symbol of symbols) begun?.symbols.add(symbol);
       return { outcome: "accepted", symbols };
     }
-    // Some stand: a refusal would say that nothing does.
-    return results.doneCount > 0 ? { outcome: "unknown", cause: "PARTIAL" } : failed;
+    if (unclear === null && refused !== undefined && doneCount === 0) return refused;
+    // Some stand: a refusal would say that nothing does, and the next arm and the end speak of them all.
+    for (const symbol of symbols) begun?.unsure.add(symbol);
+    return { outcome: "unknown", cause: unclear ?? "PARTIAL" };
   }
 
   /** What was under way meanwhile, with the time before, may have come to the venue last: its symbol is said again once it is answered. */
@@ -186,21 +187,27 @@ export class VenuetwoOrderChanges {
     const countdown = this.#countdowns.missing(session, symbol);
     if (countdown !== null) {
       void this.#followWith(countdown, symbol);
-    } else if (this.#countdowns.mayHave(session) && !this.#asked.has(session.accountId)) {
-      this.#asked.add(session.accountId);
-      void this.#followOnceNamed(session, symbol);
+    } else if (this.#countdowns.mayHave(session)) {
+      const asked = this.#asked.get(session.accountId);
+      if (asked === undefined) void this.#followOnceNamed(session, symbol);
+      else asked.add(symbol);
     }
   }
 
-  /** A countdown of another key may be this account's. Never rejects; without an answer the next arm covers the symbol. */
+  /** A countdown of another key may be this account's. Never rejects; without an answer the next arm covers the symbols. */
   async #followOnceNamed(session: AccountSession, symbol: string): Promise<void> {
+    const symbols = new Set([symbol]);
+    this.#asked.set(session.accountId, symbols);
     try {
       const name = await this.#deps.names.read(session, FOLLOW);
-      const countdown = name.ok ? this.#countdowns.missingOf(name.value, symbol) : null;
-      if (countdown !== null) await this.#followWith(countdown, symbol);
+      this.#asked.delete(session.accountId);
+      if (!name.ok) return;
+      for (const one of symbols) {
+        const countdown = this.#countdowns.missingOf(name.value, one);
+        if (countdown !== null) void this.#followWith(countdown, one);
+      }
     } catch {
       // A fault of ours: the same as no answer.
-    } finally {
       this.#asked.delete(session.accountId);
     }
   }

@@ -140,12 +140,12 @@ function priceProblems(order: VenueOrder | null, data: TradeData | null): string
   return [`${venueClientOrderId} is told at ${told}, the venue has ${averagePrice ?? "none"}`];
 }
 
+/** What its orders of the kind will close yet: one that filled in part stands for its rest. */
 function guardedLots({ one }: Harness, kind: "TAKE_PROFIT" | "STOP"): number {
-  return one.log.reduce(
-    (sum, { command, order }) =>
-      command.trigger?.kind === kind && order?.status === "OPEN" ? sum + command.qtyLots : sum,
-    0,
-  );
+  return one.log.reduce((sum, { command, order }) => {
+    const stands = order?.status === "OPEN" || order?.status === "PARTIALLY_FILLED";
+    return command.trigger?.kind === kind && stands ? sum + command.qtyLots - order.filledLots : sum;
+  }, 0);
 }
 
 /** Something happens to the n-th order at its venue. */

@@ -1,5 +1,7 @@
 /** More scenes of what comes after a reply: what of an order, or of a run, outlives what it was for. Each is certain. */
 import { vi } from "vitest";
+import { createSeededRandom } from "../../domain/random.js";
+import type { VenueOrder } from "../../domain/order.js";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { ACCOUNT, change, MINUTE_MS, type Played, tell } from "./after-reply.js";
 import { played, recorded } from "./after-reply-scenes.js";
@@ -33,6 +35,32 @@ async function guardCloses(index: 1 | 2): Promise<Played> {
   harness.one.setPosition(ACCOUNT, "LONG", 0);
   tell(harness, change(harness, index, { status: "FILLED", filledLots: 250 }));
   await harness.clock.advanceAsync(5 * MINUTE_MS);
+  return played({ harness, routeId: routing.routeId });
+}
+
+/**
+ * Both guards stand. One fills in part, the other closes what that leaves; its venue cancels its rest with the position,
+ * or leaves it standing. What takes it back is lost on its way once. Which, how much and how the venue does it the seed says.
+ */
+export async function guardsCloseInParts(seed: number): Promise<Played> {
+  const random = createSeededRandom(seed);
+  const harness = recorded();
+  const { clock, one } = harness;
+  let lostCount = 0;
+  one.cancelFate = () => (lostCount++ === 0 ? "lose" : "accept");
+  one.setPosition(ACCOUNT, "LONG", 0);
+  const { routing } = await harness.openData({ takeProfit: "105000", stopLoss: "95000" }, MARKET);
+  await clock.advanceAsync(MINUTE_MS);
+  const first = random.next() < 0.5 ? 1 : 2;
+  const firstLots = 1 + Math.floor(random.next() * 248);
+  const isLeftStanding = seed % 2 === 1;
+  one.setPosition(ACCOUNT, "LONG", 250 - firstLots);
+  tell(harness, change(harness, first, { status: "PARTIALLY_FILLED", filledLots: firstLots }));
+  await clock.advanceAsync(Math.floor(random.next() * MINUTE_MS));
+  one.setPosition(ACCOUNT, "LONG", 0);
+  const end = isLeftStanding ? { status: "PARTIALLY_FILLED" } : { status: "CANCELED", endReason: "REDUCE_ONLY" };
+  tell(harness, change(harness, 3 - first, { ...end, filledLots: 250 - firstLots } as Partial<VenueOrder>));
+  await clock.advanceAsync(5 * MINUTE_MS);
   return played({ harness, routeId: routing.routeId });
 }
 

@@ -1,4 +1,5 @@
 /** Account streams over a harness's own reads and a network opened by hand, for tests. */
+import type { Clock } from "../../../engine/domain/clock.js";
 import { type Logger, silentLogger } from "../../../engine/domain/logger.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { ConnectionBudget, MessagePacer } from "../../shared/connection-budget.js";
@@ -6,10 +7,19 @@ import type { FakeNetwork } from "../../shared/test/fake-connector.js";
 import { VenuethreeAccountStreams } from "../account-stream.js";
 import type { Harness } from "./trading-harness.js";
 
+export interface AccountStreamsOptions {
+  readonly seed: number;
+  readonly maxAccounts?: number;
+  readonly logger?: Logger;
+  /** In place of the harness's own. */
+  readonly clock?: Clock;
+  readonly clockOffsetMs?: () => number;
+}
+
 export function accountStreamsOf(
   { clock, trading }: Harness,
   network: FakeNetwork,
-  options: { readonly seed: number; readonly maxAccounts?: number; readonly logger?: Logger },
+  options: AccountStreamsOptions,
 ): VenuethreeAccountStreams {
   const { seed, ...rest } = options;
   return new VenuethreeAccountStreams({

@@ -1,0 +1,167 @@
+/** Streamed accounts of venuetwo on a virtual clock, over a network and a REST that answer what a test holds true. */
+import type { Clock } from "../../../engine/domain/clock.js";
+import type { Instrument } from "../../../engine/domain/instrument.js";
+import { silentLogger } from "../../../engine/domain/logger.js";
+import type { VenueOrder } from "../../../engine/domain/order.js";
+import type { VenuePosition } from "../../../engine/domain/position.js";
+import { createSeededRandom } from "../../../engine/domain/random.js";
+import type { VirtualClock } from "../../../engine/domain/virtual-clock.js";
+import type { AccountReader, AccountSession, Read } from "../../../engine/ports.js";
+import { failedRead } from "../../shared/call-results.js";
+import { ConnectionBudget } from "../../shared/connection-budget.js";
+import type { FakeNetwork } from "../../shared/test/fake-connector.js";
+import { VenuetwoAccountStreams } from "../account-stream.js";
+import { credentialTagOf } from "../credential-tag.js";
+import { openVenuetwoSession } from "../session.js";
+import { normalizeSymbol } from "../symbols.js";
+
+export const BTC = ((): Instrument => {
+  const made = normalizeSymbol({
+    symbol: "BTCUSDT",
+    contractType: "PERPETUAL",
+    status: "TRADING",
+    baseAsset: "BTC",
+    quoteAsset: "USDT",
+    pricePrecision: 1,
+    quantityPrecision: 3,
+    filters: [
+      { filterType: "PRICE_FILTER", minPrice: "0.1", maxPrice: "1000000", tickSize: "0.1" },
+      { filterType: "LOT_SIZE", stepSize: "0.001", maxQty: "1000", minQty: "0.001" },
+    ],
+  });
+  if (typeof made === "string") throw new Error(made);
+  return made;
+})();
+
+export function session(name: string, secret = "s"): AccountSession {
+  const opened = openVenuetwoSession({ apiKey: `key-${name}`, apiSecret: secret });
+  if (!opened.ok) throw new Error(opened.problem);
+  return opened.session;
+}
+
+export function position(qtyLots: number, tsVenueMs: number): VenuePosition {
+  return {
+    venue: "venuetwo",
+    symbol: "BTC",
+    nativeSymbol: "BTCUSDT",
+    direction: "LONG",
+    positionSide: "BOTH",
+    qtyLots,
+    entryPrice: "100",
+    markPrice: null,
+    liquidationPrice: null,
+    unrealizedPnl: "0",
+    leverage: 5,
+    marginMode: "cross",
+    collateral: null,
+    tsVenueMs,
+  };
+}
+
+export function order(venueOrderId: string, status: VenueOrder["status"], filledLots = 0): VenueOrder {
+  return {
+    venue: "venuetwo",
+    nativeSymbol: "BTCUSDT",
+    venueOrderId,
+    venueClientOrderId: null,
+    side: "SELL",
+    type: "LIMIT",
+    status,
+    venueStatus: status === "OPEN" ? "NEW" : status,
+    priceTicks: 1_000,
+    qtyLots: 10,
+    filledLots,
+    averagePrice: null,
+    reduceOnly: true,
+    triggerPrice: null,
+    tsVenueMs: 1,
+    fee: null,
+  };
+}
+
+/** The venue's truth, read over REST. */
+export class Truth implements AccountReader {
+  positions: VenuePosition[] = [];
+  openOrders: VenueOrder[] = [];
+  finishedOrders = new Map<string, VenueOrder>();
+  failure: Extract<Read<never>, { ok: false }> | null = null;
+  positionReads = 0;
+  openOrderReads = 0;
+  readonly #clock: VirtualClock;
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
+  }
+
+  #read<T>(value: T): Promise<Read<T>> {
+    if (this.failure !== null) return Promise.resolve(this.failure);
+    return Promise.resolve({ ok: true, value, asOfMs: this.#clock.wallMs(), source: "venue" });
+  }
+
+  readPositions(): Promise<Read<readonly VenuePosition[]>> {
+    this.positionReads++;
+    return this.#read([...this.positions]);
+  }
+
+  readOpenOrders(): Promise<Read<readonly VenueOrder[]>> {
+    this.openOrderReads++;
+    return this.#read([...this.openOrders]);
+  }
+
+  readOrder(
+    _session: AccountSession,
+    _instrument: Instrument,
+    ref: { readonly clientIdHex: string } | { readonly venueOrderId: string },
+  ): Promise<Read<VenueOrder | null>> {
+    return this.#read("venueOrderId" in ref ? (this.finishedOrders.get(ref.venueOrderId) ?? null) : null);
+  }
+
+  readBalances(): Promise<Read<never[]>> {
+    return this.#read([]);
+  }
+
+  readFeeRates(): Promise<Read<never>> {
+    return Promise.resolve(failedRead("VENUE_ERROR", "not here"));
+  }
+}
+
+export function accountUpdate(pa: string, E: number, s = "BTCUSDT"): string {
+  const P = [{ s, pa, ep: "100.0", cr: "0", up: "0", mt: "cross", iw: "0", ps: "BOTH", ma: "USDT" }];
+  return JSON.stringify({ e: "ACCOUNT_UPDATE", E, T: E, a: { m: "ORDER", B: [], P } });
+}
+
+type StreamsOptions = ConstructorParameters<typeof VenuetwoAccountStreams>[0];
+
+export interface StreamedTruth {
+  readonly clock: Clock;
+  readonly network: FakeNetwork;
+  readonly truth: AccountReader;
+  /** How far the venue's clock is known to be ahead. */
+  readonly aheadMs: () => number;
+  readonly latestVenueMs?: () => number;
+  readonly listenKeys?: StreamsOptions["listenKeys"];
+}
+
+const LISTEN_KEYS: StreamsOptions["listenKeys"] = {
+  create: () => Promise.resolve({ ok: true, value: "listen/1", asOfMs: 1, source: "venue" }),
+  extend: () => Promise.resolve({ ok: true, value: "extended", asOfMs: 1, source: "venue" }),
+};
+
+export function streamsOf(of: StreamedTruth): VenuetwoAccountStreams {
+  const { aheadMs, clock, network, truth } = of;
+  return new VenuetwoAccountStreams({
+    wsUrl: "ws://venue",
+    layout: "single",
+    connector: network.connector,
+    clock,
+    random: createSeededRandom(3),
+    logger: silentLogger,
+    budget: new ConnectionBudget(clock, { maxConnections: 64, connectsPerMinute: 300 }),
+    reader: truth,
+    listenKeys: of.listenKeys ?? LISTEN_KEYS,
+    instrumentOf: (nativeSymbol) => (nativeSymbol === "BTCUSDT" ? BTC : null),
+    clockOffsetMs: aheadMs,
+    latestVenueMs: of.latestVenueMs ?? (() => clock.wallMs() + aheadMs() + 5_000),
+    credentialTagOf,
+  });
+}
