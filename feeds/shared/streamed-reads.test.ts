@@ -84,6 +84,29 @@ describe("streamed positions after an order of ours", () => {
     expect(reads.stand(held(-20), want(15))).toBe(false);
   });
 
+  it("are as they surely are: with what our orders did by their answers and no frame has shown", () => {
+    const { reads, sent } = setUp();
+    const lots = (streamed: number) => reads.standing(held(streamed), want(50))?.map(({ qtyLots }) => qtyLots);
+    expect(lots(308)).toEqual([308]);
+    sent("1", "BUY", 10);
+    expect(lots(308)).toEqual([308]);
+    reads.answered("1", order("1", "FILLED", 10));
+    expect(lots(308)).toEqual([318]);
+    reads.moved(held(308), held(318));
+    expect(lots(318)).toEqual([318]);
+    sent("2", "SELL", 3);
+    reads.answered("2", order("2", "FILLED", 3));
+    expect(lots(318)).toEqual([315]);
+    reads.told(order("2", "FILLED", 3));
+    expect(lots(318)).toEqual([315]);
+    reads.moved(held(318), held(315));
+    expect(lots(315)).toEqual([315]);
+    // Of another contract they say nothing, and nothing stands for more than is left.
+    expect(reads.standing([position(5, "ETH")], { coin: "ETH", lots: 5 })).toEqual([position(5, "ETH")]);
+    sent("3", "SELL", 300);
+    expect(reads.standing(held(315), want(50))).toBeNull();
+  });
+
   it("stand after one that rests once it was told as it was answered; what it fills later is any fill", () => {
     const { reads, sent } = setUp();
     sent("1", "BUY", 10, true);
