@@ -101,10 +101,18 @@ describe("streamed positions after an order of ours", () => {
     expect(lots(318)).toEqual([315]);
     reads.moved(held(318), held(315));
     expect(lots(315)).toEqual([315]);
+    // A move that is counted for another order, which then came to nothing, is not added once more.
+    sent("a", "BUY", 9);
+    sent("b", "BUY", 3);
+    reads.answered("b", order("b", "FILLED", 3));
+    reads.moved(held(315), held(318));
+    expect(lots(318)).toEqual([318]);
+    reads.answered("a", order("a", "CANCELED", 0));
+    expect(lots(318)).toEqual([318]);
     // Of another contract they say nothing, and nothing stands for more than is left.
     expect(reads.standing([position(5, "ETH")], { coin: "ETH", lots: 5 })).toEqual([position(5, "ETH")]);
     sent("3", "SELL", 300);
-    expect(reads.standing(held(315), want(50))).toBeNull();
+    expect(reads.standing(held(318), want(50))).toBeNull();
   });
 
   it("stand after one that rests once it was told as it was answered; what it fills later is any fill", () => {

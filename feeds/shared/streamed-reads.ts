@@ -293,23 +293,41 @@ export class StreamedReads {
     return this.isAlive && this.#doubtMs === null && this.#leaves(positions, wanted);
   }
 
+  /** These positions where they may stand for a live read of `wanted`, each as it surely is; else null. */
+  standing(positions: readonly VenuePosition[], wanted: WantedLots | null): readonly VenuePosition[] | null {
+    if (!this.stand(positions, wanted)) return null;
+    if (this.#orders.size === 0) return positions;
+    return positions.map((position) => this.#surelyOf(position)).filter((position) => position !== null);
+  }
+
   /**
    * What is left of a streamed position without what orders of ours surely took of it, by their answers, by looks at them
    * or by their own frames, and no move of it was streamed for: less what others surely added. Null: nothing.
    */
   leftOf(position: VenuePosition): VenuePosition | null {
-    const { direction, nativeSymbol, positionSide } = position;
-    // Of a hedge nobody says which side an order was for: it may have opened the other.
-    if (position.uncounted !== undefined || positionSide === "LONG" || positionSide === "SHORT") return position;
+    if (!isCountable(position)) return position;
+    const { direction, nativeSymbol } = position;
     let takenLots = 0;
     for (const own of this.#orders.values()) {
       if (own.coin !== nativeSymbol) continue;
-      const unmovedLots = Math.max(0, Math.max(own.answeredLots, own.shownLots) - own.movedLots);
+      const unmovedLots = Math.max(0, sureLots(own) - own.movedLots);
       takenLots += own.isBuy === (direction === "LONG") ? -unmovedLots : unmovedLots;
     }
-    if (takenLots <= 0) return position;
-    const qtyLots = position.qtyLots - takenLots;
-    return qtyLots > 0 ? { ...position, qtyLots, unrealizedPnl: null } : null;
+    return takenLots <= 0 ? position : changedBy(position, -takenLots);
+  }
+
+  /**
+   * The same with what they surely added. Per side as a whole: a move may have been counted for another order of ours than
+   * the one that did it. Null: nothing is left.
+   */
+  #surelyOf(position: VenuePosition): VenuePosition | null {
+    if (!isCountable(position)) return position;
+    const unmovedLots = { bought: 0, sold: 0 };
+    for (const own of this.#orders.values())
+      if (own.coin === position.nativeSymbol)
+        unmovedLots[own.isBuy ? "bought" : "sold"] += sureLots(own) - own.movedLots;
+    const boughtLots = Math.max(0, unmovedLots.bought) - Math.max(0, unmovedLots.sold);
+    return changedBy(position, position.direction === "LONG" ? boughtLots : -boughtLots);
   }
 
   // ----------------------------------------------------------------
@@ -361,7 +379,11 @@ export class StreamedReads {
     if (own.answeredMs === null) return;
     const { answeredLots, boundLots, isFinal, isResting, isShown, movedLots, shownLots } = own;
     const isTold = isFinal ? shownLots >= boundLots : isResting && isShown && shownLots >= answeredLots;
-    if (isTold && movedLots >= (isFinal ? boundLots : shownLots)) this.#orders.delete(clientId);
+    if (!isTold || movedLots < (isFinal ? boundLots : shownLots)) return;
+    this.#orders.delete(clientId);
+    // Beyond what it filled in all the move was another's.
+    const otherLots = isFinal ? movedLots - boundLots : 0;
+    if (otherLots > 0) this.#move(own.coin, own.isBuy ? otherLots : -otherLots);
   }
 
   #isUnsettledFor(ms: number): boolean {
@@ -374,6 +396,23 @@ export class StreamedReads {
   #nowMs(): number {
     return this.#clock.monoNs() / 1e6;
   }
+}
+
+/** What it filled at least. */
+function sureLots({ answeredLots, shownLots }: OwnOrder): number {
+  return Math.max(answeredLots, shownLots);
+}
+
+/** Of a hedge nobody says which side an order was for: it may have opened the other. */
+function isCountable({ positionSide, uncounted }: VenuePosition): boolean {
+  return uncounted === undefined && positionSide !== "LONG" && positionSide !== "SHORT";
+}
+
+/** Null: nothing is left. */
+function changedBy(position: VenuePosition, lots: number): VenuePosition | null {
+  const qtyLots = position.qtyLots + lots;
+  if (lots === 0) return position;
+  return qtyLots > 0 ? { ...position, qtyLots, unrealizedPnl: null } : null;
 }
 
 function missingLots({ boundLots, movedLots }: OwnOrder): number {

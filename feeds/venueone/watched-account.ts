@@ -144,8 +144,8 @@ export class WatchedAccount implements StreamedAccount {
   /** Positions that may stand for a live read (streamed-reads.ts). Else null. */
   livePositions(wanted: WantedLots | null): LivePositions | null {
     if (this.#state !== "LIVE") return null;
-    const positions = this.#data.positions();
-    return this.reads.stand(positions, wanted) ? { positions, asOfMs: this.reads.asOfMs } : null;
+    const positions = this.reads.standing(this.#data.positions(), wanted);
+    return positions === null ? null : { positions, asOfMs: this.reads.asOfMs };
   }
 
   /**

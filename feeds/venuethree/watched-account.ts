@@ -146,8 +146,9 @@ export class WatchedAccount implements StreamedAccount {
 
   /** The same where it may stand for a live read (streamed-reads.ts). Else null. */
   readSettled(wanted: WantedLots | null): Read<readonly VenuePosition[]> | null {
-    if (this.#state !== "LIVE" || !this.reads.stand(this.#data.positions(), wanted)) return null;
-    return this.read();
+    if (this.#state !== "LIVE") return null;
+    const value = this.reads.standing(this.#data.positions(), wanted);
+    return value === null ? null : { ok: true, value, asOfMs: this.reads.asOfMs, source: "stream" };
   }
 
   /**

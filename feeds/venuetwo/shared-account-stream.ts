@@ -187,7 +187,8 @@ export class SharedAccountStream implements StreamedAccount {
   /** Positions that may stand for a live read; null where only the venue may answer. `wanted` null: exact sizes count. */
   settled(wanted: WantedLots | null): Read<readonly VenuePosition[]> | null {
     // Nothing streamed is shown to credentials that the venue has not confirmed: LIVE says that it has.
-    return this.isLive && this.reads.stand(this.#account.positions(), wanted) ? this.#members.positions() : null;
+    const value = this.isLive ? this.reads.standing(this.#account.positions(), wanted) : null;
+    return value === null ? null : { ok: true, value, asOfMs: this.reads.asOfMs, source: "stream" };
   }
 
   /**
