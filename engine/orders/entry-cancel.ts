@@ -1,6 +1,6 @@
 /**
- * The rest of an entry taken back: its caller wants no position without protection, a venue refused that, and the entry
- * would go on filling.
+ * Orders of an entry taken back. Its rest: its caller wants no position without protection, a venue refused that, and the
+ * entry would go on filling. Its protection, where that stands for more than is left (protection-undo.ts).
  *
  * Invariants: only the entry's own orders are canceled; what a cancel came to is read from the venue, so that all that
  * filled before it is known. An order that neither ends nor is readable now is canceled again with the next round.
@@ -24,10 +24,17 @@ const CALL_TIMEOUT_MS = 3_000;
 
 export async function cancelRest(parts: TradeParts, flight: TradeFlight, run: TradeRun): Promise<void> {
   const open = positionAttempts(run).filter((attempt) => attempt.outcome === "CONFIRMED" && isOpen(attempt));
-  await Promise.all(open.map((attempt) => cancelOne(parts, flight, run, attempt)));
+  await Promise.all(open.map((attempt) => cancelAndRead(parts, flight, run, attempt, "entry_rest_canceled")));
 }
 
-async function cancelOne(parts: TradeParts, flight: TradeFlight, run: TradeRun, attempt: Attempt): Promise<void> {
+/** `event`: its line in the log. Never rejects. */
+export async function cancelAndRead(
+  parts: TradeParts,
+  flight: TradeFlight,
+  run: TradeRun,
+  attempt: Attempt,
+  event: string,
+): Promise<void> {
   const { clock, logger } = parts;
   const { routeId } = run;
   const { venue } = attempt;
@@ -40,7 +47,7 @@ async function cancelOne(parts: TradeParts, flight: TradeFlight, run: TradeRun, 
     const outcome = await account.room.orders.cancel(account.session, order.instrument, ref, options);
     // NOT_FOUND is an end as well, or a venue that does not show it: the look tells.
     const what = outcome.outcome === "rejected" ? outcome.reason : outcome.outcome;
-    logger.warn("entry_rest_canceled", { routeId, venue, outcome: what });
+    logger.warn(event, { routeId, venue, outcome: what });
     for (let looks = 0; looks < MAX_LOOKS && isOpen(attempt); looks++) {
       if (looks > 0) await delay(clock, LOOK_GAP_MS);
       const reading = account.room.reader.readOrder(account.session, order.instrument, ref, options);

@@ -9,9 +9,9 @@
 import { delay } from "../domain/clock.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import { capMarket, insideBand, type MarketPrice } from "../routing/market-price.js";
-import { problemOf } from "./background.js";
 import { bandRetries } from "./band-retry.js";
-import { MIN_RETRY_MS, MIN_SEND_TIMEOUT_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
+import { cancelAndRead } from "./entry-cancel.js";
+import { MIN_RETRY_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
 import { waitForEnds, type LateOrder } from "./trade-execute.js";
 import type { SendPlan } from "./trade-plan.js";
 import type { Attempt, TradeRun } from "./trade-run.js";
@@ -91,32 +91,17 @@ function noteProblem({ protection }: TradeRun, problem: string): void {
 }
 
 /**
- * What stands for more than is left is canceled: it would close what its caller opens later. One that is not canceled
- * now is again with the next round of the watch.
+ * What stands for more than is left is canceled: it would close what its caller opens later. One whose end is not read
+ * now, with what it closed before, is canceled again with the next round of the watch.
  */
 export async function takeBackGuards(parts: TradeParts, flight: TradeFlight, run: TradeRun): Promise<void> {
   const isAbandoned = isToBeAbandoned(run);
-  for (const attempt of guardsToTakeBack(run)) {
-    const { venue } = attempt;
-    const account = flight.accounts.renew(venue);
-    const instrument = parts.rooms.get(venue)?.markets.get(run.symbol)?.instrument;
-    if (account === null || instrument === undefined || attempt.order === null) continue;
+  const takeBack = async (attempt: Attempt): Promise<void> => {
     // Its end may be seen before the answer.
     if (!isAbandoned) attempt.takenBack = true;
-    try {
-      const ref = { clientIdHex: attempt.clientIdHex };
-      const timeoutMs = Math.max(MIN_SEND_TIMEOUT_MS, flight.deadline.leftMs());
-      const outcome = await account.room.orders.cancel(account.session, instrument, ref, { timeoutMs, lane: "exit" });
-      if (outcome.outcome === "accepted" && outcome.isPending !== true)
-        markCanceled(attempt, attempt.order, isAbandoned);
-    } catch (error) {
-      parts.logger.error("cancel_threw", { venue, routeId: run.routeId, problem: problemOf(error) });
-    }
-  }
-}
-
-/** `isAbandoned`: it guards nothing any more, so that what it guarded is not taken for covered. */
-function markCanceled(attempt: Attempt, order: NonNullable<Attempt["order"]>, isAbandoned: boolean): void {
-  attempt.order = { ...order, status: "CANCELED" };
-  if (isAbandoned) attempt.replaced = true;
+    await cancelAndRead(parts, flight, run, attempt, "protection_taken_back");
+    // It guards nothing any more, so that what it guarded is not taken for covered.
+    if (isAbandoned && attempt.order?.status === "CANCELED") attempt.replaced = true;
+  };
+  await Promise.all(guardsToTakeBack(run).map(takeBack));
 }
