@@ -66,9 +66,9 @@ async function following(first: string, valid: Set<string>) {
     use(opened.session);
     opened.session.close();
   };
-  const consider = (secret: string): void =>
+  const consider = (secret: string, one: TradeRun = run): void =>
     withSession(secret, (session) =>
-      follows.consider(run, null, () => ({ session, credentials: credentialsOf(secret) })),
+      follows.consider(one, null, () => ({ session, credentials: credentialsOf(secret) })),
     );
   consider(first);
   const meet = (secret: string): void =>
@@ -101,6 +101,8 @@ describe("credentials of an account with followed orders", () => {
     meet("newer");
     expect(follows.credentialsOf(run).venueone).toMatchObject({ secret: SECRET_ONE });
     consider("newer");
+    expect(follows.credentialsOf(run).venueone).toMatchObject({ secret: SECRET_ONE });
+    consider("newer", { ...run, routeId: "rt_of_a_later_order" });
     expect(follows.credentialsOf(run).venueone).toMatchObject({ secret: "newer" });
     await follows.stop();
   });
