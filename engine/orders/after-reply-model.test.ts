@@ -44,8 +44,11 @@ vi.mock(import("./protection-parts.js"), async (load) => {
 });
 
 vi.mock(import("./entry-cancel.js"), async (load) => {
-  const { cancelRest } = await load();
-  return { cancelRest: async (...of) => (planted.fault === "rest stays" ? undefined : cancelRest(...of)) };
+  const cancel = await load();
+  return {
+    ...cancel,
+    cancelRest: async (...of) => (planted.fault === "rest stays" ? undefined : cancel.cancelRest(...of)),
+  };
 });
 
 vi.mock(import("./attempt-figures.js"), async (load) => {
