@@ -44,10 +44,10 @@ vi.mock(import("./protection-parts.js"), async (load) => {
 });
 
 vi.mock(import("./entry-cancel.js"), async (load) => {
-  const cancels = await load();
+  const cancel = await load();
   return {
-    ...cancels,
-    cancelRest: async (...of) => (planted.fault === "rest stays" ? undefined : cancels.cancelRest(...of)),
+    ...cancel,
+    cancelRest: async (...of) => (planted.fault === "rest stays" ? undefined : cancel.cancelRest(...of)),
   };
 });
 

@@ -1,6 +1,6 @@
 /**
- * Orders of an entry taken back: its rest, where its caller wants no position without protection, a venue refused that,
- * and the entry would go on filling; and guards of what is closed (protection-undo.ts).
+ * Orders of an entry taken back. Its rest: its caller wants no position without protection, a venue refused that, and the
+ * entry would go on filling. Its protection, where that stands for more than is left (protection-undo.ts).
  *
  * Invariants: only the entry's own orders are canceled; what a cancel came to is read from the venue, so that all that
  * filled before it is known. An order that neither ends nor is readable now is canceled again with the next round.
@@ -17,7 +17,7 @@ import { isOpen } from "./protection-report.js";
 import { applyResolution } from "./send-outcome.js";
 import type { TradeFlight, TradeParts } from "./trade-context.js";
 import { unknownOrderOf } from "./trade-recover.js";
-import { isOfPosition, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
+import { positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
 
 const MAX_LOOKS = 4;
 const LOOK_GAP_MS = 250;
@@ -25,15 +25,19 @@ const CALL_TIMEOUT_MS = 3_000;
 
 export async function cancelRest(parts: TradeParts, flight: TradeFlight, run: TradeRun): Promise<void> {
   const open = positionAttempts(run).filter((attempt) => attempt.outcome === "CONFIRMED" && isOpen(attempt));
-  await Promise.all(open.map((attempt) => cancelOne(parts, flight, run, attempt)));
+  await Promise.all(open.map((attempt) => cancelAndRead(parts, flight, run, attempt, "entry_rest_canceled")));
 }
 
-/** Returns what the venue said of the cancel; null: nothing. What became of the order is in the attempt, where it is known. */
-export async function cancelOne(
+/**
+ * `event`: its line in the log. Returns what the venue said of the cancel; null: nothing. What became of the order is in
+ * the attempt, where it is known. Never rejects.
+ */
+export async function cancelAndRead(
   parts: TradeParts,
   flight: TradeFlight,
   run: TradeRun,
   attempt: Attempt,
+  event: string,
 ): Promise<CancelOutcome | null> {
   const { clock, logger } = parts;
   const { routeId } = run;
@@ -47,7 +51,7 @@ export async function cancelOne(
     const outcome = await account.room.orders.cancel(account.session, order.instrument, ref, options);
     // NOT_FOUND is an end as well, or a venue that does not show it: the look tells.
     const what = outcome.outcome === "rejected" ? outcome.reason : outcome.outcome;
-    if (isOfPosition(attempt)) logger.warn("entry_rest_canceled", { routeId, venue, outcome: what });
+    logger.warn(event, { routeId, venue, outcome: what });
     for (let looks = 0; looks < MAX_LOOKS && isOpen(attempt); looks++) {
       if (looks > 0) await delay(clock, LOOK_GAP_MS);
       const reading = account.room.reader.readOrder(account.session, order.instrument, ref, options);

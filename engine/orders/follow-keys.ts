@@ -1,9 +1,14 @@
 /**
  * What accounts with followed orders are read and heard with: the credentials of whoever sent their orders, or asked since.
+ * Those that an order rests with were good then, and come first; others take their place where the venue takes them no
+ * more, or where they were kept as long as they may be.
  *
- * Invariants: in memory alone; for CREDENTIALS_MS after the account was last used, and no longer than an order of it is
- * followed (their owner forgets them).
+ * Invariants: in memory alone; for CREDENTIALS_MS after they were last used themselves, and no longer than an order of the
+ * account is followed (their owner forgets them).
+ *
+ * Bounds: MAX_KEYS for each account, the last ones that came by.
  */
+import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../domain/clock.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { AccountSession } from "../ports.js";
@@ -13,6 +18,7 @@ import { sessionHash, type Rooms } from "./trade-accounts.js";
 
 /** As the watch of an entry's protection. */
 export const CREDENTIALS_MS = 86_400_000;
+const MAX_KEYS = 2;
 
 interface Keys {
   readonly open: () => AccountSession | null;
@@ -28,8 +34,8 @@ interface KeyParts {
 
 export class FollowKeys {
   readonly #parts: KeyParts;
-  /** By account. */
-  readonly #keys = new Map<string, Keys>();
+  /** By account; the first are in use. */
+  readonly #keys = new Map<string, readonly Keys[]>();
 
   constructor(parts: KeyParts) {
     this.#parts = parts;
@@ -40,28 +46,47 @@ export class FollowKeys {
   }
 
   get(account: string): Omit<Keys, "usedNs"> | null {
-    return this.#keys.get(account) ?? null;
+    return this.#keys.get(account)?.[0] ?? null;
   }
 
-  meet(venue: RoutableVenue, { credentials, session }: Account): void {
+  /** `isFirst`: an order of the account rests with them. True: others are in use from here on. */
+  meet(venue: RoutableVenue, { credentials, session }: Account, isFirst: boolean): boolean {
     const { clock, hash, rooms } = this.#parts;
     const key = sessionHash(hash, session);
-    const known = this.#keys.get(key);
-    if (known !== undefined) {
-      known.usedNs = clock.monoNs();
-      return;
-    }
+    const known = this.#keys.get(key) ?? [];
     const open = (): AccountSession | null => {
       const opened = rooms.get(venue)?.openSession(credentials);
       return opened?.ok === true ? opened.session : null;
     };
-    this.#keys.set(key, { open, credentials, usedNs: clock.monoNs() });
+    const same = known.find((one) => isDeepStrictEqual(one.credentials, credentials));
+    if (same !== undefined) same.usedNs = clock.monoNs();
+    const own = same ?? { open, credentials, usedNs: clock.monoNs() };
+    if (isFirst || known.length === 0) return this.#put(key, [own, ...known.filter((one) => one !== own)]);
+    if (same !== undefined) return false;
+    return this.#put(key, [...known.slice(0, MAX_KEYS - 1), own]);
   }
 
-  /** They were kept as long as they may be, or there are none. */
-  isOverdue(account: string): boolean {
-    const keys = this.#keys.get(account);
-    return keys === undefined || (this.#parts.clock.monoNs() - keys.usedNs) / 1e6 > CREDENTIALS_MS;
+  /** Their venue takes those in use no more. True: others are in use from here on. */
+  refuse(account: string): boolean {
+    const [first, ...others] = this.#keys.get(account) ?? [];
+    return first !== undefined && this.#put(account, [...others, first]);
+  }
+
+  /** Drops what was kept as long as it may be. True: others are in use from here on, or none. */
+  expire(account: string): boolean {
+    const nowNs = this.#parts.clock.monoNs();
+    const keys = this.#keys.get(account) ?? [];
+    return this.#put(
+      account,
+      keys.filter(({ usedNs }) => (nowNs - usedNs) / 1e6 <= CREDENTIALS_MS),
+    );
+  }
+
+  #put(account: string, keys: readonly Keys[]): boolean {
+    const before = this.#keys.get(account)?.[0];
+    if (keys.length === 0) this.#keys.delete(account);
+    else this.#keys.set(account, keys.slice(0, MAX_KEYS));
+    return before !== undefined && before !== keys[0];
   }
 
   forget(account: string): void {

@@ -23,6 +23,8 @@ export const READ_GAP_MS = 1_000;
 const READ_TIMEOUT_MS = 3_000;
 /** "No such order" of one that rested, so often: its end cannot be learnt any more. */
 const MAX_ABSENT = 5;
+/** Other credentials of the account may do. */
+const REFUSED: ReadonlySet<string> = new Set(["AUTH", "NEEDS_CREDENTIALS"]);
 /** A read that shows fills without their price, so often: the venue does not say it. */
 const MAX_UNPRICED = 5;
 
@@ -42,8 +44,8 @@ interface ReadOwner<Run> {
   see(order: Followed<Run>, seen: VenueOrder, isTakenUnpriced: boolean): boolean;
   /** Its venue said yes to it and never showed it: it was never placed. */
   seeAbsent(order: Followed<Run>): void;
-  /** The credentials of the account, which are overdue. */
-  forget(account: string): void;
+  /** Other credentials of the account are in use, or none any more. */
+  renew(account: string): void;
   giveUp(order: Followed<Run>, reason: string): void;
 }
 
@@ -90,7 +92,8 @@ export class FollowReads<Run extends FollowedRun> {
     const { account, attempt, entry } = order;
     order.dueNs = clock.monoNs() + this.#pauseNs(order);
     if ((clock.monoNs() - entry.sinceNs) / 1e6 > FOLLOW_MAX_MS) return owner.giveUp(order, "TOO_OLD");
-    if (owner.keys.isOverdue(account)) return owner.forget(account);
+    if (owner.keys.expire(account)) owner.renew(account);
+    if (!owner.keys.has(account)) return;
     if (owner.isReadElsewhere(entry.run, attempt)) return;
     try {
       const began = momentOf(clock, order.room);
@@ -121,7 +124,8 @@ export class FollowReads<Run extends FollowedRun> {
 
   /** Null: the venue did not answer. */
   async #read({ account, attempt, instrument, room }: Followed<Run>): Promise<{ order: VenueOrder | null } | null> {
-    const session = this.#owner.keys.get(account)?.open() ?? null;
+    const keys = this.#owner.keys.get(account);
+    const session = keys?.open() ?? null;
     if (session === null) return null;
     try {
       const options = { timeoutMs: READ_TIMEOUT_MS, lane: "background" } as const;
@@ -130,7 +134,11 @@ export class FollowReads<Run extends FollowedRun> {
       const ref = { clientIdHex: attempt.clientIdHex, ...since };
       const reading = room.reader.readOrder(session, instrument, ref, options);
       const read = await within(this.#parts.clock, reading, READ_TIMEOUT_MS);
-      return read.done && read.value.ok ? { order: read.value.value } : null;
+      if (read.done && read.value.ok) return { order: read.value.value };
+      const isRefused = read.done && !read.value.ok && REFUSED.has(read.value.code);
+      if (isRefused && this.#owner.keys.get(account) === keys && this.#owner.keys.refuse(account))
+        this.#owner.renew(account);
+      return null;
     } finally {
       session.close();
     }

@@ -6,7 +6,7 @@
  * the end are published once, with the commit that makes them durable; an end that no venue tells is not guessed.
  *
  * Durable: one row for each run with such orders, in the same batch as all that remembers the run; removed with its last
- * order. Credentials are not stored: they are in memory for CREDENTIALS_MS after the account was last used, and after
+ * order. Credentials are not stored: they are in memory for CREDENTIALS_MS after they were last used, and after
  * that time, or a restart, an order waits for the next request with credentials of its account.
  *
  * Bounds: MAX_FOLLOWED runs (one more is reported in the log), FOLLOW_MAX_MS each; reads on the background lane, one at
@@ -81,7 +81,7 @@ export class OrderFollows<Run extends FollowedRun> {
       isReadElsewhere: (run, attempt) => owner.isReadElsewhere?.(run, attempt) === true,
       see: (order, seen, isTakenUnpriced) => this.#see(order, seen, isTakenUnpriced),
       seeAbsent: (order) => this.#seeAbsent(order),
-      forget: (account) => this.#forget(account),
+      renew: (account) => this.#renew(account),
       giveUp: (order, reason) => this.#giveUp(order, reason),
     });
     this.#publications = new FollowPublications<Run>(parts, owner, (entry) => this.#update(entry));
@@ -163,11 +163,13 @@ export class OrderFollows<Run extends FollowedRun> {
       }
       entry = this.#take({ run, recordKey, sinceMs: clock.wallMs(), owners: {} });
     }
-    for (const { venue } of resting) {
+    for (const { clientIdHex, venue } of resting) {
       const account = accountOf(venue);
       if (account === null) continue;
       entry.owners[venue] ??= sessionHash(hash, account.session);
-      this.#keys.meet(venue, account);
+      // Whoever asks for an order that is followed already shows nothing of what its keys may do.
+      const isNew = !entry.orders.has(clientIdHex);
+      if (this.#keys.meet(venue, account, isNew)) this.#renew(sessionHash(hash, account.session));
     }
     this.#update(entry);
     // Credentials are kept for orders that are looked at alone.
@@ -182,7 +184,7 @@ export class OrderFollows<Run extends FollowedRun> {
     for (const { orders } of this.#entries.values())
       for (const order of orders.values())
         if (order.account === key) {
-          this.#keys.meet(venue, account);
+          this.#keys.meet(venue, account, false);
           this.#resume(key);
           return;
         }
@@ -353,14 +355,14 @@ export class OrderFollows<Run extends FollowedRun> {
     for (const { orders } of this.#entries.values()) yield* orders.values();
   }
 
-  /** Its credentials were kept as long as they may be. */
-  #forget(account: string): void {
-    this.#keys.forget(account);
-    for (const order of this.#orders())
-      if (order.account === account) {
-        order.unlisten?.();
-        order.unlisten = null;
-      }
+  /** Heard with the credentials that are in use from here on, where there are any. */
+  #renew(account: string): void {
+    const orders = [...this.#orders()].filter((order) => order.account === account);
+    for (const order of orders) {
+      order.unlisten?.();
+      order.unlisten = null;
+    }
+    for (const order of orders) this.#begin(order);
   }
 
   #giveUp({ attempt, entry }: Followed<Run>, reason: string): void {

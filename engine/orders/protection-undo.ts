@@ -10,12 +10,12 @@ import { delay } from "../domain/clock.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import { capMarket, insideBand, type MarketPrice } from "../routing/market-price.js";
 import { bandRetries } from "./band-retry.js";
-import { cancelOne } from "./entry-cancel.js";
+import { cancelAndRead } from "./entry-cancel.js";
 import { isOpen } from "./protection-report.js";
 import { MIN_RETRY_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
 import { waitForEnds, type LateOrder } from "./trade-execute.js";
 import type { SendPlan } from "./trade-plan.js";
-import type { TradeRun } from "./trade-run.js";
+import type { Attempt, TradeRun } from "./trade-run.js";
 import { sendOrders } from "./trade-send.js";
 import { guardsToTakeBack, isToBeAbandoned } from "./protection-parts.js";
 
@@ -92,19 +92,19 @@ function noteProblem({ protection }: TradeRun, problem: string): void {
 }
 
 /**
- * What stands for more than is left is canceled: it would close what its caller opens later. One that is not canceled
- * now is again with the next round of the watch, as is one that the venue does not show as ended.
+ * What stands for more than is left is canceled: it would close what its caller opens later. One whose end is not read
+ * now, with what it closed before, is canceled again with the next round of the watch.
  */
 export async function takeBackGuards(parts: TradeParts, flight: TradeFlight, run: TradeRun): Promise<void> {
   const isAbandoned = isToBeAbandoned(run);
-  for (const attempt of guardsToTakeBack(run)) {
+  const takeBack = async (attempt: Attempt): Promise<void> => {
     // Its end may be seen before the answer.
     if (!isAbandoned) attempt.takenBack = true;
-    const outcome = await cancelOne(parts, flight, run, attempt);
-    const isEnded = !isOpen(attempt);
+    const outcome = await cancelAndRead(parts, flight, run, attempt, "protection_taken_back");
     // It guards nothing any more, so that what it guarded is not taken for covered.
-    if (isAbandoned && isEnded) attempt.replaced = true;
+    if (isAbandoned && attempt.order?.status === "CANCELED") attempt.replaced = true;
     // It stands as before: what ends it later is not ours, and it may be needed by then.
-    if (!isEnded && outcome?.outcome === "rejected") delete attempt.takenBack;
-  }
+    if (isOpen(attempt) && outcome?.outcome === "rejected") delete attempt.takenBack;
+  };
+  await Promise.all(guardsToTakeBack(run).map(takeBack));
 }

@@ -1,0 +1,134 @@
+/** Orders that rest are followed with what their account is used with now: an earlier key may be of no use any more. */
+import { describe, expect, it } from "vitest";
+import type { AccountSession } from "../ports.js";
+import { decodeJson } from "../storage/state-store.js";
+import { Background } from "./background.js";
+import { SendBounds } from "./absence-proof.js";
+import type { FollowRow } from "./followed-run.js";
+import { OrderFollows } from "./order-follows.js";
+import { createHarness, recordingLogger, SECRET_ONE, testHash } from "./test/harness.js";
+import type { TradeRun } from "./trade-run.js";
+
+const ACCOUNT = "acct-venueone";
+const RESTING_CLOSE = { orderType: "LIMIT", limitPrice: "101000", preferredExchange: "venueone" } as const;
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/** An order that rests, followed with `first`; the venue answers only sessions of a secret in `valid`. */
+async function following(first: string, valid: Set<string>) {
+  const harness = createHarness();
+  const { clock, logLines, one, store } = harness;
+  await harness.closeData(RESTING_CLOSE);
+  await clock.advanceAsync(1_000);
+  const [row] = await store.scan("followed-trade", { prefix: "", limit: 1 });
+  if (row === undefined) throw new Error("nothing is followed");
+  const { run } = decodeJson(row.value) as FollowRow<TradeRun>;
+  await harness.service.drain(1_000);
+  const logger = recordingLogger(logLines);
+  const inner = one.room();
+  const secretOf = new WeakMap<AccountSession, string>();
+  const used: string[] = [];
+  const room: typeof inner = {
+    ...inner,
+    openSession: (raw) => {
+      const opened = inner.openSession(raw);
+      if (opened.ok) secretOf.set(opened.session, (raw as { secret: string }).secret);
+      return opened;
+    },
+    reader: {
+      ...inner.reader,
+      readOrder: async (session, instrument, ref, options) => {
+        const secret = secretOf.get(session) ?? "";
+        used.push(secret);
+        return valid.has(secret)
+          ? inner.reader.readOrder(session, instrument, ref, options)
+          : { ok: false, code: "AUTH", message: "no such key", retryAfterMs: null };
+      },
+    },
+  };
+  const background = new Background(clock, logger);
+  const follows = new OrderFollows<TradeRun>(
+    {
+      clock,
+      logger,
+      rooms: new Map([[room.venue, room]]),
+      store,
+      hash: testHash,
+      background,
+      bounds: new SendBounds(),
+    },
+    { namespace: "followed-copy", publish: async () => {} },
+  );
+  const credentialsOf = (secret: string) => ({ account: ACCOUNT, secret });
+  const withSession = (secret: string, use: (session: AccountSession) => void): void => {
+    const opened = room.openSession(credentialsOf(secret));
+    if (!opened.ok) throw new Error(opened.problem);
+    use(opened.session);
+    opened.session.close();
+  };
+  const consider = (secret: string, one: TradeRun = run): void =>
+    withSession(secret, (session) =>
+      follows.consider(one, null, () => ({ session, credentials: credentialsOf(secret) })),
+    );
+  consider(first);
+  const meet = (secret: string): void =>
+    withSession(secret, (session) => follows.meet(room.venue, { session, credentials: credentialsOf(secret) }));
+  const fill = (): void => {
+    const [entry] = one.log;
+    if (entry?.order == null) throw new Error("no order is there");
+    entry.order = { ...entry.order, status: "FILLED", filledLots: 250, averagePrice: "101000" };
+  };
+  return { clock, consider, follows, run, meet, fill, used };
+}
+
+describe("credentials of an account with followed orders", () => {
+  it("give way to newer ones of it, once the venue takes them no more", async () => {
+    const valid = new Set([SECRET_ONE]);
+    const { clock, fill, follows, meet, run } = await following(SECRET_ONE, valid);
+    await clock.advanceAsync(MINUTE_MS);
+    valid.clear();
+    valid.add("newer");
+    fill();
+    meet("newer");
+    await clock.advanceAsync(10 * MINUTE_MS);
+    expect(run.attempts[0]?.order).toMatchObject({ status: "FILLED", filledLots: 250 });
+    expect(follows.count).toBe(0);
+    await follows.stop();
+  });
+
+  it("give way to those that an order of it rests with", async () => {
+    const { consider, follows, meet, run } = await following(SECRET_ONE, new Set([SECRET_ONE, "newer"]));
+    meet("newer");
+    expect(follows.credentialsOf(run).venueone).toMatchObject({ secret: SECRET_ONE });
+    consider("newer");
+    expect(follows.credentialsOf(run).venueone).toMatchObject({ secret: SECRET_ONE });
+    consider("newer", { ...run, routeId: "rt_of_a_later_order" });
+    expect(follows.credentialsOf(run).venueone).toMatchObject({ secret: "newer" });
+    await follows.stop();
+  });
+
+  it("stay where those that came by are of no use", async () => {
+    const { clock, fill, follows, meet, run } = await following(SECRET_ONE, new Set([SECRET_ONE]));
+    await clock.advanceAsync(MINUTE_MS);
+    meet("wrong");
+    fill();
+    await clock.advanceAsync(10 * MINUTE_MS);
+    expect(run.attempts[0]?.order).toMatchObject({ status: "FILLED", filledLots: 250 });
+    await follows.stop();
+  });
+
+  it("are kept a day after they were last used themselves, whatever else the account is used with", async () => {
+    const { clock, follows, meet, used } = await following(SECRET_ONE, new Set([SECRET_ONE, "newer"]));
+    await clock.advanceAsync(MINUTE_MS);
+    for (let hours = 0; hours < 30; hours += 6) {
+      clock.advance(DAY_MS / 4);
+      await clock.advanceAsync(1_000);
+      meet("newer");
+    }
+    await clock.advanceAsync(10 * MINUTE_MS);
+    used.length = 0;
+    await clock.advanceAsync(30 * MINUTE_MS);
+    expect([follows.waitingCount, new Set(used)]).toEqual([0, new Set(["newer"])]);
+    await follows.stop();
+  });
+});
