@@ -44,6 +44,18 @@ describe("a LIMIT entry that the decision saw as marketable", () => {
     expect(harness.one.log[1]?.command).toMatchObject({ reduceOnly: true, qtyLots: 100, trigger: { kind: "STOP" } });
   });
 
+  it("is not believed to rest by two reads soon after each other: both may be older than its fill", async () => {
+    const harness = flat({ kind: "fill", liquidity: 1, ackOnlyMs: 1 });
+    let firstMs: number | null = null;
+    harness.one.shownOrder = (order) => {
+      firstMs ??= harness.clock.wallMs();
+      const isLagging = harness.clock.wallMs() - firstMs < 1_200;
+      return isLagging ? { ...order, status: "OPEN", filledLots: 0, averagePrice: null } : order;
+    };
+    const data = await harness.openData({ stopLoss: "95000" }, MARKETABLE);
+    expect(data.execution).toMatchObject({ state: "COMPLETED", filledSize: "0.25", protection: "PLACED" });
+  });
+
   it("that turns out to be of an unknown status is unknown, and followed", async () => {
     const harness = flat({ kind: "fill", liquidity: 0.4, ackOnlyMs: 80, shows: { status: "UNKNOWN" } });
     const data = await harness.openData({}, { ...MARKETABLE, deadlineMs: 2_000 });
