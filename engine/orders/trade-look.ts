@@ -2,8 +2,8 @@
  * Looks at LIMIT orders that should have traded on arrival by the decision's own walk, where the venue's answer does not
  * say that they did: some venues only acknowledge, some say "resting" and not what filled before.
  *
- * One that shows as much as was marketable, or its end, is settled by one read; one that shows less is read once more,
- * because fills can be shown later than their order. Nothing is sent.
+ * One that shows as much as was marketable, or its end, is settled by one read; one that shows less is read again until a
+ * read surely later than the first, because fills can be shown later than their order. Nothing is sent.
  *
  * Bounds: MAX_LOOKS reads an order, and the caller's deadline.
  */
@@ -19,12 +19,13 @@ import type { TradeFlight, TradeParts } from "./trade-context.js";
 import { unknownOrderOf } from "./trade-recover.js";
 import type { Attempt, TradeRun } from "./trade-run.js";
 
-const MAX_LOOKS = 4;
+const MAX_LOOKS = 5;
 /** Where the room does not know when its venue shows an order. */
 const FIRST_LOOK_MS = 60;
+/** Longer each time: after 250, 500, 750 ms. */
 const NEXT_LOOK_MS = 250;
-/** Reads that show the order before what they show is believed to be all. */
-const MAX_SIGHTS = 2;
+/** From the first read that shows it on: the venues' reads lag by up to 1.1 s (venueone, measured on order look-ups). */
+const BELIEVED_AFTER_MS = 1_500;
 
 /** An order that turned out to be of unknown outcome: it is with the resolver. */
 interface Unclear {
@@ -70,15 +71,16 @@ async function look(parts: TradeParts, flight: TradeFlight, run: TradeRun, attem
     ended = end;
   });
   try {
-    let sights = 0;
-    for (let looks = 0; looks < MAX_LOOKS && sights < MAX_SIGHTS && mayHaveTraded(attempt); looks++) {
-      const waitMs = looks === 0 ? (followed?.lookAfterMs ?? FIRST_LOOK_MS) : NEXT_LOOK_MS;
+    let firstSightNs: number | null = null;
+    for (let looks = 0; looks < MAX_LOOKS && mayHaveTraded(attempt); looks++) {
+      const waitMs = looks === 0 ? (followed?.lookAfterMs ?? FIRST_LOOK_MS) : looks * NEXT_LOOK_MS;
       if (deadline.leftMs() <= waitMs) return null;
       await delay(clock, waitMs);
+      const beganNs = clock.monoNs();
       const seen = ended ?? (await readOnce(parts, order, account.session, deadline.leftMs()));
       // A read that lags behind the answer says nothing yet.
       if (seen === null || seen.filledLots < filledLots(attempt)) continue;
-      sights++;
+      firstSightNs ??= beganNs;
       if (seen.status === "UNKNOWN") {
         applyResolution(parts, attempt, { kind: "unknown", reason: "TIMED_OUT", order: seen });
         const session = accounts.take(attempt.venue);
@@ -87,6 +89,7 @@ async function look(parts: TradeParts, flight: TradeFlight, run: TradeRun, attem
       const found = { kind: "found", order: seen } as const;
       applyResolution(parts, attempt, found);
       if (!mayHaveTraded(attempt)) readPriceLater(parts.resolver, order, found, () => accounts.another(attempt.venue));
+      if (beganNs - firstSightNs >= BELIEVED_AFTER_MS * 1e6) return null;
     }
     return null;
   } finally {
