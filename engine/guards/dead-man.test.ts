@@ -63,11 +63,48 @@ describe("a dead-man's switch", () => {
     await harness.clock.advanceAsync(20_000);
     expect([harness.calls.cancelAll, ...statuses(harness)]).toEqual([4, "CANCELED"]);
     await arm(harness);
-    harness.calls.cancelAllFates.push(...Array.from({ length: 20 }, () => "unknown" as const));
-    await harness.clock.advanceAsync(120_000);
-    expect(harness.calls.cancelAll).toBe(10);
+    harness.calls.cancelAllFates.push(...Array.from({ length: 30 }, () => "unknown" as const));
+    await harness.clock.advanceAsync(900_000);
+    expect(harness.calls.cancelAll).toBe(4 + 17);
     expect(openSessions(harness)).toBe(0);
     expect(harness.logLines.join()).toContain("dead_man_gave_up");
+  });
+
+  it("cancels also where its venue was away for four minutes", async () => {
+    const { harness } = await armed();
+    await harness.clock.advanceAsync(9_000);
+    const away = Array.from({ length: 11 }, () => "unknown" as const);
+    harness.calls.cancelAllFates.push(...away);
+    await harness.clock.advanceAsync(240_000);
+    expect(statuses(harness)).toEqual(["OPEN"]);
+    await harness.clock.advanceAsync(60_000);
+    expect([harness.calls.cancelAll, ...statuses(harness)]).toEqual([away.length + 1, "CANCELED"]);
+    expect([harness.desk.status().armedSwitchCount, openSessions(harness)]).toEqual([0, 0]);
+  });
+
+  it("tries no longer than before at a shutdown, or where another was armed for the account since", async () => {
+    for (const end of ["stop", "arm"] as const) {
+      const { harness } = await armed();
+      harness.calls.cancelAllFates.push(...Array.from({ length: 12 }, () => "unknown" as const));
+      await harness.clock.advanceAsync(60_000);
+      const before = harness.calls.cancelAll;
+      expect(before).toBeGreaterThan(6);
+      if (end === "stop") {
+        let isOver = false;
+        const drained = harness.desk.drain().then(() => {
+          isOver = true;
+        });
+        await harness.clock.advanceAsync(1_000);
+        expect(isOver).toBe(true);
+        await drained;
+        expect(harness.calls.cancelAll).toBe(before + 1);
+      } else {
+        await arm(harness);
+        await harness.desk.heartbeat("");
+        await harness.clock.advanceAsync(9_000);
+        expect(harness.calls.cancelAll).toBeLessThanOrEqual(before + 1);
+      }
+    }
   });
 
   it("is armed at the venue too, moved with the heartbeat, and ended there", async () => {
