@@ -3,7 +3,7 @@
  * has such a switch it is armed there too, so that it fires even when this service is gone; when the time is up this
  * service cancels in any case.
  *
- *   armed ──heartbeat──→ armed        armed ──time is up──→ firing ──cancelled, or MAX_TRIES──→ gone
+ *   armed ──heartbeat──→ armed        armed ──time is up──→ firing ──cancelled, or MAX_FIRE_TRIES──→ gone
  *   armed ──disarm────→ ending        ending ──the venue confirms, or its time is over──→ gone
  *   armed ──shutdown────→ firing, unless the venue's covers the whole account
  *   armed ──expireIn──→ armed for a shorter time, or firing at once; at a shutdown firing in any case
@@ -16,7 +16,8 @@
  *
  * Arming has two steps: everything that can refuse it is checked first, and nothing that stands is touched by a refusal.
  *
- * Bounds: MAX_SWITCHES (one more: OVERLOADED), MAX_TRIES cancels a firing and ends said of one disarm, MIN_VENUE_REARM_MS between arms at a venue.
+ * Bounds: MAX_SWITCHES (one more: OVERLOADED), MAX_FIRE_TRIES cancels a firing, MAX_TRIES ends said of one disarm,
+ * MIN_VENUE_REARM_MS between arms at a venue.
  */
 import type { Clock, TimerHandle } from "../domain/clock.js";
 import type { Logger } from "../domain/logger.js";
@@ -32,8 +33,12 @@ import { instrumentOf } from "../orders/single/order-facts.js";
 const MAX_SWITCHES = 1_000;
 export const MIN_TIMEOUT_MS = 5_000;
 export const MAX_TIMEOUT_MS = 86_400_000;
+/** Of the end of one, and of cancels where somebody waits for them: at a shutdown, or with another armed since. */
 const MAX_TRIES = 6;
+/** Some ten minutes: its caller is gone, and a venue that is away for minutes would keep the orders for good. */
+const MAX_FIRE_TRIES = 17;
 const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 60_000;
 const CALL_TIMEOUT_MS = 5_000;
 /** Venues count arms against the account's budget. */
 const MIN_VENUE_REARM_MS = 1_000;
@@ -103,6 +108,9 @@ export class DeadManSwitches {
   /** Calls to an account's switch at its venue go one after the other: the last word is the last one said. */
   readonly #lastSaid = new Map<string, Promise<void>>();
   readonly #counts = { fired: 0, gaveUp: 0 };
+  /** Firings that wait for their next try. */
+  readonly #wakes = new Set<() => void>();
+  #isStopping = false;
 
   constructor(options: DeadManOptions) {
     this.#options = options;
@@ -223,6 +231,8 @@ export class DeadManSwitches {
    */
   async stop(): Promise<void> {
     const firing: Promise<void>[] = [];
+    this.#isStopping = true;
+    for (const wake of this.#wakes) wake();
     for (const armed of [...this.#byId.values()]) {
       // Its end was said; its session does not outlive us.
       if (armed.state === "ending") this.#end(armed);
@@ -260,7 +270,7 @@ export class DeadManSwitches {
   }
 
   async #fire(armed: Switch): Promise<void> {
-    const { clock, logger } = this.#options;
+    const { logger } = this.#options;
     const { room, session } = armed;
     armed.state = "firing";
     this.#counts.fired += 1;
@@ -276,8 +286,9 @@ export class DeadManSwitches {
           if (this.#holds(armed)) await this.#sayToVenue(armed, null);
           return;
         }
-        if (tries >= MAX_TRIES) break;
-        await delay(clock, FIRST_RETRY_MS * 2 ** (tries - 1));
+        const isAwaited = this.#isStopping || !this.#holds(armed);
+        if (tries >= (isAwaited ? MAX_TRIES : MAX_FIRE_TRIES)) break;
+        await this.#pause(Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** (tries - 1)));
       }
       this.#counts.gaveUp += 1;
       logger.error("dead_man_gave_up", { venue: room.venue });
@@ -287,6 +298,20 @@ export class DeadManSwitches {
     } finally {
       this.#end(armed);
     }
+  }
+
+  /** Cut short by a shutdown. */
+  #pause(ms: number): Promise<void> {
+    const { clock } = this.#options;
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clock.clearTimer(timer);
+        this.#wakes.delete(wake);
+        resolve();
+      };
+      const timer = clock.setTimer(wake, ms);
+      this.#wakes.add(wake);
+    });
   }
 
   /** Our switch stands whatever the venue says of its own. */
