@@ -77,6 +77,7 @@ export const ALLOWED_FIELDS: ReadonlySet<string> = new Set([
   "deadCount",
   "positionCount",
   "marketCount",
+  "knownCount",
   "count",
   "limit",
   "bytes",
