@@ -22,6 +22,8 @@ const WATCHED_MS = 30_000;
 const DRAIN_MS = 1_500;
 /** The venue fires so much later than we. */
 const VENUE_LATER_MS = 1_000;
+const AWAY_MS = 240_000;
+const GIVEN_UP_MS = 60_000;
 
 /** The venue's switch: what it took, whatever it answered. */
 class VenueSwitch {
@@ -46,9 +48,10 @@ class VenueSwitch {
 
 /**
  * KNOWN: what is armed at its venue is known here. FORGOTTEN: what is over there is so here. LINE: a shutdown that
- * leaves orders to nobody says so. EARLY: no order is canceled before the moment of its account's switch.
+ * leaves orders to nobody says so. EARLY: no order is canceled before the moment of its account's switch. LEFT: none works
+ * two minutes after a venue that was away is back.
  */
-type SwitchCheck = "KNOWN" | "FORGOTTEN" | "LINE" | "EARLY";
+type SwitchCheck = "KNOWN" | "FORGOTTEN" | "LINE" | "EARLY" | "LEFT";
 
 interface Bench {
   readonly harness: DeskHarness;
@@ -140,6 +143,19 @@ const SCENES = {
     const isOpen = bench.harness.venue.log.every(({ order }) => order?.status === "OPEN");
     if (!isOpen) bench.say("EARLY", "canceled, and its account's switch is not over");
   },
+  /** Its time comes while the venue answers nothing, for minutes. */
+  async away(bench) {
+    const { calls, clock, venue } = bench.harness;
+    await arm(bench);
+    for (let awayMs = 0; awayMs < AWAY_MS; awayMs += LOOK_MS) {
+      calls.cancelAllFates.splice(0, calls.cancelAllFates.length, "unknown");
+      await clock.advanceAsync(LOOK_MS);
+    }
+    calls.cancelAllFates.length = 0;
+    await clock.advanceAsync(2 * 60_000);
+    if (venue.log.some(({ order }) => order?.status === "OPEN"))
+      bench.say("LEFT", "an order works, and its caller is gone");
+  },
   /** The shutdown is over before the venue has canceled anything. */
   async cutShort(bench) {
     const { harness } = bench;
@@ -176,6 +192,16 @@ function endingAfter(change: (delayMs: number) => number, { clock }: DeskHarness
     const ending = disarm.call(this, switchId);
     changed.mockRestore();
     return ending;
+  });
+}
+
+/** A switch whose time has long been over is done, whatever became of its orders. */
+function givingUp({ harness: { clock } }: Bench): void {
+  const setTimer = clock.setTimer.bind(clock);
+  const begunNs = clock.monoNs();
+  vi.spyOn(clock, "setTimer").mockImplementation((run, delayMs) => {
+    const isLate = (clock.monoNs() - begunNs) / 1e6 > GIVEN_UP_MS;
+    return setTimer(isLate ? () => {} : run, delayMs);
   });
 }
 
@@ -229,6 +255,7 @@ const MUTANTS: readonly Mutant[] = [
       keys.areAccounts = true;
     },
   },
+  { name: "a firing gives up within a minute", scene: "away", checks: ["LEFT"], plant: givingUp },
   {
     name: "a switch that is cut short leaves no line",
     scene: "cutShort",
