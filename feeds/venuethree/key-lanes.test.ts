@@ -149,6 +149,32 @@ describe("KeyLanes", () => {
     expect((await take(lanes, () => nonceRead(11))).nonce).toBe(11);
   });
 
+  it("keeps no nonce for later that was named while a lost transaction may still come to the venue", async () => {
+    const clock = new VirtualClock();
+    const lanes = new KeyLanes({ clock });
+    const lost = await take(lanes, () => nonceRead(75));
+    lost.end("doubtful");
+    clock.advance(100);
+    // The venue has not had it yet, and names its nonce.
+    lanes.hint("1:4", 75, clock.monoNs());
+    let named = (): void => {};
+    const slow = () => new Promise<Read<number>>((resolve) => (named = () => resolve(nonceRead(75))));
+    const gone = submit(lanes, slow, "trade", 300);
+    clock.advance(400);
+    expect(await gone).toMatchObject({ ok: false, code: "TIMEOUT" });
+    named();
+    await settle();
+    // By now it has come, and was executed.
+    clock.advance(5_000);
+    const next = await take(lanes, () => nonceRead(76));
+    expect(next.nonce).toBe(76);
+    next.end("spent");
+    // Once none can come any more a hint is as good as ever.
+    clock.advance(120_000);
+    (await take(lanes)).end("kept");
+    expect((await take(lanes)).nonce).toBe(77);
+  });
+
   it("takes a hint only where it knows nothing better", async () => {
     const clock = new VirtualClock();
     const lanes = new KeyLanes({ clock });
