@@ -57,6 +57,8 @@ export const MAX_IN_FLIGHT = 8;
  * missing one is late already; it stays of unknown outcome by itself.
  */
 const DRAIN_MS = 250;
+/** A transaction whose fate is open may come to the venue for so long: all of ours are over by then. */
+const LOST_FOR_MS = 60_000;
 const MAX_WAITING = 512;
 const MAX_KEYS = 4096;
 
@@ -76,6 +78,8 @@ interface KeyState {
   drain: TimerHandle | null;
   /** Of its last transaction, or when one in flight was given up. */
   endedNs: number;
+  /** Until then one of open fate may come, and spend the nonce that the venue names now. */
+  lostUntilNs: number;
 }
 
 export class KeyLanes {
@@ -106,7 +110,7 @@ export class KeyLanes {
     if (known === undefined) {
       // It may have been known, and its last transaction may have spent the nonce.
       if (this.#forgottenEndedNs < askedNs) this.#touch(key).window.next = nonce;
-    } else if (isIdle(known) && known.endedNs < askedNs) known.window.next ??= nonce;
+    } else if (isIdle(known) && known.endedNs < askedNs && !this.#isAnyLost(known)) known.window.next ??= nonce;
   }
 
   /** Starts the job in its turn, within the time it has, or fails it. */
@@ -168,6 +172,7 @@ export class KeyLanes {
         if (isEnded) return;
         isEnded = true;
         state.endedNs = this.#clock.monoNs();
+        if (fate === "doubtful") this.#lost(state);
         state.window.end(flight, fate);
         if (again !== undefined) this.#enqueue(state, again, arrival);
         this.#watchDrain(state);
@@ -182,6 +187,7 @@ export class KeyLanes {
       state.drain = this.#clock.setTimer(() => {
         state.drain = null;
         state.endedNs = this.#clock.monoNs();
+        this.#lost(state);
         window.abandon();
         this.#pump(state);
       }, DRAIN_MS);
@@ -195,9 +201,18 @@ export class KeyLanes {
     state.isLoading = true;
     const loaded = await settled(waiter.job);
     state.isLoading = false;
-    if (loaded.ok) state.window.next = loaded.value;
-    else if (this.#remove(state, waiter)) waiter.job.fail(loaded);
+    // Good for those that wait now: the venue executes one of two at most. For later ones it is asked again.
+    if (loaded.ok && (state.waiting.size > 0 || !this.#isAnyLost(state))) state.window.next = loaded.value;
+    else if (!loaded.ok && this.#remove(state, waiter)) waiter.job.fail(loaded);
     this.#pump(state);
+  }
+
+  #lost(state: KeyState): void {
+    state.lostUntilNs = this.#clock.monoNs() + LOST_FOR_MS * 1e6;
+  }
+
+  #isAnyLost({ lostUntilNs }: KeyState): boolean {
+    return this.#clock.monoNs() < lostUntilNs;
   }
 
   #remove(state: KeyState, waiter: Waiter): boolean {
@@ -209,7 +224,15 @@ export class KeyLanes {
     let state = this.#keys.get(key);
     if (state === undefined) {
       const window = new NonceWindow(MAX_IN_FLIGHT);
-      state = { window, waiting: new Set(), isLoading: false, isPumping: false, drain: null, endedNs: -1 };
+      state = {
+        window,
+        waiting: new Set(),
+        isLoading: false,
+        isPumping: false,
+        drain: null,
+        endedNs: -1,
+        lostUntilNs: -1,
+      };
     } else this.#keys.delete(key);
     this.#keys.set(key, state);
     if (this.#keys.size > this.#maxKeys) this.#forgetOldest(key);
