@@ -299,7 +299,11 @@ function atMost(max: number, send: TradeSender): TradeSender {
   };
 }
 
-const RECOVERY_MAX_MS = 30_000;
+/**
+ * venuethree takes 200 messages a minute of an address (fact sheet): connections that are cut over and over spend them, and
+ * books are asked for again with the next minute's.
+ */
+const RECOVERY_MAX_MS = 90_000;
 
 /** Every book is there again and every venue is asked again: the phase before is over. */
 export async function recovered({ rooms }: Service): Promise<void> {
