@@ -115,6 +115,74 @@ describe("streamed positions after an order of ours", () => {
     expect(reads.standing(held(318), want(50))).toBeNull();
   });
 
+  it("are no larger for a sale that a picture hid behind a purchase, once the sale is surely in it", () => {
+    const { reads, sent, wait } = setUp();
+    const lots = (streamed: number) => reads.standing(held(streamed), want(10))?.map(({ qtyLots }) => qtyLots);
+    sent("1", "SELL", 2);
+    reads.answered("1", order("1", "FILLED", 2));
+    reads.told(order("1", "FILLED", 2));
+    wait(SURELY_LATER_MS);
+    sent("2", "BUY", 50);
+    reads.answered("2", order("2", "FILLED", 50));
+    reads.told(order("2", "FILLED", 50));
+    reads.moved(held(2), held(50));
+    expect(lots(50)).toEqual([50]);
+    reads.agreed(reads.begin());
+    expect(lots(50)).toEqual([50]);
+    expect(reads.isPending).toBe(false);
+  });
+
+  it("are what is held, in whatever order pictures and reads come, while nobody else trades", () => {
+    const step = fc.oneof(
+      {
+        weight: 3,
+        arbitrary: fc.record({ kind: fc.constant("trade" as const), lots: fc.integer({ min: -30, max: 30 }) }),
+      },
+      {
+        weight: 2,
+        arbitrary: fc.record({ kind: fc.constant("wait" as const), ms: fc.integer({ min: 1, max: 2_000 }) }),
+      },
+      {
+        weight: 3,
+        arbitrary: fc.record({
+          kind: fc.constant("picture" as const),
+          lagMs: fc.integer({ min: 0, max: SURELY_LATER_MS }),
+          isRead: fc.boolean(),
+        }),
+      },
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (script) => {
+        const { clock, reads, sent, wait } = setUp();
+        const nowMs = () => clock.monoNs() / 1e6;
+        // Far from flat: a position that turned over is another one.
+        const changes = [{ atMs: nowMs(), lots: 5_000 }];
+        let pictured = 5_000;
+        let picturedMs = nowMs();
+        let count = 0;
+        for (const one of script) {
+          if (one.kind === "wait") wait(one.ms);
+          else if (one.kind === "trade" && one.lots !== 0) {
+            const id = String(count++);
+            sent(id, one.lots > 0 ? "BUY" : "SELL", Math.abs(one.lots));
+            changes.push({ atMs: nowMs(), lots: (changes.at(-1)?.lots ?? 0) + one.lots });
+            reads.answered(id, order(id, "FILLED", Math.abs(one.lots)));
+            reads.told(order(id, "FILLED", Math.abs(one.lots)));
+          } else if (one.kind === "picture") {
+            picturedMs = Math.max(picturedMs, nowMs() - one.lagMs);
+            const next = changes.findLast(({ atMs }) => atMs <= picturedMs)?.lots ?? 0;
+            reads.moved(held(pictured), held(next));
+            pictured = next;
+            if (one.isRead) reads.agreed(reads.begin());
+          }
+          const stands = reads.standing(held(pictured), want(1));
+          if (stands !== null) expect(stands.map(({ qtyLots }) => qtyLots)).toEqual([changes.at(-1)?.lots]);
+        }
+      }),
+      { numRuns: 3_000, seed: 20_261_123 },
+    );
+  });
+
   it("stand after one that rests once it was told as it was answered; what it fills later is any fill", () => {
     const { reads, sent } = setUp();
     sent("1", "BUY", 10, true);
