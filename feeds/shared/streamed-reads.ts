@@ -244,8 +244,16 @@ export class StreamedReads {
   agreed(beganMs: number): void {
     const untilMs = beganMs - SURELY_LATER_MS;
     if (this.#doubtMs !== null && this.#doubtMs <= untilMs) this.#doubtMs = null;
-    for (const [clientId, { answeredMs }] of this.#orders)
-      if (answeredMs !== null && answeredMs <= untilMs) this.#orders.delete(clientId);
+    /** By coin: signed lots that orders of ours filled and no move was seen for. */
+    const hiddenLots = new Map<string, number>();
+    for (const [clientId, own] of this.#orders) {
+      if (own.answeredMs === null || own.answeredMs > untilMs) continue;
+      this.#orders.delete(clientId);
+      const unmovedLots = unmovedOf(own);
+      hiddenLots.set(own.coin, (hiddenLots.get(own.coin) ?? 0) + (own.isBuy ? unmovedLots : -unmovedLots));
+    }
+    // What is held has them all the same: a picture netted them against others of ours, whose moves that were.
+    for (const [coin, lots] of hiddenLots) this.#move(coin, -lots);
   }
 
   // ---------------------------------------------------------------- what may be believed
@@ -401,6 +409,11 @@ export class StreamedReads {
 /** What it filled at least. */
 function sureLots({ answeredLots, shownLots }: OwnOrder): number {
   return Math.max(answeredLots, shownLots);
+}
+
+/** What it filled and no move was seen for; negative: moves of others were counted for it. */
+function unmovedOf(own: OwnOrder): number {
+  return own.isFinal ? own.boundLots - own.movedLots : Math.max(0, sureLots(own) - own.movedLots);
 }
 
 /** Of a hedge nobody says which side an order was for: it may have opened the other. */
