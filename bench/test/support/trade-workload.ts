@@ -134,7 +134,7 @@ const TRADERS = 24;
 const EMPTIED_TRADERS = 3;
 const FLAT_TRADERS = 2;
 const HELD = { BTC: "3", ETH: "-60" };
-const CLOSES_AT_ONCE = 4;
+const CLOSES_AT_ONCE = 3;
 const ENTRIES_AT_ONCE = 3;
 const RUSH_HELD = { BTC: "0.5", ETH: "-8" };
 const RUSH_PART: Readonly<Record<string, string>> = { BTC: "0.35", ETH: "5.6" };
@@ -142,7 +142,7 @@ const RUSH_DEADLINE_MS = 4_000;
 const POOR_DEPOSIT = "2000";
 const POOR_PERCENT = 60;
 /** Of the jobs. */
-const CLOSE_RUSHES = 0.16;
+const CLOSE_RUSHES = 0.32;
 const ENTRY_RUSHES = 0.08;
 /** In an outage: of each kind that needs nothing of the venue that is down. */
 const UNTOUCHED_MIN = 2;

@@ -265,6 +265,12 @@ export const positions: TradeCheck = ({ four, trials, baseline }) => {
 /** Invariant 2, as reported: what a final answer says that filled is what the logs have. */
 export const fills: TradeCheck = (evidence) => evidence.trials.flatMap((trial) => fillProblems(evidence, trial));
 
+/** That its answers have, ms. */
+function deadlineOf({ body }: TradeTrial): number {
+  const { routingOptions } = JSON.parse(body) as { readonly routingOptions: { readonly deadlineMs: number } };
+  return routingOptions.deadlineMs;
+}
+
 function fillProblems(evidence: Evidence, trial: TradeTrial): string[] {
   const found: string[] = [];
   const executed = evidence.executed(trial);
@@ -275,6 +281,8 @@ function fillProblems(evidence: Evidence, trial: TradeTrial): string[] {
     0n,
   );
   const rests = trial.terms.orderType !== "MARKET";
+  // Whoever stands still for all the time that an answer has cannot look at what it took, and what was said stays said.
+  const isLate = trial.answers.some(({ askedAtMs, answeredAtMs }) => answeredAtMs - askedAtMs >= deadlineOf(trial));
   for (const [index, { data }] of trial.answers.entries()) {
     if (data === null) continue;
     const { state, filledSize, submittedSize, requestedSize, legs } = data.execution;
@@ -287,7 +295,7 @@ function fillProblems(evidence: Evidence, trial: TradeTrial): string[] {
     if (told > submitted || submitted > requested)
       found.push(`${which}: filled ${filledSize}, submitted ${submittedSize}, requested ${requestedSize}`);
     if (!isEnd(data)) continue;
-    const least = rests && trial.terms.triggerPrice === null ? taken : rests ? 0n : filled;
+    const least = rests && trial.terms.triggerPrice === null && !isLate ? taken : rests ? 0n : filled;
     if (told < least || told > filled)
       found.push(`${which}: final fill ${filledSize}, the logs say ${String(filled)}e-12`);
     for (const leg of legs) {
