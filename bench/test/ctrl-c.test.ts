@@ -4,7 +4,7 @@ import { DemoBench } from "./support/demo-process.js";
 import { pause } from "./support/system.js";
 
 /** Of time in which this process could run: the service's own grace, its stores, and what a shared machine adds. */
-const END_MS = 20_000;
+const END_MS = 40_000;
 const AGAIN_EVERY_MS = 100;
 /** Where nothing has to be ended in order. */
 const START_END_MS = 5_000;

@@ -4,11 +4,20 @@ import { spawn } from "node:child_process";
 /** Ends this process when the main ends. `profile`: more of its environment. */
 export function runMain(entry, { args = [], nodeOptions = [], profile = {} } = {}) {
   const child = spawn(process.execPath, ["--enable-source-maps", ...nodeOptions, entry, ...args], {
-    stdio: "inherit",
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
     env: { ...process.env, ...profile },
   });
-  // A terminal sends the signal to the whole group already; a supervisor sends it to this process alone.
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  let hearsSignals = false;
+  child.on("message", (message) => {
+    if (message?.kind === "hears-signals") hearsSignals = true;
+  });
+  // A terminal sends the signal to the whole group already; a supervisor sends it to this process alone. A main that can
+  // hear which is which gets no second signal.
+  const passOn = (signal) => {
+    if (hearsSignals && child.connected && signal !== "SIGHUP") child.send({ signal }, () => {});
+    else child.kill(signal);
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => passOn(signal));
   // npm does not pass a signal on that was sent to it alone: when it is gone, so are we asked to be.
   if (process.env.npm_lifecycle_event !== undefined) {
     const parent = process.ppid;
