@@ -24,9 +24,14 @@ export interface NonceSequencerOptions {
    * ahead by about as long as the life before lasted, and by this at least; lives longer than it do not add up.
    */
   readonly firstBlockMs?: number;
+  /** A number may lie so far behind the venue's clock whose reservation took longer than its block; default 0. */
+  readonly maxBehindMs?: number;
   /** A number may run this far ahead of the venue's clock; beyond it the venue would refuse, so `next` does. */
   readonly maxAheadMs: number;
-  /** Venue wall clock minus ours. */
+  /**
+   * Venue wall clock minus ours; while that is in doubt the least that it may be: a number that was too high is never
+   * taken back, and all that follow are higher.
+   */
   readonly clockOffsetMs: () => number;
   /** Signers remembered; the least recently used without waiters is forgotten first. */
   readonly maxSigners?: number;
@@ -83,7 +88,7 @@ export class NonceSequencer {
     state.waiterCount++;
     try {
       for (let attempt = 0; attempt <= MAX_RESERVATIONS_PER_CALL; attempt++) {
-        const taken = this.#take(signer, state);
+        const taken = this.#take(signer, state, attempt > 0);
         if (taken !== null) return taken;
         if (attempt === MAX_RESERVATIONS_PER_CALL) break;
         await this.#reserve(signer, state);
@@ -124,9 +129,9 @@ export class NonceSequencer {
     return Math.max(this.#now(), state.last + 1);
   }
 
-  /** Null: a reservation is needed. */
-  #take(signer: string, state: SignerState): NonceResult | null {
-    const nonce = this.#candidateIn(state, this.#wanted(state));
+  /** Null: a reservation is needed. `hasWaited`: for one, just now. */
+  #take(signer: string, state: SignerState, hasWaited: boolean): NonceResult | null {
+    const nonce = this.#candidateIn(state, this.#wanted(state)) ?? (hasWaited ? this.#late(state) : null);
     if (nonce === null) return null;
     const aheadUnits = nonce - this.#now();
     const { maxAheadMs, unitsPerMs } = this.#options;
@@ -150,6 +155,14 @@ export class NonceSequencer {
       if (candidate < block.until) return candidate;
     }
     return null;
+  }
+
+  /** Of a block that was over before its write was done: the next one would be too, while the store is as slow. */
+  #late({ current, last }: SignerState): number | null {
+    if (current === null) return null;
+    const { maxBehindMs = 0, unitsPerMs } = this.#options;
+    const candidate = Math.max(current.from, last + 1);
+    return candidate < current.until && this.#now() - candidate <= maxBehindMs * unitsPerMs ? candidate : null;
   }
 
   /** With half of the block behind, the next one is reserved while orders go on. */

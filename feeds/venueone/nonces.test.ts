@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { createNonceReservations } from "../../engine/orders/nonce-reservations.js";
 import { createMemoryStore } from "../../engine/storage/test/memory-store.js";
+import { NonceSequencer } from "../shared/nonce-sequencer.js";
 import { createVenueoneNonces } from "./nonces.js";
 
 const SIGNER = "0x21cf8ae13bb72632562c6fff438652ba1a151bb0";
@@ -16,13 +17,13 @@ interface Life {
 }
 
 /** The furthest ahead of the clock that any nonce was, ms; throws for a nonce that is given twice. */
-async function furthestAhead(lives: readonly Life[]): Promise<number> {
+async function furthestAhead(lives: readonly Life[], create = createVenueoneNonces): Promise<number> {
   const clock = new VirtualClock(1_790_000_000_000);
   const store = createMemoryStore();
   const seen = new Set<number>();
   let aheadMs = 0;
   for (const { ms, everyMs } of lives) {
-    const nonces = createVenueoneNonces(clock, createNonceReservations(store), () => 0);
+    const nonces = create(clock, createNonceReservations(store), () => 0);
     for (let livedMs = 0; livedMs <= ms; livedMs += everyMs) {
       const next = await nonces.next(SIGNER);
       if (!next.ok) throw new Error(`${next.problem} ${next.retryAfterMs}`);
@@ -35,10 +36,27 @@ async function furthestAhead(lives: readonly Life[]): Promise<number> {
   return aheadMs;
 }
 
+/** Reserves a whole block at each start, as if every process lived for long. */
+const BLOCKWISE: typeof createVenueoneNonces = (clock, reservations, clockOffsetMs) =>
+  new NonceSequencer({
+    clock,
+    reservations,
+    unitsPerMs: 1,
+    blockMs: 60_000,
+    maxAheadMs: 12 * 3_600_000,
+    clockOffsetMs,
+  });
+
 describe("nonces of venueone over restarts", () => {
   it("run ahead no further after two thousand kills than after one", async () => {
     const lives = Array.from({ length: 2_000 }, () => ({ ms: 2_000, everyMs: 500 }));
     expect(await furthestAhead(lives)).toBeLessThanOrEqual(1.5 * 2_000 + FIRST_MS);
+  });
+
+  it("are seen to run away where each start reserves a whole block, by how far they are ahead alone", async () => {
+    const lives = Array.from({ length: 100 }, () => ({ ms: 2_000, everyMs: 500 }));
+    // None of them was given twice, or refused: nothing else is to be seen.
+    expect(await furthestAhead(lives, BLOCKWISE)).toBeGreaterThan(100 * 55_000);
   });
 
   it("run ahead by about as long as one life before lasted, and by a block and a half at most", async () => {
@@ -64,6 +82,27 @@ describe("nonces of venueone over restarts", () => {
       }),
       { numRuns: 30, seed: 20_261_123 },
     );
+  });
+
+  it("are given after one write, however slow, to all who wait for it, none twice", async () => {
+    const clock = new VirtualClock(1_790_000_000_000);
+    let writeCount = 0;
+    const marks = createNonceReservations(createMemoryStore());
+    const slow = {
+      reserve: async (...call: Parameters<typeof marks.reserve>) => {
+        writeCount++;
+        const block = await marks.reserve(...call);
+        await new Promise<void>((resolve) => clock.setTimer(resolve, 20_000));
+        return block;
+      },
+    };
+    const nonces = createVenueoneNonces(clock, slow, () => 0);
+    const waiting = Array.from({ length: 50 }, () => nonces.next(SIGNER));
+    await clock.advanceAsync(20_000);
+    const taken = (await Promise.all(waiting)).map((next) => (next.ok ? next.nonce : 0));
+    expect(writeCount).toBe(1);
+    expect(new Set(taken).size).toBe(50);
+    expect(Math.min(...taken)).toBeGreaterThan(clock.wallMs() - 21_000);
   });
 
   it("are at hand without a write for every order of a process that has lived for a while", async () => {

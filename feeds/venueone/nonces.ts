@@ -13,6 +13,8 @@ import { NonceSequencer } from "../shared/nonce-sequencer.js";
 const BLOCK_MS = 60_000;
 /** A process that is started again and again lives for longer than this each time, or sends nothing. */
 const FIRST_BLOCK_MS = 1_000;
+/** The window reaches two days back; behind a slow store an exit does not wait twice. */
+const MAX_BEHIND_MS = 60_000;
 /** Half of the documented day. */
 const MAX_AHEAD_MS = 12 * 3_600_000;
 
@@ -28,6 +30,7 @@ export function createVenueoneNonces(
     unitsPerMs: 1,
     blockMs: BLOCK_MS,
     firstBlockMs: FIRST_BLOCK_MS,
+    maxBehindMs: MAX_BEHIND_MS,
     maxAheadMs: MAX_AHEAD_MS,
     clockOffsetMs,
   });
