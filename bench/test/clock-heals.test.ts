@@ -5,6 +5,7 @@
  */
 import { WebSocket } from "ws";
 import { afterEach, describe, expect, it } from "vitest";
+import { isTradingRoom } from "../../engine/ports.js";
 import type { Json } from "../../gateway/test/client.js";
 import {
   FOUR_VENUES,
@@ -124,6 +125,8 @@ class Watcher {
       })),
     );
     this.#subscriptionCount = asked.length;
+    // One that is ended before it is open says so.
+    this.#socket.on("error", () => {});
     this.#socket.on("open", () => {
       for (const [index, frame] of asked.entries()) this.#socket.send(JSON.stringify({ ...frame, id: String(index) }));
     });
@@ -207,5 +210,18 @@ describe("a wall clock that is set by an hour", () => {
       for (const problem of await unhealedAfter(parts, offMs)) found.push(`off by ${offMs}: ${problem.slice(0, 400)}`);
     expect(found).toEqual([]);
     expect(farNonces(parts.venues)).toEqual([]);
+  }, 300_000);
+
+  it("costs the hour where nonces follow the wall clock: what signs with them shows it, and nothing else", async () => {
+    const parts = await start();
+    const room = parts.running.service.rooms.find(({ venue }) => venue === "venuetwo");
+    if (room === undefined || !isTradingRoom(room)) throw new RangeError("no venuetwo");
+    const { venueClock } = room;
+    Object.defineProperty(venueClock, "leastOffsetMs", { get: () => venueClock.offsetMs });
+    expect(await unhealed(parts.probes, FIRST_SYNC_MS)).toEqual([]);
+    const found = [...(await unhealedAfter(parts, -HOUR_MS)), ...(await unhealedAfter(parts, 0))];
+    const byNonces = /^venuetwo (close agent|open agent|account streams):/;
+    expect(found.filter((problem) => byNonces.test(problem))).toContainEqual(expect.stringContaining("close agent"));
+    expect(found.filter((problem) => !byNonces.test(problem))).toEqual([]);
   }, 300_000);
 });
