@@ -52,6 +52,15 @@ describe("createLogger", () => {
     expect(lines[0]?.url).toBe("https://venue.test/path");
   });
 
+  it("shows no part of a key that the cut goes through, and no query of a URL inside a text", () => {
+    const { logger, lines } = capture();
+    for (let at = MAX_FIELD_CHARS - 70; at <= MAX_FIELD_CHARS; at += 7)
+      logger.info("x", { problem: `${"a ".repeat(at).slice(0, at)}${KEY}` });
+    logger.info("x", { problem: "no answer of https://venue.test/path?apiSecret=abc, wss://venue.test#frag" });
+    expect(lines.filter(({ problem }) => String(problem).includes("ab12ab12"))).toEqual([]);
+    expect(lines.at(-1)?.problem).toBe("no answer of https://venue.test/path wss://venue.test");
+  });
+
   it("writes nothing below its level", () => {
     const { logger, lines } = capture("warn");
     logger.info("quiet", { count: 1 });

@@ -3,12 +3,12 @@
  *
  * Invariants: a line holds the event name and fields of the allow-list below, nothing else; bodies, headers,
  * query strings and error messages of others have no field to arrive in. A field that is not on the list is
- * dropped and counted, never printed. Text is cut, and what looks like a 32-byte key is replaced as a last
- * line of defence.
+ * dropped and counted, never printed. What looks like a 32-byte key is replaced as a last line of defence, and
+ * text is cut.
  */
 import { type DestinationStream, destination, pino } from "pino";
 import type { LogFields, Logger } from "../engine/domain/logger.js";
-import { scrub } from "./http/scrub.js";
+import { scrubLine } from "../engine/domain/scrub.js";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -146,9 +146,6 @@ export function createLogger(
   };
 }
 
-/** A URL keeps its path: queries may hold credentials (interface spec 5.4). */
 function cleanText(text: string): string {
-  const cut = text.length > MAX_FIELD_CHARS ? `${text.slice(0, MAX_FIELD_CHARS)}…` : text;
-  const query = /^(?:https?|wss?):\/\//.test(cut) ? cut.replace(/[?#].*$/, "") : cut;
-  return scrub(query);
+  return scrubLine(text, MAX_FIELD_CHARS);
 }

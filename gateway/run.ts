@@ -8,6 +8,7 @@ import type { Config, Environment } from "./config.js";
 import { readConfig } from "./config.js";
 import type { ServiceLogger } from "./log.js";
 import { StartError } from "./start-error.js";
+import { exitCodeOf, onStopSignals } from "./stop-signals.js";
 import { createService, type Service, type ServiceOverrides } from "./wiring.js";
 
 /** Any long time: the interval only keeps the event loop from ending. */
@@ -34,7 +35,7 @@ function readFileOrNull(path: string): string | null {
   }
 }
 
-/** Starts, prints `ready <url>` once listening, and stops on SIGINT and SIGTERM. `onStopped` runs after a graceful stop. */
+/** Starts, prints `ready <url>` once listening, and stops on SIGINT and SIGTERM; before that a signal just ends it. `onStopped` runs after a graceful stop. */
 export async function runService(
   config: Config,
   overrides: ServiceOverrides = {},
@@ -88,20 +89,13 @@ function framesOf(error: Error): string {
     .join(" | ");
 }
 
-/** A terminal's Ctrl-C arrives twice under a launcher that passes signals on; those are one request. */
-const SAME_SIGNAL_MS = 1_000;
-
 function stopOnSignals(service: Service, onStopped: () => Promise<void>): void {
-  let firstAtMs: number | null = null;
-  const stop = (signal: NodeJS.Signals) => {
-    const nowMs = performance.now();
-    if (firstAtMs !== null) {
-      if (nowMs - firstAtMs < SAME_SIGNAL_MS) return;
+  onStopSignals((signal, force) => {
+    if (force) {
       // Asked again: the operator does not want to wait. Orders under way are in the intent log.
       service.logger.warn("service.stop_forced", { signal });
-      process.exit(EXIT_FAULT);
+      process.exit(exitCodeOf(signal));
     }
-    firstAtMs = nowMs;
     service.logger.info("service.stopping", { signal });
     service
       .stop()
@@ -110,7 +104,5 @@ function stopOnSignals(service: Service, onStopped: () => Promise<void>): void {
         () => process.exit(0),
         () => process.exit(EXIT_FAULT),
       );
-  };
-  process.on("SIGINT", stop);
-  process.on("SIGTERM", stop);
+  });
 }

@@ -181,6 +181,8 @@ class Supervisor implements StorageSidecar {
         env: childEnvironment(),
         execArgv: [],
         stdio: ["ignore", "ignore", "ignore", "ipc"],
+        // A group of its own: a terminal's Ctrl-C is for us, who stop it last. It ends when its channel does.
+        detached: true,
       });
     } catch (error) {
       this.#retry(`the embedded store could not be started (${(error as NodeJS.ErrnoException).code ?? "unknown"})`);

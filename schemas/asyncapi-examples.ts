@@ -238,7 +238,7 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
       epoch: EPOCH,
       seq: 1,
       ts: 1_790_000_000_501,
-      data: { service: { state: "LIVE" }, feeds: { venueone: { state: "LIVE", ageMs: 40 } } },
+      data: { service: { state: "LIVE" }, feeds: { venueone: { state: "LIVE", ageMs: 40, breaker: "closed" } } },
     },
   ],
   Heartbeat: [
@@ -247,7 +247,10 @@ export const STREAM_EXAMPLES: Readonly<Record<string, readonly unknown[]>> = {
       ts: 1_790_000_005_500,
       n: 12,
       heads: { [TICKER_SUB]: 52 },
-      feeds: { venueone: { state: "LIVE", ageMs: 40 }, venuetwo: { state: "STALE", ageMs: 6100 } },
+      feeds: {
+        venueone: { state: "LIVE", ageMs: 40, breaker: "open" },
+        venuetwo: { state: "STALE", ageMs: 6100, breaker: "closed" },
+      },
     },
   ],
   Lagging: [{ type: "lagging", ts: 1_790_000_005_500 }],

@@ -101,6 +101,10 @@ export const orderStatus = words(["OPEN", "FILLED", "PARTIALLY_FILLED", "CANCELE
     "PARTIALLY_FILLED means still open; an order that ended partly filled is CANCELED; UNKNOWN is not a failure.",
 });
 export const feedState = words(["LIVE", "SYNCING", "STALE", "DOWN"], { description: "State of the venue's feed." });
+export const breakerState = words(["closed", "open", "halfOpen"], {
+  description:
+    "Of requests to the venue, whatever its feed: open: none is sent, it limits this service or does not answer; halfOpen: the next one tries it.",
+});
 export const bookState = words(["EMPTY", "SYNCING", "LIVE", "INVALID"]);
 
 export const switchState = words(["ARMED", "ENDING", "ENDED"], {

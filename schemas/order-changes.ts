@@ -219,7 +219,9 @@ export const killSwitchRequestSchema = Type.Object(
       description: "true: no order that opens exposure leaves any more; exits and cancels go on.",
     }),
     exchange: optionalField(words(ROUTABLE_VENUE_WORDS), { description: "Only there; without it everywhere." }),
-    reason: optionalField(Type.String({ minLength: 1, maxLength: 200 })),
+    reason: optionalField(Type.String({ minLength: 1, maxLength: 200 }), {
+      description: "For people; stored and shown without what looks like a key, and without the queries of URLs.",
+    }),
   },
   { $id: "KillSwitchRequest" },
 );

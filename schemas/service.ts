@@ -1,6 +1,6 @@
 /** The service's own endpoints: status, time, limits, health and readiness. */
 import { type Static, Type } from "@sinclair/typebox";
-import { feedState, nullable, reply, routableVenue, timeMs, words } from "./common.js";
+import { breakerState, feedState, nullable, reply, routableVenue, timeMs, words } from "./common.js";
 
 const latencySchema = reply({
   count: Type.Integer({ minimum: 0 }),
@@ -15,8 +15,8 @@ const venueStatusSchema = reply({
   markets: Type.Integer({ minimum: 0 }),
   liveBooks: Type.Integer({ minimum: 0 }),
   oldestLiveBookAgeMs: nullable(Type.Integer({ minimum: 0 })),
-  breaker: words(["closed", "open", "halfOpen"]),
-  breakerOpenUntil: nullable(timeMs),
+  breaker: breakerState,
+  breakerOpenUntil: nullable(timeMs, { description: "Null while it is not open." }),
   clockOffsetMs: Type.Number(),
   sockets: Type.Integer({ minimum: 0 }),
   reconnects: Type.Integer({ minimum: 0 }),

@@ -8,7 +8,7 @@
  */
 import { type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { BOOK_DEPTH_BOUNDS } from "./book.js";
-import { decimal, feedState, nullable, ROUTABLE_VENUE_WORDS, reply, timeMs, words } from "./common.js";
+import { breakerState, decimal, feedState, nullable, ROUTABLE_VENUE_WORDS, reply, timeMs, words } from "./common.js";
 import { venuefourTickerSchema, venueoneTickerSchema, venuethreeTickerSchema, venuetwoTickerSchema } from "./ticker.js";
 
 /** Topics of the interface, and those of them that are served. */
@@ -142,7 +142,7 @@ export const bookUpdateSchema = updateFrame(
   "BookUpdate",
 );
 
-const venueFeed = reply({ state: feedState, ageMs });
+const venueFeed = reply({ state: feedState, ageMs, breaker: breakerState });
 export const feedsSchema = perVenue({}, () => venueFeed);
 
 export const SERVICE_STATE_WORDS = ["LIVE", "STOPPING"] as const;

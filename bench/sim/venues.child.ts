@@ -1,9 +1,18 @@
 /**
- * The local venues as a process of their own. Prints one line of JSON with their addresses; ends on SIGTERM, or when
- * the parent that holds its IPC channel is gone. Settings by environment: SIM_SEED, SIM_VENUEONE_PORT,
- * SIM_VENUETWO_PORT, SIM_VENUETHREE_PORT, SIM_VENUEFOUR_PORT, SIM_BTC_SIZE, SIM_UNLIMITED.
+ * The local venues as a process of their own. Prints one line of JSON with their addresses; ends when the parent that
+ * holds its IPC channel is gone or drops it, and by signals only where there is no such parent. Settings by environment:
+ * SIM_SEED, SIM_VENUEONE_PORT, SIM_VENUETWO_PORT, SIM_VENUETHREE_PORT, SIM_VENUEFOUR_PORT, SIM_BTC_SIZE, SIM_UNLIMITED.
  */
 import { startLocalVenues } from "./venues.js";
+
+const hasParent = process.send !== undefined;
+if (hasParent) {
+  // From the first moment on: nobody would stop this process later. There is nothing to keep.
+  process.on("disconnect", () => process.exit(0));
+  if (!process.connected) process.exit(0);
+  // Where all processes of a service are signalled, the parent ends us in its own order.
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => {});
+}
 
 const venues = await startLocalVenues({
   seed: Number(process.env.SIM_SEED ?? 1),
@@ -27,6 +36,4 @@ process.stdout.write(
 function stop(): void {
   void venues.stop().finally(() => process.exit(0));
 }
-process.on("SIGTERM", stop);
-process.on("SIGINT", stop);
-if (process.channel !== undefined) process.on("disconnect", stop);
+if (!hasParent) for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, stop);

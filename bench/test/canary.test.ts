@@ -62,13 +62,23 @@ afterAll(async () => {
   system.cleanUp();
 });
 
+const KILL_SWITCH = "/api/trade/kill-switch";
+const BODY = { symbol: "BTC", direction: "LONG", size: "0.01", routingOptions: { deadlineMs: DEADLINE_MS } };
+
+function post(body: unknown) {
+  return { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) } as const;
+}
+
+async function killSwitch(body: unknown): Promise<void> {
+  const reply = await system.client.send(KILL_SWITCH, post(body));
+  expect(reply.status).toBe(200);
+  replies.push(reply.text);
+}
+
 async function close(key: string, fields: Readonly<Record<string, unknown>>): Promise<string> {
   const body = {
-    symbol: "BTC",
-    direction: "LONG",
-    size: "0.01",
+    ...BODY,
     credentials: credentialsOf(trader),
-    routingOptions: { deadlineMs: DEADLINE_MS },
     ...fields,
   };
   const reply = await system.client.close(body, { "idempotency-key": key });
@@ -103,6 +113,12 @@ describe("canary secrets", () => {
     await close("not-a-key", {
       credentials: { venueone: { privateKey: `${STRANGER_KEY}00` }, venuetwo: CANARY_SECRET },
     });
+    // In words that an operator wrote, which are stored, shown and told to whoever is refused by them.
+    await killSwitch({ active: true, reason: `leaked: ${CANARY_SECRET} of ${STRANGER_KEY}` });
+    const refused = await system.client.send("/api/trade/position/open", post({ ...BODY, credentials: secrets }));
+    expect(refused.text).toContain("TRADING_HALTED");
+    replies.push(refused.text, (await system.client.get(KILL_SWITCH)).text);
+    await killSwitch({ active: false });
     // Unknown: the answer comes after the deadline.
     const unknown = pair.fault(
       PAIR_VENUES,

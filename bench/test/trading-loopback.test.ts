@@ -53,6 +53,7 @@ function deps(baseUrl: string, instrument: Instrument) {
     logger: silentLogger,
     nonces: createMemoryReservations(),
     clockOffsetMs: () => 0,
+    leastOffsetMs: () => 0,
     ackLatency: new LatencyWindow(500),
     isMainnet: true,
   };

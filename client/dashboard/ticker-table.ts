@@ -1,5 +1,5 @@
 /** The table of venues: state, prices, funding on one hour, change, volume, age of the data. */
-import { badgeState, BADGE_TITLES, VENUES, type VenueName } from "../view/venues.js";
+import { badgeState, BADGE_TITLES, VENUES, type VenueName, worseState } from "../view/venues.js";
 import { ageText, compactText, fixedText, fundingTexts, groupDigits, signOf, UNKNOWN_TEXT } from "../view/format.js";
 import type { FeedHealth } from "../stream/frames.js";
 import { decimalField, numberField } from "../stream/topics.js";
@@ -62,7 +62,9 @@ export class TickerTable {
     setData(badge, "state", state);
     badge.title = BADGE_TITLES[state];
     // A symbol that the venue does not list has no figures; everything else shows what was last known, dimmed if old.
-    setData(row, "fresh", board.tickerIsCurrent && (state === "LIVE" || state === "SYNCING") ? "yes" : "no");
+    // Prices come by the feed, also from a venue that takes no requests.
+    const shown = state === "HELD" && feed !== undefined ? worseState(feed.state, ticker?.state ?? null) : state;
+    setData(row, "fresh", board.tickerIsCurrent && (shown === "LIVE" || shown === "SYNCING") ? "yes" : "no");
 
     const change = decimalField(ticker, "change24h");
     const funding = fundingTexts(decimalField(ticker, "fundingRate"), numberField(ticker, "fundingIntervalHours"));

@@ -4,10 +4,13 @@
  */
 
 import type { Static } from "@sinclair/typebox";
-import type { feedState } from "../../schemas/common.js";
+import type { breakerState, feedState } from "../../schemas/common.js";
 
 export type FeedState = Static<typeof feedState>;
 const FEED_STATES: ReadonlySet<unknown> = new Set<FeedState>(["LIVE", "SYNCING", "STALE", "DOWN"]);
+
+export type BreakerState = Static<typeof breakerState>;
+const BREAKER_STATES: ReadonlySet<unknown> = new Set<BreakerState>(["closed", "open", "halfOpen"]);
 
 export interface SubHead {
   readonly sub: string;
@@ -24,6 +27,8 @@ export interface FeedHealth {
   readonly state: FeedState;
   /** Since the venue last proved the feed alive; null before it ever did. */
   readonly ageMs: number | null;
+  /** Open: the service sends the venue no request, whatever its feed shows. */
+  readonly breaker: BreakerState;
 }
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -139,9 +144,15 @@ export function feedsOf(value: unknown): Map<string, FeedHealth> {
   const feeds = new Map<string, FeedHealth>();
   for (const [venue, health] of entriesOf(value)) {
     if (!isFields(health) || !isFeedState(health.state)) continue;
-    feeds.set(venue, { state: health.state, ageMs: isCount(health.ageMs) ? health.ageMs : null });
+    // An older service says nothing of breakers.
+    const breaker = isBreakerState(health.breaker) ? health.breaker : "closed";
+    feeds.set(venue, { state: health.state, ageMs: isCount(health.ageMs) ? health.ageMs : null, breaker });
   }
   return feeds;
+}
+
+function isBreakerState(value: unknown): value is BreakerState {
+  return BREAKER_STATES.has(value);
 }
 
 export function isFeedState(value: unknown): value is FeedState {

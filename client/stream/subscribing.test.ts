@@ -114,8 +114,8 @@ describe("feed health", () => {
     let told = 0;
     client.onStatus(() => void told++);
     socket().says(heartbeat({ [KEY]: 1 }));
-    expect(client.status.feeds.get("venueone")).toEqual({ state: "LIVE", ageMs: 40 });
-    expect(client.status.feeds.get("venuetwo")).toEqual({ state: "DOWN", ageMs: null });
+    expect(client.status.feeds.get("venueone")).toEqual({ state: "LIVE", ageMs: 40, breaker: "open" });
+    expect(client.status.feeds.get("venuetwo")).toEqual({ state: "DOWN", ageMs: null, breaker: "closed" });
     socket().cut();
     expect(client.status.feeds.size).toBe(0);
     expect(told).toBe(2);

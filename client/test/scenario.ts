@@ -51,7 +51,11 @@ export const heartbeat = (heads: Record<string, number>) => ({
   ts: 1_790_000_005_000,
   n: 1,
   heads,
-  feeds: { venueone: { state: "LIVE", ageMs: 40 }, venuetwo: { state: "DOWN", ageMs: null } },
+  feeds: {
+    venueone: { state: "LIVE", ageMs: 40, breaker: "open" },
+    // An older service says nothing of breakers.
+    venuetwo: { state: "DOWN", ageMs: null },
+  },
 });
 
 /** Connected, subscribed, snapshot received. */

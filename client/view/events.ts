@@ -1,5 +1,6 @@
 /** Status changes as they happened: what a look at feeds and link adds to the strip. Bounded; the oldest fall off. */
 import type { FeedHealth } from "../stream/frames.js";
+import { venueState } from "./venues.js";
 
 export const MAX_EVENTS = 60;
 
@@ -36,6 +37,6 @@ export function noteState(log: EventLog, subject: string, to: string, atMs: numb
 
 export function noteFeeds(log: EventLog, feeds: ReadonlyMap<string, FeedHealth>, atMs: number): EventLog {
   let next = log;
-  for (const [venue, { state }] of feeds) next = noteState(next, venue, state, atMs);
+  for (const [venue, feed] of feeds) next = noteState(next, venue, venueState(feed), atMs);
   return next;
 }

@@ -4,14 +4,15 @@ import type { FeedHealth, FeedState } from "../stream/frames.js";
 export const VENUES = ["venueone", "venuetwo", "venuethree", "venuefour"] as const;
 export type VenueName = (typeof VENUES)[number];
 
-/** What a badge says: a feed's state, or that we cannot know it. */
-export type BadgeState = FeedState | "UNKNOWN" | "OFF";
+/** What a badge says: a feed's state, that its venue is not asked, or that we cannot know it. */
+export type BadgeState = FeedState | "HELD" | "UNKNOWN" | "OFF";
 
 export const BADGE_TITLES: Readonly<Record<BadgeState, string>> = {
   LIVE: "Feed is live",
   SYNCING: "Feed is being synchronised",
   STALE: "Feed is connected but has sent nothing current for too long",
   DOWN: "Feed is down",
+  HELD: "Orders and reads are held back: the venue limits this service or does not answer",
   UNKNOWN: "No connection to the service: state unknown",
   OFF: "Venue is not configured",
 };
@@ -23,11 +24,17 @@ export function worseState(a: FeedState, b: FeedState | null): FeedState {
   return b !== null && SEVERITY[b] > SEVERITY[a] ? b : a;
 }
 
+/** Of the feed and the breaker: a venue that shows prices and takes no order is not simply live. */
+export function venueState({ state, breaker }: Pick<FeedHealth, "state" | "breaker">): FeedState | "HELD" {
+  return breaker === "open" && state !== "DOWN" ? "HELD" : state;
+}
+
 export function badgeState(
   isConnected: boolean,
   feed: FeedHealth | undefined,
   marketState: FeedState | null,
 ): BadgeState {
   if (!isConnected) return "UNKNOWN";
-  return feed === undefined ? "OFF" : worseState(feed.state, marketState);
+  if (feed === undefined) return "OFF";
+  return venueState({ ...feed, state: worseState(feed.state, marketState) });
 }

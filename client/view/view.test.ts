@@ -97,13 +97,25 @@ describe("funding", () => {
 
 describe("states", () => {
   it("of a venue and its market show the worse one, and no state without a connection", () => {
-    const live: FeedHealth = { state: "LIVE", ageMs: 1 };
+    const live: FeedHealth = { state: "LIVE", ageMs: 1, breaker: "closed" };
     expect(worseState("LIVE", "STALE")).toBe("STALE");
     expect(worseState("DOWN", "STALE")).toBe("DOWN");
     expect(badgeState(true, live, null)).toBe("LIVE");
     expect(badgeState(true, live, "SYNCING")).toBe("SYNCING");
     expect(badgeState(true, undefined, null)).toBe("OFF");
     expect(badgeState(false, live, "LIVE")).toBe("UNKNOWN");
+  });
+
+  it("say that a venue is not asked while its breaker is open, whatever its feed shows, short of being down", () => {
+    const held: FeedHealth = { state: "LIVE", ageMs: 1, breaker: "open" };
+    expect(badgeState(true, held, null)).toBe("HELD");
+    expect(badgeState(true, held, "STALE")).toBe("HELD");
+    expect(badgeState(true, { ...held, state: "DOWN" }, null)).toBe("DOWN");
+    expect(badgeState(true, { ...held, breaker: "halfOpen" }, null)).toBe("LIVE");
+    expect(badgeState(false, held, null)).toBe("UNKNOWN");
+    let log = noteFeeds(EMPTY_LOG, new Map([["venueone", { ...held, breaker: "closed" as const }]]), 1);
+    log = noteFeeds(log, new Map([["venueone", held]]), 2);
+    expect(log.events[0]).toMatchObject({ subject: "venueone", from: "LIVE", to: "HELD" });
   });
 });
 
@@ -312,7 +324,8 @@ describe("the best exit in words", () => {
 });
 
 describe("status changes", () => {
-  const feeds = (state: FeedHealth["state"]) => new Map([["venueone", { state, ageMs: 1 }]]);
+  const feeds = (state: FeedHealth["state"]) =>
+    new Map([["venueone", { state, ageMs: 1, breaker: "closed" as const }]]);
 
   it("are noted once each, newest first, with what was before", () => {
     let log = noteFeeds(EMPTY_LOG, feeds("LIVE"), 1);

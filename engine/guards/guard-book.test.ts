@@ -33,6 +33,14 @@ async function book(policy: Partial<GuardPolicy>, store = createMemoryStore(), m
   return made;
 }
 
+/** Too short to be known by its looks. */
+const SHORT = "hunter2hunter2";
+
+/** Most of a key is as good as all of it. */
+function isLeaking(text: string, key: string): boolean {
+  return text.includes(SHORT) || text.includes(key.slice(0, 32));
+}
+
 function codeOf(guards: GuardBook, overrides: Partial<GuardedOrder> = {}): string {
   const verdict = guards.check(order(overrides));
   return verdict.ok ? "ok" : verdict.code;
@@ -89,6 +97,36 @@ describe("guards", () => {
     expect(guards.status().halts).toMatchObject([{ venue: "venueone", reason: "drill" }]);
     await guards.resume("venueone");
     expect(codeOf(await book({}, store))).toBe("ok");
+  });
+
+  it("keep no key that stands in the reason of the switch, wherever it stands, also one that an earlier version stored", async () => {
+    const key = "ab12".repeat(16);
+    for (const reason of [
+      `leaked ${key}`,
+      `${"x".repeat(150)} 0x${key}`,
+      `see https://wiki.test/a?apiSecret=${SHORT}#b`,
+    ]) {
+      const store = createMemoryStore();
+      const guards = await book({}, store);
+      await guards.halt("venueone", reason);
+      const rows = await store.scan("guard-halt", { prefix: "", limit: 10 });
+      const shown = [
+        guards.status(),
+        guards.check(order()),
+        (await book({}, store)).status(),
+        rows.map(({ value }) => Buffer.from(value).toString()),
+      ];
+      expect(shown.filter((text) => isLeaking(JSON.stringify(text), key))).toEqual([]);
+      expect(guards.status().halts[0]?.reason).toMatch(/redacted|wiki/);
+      const old = JSON.stringify({ venue: "venueone", reason, sinceMs: 1 });
+      await store.put("guard-halt", "venueone", Buffer.from(old));
+      const later = await book({}, store);
+      const told = [later.status(), later.check(order())];
+      expect(told.filter((text) => isLeaking(JSON.stringify(text), key))).toEqual([]);
+      expect(codeOf(later)).toBe("TRADING_HALTED");
+      const kept = await store.scan("guard-halt", { prefix: "", limit: 10 });
+      expect(kept.filter(({ value }) => isLeaking(Buffer.from(value).toString(), key))).toEqual([]);
+    }
   });
 
   it("halt at once although the store refuses, and stay halted when it refuses to resume", async () => {

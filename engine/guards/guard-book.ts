@@ -14,6 +14,7 @@ import type { Clock } from "../domain/clock.js";
 import { divideBig, formatScaledBig, parseScaledBig, pow10Big } from "../domain/decimal.js";
 import { ServiceError } from "../domain/errors.js";
 import type { Logger } from "../domain/logger.js";
+import { scrubLine } from "../domain/scrub.js";
 import { isRoutableVenue, type RoutableVenue } from "../domain/venue.js";
 import {
   decodeJson,
@@ -54,6 +55,7 @@ export const NO_LIMITS: GuardLimits = { maxOrderNotional: null, maxDailyNotional
 interface Halt {
   /** Null: every venue. */
   readonly venue: RoutableVenue | null;
+  /** A person's words, scrubbed as a log line is: they are stored, shown, and told to whoever is refused. */
   readonly reason: string;
   readonly sinceMs: number;
 }
@@ -130,8 +132,12 @@ export class GuardBook implements Guards {
   /** Before the first check: the switch and the day's usage. Rejects when they cannot be read; then nothing may trade. */
   async start(): Promise<void> {
     for (const { value } of await this.#store.scan(HALTS, { prefix: "", limit: MAX_SCAN_ROWS })) {
-      const halt = decodeJson(value) as Halt;
-      this.#halts.set(halt.venue ?? ALL_VENUES, halt);
+      const stored = decodeJson(value) as Halt;
+      const key = stored.venue ?? ALL_VENUES;
+      const halt: Halt = { ...stored, reason: scrubLine(stored.reason, MAX_REASON_CHARS) };
+      this.#halts.set(key, halt);
+      // Written by a version that kept the words as they came. A store that takes no writes now keeps no exit from starting.
+      if (halt.reason !== stored.reason) await this.#store.put(HALTS, key, encodeJson(halt)).catch(() => {});
     }
     const today = dayOf(this.#clock.wallMs());
     for (let after = today; ; ) {
@@ -198,7 +204,7 @@ export class GuardBook implements Guards {
 
   /** Stops openings (of one venue, or all) at once, durably; the promise says when durable. Rejects with STORE_UNAVAILABLE: they are stopped until this process ends. */
   async halt(venue: RoutableVenue | null, reason: string): Promise<void> {
-    const halt: Halt = { venue, reason: reason.slice(0, MAX_REASON_CHARS), sinceMs: this.#clock.wallMs() };
+    const halt: Halt = { venue, reason: scrubLine(reason, MAX_REASON_CHARS), sinceMs: this.#clock.wallMs() };
     this.#halts.set(venue ?? ALL_VENUES, halt);
     this.#logger.warn("trading_halted", { venue: venue ?? "all" });
     await this.#store.put(HALTS, venue ?? ALL_VENUES, encodeJson(halt));

@@ -54,6 +54,8 @@ export class ClockOffset implements VenueClock {
   #upperMs = Number.POSITIVE_INFINITY;
   #halfWindowIndex = 0;
   #estimateMs = 0;
+  /** Of the estimate, what may be a step forward of our wall clock and no time that passed. */
+  #doubtMs = 0;
   /** The offset is provably at least this. */
   #floorMs = Number.NEGATIVE_INFINITY;
   /** Wall ms less monotonic ms, as of the last step. */
@@ -74,6 +76,15 @@ export class ClockOffset implements VenueClock {
   get offsetMs(): number {
     this.#lookForStep();
     return this.#estimateMs;
+  }
+
+  /**
+   * As `offsetMs`, and after a step the least that it may be: our wall clock with it goes on as the monotonic one does. For
+   * what must never be ahead of the venue's time and cannot be taken back, such as nonces that only go up.
+   */
+  get leastOffsetMs(): number {
+    this.#lookForStep();
+    return this.#estimateMs - this.#doubtMs;
   }
 
   /** By a round trip that began after the last step of our wall clock. */
@@ -107,6 +118,7 @@ export class ClockOffset implements VenueClock {
     if (begun !== this.#stepCount || !(receivedAtMs >= sentAtMs)) return;
     const nowMs = this.#clock.wallMs();
     this.#isStepped = false;
+    this.#doubtMs = 0;
     this.#roundTrips.push({ lowerMs: venueMs - receivedAtMs, upperMs: venueMs + resolutionMs - sentAtMs, atMs: nowMs });
     if (this.#roundTrips.length > MAX_ROUND_TRIPS) this.#roundTrips.shift();
     this.#estimate(nowMs);
@@ -223,6 +235,7 @@ export class ClockOffset implements VenueClock {
     this.#stepCount++;
     this.#isStepped = true;
     this.#forgetOffset();
+    this.#doubtMs += Math.max(0, byMs);
     const atMostMs = Math.max(0, -byMs);
     this.#estimateMs += atMostMs;
     this.#floorMs += atMostMs;

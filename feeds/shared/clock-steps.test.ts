@@ -47,6 +47,24 @@ describe("a wall clock that is set", () => {
     }
   });
 
+  it("never takes nonces ahead of the venue's time, nor back, before it is measured or after", () => {
+    for (const stepsMs of [[-3_600_000], [3_600_000], [3_600_000, -3_600_000], [-90_000, 150_000, 3_600_000]]) {
+      const clock = new VirtualClock();
+      const offset = new ClockOffset(clock);
+      roundTrip(offset, clock);
+      const aheadMs = (): number => clock.wallMs() + offset.leastOffsetMs - clock.trueMs();
+      for (const stepMs of stepsMs) {
+        clock.stepWall(stepMs);
+        expect([stepsMs, Math.abs(aheadMs()) < 20]).toEqual([stepsMs, true]);
+        frame(offset, clock);
+        expect([stepsMs, Math.abs(aheadMs()) < 20]).toEqual([stepsMs, true]);
+      }
+      roundTrip(offset, clock);
+      expect([stepsMs, Math.abs(aheadMs()) < 20]).toEqual([stepsMs, true]);
+      expect(offset.leastOffsetMs).toBe(offset.offsetMs);
+    }
+  });
+
   it("during a round trip makes it prove nothing", () => {
     for (const stepMs of [-5_000, 150_000]) {
       const clock = new VirtualClock();

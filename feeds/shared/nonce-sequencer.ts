@@ -3,6 +3,9 @@
  * of blocks that NonceReservations made durable, the next block reserved before the present one runs out, so an order
  * waits for a write only on a signer's first use (or its first after a pause longer than a block).
  *
+ * What a process has reserved when it is killed is lost, and the next one starts behind it. So that restarts do not outrun
+ * the clock, it reserves no further ahead than it has lived: its first block is short, and they grow with it.
+ *
  * Invariant: for one signer the numbers handed out strictly increase while it is remembered, and no number is handed
  * out twice ever: a forgotten signer starts in a fresh block, which overlaps none before it.
  */
@@ -14,11 +17,21 @@ export interface NonceSequencerOptions {
   readonly reservations: NonceReservations;
   /** Nonces per millisecond of time: 1 where the venue counts ms, 1000 where µs. */
   readonly unitsPerMs: number;
-  /** Length of a block in ms of nonce time. After a crash numbers run ahead of the clock by at most one and a half of it. */
+  /** Longest block in ms of nonce time. After a crash numbers run ahead of the clock by at most one and a half of it. */
   readonly blockMs: number;
+  /**
+   * First block of a signer, from which they grow as it is remembered longer; default `blockMs`. After a crash numbers run
+   * ahead by about as long as the life before lasted, and by this at least; lives longer than it do not add up.
+   */
+  readonly firstBlockMs?: number;
+  /** A number may lie so far behind the venue's clock whose reservation took longer than its block; default 0. */
+  readonly maxBehindMs?: number;
   /** A number may run this far ahead of the venue's clock; beyond it the venue would refuse, so `next` does. */
   readonly maxAheadMs: number;
-  /** Venue wall clock minus ours. */
+  /**
+   * Venue wall clock minus ours; while that is in doubt the least that it may be: a number that was too high is never
+   * taken back, and all that follow are higher.
+   */
   readonly clockOffsetMs: () => number;
   /** Signers remembered; the least recently used without waiters is forgotten first. */
   readonly maxSigners?: number;
@@ -35,6 +48,8 @@ interface Block {
 }
 
 interface SignerState {
+  /** Monotonic ms of its first use. */
+  readonly sinceMs: number;
   last: number;
   /** In use; its unused start is skipped when time moves on. */
   current: Block | null;
@@ -57,7 +72,8 @@ export class NonceSequencer {
   readonly #signers = new Map<string, SignerState>();
 
   constructor(options: NonceSequencerOptions) {
-    if (!(options.blockMs * options.unitsPerMs >= 1)) throw new RangeError("a nonce block must hold a number");
+    const shortestMs = Math.min(options.blockMs, options.firstBlockMs ?? options.blockMs);
+    if (!(shortestMs * options.unitsPerMs >= 1)) throw new RangeError("a nonce block must hold a number");
     this.#options = options;
     this.#maxSigners = options.maxSigners ?? DEFAULT_MAX_SIGNERS;
   }
@@ -72,7 +88,7 @@ export class NonceSequencer {
     state.waiterCount++;
     try {
       for (let attempt = 0; attempt <= MAX_RESERVATIONS_PER_CALL; attempt++) {
-        const taken = this.#take(signer, state);
+        const taken = this.#take(signer, state, attempt > 0);
         if (taken !== null) return taken;
         if (attempt === MAX_RESERVATIONS_PER_CALL) break;
         await this.#reserve(signer, state);
@@ -113,9 +129,9 @@ export class NonceSequencer {
     return Math.max(this.#now(), state.last + 1);
   }
 
-  /** Null: a reservation is needed. */
-  #take(signer: string, state: SignerState): NonceResult | null {
-    const nonce = this.#candidateIn(state, this.#wanted(state));
+  /** Null: a reservation is needed. `hasWaited`: for one, just now. */
+  #take(signer: string, state: SignerState, hasWaited: boolean): NonceResult | null {
+    const nonce = this.#candidateIn(state, this.#wanted(state)) ?? (hasWaited ? this.#late(state) : null);
     if (nonce === null) return null;
     const aheadUnits = nonce - this.#now();
     const { maxAheadMs, unitsPerMs } = this.#options;
@@ -141,6 +157,14 @@ export class NonceSequencer {
     return null;
   }
 
+  /** Of a block that was over before its write was done: the next one would be too, while the store is as slow. */
+  #late({ current, last }: SignerState): number | null {
+    if (current === null) return null;
+    const { maxBehindMs = 0, unitsPerMs } = this.#options;
+    const candidate = Math.max(current.from, last + 1);
+    return candidate < current.until && this.#now() - candidate <= maxBehindMs * unitsPerMs ? candidate : null;
+  }
+
   /** With half of the block behind, the next one is reserved while orders go on. */
   #reserveAhead(signer: string, state: SignerState): void {
     const { current } = state;
@@ -158,14 +182,15 @@ export class NonceSequencer {
   }
 
   async #reserveNow(signer: string, state: SignerState): Promise<void> {
-    const { blockMs, clock, maxAheadMs, reservations, unitsPerMs } = this.#options;
+    const { blockMs, clock, firstBlockMs = blockMs, maxAheadMs, reservations, unitsPerMs } = this.#options;
     const floor = Math.max(this.#wanted(state), state.current?.until ?? 0);
+    const startMs = clock.monoNs() / 1e6;
+    const grownMs = Math.min(blockMs, Math.max(firstBlockMs, startMs - state.sinceMs));
     // A block that is over before its write is done is none: behind a slow store the next one is longer.
-    const spanMs = Math.max(blockMs, Math.min(2 * state.slowMs, maxAheadMs / 2));
-    const startNs = clock.monoNs();
+    const spanMs = Math.max(grownMs, Math.min(2 * state.slowMs, maxAheadMs / 2));
     const block = await reservations.reserve(signer, floor, Math.ceil(spanMs * unitsPerMs));
-    const tookMs = (clock.monoNs() - startNs) / 1e6;
-    state.slowMs = tookMs > blockMs / 2 ? tookMs : 0;
+    const tookMs = clock.monoNs() / 1e6 - startMs;
+    state.slowMs = tookMs > grownMs / 2 ? tookMs : 0;
     if (!isUsable(block, floor)) throw new RangeError("nonce reservation is not a range above its floor");
     // Time may have left the current block behind while the write was on its way.
     if (state.current === null || this.#candidateIn({ ...state, following: null }, this.#wanted(state)) === null) {
@@ -179,7 +204,8 @@ export class NonceSequencer {
   #touch(signer: string): SignerState {
     let state = this.#signers.get(signer);
     if (state === undefined) {
-      state = { last: -1, current: null, following: null, pending: null, waiterCount: 0, slowMs: 0 };
+      const sinceMs = this.#options.clock.monoNs() / 1e6;
+      state = { sinceMs, last: -1, current: null, following: null, pending: null, waiterCount: 0, slowMs: 0 };
     } else {
       this.#signers.delete(signer);
     }

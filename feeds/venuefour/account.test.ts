@@ -38,6 +38,22 @@ describe("positions", () => {
     });
   });
 
+  it("show the leverage that is set a minute later, also where our wall clock was set back by an hour", async () => {
+    const harness = createHarness();
+    const leverageNow = async (): Promise<unknown> => {
+      const read = await harness.trading.reader.readPositions(harness.open(), null, { ...OPTIONS, lane: "read" });
+      return read.ok ? read.value[0]?.leverage : read;
+    };
+    for (const leverage of [7, 9]) {
+      harness.http
+        .reply(200, envelope([{ symbol: "BTC", isolated: false, leverage }]))
+        .reply(200, answerFixture("positions"));
+      expect(await leverageNow()).toBe(leverage);
+      harness.clock.stepWall(-3_600_000);
+      harness.clock.advance(60_001);
+    }
+  });
+
   it("report contracts that are not listed without lots, and fail whole on a row that cannot be read", async () => {
     const harness = createHarness();
     harness.http.reply(200, answerFixture("positionsDoc"));

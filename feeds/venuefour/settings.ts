@@ -14,6 +14,7 @@ import type {
   SymbolSettings,
 } from "../../engine/ports.js";
 import { failedRead, localReject, refusedOf } from "../shared/call-results.js";
+import { monoMs } from "../shared/weight-window.js";
 import type { AccountRest } from "./account-rest.js";
 import { decodeSettings, type VenuefourWireSetting } from "./account-wire.js";
 import { ORDER_CREDITS, READ_CREDITS } from "./limits.js";
@@ -35,6 +36,7 @@ const DONE = (): null => null;
 
 interface Known {
   readonly rows: ReadonlyMap<string, VenuefourWireSetting>;
+  /** Monotonic. */
   readonly atMs: number;
 }
 
@@ -55,7 +57,7 @@ export class VenuefourSettings implements AccountSettings {
   /** Reads them if they are not fresh; a failure leaves what is known. */
   async refresh(session: VenuefourSession, options: CallOptions): Promise<void> {
     const known = this.#known.get(session.accountId);
-    if (known !== undefined && this.#deps.clock.wallMs() - known.atMs < FRESH_MS) return;
+    if (known !== undefined && monoMs(this.#deps.clock) - known.atMs < FRESH_MS) return;
     await this.#readRows(session, options);
   }
 
@@ -115,7 +117,7 @@ export class VenuefourSettings implements AccountSettings {
     const read = await this.#deps.rest.read(session, "/account/settings", {}, READ_CREDITS, decodeSettings, options);
     if (!read.ok) return read;
     const rows = new Map(read.value.map((row) => [row.symbol, row]));
-    this.#known.set(session.accountId, { rows, atMs: this.#deps.clock.wallMs() });
+    this.#known.set(session.accountId, { rows, atMs: monoMs(this.#deps.clock) });
     return { ...read, value: rows };
   }
 }

@@ -9,6 +9,7 @@ import { within } from "../../engine/domain/deadline.js";
 import type { CallOptions, Read } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
 import { Deadline } from "../shared/deadline.js";
+import { monoMs } from "../shared/weight-window.js";
 import type { VenueoneWireRole } from "./account-wire.js";
 import type { VenueoneRest } from "./rest.js";
 import type { VenueoneSession } from "./session.js";
@@ -21,6 +22,7 @@ const MISSING_TTL_MS = 2_000;
 
 interface CachedRole {
   readonly role: VenueoneWireRole;
+  /** Monotonic. */
   readonly expiresAtMs: number;
 }
 
@@ -47,9 +49,9 @@ export class AccountResolver {
   /** As `resolve` while the role is remembered; null where the venue has to be asked. */
   resolveKnown(session: VenueoneSession): Read<string> | null {
     if (!session.isOpen) return failedRead("AUTH", "session is closed");
-    const nowMs = this.#clock.wallMs();
     const cached = this.#roles.get(addressOf(session));
-    return cached !== undefined && cached.expiresAtMs > nowMs ? accountRead(session, cached.role, nowMs) : null;
+    if (cached === undefined || cached.expiresAtMs <= monoMs(this.#clock)) return null;
+    return accountRead(session, cached.role, this.#clock.wallMs());
   }
 
   /** The account if it is known without asking; for budgets, where the key's own address will do until then. */
@@ -84,7 +86,7 @@ export class AccountResolver {
     const answer = await this.#rest.userRole(address, options);
     if (answer.ok) {
       const ttlMs = answer.value.role === "missing" ? MISSING_TTL_MS : ROLE_TTL_MS;
-      this.#roles.set(address, { role: answer.value, expiresAtMs: this.#clock.wallMs() + ttlMs });
+      this.#roles.set(address, { role: answer.value, expiresAtMs: monoMs(this.#clock) + ttlMs });
     }
     return answer;
   }

@@ -172,6 +172,17 @@ describe("positions on venueone", () => {
     });
   });
 
+  it("asks again as soon where our wall clock was set back by an hour meanwhile", async () => {
+    const harness = createHarness();
+    const session = harness.open();
+    harness.http.reply(200, { role: "missing" });
+    await harness.trading.reader.readPositions(session, BTC, OPTIONS);
+    harness.clock.stepWall(-3_600_000);
+    harness.clock.advance(2_001);
+    harness.http.reply(200, USER).reply(200, recorded["empty"]);
+    expect((await harness.trading.reader.readPositions(session, BTC, OPTIONS)).ok).toBe(true);
+  });
+
   it("prices a contract of 1000 units per unit, lots unchanged", async () => {
     const harness = createHarness();
     const position = {

@@ -7,10 +7,14 @@ import type { NonceReservations } from "../../engine/ports.js";
 import { NonceSequencer } from "../shared/nonce-sequencer.js";
 
 /**
- * Short, although the window would allow hours: after a crash our nonces run ahead by one block, and another program
- * of the same key whose nonces follow the clock would be "too low" once we used 100 of them.
+ * Short, although the window would allow hours: after a crash our nonces run ahead by a block and a half at most, and
+ * another program of the same key whose nonces follow the clock would be "too low" once we used 100 of them.
  */
 const BLOCK_MS = 60_000;
+/** A process that is started again and again lives for longer than this each time, or sends nothing. */
+const FIRST_BLOCK_MS = 1_000;
+/** The window reaches two days back; behind a slow store an exit does not wait twice. */
+const MAX_BEHIND_MS = 60_000;
 /** Half of the documented day. */
 const MAX_AHEAD_MS = 12 * 3_600_000;
 
@@ -25,6 +29,8 @@ export function createVenueoneNonces(
     reservations: { reserve: (signer, floor, span) => reservations.reserve(`venueone:${signer}`, floor, span) },
     unitsPerMs: 1,
     blockMs: BLOCK_MS,
+    firstBlockMs: FIRST_BLOCK_MS,
+    maxBehindMs: MAX_BEHIND_MS,
     maxAheadMs: MAX_AHEAD_MS,
     clockOffsetMs,
   });

@@ -166,6 +166,7 @@ class VenueoneRoom implements VenueRoom {
       logger,
       nonces: options.nonces,
       clockOffsetMs: () => Math.round(this.#clockOffset.offsetMs),
+      leastOffsetMs: () => Math.round(this.#clockOffset.leastOffsetMs),
       ackLatency: this.ackLatency,
       isMainnet: options.isMainnet,
       addressBudget,

@@ -45,6 +45,8 @@ export interface VenueoneTradingDeps {
   readonly nonces: NonceReservations;
   /** Venue wall clock minus ours. */
   readonly clockOffsetMs: () => number;
+  /** After a step of our clock the least that it may be: of nonces, which only go up. */
+  readonly leastOffsetMs: () => number;
   readonly ackLatency: LatencyWindow;
   readonly isMainnet: boolean;
   /** What the pool charges each address for its requests. Absent: nothing. */
@@ -73,7 +75,7 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
   const { ackLatency, clock, clockOffsetMs, logger } = deps;
   const rest = new VenueoneRest(deps.http);
   const accounts = new AccountResolver(rest, clock);
-  const nonces = createVenueoneNonces(clock, deps.nonces, clockOffsetMs);
+  const nonces = createVenueoneNonces(clock, deps.nonces, deps.leastOffsetMs);
   const instruments = new InstrumentIndex(deps.instruments);
   const signer = new L1Signer(deps.isMainnet);
   const addresses = new AddressCache();

@@ -205,6 +205,17 @@ describe("tokens and keys", () => {
     expect(harness.http.requests).toHaveLength(1);
   });
 
+  it("asks again for a key that was not registered two seconds later, also where our wall clock was set back by an hour", async () => {
+    const harness = createHarness();
+    const session = harness.open();
+    harness.http.reply(200, { code: 200, api_keys: [] });
+    expect(await harness.trading.reader.readPositions(session, null, OPTIONS)).toMatchObject({ code: "AUTH" });
+    harness.clock.stepWall(-3_600_000);
+    harness.clock.advance(2_001);
+    harness.confirmKey().http.reply(200, answerOf(account()));
+    expect(await harness.trading.reader.readPositions(session, null, OPTIONS)).toMatchObject({ ok: true });
+  });
+
   it("asks once for many calls at a time, and again when the answer is old", async () => {
     const { harness, session } = ready();
     for (let count = 0; count < 3; count++) harness.http.reply(200, answerOf(account()));

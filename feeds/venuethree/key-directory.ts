@@ -9,6 +9,7 @@ import { within } from "../../engine/domain/deadline.js";
 import type { AccountSession, CallOptions, Read } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
 import { Deadline } from "../shared/deadline.js";
+import { monoMs } from "../shared/weight-window.js";
 import type { VenuethreeAccountRest } from "./account-rest.js";
 import type { VenuethreeWireKey } from "./account-wire.js";
 import { VenuethreeSession } from "./session.js";
@@ -37,6 +38,7 @@ interface Entry {
   readonly apiKeyIndexes: readonly number[];
   /** First-layer address; null until it was asked for. */
   readonly l1Address: string | null;
+  /** Monotonic. */
   readonly expiresAtMs: number;
 }
 
@@ -83,10 +85,10 @@ export class KeyDirectory {
     }
     if (!session.isOpen) return failedRead("AUTH", "session is closed");
     const entry = this.#entries.get(nameOf(session));
-    const nowMs = this.#deps.clock.wallMs();
-    if (entry === undefined || entry.expiresAtMs <= nowMs) return null;
+    const { clock } = this.#deps;
+    if (entry === undefined || entry.expiresAtMs <= monoMs(clock)) return null;
     if (session.walletAddress !== null && entry.l1Address === null && entry.apiKeyIndexes.length > 0) return null;
-    return confirm(session, entry, nowMs);
+    return confirm(session, entry, clock.wallMs());
   }
 
   /** The venue refused the key: ask again next time. */
@@ -113,7 +115,7 @@ export class KeyDirectory {
     const entry: Entry = {
       apiKeyIndexes: found.map(indexOf),
       l1Address,
-      expiresAtMs: clock.wallMs() + (found.length === 0 ? MISSING_TTL_MS : FOUND_TTL_MS),
+      expiresAtMs: monoMs(clock) + (found.length === 0 ? MISSING_TTL_MS : FOUND_TTL_MS),
     };
     this.#entries.set(nameOf(session), entry);
     return { ...keys, value: entry };

@@ -1,7 +1,13 @@
 /** Orders over a connection that carries several at once: what is written, and what every kind of answer and loss means. */
 import { describe, expect, it } from "vitest";
 import type { OrderCommand, PlaceOutcome } from "../../engine/domain/order.js";
-import type { FakeConnection } from "../shared/test/fake-connector.js";
+import { silentLogger } from "../../engine/domain/logger.js";
+import { createSeededRandom } from "../../engine/domain/random.js";
+import { VirtualClock } from "../../engine/domain/virtual-clock.js";
+import { AccountLimiter } from "../shared/account-limiter.js";
+import { ConnectionBudget } from "../shared/connection-budget.js";
+import { type FakeConnection, FakeNetwork } from "../shared/test/fake-connector.js";
+import { TxSocket } from "./tx-socket.js";
 import {
   ACCOUNT,
   API_KEY,
@@ -342,4 +348,37 @@ describe("transactions over a connection", () => {
     expect(await lost).toMatchObject({ outcome: "unknown", cause: "CONNECTION_LOST" });
     expect(connection.isEnded).toBe(true);
   });
+});
+
+it("a connection that did not answer twice is used again ten seconds later, whatever our wall clock is set to", async () => {
+  for (const stepMs of [0, -3_600_000]) {
+    const clock = new VirtualClock(1_790_000_000_000);
+    const network = new FakeNetwork();
+    const socket = new TxSocket({
+      wsUrl: "ws://venue.test/stream",
+      connector: network.connector,
+      clock,
+      random: createSeededRandom(5),
+      logger: silentLogger,
+      budget: new ConnectionBudget(clock, { maxConnections: 8, connectsPerMinute: 60 }),
+      accounts: new AccountLimiter(clock, [{ limit: 100, windowMs: 60_000 }]),
+      isVenueUsable: () => true,
+    });
+    socket.start();
+    const connection = network.last;
+    connection.open();
+    expect(socket.way().width).toBeGreaterThan(1);
+    const unanswered = [1, 2].map(() => socket.send(14, "{}", 7, { timeoutMs: 1_000, lane: "exit" }));
+    await clock.advanceAsync(1_000);
+    expect(await Promise.all(unanswered)).toMatchObject([{ kind: "noResponse" }, { kind: "noResponse" }]);
+    expect(socket.way().width).toBe(1);
+    clock.stepWall(stepMs);
+    for (let second = 0; second < 10; second++) {
+      connection.receive('{"type":"ping"}');
+      expect([stepMs, second, socket.way().width]).toEqual([stepMs, second, 1]);
+      await clock.advanceAsync(1_000);
+    }
+    expect([stepMs, socket.way().width > 1]).toEqual([stepMs, true]);
+    await socket.stop(0);
+  }
 });

@@ -106,7 +106,7 @@ export class TxSocket {
     const socket = this.#socket;
     if (socket === null || socket.state !== "open" || this.#isStopped) return SINGLE_REQUESTS;
     if (this.#unanswered.size >= MAX_UNANSWERED_TXS || !this.#options.isVenueUsable()) return SINGLE_REQUESTS;
-    if (this.#distrustedUntilMs > this.#options.clock.wallMs()) return SINGLE_REQUESTS;
+    if (this.#distrustedUntilMs > monoMs(this.#options.clock)) return SINGLE_REQUESTS;
     this.#way.id = socket.primaryLinkId;
     return this.#way;
   }
@@ -182,7 +182,7 @@ export class TxSocket {
     this.#silentCount++;
     if (this.#silentCount >= SILENT_TXS) {
       logger.warn("venuethree.tx.silent", { count: this.#silentCount });
-      this.#distrustedUntilMs = clock.wallMs() + TX_DISTRUST_MS;
+      this.#distrustedUntilMs = monoMs(clock) + TX_DISTRUST_MS;
     }
     this.#settle(id, { kind: "noResponse", reason: "TIMEOUT" });
   }

@@ -63,6 +63,8 @@ export interface VenuetwoRestDeps {
   readonly clock: Clock;
   /** Venue wall clock minus ours. */
   readonly clockOffsetMs: () => number;
+  /** As the nonces have it. */
+  readonly leastOffsetMs: () => number;
   /** Measures the venue's clock again. */
   readonly onClockError: () => Promise<void>;
 }
@@ -176,7 +178,7 @@ export class VenuetwoRest {
     const left = { timeoutMs: Math.ceil(options.timeoutMs - spentMs), lane: options.lane };
     const result = await this.#request(call, call.v3Path, `${text}&signature=${signature}`, {}, session, left);
     const nonceMs = next.nonce / 1000;
-    return { kind: "sent", result, validUntilMs: Math.ceil(nonceMs + NONCE_WINDOW_MS - this.#deps.clockOffsetMs()) };
+    return { kind: "sent", result, validUntilMs: Math.ceil(nonceMs + NONCE_WINDOW_MS - this.#deps.leastOffsetMs()) };
   }
 
   #request(

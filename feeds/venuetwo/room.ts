@@ -185,6 +185,7 @@ class VenuetwoRoom implements VenueRoom {
       logger,
       nonces: options.nonces,
       clockOffsetMs,
+      leastOffsetMs: () => this.#clockOffset.leastOffsetMs,
       ackLatency: this.ackLatency,
       isMainnet: options.isMainnet,
       onClockError: () => this.#measureAnew(),

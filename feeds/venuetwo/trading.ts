@@ -37,6 +37,8 @@ export interface VenuetwoTradingDeps {
   readonly nonces: NonceReservations;
   /** Venue wall clock minus ours. */
   readonly clockOffsetMs: () => number;
+  /** After a step of our clock the least that it may be: of nonces, which only go up. */
+  readonly leastOffsetMs: () => number;
   readonly ackLatency: LatencyWindow;
   readonly isMainnet: boolean;
   /** The venue found our clock wrong: measure it again. Resolves when `clockOffsetMs` is up to date; may fail. */
@@ -54,13 +56,14 @@ export interface VenuetwoTrading {
 }
 
 export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTrading {
-  const { ackLatency, clock, clockOffsetMs, logger } = deps;
+  const { ackLatency, clock, clockOffsetMs, leastOffsetMs, logger } = deps;
   const rest = new VenuetwoRest({
     http: deps.http,
     signer: new MessageSigner(deps.isMainnet ? MESSAGE_CHAIN_ID.mainnet : MESSAGE_CHAIN_ID.testnet),
-    nonces: createVenuetwoNonces(clock, deps.nonces, clockOffsetMs),
+    nonces: createVenuetwoNonces(clock, deps.nonces, leastOffsetMs),
     clock,
     clockOffsetMs,
+    leastOffsetMs,
     onClockError: deps.onClockError ?? (() => Promise.resolve()),
   });
   const instruments = new InstrumentIndex(deps.instruments);

@@ -8,7 +8,7 @@ import type { Clock } from "../../engine/domain/clock.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { within } from "../../engine/domain/deadline.js";
 import type { AccountSession, CallOptions, OpenSession, Read, ReadFailure, VenueRoom } from "../../engine/ports.js";
-import { scrub } from "../http/scrub.js";
+import { scrub } from "../../engine/domain/scrub.js";
 import { isBase58Key, isEvmAddress } from "./names.js";
 
 /** Whose account: the block decides where there is one, else what is public of the address. */

@@ -14,7 +14,7 @@ import {
   type SingleOrderType,
 } from "../../engine/orders/single/order-desk.js";
 import type { CloseItem, OrderRecord, VenuetwoOrder } from "../../schemas/venue-orders.js";
-import { scrub } from "../http/scrub.js";
+import { scrub } from "../../engine/domain/scrub.js";
 import { scaleText } from "../ticker-payload.js";
 
 export function normalizedOrder(order: OrderFacts): NormalizedOrder {

@@ -30,10 +30,13 @@ let tidy = (): void => {};
  * directory. At once, therefore: an orderly exit waits for the engine's own threads, which took minutes where one was
  * at work; what was acknowledged is in files, and the rest will be sent again.
  */
-process.once("disconnect", () => {
+function endAtOnce(): void {
   tidy();
   process.kill(process.pid, "SIGKILL");
-});
+}
+process.once("disconnect", endAtOnce);
+// Gone before this module was loaded: its event is over.
+if (process.connected === false) endAtOnce();
 process.once("message", (message) => {
   clearTimeout(impatience);
   if (!isSidecarStart(message)) process.exit(SIDECAR_EXIT.fault);
@@ -87,7 +90,7 @@ function stopOnSignals(listener: Listener, finish: () => Promise<void>): void {
       );
   };
   process.on("SIGTERM", stop);
-  // A terminal's Ctrl-C reaches the whole group: the parent stops us in its own order.
+  // Whoever interrupts all processes of a service means the parent, which stops us in its own order.
   process.on("SIGINT", () => {});
 }
 

@@ -45,10 +45,12 @@ const venuesChild = fork(
   [],
   {
     stdio: ["ignore", "pipe", "inherit", "ipc"],
+    // A group of its own: a terminal's Ctrl-C is for us, who stop the service first. It ends when its channel does.
+    detached: true,
     env: { ...process.env, SIM_UNLIMITED: "1" },
   },
 );
-process.on("exit", () => venuesChild.kill("SIGTERM"));
+let isReady = false;
 const urls = await venueUrls();
 const config = loadConfigOrExit({
   ...ROOMY_BUDGETS,
@@ -66,12 +68,13 @@ const wallets = new MemoryCredentials([{ ...DEMO_WALLET, credentials: credential
 const service = await runService(config, { wallets }, async () => {
   venuesChild.disconnect();
 });
+isReady = true;
 process.stdout.write(guide(service.url, urls));
 
 function venueUrls(): Promise<LocalVenueUrls> {
   return new Promise((resolve) => {
     const fail = (problem: string) => {
-      process.stderr.write(`unwind cannot start: the local venues ${problem}\n`);
+      process.stderr.write(`unwind ${isReady ? "ends" : "cannot start"}: the local venues ${problem}\n`);
       process.exit(2);
     };
     const timer = setTimeout(() => fail(`said nothing for ${VENUES_START_MS} ms`), VENUES_START_MS);

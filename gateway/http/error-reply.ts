@@ -4,7 +4,7 @@
  */
 import { type ErrorCode, type ErrorContext, ServiceError } from "../../engine/domain/errors.js";
 import type { ErrorReply } from "../../schemas/errors.js";
-import { scrub } from "./scrub.js";
+import { scrub } from "../../engine/domain/scrub.js";
 
 export function asServiceError(error: unknown): ServiceError {
   return error instanceof ServiceError ? error : new ServiceError("INTERNAL", {}, { cause: error });

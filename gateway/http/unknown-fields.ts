@@ -9,7 +9,7 @@ import { callerNames } from "../../schemas/spec-names.js";
 import { compileValidator, unknownFields, type Validator } from "../../schemas/validate.js";
 import { headerSafe } from "./edge.js";
 import { queryNames } from "./query.js";
-import { scrub } from "./scrub.js";
+import { scrub } from "../../engine/domain/scrub.js";
 
 /** Of an operation without a body: whatever else is in one is unknown. */
 const NO_FIELDS = Type.Object(callerNames);

@@ -10,7 +10,7 @@ import { OPERATIONS } from "../../schemas/operations.js";
 import { compileSerialiser } from "../../schemas/serialise.js";
 import { asServiceError } from "../http/error-reply.js";
 import { decodeComponent, invalidParameters, parseQuery } from "../http/query.js";
-import { scrub } from "../http/scrub.js";
+import { scrub } from "../../engine/domain/scrub.js";
 import { CREDENTIALS_HEADER, CREDENTIALS_QUERY, readVenueCredentials } from "../venue-credentials.js";
 import type { Route, RouteContext } from "./context.js";
 

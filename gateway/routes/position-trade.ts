@@ -15,7 +15,7 @@ import { parseJsonBody } from "../http/json-body.js";
 import { replyText } from "../http/json-route.js";
 import type { PendingReply } from "../http/pending-reply.js";
 import { checkIdempotencyKey, headerOrNull, receiveBody } from "../http/receive.js";
-import { scrub } from "../http/scrub.js";
+import { scrub } from "../../engine/domain/scrub.js";
 import { fieldCheck, queryCheck } from "../http/unknown-fields.js";
 import type { Route, RouteContext } from "./context.js";
 

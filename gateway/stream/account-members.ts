@@ -10,7 +10,7 @@ import type { AccountWatch } from "../../engine/portfolio/account-watch.js";
 import type { AccountHandle, Portfolio } from "../../engine/portfolio/portfolio.js";
 import type { AccountChange, Coverage, CoverageError } from "../../engine/portfolio/portfolio-types.js";
 import { namingAccount } from "../accounts/account-reads.js";
-import { scrub } from "../http/scrub.js";
+import { scrubLine } from "../../engine/domain/scrub.js";
 import type { MemberSources } from "./venue-member.js";
 
 export interface AccountSources extends MemberSources {
@@ -140,5 +140,5 @@ export function coverageMark({ state, mode, source, error }: Coverage): string {
 
 /** Some of it a venue wrote. */
 function shownMessage(error: CoverageError): string {
-  return scrub(error.message.slice(0, MAX_MESSAGE_CHARS));
+  return scrubLine(error.message, MAX_MESSAGE_CHARS);
 }

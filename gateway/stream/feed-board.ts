@@ -1,19 +1,27 @@
 /**
- * State and age of every venue's feed, for heartbeats and the `status` topic. A venue's age is that of the newest
+ * State and age of every venue's feed, and its breaker, for heartbeats and the `status` topic. A venue's age is that of the newest
  * proof of any of its books: a mute venue ages although each of its markets may be quiet by itself.
  */
 import { NEVER_PROVEN_NS } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import type { FeedState } from "../../engine/market/market.js";
-import type { MarketRoom } from "../../engine/ports.js";
+import type { MarketRoom, RoomStatus } from "../../engine/ports.js";
 import type { MarketView } from "../market-view.js";
 import type { Feed, Image } from "./feed.js";
 
 type ServiceState = "LIVE" | "STOPPING";
 
+interface VenueHealth {
+  readonly state: FeedState;
+  readonly breaker: RoomStatus["breaker"];
+}
+
+/** Of a room that nobody has asked yet. */
+const UNASKED: VenueHealth = { state: "DOWN", breaker: "closed" };
+
 export class FeedBoard {
   readonly #view: MarketView;
-  #states: readonly FeedState[] = [];
+  #health: readonly VenueHealth[] = [];
   #service: ServiceState = "LIVE";
   /** Grows with every change of a state. */
   version = 0;
@@ -22,8 +30,9 @@ export class FeedBoard {
     this.#view = view;
   }
 
-  get states(): readonly FeedState[] {
-    return this.#states;
+  /** By room. */
+  get health(): readonly VenueHealth[] {
+    return this.#health;
   }
 
   get service(): ServiceState {
@@ -32,9 +41,10 @@ export class FeedBoard {
 
   /** Asks the rooms. */
   refresh(nowNs: number): void {
-    const states = this.#view.rooms.map((room) => stateOf(room, nowNs));
-    if (states.length === this.#states.length && states.every((state, index) => state === this.#states[index])) return;
-    this.#states = states;
+    const health = this.#view.rooms.map((room) => healthOf(room, nowNs));
+    const before = this.#health;
+    if (health.length === before.length && health.every((venue, index) => isSame(venue, before[index]))) return;
+    this.#health = health;
     this.version++;
   }
 
@@ -43,27 +53,37 @@ export class FeedBoard {
     this.version++;
   }
 
-  /** `{"venueone":{"state":"LIVE","ageMs":40},…}`; `isShown` picks rooms by index. */
-  feedsText(states: readonly FeedState[], nowNs: number, isShown: (roomIndex: number) => boolean = () => true): string {
+  /** `{"venueone":{"state":"LIVE","ageMs":40,"breaker":"closed"},…}`; `isShown` picks rooms by index. */
+  feedsText(
+    health: readonly VenueHealth[],
+    nowNs: number,
+    isShown: (roomIndex: number) => boolean = () => true,
+  ): string {
     let text = "";
     for (const [index, room] of this.#view.rooms.entries()) {
       if (!isShown(index)) continue;
       const provenNs = newestProofNs(room);
       const age = provenNs < 0 ? "null" : String(ageMs(provenNs, nowNs));
-      text += `${text === "" ? "" : ","}"${room.venue}":{"state":"${states[index] ?? "DOWN"}","ageMs":${age}}`;
+      const { state, breaker } = health[index] ?? UNASKED;
+      text += `${text === "" ? "" : ","}"${room.venue}":{"state":"${state}","ageMs":${age},"breaker":"${breaker}"}`;
     }
     return `{${text}}`;
   }
 }
 
+function isSame(venue: VenueHealth, other: VenueHealth | undefined): boolean {
+  return venue.state === other?.state && venue.breaker === other.breaker;
+}
+
 /** What the room says, unless nothing has proven any of its books for longer than they may be old. */
-function stateOf(room: MarketRoom, nowNs: number): FeedState {
-  const { state } = room.status();
-  if (state !== "LIVE") return state;
+function healthOf(room: MarketRoom, nowNs: number): VenueHealth {
+  const { state, breaker } = room.status();
+  if (state !== "LIVE") return { state, breaker };
   const provenNs = newestProofNs(room);
   let limitMs = 0;
   for (const market of room.markets.values()) limitMs = Math.max(limitMs, market.maxBookAgeMs);
-  return provenNs >= 0 && ageMs(provenNs, nowNs) > limitMs ? "STALE" : "LIVE";
+  const isStale = provenNs >= 0 && ageMs(provenNs, nowNs) > limitMs;
+  return { state: isStale ? "STALE" : "LIVE", breaker };
 }
 
 function newestProofNs(room: MarketRoom): number {
@@ -76,25 +96,25 @@ class StatusImage implements Image {
   readonly #board: FeedBoard;
   readonly version: number;
   readonly service: ServiceState;
-  readonly states: readonly FeedState[];
+  readonly health: readonly VenueHealth[];
 
   constructor(board: FeedBoard) {
     this.#board = board;
     this.version = board.version;
     this.service = board.service;
-    this.states = board.states;
+    this.health = board.health;
   }
 
   snapshotText(nowNs: number): string {
-    return `{"service":{"state":"${this.service}"},"feeds":${this.#board.feedsText(this.states, nowNs)}}`;
+    return `{"service":{"state":"${this.service}"},"feeds":${this.#board.feedsText(this.health, nowNs)}}`;
   }
 
   updateText(from: StatusImage, nowNs: number): string {
     const parts: string[] = [];
     if (from.service !== this.service) parts.push(`"service":{"state":"${this.service}"}`);
-    const isChanged = (index: number) => from.states[index] !== this.states[index];
-    if (this.states.some((_, index) => isChanged(index)))
-      parts.push(`"feeds":${this.#board.feedsText(this.states, nowNs, isChanged)}`);
+    const isChanged = (index: number) => !isSame(this.health[index] ?? UNASKED, from.health[index]);
+    if (this.health.some((_, index) => isChanged(index)))
+      parts.push(`"feeds":${this.#board.feedsText(this.health, nowNs, isChanged)}`);
     return `{${parts.join(",")}}`;
   }
 }

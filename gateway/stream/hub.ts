@@ -356,7 +356,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     // Made once for all heartbeats of this pulse, and only when one is due.
     let text = "";
     const feeds = () => {
-      if (text === "") text = this.#board.feedsText(this.#board.states, nowNs);
+      if (text === "") text = this.#board.feedsText(this.#board.health, nowNs);
       return text;
     };
     for (const connection of this.#clients.keys()) {

@@ -28,7 +28,7 @@ import { compileValidator } from "../../schemas/validate.js";
 import { asServiceError, publicDetails } from "../http/error-reply.js";
 import { parseJsonBody } from "../http/json-body.js";
 import { invalidParameters } from "../http/query.js";
-import { scrub } from "../http/scrub.js";
+import { scrub } from "../../engine/domain/scrub.js";
 import type { StreamAuth } from "./auth.js";
 import type { ResumedSub } from "./account-topics.js";
 import { checked } from "./checked.js";

@@ -232,6 +232,33 @@ describe("instruments and service endpoints", () => {
   });
 });
 
+describe("a venue whose breaker is open", () => {
+  it("is shown so with its time by the status, the readiness and the metrics, until it closes", async () => {
+    const shown = async () => {
+      const [status, ready, metrics] = [await get("/api/status"), await get("/ready"), await get("/metrics")];
+      const { venues } = (status.body as unknown as { data: { venues: Record<string, unknown>[] } }).data;
+      const venue = venues.find(({ exchange }) => exchange === "venuetwo");
+      return {
+        ...{ state: venue?.["state"], breaker: venue?.["breaker"], until: venue?.["breakerOpenUntil"] },
+        ready: ready.status,
+        detail: /breaker (?:open|halfOpen)/.exec(ready.text)?.[0] ?? null,
+        gauge: /unwind_venue_breaker_open\{venue="venuetwo"\} (\d)/.exec(metrics.text)?.[1],
+      };
+    };
+    const closed = { state: "LIVE", breaker: "closed", until: null, ready: 200, detail: null, gauge: "0" };
+    expect(await shown()).toEqual(closed);
+    const untilMs = harness.clock.wallMs() + 36_000;
+    harness.two.statusOverrides = { breaker: "open", breakerOpenUntilMs: untilMs };
+    expect(await shown()).toEqual({
+      ...{ state: "LIVE", breaker: "open", until: untilMs, ready: 503, detail: "breaker open", gauge: "1" },
+    });
+    harness.two.statusOverrides = { breaker: "halfOpen", breakerOpenUntilMs: 0 };
+    expect(await shown()).toEqual({ ...closed, breaker: "halfOpen", detail: "breaker halfOpen" });
+    harness.two.statusOverrides = {};
+    expect(await shown()).toEqual(closed);
+  });
+});
+
 describe("dry run", () => {
   it("routes over live books without credentials", async () => {
     const reply = await get("/api/trade/routing/BTC?side=SELL&size=0.25");

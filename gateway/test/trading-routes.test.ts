@@ -779,6 +779,22 @@ describe("switches", () => {
     expect((await post(path, {})).status).toBe(400);
   });
 
+  it("a key in the reason of the kill switch comes back from nowhere", async () => {
+    const path = "/api/trade/kill-switch";
+    const canary = "c0ffee".repeat(11);
+    const replies = [
+      await post(path, { active: true, reason: `leaked ${"c".repeat(20)}${canary}` }),
+      await harness.client.get(path),
+      await post(path, { active: true, exchange: canary, reason: canary }),
+      await post(path, { active: true, reason: `${canary} `.repeat(4) }),
+    ];
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 400, 400]);
+    expect(at(replies[1] as (typeof replies)[0], "data.halts")).toMatchObject([{ reason: "leaked [redacted]" }]);
+    for (const { text } of replies) expect(text).not.toContain(canary.slice(0, 32));
+    expect(harness.logLines.join("\n")).not.toContain(canary.slice(0, 32));
+    expect(at(await post(path, { active: false }), "data.active")).toBe(false);
+  });
+
   it("a dead-man's switch is armed with credentials, prolonged and ended by its id", async () => {
     const armed = await post("/api/trading/venueone/dead-man", {
       timeoutMs: 60_000,

@@ -44,6 +44,7 @@ export function halfDeps(baseUrl: string, clock: Clock, instruments: () => Reado
     logger: silentLogger,
     nonces: createMemoryReservations(),
     clockOffsetMs: () => 0,
+    leastOffsetMs: () => 0,
     ackLatency: new LatencyWindow(500),
     isMainnet: true,
   };

@@ -11,9 +11,16 @@ import { lastAttempt, type SingleRun } from "./single-run.js";
 
 const MAX_RECENT = 10_000;
 
+interface Recent {
+  readonly run: SingleRun;
+  readonly ackAtMs: number;
+  /** Monotonic: the wall clock may be set meanwhile. */
+  readonly untilNs: number;
+}
+
 export class RecentOrders {
   readonly #clock: Clock;
-  readonly #byName = new LRUCache<string, SingleRun>({ max: MAX_RECENT });
+  readonly #byName = new LRUCache<string, Recent>({ max: MAX_RECENT });
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -22,16 +29,22 @@ export class RecentOrders {
   add(run: SingleRun): void {
     const attempt = lastAttempt(run);
     if (attempt === null || attempt.outcome !== "CONFIRMED" || attempt.order === null) return;
+    const { ackAtMs } = attempt;
+    if (ackAtMs === null) return;
+    const leftMs = Math.max(0, Math.min(INDEXING_LAG_MS, ackAtMs + INDEXING_LAG_MS - this.#clock.wallMs()));
+    const untilNs = this.#clock.monoNs() + leftMs * 1e6;
     for (const name of [attempt.order.venueOrderId, attempt.venueClientOrderId, run.clientOrderId]) {
-      if (name !== null && name !== "") this.#byName.set(`${run.accountHash}|${name}`, run);
+      if (name === null || name === "") continue;
+      const key = `${run.accountHash}|${name}`;
+      const before = this.#byName.get(key);
+      // Told of again, which is no new confirmation.
+      this.#byName.set(key, { run, ackAtMs, untilNs: before?.ackAtMs === ackAtMs ? before.untilNs : untilNs });
     }
   }
 
   /** Null: it is not one of them, or old enough that the venue must know it. */
   find(accountHash: string, name: string): SingleRun | null {
-    const run = this.#byName.get(`${accountHash}|${name}`);
-    const ackAtMs = run === undefined ? null : (lastAttempt(run)?.ackAtMs ?? null);
-    if (run === undefined || ackAtMs === null) return null;
-    return this.#clock.wallMs() <= ackAtMs + INDEXING_LAG_MS ? run : null;
+    const recent = this.#byName.get(`${accountHash}|${name}`);
+    return recent !== undefined && this.#clock.monoNs() <= recent.untilNs ? recent.run : null;
   }
 }

@@ -3,7 +3,7 @@
  * `node` can run: for tests that must kill a real process. Packages resolve through a link to the
  * project's node_modules.
  */
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
@@ -20,6 +20,11 @@ export function compileChild(entry: string, outDirectory: string, others: readon
   for (let source = queue.pop(); source !== undefined; source = queue.pop()) {
     if (done.has(source)) continue;
     done.add(source);
+    if (source.endsWith(".json")) {
+      mkdirSync(dirname(compiledPath(source, outDirectory)), { recursive: true });
+      copyFileSync(source, compiledPath(source, outDirectory));
+      continue;
+    }
     const { outputText } = ts.transpileModule(readFileSync(source, "utf8"), {
       fileName: source,
       compilerOptions: { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true },

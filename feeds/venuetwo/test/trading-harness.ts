@@ -115,6 +115,7 @@ export function createHarness(isMainnet = true): Harness {
       logger,
       nonces: reservations,
       clockOffsetMs: () => harness.offsetMs,
+      leastOffsetMs: () => harness.offsetMs,
       ackLatency,
       isMainnet,
       onClockError: () => {

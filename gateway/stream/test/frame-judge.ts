@@ -21,7 +21,7 @@ export interface Frame {
   readonly data: Record<string, Record<string, unknown>>;
   readonly subs: readonly SubRow[];
   readonly heads: Record<string, number>;
-  readonly feeds: Record<string, { state: string; ageMs: number | null }>;
+  readonly feeds: Record<string, { state: string; ageMs: number | null; breaker: string }>;
   readonly n: number;
   readonly retryAfterMs: number;
 }

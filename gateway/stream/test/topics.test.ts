@@ -184,6 +184,25 @@ describe("status and heartbeats", () => {
     expect(Object.keys(beat.feeds)).toEqual(["venueone", "venuetwo"]);
   });
 
+  it("tells that a venue's breaker opens, is tried and closes, while its feed is live", async () => {
+    await suite.restart({ heartbeatMs: 50 });
+    const client = await suite.open();
+    await client.subscribe({ topic: "status" });
+    const fold = await client.fold("status");
+    expect(fold.fields).toMatchObject({ feeds: { venueone: { breaker: "closed" }, venuetwo: { breaker: "closed" } } });
+    for (const breaker of ["open", "halfOpen", "closed"] as const) {
+      const seen = client.frames.length;
+      suite.harness.two.statusOverrides = { breaker };
+      const update = await client.next((frame) => frame.type === "update" && frame.data["feeds"] !== undefined, seen);
+      expect(Object.keys(update.data["feeds"] as object)).toEqual(["venuetwo"]);
+      expect(update.data).toMatchObject({ feeds: { venuetwo: { state: "LIVE", breaker } } });
+      const beat = await client.next(
+        (frame) => frame.type === "heartbeat" && frame.feeds["venuetwo"]?.breaker === breaker,
+      );
+      expect(beat.feeds["venueone"]).toMatchObject({ state: "LIVE", breaker: "closed" });
+    }
+  });
+
   it("beats without any subscription", async () => {
     await suite.restart({ heartbeatMs: 50 });
     const client = await suite.open();

@@ -1,0 +1,21 @@
+/**
+ * The last line of defence against a leaked key: any run of 64 or more letters and digits (a 32-byte key in
+ * hex, a signature, an API secret) is replaced. Logs and replies are safe by construction before it; this catches what a
+ * venue's error text might echo, and what a person writes into a text of their own.
+ */
+const KEY_LIKE = /[0-9A-Za-z]{64,}/g;
+/** A URL keeps its path: queries may hold credentials (interface spec 5.4). */
+const URL_QUERY = /((?:https?|wss?):\/\/[^\s?#]*)[?#]\S*/g;
+
+export const SCRUBBED = "[redacted]";
+
+export function scrub(text: string): string {
+  // Most texts are too short to hold a key: no regular expression runs for them.
+  return text.length < 64 ? text : text.replace(KEY_LIKE, SCRUBBED);
+}
+
+/** As a line shows it: without keys and queries of URLs, then cut. Cut first, the rest of a key would look like none. */
+export function scrubLine(text: string, maxChars: number): string {
+  const clean = scrub(text.includes("://") ? text.replace(URL_QUERY, "$1") : text);
+  return clean.length > maxChars ? `${clean.slice(0, maxChars)}…` : clean;
+}
