@@ -44,7 +44,7 @@ import {
 
 /** Any route may answer these. */
 export const COMMON_ERRORS: Readonly<Record<number, string>> = {
-  400: "Parameters are missing or wrong (MISSING_PARAMETERS, INVALID_PARAMETERS).",
+  400: "Parameters are missing or wrong (MISSING_PARAMETERS, INVALID_PARAMETERS), or the request can be read in two ways (AMBIGUOUS_REQUEST).",
   403: "A page of another origin asks (FOREIGN_ORIGIN).",
   414: "The request target is too long (URI_TOO_LONG).",
   421: "The Host is none that this service answers under (FOREIGN_HOST).",

@@ -13,6 +13,7 @@ interface ErrorRow {
 const ERROR_TABLE = {
   MISSING_PARAMETERS: { status: 400, text: "Missing required parameters" },
   INVALID_PARAMETERS: { status: 400, text: "Invalid request parameters" },
+  AMBIGUOUS_REQUEST: { status: 400, text: "The request can be read in two ways: {problem}" },
   INVALID_JSON: { status: 400, text: "Request body is not valid JSON" },
   INVALID_WALLET_ADDRESS: { status: 400, text: "Invalid wallet address format" },
   SIZE_EXCEEDS_POSITION: { status: 400, text: "Size exceeds the open position" },

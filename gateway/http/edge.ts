@@ -16,6 +16,7 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { BucketName } from "../../schemas/service.js";
 import { encodedText } from "./encoded-text.js";
 import { asServiceError, errorBody, retryAfterSeconds } from "./error-reply.js";
+import { checkFraming } from "./framing.js";
 import { type CallerBuckets, callerKey, policyText, type RateLimiter, type TokenBucket } from "./limiter.js";
 import type { OriginGuard } from "./origin-guard.js";
 import { PendingReply } from "./pending-reply.js";
@@ -101,8 +102,8 @@ export class Edge implements ReplyWriter {
   }
 
   /**
-   * Begins a request: charges the first bucket that has the weight, or answers 429 and returns false. Throws FOREIGN_HOST
-   * or FOREIGN_ORIGIN before anything is charged.
+   * Begins a request: charges the first bucket that has the weight, or answers 429 and returns false. Throws
+   * AMBIGUOUS_REQUEST, FOREIGN_HOST or FOREIGN_ORIGIN before anything is charged.
    */
   admit(response: HttpResponse, request: HttpRequest, admission: Admission): boolean {
     const current = this.#current;
@@ -110,6 +111,7 @@ export class Edge implements ReplyWriter {
     current.requestId = this.#idPrefix + (this.#nextId++).toString(36);
     current.rateHeader = "";
     current.corsHeader = "";
+    checkFraming(request, admission.access !== "changes");
     if (admission.access !== "open") current.corsHeader = this.#origins.check(request, admission.access === "reads");
     const nowNs = this.clock.monoNs();
     const caller = this.caller(response);
@@ -157,7 +159,9 @@ export class Edge implements ReplyWriter {
 
   /** Any error, within the handler. `extraHeaders` begin with a line break. */
   fail(response: HttpResponse, error: unknown, extraHeaders = ""): void {
-    this.writeError(response, this.#current, asServiceError(error), extraHeaders, false);
+    const known = asServiceError(error);
+    if (known.code === "AMBIGUOUS_REQUEST") this.#failAndEnd(response, known);
+    else this.writeError(response, this.#current, known, extraHeaders, false);
   }
 
   /** Takes the request in hand out of the synchronous turn; installs the abort handler. */
@@ -248,6 +252,15 @@ export class Edge implements ReplyWriter {
   #sameHeaders(contentType: string, buckets: readonly BucketName[]): string {
     const policy = policyText(buckets.map((name) => this.#loopbackCaller[name]));
     return `${contentType}${this.#fixedHeaders}\r\nRateLimit-Policy: ${policy}`;
+  }
+
+  /**
+   * Where the next request begins is not known. While this one has no answer the server ends a connection on which another
+   * seems to follow, so it gets its answer after the bytes at hand have been read, and then the connection ends.
+   */
+  #failAndEnd(response: HttpResponse, error: ServiceError): void {
+    const reply = this.detach(response);
+    setImmediate(() => reply.fail(error, "", true));
   }
 
   #logFault(error: ServiceError, state: ReplyState): void {

@@ -109,7 +109,10 @@ describe("negotiation and methods", () => {
     const json = await client.get(TICKS);
     expect(json.headers).toMatchObject({ "content-type": "application/json", vary: "Origin, Accept" });
     const csv = await client.send(TICKS, { headers: { accept: "text/csv" } });
-    expect(csv.headers).toMatchObject({ "content-type": "text/csv; charset=utf-8; header=present", vary: "Origin, Accept" });
+    expect(csv.headers).toMatchObject({
+      "content-type": "text/csv; charset=utf-8; header=present",
+      vary: "Origin, Accept",
+    });
     const lines = await client.send(TICKS, { headers: { accept: "application/x-ndjson" } });
     expect([lines.status, lines.headers["content-type"], lines.text]).toEqual([200, "application/x-ndjson", ""]);
   });
