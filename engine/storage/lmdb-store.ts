@@ -38,7 +38,8 @@ export const MAX_GROUP_BATCHES = 1_000;
 const DEFAULT_MIN_FREE_BYTES = 64 << 20;
 const FREE_SPACE_CHECK_INTERVAL_MS = 1_000;
 
-const LMDB_OPTIONS = {
+/** How the file is opened, by the service and by whoever looks at it before. */
+export const STATE_FILE_OPTIONS = {
   keyEncoding: "binary",
   encoding: "binary",
   overlappingSync: false,
@@ -72,7 +73,7 @@ export function openLmdbStore(options: LmdbStoreOptions): StateStore {
     // SECURITY.md: the installation's secret lies here. A folder that exists keeps the mode its owner gave it.
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
-    database = open<Buffer, Buffer>({ path: directory, noSubdir: false, ...LMDB_OPTIONS });
+    database = open<Buffer, Buffer>({ path: directory, noSubdir: false, ...STATE_FILE_OPTIONS });
   } catch (cause) {
     throw new ServiceError("STORE_UNAVAILABLE", { reason: "NOT_WRITABLE", directory }, { cause });
   }
