@@ -25,7 +25,7 @@ export async function checkStateFile(
   const file = join(directory, "data.mdb");
   if (!existsSync(file)) return;
   const end = await endOf(childPath, directory, timeoutMs);
-  if (end.kind === "late") logger.warn("store.check_unfinished", { ms: timeoutMs });
+  if (end.kind === "late") logger.warn("store.check_unfinished", { timeoutMs });
   if (end.kind === "failed") logger.warn("store.check_failed");
   if (end.kind === "damaged")
     throw new StartError([
