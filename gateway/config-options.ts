@@ -31,10 +31,15 @@ export const OPTIONS = {
     default: "info",
     doc: "Lowest level written to stderr.",
   }),
+  ALLOWED_HOSTS: option({
+    kind: "list",
+    default: [],
+    doc: "Host names, with or without a port, that requests may name beside the addresses that the service listens on and the names of the loopback; needed behind a proxy that passes its own name on. Anything else is 421 FOREIGN_HOST, but for `/health` and `/ready`.",
+  }),
   CORS_ALLOW_ORIGIN: option({
-    kind: "text",
-    default: "*",
-    doc: "Value of Access-Control-Allow-Origin; empty sends no CORS headers. No cookies or stored credentials are involved, so `*` grants nothing that a caller does not bring along.",
+    kind: "list",
+    default: [],
+    doc: "Origins (`https://trade.example`) whose pages may use the service beside its own; each is told by name in Access-Control-Allow-Origin. `*` lets any page read, none trade or open the stream. A request of any other page is 403 FOREIGN_ORIGIN.",
   }),
   SYMBOLS: option({
     kind: "list",

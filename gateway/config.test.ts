@@ -164,7 +164,7 @@ describe("readConfig", () => {
     expect(config({ PORT: "", LOG_LEVEL: "", CORS_ALLOW_ORIGIN: "" })).toMatchObject({
       port: 8080,
       logLevel: "info",
-      corsAllowOrigin: "",
+      allowedOrigins: [],
     });
     expect(readConfig({ UNWIND_CONFIG: "" }, noFile).ok).toBe(true);
   });

@@ -11,6 +11,8 @@ import { type OptionName, OPTIONS, type OptionValues } from "./config-options.js
 import {
   isAmount,
   isCanonicalSymbol,
+  readHosts,
+  readOrigins,
   milliBps,
   readFees,
   readGuards,
@@ -52,7 +54,8 @@ export interface Config {
   readonly port: number;
   readonly dataDir: string;
   readonly logLevel: LogLevel;
-  readonly corsAllowOrigin: string;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
   readonly symbols: readonly string[];
   readonly venueone: VenueConfig;
   readonly venuetwo: VenueConfig;
@@ -291,7 +294,8 @@ function assemble(values: OptionValues, profile: Profile, problems: string[]): C
     port: values.PORT,
     dataDir: values.DATA_DIR,
     logLevel: values.LOG_LEVEL as LogLevel,
-    corsAllowOrigin: values.CORS_ALLOW_ORIGIN,
+    allowedHosts: readHosts(values, problems),
+    allowedOrigins: readOrigins(values, problems),
     symbols: values.SYMBOLS,
     venueone: {
       enabled: values.VENUEONE_ENABLED,

@@ -6,8 +6,9 @@ import { readFileSync } from "node:fs";
 import { ServiceError } from "../engine/domain/errors.js";
 import type { Config, Environment } from "./config.js";
 import { readConfig } from "./config.js";
-import type { ServiceLogger } from "./log.js";
+import { createLogger, type ServiceLogger } from "./log.js";
 import { StartError } from "./start-error.js";
+import { checkStateFile } from "./state-check.js";
 import { exitCodeOf, onStopSignals } from "./stop-signals.js";
 import { createService, type Service, type ServiceOverrides } from "./wiring.js";
 
@@ -45,6 +46,7 @@ export async function runService(
   setInterval(() => {}, KEEP_ALIVE_MS);
   let service: Service;
   try {
+    await checkStateFile(config.dataDir, overrides.logger ?? createLogger(config.logLevel));
     service = await createService(config, { onStoreFailure: () => process.exit(EXIT_FAULT), ...overrides });
   } catch (error) {
     process.stderr.write(`unwind cannot start: ${startProblem(error)}\n`);

@@ -18,6 +18,7 @@ import { BodyReader } from "./http/body.js";
 import { Edge } from "./http/edge.js";
 import { type BucketRules, RateLimiter } from "./http/limiter.js";
 import { mountRoutes } from "./http/mount.js";
+import { OriginGuard } from "./http/origin-guard.js";
 import type { ServiceLogger } from "./log.js";
 import type { MarketView } from "./market-view.js";
 import type { Metrics } from "./metrics.js";
@@ -48,7 +49,10 @@ export interface ServerOptions extends RouteLimits {
   readonly port: number;
   readonly rateLimits: BucketRules;
   readonly rateLimitCallersMax: number;
-  readonly corsAllowOrigin: string;
+  /** Beside the addresses that it listens on. */
+  readonly allowedHosts: readonly string[];
+  /** Of pages; `*` stands for any, for what only reads. */
+  readonly allowedOrigins: readonly string[];
   readonly targetBytesMax: number;
   readonly closeDefaults: CloseDefaults;
   readonly venuetwoTickerRefused: boolean;
@@ -103,12 +107,13 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
   native._cfg(SILENT);
   const { clock, logger, metrics } = parts;
   const limiter = new RateLimiter(options.rateLimits, options.rateLimitCallersMax);
+  const origins = new OriginGuard({ ...options, listenHost: options.host }, clock);
   const edge = new Edge({
     clock,
     logger,
     limiter,
     idPrefix: `${randomBytes(5).toString("hex")}-`,
-    corsAllowOrigin: options.corsAllowOrigin,
+    origins,
     loopbackOnly: isLoopback(options.host),
     targetBytesMax: options.targetBytesMax,
   });
@@ -181,7 +186,7 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
       }),
       ...serviceRoutes(context),
     ],
-    options.corsAllowOrigin,
+    origins.hasOrigins,
   );
   let socket: us_listen_socket | null = await listen(app, options.host, options.port);
   const port = uws.us_socket_local_port(socket);

@@ -7,7 +7,7 @@ import { VENUE_WORDS } from "./common.js";
 import { errorReplySchema } from "./errors.js";
 import { ERROR_EXAMPLE, REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.js";
 import { type Operation, refusesUnknownFields } from "./operation.js";
-import { COMMON_ERRORS, OPERATIONS } from "./operations.js";
+import { errorsOf, OPERATIONS } from "./operations.js";
 import {
   tickerFailureSchema,
   venuefourTickerSchema,
@@ -124,7 +124,7 @@ const HEADERS: Json = {
 function operationObject(operation: Operation, schemas: Record<string, unknown>, isStrict: boolean): Json {
   const isClosed = isStrict && refusesUnknownFields(operation);
   const responses: Record<string, Json> = { "200": okResponse(operation, schemas) };
-  for (const [status, description] of Object.entries({ ...COMMON_ERRORS, ...operation.errors })) {
+  for (const [status, description] of Object.entries(errorsOf(operation))) {
     responses[status] = errorResponse(Number(status), description);
   }
   const example = REQUEST_EXAMPLES[operation.id];

@@ -31,6 +31,8 @@ export interface Operation {
   readonly reply: TSchema | "text/plain" | "application/json";
   /** Media types of status 200 beside JSON, one row per line, chosen by the Accept header. */
   readonly exports?: readonly string[];
+  /** Asked by supervisors and load balancers under any name: Host and Origin are not looked at. Default false. */
+  readonly anyOrigin?: boolean;
   /** Error statuses beside those that any route may answer (COMMON_ERRORS). */
   readonly errors: Readonly<Record<number, string>>;
 }

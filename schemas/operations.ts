@@ -44,12 +44,26 @@ import {
 
 /** Any route may answer these. */
 export const COMMON_ERRORS: Readonly<Record<number, string>> = {
-  400: "Parameters are missing or wrong (MISSING_PARAMETERS, INVALID_PARAMETERS).",
+  400: "Parameters are missing or wrong (MISSING_PARAMETERS, INVALID_PARAMETERS), or the request can be read in two ways (AMBIGUOUS_REQUEST).",
+  403: "A page of another origin asks (FOREIGN_ORIGIN).",
   414: "The request target is too long (URI_TOO_LONG).",
+  421: "The Host is none that this service answers under (FOREIGN_HOST).",
   429: "Our own rate limit (RATE_LIMITED); Retry-After says when to come back.",
   500: "A fault of ours (INTERNAL).",
   503: "The service is overloaded or shutting down (OVERLOADED, SHUTTING_DOWN), or a venue, the store or the record (RECORDS_UNAVAILABLE) is unavailable.",
 };
+
+const BODY_TYPE_ERROR = { 415: "The body is not application/json (UNSUPPORTED_MEDIA_TYPE)." } as const;
+
+/** What an operation may answer: with what is its own beside what any route may. */
+export function errorsOf({ method, errors }: Operation): Readonly<Record<number, string>> {
+  const all: Record<number, string> = { ...COMMON_ERRORS, ...(method === "GET" ? {} : BODY_TYPE_ERROR), ...errors };
+  for (const [status, text] of Object.entries(errors)) {
+    const common = COMMON_ERRORS[Number(status)];
+    if (Number(status) === 403 && common !== undefined) all[403] = `${text} ${common}`;
+  }
+  return all;
+}
 
 const symbol = symbolParameter;
 const UNKNOWN_SYMBOL = UNKNOWN_SYMBOL_ERROR;
@@ -329,8 +343,11 @@ export const OPERATIONS = {
   status: serviceRead("status", "/api/status", "State of every venue, orders of unknown outcome", statusReplySchema),
   time: serviceRead("time", "/api/time", "Server time", timeReplySchema),
   limits: serviceRead("limits", "/api/limits", "Rate limits and their current use by this caller", limitsReplySchema),
-  health: serviceRead("health", "/health", "Is the process alive", healthReplySchema),
-  ready: serviceRead("ready", "/ready", "Are feeds live and the store reachable", readyReplySchema),
+  health: { ...serviceRead("health", "/health", "Is the process alive", healthReplySchema), anyOrigin: true },
+  ready: {
+    ...serviceRead("ready", "/ready", "Are feeds live and the store reachable", readyReplySchema),
+    anyOrigin: true,
+  },
   metrics: serviceRead("metrics", "/metrics", "Prometheus metrics", "text/plain"),
   openapi: serviceRead("openapi", "/openapi.json", "This document", "application/json"),
   asyncapi: serviceRead("asyncapi", "/asyncapi.json", "The stream: AsyncAPI document", "application/json"),

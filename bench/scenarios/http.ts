@@ -100,6 +100,8 @@ async function measure(context: ScenarioContext, url: string): Promise<ScenarioR
   return { rows, profile: [] };
 }
 
+const JSON_TYPE = { "content-type": "application/json" };
+
 /** A reply with its head, for the bare server to answer likewise. */
 interface Answer {
   readonly text: string;
@@ -110,7 +112,7 @@ interface Answer {
 const OWN_HEADERS = new Set(["content-length", "transfer-encoding", "connection", "date", "keep-alive"]);
 
 async function answerOf(url: string, body?: string): Promise<Answer> {
-  const response = await fetch(url, body === undefined ? {} : { method: "POST", body });
+  const response = await fetch(url, body === undefined ? {} : { method: "POST", headers: JSON_TYPE, body });
   const headers = [...response.headers].filter(([name]) => !OWN_HEADERS.has(name));
   return { text: await response.text(), headers };
 }
@@ -133,7 +135,9 @@ async function heatAccount(url: string): Promise<void> {
     credentials: { venueone: credentialsOf(DEMO_TRADER).venueone },
   });
   for (let attempt = 0; attempt < 100; attempt++) {
-    const reply = (await (await fetch(`${url}/api/trade/position/close`, { method: "POST", body })).json()) as {
+    const reply = (await (
+      await fetch(`${url}/api/trade/position/close`, { method: "POST", headers: JSON_TYPE, body })
+    ).json()) as {
       data?: { execution?: { state?: string; timingMs?: { positions?: number } } };
     };
     const execution = reply.data?.execution;

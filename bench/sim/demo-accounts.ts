@@ -2,6 +2,7 @@
  * The accounts that the demo, the benchmarks and the whole-path tests trade with. The keys open nothing but local
  * venues: they are the published development keys of EVM test chains.
  */
+import { randomUUID } from "node:crypto";
 
 /** One trader with a position on each venue. */
 export interface DemoTrader {
@@ -64,9 +65,13 @@ export function credentialsOf(
   };
 }
 
-/** The demo trader's server wallet: what `x-wallet-id` and `{walletId}` name. */
+/** The demo trader's server wallet, but for its id. */
 export const DEMO_WALLET = {
-  walletId: "5f0f7f2c-4f0e-4c1c-9d55-3d0f8c1d2a10",
   userId: "demo",
   address: DEMO_TRADER.venueone.address,
 } as const;
+
+/** What `x-wallet-id` and `{walletId}` name. The id is all that it takes to trade with the wallet: another at each start. */
+export function mintDemoWallet(): typeof DEMO_WALLET & { readonly walletId: string } {
+  return { ...DEMO_WALLET, walletId: randomUUID() };
+}

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -34,6 +34,20 @@ describe("the lmdb store alone", () => {
   });
   afterEach(() => {
     rmSync(directory, { recursive: true, force: true });
+  });
+
+  it("is its owner's alone, also where folder and files were there with wider modes", async () => {
+    const modes = () =>
+      [directory, join(directory, "data.mdb"), join(directory, "lock.mdb")].map((path) => statSync(path).mode & 0o777);
+    chmodSync(directory, 0o755);
+    const store = openLmdbStore({ directory, clock: new VirtualClock(), freeBytes: async () => PLENTY });
+    expect(modes()).toEqual([0o700, 0o600, 0o600]);
+    await store.close();
+    chmodSync(directory, 0o755);
+    for (const name of ["data.mdb", "lock.mdb"]) chmodSync(join(directory, name), 0o664);
+    const again = openLmdbStore({ directory, clock: new VirtualClock(), freeBytes: async () => PLENTY });
+    expect(modes()).toEqual([0o700, 0o600, 0o600]);
+    await again.close();
   });
 
   it("lets a thousand concurrent commits share a few fsyncs", async () => {

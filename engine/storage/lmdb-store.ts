@@ -13,9 +13,9 @@
  * accepted again once there is space.
  */
 import { randomUUID } from "node:crypto";
-import { accessSync, constants, mkdirSync } from "node:fs";
+import { accessSync, chmodSync, constants, mkdirSync } from "node:fs";
 import { statfs } from "node:fs/promises";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { open, type RootDatabase, type RootDatabaseOptions } from "lmdb";
 import type { Clock } from "../domain/clock.js";
 import { ServiceError } from "../domain/errors.js";
@@ -38,7 +38,8 @@ export const MAX_GROUP_BATCHES = 1_000;
 const DEFAULT_MIN_FREE_BYTES = 64 << 20;
 const FREE_SPACE_CHECK_INTERVAL_MS = 1_000;
 
-const LMDB_OPTIONS = {
+/** How the file is opened, by the service and by whoever looks at it before. */
+export const STATE_FILE_OPTIONS = {
   keyEncoding: "binary",
   encoding: "binary",
   overlappingSync: false,
@@ -69,10 +70,10 @@ export function openLmdbStore(options: LmdbStoreOptions): StateStore {
   const directory = resolve(options.directory);
   let database: RootDatabase<Buffer, Buffer>;
   try {
-    // SECURITY.md: the installation's secret lies here. A folder that exists keeps the mode its owner gave it.
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
-    database = open<Buffer, Buffer>({ path: directory, noSubdir: false, ...LMDB_OPTIONS });
+    database = open<Buffer, Buffer>({ path: directory, noSubdir: false, ...STATE_FILE_OPTIONS });
+    makePrivate(directory);
   } catch (cause) {
     throw new ServiceError("STORE_UNAVAILABLE", { reason: "NOT_WRITABLE", directory }, { cause });
   }
@@ -90,6 +91,19 @@ export function openLmdbStore(options: LmdbStoreOptions): StateStore {
   }
   const store = new LmdbStore(database, owner, options, directory);
   return completeStore(store);
+}
+
+/**
+ * SECURITY.md: the installation's secret lies here. A folder that belongs to somebody else, who lets us use it, keeps its
+ * mode: then the files are what nobody else may read. Throws where those cannot be closed to others.
+ */
+function makePrivate(directory: string): void {
+  try {
+    chmodSync(directory, 0o700);
+  } catch {
+    // Not ours.
+  }
+  for (const name of ["data.mdb", "lock.mdb"]) chmodSync(join(directory, name), 0o600);
 }
 
 class LmdbStore {

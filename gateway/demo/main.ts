@@ -5,7 +5,7 @@
 import { fork } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { credentialsOf, DEMO_TRADER, DEMO_WALLET } from "../../bench/sim/demo-accounts.js";
+import { credentialsOf, DEMO_TRADER, mintDemoWallet } from "../../bench/sim/demo-accounts.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
 import { loadConfigOrExit, runService } from "../run.js";
 
@@ -64,7 +64,8 @@ const config = loadConfigOrExit({
   VENUEFOUR_REST_URL: urls.venuefour.restUrl,
   VENUEFOUR_WS_URL: urls.venuefour.wsUrl,
 });
-const wallets = new MemoryCredentials([{ ...DEMO_WALLET, credentials: credentialsOf(DEMO_TRADER) }]);
+const demoWallet = mintDemoWallet();
+const wallets = new MemoryCredentials([{ ...demoWallet, credentials: credentialsOf(DEMO_TRADER) }]);
 const service = await runService(config, { wallets }, async () => {
   venuesChild.disconnect();
 });
@@ -104,8 +105,8 @@ function guide(url: string, venues: LocalVenueUrls): string {
   const rows: [name: string, address: string][] = [
     ["dashboard", `${url}/`],
     ["best exit, public", `${url}/api/trade/routing/BTC?side=SELL&size=0.25`],
-    ["positions, all venues", `${url}/api/trading/positions/all/${DEMO_WALLET.address}`],
-    ["demo wallet", `${DEMO_WALLET.walletId}  (x-wallet-id of /api/venueone, /api/venuetwo and single-venue orders)`],
+    ["positions, all venues", `${url}/api/trading/positions/all/${demoWallet.address}`],
+    ["demo wallet", `${demoWallet.walletId}  (x-wallet-id of /api/venueone, /api/venuetwo and single-venue orders)`],
     ["tickers", `${url}/api/trading/ticker/BTC`],
     ["all books in one", `${url}/api/book/BTC?depth=10`],
     ["instruments", `${url}/api/instruments`],

@@ -16,9 +16,11 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { BucketName } from "../../schemas/service.js";
 import { encodedText } from "./encoded-text.js";
 import { asServiceError, errorBody, retryAfterSeconds } from "./error-reply.js";
+import { checkFraming } from "./framing.js";
 import { type CallerBuckets, callerKey, policyText, type RateLimiter, type TokenBucket } from "./limiter.js";
+import type { OriginGuard } from "./origin-guard.js";
 import { PendingReply } from "./pending-reply.js";
-import type { Admission, ReplyState, ReplyWriter, RouteCounts } from "./reply-state.js";
+import type { Access, Admission, ReplyState, ReplyWriter, RouteCounts } from "./reply-state.js";
 
 export interface EdgeOptions {
   readonly clock: Clock;
@@ -26,20 +28,19 @@ export interface EdgeOptions {
   readonly limiter: RateLimiter;
   /** Random text that makes request ids of this process its own. */
   readonly idPrefix: string;
-  readonly corsAllowOrigin: string;
+  readonly origins: OriginGuard;
   /** Bound to a loopback address: every caller is this machine, so addresses are not read. */
   readonly loopbackOnly: boolean;
   readonly targetBytesMax: number;
 }
 
-const EXPOSED_HEADERS =
-  "X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Fields, Idempotent-Replayed, X-Next-Cursor";
 const LOOPBACK = "127.0.0.1";
 const NO_ADMISSION: Admission = {
   counts: { route: "none", okCount: 0, otherCounts: new Map(), abortedCount: 0 },
   buckets: ["anon"],
   weight: 0,
   headOnly: false,
+  access: "changes",
   jsonHeaders: new Uint8Array(0),
 };
 
@@ -57,12 +58,13 @@ export class Edge implements ReplyWriter {
   closing = false;
 
   readonly #idPrefix: string;
+  readonly #origins: OriginGuard;
   readonly #fixedHeaders: string;
   readonly #loopbackOnly: boolean;
   readonly #loopbackCaller: CallerBuckets;
   #nextId = 0;
   /** The request in hand. */
-  readonly #current: ReplyState = { admission: NO_ADMISSION, rateHeader: "", requestId: "" };
+  readonly #current: ReplyState = { admission: NO_ADMISSION, rateHeader: "", corsHeader: "", requestId: "" };
 
   constructor(options: EdgeOptions) {
     this.clock = options.clock;
@@ -72,11 +74,8 @@ export class Edge implements ReplyWriter {
     this.#idPrefix = options.idPrefix;
     this.#loopbackOnly = options.loopbackOnly;
     this.#loopbackCaller = options.limiter.caller(LOOPBACK, options.clock.monoNs());
-    const cors =
-      options.corsAllowOrigin === ""
-        ? ""
-        : `\r\nAccess-Control-Allow-Origin: ${options.corsAllowOrigin}\r\nAccess-Control-Expose-Headers: ${EXPOSED_HEADERS}`;
-    this.#fixedHeaders = `\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff${cors}`;
+    this.#origins = options.origins;
+    this.#fixedHeaders = `\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff${options.origins.varyHeader}`;
   }
 
   countsFor(route: string): RouteCounts {
@@ -85,21 +84,35 @@ export class Edge implements ReplyWriter {
     return counts;
   }
 
-  admissionFor(counts: RouteCounts, buckets: readonly BucketName[], weight: number, headOnly: boolean): Admission {
+  admissionFor(
+    counts: RouteCounts,
+    buckets: readonly BucketName[],
+    weight: number,
+    headOnly: boolean,
+    access: Access,
+  ): Admission {
     return {
       counts,
       buckets,
       weight,
       headOnly,
+      access,
       jsonHeaders: Buffer.from(this.#sameHeaders("application/json", buckets)),
     };
   }
 
-  /** Begins a request: charges the first bucket that has the weight, or answers 429 and returns false. */
-  admit(response: HttpResponse, admission: Admission): boolean {
+  /**
+   * Begins a request: charges the first bucket that has the weight, or answers 429 and returns false. Throws
+   * AMBIGUOUS_REQUEST, FOREIGN_HOST or FOREIGN_ORIGIN before anything is charged.
+   */
+  admit(response: HttpResponse, request: HttpRequest, admission: Admission): boolean {
     const current = this.#current;
     current.admission = admission;
     current.requestId = this.#idPrefix + (this.#nextId++).toString(36);
+    current.rateHeader = "";
+    current.corsHeader = "";
+    checkFraming(request, admission.access !== "changes");
+    if (admission.access !== "open") current.corsHeader = this.#origins.check(request, admission.access === "reads");
     const nowNs = this.clock.monoNs();
     const caller = this.caller(response);
     const first = caller[admission.buckets[0] as BucketName];
@@ -146,7 +159,9 @@ export class Edge implements ReplyWriter {
 
   /** Any error, within the handler. `extraHeaders` begin with a line break. */
   fail(response: HttpResponse, error: unknown, extraHeaders = ""): void {
-    this.writeError(response, this.#current, asServiceError(error), extraHeaders, false);
+    const known = asServiceError(error);
+    if (known.code === "AMBIGUOUS_REQUEST") this.#failAndEnd(response, known);
+    else this.writeError(response, this.#current, known, extraHeaders, false);
   }
 
   /** Takes the request in hand out of the synchronous turn; installs the abort handler. */
@@ -176,7 +191,7 @@ export class Edge implements ReplyWriter {
       response.writeStatus(STATUS_LINES.get(status) ?? String(status));
     }
     response.writeHeader("Content-Type", contentType === "" ? jsonHeaders : this.#sameHeaders(contentType, buckets));
-    response.writeHeader("X-Request-Id", state.requestId + state.rateHeader + extraHeaders);
+    response.writeHeader("X-Request-Id", state.requestId + state.corsHeader + state.rateHeader + extraHeaders);
     if (status === 204) response.endWithoutBody();
     else if (headOnly) {
       // The native form that reports a length leaves the response pending; a header of our own does not.
@@ -188,7 +203,7 @@ export class Edge implements ReplyWriter {
   writeHead(response: HttpResponse, state: ReplyState, extraHeaders: string, contentType: string): void {
     const { buckets } = state.admission;
     response.writeHeader("Content-Type", this.#sameHeaders(contentType, buckets));
-    response.writeHeader("X-Request-Id", state.requestId + state.rateHeader + extraHeaders);
+    response.writeHeader("X-Request-Id", state.requestId + state.corsHeader + state.rateHeader + extraHeaders);
   }
 
   writeError(
@@ -237,6 +252,15 @@ export class Edge implements ReplyWriter {
   #sameHeaders(contentType: string, buckets: readonly BucketName[]): string {
     const policy = policyText(buckets.map((name) => this.#loopbackCaller[name]));
     return `${contentType}${this.#fixedHeaders}\r\nRateLimit-Policy: ${policy}`;
+  }
+
+  /**
+   * Where the next request begins is not known. While this one has no answer the server ends a connection on which another
+   * seems to follow, so it gets its answer after the bytes at hand have been read, and then the connection ends.
+   */
+  #failAndEnd(response: HttpResponse, error: ServiceError): void {
+    const reply = this.detach(response);
+    setImmediate(() => reply.fail(error, "", true));
   }
 
   #logFault(error: ServiceError, state: ReplyState): void {

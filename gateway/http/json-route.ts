@@ -16,7 +16,7 @@ import { asServiceError } from "./error-reply.js";
 import { parseJsonBody } from "./json-body.js";
 import type { PendingReply } from "./pending-reply.js";
 import { decodeComponent, invalidParameters, parseQuery } from "./query.js";
-import { announcesBody, checkIdempotencyKey, headerOrNull, receiveBody } from "./receive.js";
+import { announcesBody, checkIdempotencyKey, checkMediaType, headerOrNull, receiveBody } from "./receive.js";
 import { fieldCheck, queryCheck } from "./unknown-fields.js";
 
 /** Everything of one request that a route may look at. */
@@ -72,10 +72,12 @@ export function jsonRoute(context: RouteContext, options: JsonRouteOptions): Rou
     path: string,
     ignoredNames: readonly string[],
     rawBody: Buffer,
+    contentType: string,
     reply: PendingReply,
   ) {
     let ignored = "";
     try {
+      if (operation.method !== "GET") checkMediaType(contentType, rawBody);
       const mayLack = operation.body === null || operation.bodyOptional === true;
       const body = rawBody.length === 0 && mayLack ? undefined : parsed(rawBody);
       ignored = checkFields(body, ignoredNames);
@@ -119,17 +121,18 @@ export function jsonRoute(context: RouteContext, options: JsonRouteOptions): Rou
       };
       const path = request.getUrl();
       const announced = request.getHeader("content-length");
+      const contentType = request.getHeader("content-type");
       const hasBody = operation.method === "POST" || operation.method === "PATCH" || announcesBody(request);
       const receivedAtMs = clock.wallMs();
       const reply = edge.detach(response);
       const ask = { requestId: reply.requestId, receivedAtMs, params, query, headers, origin, idempotencyKey };
       if (!hasBody) {
         if (edge.closing && sends) reply.fail(new ServiceError("SHUTTING_DOWN"), "", true);
-        else start(ask, path, ignoredNames, NO_BODY, reply);
+        else start(ask, path, ignoredNames, NO_BODY, "", reply);
         return;
       }
       receiveBody(context, response, announced, reply, (body) =>
-        start(ask, path, ignoredNames, Buffer.copyBytesFrom(body), reply),
+        start(ask, path, ignoredNames, Buffer.copyBytesFrom(body), contentType, reply),
       );
     },
   };

@@ -9,12 +9,12 @@
 import type { HttpRequest, HttpResponse, TemplatedApp } from "uWebSockets.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import { coversPath, type Operation } from "../../schemas/operation.js";
-import type { BucketName } from "../../schemas/service.js";
 import type { Route } from "../routes/context.js";
 import type { Edge } from "./edge.js";
-import type { RouteCounts } from "./reply-state.js";
+import type { Access, RouteCounts } from "./reply-state.js";
 
-const ANON: readonly BucketName[] = ["anon"];
+/** What is charged for whatever is no operation. */
+const REFUSAL: Pick<Operation, "buckets" | "weight"> = { buckets: ["anon"], weight: 1 };
 /** How long a browser may keep a preflight. */
 const PREFLIGHT_SECONDS = 86_400;
 /** Every header that a route reads, and those that a client may send along for keys. */
@@ -33,32 +33,40 @@ const REQUEST_HEADERS = [
   "X-API-RECV-WINDOW",
 ].join(", ");
 
-export function mountRoutes(app: TemplatedApp, edge: Edge, routes: readonly Route[], corsAllowOrigin: string): void {
+export function mountRoutes(app: TemplatedApp, edge: Edge, routes: readonly Route[], hasOrigins: boolean): void {
   const countsOf = new Map<string, RouteCounts>();
   for (const { operation, handle } of routes) {
     const pattern = nativePattern(operation.path);
     const counts = countsOf.get(operation.path) ?? edge.countsFor(operation.path);
     countsOf.set(operation.path, counts);
-    const run = guard(edge, counts, operation.buckets, operation.weight, handle);
+    const run = guard(edge, counts, operation, accessOf(operation), handle);
     mountMethod(app, operation.method, pattern, run);
   }
   for (const [path, counts] of countsOf) {
     const pattern = nativePattern(path);
     const allow = allowedMethods(path, routes);
-    const preflight = preflightHeaders(allow, corsAllowOrigin);
-    app.options(pattern, guard(edge, counts, ANON, 1, (response) => edge.noContent(response, preflight))(false));
-    const refused = guard(edge, counts, ANON, 1, (response, request) => {
+    const preflight = preflightHeaders(allow, hasOrigins);
+    app.options(
+      pattern,
+      guard(edge, counts, REFUSAL, "reads", (response) => edge.noContent(response, preflight))(false),
+    );
+    const refused = guard(edge, counts, REFUSAL, "changes", (response, request) => {
       edge.checkTarget(request);
       edge.fail(response, new ServiceError("METHOD_NOT_ALLOWED", { allow }), `\r\nAllow: ${allow}`);
     });
     app.any(pattern, refused(false));
   }
-  const unknown = guard(edge, edge.countsFor("unknown"), ANON, 1, (_, request) => {
+  const unknown = guard(edge, edge.countsFor("unknown"), REFUSAL, "changes", (_, request) => {
     edge.checkTarget(request);
     throw new ServiceError("NOT_FOUND");
   });
   app.head("/*", unknown(true));
   app.any("/*", unknown(false));
+}
+
+function accessOf({ method, anyOrigin }: Operation): Access {
+  if (anyOrigin === true) return "open";
+  return method === "GET" ? "reads" : "changes";
 }
 
 function nativePattern(path: string): string {
@@ -99,8 +107,8 @@ function allowedMethods(path: string, routes: readonly Route[]): string {
   return [...listed, "OPTIONS"].join(", ");
 }
 
-function preflightHeaders(allow: string, corsAllowOrigin: string): string {
-  if (corsAllowOrigin === "") return `\r\nAllow: ${allow}`;
+function preflightHeaders(allow: string, hasOrigins: boolean): string {
+  if (!hasOrigins) return `\r\nAllow: ${allow}`;
   return (
     `\r\nAllow: ${allow}\r\nAccess-Control-Allow-Methods: ${allow}` +
     `\r\nAccess-Control-Allow-Headers: ${REQUEST_HEADERS}` +
@@ -114,15 +122,15 @@ type Handle = (response: HttpResponse, request: HttpRequest) => void;
 function guard(
   edge: Edge,
   counts: RouteCounts,
-  buckets: readonly BucketName[],
-  weight: number,
+  { buckets, weight }: Pick<Operation, "buckets" | "weight">,
+  access: Access,
   handle: Handle,
 ): (headOnly: boolean) => Handle {
   return (headOnly) => {
-    const admission = edge.admissionFor(counts, buckets, weight, headOnly);
+    const admission = edge.admissionFor(counts, buckets, weight, headOnly, access);
     return (response, request) => {
       try {
-        if (edge.admit(response, admission)) handle(response, request);
+        if (edge.admit(response, request, admission)) handle(response, request);
       } catch (error) {
         failSafely(edge, response, error);
       }

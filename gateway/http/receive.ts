@@ -51,6 +51,14 @@ export function receiveBody(
   reply.whenAborted(drop);
 }
 
+/** A media type, with or without parameters. What a simple request of a foreign page can send is none of these. */
+const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
+
+/** Throws UNSUPPORTED_MEDIA_TYPE where bytes came that do not say that they are JSON. `contentType`: "" when absent. */
+export function checkMediaType(contentType: string, body: Buffer): void {
+  if (body.length > 0 && !JSON_TYPE.test(contentType)) throw new ServiceError("UNSUPPORTED_MEDIA_TYPE");
+}
+
 /** Does a body follow a request whose method needs none? */
 export function announcesBody(request: HttpRequest): boolean {
   const length = request.getHeader("content-length");

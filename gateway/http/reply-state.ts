@@ -12,6 +12,12 @@ export interface RouteCounts {
   abortedCount: number;
 }
 
+/**
+ * What a page of another origin may do with it: `open`, it is not asked where it comes from; `reads` and `changes`, as
+ * origin-guard.ts says.
+ */
+export type Access = "open" | "reads" | "changes";
+
 /** How requests of one method of one route are admitted and answered; made once, when the route is mounted. */
 export interface Admission {
   readonly counts: RouteCounts;
@@ -19,6 +25,7 @@ export interface Admission {
   readonly buckets: readonly BucketName[];
   readonly weight: number;
   readonly headOnly: boolean;
+  readonly access: Access;
   /** Content-Type JSON and every other header that is the same for all replies, encoded once. */
   readonly jsonHeaders: Uint8Array;
 }
@@ -28,6 +35,8 @@ export interface ReplyState {
   admission: Admission;
   /** The RateLimit header; begins with a line break. */
   rateHeader: string;
+  /** CORS headers; begins with a line break, "" for most. */
+  corsHeader: string;
   requestId: string;
 }
 

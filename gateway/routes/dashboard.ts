@@ -52,12 +52,13 @@ function mountFile(app: TemplatedApp, edge: Edge, file: AssetFile, headers: read
   const block = Buffer.from([file.contentType, `ETag: ${file.etag}`, ...headers].join("\r\n"));
 
   function guarded(weight: number, headOnly: boolean, handle: (response: HttpResponse, request: HttpRequest) => void) {
-    const admission = edge.admissionFor(counts, ANON, weight, headOnly);
+    const admission = edge.admissionFor(counts, ANON, weight, headOnly, "reads");
     return (response: HttpResponse, request: HttpRequest) => {
       try {
-        if (edge.admit(response, admission)) handle(response, request);
+        if (edge.admit(response, request, admission)) handle(response, request);
       } catch (error) {
-        edge.logger.error("http.reply_failed", { errorName: error instanceof Error ? error.name : "unknown" });
+        if (error instanceof ServiceError) edge.fail(response, error);
+        else edge.logger.error("http.reply_failed", { errorName: error instanceof Error ? error.name : "unknown" });
       }
     };
   }

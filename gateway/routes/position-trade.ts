@@ -14,7 +14,7 @@ import { asServiceError } from "../http/error-reply.js";
 import { parseJsonBody } from "../http/json-body.js";
 import { replyText } from "../http/json-route.js";
 import type { PendingReply } from "../http/pending-reply.js";
-import { checkIdempotencyKey, headerOrNull, receiveBody } from "../http/receive.js";
+import { checkIdempotencyKey, checkMediaType, headerOrNull, receiveBody } from "../http/receive.js";
 import { scrub } from "../../engine/domain/scrub.js";
 import { fieldCheck, queryCheck } from "../http/unknown-fields.js";
 import type { Route, RouteContext } from "./context.js";
@@ -60,9 +60,11 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
     receivedAtMs: number,
     reply: PendingReply,
     ignoredNames: readonly string[],
+    contentType: string,
   ): void {
     let ignored = "";
     try {
+      checkMediaType(contentType, body);
       const parsed = parseJsonBody(body);
       if (!parsed.ok) throw new ServiceError(parsed.code, parsed.details);
       ignored = checkFields(parsed.value, ignoredNames);
@@ -149,12 +151,13 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
     operation: parts.operation,
     handle(response, request) {
       const announced = request.getHeader("content-length");
+      const contentType = request.getHeader("content-type");
       const idempotencyKey = headerOrNull(request, "idempotency-key");
       const receivedAtMs = clock.wallMs();
       const ignoredNames = checkQuery(request.getQuery());
       const reply = edge.detach(response);
       receiveBody(context, response, announced, reply, (body) =>
-        receive(body, idempotencyKey, receivedAtMs, reply, ignoredNames),
+        receive(body, idempotencyKey, receivedAtMs, reply, ignoredNames, contentType),
       );
     },
   };

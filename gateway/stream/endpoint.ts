@@ -9,6 +9,7 @@ import { ServiceError } from "../../engine/domain/errors.js";
 import { STREAM_PATH } from "../../schemas/asyncapi.js";
 import type { Edge } from "../http/edge.js";
 import { callerKey } from "../http/limiter.js";
+import type { Admission } from "../http/reply-state.js";
 import type { BucketName } from "../../schemas/service.js";
 import type { Connection, StreamSocket } from "./connection.js";
 import type { StreamHub } from "./hub.js";
@@ -64,7 +65,7 @@ class NativeSocket implements StreamSocket {
 /** Mounts the stream; the hub publishes through the same app. */
 export function mountStream(app: TemplatedApp, edge: Edge, hub: StreamHub): void {
   const { logger } = edge;
-  const admission = edge.admissionFor(edge.countsFor(STREAM_PATH), ANON, 0, false);
+  const admission = edge.admissionFor(edge.countsFor(STREAM_PATH), ANON, 0, false, "changes");
 
   function guarded<A extends readonly unknown[]>(run: (...args: A) => void): (...args: A) => void {
     return (...args) => {
@@ -76,6 +77,15 @@ export function mountStream(app: TemplatedApp, edge: Edge, hub: StreamHub): void
     };
   }
 
+  function admitted(response: HttpResponse, request: HttpRequest, by: Admission): boolean {
+    try {
+      return edge.admit(response, request, by);
+    } catch (error) {
+      edge.fail(response, error);
+      return false;
+    }
+  }
+
   app.ws<SocketData>(STREAM_PATH, {
     compression: uws.DISABLED,
     maxPayloadLength: OVERSIZE_BYTES_MAX,
@@ -85,7 +95,7 @@ export function mountStream(app: TemplatedApp, edge: Edge, hub: StreamHub): void
     idleTimeout: 0,
     sendPingsAutomatically: false,
     upgrade: guarded((response: HttpResponse, request: HttpRequest, context) => {
-      if (!edge.admit(response, admission)) return;
+      if (!admitted(response, request, admission)) return;
       if (edge.closing) {
         edge.fail(response, new ServiceError("SHUTTING_DOWN"));
         return;
@@ -132,11 +142,11 @@ export function mountStream(app: TemplatedApp, edge: Edge, hub: StreamHub): void
       socket.getUserData().connection?.gone();
     }),
   });
-  const refused = edge.admissionFor(edge.countsFor(`${STREAM_PATH} without upgrade`), ANON, 1, false);
+  const refused = edge.admissionFor(edge.countsFor(`${STREAM_PATH} without upgrade`), ANON, 1, false, "changes");
   app.any(
     STREAM_PATH,
-    guarded((response: HttpResponse) => {
-      if (edge.admit(response, refused))
+    guarded((response: HttpResponse, request: HttpRequest) => {
+      if (admitted(response, request, refused))
         edge.fail(response, new ServiceError("UPGRADE_REQUIRED"), "\r\nUpgrade: websocket");
     }),
   );

@@ -16,7 +16,7 @@ const CONCURRENCY = 24;
 const RSS_GROWTH_MAX_BYTES = 96 << 20;
 /** Statuses this server or its parser may ever send. */
 const STATUSES = new Set([
-  100, 200, 204, 400, 401, 403, 404, 405, 406, 408, 409, 413, 414, 422, 429, 431, 500, 501, 503, 505,
+  100, 200, 204, 400, 401, 403, 404, 405, 406, 408, 409, 413, 414, 415, 421, 422, 429, 431, 500, 501, 503, 505,
 ]);
 const PATHS = [
   "/api/trade/position/close",
@@ -139,7 +139,7 @@ class Fuzzer {
       case "target":
         return {
           kind,
-          bytes: Buffer.from(`${this.pick(METHODS)} ${this.#target()} HTTP/1.1\r\nHost: f\r\n\r\n`, "latin1"),
+          bytes: Buffer.from(`${this.pick(METHODS)} ${this.#target()} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`, "latin1"),
         };
       case "headers":
         return { kind, bytes: this.post(JSON.stringify(BODY), this.#headers()) };
@@ -150,12 +150,12 @@ class Fuzzer {
 
   post(body: string, headers = ""): Buffer {
     return Buffer.from(
-      `POST /api/trade/position/close HTTP/1.1\r\nHost: f\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      `POST /api/trade/position/close HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     );
   }
 
   #get(path: string): Buffer {
-    return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: f\r\n\r\n`);
+    return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
   }
 
   #mutateJson(): unknown {
@@ -238,6 +238,9 @@ class Fuzzer {
       "Upgrade: websocket\r\nConnection: Upgrade\r\n",
       `X: ${"y".repeat(this.int(9000))}\r\n`,
       "X-API-KEY: k\r\nX-API-SIGNATURE: s\r\n",
+      "Origin: https://page.example\r\n",
+      "Origin: null\r\nSec-Fetch-Site: cross-site\r\n",
+      "Host: \r\n",
       "Bad Header\r\n",
       ": empty\r\n",
       "\0: nul\r\n",

@@ -31,7 +31,8 @@ export const DEFAULT_SERVER_OPTIONS: ServerOptions = {
   port: 0,
   rateLimits: { read: RULE, trade: RULE, exit: RULE, anon: RULE },
   rateLimitCallersMax: 100,
-  corsAllowOrigin: "*",
+  allowedHosts: [],
+  allowedOrigins: [],
   targetBytesMax: 4096,
   // The longest there is: a pause of a slow machine must not end a close that a test holds.
   closeDefaults: { maxSlippageBps: 100, maxQuoteAgeMs: 2000, deadlineMs: 30_000 },

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Harness, startHarness } from "./harness.js";
 
-const HOST = "Host: test\r\n";
+const HOST = "Host: localhost\r\nContent-Type: application/json\r\n";
 const CREDENTIALS = { venueone: { privateKey: "0xkey-of-one" } };
 const VALID = JSON.stringify({
   symbol: "BTC",

@@ -27,6 +27,8 @@ let harness: Harness;
 
 beforeAll(async () => {
   harness = await startHarness({
+    // Let in, and no operator for all that.
+    server: { allowedHosts: ["unwind.example"], allowedOrigins: ["https://elsewhere.example"] },
     trading: tradingWith(desk, [
       { walletId: WALLET, userId: "alice", address: ADDRESS, credentials: { venueone: KEY_ONE, venuetwo: KEY_TWO } },
       { walletId: BARE_WALLET, userId: "bob", address: STRANGER, credentials: {} },
@@ -939,7 +941,10 @@ describe("methods", () => {
   });
 
   it("a preflight allows the headers that these routes read", async () => {
-    const reply = await harness.client.send("/api/trading/venueone/orders", { method: "OPTIONS" });
+    const reply = await harness.client.send("/api/trading/venueone/orders", {
+      method: "OPTIONS",
+      headers: { origin: "https://elsewhere.example" },
+    });
     expect(reply.headers["access-control-allow-methods"]).toBe("POST, DELETE, OPTIONS");
     const allowed = String(reply.headers["access-control-allow-headers"]).toLowerCase().split(", ");
     // The spec's own four for keys among them: a browser sends nothing of a request whose preflight lacks one.

@@ -1,6 +1,7 @@
 /**
  * The control API of a local venue, under `/_sim/` on the venue's own port: truth to judge by, faults and skew to cause,
- * accounts to trade with. JSON in, JSON out; never rate limited and never faulted. Bound to loopback like the venue.
+ * accounts to trade with. JSON in, JSON out; never rate limited and never faulted. Bound to loopback like the venue, and
+ * deaf to pages of another origin: a browser on this machine must not move prices for whoever wrote the page it shows.
  */
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { FAULT_KINDS, faultSpecProblems } from "./faults.js";
@@ -45,6 +46,7 @@ export function createControl(deps: ControlDeps): SimControl {
     prefix,
     async handle(request, shell) {
       try {
+        refuseForeignPage(request.headers);
         const value = await route(deps, request, request.path.slice(prefix.length), shell);
         return { status: 200, body: JSON.stringify(value) };
       } catch (error) {
@@ -54,6 +56,20 @@ export function createControl(deps: ControlDeps): SimControl {
       }
     },
   };
+}
+
+/** A name of the loopback, with or without a port. */
+const OWN_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+/** What a browser says of requests by a page of ours, and of those that somebody typed. */
+const OWN_SITES: ReadonlySet<string> = new Set(["same-origin", "none"]);
+
+function refuseForeignPage(headers: SimHttpRequest["headers"]): void {
+  const { host = "", origin, "sec-fetch-site": site } = headers;
+  const isOwn =
+    OWN_HOST.test(host) &&
+    (origin === undefined || origin === `http://${host}`) &&
+    (site === undefined || OWN_SITES.has(site));
+  if (!isOwn) throw new Refusal(403, "not for pages of another origin");
 }
 
 async function route(deps: ControlDeps, request: SimHttpRequest, path: string, shell: ControlShell): Promise<unknown> {

@@ -4,6 +4,7 @@ import { createSystemClock } from "../../../engine/domain/clock.js";
 import { createKeyedHash } from "../../../engine/storage/server-secret.js";
 import type { RecordsStore } from "../../../engine/storage/records/records-store.js";
 import { Edge } from "../../http/edge.js";
+import { OriginGuard } from "../../http/origin-guard.js";
 import { RateLimiter } from "../../http/limiter.js";
 import { mountRoutes } from "../../http/mount.js";
 import { createLogger } from "../../log.js";
@@ -36,7 +37,10 @@ export async function startHistoryServer(
     logger,
     limiter: new RateLimiter({ read: RULE, trade: RULE, exit: RULE, anon: RULE }, 10),
     idPrefix: "history-",
-    corsAllowOrigin: "*",
+    origins: new OriginGuard(
+      { listenHost: "127.0.0.1", allowedHosts: ["api.example"], allowedOrigins: ["https://desk.example"] },
+      clock,
+    ),
     loopbackOnly: true,
     targetBytesMax: 4096,
   });
@@ -56,7 +60,7 @@ export async function startHistoryServer(
     app,
     edge,
     historyRoutes(context, store, { hash: HASH, loopbackOnly: true, open: false, ...options }),
-    "*",
+    false,
   );
   const port = await new Promise<number>((resolve, reject) => {
     app.listen("127.0.0.1", 0, (socket) => {

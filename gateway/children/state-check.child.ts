@@ -1,0 +1,29 @@
+/**
+ * Opens the state store as the service will, reads every row and writes one that it takes back, so that a file which is
+ * cut off or damaged ends this process instead of the service: reading what a file does not have is a fatal signal, not an
+ * error that can be caught. `state-check.child.js DIRECTORY`; exit code 0: sound, 3: refused, with one line that says why.
+ */
+import { open, type RootDatabase } from "lmdb";
+import { STATE_FILE_OPTIONS } from "../../engine/storage/lmdb-store.js";
+import { DAMAGED_EXIT } from "../state-check.js";
+
+const PROBE_KEY = Buffer.from("\0check", "utf8");
+
+function check(directory: string): void {
+  const database: RootDatabase<Buffer, Buffer> = open({ path: directory, noSubdir: false, ...STATE_FILE_OPTIONS });
+  let bytes = 0;
+  for (const { key, value } of database.getRange({ snapshot: true })) bytes += key.length + value.length;
+  // The list of free pages is read by writers only.
+  database.transactionSync(() => {
+    database.putSync(PROBE_KEY, Buffer.from(String(bytes)));
+    database.removeSync(PROBE_KEY);
+  });
+}
+
+try {
+  check(process.argv[2] ?? "");
+  process.exit(0);
+} catch (error) {
+  process.stdout.write(error instanceof Error ? error.message.slice(0, 200) : "unknown error");
+  process.exit(DAMAGED_EXIT);
+}
