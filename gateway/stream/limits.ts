@@ -79,3 +79,4 @@ export const CLOSE_SLOW_CONSUMER = 4408;
 export const CLOSE_RATE_LIMITED = 4429;
 export const CLOSE_RESTART = 1012;
 export const CLOSE_TRY_LATER = 1013;
+export const SNAPSHOT_TURN_BYTES = 131_072;

@@ -212,6 +212,9 @@ export class VirtualStream {
   #deferred: (() => void)[] = [];
   #after: (() => void)[] = [];
   publishCount = 0;
+  /** Of each turn that is over: bytes that the hub gave to sockets within it. */
+  readonly turnBytes: number[] = [];
+  #bytesBefore = 0;
 
   constructor(limits: Partial<StreamLimits> = {}) {
     this.markets = {
@@ -297,6 +300,9 @@ export class VirtualStream {
       for (const run of deferred) run();
       const after = this.#after;
       this.#after = [];
+      const { bytesOut } = this.hub.counts;
+      this.turnBytes.push(bytesOut - this.#bytesBefore);
+      this.#bytesBefore = bytesOut;
       for (const run of after) run();
     }
   }

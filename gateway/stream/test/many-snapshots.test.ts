@@ -1,0 +1,78 @@
+/** Many subscribers at once: their snapshots are made over several turns of the event loop, by turns among them. */
+import { describe, expect, it } from "vitest";
+import { SNAPSHOT_TURN_BYTES } from "../limits.js";
+import { type VirtualClient, VirtualStream } from "./virtual-stream.js";
+
+const CLIENTS = 20;
+const KEYS_EACH = 150;
+const INTERVALS = [50, 100, 250, 1_000];
+
+/** Every client asks for books of its own, all in one turn. */
+function askedAtOnce(): { readonly stream: VirtualStream; readonly clients: readonly VirtualClient[] } {
+  const stream = new VirtualStream({ framesPerSecond: 10_000 });
+  stream.load(stream.markets.btcOne, 500);
+  stream.load(stream.markets.btcTwo, 500);
+  const clients = Array.from({ length: CLIENTS }, () => stream.connect());
+  for (const [index, { connection }] of clients.entries()) {
+    const intervalMs = INTERVALS[index % INTERVALS.length];
+    const first = Math.floor(index / INTERVALS.length) * KEYS_EACH;
+    for (let depth = 1; depth <= KEYS_EACH; depth++) {
+      const exchanges = ["venueone", "venuetwo"].slice(0, 1 + Math.floor((first + depth) / 500));
+      const frame = {
+        op: "subscribe",
+        topic: "book",
+        symbols: ["BTC"],
+        depth: ((first + depth) % 500) + 1,
+        intervalMs,
+        exchanges,
+      };
+      stream.hub.receive(connection, Buffer.from(JSON.stringify(frame)), false);
+    }
+  }
+  return { stream, clients };
+}
+
+const snapshotsOf = ({ frames }: VirtualClient): number => frames.filter(({ type }) => type === "snapshot").length;
+
+describe("snapshots of thousands of books", () => {
+  it("all come, no turn of the event loop makes more than its share", () => {
+    const { stream, clients } = askedAtOnce();
+    stream.turn();
+    // Those that filled a buffer get the rest as they read.
+    stream.advance(2_000);
+    expect(stream.hub.counts.keys).toBe(CLIENTS * KEYS_EACH);
+    for (const client of clients) expect([client.end, client.folds.size]).toEqual([null, KEYS_EACH]);
+    // What one turn may hold beside: the last frame of its share, and answers to what was asked.
+    const longest = Math.max(...stream.turnBytes);
+    const answers = CLIENTS * KEYS_EACH * 200;
+    expect(longest).toBeLessThan(SNAPSHOT_TURN_BYTES + answers + 64_000);
+    expect(stream.turnBytes.filter((bytes) => bytes > SNAPSHOT_TURN_BYTES / 2).length).toBeGreaterThan(10);
+  });
+
+  it("come to each subscriber in turn: who asked first does not keep the others waiting", () => {
+    const { stream, clients } = askedAtOnce();
+    for (const client of clients)
+      client.onFrame = () => {
+        if (snapshotsOf(client) !== KEYS_EACH || least !== null) return;
+        least = Math.min(...clients.map(snapshotsOf));
+      };
+    let least: number | null = null;
+    stream.turn();
+    stream.advance(2_000);
+    expect(least).toBeGreaterThan(KEYS_EACH / 3);
+  });
+
+  it("are the last word: one that was given up meanwhile gets none, one that is asked for again begins once", () => {
+    const { stream, clients } = askedAtOnce();
+    const [, , last] = clients as [VirtualClient, VirtualClient, VirtualClient];
+    const subs = last.connection.subscriptionCount;
+    expect(subs).toBe(KEYS_EACH);
+    const frame = { op: "unsubscribe", subs: ["book:BTC:venueone:151:250"] };
+    stream.hub.receive(last.connection, Buffer.from(JSON.stringify(frame)), false);
+    stream.turn();
+    stream.advance(2_000);
+    // The judge of frames throws on a snapshot out of place, and on an update before its snapshot.
+    expect(last.connection.subscriptionCount).toBe(KEYS_EACH - 1);
+    expect(last.folds.size).toBe(KEYS_EACH - 1);
+  });
+});
