@@ -13,6 +13,7 @@
  */
 import type { Image } from "./feed.js";
 import { CLOSE_SLOW_CONSUMER, type StreamLimits } from "./limits.js";
+import type { SnapshotTurns } from "./snapshot-turns.js";
 import type { StreamCounts } from "./stream-counts.js";
 import type { KeyWaiter, StreamKey } from "./stream-key.js";
 
@@ -36,6 +37,8 @@ interface Subscription {
   /** Out of step: what this connection was sent last. `image` null: its snapshot waits. */
   sentSeq: number;
   image: Image | null;
+  /** Its snapshot waits for its turn, or for the first image. */
+  isOwed: boolean;
   /** Of a snapshot that waits. */
   reason: string;
 }
@@ -48,6 +51,8 @@ export interface ConnectionHost {
   monoNs(): number;
   /** The last subscription of this connection to the key has ended. */
   release(key: StreamKey): void;
+  /** Snapshots of all connections, turn by turn. */
+  readonly snapshots: SnapshotTurns;
   /** The connection has ended, on whatever side. */
   forget(connection: Connection): void;
 }
@@ -137,11 +142,12 @@ export class Connection implements KeyWaiter {
     if (!this.isLagging) this.#join(subscription);
   }
 
-  /** The key's first image is there. */
+  /** The key's first image is there, or it is this connection's turn. */
   begin(key: StreamKey): void {
     const subscription = this.#subscriptions.get(key.text);
-    // A lagging one gets it in its turn.
-    if (subscription !== undefined && this.isOpen && !this.isLagging) this.#snapshot(subscription, subscription.reason);
+    // One given up meanwhile, or sent in a round of its own; a lagging one gets it in such a round.
+    if (subscription?.key !== key || !subscription.isOwed || !this.isOpen || this.isLagging) return;
+    this.#snapshot(subscription, subscription.reason);
   }
 
   remove(keyText: string): boolean {
@@ -221,7 +227,7 @@ export class Connection implements KeyWaiter {
   }
 
   #take(key: StreamKey, sentSeq: number, image: Image | null): Subscription {
-    const subscription: Subscription = { key, isInStep: false, sentSeq, image, reason: "" };
+    const subscription: Subscription = { key, isInStep: false, sentSeq, image, isOwed: false, reason: "" };
     this.#subscriptions.set(key.text, subscription);
     key.memberCount++;
     this.#host.counts.subscriptions++;
@@ -248,12 +254,17 @@ export class Connection implements KeyWaiter {
   #snapshot(subscription: Subscription, reason: string): void {
     const isReady = subscription.key.isReady(this.#host.monoNs());
     if (!isReady) subscription.key.waiting.add(this);
-    if (!isReady || this.#mustWait()) {
+    const { snapshots } = this.#host;
+    if (!isReady || this.#mustWait() || !snapshots.admits(this, subscription.key)) {
       subscription.image = null;
+      subscription.isOwed = true;
       subscription.reason = reason;
       return;
     }
-    this.send(subscription.key.snapshotFrame(this.#host.wallMs(), this.#host.monoNs(), reason));
+    subscription.isOwed = false;
+    const frame = subscription.key.snapshotFrame(this.#host.wallMs(), this.#host.monoNs(), reason);
+    snapshots.made(frame.length);
+    this.send(frame);
     if (this.isOpen && !subscription.isInStep) this.#join(subscription);
   }
 
@@ -314,6 +325,7 @@ export class Connection implements KeyWaiter {
           : key.updateFrame(subscription.sentSeq, subscription.image, nowMs, nowNs);
       subscription.image = key.image(nowNs);
       subscription.sentSeq = key.seq;
+      subscription.isOwed = false;
       bytes += frame.length;
       this.send(frame);
       if (!this.isOpen) return;

@@ -34,6 +34,7 @@ import {
 } from "./limits.js";
 import { MarketTaps } from "./market-tap.js";
 import { Protocol, type ProtocolHost } from "./protocol.js";
+import { SnapshotTurns } from "./snapshot-turns.js";
 import { createStreamCounts, type StreamCounts } from "./stream-counts.js";
 import type { StreamKey } from "./stream-key.js";
 import { StreamKeys } from "./stream-keys.js";
@@ -75,6 +76,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
   readonly #clock: Clock;
   readonly #board: FeedBoard;
   readonly #protocol: Protocol;
+  readonly snapshots: SnapshotTurns;
   readonly #keys: StreamKeys;
   readonly #clients = new Map<Connection, Client>();
   readonly #perAddress = new Map<string, number>();
@@ -94,6 +96,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     this.limits = limits;
     this.#parts = parts;
     this.#clock = parts.clock;
+    this.snapshots = new SnapshotTurns(parts.defer);
     this.#keys = new StreamKeys({
       clock: parts.clock,
       epoch: parts.epoch,

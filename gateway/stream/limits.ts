@@ -64,6 +64,9 @@ export const DEFAULT_STREAM_LIMITS: StreamLimits = {
 /** Private keys kept for clients that come back after the last subscriber has left, up to 1 MiB each. */
 export const RESTED_KEYS_MAX = 128;
 
+/** Snapshots made in one turn of the event loop, a few ms of it; one that began within goes out whole. */
+export const SNAPSHOT_TURN_BYTES = 128 * KIB;
+
 /** The one timer of the stream; every interval of a key is a multiple of it. */
 export const PULSE_MS = 50;
 /** A connection is looked at (buffer, ping, heartbeat) every so many pulses. */
@@ -79,4 +82,3 @@ export const CLOSE_SLOW_CONSUMER = 4408;
 export const CLOSE_RATE_LIMITED = 4429;
 export const CLOSE_RESTART = 1012;
 export const CLOSE_TRY_LATER = 1013;
-export const SNAPSHOT_TURN_BYTES = 131_072;

@@ -1,0 +1,73 @@
+/**
+ * Snapshots over several turns of the event loop: so many bytes a turn, by turns among the connections that wait. Without
+ * it a hundred subscribers with thousands of books would stop the service for seconds.
+ *
+ * Bounds: what waits is a subscription each, and those are bounded (limits.ts).
+ */
+import { SNAPSHOT_TURN_BYTES } from "./limits.js";
+import type { StreamKey } from "./stream-key.js";
+
+interface Reader {
+  readonly isOpen: boolean;
+  begin(key: StreamKey): void;
+}
+
+export class SnapshotTurns {
+  /** Runs at the end of this turn. */
+  readonly #defer: (run: () => void) => void;
+  /** In the order of their turns. */
+  readonly #waiting = new Map<Reader, Set<StreamKey>>();
+  #bytes = 0;
+  #isDeferred = false;
+  #isServing = false;
+
+  constructor(defer: (run: () => void) => void) {
+    this.#defer = defer;
+  }
+
+  /** May it be made now? Else the reader's `begin` is called in a later turn. */
+  admits(reader: Reader, key: StreamKey): boolean {
+    const isFree = this.#bytes < SNAPSHOT_TURN_BYTES && (this.#isServing || this.#waiting.size === 0);
+    if (isFree) return true;
+    const keys = this.#waiting.get(reader);
+    if (keys === undefined) this.#waiting.set(reader, new Set([key]));
+    else keys.add(key);
+    this.#deferServing();
+    return false;
+  }
+
+  made(bytes: number): void {
+    this.#bytes += bytes;
+    this.#deferServing();
+  }
+
+  #deferServing(): void {
+    if (this.#isDeferred) return;
+    this.#isDeferred = true;
+    this.#defer(() => {
+      this.#isDeferred = false;
+      this.#bytes = 0;
+      this.#serve();
+    });
+  }
+
+  /** One for each in turn; who still waits goes to the end. */
+  #serve(): void {
+    this.#isServing = true;
+    try {
+      for (const [reader, keys] of this.#waiting) {
+        if (this.#bytes >= SNAPSHOT_TURN_BYTES) break;
+        this.#waiting.delete(reader);
+        const [key] = keys;
+        if (key === undefined || !reader.isOpen) continue;
+        keys.delete(key);
+        // Into the map before: a reader that cannot take it now may say so.
+        if (keys.size > 0) this.#waiting.set(reader, keys);
+        reader.begin(key);
+      }
+    } finally {
+      this.#isServing = false;
+      if (this.#waiting.size > 0) this.#deferServing();
+    }
+  }
+}
