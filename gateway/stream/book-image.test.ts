@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { crc32 } from "node:zlib";
-import { VenueBookImage } from "./book-image.js";
+import { keptSnapshotChars, SNAPSHOT_TEXTS_CHARS_MAX, VenueBookImage } from "./book-image.js";
 
 type Member = {
   bids: [string, string][];
@@ -88,5 +88,20 @@ describe("a book's image", () => {
       true,
       false,
     ]);
+  });
+});
+
+describe("texts of snapshots", () => {
+  it("are made once for all who ask while they are new, and do not stay for ever", () => {
+    const levels = Array.from({ length: 2_000 }, (_, index) => 1_000 + index);
+    const make = () => new VenueBookImage("LIVE", levels, levels, 7, false, 0, 1, 2);
+    const first = make();
+    const text = first.snapshotText();
+    expect(first.snapshotText()).toBe(text);
+    const before = keptSnapshotChars();
+    expect(before).toBeGreaterThanOrEqual(text.length);
+    for (let count = 0; count < 2 * (SNAPSHOT_TEXTS_CHARS_MAX / text.length); count++) make().snapshotText();
+    expect(keptSnapshotChars()).toBeLessThanOrEqual(SNAPSHOT_TEXTS_CHARS_MAX);
+    expect(first.snapshotText()).toBe(text);
   });
 });

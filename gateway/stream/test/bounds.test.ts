@@ -53,6 +53,41 @@ describe("limits", () => {
     await two.subscribe({ topic: "ticker", symbols: ["BTC"] });
   });
 
+  it("levels of books, of a connection and in all: what is deep counts for what it holds, not as one", async () => {
+    await suite.restart({ levelsMax: 3_000, connectionLevelsMax: 2_000 });
+    const [one, two] = [await suite.open(), await suite.open()];
+    const book = (depth: number, intervalMs: number, exchanges = ["venueone", "venuetwo"]) => ({
+      op: "subscribe",
+      topic: "book",
+      symbols: ["BTC"],
+      depth,
+      intervalMs,
+      exchanges,
+    });
+    // Two venues, two sides.
+    await one.ask(book(400, 50));
+    const refused = await one.ask(book(101, 100));
+    expect([refused.code, refused.details]).toEqual([
+      "SUBSCRIPTION_LIMIT",
+      { limit: 2_000, held: 1_600, of: "levels" },
+    ]);
+    await one.ask(book(100, 100));
+    // The same key is there already and costs nothing in all, but the connection as much as any.
+    await two.ask(book(400, 50));
+    const full = await two.ask(book(400, 250, ["venueone"]));
+    expect([full.code, full.details]).toEqual(["SUBSCRIPTION_LIMIT", { limit: 2_000, held: 1_600, of: "levels" }]);
+    const three = await suite.open();
+    const beyond = await three.ask(book(500, 1_000, ["venueone"]));
+    expect(beyond.type).toBe("subscribed");
+    const over = await three.ask(book(101, 250, ["venueone"]));
+    expect([over.code, over.details]).toEqual(["OVERLOADED", { limit: 3_000, of: "levels", retryAfterMs: 1_000 }]);
+    await one.ask({ op: "unsubscribe", subs: ["book:BTC:venueone,venuetwo:100:100"] });
+    expect((await three.ask(book(101, 250, ["venueone"]))).type).toBe("subscribed");
+    await one.stop();
+    await two.stop();
+    await three.stop();
+  });
+
   it("frames: a flood gets one error and 4429", async () => {
     const client = await suite.open();
     for (let count = 0; count < 600; count++) client.raw('{"op":"ping"}');
