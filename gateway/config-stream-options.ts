@@ -37,6 +37,20 @@ export const STREAM_OPTIONS = {
     default: DEFAULT_STREAM_LIMITS.keysMax,
     doc: "Different subscriptions over all connections; a subscribe beyond it is refused with OVERLOADED.",
   }),
+  STREAM_LEVELS_MAX: option({
+    kind: "integer",
+    min: 1000,
+    max: 1_000_000_000,
+    default: DEFAULT_STREAM_LIMITS.levelsMax,
+    doc: "Price levels of all book subscriptions that differ, each counted as deep as it was asked for, on both sides of every venue; likewise.",
+  }),
+  STREAM_CONNECTION_LEVELS_MAX: option({
+    kind: "integer",
+    min: 1000,
+    max: 1_000_000_000,
+    default: DEFAULT_STREAM_LIMITS.connectionLevelsMax,
+    doc: "The same of one connection; a subscribe beyond it is refused with SUBSCRIPTION_LIMIT.",
+  }),
   STREAM_ACCOUNT_KEYS_MAX: option({
     kind: "integer",
     min: 1,

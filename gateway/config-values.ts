@@ -15,6 +15,8 @@ export type StreamConfig = Pick<
   | "subscriptionsMax"
   | "keysMax"
   | "privateKeysMax"
+  | "levelsMax"
+  | "connectionLevelsMax"
   | "frameBytesMax"
   | "framesPerSecond"
   | "softBufferBytes"
@@ -62,6 +64,8 @@ export function readStreamLimits(values: OptionValues, problems: string[]): Stre
     subscriptionsMax: values.STREAM_SUBSCRIPTIONS_MAX,
     keysMax: values.STREAM_KEYS_MAX,
     privateKeysMax: values.STREAM_ACCOUNT_KEYS_MAX,
+    levelsMax: values.STREAM_LEVELS_MAX,
+    connectionLevelsMax: values.STREAM_CONNECTION_LEVELS_MAX,
     frameBytesMax: values.STREAM_FRAME_BYTES_MAX,
     framesPerSecond: values.STREAM_FRAMES_PER_SECOND,
     softBufferBytes: values.STREAM_SOFT_BUFFER_BYTES,

@@ -37,7 +37,7 @@ const ERROR_TABLE = {
   ABOVE_MAX_SIZE: { status: 400, text: "Size is above the venue's maximum" },
   ORDER_LIMIT: { status: 400, text: "Order notional exceeds the allowed maximum" },
   BAD_FRAME: { status: 400, text: "Frame refused: {problem}" },
-  SUBSCRIPTION_LIMIT: { status: 400, text: "At most {limit} subscriptions per connection" },
+  SUBSCRIPTION_LIMIT: { status: 400, text: "At most {limit} {of} per connection" },
   AUTH_UNKNOWN_KEY: { status: 401, text: "Unknown API key" },
   MISSING_CREDENTIALS: { status: 401, text: "Missing or invalid credentials for {exchange}" },
   MISSING_WALLET_HEADER: { status: 401, text: "Missing x-wallet-id header" },

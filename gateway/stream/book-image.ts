@@ -4,12 +4,25 @@
  * depth are removals, so a client's state is the top of the book exactly.
  */
 import { crc32 } from "node:zlib";
+import { LRUCache } from "lru-cache";
 import { formatScaled } from "../../engine/domain/decimal.js";
 import type { FeedState } from "../../engine/market/market.js";
 import { CRC_EVERY_UPDATES, CRC_LEVELS } from "../../schemas/stream-data.js";
 
 /** `[ticks, lots, …]`, best first. */
 export type FlatLevels = readonly number[];
+
+/** Of snapshots made lately, kept for the next who asks: a few times what all images of a busy book come to. */
+export const SNAPSHOT_TEXTS_CHARS_MAX = 8 << 20;
+const recentTexts = new LRUCache<VenueBookImage, string>({
+  maxSize: SNAPSHOT_TEXTS_CHARS_MAX,
+  sizeCalculation: (text) => text.length,
+});
+
+/** Of all images. */
+export function keptSnapshotChars(): number {
+  return recentTexts.calculatedSize;
+}
 
 export class VenueBookImage {
   readonly state: FeedState;
@@ -22,7 +35,6 @@ export class VenueBookImage {
   readonly changeCount: number;
   readonly #priceDecimals: number;
   readonly #qtyDecimals: number;
-  #snapshotText = "";
 
   constructor(
     state: FeedState,
@@ -44,14 +56,15 @@ export class VenueBookImage {
     this.#qtyDecimals = qtyDecimals;
   }
 
-  /** Made once, however many subscribers arrive. */
+  /** Made once, however many subscribers arrive while it is new. */
   snapshotText(): string {
-    if (this.#snapshotText === "") {
-      const bids = this.#sideText(this.bids);
-      const asks = this.#sideText(this.asks);
-      this.#snapshotText = `{"bids":[${bids}],"asks":[${asks}],"venueSeq":${this.#seqText()},"state":"${this.state}","crc":${this.crc()}}`;
-    }
-    return this.#snapshotText;
+    const known = recentTexts.get(this);
+    if (known !== undefined) return known;
+    const bids = this.#sideText(this.bids);
+    const asks = this.#sideText(this.asks);
+    const text = `{"bids":[${bids}],"asks":[${asks}],"venueSeq":${this.#seqText()},"state":"${this.state}","crc":${this.crc()}}`;
+    recentTexts.set(this, text);
+    return text;
   }
 
   updateText(from: VenueBookImage): string {

@@ -71,6 +71,7 @@ export class Connection implements KeyWaiter {
   readonly #subscriptions = new Map<string, Subscription>();
   isOpen = true;
   isLagging = false;
+  #levelCount = 0;
   #heartbeatCount = 0;
   #nextHeartbeatNs: number;
   #nextPingNs: number;
@@ -93,6 +94,11 @@ export class Connection implements KeyWaiter {
     const nowNs = host.monoNs();
     this.#nextHeartbeatNs = nowNs + host.limits.heartbeatMs * NS_PER_MS;
     this.#nextPingNs = nowNs + host.limits.pingMs * NS_PER_MS;
+  }
+
+  /** Price levels of all its subscriptions. */
+  get levelCount(): number {
+    return this.#levelCount;
   }
 
   get subscriptionCount(): number {
@@ -154,6 +160,7 @@ export class Connection implements KeyWaiter {
     const subscription = this.#subscriptions.get(keyText);
     if (subscription === undefined) return false;
     this.#subscriptions.delete(keyText);
+    this.#levelCount -= subscription.key.levels;
     this.#host.counts.subscriptions--;
     this.#leave(subscription);
     subscription.key.waiting.delete(this);
@@ -229,6 +236,7 @@ export class Connection implements KeyWaiter {
   #take(key: StreamKey, sentSeq: number, image: Image | null): Subscription {
     const subscription: Subscription = { key, isInStep: false, sentSeq, image, isOwed: false, reason: "" };
     this.#subscriptions.set(key.text, subscription);
+    this.#levelCount += key.levels;
     key.memberCount++;
     this.#host.counts.subscriptions++;
     return subscription;

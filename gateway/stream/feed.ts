@@ -40,6 +40,8 @@ export interface KeySpec {
   /** Everything that shapes the frames; what clients call the subscription. */
   readonly text: string;
   readonly intervalMs: number;
+  /** Price levels that it holds at most: what its images cost. Default none worth counting. */
+  readonly levels?: number;
   /** A private key keeps its latest updates for clients that come back, and counts against a bound of its own. */
   readonly isPrivate?: boolean;
   /** `shown`: what a key that rested had shown last; null for a new one. */

@@ -12,6 +12,10 @@ export interface StreamLimits {
   readonly keysMax: number;
   /** Of these, keys of wallets (each has a ring of updates); beyond it the same. */
   readonly privateKeysMax: number;
+  /** Price levels of all keys, each counted as deep as it was asked for; beyond it the same. */
+  readonly levelsMax: number;
+  /** Those of a connection's subscriptions; a subscribe beyond is refused with SUBSCRIPTION_LIMIT. */
+  readonly connectionLevelsMax: number;
   /** Subscriptions of a connection; a subscribe beyond is refused with SUBSCRIPTION_LIMIT. */
   readonly subscriptionsMax: number;
   /** Bytes of a client's frame; beyond: 4400. */
@@ -46,6 +50,8 @@ export const DEFAULT_STREAM_LIMITS: StreamLimits = {
   connectionsPerAddressMax: 20_000,
   keysMax: 5_000,
   privateKeysMax: 1_000,
+  levelsMax: 4_000_000,
+  connectionLevelsMax: 400_000,
   subscriptionsMax: SUBSCRIPTIONS_MAX,
   frameBytesMax: 64 * KIB,
   framesPerSecond: 20,

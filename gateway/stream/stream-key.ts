@@ -42,6 +42,8 @@ export class StreamKey {
   /** The server's own short name for the shared topic. */
   readonly channel: string;
   readonly isPrivate: boolean;
+  /** Price levels that it holds at most. */
+  readonly levels: number;
   /** Subscribers whose snapshot waits until there is something to show. */
   readonly waiting = new Set<KeyWaiter>();
   readonly #ring: FrameRing | null;
@@ -70,6 +72,7 @@ export class StreamKey {
     this.channel = channel;
     this.#quotedText = JSON.stringify(spec.text);
     this.isPrivate = spec.isPrivate ?? false;
+    this.levels = spec.levels ?? 0;
     this.#ring = this.isPrivate ? new FrameRing() : null;
     this.#feed = spec.open(mark, null);
     this.#events = this.#feed.events ?? null;

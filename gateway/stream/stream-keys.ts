@@ -4,7 +4,7 @@
  *
  * Invariants: one open key for a text; all specs of a call are opened or none stays; a key in use is never closed.
  *
- * Bounds: subscriptions of a connection, keys, private keys (limits.ts).
+ * Bounds: subscriptions of a connection, keys, private keys, price levels of a connection and of all (limits.ts).
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
@@ -30,6 +30,8 @@ export class StreamKeys {
   readonly #open = new Map<string, StreamKey>();
   readonly #rested: RestedKeys;
   #privateCount = 0;
+  /** Of all open keys. */
+  #levelCount = 0;
   #openedCount = 0;
   #isStopped = false;
 
@@ -75,6 +77,7 @@ export class StreamKeys {
     this.#open.delete(key.text);
     this.#parts.counts.keys--;
     if (key.isPrivate) this.#privateCount--;
+    this.#levelCount -= key.levels;
     // Of a key that told nothing there is nothing to keep.
     if (key.isPrivate && key.seq > 0 && !this.#isStopped) this.#rested.add(key);
     else key.close();
@@ -84,18 +87,38 @@ export class StreamKeys {
     let added = 0;
     let opened = 0;
     let openedPrivate = 0;
-    for (const { text, isPrivate = false } of specs) {
-      if (!connection.holds(text)) added++;
+    let addedLevels = 0;
+    let openedLevels = 0;
+    for (const { text, isPrivate = false, levels = 0 } of specs) {
+      if (!connection.holds(text)) {
+        added++;
+        addedLevels += levels;
+      }
       if (this.#open.has(text)) continue;
       opened++;
+      openedLevels += levels;
       if (isPrivate) openedPrivate++;
     }
-    const { subscriptionsMax, keysMax, privateKeysMax, retryAfterMs } = this.#parts.limits;
+    const { connectionLevelsMax, keysMax, levelsMax, privateKeysMax, retryAfterMs, subscriptionsMax } =
+      this.#parts.limits;
     if (connection.subscriptionCount + added > subscriptionsMax)
-      throw new ServiceError("SUBSCRIPTION_LIMIT", { limit: subscriptionsMax, held: connection.subscriptionCount });
-    if (this.#open.size + opened > keysMax) throw new ServiceError("OVERLOADED", { limit: keysMax, retryAfterMs });
+      throw new ServiceError("SUBSCRIPTION_LIMIT", {
+        limit: subscriptionsMax,
+        held: connection.subscriptionCount,
+        of: "subscriptions",
+      });
+    if (connection.levelCount + addedLevels > connectionLevelsMax)
+      throw new ServiceError("SUBSCRIPTION_LIMIT", {
+        limit: connectionLevelsMax,
+        held: connection.levelCount,
+        of: "levels",
+      });
+    if (this.#open.size + opened > keysMax)
+      throw new ServiceError("OVERLOADED", { limit: keysMax, of: "keys", retryAfterMs });
+    if (this.#levelCount + openedLevels > levelsMax)
+      throw new ServiceError("OVERLOADED", { limit: levelsMax, of: "levels", retryAfterMs });
     if (openedPrivate > 0 && this.#privateCount + openedPrivate > privateKeysMax)
-      throw new ServiceError("OVERLOADED", { limit: privateKeysMax, retryAfterMs });
+      throw new ServiceError("OVERLOADED", { limit: privateKeysMax, of: "account keys", retryAfterMs });
   }
 
   #openOne(spec: KeySpec): StreamKey {
@@ -103,6 +126,7 @@ export class StreamKeys {
     this.#open.set(spec.text, key);
     this.#parts.counts.keys++;
     if (key.isPrivate) this.#privateCount++;
+    this.#levelCount += key.levels;
     return key;
   }
 

@@ -90,7 +90,8 @@ export class Topics {
     const venues = [...new Set(key.exchanges)].sort();
     if (key.topic === "ticker")
       return { text, intervalMs, open: (mark) => new TickerFeed(sources, symbol, venues, mark) };
-    return { text, intervalMs, open: (mark) => new BookFeed(sources, symbol, venues, key.depth, mark) };
+    const levels = 2 * venues.length * key.depth;
+    return { text, intervalMs, levels, open: (mark) => new BookFeed(sources, symbol, venues, key.depth, mark) };
   }
 
   /** Canonical symbol and the exchanges that show it. */

@@ -14,7 +14,10 @@ describe("limits", () => {
       await client.subscribe({ topic: "book", symbols: ["BTC", "PEPE"], depth, intervalMs: 50 });
     expect([client.folds.size, suite.harness.server.streamCounts.subscriptions]).toEqual([200, 200]);
     const refused = await client.ask({ op: "subscribe", topic: "ticker", symbols: ["BTC"] });
-    expect([refused.code, refused.details]).toEqual(["SUBSCRIPTION_LIMIT", { limit: 200, held: 200 }]);
+    expect([refused.code, refused.details]).toEqual([
+      "SUBSCRIPTION_LIMIT",
+      { limit: 200, held: 200, of: "subscriptions" },
+    ]);
     // One that runs is no new one.
     await client.subscribe({ topic: "book", symbols: ["BTC"], depth: 7, intervalMs: 50 });
     suite.setBid(suite.harness.markets.btcTwo, 974_100, 1);
@@ -49,7 +52,7 @@ describe("limits", () => {
     const [one, two] = [await suite.open(), await suite.open()];
     await one.subscribe({ topic: "ticker", symbols: ["BTC", "PEPE"] });
     const refused = await two.ask({ op: "subscribe", topic: "book", symbols: ["BTC"] });
-    expect([refused.code, refused.details]).toEqual(["OVERLOADED", { limit: 2, retryAfterMs: 1000 }]);
+    expect([refused.code, refused.details]).toEqual(["OVERLOADED", { limit: 2, of: "keys", retryAfterMs: 1000 }]);
     await two.subscribe({ topic: "ticker", symbols: ["BTC"] });
   });
 
