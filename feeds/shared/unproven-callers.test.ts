@@ -7,7 +7,7 @@ import { LaneBudget } from "./lanes.js";
 const MINUTE_MS = 60_000;
 const LOOKUP = 60;
 
-function setup({ budget = 1_200, maxQueuedPerLane = 32, slots = 16 } = {}) {
+function setup({ budget = 1_200, maxQueuedPerLane = 32, slots = 64 } = {}) {
   const clock = new VirtualClock();
   const lanes = new LaneBudget({ budget, windowMs: MINUTE_MS });
   const queue = new LaneQueue({ clock, budget: lanes, slots, exitSlots: 4, maxQueuedPerLane });
@@ -73,7 +73,7 @@ describe("callers that no venue has answered yet", () => {
   });
 
   it("give back what they took once they are known, so that many genuine ones need not wait", async () => {
-    const { clock, lanes, queue, admitted, ask } = setup();
+    const { clock, lanes, queue, admitted, ask } = setup({ maxQueuedPerLane: 64 });
     for (let caller = 0; caller < 15; caller++) void ask(`trader ${caller}`, false);
     await clock.advanceAsync(0);
     expect(admitted.length).toBe(5);
@@ -92,7 +92,12 @@ describe("callers that no venue has answered yet", () => {
     for (let junk = 0; junk < 20; junk++) void ask(`junk ${junk}`, false);
     await clock.advanceAsync(0);
     expect(queue.queued("exit")).toBe(8);
-    expect(refused).toEqual(["junk 13", "junk 14", "junk 15", "junk 16", "junk 17", "junk 18", "junk 19"]);
+    expect(refused.length).toBe(7);
+    // Who asks again was there before all of them.
+    void ask("junk 13", false);
+    await clock.advanceAsync(0);
+    expect(queue.queued("exit")).toBe(8);
+    expect(refused.length).toBe(8);
     queue.close();
 
     const slow = setup({ slots: 8 });
