@@ -72,6 +72,30 @@ describe("callers that no venue has answered yet", () => {
     queue.close();
   });
 
+  it("keep their turn for the few calls that one close takes", async () => {
+    const { clock, queue, admitted, ask } = setup({ budget: 96 });
+    const steps: number[] = [];
+    let junk = 0;
+    // The part gives a call each two and a half seconds; a read and an order are needed, each within five.
+    const close = async (): Promise<void> => {
+      for (let call = 0; call < 2; call++) {
+        const before = admitted.length;
+        await ask("genuine", false, 1);
+        if (!admitted.slice(before).includes("genuine")) return;
+        steps.push(call);
+      }
+    };
+    for (let first = 0; first < 24; first++) void ask(`first ${first}`, false, 1, 30_000);
+    for (let second = 0; second < 60 && !steps.includes(1); second++) {
+      for (let each = 0; each < 5; each++) void ask(`junk ${junk++}`, false, 1, 30_000);
+      if (second % 12 === 3) void close();
+      await clock.advanceAsync(1_000);
+    }
+    expect(steps).toContain(1);
+    expect(clock.monoNs() / 1e6).toBeLessThanOrEqual(20_000);
+    queue.close();
+  });
+
   it("give back what they took once they are known, so that many genuine ones need not wait", async () => {
     const { clock, lanes, queue, admitted, ask } = setup({ maxQueuedPerLane: 64 });
     for (let caller = 0; caller < 15; caller++) void ask(`trader ${caller}`, false);
