@@ -70,6 +70,8 @@ const NOTHING_ELSE: TakeOther = () => 0;
 const NO_ENTRANT: Entrant = {};
 /** Of the places to wait in, and of the connections. */
 const UNPROVEN_PLACES = 0.25;
+/** However much time it gives: who asks once must not stand for long before one who asks again. */
+const UNPROVEN_WAIT_MS = 5_000;
 /** Who they are together, where a lane is shared by callers; no caller has this name. */
 const UNPROVEN = "\0unproven";
 /** A bucket edge computed in floating point may lie a hair before the bucket turns. */
@@ -148,7 +150,8 @@ export class LaneQueue {
     }
     return new Promise((settle) => {
       waiter.settle = settle;
-      waiter.timer = clock.setTimer(() => this.#expire(waiter), timeoutMs);
+      const waitMs = waiter.isProven ? timeoutMs : Math.min(timeoutMs, UNPROVEN_WAIT_MS);
+      waiter.timer = clock.setTimer(() => this.#expire(waiter), waitMs);
       queue.push(waiter);
       this.#waitingCount++;
       // Others that wait may do so for their own share alone.

@@ -4,7 +4,7 @@
  * spent by strangers only, however many genuine callers are new at once.
  *
  * Order: by how long a caller waits for its turn, over all its calls, so that one who asks again keeps its place among
- * those who ask once under ever new names. A turn taken is the end of the line. Bounded: the caller not heard of for
+ * those who ask once under ever new names. A turn is the few calls of one close; after it comes the end of the line. Bounded: the caller not heard of for
  * longest is forgotten, and counts as a new one.
  */
 import { LRUCache } from "lru-cache";
@@ -14,11 +14,15 @@ const UNPROVEN_PART = 0.25;
 const MAX_CALLERS = 4_096;
 /** Who is not heard of for so long has left the line. */
 const IN_LINE_MS = 60_000;
+/** A read, a setting, an order and a look at it. */
+const TURN_CALLS = 4;
 
 interface Place {
   sinceMs: number;
   heardMs: number;
   taken: number;
+  /** Of the turn. */
+  callsLeft: number;
 }
 
 export class UnprovenPart {
@@ -42,7 +46,7 @@ export class UnprovenPart {
       known.heardMs = nowMs;
       return known.sinceMs;
     }
-    this.#line.set(caller, { sinceMs: nowMs, heardMs: nowMs, taken: known?.taken ?? 0 });
+    this.#line.set(caller, { sinceMs: nowMs, heardMs: nowMs, taken: known?.taken ?? 0, callsLeft: TURN_CALLS });
     return nowMs;
   }
 
@@ -56,8 +60,13 @@ export class UnprovenPart {
   take(caller: string, weight: number, nowMs: number): void {
     this.#fill(nowMs);
     this.#left -= costOf(weight);
-    const taken = (this.#line.get(caller)?.taken ?? 0) + costOf(weight);
-    this.#line.set(caller, { sinceMs: nowMs, heardMs: nowMs, taken });
+    this.inLineSinceMs(caller, nowMs);
+    const place = this.#line.get(caller);
+    if (place === undefined) return;
+    place.taken += costOf(weight);
+    if (--place.callsLeft > 0) return;
+    place.sinceMs = nowMs;
+    place.callsLeft = TURN_CALLS;
   }
 
   /** The venue answered it well: what it took was no stranger's. */
