@@ -40,6 +40,7 @@ const NO_ADMISSION: Admission = {
   buckets: ["anon"],
   weight: 0,
   headOnly: false,
+  byAccount: false,
   jsonHeaders: new Uint8Array(0),
 };
 
@@ -62,7 +63,7 @@ export class Edge implements ReplyWriter {
   readonly #loopbackCaller: CallerBuckets;
   #nextId = 0;
   /** The request in hand. */
-  readonly #current: ReplyState = { admission: NO_ADMISSION, rateHeader: "", requestId: "" };
+  readonly #current: ReplyState = { admission: NO_ADMISSION, rateHeader: "", requestId: "", unpaid: null };
 
   constructor(options: EdgeOptions) {
     this.clock = options.clock;
@@ -85,12 +86,19 @@ export class Edge implements ReplyWriter {
     return counts;
   }
 
-  admissionFor(counts: RouteCounts, buckets: readonly BucketName[], weight: number, headOnly: boolean): Admission {
+  admissionFor(
+    counts: RouteCounts,
+    buckets: readonly BucketName[],
+    weight: number,
+    headOnly: boolean,
+    byAccount = false,
+  ): Admission {
     return {
       counts,
       buckets,
       weight,
       headOnly,
+      byAccount,
       jsonHeaders: Buffer.from(this.#sameHeaders("application/json", buckets)),
     };
   }
@@ -102,12 +110,33 @@ export class Edge implements ReplyWriter {
     current.requestId = this.#idPrefix + (this.#nextId++).toString(36);
     const nowNs = this.clock.monoNs();
     const caller = this.caller(response);
+    current.unpaid = null;
+    if (admission.byAccount) {
+      current.rateHeader = "";
+      current.unpaid = caller;
+      return true;
+    }
     const first = caller[admission.buckets[0] as BucketName];
     if (first.take(admission.weight, nowNs)) {
       current.rateHeader = `\r\nRateLimit: "${first.policy}";r=${first.remaining(nowNs)};t=0`;
       return true;
     }
     return this.#admitByOther(response, caller, admission, nowNs);
+  }
+
+  charge(state: ReplyState, caller: string | null): ServiceError | null {
+    const { admission, unpaid } = state;
+    if (unpaid === null) return null;
+    state.unpaid = null;
+    const nowNs = this.clock.monoNs();
+    const buckets = caller === null ? unpaid : this.limiter.caller(caller, nowNs);
+    for (const name of admission.buckets) {
+      const bucket = buckets[name];
+      if (!bucket.take(admission.weight, nowNs)) continue;
+      state.rateHeader = `\r\nRateLimit: "${name}";r=${bucket.remaining(nowNs)};t=0`;
+      return null;
+    }
+    return this.#refused(state, buckets, nowNs);
   }
 
   caller(response: HttpResponse): CallerBuckets {
@@ -199,10 +228,12 @@ export class Edge implements ReplyWriter {
     closeConnection: boolean,
   ): void {
     if (error.code === "INTERNAL") this.#logFault(error, state);
-    const seconds = retryAfterSeconds(error);
+    // Refused before it was known whose request it is.
+    const shown = this.charge(state, null) ?? error;
+    const seconds = retryAfterSeconds(shown);
     const retry = seconds === null ? "" : `\r\nRetry-After: ${seconds}`;
-    const body = errorBody(error, state.requestId, this.clock.wallMs());
-    this.write(response, state, error.status, body, retry + extraHeaders, closeConnection, "");
+    const body = errorBody(shown, state.requestId, this.clock.wallMs());
+    this.write(response, state, shown.status, body, retry + extraHeaders, closeConnection, "");
   }
 
   #admitByOther(response: HttpResponse, caller: CallerBuckets, admission: Admission, nowNs: number): boolean {
@@ -214,23 +245,26 @@ export class Edge implements ReplyWriter {
         return true;
       }
     }
+    this.fail(response, this.#refused(this.#current, caller, nowNs));
+    return false;
+  }
+
+  /** The refusal, by the bucket that has the tokens soonest. */
+  #refused(state: ReplyState, caller: CallerBuckets, nowNs: number): ServiceError {
+    const { buckets, weight } = state.admission;
     const soonest = buckets
       .map((name) => caller[name])
       .reduce((best: TokenBucket, bucket) =>
         bucket.waitMs(weight, nowNs) < best.waitMs(weight, nowNs) ? bucket : best,
       );
     const retryAfterMs = soonest.waitMs(weight, nowNs);
-    this.#current.rateHeader = `\r\nRateLimit: "${soonest.policy}";r=0;t=${Math.max(1, Math.ceil(retryAfterMs / 1000))}`;
-    this.fail(
-      response,
-      new ServiceError("RATE_LIMITED", {
-        policy: soonest.policy,
-        limit: soonest.burst,
-        windowSeconds: soonest.windowSeconds,
-        retryAfterMs,
-      }),
-    );
-    return false;
+    state.rateHeader = `\r\nRateLimit: "${soonest.policy}";r=0;t=${Math.max(1, Math.ceil(retryAfterMs / 1000))}`;
+    return new ServiceError("RATE_LIMITED", {
+      policy: soonest.policy,
+      limit: soonest.burst,
+      windowSeconds: soonest.windowSeconds,
+      retryAfterMs,
+    });
   }
 
   /** The rules are the same for every caller, so any caller's buckets tell the policy. */

@@ -35,11 +35,11 @@ const REQUEST_HEADERS = [
 
 export function mountRoutes(app: TemplatedApp, edge: Edge, routes: readonly Route[], corsAllowOrigin: string): void {
   const countsOf = new Map<string, RouteCounts>();
-  for (const { operation, handle } of routes) {
+  for (const { operation, handle, byAccount } of routes) {
     const pattern = nativePattern(operation.path);
     const counts = countsOf.get(operation.path) ?? edge.countsFor(operation.path);
     countsOf.set(operation.path, counts);
-    const run = guard(edge, counts, operation.buckets, operation.weight, handle);
+    const run = guard(edge, counts, operation.buckets, operation.weight, handle, byAccount === true);
     mountMethod(app, operation.method, pattern, run);
   }
   for (const [path, counts] of countsOf) {
@@ -117,9 +117,10 @@ function guard(
   buckets: readonly BucketName[],
   weight: number,
   handle: Handle,
+  byAccount = false,
 ): (headOnly: boolean) => Handle {
   return (headOnly) => {
-    const admission = edge.admissionFor(counts, buckets, weight, headOnly);
+    const admission = edge.admissionFor(counts, buckets, weight, headOnly, byAccount);
     return (response, request) => {
       try {
         if (edge.admit(response, admission)) handle(response, request);
