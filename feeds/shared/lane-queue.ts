@@ -59,6 +59,8 @@ interface Waiter {
   isProven: boolean;
   /** Of one who is not proven: since when it waits for its turn, over all its calls. */
   readonly sinceMs: number;
+  /** When its time is over. */
+  readonly untilMs: number;
   readonly takeOther: TakeOther;
   readonly borrowsIdle: boolean;
   settle: (admission: Admission) => void;
@@ -72,6 +74,8 @@ const NO_ENTRANT: Entrant = {};
 const UNPROVEN_PLACES = 0.25;
 /** However much time it gives: who asks once must not stand for long before one who asks again. */
 const UNPROVEN_WAIT_MS = 5_000;
+/** Of a call of theirs that waited: less than an answer takes. */
+const LEFT_MIN_MS = 500;
 /** Who they are together, where a lane is shared by callers; no caller has this name. */
 const UNPROVEN = "\0unproven";
 /** A bucket edge computed in floating point may lie a hair before the bucket turns. */
@@ -130,13 +134,15 @@ export class LaneQueue {
     if (this.#isClosed) return { ok: false, reason: "CLOSED", retryAfterMs: null };
     if (weight > budget.ceiling(lane)) return { ok: false, reason: "RATE_BUDGET", retryAfterMs: null };
     const queue = this.#waiting[lane];
-    const sinceMs = isProven || caller === null ? 0 : this.#unproven[lane].inLineSinceMs(caller, monoMs(clock));
+    const nowMs = monoMs(clock);
+    const sinceMs = isProven || caller === null ? 0 : this.#unproven[lane].inLineSinceMs(caller, nowMs);
     const waiter: Waiter = {
       lane,
       weight,
       caller,
       isProven: isProven || caller === null,
       sinceMs,
+      untilMs: nowMs + timeoutMs,
       takeOther,
       borrowsIdle,
       settle: () => {},
@@ -165,6 +171,11 @@ export class LaneQueue {
     this.#busySlots--;
     if (!wasProven) this.#unprovenBusy--;
     this.#drain();
+  }
+
+  /** Of what a stranger took of its part of the lane nothing left this machine. */
+  unsent(lane: Lane, caller: string, weight: number): void {
+    this.#unproven[lane].untake(caller, weight);
   }
 
   /** The venue answered this caller well: it is one of those that are known, also where it waits. */
@@ -215,7 +226,7 @@ export class LaneQueue {
     if (this.#waitingCount === 0) return;
     for (const lane of LANES) {
       this.#drainLane(lane, (queue) => this.#nextOf(queue));
-      if (!this.#isHeldUp(lane)) this.#drainLane(lane, eldestUnproven);
+      if (!this.#isHeldUp(lane)) this.#drainLane(lane, (queue) => eldestUnproven(queue, monoMs(this.#options.clock)));
       if (lane === "exit" && this.#isExitBlocked()) break;
     }
     this.#scheduleWake();
@@ -336,7 +347,7 @@ export class LaneQueue {
   #wakeInMs(nowMs: number): number {
     let waitMs = this.#options.budget.msUntilRelease(nowMs);
     for (const lane of LANES) {
-      const eldest = eldestUnproven(this.#waiting[lane]);
+      const eldest = eldestUnproven(this.#waiting[lane], nowMs);
       const partMs = eldest === undefined ? 0 : this.#unproven[lane].waitMs(eldest.weight, nowMs);
       if (partMs > 0) waitMs = Math.min(waitMs === 0 ? partMs : waitMs, partMs);
     }
@@ -353,10 +364,17 @@ export class LaneQueue {
   }
 }
 
-/** The one of those not proven that waits for its turn for longest. */
-function eldestUnproven(queue: readonly Waiter[]): Waiter | undefined {
+/**
+ * Of those not proven the last call of the one that waits for its turn for longest: it has the most time left. A call whose
+ * time is nearly over would only waste the turn.
+ */
+function eldestUnproven(queue: readonly Waiter[], nowMs: number): Waiter | undefined {
   let eldest: Waiter | undefined;
-  for (const waiter of queue) if (!waiter.isProven && waiter.sinceMs < (eldest?.sinceMs ?? Infinity)) eldest = waiter;
+  for (const waiter of queue) {
+    if (waiter.isProven || waiter.untilMs - nowMs < LEFT_MIN_MS) continue;
+    const isElder = eldest === undefined || waiter.sinceMs < eldest.sinceMs;
+    if (isElder || waiter.caller === eldest?.caller) eldest = waiter;
+  }
   return eldest;
 }
 

@@ -180,7 +180,7 @@ function flooding(venue: Venue): () => void {
     for (let each = venue.random.next() * 5.2; each >= 1; each--) {
       const fate: Fate = venue.random.next() < 0.4 ? "refused" : venue.random.next() < 0.5 ? "fails" : "mute";
       const timeoutMs = fate === "mute" || venue.random.next() < 0.5 ? 250 : 30_000;
-      venue.ask(`junk ${count++}`, LOOKUP, fate, timeoutMs);
+      venue.ask(`junk ${count++}`, fate === "refused" ? LOOKUP : READ, fate, timeoutMs);
     }
   };
 }
@@ -236,14 +236,14 @@ interface Mutant {
 const MUTANTS: readonly Mutant[] = [
   {
     name: "strangers have no part of their own",
-    checks: ["PART"],
+    checks: ["PART", "PACE", "IN"],
     plant: () => {
       vi.spyOn(UnprovenPart.prototype, "waitMs").mockReturnValue(0);
     },
   },
   {
     name: "what fails for strangers counts against the venue",
-    checks: ["HEALTH"],
+    checks: ["HEALTH", "PACE"],
     plant: () => {
       const { onFailure } = Breaker.prototype;
       vi.spyOn(Breaker.prototype, "onNotSent").mockImplementation(function (this: Breaker, isProbe) {
@@ -273,7 +273,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "everybody counts as known",
-    checks: ["PACE"],
+    checks: ["PACE", "PART", "IN", "HEALTH", "KEPT"],
     plant: () => {
       vi.spyOn(CallerStanding.prototype, "isProven").mockReturnValue(true);
     },

@@ -69,6 +69,14 @@ export class UnprovenPart {
     place.callsLeft = TURN_CALLS;
   }
 
+  untake(caller: string, weight: number): void {
+    const place = this.#line.get(caller);
+    if (place === undefined) return;
+    const back = Math.min(place.taken, costOf(weight));
+    place.taken -= back;
+    this.#left = Math.min(this.#capacity, this.#left + back);
+  }
+
   /** The venue answered it well: what it took was no stranger's. */
   giveBack(caller: string): void {
     const place = this.#line.get(caller);
