@@ -5,11 +5,8 @@
  * Never throws: what is wrong with the credentials is for the route to say.
  */
 import type { ServiceError } from "../../engine/domain/errors.js";
-import { callerTag, tagOf } from "../http/caller-tags.js";
-import type { Ask } from "../http/json-route.js";
+import { type Asked, callerTag, tagOf } from "../http/caller-tags.js";
 import { carriedBlocks, WALLET_HEADER } from "./account-access.js";
-
-type Asked = Pick<Ask, "headers" | "query" | "body" | "params">;
 
 /** Spec 4.6: the key as query parameters, or as headers. */
 const VENUETHREE_KEYS = ["apiKeyPrivateKey", "accountIndex"] as const;

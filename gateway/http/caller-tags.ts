@@ -13,6 +13,15 @@ import { type RoutableVenue, ROUTABLE_VENUES } from "../../engine/domain/venue.j
 
 export type CredentialBlocks = Readonly<Partial<Record<RoutableVenue, unknown>>>;
 
+/** What of a request may carry credentials. Headers by lower-case name, null when absent. */
+export interface Asked {
+  readonly headers: Readonly<Record<string, string | null>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly params: Readonly<Record<string, string>>;
+  /** Parsed; undefined when none was sent. */
+  readonly body: unknown;
+}
+
 /** Never leaves the process, and dies with it. */
 const SALT = randomBytes(32).toString("base64");
 
