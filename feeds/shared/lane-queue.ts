@@ -6,7 +6,7 @@
  * does not keep lower lanes from the part held back for them. Some slots are for `exit` alone, so a close never queues behind slow reads.
  *
  * Callers of whom the venue has said nothing good yet share a small part of each lane (unproven-part.ts) and a quarter of
- * its places and of the connections; they come after those that are known, and hold up nobody.
+ * the connections; they come after those that are known, give way to them where all places are taken, and hold up nobody.
  *
  * Bounded: `maxQueuedPerLane` waiting calls; one more is refused at once (QUEUE_FULL), unless another caller has more that
  * wait: then the last of those is. A call that can
@@ -70,8 +70,8 @@ interface Waiter {
 const ADMITTED: Admission = { ok: true };
 const NOTHING_ELSE: TakeOther = () => 0;
 const NO_ENTRANT: Entrant = {};
-/** Of the places to wait in, and of the connections. */
-const UNPROVEN_PLACES = 0.25;
+/** Of the connections. */
+const UNPROVEN_SLOTS = 0.25;
 /** However much time it gives: who asks once must not stand for long before one who asks again. */
 const UNPROVEN_WAIT_MS = 5_000;
 /** Of a call of theirs that waited: less than an answer takes. */
@@ -92,7 +92,6 @@ export class LaneQueue {
   };
   readonly #unproven: Readonly<Record<Lane, UnprovenPart>>;
   readonly #unprovenSlots: number;
-  readonly #unprovenPlaces: number;
   #busySlots = 0;
   #unprovenBusy = 0;
   #waitingCount = 0;
@@ -102,7 +101,7 @@ export class LaneQueue {
 
   constructor(options: LaneQueueOptions) {
     this.#options = options;
-    const { budget, maxQueuedPerLane, slots } = options;
+    const { budget, slots } = options;
     const part = (lane: Lane): UnprovenPart => new UnprovenPart(budget.ceiling(lane), budget.windowMs);
     this.#unproven = {
       exit: part("exit"),
@@ -111,8 +110,7 @@ export class LaneQueue {
       read: part("read"),
       background: part("background"),
     };
-    this.#unprovenSlots = Math.max(1, Math.floor(slots * UNPROVEN_PLACES));
-    this.#unprovenPlaces = Math.max(1, Math.floor(maxQueuedPerLane * UNPROVEN_PLACES));
+    this.#unprovenSlots = Math.max(1, Math.floor(slots * UNPROVEN_SLOTS));
   }
 
   queued(lane: Lane): number {
@@ -277,18 +275,10 @@ export class LaneQueue {
 
   /** One more may wait, where need be in the place of another. */
   #hasPlace(queue: Waiter[], waiter: Waiter): boolean {
-    const isFull = queue.length >= this.#options.maxQueuedPerLane;
-    const strangers = queue.filter(({ isProven }) => !isProven);
-    if (waiter.isProven) {
-      if (!isFull) return true;
-      const youngest = youngestOf(strangers);
-      if (youngest === null) return this.#makeRoom(queue, waiter.caller);
-      this.#turnAway(queue, youngest);
-      return true;
-    }
-    if (!isFull && strangers.length < this.#unprovenPlaces) return true;
-    const youngest = youngestOf(strangers);
-    if (youngest === null || youngest.sinceMs <= waiter.sinceMs) return false;
+    if (queue.length < this.#options.maxQueuedPerLane) return true;
+    const youngest = youngestUnproven(queue);
+    if (youngest === null) return waiter.isProven && this.#makeRoom(queue, waiter.caller);
+    if (!waiter.isProven && youngest.sinceMs <= waiter.sinceMs) return false;
     this.#turnAway(queue, youngest);
     return true;
   }
@@ -378,8 +368,8 @@ function eldestUnproven(queue: readonly Waiter[], nowMs: number): Waiter | undef
   return eldest;
 }
 
-function youngestOf(strangers: readonly Waiter[]): Waiter | null {
+function youngestUnproven(queue: readonly Waiter[]): Waiter | null {
   let youngest: Waiter | null = null;
-  for (const waiter of strangers) if (waiter.sinceMs >= (youngest?.sinceMs ?? 0)) youngest = waiter;
+  for (const waiter of queue) if (!waiter.isProven && waiter.sinceMs >= (youngest?.sinceMs ?? 0)) youngest = waiter;
   return youngest;
 }

@@ -97,7 +97,7 @@ describe("callers that no venue has answered yet", () => {
   });
 
   it("give back what they took once they are known, so that many genuine ones need not wait", async () => {
-    const { clock, lanes, queue, admitted, ask } = setup({ maxQueuedPerLane: 64 });
+    const { clock, lanes, queue, admitted, ask } = setup();
     for (let caller = 0; caller < 15; caller++) void ask(`trader ${caller}`, false);
     await clock.advanceAsync(0);
     expect(admitted.length).toBe(5);
@@ -111,8 +111,8 @@ describe("callers that no venue has answered yet", () => {
     queue.close();
   });
 
-  it("fill a quarter of the places to wait in, where the youngest gives way, and none of the connections of others", async () => {
-    const { clock, queue, refused, ask } = setup({ maxQueuedPerLane: 32 });
+  it("give way where all places to wait in are taken, the youngest first, and leave connections to others", async () => {
+    const { clock, queue, refused, ask } = setup({ maxQueuedPerLane: 8 });
     for (let junk = 0; junk < 20; junk++) void ask(`junk ${junk}`, false);
     await clock.advanceAsync(0);
     expect(queue.queued("exit")).toBe(8);
@@ -122,6 +122,12 @@ describe("callers that no venue has answered yet", () => {
     await clock.advanceAsync(0);
     expect(queue.queued("exit")).toBe(8);
     expect(refused.length).toBe(8);
+    // More than there is: it waits.
+    void ask("known", true, 1_000);
+    await clock.advanceAsync(0);
+    expect(queue.queued("exit")).toBe(8);
+    expect(refused.length).toBe(9);
+    expect(refused).not.toContain("known");
     queue.close();
 
     const slow = setup({ slots: 8 });
