@@ -96,6 +96,18 @@ describe("callers that no venue has answered yet", () => {
     queue.close();
   });
 
+  it("cannot keep another out by waiting in all places", async () => {
+    const { clock, queue, refused, ask } = setup({ maxQueuedPerLane: 8 });
+    for (let call = 0; call < 20; call++) void ask("greedy", false);
+    await clock.advanceAsync(0);
+    expect(queue.queued("exit")).toBe(8);
+    const before = refused.length;
+    void ask("another", false);
+    await clock.advanceAsync(0);
+    expect(refused.slice(before)).toEqual(["greedy"]);
+    queue.close();
+  });
+
   it("give back what they took once they are known, so that many genuine ones need not wait", async () => {
     const { clock, lanes, queue, admitted, ask } = setup();
     for (let caller = 0; caller < 15; caller++) void ask(`trader ${caller}`, false);
