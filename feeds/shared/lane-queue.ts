@@ -277,7 +277,9 @@ export class LaneQueue {
   #hasPlace(queue: Waiter[], waiter: Waiter): boolean {
     if (queue.length < this.#options.maxQueuedPerLane) return true;
     const youngest = youngestUnproven(queue);
-    if (youngest === null) return waiter.isProven && this.#makeRoom(queue, waiter.caller);
+    if (youngest === null) return waiter.isProven && this.#makeRoom(queue, queue, waiter.caller);
+    const strangers = waiter.isProven ? [] : queue.filter(({ isProven }) => !isProven);
+    if (this.#makeRoom(queue, strangers, waiter.caller)) return true;
     if (!waiter.isProven && youngest.sinceMs <= waiter.sinceMs) return false;
     this.#turnAway(queue, youngest);
     return true;
@@ -290,13 +292,13 @@ export class LaneQueue {
     waiter.settle({ ok: false, reason: "QUEUE_FULL", retryAfterMs: this.#retryAfterMs(waiter) });
   }
 
-  /** Refuses the last waiting call of the caller that has most, where that is more than `caller` has with this one. */
-  #makeRoom(queue: Waiter[], caller: string | null): boolean {
+  /** Refuses the last waiting call of the caller that has most of `among`, where that is more than `caller` has with this one. */
+  #makeRoom(queue: Waiter[], among: readonly Waiter[], caller: string | null): boolean {
     const counts = new Map<string | null, number>();
-    for (const waiter of queue) counts.set(waiter.caller, (counts.get(waiter.caller) ?? 0) + 1);
+    for (const waiter of among) counts.set(waiter.caller, (counts.get(waiter.caller) ?? 0) + 1);
     let most = (counts.get(caller) ?? 0) + 1;
     let last: Waiter | null = null;
-    for (const waiter of queue) {
+    for (const waiter of among) {
       const count = counts.get(waiter.caller) ?? 0;
       if (count < most || (count === most && waiter.caller !== last?.caller)) continue;
       most = count;
