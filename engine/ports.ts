@@ -75,6 +75,8 @@ export type Lane = "exit" | "trade" | "reconcile" | "read" | "background";
 export interface CallOptions {
   readonly timeoutMs: number;
   readonly lane: Lane;
+  /** A room's own: who shares the lane with others, where the account that is asked about does not say. */
+  readonly caller?: string;
 }
 
 export interface AccountReader {

@@ -9,6 +9,7 @@ import { isIP } from "node:net";
 import uws, { type us_listen_socket } from "uWebSockets.js";
 import { type Clock, delay } from "../engine/domain/clock.js";
 import type { KeyedHash } from "../engine/storage/keyed-hash.js";
+import { callerOfAsk } from "./accounts/ask-caller.js";
 import type { Portfolio } from "../engine/portfolio/portfolio.js";
 import type { Recorder } from "../engine/storage/recorder/recorder.js";
 import type { RecordsStore } from "../engine/storage/records/records-store.js";
@@ -151,6 +152,7 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
     version: options.version,
     ...(parts.trading === undefined ? {} : { trading: parts.trading }),
     startedAtMs: clock.wallMs(),
+    callerOfAsk,
     inFlight,
   };
   metrics.attach({

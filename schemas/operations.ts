@@ -342,7 +342,16 @@ export const OPERATIONS = {
   ),
   status: serviceRead("status", "/api/status", "State of every venue, orders of unknown outcome", statusReplySchema),
   time: serviceRead("time", "/api/time", "Server time", timeReplySchema),
-  limits: serviceRead("limits", "/api/limits", "Rate limits and their current use by this caller", limitsReplySchema),
+  limits: {
+    ...serviceRead("limits", "/api/limits", "Rate limits and their current use by this caller", limitsReplySchema),
+    headers: [
+      {
+        name: "X-Venue-Credentials",
+        description: "With it the account's own use is shown, else that of the caller's address.",
+        schema: venueCredentialsText,
+      },
+    ],
+  },
   health: { ...serviceRead("health", "/health", "Is the process alive", healthReplySchema), anyOrigin: true },
   ready: {
     ...serviceRead("ready", "/ready", "Are feeds live and the store reachable", readyReplySchema),

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
 import { type BenchChild, startChild } from "./child.js";
 import { topOfFolder } from "./profile.js";
+import { NO_RATE_LIMITS } from "./no-rate-limits.js";
 
 const NO_LIMIT = "1000000000";
 
@@ -48,6 +49,7 @@ export async function startSystem(
       VENUETWO_ORDERS_PER_MINUTE: NO_LIMIT,
       VENUETWO_ORDERS_PER_10_SECONDS: NO_LIMIT,
       RECORDING: "false",
+      ...NO_RATE_LIMITS,
     };
     for (const venue of ROUTABLE_VENUES) {
       const name = venue.toUpperCase();

@@ -158,7 +158,7 @@ describe("canary secrets", () => {
     whole.set("stored at the end", storeBytes(system.dataDir));
 
     // The search sees what it must: orders were signed, lines were written, records were stored.
-    expect(signatures.size).toBeGreaterThan(10);
+    expect(signatures.size).toBeGreaterThan(5);
     expect([...signatures].every((signature) => signature.length >= SIGNATURE_CHARS_MIN - 4)).toBe(true);
     expect(system.logLines.length).toBeGreaterThan(3);
     expect(whole.get("stored at the end")?.length).toBeGreaterThan(1000);

@@ -20,7 +20,7 @@ export class Deadline {
   /** Null when nothing is left: the call must not be made. */
   left(): CallOptions | null {
     const timeoutMs = this.leftMs();
-    return timeoutMs > 0 ? { timeoutMs, lane: this.#options.lane } : null;
+    return timeoutMs > 0 ? { ...this.#options, timeoutMs } : null;
   }
 }
 

@@ -55,10 +55,26 @@ export function fromHex(text: string): Uint8Array {
   return hexToBytes(text.startsWith("0x") ? text.slice(2) : text);
 }
 
-/** 20 bytes of hex with a lower-case `0x`; the checksum of mixed case is not judged, as venues do not. */
+/** 20 bytes of hex with a lower-case `0x`; the checksum of mixed case is not judged here (`isMistyped`). */
 export function isAddress(text: string): boolean {
   return /^0x[0-9a-fA-F]{40}$/.test(text);
 }
+
+/** An address in mixed case says by its letters what its digits are (EIP-55): other letters are a slip, or made up. */
+export function isMistyped(address: string): boolean {
+  const digits = address.slice(2);
+  const lower = digits.toLowerCase();
+  if (digits === lower || digits === digits.toUpperCase()) return false;
+  const hash = bytesToHex(hashText(lower));
+  for (const [index, digit] of [...lower].entries()) {
+    const isUpper = (hash.codePointAt(index) ?? 0) >= FIRST_UPPER && digit >= "a";
+    if (digits[index] !== (isUpper ? digit.toUpperCase() : digit)) return true;
+  }
+  return false;
+}
+
+/** Code of `8`: from there on a digit of the hash makes a letter of the address a capital. */
+const FIRST_UPPER = 0x38;
 
 /** Lower-case address of an uncompressed public key. */
 export function addressOfPublicKey(publicKey: Uint8Array): string {

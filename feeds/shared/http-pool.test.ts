@@ -7,6 +7,7 @@ import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { readFailureOf } from "./call-results.js";
+import { CallerStanding } from "./caller-standing.js";
 import type { HttpRequest } from "./http.js";
 import { HttpPool, type HttpPoolOptions } from "./http-pool.js";
 
@@ -415,5 +416,52 @@ describe("limits", () => {
     clock.advance(40);
     expect(await pool.request(post())).toMatchObject({ kind: "response", status: 200 });
     expect(pool.stats().breaker).toBe("closed");
+  });
+});
+
+describe("what counts against the venue", () => {
+  const stranger = (more: Partial<HttpRequest> = {}) => post({ lane: "exit", caller: "stranger", ...more });
+
+  it("are failures of the venue, not those that strangers' calls have", async () => {
+    const url = await serve((_request, response) => {
+      response.writeHead(503);
+      response.end();
+    });
+    const standing = new CallerStanding(clock);
+    const pool = poolFor(url, { standing });
+    for (let call = 0; call < 20; call++) await pool.request(stranger({ caller: `stranger ${call}` }));
+    expect(pool.breaker).toBe("closed");
+    standing.answeredWell("trader");
+    for (let call = 0; call < 8; call++) await pool.request(stranger({ caller: "trader" }));
+    expect(pool.breaker).toBe("open");
+  });
+
+  it("is no answer to a stranger who gave no time for one", async () => {
+    const url = await serve(() => {});
+    const pool = poolFor(url, { standing: new CallerStanding(clock) });
+    for (let call = 0; call < 12; call++) {
+      const answer = pool.request(stranger({ caller: `stranger ${call}`, timeoutMs: 250 }));
+      await new Promise((resolve) => setImmediate(resolve));
+      clock.advance(250);
+      expect(["noResponse", "notSent"]).toContain((await answer).kind);
+    }
+    expect(pool.breaker).toBe("closed");
+  });
+
+  it("lets a stranger find out that the venue is well again, and not that it is not", async () => {
+    let status = 503;
+    const url = await serve((_request, response) => {
+      response.writeHead(status);
+      response.end("{}");
+    });
+    const pool = poolFor(url, { standing: new CallerStanding(clock) });
+    for (let call = 0; call < 8; call++) await pool.request(post());
+    clock.advance(10_000);
+    expect(pool.breaker).toBe("halfOpen");
+    await pool.request(stranger());
+    expect(pool.breaker).toBe("halfOpen");
+    status = 200;
+    await pool.request(stranger());
+    expect(pool.breaker).toBe("closed");
   });
 });

@@ -12,6 +12,7 @@ import type { Random } from "../../engine/domain/random.js";
 import type { Lane } from "../../engine/ports.js";
 import { type AccountBudget, AccountLimiter, type WindowLimit } from "./account-limiter.js";
 import { Breaker, type BreakerSettings, type BreakerState, DEFAULT_BREAKER } from "./breaker.js";
+import type { CallerStanding } from "./caller-standing.js";
 import type { HttpRequest, HttpResult, VenueHttp } from "./http.js";
 import { LaneQueue } from "./lane-queue.js";
 import { LaneBudget, LANES } from "./lanes.js";
@@ -52,6 +53,8 @@ export interface HttpPoolOptions {
   readonly maxBodyBytes?: number;
   readonly connectTimeoutMs?: number;
   readonly breaker?: Partial<BreakerSettings>;
+  /** Which callers the venue has answered well; absent: all count as such. */
+  readonly standing?: CallerStanding;
   /** The venue's own count of used weight, read from a reply; null where it gives none, or counts another budget. */
   readonly usedWeight?: (headers: Readonly<Record<string, string>>, request: HttpRequest) => number | UsedWeight | null;
   /** The same of the budget of the account that the request was charged to. */
@@ -123,6 +126,7 @@ export class HttpPool implements VenueHttp {
       exitSlots: Math.min(options.exitConnections ?? DEFAULTS.exitConnections, connections - 1),
       maxQueuedPerLane: options.maxQueuedPerLane ?? DEFAULTS.maxQueuedPerLane,
     });
+    if (options.standing !== undefined) options.standing.onKnown = (caller) => this.#queue.known(caller);
     const { accountLimits } = options;
     this.#accounts = "tryTake" in accountLimits ? accountLimits : new AccountLimiter(clock, accountLimits);
     this.#breaker = new Breaker({ clock, random, ...DEFAULT_BREAKER, ...options.breaker });
@@ -179,20 +183,24 @@ export class HttpPool implements VenueHttp {
       takenAtMs = monoMs(this.#options.clock);
       return this.#accounts.tryTake(charged, accountWeight, lane);
     };
+    const caller = request.caller ?? account;
+    const isProven = caller === null || this.#options.standing?.isProven(caller) !== false;
     const pending = this.#queue.acquire(lane, weight, timeoutMs, {
-      caller: request.caller ?? account,
+      caller,
+      isProven,
       takeOther: takeOfAccount,
       borrowsIdle: request.borrowsIdle ?? false,
     });
     const admission = pending instanceof Promise ? await pending : pending;
     if (!admission.ok) return { kind: "notSent", reason: admission.reason, retryAfterMs: admission.retryAfterMs };
     try {
-      const result = await this.#send(request, timeoutMs - (monoMs(this.#options.clock) - startMs));
+      const result = await this.#send(request, timeoutMs - (monoMs(this.#options.clock) - startMs), isProven);
       if (result.kind === "notSent" && charged !== null)
         this.#accounts.giveBack(charged, accountWeight, lane, takenAtMs);
+      if (result.kind === "notSent" && !isProven && caller !== null) this.#queue.unsent(lane, caller, weight);
       return result;
     } finally {
-      this.#queue.release();
+      this.#queue.release(isProven);
     }
   }
 
@@ -211,7 +219,8 @@ export class HttpPool implements VenueHttp {
     if (timer !== null) clock.clearTimer(timer);
   }
 
-  async #send(request: HttpRequest, leftMs: number): Promise<HttpResult> {
+  /** What fails for one who is not `isProven` says little of the venue: the time that it gave, or what it sent, may be the cause. */
+  async #send(request: HttpRequest, leftMs: number, isProven: boolean): Promise<HttpResult> {
     // A loop that was held up may admit a call after its time: that is none to send any more.
     if (leftMs <= 0) return { kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: null };
     // Asked again: the breaker may have opened while the call waited for its lane.
@@ -220,7 +229,7 @@ export class HttpPool implements VenueHttp {
     const result = await dispatch(this.#pool, this.#options.clock, request, leftMs, this.#maxBodyBytes);
     if (result.kind === "notSent") {
       // No connection is a failure of the way to the venue; CLOSED is our own doing.
-      if (result.reason === "CONNECT_FAILED") this.#breaker.onFailure(pass.isProbe);
+      if (result.reason === "CONNECT_FAILED" && isProven) this.#breaker.onFailure(pass.isProbe);
       else this.#breaker.onNotSent(pass.isProbe);
       this.#failedCount++;
       return result;
@@ -228,15 +237,16 @@ export class HttpPool implements VenueHttp {
     this.#sentCount++;
     if (result.kind === "noResponse") {
       this.#failedCount++;
-      this.#breaker.onFailure(pass.isProbe);
+      if (isProven) this.#breaker.onFailure(pass.isProbe);
+      else this.#breaker.onNotSent(pass.isProbe);
       return result;
     }
-    const isAccountLimit = this.#judge(request, result, pass.isProbe);
+    const isAccountLimit = this.#judge(request, result, pass.isProbe, isProven);
     return isAccountLimit ? { ...result, isAccountLimit } : result;
   }
 
   /** True: it limits the request's account, and nobody else. */
-  #judge(request: HttpRequest, response: HttpResponse, isProbe: boolean): boolean {
+  #judge(request: HttpRequest, response: HttpResponse, isProbe: boolean, isProven: boolean): boolean {
     const { clock, logger, name, usedWeight, usedOfAccount, extraWeight, judgeLimit } = this.#options;
     const nowMs = monoMs(clock);
     const used = usedWeight?.(response.headers, request) ?? null;
@@ -250,7 +260,8 @@ export class HttpPool implements VenueHttp {
 
     const verdict = (judgeLimit ?? defaultLimitVerdict)(response, clock.wallMs(), request);
     if (verdict === null) {
-      if (response.status >= 500) this.#breaker.onFailure(isProbe);
+      if (response.status >= 500 && isProven) this.#breaker.onFailure(isProbe);
+      else if (response.status >= 500) this.#breaker.onNotSent(isProbe);
       else this.#breaker.onSuccess(isProbe);
       return false;
     }

@@ -54,7 +54,7 @@ interface LaneUse {
 
 export class LaneBudget {
   readonly budget: number;
-  readonly #windowMs: number;
+  readonly windowMs: number;
   readonly #uses: readonly LaneUse[];
   readonly #byLane: Readonly<Record<Lane, LaneUse>>;
   /** All weight, foreign use included. */
@@ -64,7 +64,7 @@ export class LaneBudget {
 
   constructor(options: LaneBudgetOptions) {
     this.budget = options.budget;
-    this.#windowMs = options.windowMs;
+    this.windowMs = options.windowMs;
     const use = (lane: Lane): LaneUse => ({
       lane,
       heldBack: Math.floor(options.budget * LANE_SHARES[lane] * HELD_BACK[lane]),
@@ -140,7 +140,7 @@ export class LaneBudget {
   }
 
   /** The venue's own count over its current window, which ends after `resetMs` where it says so. */
-  reportUsed(usedByVenue: number, nowMs: number, resetMs: number = this.#windowMs): void {
+  reportUsed(usedByVenue: number, nowMs: number, resetMs: number = this.windowMs): void {
     const unknown = usedByVenue - this.#total.used(nowMs);
     if (Number.isFinite(unknown) && unknown > 0) this.#total.addFor(nowMs, unknown, resetMs);
   }
@@ -148,7 +148,7 @@ export class LaneBudget {
   /** Earliest time at which some weight returns; a lower bound for the wait of a refused taker. */
   msUntilRelease(nowMs: number): number {
     const used = this.#total.used(nowMs);
-    return used === 0 ? 0 : Math.min(this.#windowMs, this.#total.msUntilAtMost(nowMs, used - 1));
+    return used === 0 ? 0 : Math.min(this.windowMs, this.#total.msUntilAtMost(nowMs, used - 1));
   }
 
   /** Estimate for `retryAfterMs`: when that much weight will have returned. */
@@ -156,7 +156,7 @@ export class LaneBudget {
     const missing = weight - this.available(lane, nowMs);
     if (missing <= 0) return 0;
     const target = Math.max(0, this.#total.used(nowMs) - missing);
-    return Math.min(2 * this.#windowMs, this.#total.msUntilAtMost(nowMs, target));
+    return Math.min(2 * this.windowMs, this.#total.msUntilAtMost(nowMs, target));
   }
 
   #protectedFrom(lane: Lane, nowMs: number, borrowsIdle: boolean): number {

@@ -7,8 +7,10 @@
 import type { Clock } from "../../engine/domain/clock.js";
 import type { CallOptions, Read } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
+import type { CallerStanding } from "../shared/caller-standing.js";
 import type { HttpResult, VenueHttp } from "../shared/http.js";
 import type { Fields } from "../shared/wire-fields.js";
+import { classifyError, isKeyRefusal, readError } from "./errors.js";
 import { MAX_EXPIRY_MS, MIN_EXPIRY_MS } from "./limits.js";
 import { readEnvelope } from "./rest.js";
 import type { VenuefourSession } from "./session.js";
@@ -19,13 +21,16 @@ export interface AccountRestDeps {
   /** Path of the API's root on its host, no trailing slash. */
   readonly root: string;
   readonly clock: Clock;
+  readonly standing: CallerStanding;
   /** Venue wall clock minus ours. */
   readonly clockOffsetMs: () => number;
 }
 
 export type Sent =
   /** Nothing was sent: the session is closed, or is an address only. */
-  { readonly kind: "local" } | { readonly kind: "sent"; readonly result: HttpResult };
+  | { readonly kind: "local" }
+  /** `isRepeated`: what the venue said of the key a moment ago; nothing was sent now. */
+  | { readonly kind: "sent"; readonly result: HttpResult; readonly isRepeated?: true };
 
 /**
  * As long as the caller waits for an answer, within bounds: it must outlive our queue, the way and the error of our
@@ -66,7 +71,10 @@ export class AccountRest {
     expiresAtMs: number,
     options: CallOptions,
   ): Promise<Sent> {
-    const { clock, clockOffsetMs } = this.#deps;
+    const { clock, clockOffsetMs, standing } = this.#deps;
+    if (!session.canSign) return { kind: "local" };
+    const refused = standing.refusalOf(session.tag);
+    if (refused !== null) return { kind: "sent", result: refused, isRepeated: true };
     const signedAtMs = clock.wallMs();
     const operation: Operation = {
       type,
@@ -77,7 +85,22 @@ export class AccountRest {
     const body = session.withKey((key) => JSON.stringify(signedBody(operation, session.accountId, key)));
     if (body === null) return { kind: "local" };
     const result = await this.#request(session, "POST", OPERATION_PATHS[type], body, credits, options);
+    this.#note(session.tag, result);
     return { kind: "sent", result };
+  }
+
+  /** What the answer to an operation says of who signed it. Those known are not looked at again. */
+  #note(tag: string, result: HttpResult): void {
+    const { standing } = this.#deps;
+    if (result.kind !== "response" || standing.isProven(tag)) return;
+    const error = readError(result.status, result.body);
+    if (error === null) standing.answeredWell(tag);
+    else if (result.status < 500) {
+      const known = classifyError(result.status, error);
+      if (isKeyRefusal(known)) standing.refused(tag, result);
+      // Looked for only where the signature and the binding were right.
+      else if (known.reason === "NOT_FOUND" && error.text !== "") standing.answeredWell(tag);
+    }
   }
 
   #request(
@@ -102,7 +125,7 @@ export class AccountRest {
       weight: own ? 0 : credits,
       timeoutMs: options.timeoutMs,
       account: own ? budgetName : null,
-      caller: session.accountId,
+      caller: session.tag,
       accountWeight: own ? credits : 0,
     });
   }

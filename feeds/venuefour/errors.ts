@@ -185,6 +185,19 @@ export function readError(status: number, body: string): VenuefourWireError | nu
   };
 }
 
+const KEY_REFUSALS: ReadonlySet<string> = new Set([
+  "VERIFICATION_FAILED",
+  "INVALID_SIGNATURE",
+  "INVALID_PUBLIC_KEY",
+  "AGENT_NOT_AUTHORIZED",
+  "ACCOUNT_NOT_FOUND",
+]);
+
+/** It refuses who signed, whatever was asked. */
+export function isKeyRefusal(error: VenueError): boolean {
+  return KEY_REFUSALS.has(error.code);
+}
+
 /** An error that no table knows is still a refusal, unless its status leaves the outcome open. */
 export function classifyError(status: number, error: VenuefourWireError): VenueError {
   if (status === 429) return asError("RATE_LIMIT", LIMIT);

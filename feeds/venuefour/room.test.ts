@@ -158,6 +158,13 @@ describe("start", () => {
     if (!isTradingRoom(room)) throw new Error("does not trade");
     const opened = room.openSession({ ...CREDENTIALS, apiKey: "AbCdEfGh_config" });
     if (!opened.ok) throw new Error(opened.problem);
+    // A stranger would wait for its part of the lane.
+    const instrument = room.markets.get("BTC")?.instrument;
+    if (instrument === undefined) throw new Error("not listed");
+    const options = { timeoutMs: 4_000, lane: "exit" } as const;
+    expect(await room.orders.cancel(opened.session, instrument, { venueOrderId: "1" }, options)).toMatchObject({
+      outcome: "accepted",
+    });
     const read = (lane: "read" | "exit") =>
       room.reader.readOpenOrders(opened.session, null, { timeoutMs: 4_000, lane });
     const isLimited = async (lane: "read" | "exit"): Promise<boolean> => {

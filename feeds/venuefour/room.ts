@@ -25,6 +25,7 @@ import type {
   VenueClock,
   VenueRoom,
 } from "../../engine/ports.js";
+import { CallerStanding } from "../shared/caller-standing.js";
 import { fullJitterMs } from "../shared/backoff.js";
 import { ClockCheck } from "../shared/clock-check.js";
 import { ClockOffset } from "../shared/clock-offset.js";
@@ -133,7 +134,9 @@ class VenuefourRoom implements VenueRoom {
     const { origin, root } = splitRestUrl(options.restUrl);
     this.#options = options;
     this.#clockOffset = new ClockOffset(clock);
+    const standing = new CallerStanding(clock);
     this.#http = new HttpPool({
+      standing,
       name: "venuefour",
       baseUrl: origin,
       clock,
@@ -174,6 +177,7 @@ class VenuefourRoom implements VenueRoom {
       onRescaled: () => this.streams.rescaled(),
     });
     const trading = createVenuefourTrading({
+      standing,
       http,
       root,
       wsUrl,

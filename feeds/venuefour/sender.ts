@@ -95,7 +95,7 @@ export class Sender {
     const refusal = readRefusal(result);
     if (refusal !== null) {
       if ("cause" in refusal) return { kind: "unknown", cause: refusal.cause, notPlacedAfterMs };
-      this.#deps.ackLatency.record(result.receivedAtMs - result.sentAtMs);
+      if (sent.isRepeated !== true) this.#deps.ackLatency.record(result.receivedAtMs - result.sentAtMs);
       return { kind: "rejected", rejected: refusal };
     }
     const ackMs = result.receivedAtMs - result.sentAtMs;

@@ -14,6 +14,7 @@ import type {
   OrderSender,
 } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
+import { CallerStanding } from "../shared/caller-standing.js";
 import type { ConnectionBudget } from "../shared/connection-budget.js";
 import type { Connector } from "../shared/connector.js";
 import type { VenueHttp } from "../shared/http.js";
@@ -44,6 +45,8 @@ export interface VenuefourTradingDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly ackLatency: LatencyWindow;
+  /** Which callers the venue has answered well; the pool shares its lanes by it. Absent: one that nobody else sees. */
+  readonly standing?: CallerStanding;
   /** Venue wall clock minus ours. */
   readonly clockOffsetMs: () => number;
   /** The venue found our clock wrong: measure it again. */
@@ -62,7 +65,13 @@ export interface VenuefourTrading {
 export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTrading {
   const { ackLatency, budget, clock, clockOffsetMs, connector, http, logger, random, root, wsUrl } = deps;
   const instruments = new InstrumentIndex(deps.instruments);
-  const rest = new AccountRest({ http, root, clock, clockOffsetMs });
+  const rest = new AccountRest({
+    http,
+    root,
+    clock,
+    standing: deps.standing ?? new CallerStanding(clock),
+    clockOffsetMs,
+  });
   const memory = new OrderMemory(clock);
   const sender = new Sender({
     rest,

@@ -9,10 +9,11 @@ import { within } from "../../engine/domain/deadline.js";
 import type { CallOptions, Read } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
 import { Deadline } from "../shared/deadline.js";
+import type { CallerStanding } from "../shared/caller-standing.js";
 import { monoMs } from "../shared/weight-window.js";
 import type { VenueoneWireRole } from "./account-wire.js";
 import type { VenueoneRest } from "./rest.js";
-import type { VenueoneSession } from "./session.js";
+import { callOf, type VenueoneSession } from "./session.js";
 
 const MAX_ADDRESSES = 4096;
 /** An agent's principal never changes (the venue refuses a used agent address); revocation shows in the order's refusal, which forgets. */
@@ -29,21 +30,23 @@ interface CachedRole {
 export class AccountResolver {
   readonly #rest: VenueoneRest;
   readonly #clock: Clock;
+  readonly #standing: CallerStanding;
   readonly #roles = new LRUCache<string, CachedRole>({ max: MAX_ADDRESSES });
   /** One lookup per address and lane at a time (a close must not wait in another lane's queue); bounded by the calls in flight. */
   readonly #pending = new Map<string, Promise<Read<VenueoneWireRole>>>();
 
-  constructor(rest: VenueoneRest, clock: Clock) {
+  constructor(rest: VenueoneRest, clock: Clock, standing: CallerStanding) {
     this.#rest = rest;
     this.#clock = clock;
+    this.#standing = standing;
   }
 
   /** The address to read and to charge. An AUTH failure says why this key acts for nobody. */
   async resolve(session: VenueoneSession, options: CallOptions): Promise<Read<string>> {
     const known = this.resolveKnown(session);
     if (known !== null) return known;
-    const role = await this.#roleOf(addressOf(session), options);
-    return role.ok ? accountRead(session, role.value, role.asOfMs) : role;
+    const role = await this.#roleOf(addressOf(session), callOf(session, options));
+    return role.ok ? this.#accountOf(session, role.value, role.asOfMs) : role;
   }
 
   /** As `resolve` while the role is remembered; null where the venue has to be asked. */
@@ -51,7 +54,7 @@ export class AccountResolver {
     if (!session.isOpen) return failedRead("AUTH", "session is closed");
     const cached = this.#roles.get(addressOf(session));
     if (cached === undefined || cached.expiresAtMs <= monoMs(this.#clock)) return null;
-    return accountRead(session, cached.role, this.#clock.wallMs());
+    return this.#accountOf(session, cached.role, this.#clock.wallMs());
   }
 
   /** The account if it is known without asking; for budgets, where the key's own address will do until then. */
@@ -64,6 +67,16 @@ export class AccountResolver {
   /** The venue refused the signer: ask again next time. */
   forget(session: VenueoneSession): void {
     this.#roles.delete(session.signerAddress);
+  }
+
+  /** A key whose own account the venue names is known by that, and so is the account; what a session only names is not. */
+  #accountOf(session: VenueoneSession, role: VenueoneWireRole, asOfMs: number): Read<string> {
+    const account = accountRead(session, role, asOfMs);
+    if (account.ok && session.canSign && session.vaultAddress === null) {
+      this.#standing.answeredWell(session.signerAddress);
+      this.#standing.answeredWell(account.value);
+    }
+    return account;
   }
 
   async #roleOf(address: string, options: CallOptions): Promise<Read<VenueoneWireRole>> {
@@ -84,8 +97,10 @@ export class AccountResolver {
 
   async #ask(address: string, options: CallOptions): Promise<Read<VenueoneWireRole>> {
     const answer = await this.#rest.userRole(address, options);
-    if (answer.ok) {
-      const ttlMs = answer.value.role === "missing" ? MISSING_TTL_MS : ROLE_TTL_MS;
+    const isMissing = answer.ok && answer.value.role === "missing";
+    // Once answered well, an address is asked about again at once: the server that misses it may lag behind.
+    if (answer.ok && !(isMissing && this.#standing.isProven(address))) {
+      const ttlMs = isMissing ? MISSING_TTL_MS : ROLE_TTL_MS;
       this.#roles.set(address, { role: answer.value, expiresAtMs: monoMs(this.#clock) + ttlMs });
     }
     return answer;

@@ -31,7 +31,7 @@ import type { AccountResolver } from "./account-resolver.js";
 import type { VenueoneWireAccount, VenueoneWireSpotBalance } from "./account-wire.js";
 import type { OrderFills } from "./order-fills.js";
 import type { VenueoneRest } from "./rest.js";
-import { VenueoneSession } from "./session.js";
+import { callOf, VenueoneSession } from "./session.js";
 import type { VenueoneWireOrderUpdate } from "./wire.js";
 
 export interface VenueoneAccountDeps {
@@ -144,7 +144,7 @@ export class VenueoneAccount implements AccountReader {
     session: AccountSession,
     options: CallOptions,
   ): Promise<Read<{ readonly perp: VenueoneWireAccount | null; readonly spot: readonly VenueoneWireSpotBalance[] }>> {
-    const deadline = new Deadline(this.#deps.clock, options);
+    const deadline = new Deadline(this.#deps.clock, callOf(session, options));
     const opened = await this.#open(session, options, deadline);
     if (!opened.ok) return opened;
     const { account } = opened.value;
@@ -169,7 +169,7 @@ export class VenueoneAccount implements AccountReader {
   ): Promise<Read<VenueOrder | null>> {
     const key = orderKey(ref);
     if (key === null) return noSuchOrder(this.#deps.clock.wallMs());
-    const deadline = new Deadline(this.#deps.clock, options);
+    const deadline = new Deadline(this.#deps.clock, callOf(session, options));
     const opened = await this.#open(session, options, deadline);
     if (!opened.ok) return opened;
     const { account } = opened.value;
@@ -193,7 +193,7 @@ export class VenueoneAccount implements AccountReader {
   async #open(
     session: AccountSession,
     options: CallOptions,
-    deadline: Deadline = new Deadline(this.#deps.clock, options),
+    deadline: Deadline = new Deadline(this.#deps.clock, callOf(session, options)),
   ): Promise<Read<{ readonly account: string; readonly options: CallOptions }>> {
     if (!(session instanceof VenueoneSession)) return failedRead("AUTH", "session of another venue");
     const account = await this.#deps.accounts.resolve(session, options);

@@ -139,3 +139,8 @@ export function addressBudgetOf(text: string): { readonly used: number; readonly
 export function isSignerProblem(error: VenueError): boolean {
   return error.code === "unknownSigner" || error.code === "noAccount";
 }
+
+/** It refuses the key itself, whatever was asked with it. */
+export function isKeyRefusal(error: VenueError): boolean {
+  return isSignerProblem(error) || error.code === "badSignature" || error.code === "unknownVault";
+}

@@ -19,6 +19,7 @@ import {
   type HttpResponse,
   type RejectedOrder,
 } from "../shared/call-results.js";
+import type { CallerStanding } from "../shared/caller-standing.js";
 import { Deadline } from "../shared/deadline.js";
 import type { HttpResult } from "../shared/http.js";
 import type { NonceSequencer } from "../shared/nonce-sequencer.js";
@@ -27,10 +28,10 @@ import type { AccountResolver } from "./account-resolver.js";
 import type { AddressBudget } from "./address-budget.js";
 import { decodeExchange, type VenueoneWireStatus } from "./account-wire.js";
 import type { BudgetReadings } from "./budget-readings.js";
-import { addressBudgetOf, classifyText, isSignerProblem, nonceProblem } from "./errors.js";
+import { addressBudgetOf, classifyText, isKeyRefusal, isSignerProblem, nonceProblem } from "./errors.js";
 import { envelope, refusal } from "./order-wire.js";
 import type { VenueoneRest } from "./rest.js";
-import { VenueoneSession } from "./session.js";
+import { callerOf, callOf, VenueoneSession } from "./session.js";
 import type { L1Signer } from "./sign.js";
 import type { MsgpackValue } from "./msgpack.js";
 
@@ -39,6 +40,7 @@ export interface VenueoneExchangeDeps {
   readonly signer: L1Signer;
   readonly nonces: NonceSequencer;
   readonly accounts: AccountResolver;
+  readonly standing: CallerStanding;
   /** Null: the pool counts nothing by account. */
   readonly addressBudget: { readonly budget: AddressBudget; readonly readings: BudgetReadings } | null;
   readonly clock: Clock;
@@ -96,7 +98,9 @@ export class VenueoneExchange {
       return rejected(localReject("AUTH", "SESSION", "session of another venue"));
     if (!session.canSign) return rejected(localReject("AUTH", "NO_KEY", "an address alone signs nothing"));
     this.#deps.addressBudget?.readings.freshen(session);
-    const deadline = new Deadline(this.#deps.clock, options);
+    const refused = this.#deps.standing.refusalOf(callerOf(session, session.signerAddress));
+    if (refused !== null) return this.#readAgain(refused);
+    const deadline = new Deadline(this.#deps.clock, callOf(session, options));
     for (let attempt = 1; ; attempt++) {
       const sent = await this.#sendOnce(session, action, deadline);
       if (sent !== "again") return sent;
@@ -140,6 +144,7 @@ export class VenueoneExchange {
     if (!decoded.ok) return { kind: "unknown", cause: "REPLY_UNREADABLE" };
     this.#deps.ackLatency.record(result.receivedAtMs - result.sentAtMs);
     if (decoded.value.kind === "ok") {
+      this.#deps.standing.answeredWell(callerOf(session, account));
       return { kind: "answered", type: decoded.value.type, statuses: decoded.value.statuses, response: result };
     }
     const { text } = decoded.value;
@@ -149,9 +154,17 @@ export class VenueoneExchange {
     if (nonce?.kind === "tooLow") return "again";
     const error = classifyText(text);
     if (isSignerProblem(error)) this.#deps.accounts.forget(session);
+    if (isKeyRefusal(error)) this.#deps.standing.refused(callerOf(session, session.signerAddress), result);
     const spent = addressBudgetOf(text);
     if (spent !== null) this.#deps.addressBudget?.budget.noteRefused(account, spent.used, spent.cap);
     return rejected(refusal(error, text, spent === null ? null : OVER_BUDGET_INTERVAL_MS));
+  }
+
+  /** What the venue said of the key a moment ago. */
+  #readAgain(refused: HttpResponse): Exchanged {
+    const decoded = decodeJson(refused.body, decodeExchange);
+    if (!decoded.ok || decoded.value.kind === "ok") return { kind: "unknown", cause: "REPLY_UNREADABLE" };
+    return rejected(refusal(classifyText(decoded.value.text), decoded.value.text, null));
   }
 
   /** Of the two budgets that an entry may wait for, the lane's comes back by itself: the address's is named. */

@@ -34,7 +34,7 @@ import {
 import type { AccountResolver } from "./account-resolver.js";
 import { FILL_PAGE_ROWS, FILL_TIME_SLACK_MS, type OrderFills } from "./order-fills.js";
 import type { VenueoneRest } from "./rest.js";
-import { VenueoneSession } from "./session.js";
+import { callOf, VenueoneSession } from "./session.js";
 import type { VenueoneWireFill, VenueoneWireOrder, VenueoneWireOrderUpdate } from "./wire.js";
 
 /** The venue's first day. */
@@ -146,7 +146,7 @@ export class VenueoneHistory implements AccountHistory {
 
   async #open(session: AccountSession, options: CallOptions): Promise<Read<Opened>> {
     if (!(session instanceof VenueoneSession)) return failedRead("AUTH", "session of another venue");
-    const deadline = new Deadline(this.#deps.clock, options);
+    const deadline = new Deadline(this.#deps.clock, callOf(session, options));
     const account = await this.#deps.accounts.resolve(session, options);
     return account.ok ? { ...account, value: { account: account.value, deadline } } : account;
   }

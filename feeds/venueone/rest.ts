@@ -115,6 +115,7 @@ export class VenueoneRest {
       weight: exchangeWeight(itemCount),
       timeoutMs: options.timeoutMs,
       account,
+      caller: options.caller ?? account,
       accountWeight: itemCount,
     });
   }
@@ -134,7 +135,7 @@ export class VenueoneRest {
       timeoutMs: options.timeoutMs,
       account: null,
       accountWeight: 0,
-      ...(typeof query["user"] === "string" ? { caller: query["user"] } : {}),
+      ...callerOfQuery(query, options),
     });
     if (result.kind !== "response") return readFailureOf(result) ?? failedRead("VENUE_ERROR", "no response");
     if (isRateLimitStatus(result.status))
@@ -146,4 +147,13 @@ export class VenueoneRest {
     if (!decoded.ok) return failedRead("BAD_RESPONSE", `${query.type}: ${decoded.problem}`);
     return { ok: true, value: decoded.value, asOfMs: result.receivedAtMs, source: "venue" };
   }
+}
+
+/** The account that is asked about, where the options name nobody. */
+function callerOfQuery(
+  query: { readonly [field: string]: string | number },
+  { caller }: CallOptions,
+): { readonly caller?: string } {
+  if (caller !== undefined) return { caller };
+  return typeof query["user"] === "string" ? { caller: query["user"] } : {};
 }

@@ -26,6 +26,7 @@ import type {
   VenueRoom,
 } from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
+import { CallerStanding } from "../shared/caller-standing.js";
 import { ClockCheck, withProvenTimes } from "../shared/clock-check.js";
 import { ClockOffset } from "../shared/clock-offset.js";
 import { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
@@ -138,7 +139,8 @@ class VenueoneRoom implements VenueRoom {
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#clockOffset = new ClockOffset(clock);
     const addressBudget = new AddressBudget(clock);
-    this.#http = new HttpPool(poolOptions(options, this.#limits, addressBudget));
+    const standing = new CallerStanding(clock);
+    this.#http = new HttpPool({ ...poolOptions(options, this.#limits, addressBudget), standing });
     const http = this.#measured(this.#http);
     const connector = options.connector ?? connectWs;
     const budget = new ConnectionBudget(clock, this.#limits);
@@ -170,6 +172,7 @@ class VenueoneRoom implements VenueRoom {
       ackLatency: this.ackLatency,
       isMainnet: options.isMainnet,
       addressBudget,
+      standing,
       onClockError: () => void this.#refresh(),
     });
     const index = new InstrumentIndex(() => this.#markets.instruments);

@@ -23,14 +23,14 @@ describe("credentials of venueone", () => {
     },
   );
 
-  it("takes a vault and a wallet address, in any case", () => {
+  it("takes a vault and a wallet address, in capitals or with its checksum", () => {
     const session = open({
       privateKey: KEY,
       vaultAddress: `0x${"AB".repeat(20)}`,
-      walletAddress: `0x${"Cd".repeat(20)}`,
+      walletAddress: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
     });
     expect(session.vaultAddress).toBe(`0x${"ab".repeat(20)}`);
-    expect(session.walletAddress).toBe(`0x${"cd".repeat(20)}`);
+    expect(session.walletAddress).toBe("0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed");
   });
 
   it.each<[string, unknown, string]>([

@@ -5,8 +5,8 @@
  *
  * Invariant: key bytes leave this object only into a synchronous callback, and are zero after `close`.
  */
-import type { AccountSession, OpenSession } from "../../engine/ports.js";
-import { isAddress } from "../shared/eip712.js";
+import type { AccountSession, CallOptions, OpenSession } from "../../engine/ports.js";
+import { isAddress, isMistyped } from "../shared/eip712.js";
 import { isFields } from "../shared/wire-fields.js";
 import { AddressCache } from "./address-cache.js";
 
@@ -72,6 +72,21 @@ export class VenueoneSession implements AccountSession {
   }
 }
 
+/**
+ * Who shares the lanes with others, as only the holder of the key can be: an address or a vault that is merely named
+ * spends nobody's share. The account itself where the key is all that decides.
+ */
+export function callerOf(session: VenueoneSession, account: string): string {
+  if (!session.canSign) return `reader ${session.accountId}`;
+  return session.vaultAddress === null ? account : `${session.signerAddress} ${session.vaultAddress}`;
+}
+
+/** The options of calls for a session whose account alone does not say who asks. */
+export function callOf(session: AccountSession, options: CallOptions): CallOptions {
+  if (!(session instanceof VenueoneSession) || (session.canSign && session.vaultAddress === null)) return options;
+  return { ...options, caller: callerOf(session, session.accountId) };
+}
+
 /** Reads a block of interface spec 2.3. `problem` names a field, never its value. */
 export function openVenueoneSession(raw: unknown, addresses: AddressCache = new AddressCache()): OpenSession {
   if (!isFields(raw)) return problem("venueone credentials must be an object");
@@ -79,8 +94,8 @@ export function openVenueoneSession(raw: unknown, addresses: AddressCache = new 
   if (typeof keyText !== "string") return problem("venueone.privateKey must be a string");
   const vault = addressOption(raw, "vaultAddress");
   const wallet = addressOption(raw, "walletAddress");
-  if (vault === undefined) return problem("venueone.vaultAddress must be an address");
-  if (wallet === undefined) return problem("venueone.walletAddress must be an address");
+  if (vault === undefined) return problem("venueone.vaultAddress must be an address of a right checksum");
+  if (wallet === undefined) return problem("venueone.walletAddress must be an address of a right checksum");
   // Memory of its own, not of the shared pool: it is wiped at the end.
   const privateKey = Buffer.alloc(KEY_BYTES);
   if (!readKey(keyText, privateKey)) {
@@ -122,7 +137,7 @@ function hexValue(code: number): number {
 function addressOption(raw: Readonly<Record<string, unknown>>, name: string): string | null | undefined {
   const value = raw[name];
   if (value === undefined || value === null || value === "") return null;
-  return typeof value === "string" && isAddress(value) ? value.toLowerCase() : undefined;
+  return typeof value === "string" && isAddress(value) && !isMistyped(value) ? value.toLowerCase() : undefined;
 }
 
 function problem(text: string): OpenSession {

@@ -18,7 +18,7 @@ import type { AccountResolver } from "./account-resolver.js";
 import type { VenueoneExchange } from "./exchange.js";
 import { doneOutcome } from "./order-changes.js";
 import type { VenueoneRest } from "./rest.js";
-import { VenueoneSession } from "./session.js";
+import { callOf, VenueoneSession } from "./session.js";
 
 export interface VenueoneSettingsDeps {
   readonly rest: VenueoneRest;
@@ -73,7 +73,7 @@ export class VenueoneSettings implements AccountSettings {
     options: CallOptions,
   ): Promise<SettingOutcome> {
     const { exchange } = this.#deps;
-    const deadline = new Deadline(this.#deps.clock, options);
+    const deadline = new Deadline(this.#deps.clock, callOf(session, options));
     if (!(session instanceof VenueoneSession) || !session.canSign)
       return refusedOf(localReject("AUTH", "NO_KEY", "an address alone changes nothing"));
     const before = await this.#read(session, instrument, deadline, options);

@@ -17,6 +17,7 @@ import type {
   Read,
 } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
+import { CallerStanding } from "../shared/caller-standing.js";
 import type { VenueHttp } from "../shared/http.js";
 import { InstrumentIndex } from "../shared/instrument-index.js";
 import { VenueoneAccount } from "./account.js";
@@ -49,6 +50,8 @@ export interface VenueoneTradingDeps {
   readonly leastOffsetMs: () => number;
   readonly ackLatency: LatencyWindow;
   readonly isMainnet: boolean;
+  /** Which callers the venue has answered well; the pool shares its lanes by it. Absent: one that nobody else sees. */
+  readonly standing?: CallerStanding;
   /** What the pool charges each address for its requests. Absent: nothing. */
   readonly addressBudget?: AddressBudget;
   /** The venue found our clock wrong: measure it again. */
@@ -74,7 +77,8 @@ export interface VenueoneTrading {
 export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTrading {
   const { ackLatency, clock, clockOffsetMs, logger } = deps;
   const rest = new VenueoneRest(deps.http);
-  const accounts = new AccountResolver(rest, clock);
+  const standing = deps.standing ?? new CallerStanding(clock);
+  const accounts = new AccountResolver(rest, clock, standing);
   const nonces = createVenueoneNonces(clock, deps.nonces, deps.leastOffsetMs);
   const instruments = new InstrumentIndex(deps.instruments);
   const signer = new L1Signer(deps.isMainnet);
@@ -90,6 +94,7 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
     signer,
     nonces,
     accounts,
+    standing,
     clock,
     logger,
     ackLatency,

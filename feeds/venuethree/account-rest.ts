@@ -179,7 +179,7 @@ export class VenuethreeAccountRest {
     ifAbsent?: { readonly isAbsent: (code: number) => boolean; readonly value: T },
   ): Promise<Read<T>> {
     const name = /^\w+/.exec(query)?.[0] ?? "";
-    const caller = /\b(?:account_index|by=index&value)=(\d+)/.exec(query)?.[1];
+    const caller = options.caller ?? /\b(?:account_index|by=index&value)=(\d+)/.exec(query)?.[1];
     const result = await this.#http.request({
       method: "GET",
       path: `/api/v1/${query}`,

@@ -178,7 +178,8 @@ export class VenuethreeAccount implements AccountReader {
   /** One account of a key, or all of an address. */
   async #accountsOf(session: AccountSession, options: CallOptions): Promise<Read<readonly VenuethreeWireAccount[]>> {
     const { clock, keys, rest } = this.#deps;
-    if (session instanceof VenuethreeAddressSession) return rest.accountsByAddress(session.accountId, options);
+    if (session instanceof VenuethreeAddressSession)
+      return rest.accountsByAddress(session.accountId, { ...options, caller: `reader ${session.accountId}` });
     const deadline = new Deadline(clock, options);
     const key = keys.resolveKnown(session) ?? (await keys.resolve(session, options));
     if (!key.ok) return key;

@@ -8,6 +8,7 @@ import type { Clock } from "../../engine/domain/clock.js";
 import { within } from "../../engine/domain/deadline.js";
 import type { AccountSession, CallOptions, Read } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
+import type { CallerStanding } from "../shared/caller-standing.js";
 import { Deadline } from "../shared/deadline.js";
 import { monoMs } from "../shared/weight-window.js";
 import type { VenuethreeAccountRest } from "./account-rest.js";
@@ -23,6 +24,7 @@ export interface ConfirmedKey {
 export interface KeyDirectoryDeps {
   readonly rest: VenuethreeAccountRest;
   readonly clock: Clock;
+  readonly standing: CallerStanding;
   /** Gets the next nonce that the venue's list has of each key. `askedNs`: monotonic, when the venue was asked. */
   readonly onNonce: (accountIndex: number, apiKeyIndex: number, nonce: number, askedNs: number) => void;
 }
@@ -45,6 +47,8 @@ interface Entry {
 export class KeyDirectory {
   readonly #deps: KeyDirectoryDeps;
   readonly #entries = new LRUCache<string, Entry>({ max: MAX_KEYS });
+  /** Monotonic ms until which an account's list is believed to have no other key than it had, with the answer. */
+  readonly #lists = new LRUCache<number, { readonly read: KeysRead; readonly untilMs: number }>({ max: MAX_KEYS });
   /** One look-up per key and lane at a time (a close must not wait in another lane's queue); bounded by the calls in flight. */
   readonly #pending = new Map<string, Promise<Read<Entry>>>();
 
@@ -65,7 +69,7 @@ export class KeyDirectory {
       const waited = await within(this.#deps.clock, asked, Math.max(0, deadline.leftMs()));
       if (!waited.done) return NO_TIME;
       const entry = waited.value;
-      if (entry.ok) return confirm(session, entry.value, entry.asOfMs);
+      if (entry.ok) return this.#confirm(session, entry.value, entry.asOfMs);
       if (entry.code !== "TIMEOUT") return entry;
     }
     const left = deadline.left();
@@ -73,7 +77,7 @@ export class KeyDirectory {
     const pending = this.#ask(session, left).finally(() => this.#pending.delete(key));
     this.#pending.set(key, pending);
     const entry = await pending;
-    return entry.ok ? confirm(session, entry.value, entry.asOfMs) : entry;
+    return entry.ok ? this.#confirm(session, entry.value, entry.asOfMs) : entry;
   }
 
   /** As `resolve` while the key is remembered; null where the venue has to be asked. */
@@ -88,7 +92,17 @@ export class KeyDirectory {
     const { clock } = this.#deps;
     if (entry === undefined || entry.expiresAtMs <= monoMs(clock)) return null;
     if (session.walletAddress !== null && entry.l1Address === null && entry.apiKeyIndexes.length > 0) return null;
-    return confirm(session, entry, clock.wallMs());
+    return this.#confirm(session, entry, clock.wallMs());
+  }
+
+  /** The venue's list has the key: its holder is known, and the account by it. */
+  #confirm(session: VenuethreeSession, entry: Entry, asOfMs: number): Read<ConfirmedKey> {
+    const confirmed = confirm(session, entry, asOfMs);
+    if (confirmed.ok) {
+      this.#deps.standing.answeredWell(nameOf(session));
+      this.#deps.standing.answeredWell(String(session.accountIndex));
+    }
+    return confirmed;
   }
 
   /** The venue refused the key: ask again next time. */
@@ -97,11 +111,18 @@ export class KeyDirectory {
   }
 
   async #ask(session: VenuethreeSession, options: CallOptions): Promise<Read<Entry>> {
-    const { rest, clock, onNonce } = this.#deps;
+    const { rest, clock, onNonce, standing } = this.#deps;
+    const isProven = standing.isProven(nameOf(session));
     const deadline = new Deadline(clock, options);
     const askedNs = clock.monoNs();
-    const keys = await rest.apiKeys(session.accountIndex, options);
+    const listed = isProven ? undefined : this.#lists.get(session.accountIndex);
+    // Its nonces may have moved on: a key that it has is asked about.
+    const isListed = listed !== undefined && listed.untilMs > monoMs(clock) && !hasKey(listed.read.value, session);
+    const keys = isListed
+      ? listed.read
+      : await rest.apiKeys(session.accountIndex, { ...options, caller: nameOf(session) });
     if (!keys.ok) return keys;
+    if (!isListed) this.#lists.set(session.accountIndex, { read: keys, untilMs: monoMs(clock) + MISSING_TTL_MS });
     const found = keys.value.filter((row) => row.public_key === session.accountId);
     let l1Address: string | null = null;
     if (session.walletAddress !== null && found.length > 0) {
@@ -117,12 +138,19 @@ export class KeyDirectory {
       l1Address,
       expiresAtMs: monoMs(clock) + (found.length === 0 ? MISSING_TTL_MS : FOUND_TTL_MS),
     };
-    this.#entries.set(nameOf(session), entry);
+    // Once answered well, a key is asked about again at once: the server that misses it may lag behind.
+    if (found.length > 0 || !isProven) this.#entries.set(nameOf(session), entry);
     return { ...keys, value: entry };
   }
 }
 
+type KeysRead = Extract<Read<readonly VenuethreeWireKey[]>, { ok: true }>;
+
 const NO_TIME = failedRead("TIMEOUT", "no time left for the key's look-up");
+
+function hasKey(rows: readonly VenuethreeWireKey[], session: VenuethreeSession): boolean {
+  return rows.some((row) => row.public_key === session.accountId);
+}
 
 function indexOf(row: VenuethreeWireKey): number {
   return row.api_key_index;

@@ -28,6 +28,7 @@ import type {
   VenueClock,
   VenueRoom,
 } from "../../engine/ports.js";
+import { CallerStanding } from "../shared/caller-standing.js";
 import { fullJitterMs } from "../shared/backoff.js";
 import { ClockCheck, withProvenTimes } from "../shared/clock-check.js";
 import { ClockOffset } from "../shared/clock-offset.js";
@@ -141,7 +142,9 @@ class VenuethreeRoom implements VenueRoom {
     const otherSendsPerMinute = limits.otherSendsPerMinute ?? Math.floor(OTHER_SENDS_PER_MINUTE * USED_SHARE);
     const txBudget = new TxBudget({ clock, sendsPerMinute: sendLimit, otherSendsPerMinute });
     const accounts = txBudget.sends;
+    const standing = new CallerStanding(clock);
     this.#http = new HttpPool({
+      standing,
       name: "venuethree",
       baseUrl: options.restUrl,
       clock,
@@ -174,6 +177,7 @@ class VenuethreeRoom implements VenueRoom {
     this.#txSocket = new TxSocket({ ...shared, accounts, isVenueUsable: () => this.#http.breaker !== "open" });
     const clockOffsetMs = (): number => Math.round(this.#clockOffset.offsetMs);
     this.#trading = createVenuethreeTrading({
+      standing,
       http,
       instruments: () => this.#markets.instruments,
       clock,

@@ -12,6 +12,7 @@ import type {
   OpenSession,
   Read,
 } from "../../engine/ports.js";
+import { CallerStanding } from "../shared/caller-standing.js";
 import type { VenueHttp } from "../shared/http.js";
 import { VenuethreeAccount } from "./account.js";
 import { VenuethreeAccountRest } from "./account-rest.js";
@@ -38,6 +39,8 @@ const PAIRS_PER_STEP = 1;
 const STEP_EVERY_MS = 4;
 
 export interface VenuethreeTradingDeps {
+  /** Which callers the venue has answered well; the pool shares its lanes by it. Absent: one that nobody else sees. */
+  readonly standing?: CallerStanding;
   readonly http: VenueHttp;
   readonly instruments: () => ReadonlyMap<string, Instrument>;
   readonly clock: Clock;
@@ -82,6 +85,7 @@ export function createVenuethreeTrading(deps: VenuethreeTradingDeps): Venuethree
   const keys = new KeyDirectory({
     rest,
     clock,
+    standing: deps.standing ?? new CallerStanding(clock),
     onNonce: (accountIndex, apiKeyIndex, nonce, askedNs) =>
       lanes.hint(laneName({ accountIndex, apiKeyIndex }), nonce, askedNs),
   });

@@ -10,11 +10,18 @@ import { VenuetwoSession } from "./session.js";
 /** Never leaves the process, and dies with it. */
 const TAG_KEY = randomBytes(32);
 
+/** As long as the sessions themselves. */
+const tags = new WeakMap<VenuetwoSession, string>();
+
 /** Null for a closed session, or one of another venue. */
 export function credentialTagOf(session: AccountSession): string | null {
-  if (!(session instanceof VenuetwoSession)) return null;
+  if (!(session instanceof VenuetwoSession) || !session.isOpen) return null;
+  const known = tags.get(session);
+  if (known !== undefined) return known;
   const { identity } = session;
-  return session.withSecret((secret) =>
+  const tag = session.withSecret((secret) =>
     createHmac("sha256", TAG_KEY).update(JSON.stringify(identity)).update("\0").update(secret).digest("base64"),
   );
+  if (tag !== null) tags.set(session, tag);
+  return tag;
 }

@@ -80,12 +80,20 @@ const BY_CODE: ReadonlyMap<number, VenueError> = new Map(
 
 const UNKNOWN_REFUSAL: VenueError = { errorClass: "S", reason: "VENUE_STATE" };
 
+/** Said of a signer that is not approved, under the code of an internal fault. */
+const NO_AGENT = /no agent found/i;
+
+/** It refuses the key itself, whatever was asked with it. -2015 does not: it may as well mean our address. */
+export function isKeyRefusal(code: number, text: string): boolean {
+  return code === -1022 || code === -2014 || NO_AGENT.test(text);
+}
+
 /** A code that is not in the table is still a refusal. The text decides where one code covers several causes. */
 export function classifyError(code: number, text: string): VenueError {
   const known = BY_CODE.get(code) ?? UNKNOWN_REFUSAL;
   // -2010 and -4015 are also how engines of this family refuse a client order id that is in use.
   if (/duplicate/i.test(text) && /order/i.test(text)) return { errorClass: "S", reason: "DUPLICATE_CLIENT_ID" };
-  if (/no agent found/i.test(text)) return { errorClass: "A", reason: "AUTH" };
+  if (NO_AGENT.test(text)) return { errorClass: "A", reason: "AUTH" };
   if (code === -1111 && /price/i.test(text)) return { errorClass: "P", reason: "PRICE" };
   if (code === -2010 && /reduce ?only/i.test(text)) return { errorClass: "S", reason: "REDUCE_ONLY" };
   return known;
@@ -97,9 +105,11 @@ export function isListedCode(code: number): boolean {
 
 /**
  * Must an order answered with this code be looked up before anything else? -1006 and -1007 by the venue's own words;
- * -1000 and -1001 are internal faults of which it does not say when they struck, so they are not taken for refusals.
+ * -1000 and -1001 are internal faults of which it does not say when they struck, so they are not taken for refusals. Who
+ * signs is looked up before anything is executed.
  */
-export function isOutcomeUnknown(code: number): boolean {
+export function isOutcomeUnknown(code: number, text: string): boolean {
+  if (NO_AGENT.test(text)) return false;
   return code === -1000 || code === -1001 || BY_CODE.get(code)?.errorClass === "U";
 }
 

@@ -76,8 +76,9 @@ export class VenuetwoInstructions {
     if (result.status >= 500) return { kind: "unknown", cause: `HTTP_${result.status}`, notPlacedAfterMs };
     const error = readError(result.body);
     if (error !== null) {
-      this.#deps.ackLatency.record(result.receivedAtMs - result.sentAtMs);
-      if (isOutcomeUnknown(error.code)) return { kind: "unknown", cause: String(error.code), notPlacedAfterMs };
+      if (sent.isRepeated !== true) this.#deps.ackLatency.record(result.receivedAtMs - result.sentAtMs);
+      if (isOutcomeUnknown(error.code, error.msg))
+        return { kind: "unknown", cause: String(error.code), notPlacedAfterMs };
       return rejected(this.#refusal(error, result));
     }
     if (result.status >= 200 && result.status < 300) {

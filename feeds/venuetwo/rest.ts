@@ -15,12 +15,14 @@ import {
   type FailedRead,
   type HttpResponse,
 } from "../shared/call-results.js";
+import type { CallerStanding } from "../shared/caller-standing.js";
 import { Deadline, settleWithin } from "../shared/deadline.js";
 import type { HttpRequest, HttpResult, VenueHttp } from "../shared/http.js";
 import type { NonceSequencer } from "../shared/nonce-sequencer.js";
 import { decodeJson } from "../shared/wire-fields.js";
 import { readError, type VenuetwoWireError } from "./account-wire.js";
-import { bannedUntilMs, classifyError, isClockError } from "./errors.js";
+import { credentialTagOf } from "./credential-tag.js";
+import { bannedUntilMs, classifyError, isClockError, isKeyRefusal } from "./errors.js";
 import { MAX_AHEAD_MS, NONCE_WINDOW_MS } from "./nonces.js";
 import { type VenuetwoIdentity, VenuetwoSession } from "./session.js";
 import { encodeForm, signHmac, type FormParams, type MessageSigner } from "./sign.js";
@@ -48,7 +50,13 @@ export interface VenuetwoCall {
 }
 
 export type Sent =
-  | { readonly kind: "sent"; readonly result: HttpResult; readonly validUntilMs: number }
+  | {
+      readonly kind: "sent";
+      readonly result: HttpResult;
+      readonly validUntilMs: number;
+      /** What the venue said of the key a moment ago: nothing was sent now. */
+      readonly isRepeated?: true;
+    }
   /** Nothing left: closed session, no nonce. */
   | {
       readonly kind: "local";
@@ -61,6 +69,7 @@ export interface VenuetwoRestDeps {
   readonly signer: MessageSigner;
   readonly nonces: NonceSequencer;
   readonly clock: Clock;
+  readonly standing: CallerStanding;
   /** Venue wall clock minus ours. */
   readonly clockOffsetMs: () => number;
   /** As the nonces have it. */
@@ -79,9 +88,28 @@ export class VenuetwoRest {
   /** Signs and sends once. `validUntilMs` is our wall time after which the venue refuses this very request. */
   async send(session: VenuetwoSession, call: VenuetwoCall, options: CallOptions): Promise<Sent> {
     const { identity } = session;
-    return identity.kind === "v1"
-      ? this.#sendV1(session, identity, call, options)
-      : this.#sendV3(session, identity, call, options);
+    const tag = credentialTagOf(session);
+    if (tag === null) return { kind: "local", code: "SESSION", retryAfterMs: null };
+    const refused = this.#deps.standing.refusalOf(tag);
+    if (refused !== null)
+      return { kind: "sent", result: refused, validUntilMs: this.#deps.clock.wallMs(), isRepeated: true };
+    const named: CallOptions = { timeoutMs: options.timeoutMs, lane: options.lane, caller: tag };
+    const sent = await (identity.kind === "v1"
+      ? this.#sendV1(session, identity, call, named)
+      : this.#sendV3(session, identity, call, named));
+    if (sent.kind === "sent") this.#note(tag, call, sent.result);
+    return sent;
+  }
+
+  /** What the answer says of the credentials. Those known are not looked at again. */
+  #note(tag: string, call: VenuetwoCall, result: HttpResult): void {
+    const { standing } = this.#deps;
+    if (result.kind !== "response" || standing.isProven(tag)) return;
+    const error = readError(result.body);
+    if (error !== null) {
+      if (result.status < 500 && isKeyRefusal(error.code, error.msg)) standing.refused(tag, result);
+      // A listen key of the older kind is given for the key's name alone.
+    } else if (result.status >= 200 && result.status < 300 && call.isKeyOnly !== true) standing.answeredWell(tag);
   }
 
   /** A signed read. Reads change nothing, so one refused for our clock is asked once more after measuring it. */
@@ -175,7 +203,7 @@ export class VenuetwoRest {
     ]);
     const signature = session.withSecret((privateKey) => this.#deps.signer.sign(text, privateKey));
     if (signature === null) return { kind: "local", code: "SESSION", retryAfterMs: null };
-    const left = { timeoutMs: Math.ceil(options.timeoutMs - spentMs), lane: options.lane };
+    const left = { ...options, timeoutMs: Math.ceil(options.timeoutMs - spentMs) };
     const result = await this.#request(call, call.v3Path, `${text}&signature=${signature}`, {}, session, left);
     const nonceMs = next.nonce / 1000;
     return { kind: "sent", result, validUntilMs: Math.ceil(nonceMs + NONCE_WINDOW_MS - this.#deps.leastOffsetMs()) };
@@ -190,6 +218,7 @@ export class VenuetwoRest {
     options: CallOptions,
   ): Promise<HttpResult> {
     const isInBody = call.method === "POST" || call.method === "PUT";
+    const caller = options.caller ?? session.accountId;
     return this.#deps.http.request({
       method: call.method,
       path: isInBody || text === "" ? path : `${path}?${text}`,
@@ -198,7 +227,9 @@ export class VenuetwoRest {
       lane: options.lane,
       weight: call.weight,
       timeoutMs: options.timeoutMs,
-      account: session.accountId,
+      // Whose wallet it is anybody can say: orders of strangers are charged to themselves.
+      account: this.#deps.standing.isProven(caller) ? session.accountId : caller,
+      caller,
       accountWeight: call.accountWeight,
     });
   }

@@ -28,6 +28,7 @@ import type {
   VenueRoom,
 } from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
+import { CallerStanding } from "../shared/caller-standing.js";
 import { ClockCheck } from "../shared/clock-check.js";
 import { ClockOffset } from "../shared/clock-offset.js";
 import { ConnectionBudget } from "../shared/connection-budget.js";
@@ -130,7 +131,9 @@ class VenuetwoRoom implements VenueRoom {
     this.#options = options;
     this.#clockOffset = new ClockOffset(clock);
     this.#held = new HeldSymbols(clock);
+    const standing = new CallerStanding(clock);
     this.#http = new HttpPool({
+      standing,
       name: "venuetwo",
       baseUrl: options.restUrl,
       clock,
@@ -178,6 +181,7 @@ class VenuetwoRoom implements VenueRoom {
 
     const clockOffsetMs = (): number => this.#clockOffset.offsetMs;
     const trading = createVenuetwoTrading({
+      standing,
       http: this.#http,
       instruments: () => this.instruments,
       clock,

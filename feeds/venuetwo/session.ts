@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import type { AccountSession, OpenSession } from "../../engine/ports.js";
-import { addressOfPrivateKey, isAddress } from "../shared/eip712.js";
+import { addressOfPrivateKey, isAddress, isMistyped } from "../shared/eip712.js";
 import { secp256k1 } from "../shared/secp256k1.js";
 import { isFields } from "../shared/wire-fields.js";
 import { privateKeyBytes } from "./sign.js";
@@ -74,7 +74,12 @@ export function openVenuetwoSession(raw: unknown): OpenSession {
   if (hasWallet && (typeof walletAddress !== "string" || !isAddress(walletAddress))) {
     return problem("venuetwo.walletAddress must be an address");
   }
+  if (typeof walletAddress === "string" && hasWallet && isMistyped(walletAddress))
+    return problem("venuetwo.walletAddress has a wrong checksum");
+  if (isAddress(apiKey) && isMistyped(apiKey)) return problem("venuetwo.apiKey has a wrong checksum");
   const agentKey = isAddress(apiKey) ? privateKeyBytes(apiSecret) : null;
+  if (agentKey === null && isAddress(apiKey))
+    return problem("venuetwo.apiSecret must be 32 bytes of hex where apiKey is an agent's address");
   if (agentKey === null) {
     // V1: the wallet address plays no part at the venue.
     return { ok: true, session: new VenuetwoSession({ kind: "v1", apiKey }, Buffer.from(apiSecret, "utf8")) };

@@ -12,6 +12,7 @@ import type {
   OpenSession,
   OrderSender,
 } from "../../engine/ports.js";
+import { CallerStanding } from "../shared/caller-standing.js";
 import type { VenueHttp } from "../shared/http.js";
 import { InstrumentIndex } from "../shared/instrument-index.js";
 import { VenuetwoAccountNames } from "./account-names.js";
@@ -41,6 +42,8 @@ export interface VenuetwoTradingDeps {
   readonly leastOffsetMs: () => number;
   readonly ackLatency: LatencyWindow;
   readonly isMainnet: boolean;
+  /** Which callers the venue has answered well; the pool shares its lanes by it. Absent: one that nobody else sees. */
+  readonly standing?: CallerStanding;
   /** The venue found our clock wrong: measure it again. Resolves when `clockOffsetMs` is up to date; may fail. */
   readonly onClockError?: () => Promise<void>;
 }
@@ -62,6 +65,7 @@ export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTradin
     signer: new MessageSigner(deps.isMainnet ? MESSAGE_CHAIN_ID.mainnet : MESSAGE_CHAIN_ID.testnet),
     nonces: createVenuetwoNonces(clock, deps.nonces, leastOffsetMs),
     clock,
+    standing: deps.standing ?? new CallerStanding(clock),
     clockOffsetMs,
     leastOffsetMs,
     onClockError: deps.onClockError ?? (() => Promise.resolve()),

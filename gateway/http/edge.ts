@@ -41,6 +41,7 @@ const NO_ADMISSION: Admission = {
   weight: 0,
   headOnly: false,
   access: "changes",
+  byAccount: false,
   jsonHeaders: new Uint8Array(0),
 };
 
@@ -64,7 +65,13 @@ export class Edge implements ReplyWriter {
   readonly #loopbackCaller: CallerBuckets;
   #nextId = 0;
   /** The request in hand. */
-  readonly #current: ReplyState = { admission: NO_ADMISSION, rateHeader: "", corsHeader: "", requestId: "" };
+  readonly #current: ReplyState = {
+    admission: NO_ADMISSION,
+    rateHeader: "",
+    corsHeader: "",
+    requestId: "",
+    unpaid: null,
+  };
 
   constructor(options: EdgeOptions) {
     this.clock = options.clock;
@@ -90,6 +97,7 @@ export class Edge implements ReplyWriter {
     weight: number,
     headOnly: boolean,
     access: Access,
+    byAccount = false,
   ): Admission {
     return {
       counts,
@@ -97,6 +105,7 @@ export class Edge implements ReplyWriter {
       weight,
       headOnly,
       access,
+      byAccount,
       jsonHeaders: Buffer.from(this.#sameHeaders("application/json", buckets)),
     };
   }
@@ -115,12 +124,33 @@ export class Edge implements ReplyWriter {
     if (admission.access !== "open") current.corsHeader = this.#origins.check(request, admission.access === "reads");
     const nowNs = this.clock.monoNs();
     const caller = this.caller(response);
+    current.unpaid = null;
+    if (admission.byAccount) {
+      current.rateHeader = "";
+      current.unpaid = caller;
+      return true;
+    }
     const first = caller[admission.buckets[0] as BucketName];
     if (first.take(admission.weight, nowNs)) {
       current.rateHeader = `\r\nRateLimit: "${first.policy}";r=${first.remaining(nowNs)};t=0`;
       return true;
     }
     return this.#admitByOther(response, caller, admission, nowNs);
+  }
+
+  charge(state: ReplyState, caller: string | null): ServiceError | null {
+    const { admission, unpaid } = state;
+    if (unpaid === null) return null;
+    state.unpaid = null;
+    const nowNs = this.clock.monoNs();
+    const buckets = caller === null ? unpaid : this.limiter.caller(caller, nowNs);
+    for (const name of admission.buckets) {
+      const bucket = buckets[name];
+      if (!bucket.take(admission.weight, nowNs)) continue;
+      state.rateHeader = `\r\nRateLimit: "${name}";r=${bucket.remaining(nowNs)};t=0`;
+      return null;
+    }
+    return this.#refused(state, buckets, nowNs);
   }
 
   caller(response: HttpResponse): CallerBuckets {
@@ -214,10 +244,12 @@ export class Edge implements ReplyWriter {
     closeConnection: boolean,
   ): void {
     if (error.code === "INTERNAL") this.#logFault(error, state);
-    const seconds = retryAfterSeconds(error);
+    // Refused before it was known whose request it is.
+    const shown = this.charge(state, null) ?? error;
+    const seconds = retryAfterSeconds(shown);
     const retry = seconds === null ? "" : `\r\nRetry-After: ${seconds}`;
-    const body = errorBody(error, state.requestId, this.clock.wallMs());
-    this.write(response, state, error.status, body, retry + extraHeaders, closeConnection, "");
+    const body = errorBody(shown, state.requestId, this.clock.wallMs());
+    this.write(response, state, shown.status, body, retry + extraHeaders, closeConnection, "");
   }
 
   #admitByOther(response: HttpResponse, caller: CallerBuckets, admission: Admission, nowNs: number): boolean {
@@ -229,23 +261,26 @@ export class Edge implements ReplyWriter {
         return true;
       }
     }
+    this.fail(response, this.#refused(this.#current, caller, nowNs));
+    return false;
+  }
+
+  /** The refusal, by the bucket that has the tokens soonest. */
+  #refused(state: ReplyState, caller: CallerBuckets, nowNs: number): ServiceError {
+    const { buckets, weight } = state.admission;
     const soonest = buckets
       .map((name) => caller[name])
       .reduce((best: TokenBucket, bucket) =>
         bucket.waitMs(weight, nowNs) < best.waitMs(weight, nowNs) ? bucket : best,
       );
     const retryAfterMs = soonest.waitMs(weight, nowNs);
-    this.#current.rateHeader = `\r\nRateLimit: "${soonest.policy}";r=0;t=${Math.max(1, Math.ceil(retryAfterMs / 1000))}`;
-    this.fail(
-      response,
-      new ServiceError("RATE_LIMITED", {
-        policy: soonest.policy,
-        limit: soonest.burst,
-        windowSeconds: soonest.windowSeconds,
-        retryAfterMs,
-      }),
-    );
-    return false;
+    state.rateHeader = `\r\nRateLimit: "${soonest.policy}";r=0;t=${Math.max(1, Math.ceil(retryAfterMs / 1000))}`;
+    return new ServiceError("RATE_LIMITED", {
+      policy: soonest.policy,
+      limit: soonest.burst,
+      windowSeconds: soonest.windowSeconds,
+      retryAfterMs,
+    });
   }
 
   /** The rules are the same for every caller, so any caller's buckets tell the policy. */

@@ -66,6 +66,9 @@ export function jsonRoute(context: RouteContext, options: JsonRouteOptions): Rou
   const { edge, clock, inFlight, limits } = context;
   const checkFields = fieldCheck(operation, context.strictFields);
   const checkQuery = queryCheck(operation, context.strictFields);
+  // Whoever takes no credentials is charged by its address when it comes in.
+  const byAccount = options.headers.length > 0 && context.callerOfAsk !== undefined;
+  const callerOf = context.callerOfAsk ?? (() => null);
 
   function start(
     ask: Omit<Ask, "body" | "rawBody" | "boundBytes">,
@@ -82,6 +85,7 @@ export function jsonRoute(context: RouteContext, options: JsonRouteOptions): Rou
       const body = rawBody.length === 0 && mayLack ? undefined : parsed(rawBody);
       ignored = checkFields(body, ignoredNames);
       checkIdempotencyKey(ask.idempotencyKey);
+      reply.charge(callerOf({ ...ask, body }));
       if (sends && inFlight.closes >= limits.closesInFlightMax)
         throw new ServiceError("OVERLOADED", { limit: limits.closesInFlightMax });
       const boundBytes = Buffer.concat([Buffer.from(`${operation.method} ${path}\n`), rawBody]);
@@ -103,6 +107,7 @@ export function jsonRoute(context: RouteContext, options: JsonRouteOptions): Rou
 
   return {
     operation,
+    byAccount,
     handle(response: HttpResponse, request: HttpRequest) {
       edge.checkTarget(request);
       const params: Record<string, string> = {};

@@ -1,6 +1,7 @@
 // hot path
 /**
- * Inbound rate limits: token buckets per caller address, refilled by the monotonic clock when asked.
+ * Inbound rate limits: token buckets per caller, refilled by the monotonic clock when asked. A caller is an account, by the
+ * name that its credentials give it (caller-tags.ts), or an address.
  *
  * Invariants: a bucket never holds more than its burst; a refused request takes nothing. At most
  * `callersMax` callers are remembered; overflow forgets the one not seen longest, who then starts with full

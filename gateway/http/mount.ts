@@ -35,11 +35,11 @@ const REQUEST_HEADERS = [
 
 export function mountRoutes(app: TemplatedApp, edge: Edge, routes: readonly Route[], hasOrigins: boolean): void {
   const countsOf = new Map<string, RouteCounts>();
-  for (const { operation, handle } of routes) {
+  for (const { operation, handle, byAccount } of routes) {
     const pattern = nativePattern(operation.path);
     const counts = countsOf.get(operation.path) ?? edge.countsFor(operation.path);
     countsOf.set(operation.path, counts);
-    const run = guard(edge, counts, operation, accessOf(operation), handle);
+    const run = guard(edge, counts, operation, accessOf(operation), handle, byAccount === true);
     mountMethod(app, operation.method, pattern, run);
   }
   for (const [path, counts] of countsOf) {
@@ -125,9 +125,10 @@ function guard(
   { buckets, weight }: Pick<Operation, "buckets" | "weight">,
   access: Access,
   handle: Handle,
+  byAccount = false,
 ): (headOnly: boolean) => Handle {
   return (headOnly) => {
-    const admission = edge.admissionFor(counts, buckets, weight, headOnly, access);
+    const admission = edge.admissionFor(counts, buckets, weight, headOnly, access, byAccount);
     return (response, request) => {
       try {
         if (edge.admit(response, request, admission)) handle(response, request);

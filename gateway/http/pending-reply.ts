@@ -40,6 +40,12 @@ export class PendingReply {
     return this.#over;
   }
 
+  /** Charges the caller so named, or the address for null. Throws RATE_LIMITED where its tokens are spent. */
+  charge(caller: string | null): void {
+    const refused = this.#writer.charge(this.#state, caller);
+    if (refused !== null) throw refused;
+  }
+
   whenAborted(callback: () => void): void {
     this.#onAborted = callback;
   }

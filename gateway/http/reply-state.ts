@@ -2,6 +2,7 @@
 import type { HttpResponse } from "uWebSockets.js";
 import type { ServiceError } from "../../engine/domain/errors.js";
 import type { BucketName } from "../../schemas/service.js";
+import type { CallerBuckets } from "./limiter.js";
 
 /** Counts of one route; read by the metrics. */
 export interface RouteCounts {
@@ -26,6 +27,8 @@ export interface Admission {
   readonly weight: number;
   readonly headOnly: boolean;
   readonly access: Access;
+  /** The account pays, once the credentials are read; the address where there are none, or it never came to that. */
+  readonly byAccount: boolean;
   /** Content-Type JSON and every other header that is the same for all replies, encoded once. */
   readonly jsonHeaders: Uint8Array;
 }
@@ -38,10 +41,14 @@ export interface ReplyState {
   /** CORS headers; begins with a line break, "" for most. */
   corsHeader: string;
   requestId: string;
+  /** The address's buckets, while nobody has paid yet. */
+  unpaid: CallerBuckets | null;
 }
 
 /** Must be called corked or within the handler. `extraHeaders` begin with a line break. */
 export interface ReplyWriter {
+  /** Charges the account so named, or the address for null; the refusal where its tokens are spent. Once. */
+  charge(state: ReplyState, caller: string | null): ServiceError | null;
   write(
     response: HttpResponse,
     state: ReplyState,

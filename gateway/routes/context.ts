@@ -7,6 +7,7 @@ import type { Operation } from "../../schemas/operation.js";
 import type { TradingDesk } from "../accounts/trading-desk.js";
 import type { CloseDefaults } from "../close-request.js";
 import type { BodyReader } from "../http/body.js";
+import type { Asked } from "../http/caller-tags.js";
 import type { Edge } from "../http/edge.js";
 import type { MarketView } from "../market-view.js";
 import type { Metrics } from "../metrics.js";
@@ -41,6 +42,8 @@ export interface RouteContext {
   /** Accounts and single-venue orders; absent: those routes are not served. */
   readonly trading?: TradingDesk;
   readonly startedAtMs: number;
+  /** Whose buckets a request with credentials spends; null: its address's. */
+  readonly callerOfAsk?: (asked: Asked) => string | null;
   /** Closes whose reply is not known yet; written by the close route, read by shutdown and status. */
   readonly inFlight: { closes: number };
 }
@@ -48,5 +51,7 @@ export interface RouteContext {
 /** A handler runs synchronously, may throw, and answers through the edge. */
 export interface Route {
   readonly operation: Operation;
+  /** It reads credentials, and charges whose they are (PendingReply.charge). */
+  readonly byAccount?: boolean;
   handle(response: HttpResponse, request: HttpRequest): void;
 }

@@ -11,6 +11,7 @@ import type { closeReplySchema } from "../../schemas/close.js";
 import type { Operation } from "../../schemas/operation.js";
 import { compileSerialiser } from "../../schemas/serialise.js";
 import { asServiceError } from "../http/error-reply.js";
+import { callerTag } from "../http/caller-tags.js";
 import { parseJsonBody } from "../http/json-body.js";
 import { replyText } from "../http/json-route.js";
 import type { PendingReply } from "../http/pending-reply.js";
@@ -70,6 +71,7 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
       ignored = checkFields(parsed.value, ignoredNames);
       checkIdempotencyKey(idempotencyKey);
       const request = parts.build(parsed.value);
+      reply.charge(callerTag(request.credentials));
       if (arrived.length === 0) setImmediate(takeArrived);
       const boundBytes = idempotencyKey === null ? NO_BYTES : Buffer.copyBytesFrom(body);
       arrived.push({ request, boundBytes, idempotencyKey, receivedAtMs, reply, ignored, result: null });
@@ -149,6 +151,7 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
 
   return {
     operation: parts.operation,
+    byAccount: true,
     handle(response, request) {
       const announced = request.getHeader("content-length");
       const contentType = request.getHeader("content-type");

@@ -15,6 +15,8 @@ import {
 } from "../../schemas/service.js";
 import { asServiceError } from "../http/error-reply.js";
 import { readyParts, recordingStatus, venueStatus } from "../status.js";
+import { callerTag } from "../http/caller-tags.js";
+import { CREDENTIALS_HEADER, readVenueCredentials } from "../venue-credentials.js";
 import type { Route, RouteContext } from "./context.js";
 
 /** Orders of unknown outcome listed by the status; the count is exact beyond it. */
@@ -54,14 +56,15 @@ function limitsRoute({ edge, clock, limits }: RouteContext): Route {
   );
   return {
     operation: OPERATIONS.limits,
-    handle(response) {
+    handle(response, request) {
       const nowNs = clock.monoNs();
-      const caller = edge.caller(response);
+      const tag = callerTag(readVenueCredentials(request.getHeader(CREDENTIALS_HEADER), "") ?? {});
+      const caller = tag === null ? edge.caller(response) : edge.limiter.caller(tag, nowNs);
       const buckets = BUCKET_WORDS.map((policy) => {
         const { perSecond, burst, windowSeconds } = caller[policy];
         return {
           policy,
-          scope: "ip" as const,
+          scope: tag === null ? ("ip" as const) : ("key" as const),
           perSecond,
           burst,
           windowSeconds,

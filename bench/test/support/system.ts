@@ -8,6 +8,7 @@ import { createLogger } from "../../../gateway/log.js";
 import { TestClient } from "../../../gateway/test/client.js";
 import { createService, type Service } from "../../../gateway/wiring.js";
 import type { LocalPair } from "./local-pair.js";
+import { NO_RATE_LIMITS } from "../../lib/no-rate-limits.js";
 
 export interface System {
   readonly service: Service;
@@ -58,6 +59,7 @@ export function environmentFor(
     VENUETHREE_ENABLED: "false",
     VENUEFOUR_ENABLED: "false",
     RECORDING: "false",
+    ...NO_RATE_LIMITS,
     ...environment,
   };
 }

@@ -33,6 +33,7 @@ import {
   untilFinal,
 } from "./trade-trial.js";
 import { type PlannedPhase, type PlannedScene, trialOf, type Workload } from "./trade-workload.js";
+import { NO_RATE_LIMITS } from "../../lib/no-rate-limits.js";
 
 export interface TradeSystem {
   /** The one that runs now. */
@@ -79,6 +80,7 @@ export async function startTradeSystem(four: FourVenues, options: TradeSystemOpt
     RECORDING: "false",
     SHUTDOWN_GRACE_MS: "2000",
     CALLER_DAILY_NOTIONAL_MAX: String(CALLER_DAILY_MAX),
+    ...NO_RATE_LIMITS,
   };
   // The budgets of the real venues would make this a test of waiting; other tests hold the service to them.
   for (const name of ["VENUETWO_ORDERS_PER_MINUTE", "VENUETWO_ORDERS_PER_10_SECONDS"]) environment[name] = NO_LIMIT;

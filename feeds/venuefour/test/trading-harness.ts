@@ -7,6 +7,7 @@ import { createSeededRandom } from "../../../engine/domain/random.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { LatencyWindow } from "../../../engine/market/latency-window.js";
 import type { AccountSession, CallOptions } from "../../../engine/ports.js";
+import { CallerStanding } from "../../shared/caller-standing.js";
 import { ConnectionBudget } from "../../shared/connection-budget.js";
 import type { HttpRequest } from "../../shared/http.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
@@ -83,6 +84,7 @@ export interface Harness {
   readonly http: ScriptedHttp;
   readonly network: FakeNetwork;
   readonly trading: VenuefourTrading;
+  readonly standing: CallerStanding;
   readonly logLines: string[];
   offsetMs: number;
   clockErrorCount: number;
@@ -102,7 +104,9 @@ export function createHarness(): Harness {
   };
   const logger: Logger = { debug: log, info: log, warn: log, error: log };
   const instruments = new Map([BTC, PEPE].map((instrument) => [instrument.symbol, instrument] as const));
+  const standing = new CallerStanding(clock);
   const harness: Harness = {
+    standing,
     instruments,
     clock,
     http,
@@ -122,6 +126,7 @@ export function createHarness(): Harness {
       random: createSeededRandom(1),
       logger,
       ackLatency: new LatencyWindow(500),
+      standing,
       clockOffsetMs: () => harness.offsetMs,
       onClockError: () => {
         harness.clockErrorCount++;

@@ -7,6 +7,7 @@ import { createSeededRandom } from "../../../engine/domain/random.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { LatencyWindow } from "../../../engine/market/latency-window.js";
 import type { AccountSession, CallOptions, NonceReservations } from "../../../engine/ports.js";
+import { CallerStanding } from "../../shared/caller-standing.js";
 import { createMemoryReservations } from "../../shared/test/memory-reservations.js";
 import { ScriptedHttp } from "../../shared/test/scripted-http.js";
 import { createVenueoneTrading, type VenueoneTrading } from "../trading.js";
@@ -78,6 +79,7 @@ export interface Harness {
   readonly clock: VirtualClock;
   readonly http: ScriptedHttp;
   readonly trading: VenueoneTrading;
+  readonly standing: CallerStanding;
   readonly ackLatency: LatencyWindow;
   readonly logLines: string[];
   readonly reservations: NonceReservations & { readonly calls: string[] };
@@ -97,7 +99,9 @@ export function createHarness(isMainnet = true): Harness {
   };
   const logger: Logger = { debug: log, info: log, warn: log, error: log };
   const instruments = new Map([BTC, ETH, PEPE].map((instrument) => [instrument.symbol, instrument] as const));
+  const standing = new CallerStanding(clock);
   const harness: Harness = {
+    standing,
     instruments,
     clock,
     http,
@@ -117,6 +121,7 @@ export function createHarness(isMainnet = true): Harness {
       leastOffsetMs: () => harness.offsetMs,
       ackLatency,
       isMainnet,
+      standing,
       onClockError: () => {
         harness.clockErrorCount++;
       },

@@ -8,6 +8,7 @@ import { createSeededRandom } from "../../../engine/domain/random.js";
 import { LatencyWindow } from "../../../engine/market/latency-window.js";
 import type { AccountSession, CallOptions } from "../../../engine/ports.js";
 import { AccountLimiter } from "../../shared/account-limiter.js";
+import { CallerStanding } from "../../shared/caller-standing.js";
 import { ConnectionBudget } from "../../shared/connection-budget.js";
 import type { HttpRequest } from "../../shared/http.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
@@ -132,6 +133,7 @@ export interface Harness {
   readonly clock: VirtualClock;
   readonly http: ScriptedHttp;
   readonly trading: VenuethreeTrading;
+  readonly standing: CallerStanding;
   readonly ackLatency: LatencyWindow;
   /** Connections that carry transactions; none unless asked for. */
   readonly network: FakeNetwork;
@@ -177,7 +179,9 @@ export function createHarness({ hasSocket = false, sendsPerMinute = 10_000 }: Ha
       })
     : null;
   const instruments = new Map([BTC, ETH, PEPE].map((instrument) => [instrument.symbol, instrument] as const));
+  const standing = new CallerStanding(clock);
   const harness: Harness = {
+    standing,
     instruments,
     clock,
     http,
@@ -194,6 +198,7 @@ export function createHarness({ hasSocket = false, sendsPerMinute = 10_000 }: Ha
       logger,
       clockOffsetMs: () => harness.offsetMs,
       ackLatency,
+      standing,
       chainId: CHAIN_ID,
       tier: "standard",
       ...(txSocket === null ? {} : { txSocket }),

@@ -1,0 +1,296 @@
+/**
+ * A model of a venue under a flood of made-up keys, beside a trader that it knows and traders who come fresh, under a
+ * judge that sees who asked for what and what reached the venue. A room is played in its simplest form: it asks in turn,
+ * says who was answered well and which key was refused. Virtual time; seeds decide when and what. The pool and the
+ * standing as they are, which the judge must not blame, and one planted fault for each check: the check sees it, and with
+ * the check taken out nothing does. FUZZ_SEED replays one seed.
+ */
+import type { Dispatcher } from "undici";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { silentLogger } from "../../engine/domain/logger.js";
+import { createSeededRandom, type Random } from "../../engine/domain/random.js";
+import { VirtualClock } from "../../engine/domain/virtual-clock.js";
+import { Breaker } from "./breaker.js";
+import type { HttpResponse } from "./call-results.js";
+import { CallerStanding } from "./caller-standing.js";
+import { HttpPool } from "./http-pool.js";
+import { UnprovenPart } from "./unproven-part.js";
+
+const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 2] : [Number(process.env.FUZZ_SEED)];
+const STEP_MS = 100;
+const PLAYED_MS = 150_000;
+const FLOOD_FROM_MS = 10_000;
+const BUDGET = 1_200;
+const WINDOW_MS = 60_000;
+/** A look-up of who a key is, and what a known one asks for. */
+const LOOKUP = 60;
+const READ = 2;
+/** Of a known trader's exit: it never waits. */
+const PACE_MS = 0;
+/** Strangers wait five seconds at most, a look-up comes back to their part each twelve, and it knocks once a second. */
+const IN_MS = 20_000;
+/** What strangers may take of any minute: their part, and as much again where it was whole before. */
+const PART_MAX = 2 * 0.25 * BUDGET;
+/** A known trader closes, and a fresh one knocks again, so often. */
+const CLOSE_EVERY_MS = 1_500;
+const KNOCK_EVERY_MS = 1_000;
+const FRESH_EVERY_MS = 45_000;
+/** The venue misses the known trader's key for a moment, now and then. */
+const LAG_SHARE = 0.2;
+
+/**
+ * PACE: an exit of the known trader goes out at once. IN: a fresh one that knocks gets in within its bound. PART: strangers
+ * take no more than their part of any minute. HEALTH: the venue is open to all while it answers the known. KEPT: who was
+ * once answered well is asked about again whatever the venue said last.
+ */
+type Check = "PACE" | "IN" | "PART" | "HEALTH" | "KEPT";
+
+type Fate = "good" | "refused" | "fails" | "mute";
+
+const wire = vi.hoisted(() => ({ dispatch: (_path: string, _handler: Dispatcher.DispatchHandler): void => {} }));
+
+vi.mock(import("undici"), async (load) => {
+  const undici = await load();
+  class Pool {
+    dispatch({ path }: { readonly path: string }, handler: Dispatcher.DispatchHandler): boolean {
+      wire.dispatch(path, handler);
+      return true;
+    }
+    close = async (): Promise<void> => {};
+    destroy = async (): Promise<void> => {};
+  }
+  return { ...undici, Pool: Pool as unknown as typeof undici.Pool };
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+interface Asked {
+  readonly caller: string;
+  readonly weight: number;
+  readonly fate: Fate;
+  readonly atMs: number;
+  reached: boolean;
+}
+
+class Venue {
+  readonly clock = new VirtualClock();
+  readonly random: Random;
+  readonly #standing = new CallerStanding(this.clock);
+  readonly #pool: HttpPool;
+  readonly #without: readonly Check[];
+  readonly #found = new Map<Check, string>();
+  readonly #asked: Asked[] = [];
+  /** Weight by strangers, of the last minute. */
+  #strange: { readonly atMs: number; readonly weight: number }[] = [];
+  readonly #known = new Set<string>();
+
+  constructor(seed: number, without: readonly Check[]) {
+    this.#without = without;
+    this.random = createSeededRandom(seed);
+    wire.dispatch = (path, handler) => this.#take(Number(path), handler);
+    this.#pool = new HttpPool({
+      name: "model",
+      baseUrl: "http://venue",
+      clock: this.clock,
+      random: createSeededRandom(seed),
+      logger: silentLogger,
+      budget: BUDGET,
+      budgetWindowMs: WINDOW_MS,
+      accountLimits: [],
+      standing: this.#standing,
+    });
+  }
+
+  get found(): readonly Check[] {
+    return [...this.#found.keys()];
+  }
+
+  nowMs(): number {
+    return this.clock.monoNs() / 1e6;
+  }
+
+  isKnown(caller: string): boolean {
+    return this.#known.has(caller);
+  }
+
+  /** As a room does: what was said of the key a moment ago, else the venue. */
+  ask(caller: string, weight: number, fate: Fate, timeoutMs: number): void {
+    const wasKnown = this.#known.has(caller);
+    if (this.#standing.refusalOf(caller) !== null) {
+      if (wasKnown) this.say("KEPT", caller);
+      return;
+    }
+    const id = this.#asked.push({ caller, weight, fate, atMs: this.nowMs(), reached: false }) - 1;
+    const call = { method: "POST", path: String(id), headers: {}, body: null, lane: "exit", account: null } as const;
+    void this.#pool.request({ ...call, weight, timeoutMs, caller, accountWeight: 0 }).then((result) => {
+      if (result.kind !== "response") return;
+      if (fate === "good") {
+        this.#known.add(caller);
+        this.#standing.answeredWell(caller);
+      } else if (fate === "refused") this.#standing.refused(caller, result satisfies HttpResponse);
+    });
+  }
+
+  async pass(): Promise<void> {
+    for (const one of this.#asked)
+      if (!one.reached && one.caller === "known" && this.nowMs() - one.atMs > PACE_MS) {
+        one.reached = true;
+        this.say("PACE", `asked for at ${one.atMs}`);
+      }
+    if (this.#pool.breaker !== "closed") this.say("HEALTH", this.#pool.breaker);
+    await this.clock.advanceAsync(STEP_MS);
+  }
+
+  end(): void {
+    void this.#pool.close(0);
+  }
+
+  say(check: Check, text: string): void {
+    if (!this.#without.includes(check) && !this.#found.has(check)) this.#found.set(check, text);
+  }
+
+  #take(id: number, handler: Dispatcher.DispatchHandler): void {
+    const asked = this.#asked[id];
+    if (asked === undefined) throw new Error("nobody asked for it");
+    asked.reached = true;
+    const nowMs = this.nowMs();
+    if (asked.caller.startsWith("junk")) {
+      this.#strange = this.#strange.filter(({ atMs }) => atMs > nowMs - WINDOW_MS);
+      this.#strange.push({ atMs: nowMs, weight: asked.weight });
+      const taken = this.#strange.reduce((sum, { weight }) => sum + weight, 0);
+      if (taken > PART_MAX) this.say("PART", `${taken}`);
+    }
+    const controller = { abort: () => {} } as unknown as Dispatcher.DispatchController;
+    handler.onRequestStart?.(controller, {});
+    if (asked.fate === "mute") return;
+    this.clock.setTimer(() => {
+      handler.onResponseStart?.(controller, asked.fate === "good" ? 200 : asked.fate === "fails" ? 500 : 401, {});
+      handler.onResponseEnd?.(controller, {});
+    }, 20);
+  }
+}
+
+/** 26 a second for ever, each with a key of its own, and deadlines as short as the service takes them, or long. */
+function flooding(venue: Venue): () => void {
+  let count = 0;
+  return () => {
+    if (venue.nowMs() < FLOOD_FROM_MS) return;
+    for (let each = venue.random.next() * 5.2; each >= 1; each--) {
+      const fate: Fate = venue.random.next() < 0.4 ? "refused" : venue.random.next() < 0.5 ? "fails" : "mute";
+      const timeoutMs = fate === "mute" || venue.random.next() < 0.5 ? 250 : 30_000;
+      venue.ask(`junk ${count++}`, fate === "refused" ? LOOKUP : READ, fate, timeoutMs);
+    }
+  };
+}
+
+function closing(venue: Venue): () => void {
+  let nextMs = 0;
+  venue.ask("known", READ, "good", 5_000);
+  return () => {
+    if (venue.nowMs() < nextMs) return;
+    nextMs = venue.nowMs() + CLOSE_EVERY_MS;
+    venue.ask("known", READ, venue.isKnown("known") && venue.random.next() < LAG_SHARE ? "refused" : "good", 5_000);
+  };
+}
+
+/** One fresh trader after another, each of which knocks until it is in. */
+function knocking(venue: Venue): () => void {
+  let trader = 0;
+  let sinceMs = 0;
+  let nextMs = FLOOD_FROM_MS + 5_000;
+  return () => {
+    if (venue.nowMs() < nextMs) return;
+    const name = `fresh ${trader}`;
+    if (sinceMs === 0) sinceMs = venue.nowMs();
+    nextMs = venue.nowMs() + KNOCK_EVERY_MS;
+    const waitedMs = venue.nowMs() - sinceMs;
+    if (venue.isKnown(name) || waitedMs > IN_MS) {
+      if (!venue.isKnown(name)) venue.say("IN", `${name} after ${waitedMs} ms`);
+      trader++;
+      sinceMs = 0;
+      nextMs = venue.nowMs() + FRESH_EVERY_MS - waitedMs;
+    } else venue.ask(name, LOOKUP, "good", 5_000);
+  };
+}
+
+async function played(seed: number, without: readonly Check[] = []): Promise<readonly Check[]> {
+  const venue = new Venue(seed, without);
+  const actors = [closing(venue), flooding(venue), knocking(venue)];
+  while (venue.nowMs() < PLAYED_MS) {
+    for (const act of actors) act();
+    await venue.pass();
+  }
+  venue.end();
+  return venue.found;
+}
+
+interface Mutant {
+  readonly name: string;
+  /** The check that it is for, then those that see it too. */
+  readonly checks: readonly [Check, ...Check[]];
+  readonly plant: () => void;
+}
+
+const MUTANTS: readonly Mutant[] = [
+  {
+    name: "strangers have no part of their own",
+    checks: ["PART", "PACE", "IN"],
+    plant: () => {
+      vi.spyOn(UnprovenPart.prototype, "waitMs").mockReturnValue(0);
+    },
+  },
+  {
+    name: "what fails for strangers counts against the venue",
+    checks: ["HEALTH", "PACE"],
+    plant: () => {
+      const { onFailure } = Breaker.prototype;
+      vi.spyOn(Breaker.prototype, "onNotSent").mockImplementation(function (this: Breaker, isProbe) {
+        onFailure.call(this, isProbe);
+      });
+    },
+  },
+  {
+    name: "a refusal is kept of who was once answered well",
+    checks: ["KEPT"],
+    plant: () => {
+      const kept = new Map<string, HttpResponse>();
+      const { refused } = CallerStanding.prototype;
+      vi.spyOn(CallerStanding.prototype, "refused").mockImplementation(function (this: CallerStanding, caller, answer) {
+        kept.set(caller, answer);
+        refused.call(this, caller, answer);
+      });
+      vi.spyOn(CallerStanding.prototype, "refusalOf").mockImplementation((caller) => kept.get(caller) ?? null);
+    },
+  },
+  {
+    name: "who asks again is at the end of the line each time",
+    checks: ["IN"],
+    plant: () => {
+      vi.spyOn(UnprovenPart.prototype, "inLineSinceMs").mockImplementation((_caller, nowMs) => nowMs);
+    },
+  },
+  {
+    name: "everybody counts as known",
+    checks: ["PACE", "PART", "IN", "HEALTH", "KEPT"],
+    plant: () => {
+      vi.spyOn(CallerStanding.prototype, "isProven").mockReturnValue(true);
+    },
+  },
+];
+
+describe("the judge of strangers", () => {
+  it.each(SEEDS)("has nothing to say of the pool as it is, seed %i", async (seed) => {
+    expect(await played(seed)).toEqual([]);
+  });
+
+  it.each(MUTANTS.flatMap((mutant) => SEEDS.map((seed) => ({ ...mutant, seed }))))(
+    "sees by $checks alone that $name, seed $seed",
+    async ({ checks, plant, seed }) => {
+      plant();
+      expect([...(await played(seed))].sort()).toEqual([...checks].sort());
+      expect(await played(seed, checks)).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,97 @@
+/**
+ * The small part of one lane that callers share of whom the venue has said nothing good yet: a new trader, or anybody
+ * with made-up keys. It fills evenly; what a caller took comes back once the venue answers it well, so that the part is
+ * spent by strangers only, however many genuine callers are new at once.
+ *
+ * Order: by how long a caller waits for its turn, over all its calls, so that one who asks again keeps its place among
+ * those who ask once under ever new names. A turn is the few calls of one close; after it comes the end of the line. Bounded: the caller not heard of for
+ * longest is forgotten, and counts as a new one.
+ */
+import { LRUCache } from "lru-cache";
+
+/** Of what the lane can take of a window; also what may be taken at once. */
+const UNPROVEN_PART = 0.25;
+const MAX_CALLERS = 4_096;
+/** Who is not heard of for so long has left the line. */
+const IN_LINE_MS = 60_000;
+/** A read, a setting, an order and a look at it. */
+const TURN_CALLS = 4;
+
+interface Place {
+  sinceMs: number;
+  heardMs: number;
+  taken: number;
+  /** Of the turn. */
+  callsLeft: number;
+}
+
+export class UnprovenPart {
+  readonly #capacity: number;
+  readonly #perMs: number;
+  readonly #line = new LRUCache<string, Place>({ max: MAX_CALLERS });
+  #left: number;
+  #filledMs = 0;
+
+  /** `ceiling`: weight that the lane can take of a window. */
+  constructor(ceiling: number, windowMs: number) {
+    this.#capacity = ceiling * UNPROVEN_PART;
+    this.#perMs = this.#capacity / windowMs;
+    this.#left = this.#capacity;
+  }
+
+  /** When it got in line; now for a new one. */
+  inLineSinceMs(caller: string, nowMs: number): number {
+    const known = this.#line.get(caller);
+    if (known !== undefined && nowMs - known.heardMs <= IN_LINE_MS) {
+      known.heardMs = nowMs;
+      return known.sinceMs;
+    }
+    this.#line.set(caller, { sinceMs: nowMs, heardMs: nowMs, taken: known?.taken ?? 0, callsLeft: TURN_CALLS });
+    return nowMs;
+  }
+
+  /** 0: there is enough. What is heavier than the part is taken when the part is whole. */
+  waitMs(weight: number, nowMs: number): number {
+    this.#fill(nowMs);
+    const missing = Math.min(costOf(weight), this.#capacity) - this.#left;
+    return missing <= 0 ? 0 : missing / this.#perMs;
+  }
+
+  take(caller: string, weight: number, nowMs: number): void {
+    this.#fill(nowMs);
+    this.#left -= costOf(weight);
+    this.inLineSinceMs(caller, nowMs);
+    const place = this.#line.get(caller);
+    if (place === undefined) return;
+    place.taken += costOf(weight);
+    if (--place.callsLeft > 0) return;
+    place.sinceMs = nowMs;
+    place.callsLeft = TURN_CALLS;
+  }
+
+  untake(caller: string, weight: number): void {
+    const place = this.#line.get(caller);
+    if (place === undefined) return;
+    const back = Math.min(place.taken, costOf(weight));
+    place.taken -= back;
+    this.#left = Math.min(this.#capacity, this.#left + back);
+  }
+
+  /** The venue answered it well: what it took was no stranger's. */
+  giveBack(caller: string): void {
+    const place = this.#line.get(caller);
+    if (place === undefined) return;
+    this.#left = Math.min(this.#capacity, this.#left + place.taken);
+    this.#line.delete(caller);
+  }
+
+  #fill(nowMs: number): void {
+    this.#left = Math.min(this.#capacity, this.#left + (nowMs - this.#filledMs) * this.#perMs);
+    this.#filledMs = nowMs;
+  }
+}
+
+/** A call that costs our address nothing still costs a turn. */
+function costOf(weight: number): number {
+  return Math.max(1, weight);
+}

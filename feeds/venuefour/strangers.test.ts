@@ -1,0 +1,59 @@
+/** Keys that the venue has not answered well: what they cost, what is kept of their refusal, and when they are known. */
+import { describe, expect, it } from "vitest";
+import { AGENT, BTC, createHarness, CREDENTIALS, OPTIONS, WALLET } from "./test/trading-harness.js";
+import { VenuefourSession } from "./session.js";
+
+const NO_AGENT = { success: false, error: "Agent not authorized for account", code: 400 };
+const LATE = { success: false, error: "Invalid message", code: 400 };
+const EMPTY = { success: true, data: [], last_order_id: 7 };
+const TAKEN = { success: true, data: null, error: null, code: null };
+const ORDER = { venueOrderId: "12" };
+
+const tagOf = (session: unknown): string => (session instanceof VenuefourSession ? session.tag : "");
+
+describe("a caller of venuefour", () => {
+  it("is known by whole credentials once a signed operation was taken, and by nothing that anybody can read", async () => {
+    const { http, open, openAddress, standing, trading } = createHarness();
+    const session = open();
+    http.reply(200, EMPTY);
+    expect((await trading.reader.readPositions(session, BTC, OPTIONS)).ok).toBe(true);
+    expect([http.last.caller, standing.isProven(tagOf(session))]).toEqual([tagOf(session), false]);
+    http.reply(200, TAKEN);
+    await trading.orders.cancel(session, BTC, ORDER, OPTIONS);
+    expect(standing.isProven(tagOf(session))).toBe(true);
+    // The wallet's name alone makes nobody known.
+    http.reply(200, EMPTY);
+    await trading.reader.readPositions(openAddress(), BTC, OPTIONS);
+    expect(standing.isProven(http.last.caller ?? "")).toBe(false);
+  });
+
+  it("is answered again, unsent, for five seconds", async () => {
+    const { clock, http, open, trading } = createHarness();
+    http.reply(400, NO_AGENT);
+    const first = await trading.orders.cancel(open(), BTC, ORDER, OPTIONS);
+    expect(first).toMatchObject({ outcome: "rejected", reason: "AUTH" });
+    clock.advance(4_900);
+    expect(await trading.orders.cancel(open(), BTC, ORDER, OPTIONS)).toEqual(first);
+    expect(http.requests.length).toBe(1);
+    // Another key of the same wallet is another caller.
+    http.reply(200, TAKEN);
+    const own = open({ apiKey: WALLET.publicKey, apiSecret: WALLET.secret, walletAddress: WALLET.publicKey });
+    await trading.orders.cancel(own, BTC, ORDER, OPTIONS);
+    clock.advance(200);
+    http.reply(400, NO_AGENT);
+    expect(await trading.orders.cancel(open(), BTC, ORDER, OPTIONS)).toEqual(first);
+    expect(http.requests.length).toBe(3);
+  });
+
+  it("is asked about again where the time was refused, or where it was once answered well", async () => {
+    const { http, open, trading } = createHarness();
+    http.reply(400, LATE).reply(400, LATE).reply(200, TAKEN).reply(400, NO_AGENT).reply(200, TAKEN);
+    for (let call = 0; call < 4; call++) await trading.orders.cancel(open(), BTC, ORDER, OPTIONS);
+    expect([http.requests.length, http.unusedStepCount]).toEqual([5, 0]);
+  });
+
+  it("keeps no refusal of an agent's key for one with another secret", () => {
+    const { open } = createHarness();
+    expect(tagOf(open(CREDENTIALS))).not.toBe(tagOf(open({ ...CREDENTIALS, apiKey: `config_${AGENT.publicKey}` })));
+  });
+});
