@@ -120,13 +120,12 @@ export class Edge implements ReplyWriter {
     current.requestId = this.#idPrefix + (this.#nextId++).toString(36);
     current.rateHeader = "";
     current.corsHeader = "";
+    current.unpaid = null;
     checkFraming(request, admission.access !== "changes");
     if (admission.access !== "open") current.corsHeader = this.#origins.check(request, admission.access === "reads");
     const nowNs = this.clock.monoNs();
     const caller = this.caller(response);
-    current.unpaid = null;
     if (admission.byAccount) {
-      current.rateHeader = "";
       current.unpaid = caller;
       return true;
     }
