@@ -111,7 +111,7 @@ export class Edge implements ReplyWriter {
     current.requestId = this.#idPrefix + (this.#nextId++).toString(36);
     current.rateHeader = "";
     current.corsHeader = "";
-    checkFraming(request, admission.access !== "changes");
+    checkFraming(request);
     if (admission.access !== "open") current.corsHeader = this.#origins.check(request, admission.access === "reads");
     const nowNs = this.clock.monoNs();
     const caller = this.caller(response);
