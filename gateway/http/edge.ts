@@ -121,7 +121,7 @@ export class Edge implements ReplyWriter {
     current.rateHeader = "";
     current.corsHeader = "";
     current.unpaid = null;
-    checkFraming(request, admission.access !== "changes");
+    checkFraming(request);
     if (admission.access !== "open") current.corsHeader = this.#origins.check(request, admission.access === "reads");
     const nowNs = this.clock.monoNs();
     const caller = this.caller(response);
