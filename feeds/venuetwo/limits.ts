@@ -6,8 +6,8 @@
 /** Weight per minute and IP (exchangeInfo rateLimits, REQUEST_WEIGHT 2400 per 1 MINUTE), used to 80 %. */
 export const IP_WEIGHT_PER_MINUTE = 1_920;
 /** Orders per account: 1200 a minute and 300 per 10 s (exchangeInfo rateLimits), used to 80 %. */
-export const ORDERS_PER_MINUTE = 960;
-export const ORDERS_PER_10_SECONDS = 240;
+const ORDERS_PER_MINUTE = 960;
+const ORDERS_PER_10_SECONDS = 240;
 
 /** Streams per connection (sheet, websocket section: 200). */
 export const MAX_STREAMS_PER_SOCKET = 200;
@@ -76,3 +76,14 @@ export const MAX_OLDER_SNAPSHOTS = 3;
 
 /** Age limit of a book for routing (routing design, section 1.5). */
 export const MAX_BOOK_AGE_MS = 2_000;
+
+/** Of one account, by both of its windows. */
+export function orderLimits(
+  perMinute = ORDERS_PER_MINUTE,
+  per10Seconds = ORDERS_PER_10_SECONDS,
+): readonly { readonly limit: number; readonly windowMs: number }[] {
+  return [
+    { limit: perMinute, windowMs: 60_000 },
+    { limit: per10Seconds, windowMs: 10_000 },
+  ];
+}

@@ -40,14 +40,7 @@ import { readError } from "./account-wire.js";
 import { credentialTagOf } from "./credential-tag.js";
 import { bannedUntilMs } from "./errors.js";
 import { HeldSymbols } from "./held-symbols.js";
-import {
-  CONNECTS_PER_MINUTE,
-  IP_WEIGHT_PER_MINUTE,
-  LIST_EVERY_MS,
-  MAX_CONNECTIONS,
-  ORDERS_PER_10_SECONDS,
-  ORDERS_PER_MINUTE,
-} from "./limits.js";
+import { CONNECTS_PER_MINUTE, IP_WEIGHT_PER_MINUTE, LIST_EVERY_MS, MAX_CONNECTIONS, orderLimits } from "./limits.js";
 import { MarketRest } from "./market-rest.js";
 import { VenuetwoMarkets } from "./markets.js";
 import { applyPremiumIndex, applyTicker24h } from "./normalize.js";
@@ -141,10 +134,7 @@ class VenuetwoRoom implements VenueRoom {
       logger,
       budget: limits.weightPerMinute ?? IP_WEIGHT_PER_MINUTE,
       budgetWindowMs: 60_000,
-      accountLimits: [
-        { limit: limits.ordersPerMinute ?? ORDERS_PER_MINUTE, windowMs: 60_000 },
-        { limit: limits.ordersPer10Seconds ?? ORDERS_PER_10_SECONDS, windowMs: 10_000 },
-      ],
+      accountLimits: orderLimits(limits.ordersPerMinute, limits.ordersPer10Seconds),
       usedWeight,
       judgeLimit,
       ...(limits.httpConnections === undefined ? {} : { connections: limits.httpConnections }),
