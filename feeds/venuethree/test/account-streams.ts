@@ -14,6 +14,8 @@ export interface AccountStreamsOptions {
   /** In place of the harness's own. */
   readonly clock?: Clock;
   readonly clockOffsetMs?: () => number;
+  /** Shared with others of the address. */
+  readonly messages?: MessagePacer;
 }
 
 export function accountStreamsOf(
