@@ -250,6 +250,23 @@ describe("callers of one lane", () => {
     queue.close();
   });
 
+  it("may each make a first call of it, however many came before: who used nothing is not above his share", () => {
+    // All open orders of an account, which a cancel of all begins with: far above one's share among so many.
+    const weight = 40;
+    const { budget, queue } = setup({ budget: 1_920, slots: 10, exitSlots: 1 });
+    for (const lane of ["background", "read", "reconcile", "trade"] as const)
+      while (budget.tryTake(lane, 1, 0)) expect(budget.available("exit", 0)).toBeGreaterThanOrEqual(480);
+    const admitted = Array.from({ length: 12 }, (_, caller) => {
+      const admission = take(queue, "exit", `caller ${caller}`, weight);
+      if (!(admission instanceof Promise) && admission.ok) queue.release();
+      return !(admission instanceof Promise) && admission.ok;
+    });
+    // All that the venue still grants, and no more.
+    expect(admitted).toEqual(Array.from({ length: 12 }, () => true));
+    expect(budget.available("exit", 0)).toBe(0);
+    queue.close();
+  });
+
   it("are served by what they used, not by who asked most", async () => {
     const { queue } = setup({ slots: 2, exitSlots: 1 });
     const order: string[] = [];
