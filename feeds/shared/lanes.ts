@@ -113,7 +113,9 @@ export class LaneBudget {
     const available = this.available(lane, nowMs);
     if (available - weight >= heldBack * LAST_PART) return false;
     const used = callers.used(caller, nowMs);
-    const others = callers.activeCount(nowMs) - (used > 0 ? 1 : 0);
+    // Among many the share may be less than one call weighs: then the last part would be nobody's.
+    if (used === 0) return false;
+    const others = callers.activeCount(nowMs) - 1;
     // What other lanes took is not there to be shared: one caller's share of a whole lane could be all that is left of it.
     const shared = Math.min(this.ceiling(lane), available + window.used(nowMs));
     return used + weight > shared / (others + 2);
