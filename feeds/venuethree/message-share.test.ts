@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import type { HttpRequest } from "../shared/http.js";
 import { type FakeConnection, FakeNetwork } from "../shared/test/fake-connector.js";
+import type { VenuethreeAccountStreams } from "./account-stream.js";
 import { accountStreamsOf } from "./test/account-streams.js";
 import { StreamBench } from "./test/stream-bench.js";
 import { API_KEY, createHarness, PUBLIC_KEY } from "./test/trading-harness.js";
@@ -17,16 +18,24 @@ const pass = (bench: StreamBench, ms: number, each = (): void => {}): Promise<vo
       if (!connection.isEnded && connection.sent.length > 0) connection.receive(bench.venue.height());
   });
 
+const frames = ({ sent }: FakeConnection) =>
+  sent
+    .map((text) => JSON.parse(text) as { readonly type: string; readonly channel?: string })
+    .filter(({ type }) => type !== "ping");
+
+/** `account_all_orders/7` */
+function acknowledge(connection: FakeConnection, channel: string): void {
+  const [name = "", account = ""] = channel.split("/");
+  const [key] = name.split("_").slice(-1);
+  connection.receive(JSON.stringify({ type: `subscribed/${name}`, channel: `${name}:${account}`, [key ?? ""]: {} }));
+}
+
 const notLive = ({ markets }: StreamBench): number => markets.filter(({ book }) => book.state !== BOOK_LIVE).length;
 
-it("books are back at once after a cut, however many accounts were asked for again in that minute", async () => {
-  const bench = new StreamBench(30);
-  bench.stream.add(bench.markets);
-  const connection = bench.network.last;
-  connection.open();
-  // The minute of the start is over.
-  await pass(bench, 65_000);
-  expect(notLive(bench)).toBe(0);
+/** Accounts that somebody watches, over messages that others of the address take too. */
+async function watched(
+  bench: StreamBench,
+): Promise<{ readonly accounts: VenuethreeAccountStreams; readonly network: FakeNetwork }> {
   const harness = createHarness();
   const answer = (request: HttpRequest) => {
     harness.http.step(answer);
@@ -42,6 +51,18 @@ it("books are back at once after a cut, however many accounts were asked for aga
     expect(accounts.openAccountStream(harness.open({ accountIndex: index }), () => {})).toMatchObject({ ok: true });
   await pass(bench, 500);
   network.last.open();
+  return { accounts, network };
+}
+
+it("books are back at once after a cut, however many accounts were asked for again in that minute", async () => {
+  const bench = new StreamBench(30);
+  bench.stream.add(bench.markets);
+  const connection = bench.network.last;
+  connection.open();
+  // The minute of the start is over.
+  await pass(bench, 65_000);
+  expect(notLive(bench)).toBe(0);
+  const { accounts, network } = await watched(bench);
   await pass(bench, 1_000);
   expect(accounts.stats().accountCount).toBe(ACCOUNT_COUNT);
   expect(network.last.sent.length).toBeGreaterThan(100);
@@ -55,6 +76,25 @@ it("books are back at once after a cut, however many accounts were asked for aga
   });
   expect(reopened).not.toBeNull();
   expect(notLive(bench)).toBe(0);
+  accounts.stop();
+  bench.stream.stop();
+});
+
+it("accounts that wait for messages are asked for once: what was never written, the venue has not refused", async () => {
+  const bench = new StreamBench(0);
+  const { accounts, network } = await watched(bench);
+  const connection = network.last;
+  let answered = 0;
+  await pass(bench, 150_000, () => {
+    connection.receive('{"type":"pong"}');
+    const written = frames(connection);
+    for (const { type, channel = "" } of written.slice(answered))
+      if (type === "subscribe") acknowledge(connection, channel);
+    answered = written.length;
+  });
+  const written = frames(connection);
+  expect(new Set(written.map(({ channel }) => channel)).size).toBe(3 * ACCOUNT_COUNT);
+  expect(written.filter(({ type }) => type !== "subscribe")).toHaveLength(0);
   accounts.stop();
   bench.stream.stop();
 });
