@@ -22,7 +22,7 @@ import type {
 } from "../../engine/ports.js";
 import { fullJitterMs } from "../shared/backoff.js";
 import { failedRead } from "../shared/call-results.js";
-import type { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
+import { type ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
 import type { Connector } from "../shared/connector.js";
 import { RecentUses } from "../shared/recent-uses.js";
 import { PersistentSocket } from "../shared/socket.js";
@@ -33,6 +33,7 @@ import { monoMs } from "../shared/weight-window.js";
 import { ACCOUNT_CHANNELS, accountChannel, type AccountFrame, decodeAccountFrame } from "./account-frames.js";
 import type { ConfirmedKey } from "./key-directory.js";
 import {
+  ACCOUNT_MESSAGES_PER_MINUTE,
   ACCOUNT_PING_EVERY_MS,
   HOT_IDLE_MS,
   HOT_WINDOW_MS,
@@ -70,8 +71,10 @@ type Listener = (event: AccountEvent) => void;
 /** One account, its subscription, and how far it has come. */
 interface Watch {
   readonly account: WatchedAccount;
-  /** Monotonic ms at which its channels were asked for; null while they are not. */
+  /** Monotonic ms at which the last of its channels was asked for; null while they are not. */
   askedAtMs: number | null;
+  /** Channels that wait for the pace of messages: of them the venue has refused none. */
+  readonly unwritten: Set<string>;
   tryCount: number;
   /** Monotonic ms of the token in use. */
   tokenAtMs: number;
@@ -96,6 +99,8 @@ export class VenuethreeAccountStreams implements AccountStreams {
   readonly #words: UnknownWords;
   #socket: PersistentSocket | null = null;
   readonly #life: ConnectionLife;
+  /** Over all its connections: what is cut again and again must not spend the minute of the books. */
+  readonly #messages: MessagePacer;
   #housekeeping: TimerHandle | null = null;
   #isStopped = false;
 
@@ -103,6 +108,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
     this.#options = options;
     this.#words = new UnknownWords("venuethree", () => options.logger);
     this.#life = new ConnectionLife(options.clock);
+    this.#messages = new MessagePacer(options.clock, ACCOUNT_MESSAGES_PER_MINUTE, 60_000);
     this.#maxAccounts = Math.min(options.maxAccounts ?? MAX_STREAMED_ACCOUNTS, MAX_STREAMED_ACCOUNTS);
   }
 
@@ -251,7 +257,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
       words: this.#words,
       life: this.#life,
     });
-    const watch: Watch = { account, askedAtMs: null, tryCount: 0, tokenAtMs: 0, lastUseMs: null };
+    const watch: Watch = { account, askedAtMs: null, unwritten: new Set(), tryCount: 0, tokenAtMs: 0, lastUseMs: null };
     this.#watches.set(accountIndex, watch);
     this.#keepHouse();
     return watch;
@@ -295,15 +301,20 @@ export class VenuethreeAccountStreams implements AccountStreams {
   #subscribe(watch: Watch): void {
     if (watch.askedAtMs !== null) return;
     const socket = this.#openSocket();
-    watch.askedAtMs = monoMs(this.#options.clock);
+    this.#asks(watch);
     // Silence says nothing: an account may be idle for days. The connection's own pings tell whether it lives.
     for (const channel of ACCOUNT_CHANNELS)
       socket.subscribe({ name: accountChannel(channel, watch.account.accountIndex), livenessMs: 0, probe: null });
   }
 
+  #asks(watch: Watch): void {
+    watch.askedAtMs = monoMs(this.#options.clock);
+    for (const channel of ACCOUNT_CHANNELS) watch.unwritten.add(accountChannel(channel, watch.account.accountIndex));
+  }
+
   /** Unsubscribes and subscribes anew, with a fresh token: all of it, as one channel alone would not make it whole. */
   #ask(watch: Watch): void {
-    watch.askedAtMs = monoMs(this.#options.clock);
+    this.#asks(watch);
     watch.account.unsync("SYNCING");
     for (const channel of ACCOUNT_CHANNELS)
       this.#socket?.resubscribe(accountChannel(channel, watch.account.accountIndex));
@@ -325,7 +336,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
         unsubscribe: ([name = ""]) => JSON.stringify({ type: "unsubscribe", channel: name }),
         maxNamesPerFrame: 1,
       },
-      pacers: () => [messages],
+      pacers: () => [messages, this.#messages],
       maxSubscriptions: MAX_STREAMED_ACCOUNTS * ACCOUNT_CHANNELS.length,
       heartbeat: { pingText: PING_TEXT, everyMs: ACCOUNT_PING_EVERY_MS, idleMs: IDLE_SOCKET_MS },
       handlers: {
@@ -339,7 +350,11 @@ export class VenuethreeAccountStreams implements AccountStreams {
         },
         onDown: () => {
           this.#life.lost();
-          for (const { account } of this.#watches.values()) account.unsync("STALE");
+          for (const watch of this.#watches.values()) {
+            // The next connection asks for all of it anew.
+            this.#asks(watch);
+            watch.account.unsync("STALE");
+          }
         },
       },
     });
@@ -352,6 +367,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
   #subscribeText(name: string): string {
     const watch = this.#watches.get(Number(/\d+$/.exec(name)?.[0]));
     const token = watch?.account.access.streamToken() ?? null;
+    if (watch?.unwritten.delete(name) === true) watch.askedAtMs = monoMs(this.#options.clock);
     if (watch !== undefined) watch.tokenAtMs = token?.madeAtMs ?? monoMs(this.#options.clock);
     // Without a token (all who watched are gone) the venue refuses, and housekeeping drops the account.
     return JSON.stringify({ type: "subscribe", channel: name, ...(token === null ? {} : { auth: token.text }) });
@@ -415,6 +431,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
       if (nowMs - watch.tokenAtMs > TOKEN_RENEW_MS) this.#ask(watch);
       return;
     }
+    if (watch.unwritten.size > 0) return;
     const patienceMs = ACKNOWLEDGE_DEADLINE_MS * 1.5 ** Math.min(watch.tryCount, MAX_PATIENCE);
     if (nowMs - watch.askedAtMs < patienceMs) return;
     watch.tryCount++;

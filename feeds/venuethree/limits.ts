@@ -111,6 +111,11 @@ export const MAX_CONNECTIONS = 32;
 export const CONNECTS_PER_MINUTE = 60;
 /** Client messages per minute and address (sheet: 200); keepalives go outside this pace. */
 export const MESSAGES_PER_MINUTE = 170;
+/**
+ * Of them, those of account streams: 60 are left to the height and to books. Enough for all hot
+ * accounts at once; positions that are not streamed are read.
+ */
+export const ACCOUNT_MESSAGES_PER_MINUTE = 110;
 /** Unanswered client messages (sheet: 50): at this pace only a venue that needs two seconds to answer meets them. */
 export const MESSAGES_PER_SECOND = 20;
 
