@@ -235,6 +235,19 @@ const SCENES = {
       regularly(venue, 6_000, () => venue.ask(call("exit", 5, { account: "a", accountWeight: 1 }), true)),
     ];
   },
+  /** All else is taken, and many close at once, each by one heavy call: together within what is held back. */
+  panic: (venue: Venue) => {
+    const closing = Array.from({ length: 7 }, (_, caller) =>
+      regularly(venue, 90_000, () => venue.ask(call("exit", 40, { caller: `closing ${caller}` }), true)),
+    );
+    const beginsMs = venue.between(40_000, 60_000);
+    return [
+      ...storming(venue),
+      () => {
+        if (venue.nowMs() > beginsMs) for (const ask of closing) ask();
+      },
+    ];
+  },
 } as const satisfies Readonly<Record<string, (venue: Venue) => readonly Asker[]>>;
 
 type Scene = keyof typeof SCENES;
@@ -339,6 +352,25 @@ const MUTANTS: readonly Mutant[] = [
     scene: "crowd",
     checks: ["EXIT"],
     plant: () => void vi.spyOn(LaneBudget.prototype, "isBeyondShare").mockReturnValue(false),
+  },
+  {
+    name: "a first call that weighs more than a share is above it",
+    scene: "panic",
+    checks: ["EXIT"],
+    plant: () => {
+      const { isBeyondShare } = LaneBudget.prototype;
+      vi.spyOn(LaneBudget.prototype, "isBeyondShare").mockImplementation(function (
+        this: LaneBudget,
+        lane,
+        caller,
+        weight,
+        nowMs,
+      ) {
+        const isLastPart = this.available(lane, nowMs) - weight < BUDGET / 16;
+        const isHeavy = lane === "exit" && caller !== null && isLastPart && weight > BUDGET / 4 / 8;
+        return isHeavy || isBeyondShare.call(this, lane, caller, weight, nowMs);
+      });
+    },
   },
   {
     name: "others than exits take the last part of what is held back for them",
