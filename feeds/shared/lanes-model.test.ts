@@ -237,16 +237,9 @@ const SCENES = {
   },
   /** All else is taken, and many close at once, each by one heavy call: together within what is held back. */
   panic: (venue: Venue) => {
-    const closing = Array.from({ length: 7 }, (_, caller) =>
-      regularly(venue, 90_000, () => venue.ask(call("exit", 40, { caller: `closing ${caller}` }), true)),
-    );
-    const beginsMs = venue.between(40_000, 60_000);
-    return [
-      ...storming(venue),
-      () => {
-        if (venue.nowMs() > beginsMs) for (const ask of closing) ask();
-      },
-    ];
+    const close = (_: unknown, caller: number): Asker =>
+      regularly(venue, 90_000, () => venue.ask(call("exit", 40, { caller: `closing ${caller}` }), true));
+    return [...storming(venue), ...Array.from({ length: 7 }, close)];
   },
 } as const satisfies Readonly<Record<string, (venue: Venue) => readonly Asker[]>>;
 
