@@ -97,3 +97,20 @@ it("counts as protection again where its cancel was refused and it is needed: en
   await harness.clock.advanceAsync(120_000);
   expect(standing(harness, "STOP").reduce((sum, lots) => sum + lots, 0)).toBe(250);
 });
+
+it("counts as protection again where its cancel came to nothing and it is needed: ended by its venue it is sent again", async () => {
+  const { harness } = await filledTwice();
+  harness.one.cancelFate = () => "lose";
+  closeFirst(harness);
+  await harness.clock.advanceAsync(2_000);
+  expect(harness.one.calls.cancel).toBeGreaterThan(0);
+  harness.one.cancelFate = () => "accept";
+  await fillEntry(harness, 350, 250);
+  expect(standing(harness, "STOP").reduce((sum, lots) => sum + lots, 0)).toBe(250);
+  for (const guard of guards(harness, "STOP")) {
+    if (guard.order?.status !== "OPEN") continue;
+    change(harness, guard, { status: "CANCELED", endReason: "VENUE_STATE" });
+    await harness.clock.advanceAsync(120_000);
+    expect(standing(harness, "STOP").reduce((sum, lots) => sum + lots, 0)).toBe(250);
+  }
+});
