@@ -161,7 +161,8 @@ function standingLots(run: TradeRun, { attempt: { venue } }: FilledPart, role: G
 
 /**
  * What stands for more than is left of an entry that is abandoned, or of which a guard closed something: not all venues
- * cancel a reduce-only order with its position. The last one placed goes first.
+ * cancel a reduce-only order with its position. One whose cancel is out goes first, as it may be gone by then; the last
+ * one placed else.
  */
 export function guardsToTakeBack(run: TradeRun): Attempt[] {
   const isAbandoned = isToBeAbandoned(run);
@@ -179,7 +180,9 @@ export function guardsToTakeBack(run: TradeRun): Attempt[] {
       const sizeOf = (guard: Attempt): number =>
         lotsOn(guard.qtyLots - filledLots(guard), guard.qtyDecimals, part.qtyDecimals);
       let beyond = standing.reduce((sum, guard) => sum + sizeOf(guard), 0) - Math.max(0, left);
-      return standing.reverse().filter((guard) => {
+      const isAsked = ({ takenBack }: Attempt): number => (takenBack === true ? 1 : 0);
+      const inTurn = standing.reverse().sort((one, other) => isAsked(other) - isAsked(one));
+      return inTurn.filter((guard) => {
         if (sizeOf(guard) > beyond) return false;
         beyond -= sizeOf(guard);
         return true;
