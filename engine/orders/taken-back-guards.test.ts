@@ -28,8 +28,8 @@ async function fillEntry(harness: Harness, filledLots: number, held: number): Pr
   await harness.clock.advanceAsync(60_000);
 }
 
-/** An entry of 0.4 that has filled 0.1 and then 0.25, each part with its guards; it rests still. */
-async function filledTwice(): Promise<{ readonly harness: Harness; readonly data: TradeData }> {
+/** An entry of 0.4 that has filled 0.1 and then `filled`, each part with its guards; it rests still. */
+async function filledTwice(filled = 250): Promise<{ readonly harness: Harness; readonly data: TradeData }> {
   const harness = createHarness({
     service: { records: createRowSink() },
     prepareVenue: (venue) => {
@@ -39,17 +39,17 @@ async function filledTwice(): Promise<{ readonly harness: Harness; readonly data
   harness.one.setPosition(ACCOUNT, "LONG", 0);
   const data = await harness.openData(BOTH, { ...RESTS, size: "0.4" });
   await fillEntry(harness, 100, 100);
-  await fillEntry(harness, 250, 250);
+  await fillEntry(harness, filled, filled);
   expect([standing(harness, "STOP"), standing(harness, "TAKE_PROFIT")]).toEqual([
-    [100, 150],
-    [100, 150],
+    [100, filled - 100],
+    [100, filled - 100],
   ]);
   return { harness, data };
 }
 
 /** The take-profit of the first part fills: the stop of that part goes. */
 function closeFirst(harness: Harness): void {
-  harness.one.setPosition(ACCOUNT, "LONG", 150);
+  harness.one.setPosition(ACCOUNT, "LONG", harness.one.heldLots(ACCOUNT, "LONG") - 100);
   change(harness, guards(harness, "TAKE_PROFIT")[0], { status: "FILLED", filledLots: 100, averagePrice: "105000" });
 }
 
@@ -113,4 +113,11 @@ it("counts as protection again where its cancel came to nothing and it is needed
     await harness.clock.advanceAsync(120_000);
     expect(standing(harness, "STOP").reduce((sum, lots) => sum + lots, 0)).toBe(250);
   }
+});
+
+it("is what guarded the part that is closed, also where a smaller one was placed later", async () => {
+  const { harness } = await filledTwice(150);
+  closeFirst(harness);
+  await harness.clock.advanceAsync(120_000);
+  expect([standing(harness, "STOP"), standing(harness, "TAKE_PROFIT")]).toEqual([[50], [50]]);
 });
