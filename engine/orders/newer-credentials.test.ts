@@ -1,5 +1,5 @@
 /** Orders that rest are followed with what their account is used with now: an earlier key may be of no use any more. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { AccountSession, AccountStreams } from "../ports.js";
 import { decodeJson } from "../storage/state-store.js";
 import { Background } from "./background.js";
@@ -163,5 +163,18 @@ describe("credentials of an account with followed orders", () => {
     expect(openSecrets()).toEqual(["newer"]);
     await stop();
     expect(openSecrets()).toEqual([]);
+  });
+
+  it("of two that the venue takes no more do not reopen the stream of the account with each read", async () => {
+    const streams = new FakeStreams();
+    const { clock, consider, follows, meet, run } = await following(SECRET_ONE, new Set(), streams);
+    for (let count = 0; count < 60; count++) consider(SECRET_ONE, { ...run, routeId: `rt_${count}` });
+    meet("newer");
+    await clock.advanceAsync(10 * MINUTE_MS);
+    const opening = vi.spyOn(streams, "openAccountStream");
+    await clock.advanceAsync(10 * MINUTE_MS);
+    // As often as one that went down is opened again.
+    expect(opening.mock.calls.length).toBeLessThanOrEqual(20);
+    await follows.stop();
   });
 });
