@@ -121,3 +121,20 @@ it("is what guarded the part that is closed, also where a smaller one was placed
   await harness.clock.advanceAsync(120_000);
   expect([standing(harness, "STOP"), standing(harness, "TAKE_PROFIT")]).toEqual([[50], [50]]);
 });
+
+it("is no protection that failed where its end could not be read for a while", async () => {
+  const { harness, data } = await filledTwice();
+  harness.one.orderReadFailure = () => "TIMEOUT";
+  closeFirst(harness);
+  await harness.clock.advanceAsync(10_000);
+  expect(standing(harness, "STOP")).toEqual([150]);
+  harness.one.orderReadFailure = () => null;
+  await harness.clock.advanceAsync(600_000);
+  const execution = (await harness.service.execution(data.routing.routeId))?.execution;
+  expect(execution?.protectionOrders?.map(({ kind, reason, status }) => [kind, status, reason])).toEqual([
+    ["TAKE_PROFIT", "FILLED", null],
+    ["STOP_LOSS", "CANCELED", null],
+    ["TAKE_PROFIT", "OPEN", null],
+    ["STOP_LOSS", "OPEN", null],
+  ]);
+});
