@@ -70,6 +70,23 @@ describe("a dead-man's switch", () => {
     expect(harness.logLines.join()).toContain("dead_man_gave_up");
   });
 
+  it("that fires still does not cancel what its caller places minutes after arming anew", async () => {
+    const { harness } = await armed();
+    const away = Array.from({ length: 9 }, () => "unknown" as const);
+    harness.calls.cancelAllFates.push(...away);
+    // Past its ninth try, a minute before the next; the venue is back, and so is the caller.
+    await harness.clock.advanceAsync(150_000);
+    expect([harness.calls.cancelAll, harness.calls.cancelAllFates.length]).toEqual([9, 0]);
+    const again = await arm(harness, 30_000);
+    await harness.clock.advanceAsync(5_000);
+    await harness.order(LIMIT);
+    for (let beat = 0; beat < 10; beat++) {
+      await harness.clock.advanceAsync(20_000);
+      expect(await harness.desk.heartbeat(again.switchId)).toMatchObject({ ok: true });
+    }
+    expect(statuses(harness)).toEqual(["CANCELED", "OPEN"]);
+  });
+
   it("cancels also where its venue was away for four minutes", async () => {
     const { harness } = await armed();
     await harness.clock.advanceAsync(9_000);

@@ -109,7 +109,7 @@ export class DeadManSwitches {
   readonly #lastSaid = new Map<string, Promise<void>>();
   readonly #counts = { fired: 0, gaveUp: 0 };
   /** Firings that wait for their next try. */
-  readonly #wakes = new Set<() => void>();
+  readonly #wakes = new Map<Switch, () => void>();
   #isStopping = false;
 
   constructor(options: DeadManOptions) {
@@ -160,6 +160,8 @@ export class DeadManSwitches {
     };
     this.#byId.set(armed.id, armed);
     this.#byAccount.set(accountHash, armed);
+    // Its next try comes now: a minute later it would cancel what the caller, who is back, places from here on.
+    if (before !== undefined) this.#wakes.get(before)?.();
     await this.#armVenue(armed);
     return this.#factsOf(armed);
   }
@@ -232,7 +234,7 @@ export class DeadManSwitches {
   async stop(): Promise<void> {
     const firing: Promise<void>[] = [];
     this.#isStopping = true;
-    for (const wake of this.#wakes) wake();
+    for (const wake of this.#wakes.values()) wake();
     for (const armed of [...this.#byId.values()]) {
       // Its end was said; its session does not outlive us.
       if (armed.state === "ending") this.#end(armed);
@@ -288,7 +290,7 @@ export class DeadManSwitches {
         }
         const isAwaited = this.#isStopping || !this.#holds(armed);
         if (tries >= (isAwaited ? MAX_TRIES : MAX_FIRE_TRIES)) break;
-        await this.#pause(Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** (tries - 1)));
+        await this.#pause(armed, Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** (tries - 1)));
       }
       this.#counts.gaveUp += 1;
       logger.error("dead_man_gave_up", { venue: room.venue });
@@ -300,17 +302,17 @@ export class DeadManSwitches {
     }
   }
 
-  /** Cut short by a shutdown. */
-  #pause(ms: number): Promise<void> {
+  /** Cut short by a shutdown, and where another is armed for the account. */
+  #pause(armed: Switch, ms: number): Promise<void> {
     const { clock } = this.#options;
     return new Promise((resolve) => {
       const wake = (): void => {
         clock.clearTimer(timer);
-        this.#wakes.delete(wake);
+        this.#wakes.delete(armed);
         resolve();
       };
       const timer = clock.setTimer(wake, ms);
-      this.#wakes.add(wake);
+      this.#wakes.set(armed, wake);
     });
   }
 

@@ -156,6 +156,25 @@ const SCENES = {
     if (venue.log.some(({ order }) => order?.status === "OPEN"))
       bench.say("LEFT", "an order works, and its caller is gone");
   },
+  /** As away; then its caller is back, arms anew and calls on. */
+  async backAnew(bench) {
+    const { calls, clock, venue } = bench.harness;
+    await arm(bench);
+    for (let awayMs = 0; awayMs < AWAY_MS; awayMs += LOOK_MS) {
+      calls.cancelAllFates.splice(0, calls.cancelAllFates.length, "unknown");
+      await clock.advanceAsync(LOOK_MS);
+    }
+    calls.cancelAllFates.length = 0;
+    const switchId = await armBy(bench, CREDENTIALS, LONG_MS);
+    await bench.pass(1_000);
+    await bench.harness.order({ type: "LIMIT", price: "95000" });
+    for (let beats = 0; beats < 6; beats++) {
+      await bench.pass(LONG_MS / 3);
+      await bench.harness.desk.heartbeat(switchId);
+    }
+    if (venue.log.at(-1)?.order?.status !== "OPEN")
+      bench.say("EARLY", "canceled, and its account's switch is not over");
+  },
   /** The shutdown is over before the venue has canceled anything. */
   async cutShort(bench) {
     const { harness } = bench;
@@ -202,6 +221,16 @@ function givingUp({ harness: { clock } }: Bench): void {
   vi.spyOn(clock, "setTimer").mockImplementation((run, delayMs) => {
     const isLate = (clock.monoNs() - begunNs) / 1e6 > GIVEN_UP_MS;
     return setTimer(isLate ? () => {} : run, delayMs);
+  });
+}
+
+/** One that fires is no switch of its account any more. */
+function forgettingFirings(): void {
+  const { prepare } = DeadManSwitches.prototype;
+  let count = 0;
+  vi.spyOn(DeadManSwitches.prototype, "prepare").mockImplementation(function (this: DeadManSwitches, ...asked) {
+    const [room, session, accountHash, timeoutMs] = asked;
+    return prepare.call(this, room, session, `${accountHash} ${count++}`, timeoutMs);
   });
 }
 
@@ -256,6 +285,12 @@ const MUTANTS: readonly Mutant[] = [
     },
   },
   { name: "a firing gives up within a minute", scene: "away", checks: ["LEFT"], plant: givingUp },
+  {
+    name: "a firing is not told that its caller is back",
+    scene: "backAnew",
+    checks: ["EARLY", "FORGOTTEN"],
+    plant: forgettingFirings,
+  },
   {
     name: "a switch that is cut short leaves no line",
     scene: "cutShort",

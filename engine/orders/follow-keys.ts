@@ -6,7 +6,8 @@
  * Invariants: in memory alone; for CREDENTIALS_MS after they were last used themselves, and no longer than an order of the
  * account is followed (their owner forgets them).
  *
- * Bounds: MAX_KEYS for each account, the last ones that came by.
+ * Bounds: MAX_KEYS for each account, the last ones that came by; those that took another's place give way REFUSE_GAP_MS
+ * later at the earliest, because the account's stream is opened anew with each change.
  */
 import type { Clock } from "../domain/clock.js";
 import type { RoutableVenue } from "../domain/venue.js";
@@ -18,11 +19,14 @@ import { sessionHash, type Rooms } from "./trade-accounts.js";
 /** As the watch of an entry's protection. */
 export const CREDENTIALS_MS = 86_400_000;
 const MAX_KEYS = 2;
+const REFUSE_GAP_MS = 60_000;
 
 interface Keys {
   readonly open: () => AccountSession | null;
   readonly credentials: unknown;
   usedNs: number;
+  /** When they took the place of refused ones. */
+  triedNs?: number;
 }
 
 interface KeyParts {
@@ -44,7 +48,7 @@ export class FollowKeys {
     return this.#keys.has(account);
   }
 
-  get(account: string): Omit<Keys, "usedNs"> | null {
+  get(account: string): Pick<Keys, "open" | "credentials"> | null {
     return this.#keys.get(account)?.[0] ?? null;
   }
 
@@ -69,8 +73,12 @@ export class FollowKeys {
 
   /** Their venue takes those in use no more. True: others are in use from here on. */
   refuse(account: string): boolean {
-    const [first, ...others] = this.#keys.get(account) ?? [];
-    return first !== undefined && this.#put(account, [...others, first]);
+    const [first, next, ...others] = this.#keys.get(account) ?? [];
+    if (first === undefined || next === undefined) return false;
+    const nowNs = this.#parts.clock.monoNs();
+    if (first.triedNs !== undefined && (nowNs - first.triedNs) / 1e6 < REFUSE_GAP_MS) return false;
+    next.triedNs = nowNs;
+    return this.#put(account, [next, ...others, first]);
   }
 
   /** Drops what was kept as long as it may be. True: others are in use from here on, or none. */

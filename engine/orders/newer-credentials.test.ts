@@ -1,11 +1,14 @@
 /** Orders that rest are followed with what their account is used with now: an earlier key may be of no use any more. */
-import { describe, expect, it } from "vitest";
-import type { AccountSession } from "../ports.js";
+import { describe, expect, it, vi } from "vitest";
+import type { AccountSession, AccountStreams } from "../ports.js";
 import { decodeJson } from "../storage/state-store.js";
 import { Background } from "./background.js";
 import { SendBounds } from "./absence-proof.js";
 import type { FollowRow } from "./followed-run.js";
 import { OrderFollows } from "./order-follows.js";
+import { OrderListeners } from "./order-listeners.js";
+import type { FakeSession } from "./test/fake-session.js";
+import { FakeStreams } from "./test/fake-streams.js";
 import { createHarness, recordingLogger, SECRET_ONE, testHash } from "./test/harness.js";
 import type { TradeRun } from "./trade-run.js";
 
@@ -15,7 +18,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /** An order that rests, followed with `first`; the venue answers only sessions of a secret in `valid`. */
-async function following(first: string, valid: Set<string>) {
+async function following(first: string, valid: Set<string>, streams: AccountStreams | null = null) {
   const harness = createHarness();
   const { clock, logLines, one, store } = harness;
   await harness.closeData(RESTING_CLOSE);
@@ -26,10 +29,11 @@ async function following(first: string, valid: Set<string>) {
   await harness.service.drain(1_000);
   const logger = recordingLogger(logLines);
   const inner = one.room();
-  const secretOf = new WeakMap<AccountSession, string>();
+  const secretOf = new Map<AccountSession, string>();
   const used: string[] = [];
   const room: typeof inner = {
     ...inner,
+    streams,
     openSession: (raw) => {
       const opened = inner.openSession(raw);
       if (opened.ok) secretOf.set(opened.session, (raw as { secret: string }).secret);
@@ -47,18 +51,18 @@ async function following(first: string, valid: Set<string>) {
     },
   };
   const background = new Background(clock, logger);
-  const follows = new OrderFollows<TradeRun>(
-    {
-      clock,
-      logger,
-      rooms: new Map([[room.venue, room]]),
-      store,
-      hash: testHash,
-      background,
-      bounds: new SendBounds(),
-    },
-    { namespace: "followed-copy", publish: async () => {} },
-  );
+  const listeners = new OrderListeners({ clock, logger });
+  const followsOf = (namespace: string): OrderFollows<TradeRun> =>
+    new OrderFollows<TradeRun>(
+      {
+        ...{ background, bounds: new SendBounds(), clock, hash: testHash, listeners, logger, store },
+        rooms: new Map([[room.venue, room]]),
+      },
+      { namespace, publish: async () => {} },
+    );
+  const follows = followsOf("followed-copy");
+  /** Of single orders of the account, over the same streams. */
+  const others = followsOf("followed-other");
   const credentialsOf = (secret: string) => ({ account: ACCOUNT, secret });
   const withSession = (secret: string, use: (session: AccountSession) => void): void => {
     const opened = room.openSession(credentialsOf(secret));
@@ -78,7 +82,18 @@ async function following(first: string, valid: Set<string>) {
     if (entry?.order == null) throw new Error("no order is there");
     entry.order = { ...entry.order, status: "FILLED", filledLots: 250, averagePrice: "101000" };
   };
-  return { clock, consider, follows, run, meet, fill, used };
+  const alsoFollow = (secret: string): void =>
+    withSession(secret, (session) => {
+      const credentials = credentialsOf(secret);
+      others.consider({ ...run, routeId: "rt_of_another" }, null, () => ({ session, credentials }));
+    });
+  const alsoMeet = (secret: string): void =>
+    withSession(secret, (session) => others.meet(room.venue, { session, credentials: credentialsOf(secret) }));
+  /** Of the sessions that are open. */
+  const openSecrets = (): string[] =>
+    [...secretOf].flatMap(([session, secret]) => ((session as FakeSession).closed ? [] : secret));
+  const stop = async (): Promise<void> => void (await Promise.all([follows.stop(), others.stop()]));
+  return { alsoFollow, alsoMeet, clock, consider, fill, follows, meet, openSecrets, run, stop, used };
 }
 
 describe("credentials of an account with followed orders", () => {
@@ -129,6 +144,37 @@ describe("credentials of an account with followed orders", () => {
     used.length = 0;
     await clock.advanceAsync(30 * MINUTE_MS);
     expect([follows.waitingCount, new Set(used)]).toEqual([0, new Set(["newer"])]);
+    await follows.stop();
+  });
+
+  it("go from the stream of the account too, although others listen there all the while", async () => {
+    const { alsoFollow, alsoMeet, clock, meet, openSecrets, stop } = await following(
+      SECRET_ONE,
+      new Set([SECRET_ONE]),
+      new FakeStreams(),
+    );
+    alsoFollow(SECRET_ONE);
+    expect(openSecrets()).toEqual([SECRET_ONE]);
+    clock.advance(DAY_MS / 2);
+    meet("newer");
+    alsoMeet("newer");
+    clock.advance(DAY_MS / 2);
+    await clock.advanceAsync(60 * MINUTE_MS);
+    expect(openSecrets()).toEqual(["newer"]);
+    await stop();
+    expect(openSecrets()).toEqual([]);
+  });
+
+  it("of two that the venue takes no more do not reopen the stream of the account with each read", async () => {
+    const streams = new FakeStreams();
+    const { clock, consider, follows, meet, run } = await following(SECRET_ONE, new Set(), streams);
+    for (let count = 0; count < 60; count++) consider(SECRET_ONE, { ...run, routeId: `rt_${count}` });
+    meet("newer");
+    await clock.advanceAsync(10 * MINUTE_MS);
+    const opening = vi.spyOn(streams, "openAccountStream");
+    await clock.advanceAsync(10 * MINUTE_MS);
+    // As often as one that went down is opened again.
+    expect(opening.mock.calls.length).toBeLessThanOrEqual(20);
     await follows.stop();
   });
 });

@@ -4,7 +4,8 @@
  *
  * Invariants: a listener gets the stream's own report of that order, or null (something happened that the stream does not
  * describe, or may have been missed): then the venue is to be asked. A stream may be lost at any time: nobody relies on
- * it alone.
+ * it alone. A stream is open with the session of one who listens there: with the last of those whose it is it goes, and
+ * is opened with another's.
  *
  * Bounds: MAX_STREAMS accounts of a venue, so that subscribers find streams too; beyond it, and where none opens, it is
  * tried again every RETRY_MS while somebody listens.
@@ -27,11 +28,15 @@ export interface OrderListener {
   onChange(order: VenueOrder | null): void;
 }
 
+type Opener = () => AccountSession | null;
+
 interface ListenedAccount {
   readonly key: string;
   readonly room: VenueRoom;
-  readonly openSession: () => AccountSession | null;
-  readonly listeners: Set<OrderListener>;
+  /** With what each would open the stream. */
+  readonly listeners: Map<OrderListener, Opener>;
+  /** Whose the open session is. */
+  openedWith: Opener | null;
   session: AccountSession | null;
   stream: AccountStream | null;
   timer: TimerHandle | null;
@@ -47,14 +52,14 @@ export class OrderListeners {
     this.#logger = logger;
   }
 
-  /** `key` names the account. `openSession`: one of it, closed when nobody listens any more. */
-  listen(key: string, room: VenueRoom, openSession: () => AccountSession | null, one: OrderListener): () => void {
+  /** `key` names the account. `openSession`: one of it, closed when nobody listens any more who came with the same. */
+  listen(key: string, room: VenueRoom, openSession: Opener, one: OrderListener): () => void {
     let account = this.#accounts.get(key);
     if (account === undefined) {
-      account = { key, room, openSession, listeners: new Set(), session: null, stream: null, timer: null };
+      account = { key, room, listeners: new Map(), openedWith: null, session: null, stream: null, timer: null };
       this.#accounts.set(key, account);
     }
-    account.listeners.add(one);
+    account.listeners.set(one, openSession);
     if (account.stream === null && account.timer === null) this.#open(account);
     return () => this.#unlisten(account, one);
   }
@@ -66,7 +71,13 @@ export class OrderListeners {
 
   #unlisten(account: ListenedAccount, one: OrderListener): void {
     account.listeners.delete(one);
-    if (account.listeners.size > 0 || this.#accounts.get(account.key) !== account) return;
+    if (this.#accounts.get(account.key) !== account) return;
+    if (account.listeners.size > 0) {
+      if (account.openedWith === null || [...account.listeners.values()].includes(account.openedWith)) return;
+      this.#close(account);
+      this.#open(account);
+      return;
+    }
     this.#accounts.delete(account.key);
     if (account.timer !== null) this.#clock.clearTimer(account.timer);
     account.timer = null;
@@ -74,14 +85,17 @@ export class OrderListeners {
   }
 
   #open(account: ListenedAccount): void {
-    const { room, openSession } = account;
-    if (room.streams === null) return;
+    const { room } = account;
+    // The last one that came: of those that differ its credentials are the ones that were good last.
+    const openSession = [...account.listeners.values()].at(-1);
+    if (room.streams === null || openSession === undefined) return;
     const session = this.#openCount(room.venue) < MAX_STREAMS ? openSession() : null;
     if (session === null) {
       this.#retryLater(account);
       return;
     }
     account.session = session;
+    account.openedWith = openSession;
     try {
       const opened = room.streams.openAccountStream(session, (event) => this.#onEvent(account, session, event));
       if (opened.ok) {
@@ -109,6 +123,7 @@ export class OrderListeners {
     account.stream = null;
     account.session?.close();
     account.session = null;
+    account.openedWith = null;
   }
 
   #retryLater(account: ListenedAccount): void {
@@ -133,7 +148,7 @@ export class OrderListeners {
         if (event.state === "DOWN") {
           this.#close(account);
           this.#retryLater(account);
-        } else if (event.state === "LIVE") for (const one of [...account.listeners]) this.#notify(one, null);
+        } else if (event.state === "LIVE") for (const one of [...account.listeners.keys()]) this.#notify(one, null);
         return;
       case "positions":
         return;
@@ -142,7 +157,7 @@ export class OrderListeners {
 
   #dispatch(account: ListenedAccount, named: VenueOrder, reported: VenueOrder | null): void {
     const { venueClientOrderId, venueOrderId } = named;
-    for (const one of [...account.listeners]) {
+    for (const one of [...account.listeners.keys()]) {
       const isMeant =
         (venueClientOrderId !== null && venueClientOrderId === one.venueClientOrderId) ||
         (venueOrderId !== "" && venueOrderId === one.venueOrderId);

@@ -13,7 +13,7 @@ import { ConclusionCommits } from "./conclusion-commits.js";
 import { ExecutionRegistry } from "./execution-registry.js";
 import { FollowKeys } from "./follow-keys.js";
 import { OrderFollows } from "./order-follows.js";
-import { isGuard } from "./trade-run.js";
+import { type Attempt, isGuard } from "./trade-run.js";
 
 type Fault =
   | "sibling stands"
@@ -23,6 +23,8 @@ type Fault =
   | "absence unproven"
   | "round covers all"
   | "taken back is lost"
+  | "newest goes first"
+  | "another part's goes"
   | null;
 
 const planted = vi.hoisted((): { fault: Fault } => ({ fault: null }));
@@ -42,6 +44,18 @@ vi.mock(import("./protection-parts.js"), async (load) => {
           return isWhole ? guards : [];
         case "rests stand nowhere":
           return guards.filter(({ order }) => order?.status === "OPEN");
+        case "newest goes first": {
+          const asked = run.attempts.filter(({ takenBack }) => takenBack === true);
+          for (const attempt of asked) delete attempt.takenBack;
+          const newest = parts.guardsToTakeBack(run);
+          for (const attempt of asked) attempt.takenBack = true;
+          return newest;
+        }
+        case "another part's goes":
+          return guards.map((guard) => {
+            const isOther = ({ order, role }: Attempt): boolean => role === guard.role && order?.status === "OPEN";
+            return run.attempts.findLast((attempt) => isOther(attempt) && attempt.qtyLots < guard.qtyLots) ?? guard;
+          });
         case "taken back once":
           return guards.filter(({ takenBack }) => takenBack !== true);
         default:
@@ -151,6 +165,18 @@ const MUTANTS: readonly Mutant[] = [
     scene: "guardClosesPart",
     checks: ["PLACED"],
     plant: fault("taken back is lost"),
+  },
+  {
+    name: "a guard whose cancel is out stands for one that is taken back",
+    scene: "takenBackUnheard",
+    checks: ["BARE"],
+    plant: fault("newest goes first"),
+  },
+  {
+    name: "the guard of another part is taken back than of the one that is closed",
+    scene: "takenBackUnheard",
+    checks: ["GUARDS"],
+    plant: fault("another part's goes"),
   },
   {
     name: "a stop that never arrived is not sent again",

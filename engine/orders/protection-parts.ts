@@ -161,7 +161,8 @@ function standingLots(run: TradeRun, { attempt: { venue } }: FilledPart, role: G
 
 /**
  * What stands for more than is left of an entry that is abandoned, or of which a guard closed something: not all venues
- * cancel a reduce-only order with its position. The last one placed goes first.
+ * cancel a reduce-only order with its position. One whose cancel is out goes first, as it may be gone by then; then one of
+ * the size of a guard that closed its part; then the last one placed.
  */
 export function guardsToTakeBack(run: TradeRun): Attempt[] {
   const isAbandoned = isToBeAbandoned(run);
@@ -179,7 +180,14 @@ export function guardsToTakeBack(run: TradeRun): Attempt[] {
       const sizeOf = (guard: Attempt): number =>
         lotsOn(guard.qtyLots - filledLots(guard), guard.qtyDecimals, part.qtyDecimals);
       let beyond = standing.reduce((sum, guard) => sum + sizeOf(guard), 0) - Math.max(0, left);
-      return standing.reverse().filter((guard) => {
+      const ended = closed.filter(
+        (guard) => isGuard(guard) && guard.role !== role && filledLots(guard) >= guard.qtyLots,
+      );
+      const endedLots = ended.map(({ qtyDecimals, qtyLots }) => lotsOn(qtyLots, qtyDecimals, part.qtyDecimals));
+      const rank = (guard: Attempt): number =>
+        guard.takenBack === true ? 0 : endedLots.includes(sizeOf(guard)) ? 1 : 2;
+      const inTurn = standing.reverse().sort((one, other) => rank(one) - rank(other));
+      return inTurn.filter((guard) => {
         if (sizeOf(guard) > beyond) return false;
         beyond -= sizeOf(guard);
         return true;

@@ -103,8 +103,9 @@ export async function takeBackGuards(parts: TradeParts, flight: TradeFlight, run
     const outcome = await cancelAndRead(parts, flight, run, attempt, "protection_taken_back");
     // It guards nothing any more, so that what it guarded is not taken for covered.
     if (isAbandoned && attempt.order?.status === "CANCELED") attempt.replaced = true;
-    // It stands as before: what ends it later is not ours, and it may be needed by then.
-    if (isOpen(attempt) && outcome?.outcome === "rejected") delete attempt.takenBack;
+    // It stands as before: what ends it later is not ours, and it may be needed by then. "Not found" is an end that was not read.
+    const stands = outcome?.outcome === "rejected" && outcome.reason !== "NOT_FOUND";
+    if (isOpen(attempt) && stands) delete attempt.takenBack;
   };
   await Promise.all(guardsToTakeBack(run).map(takeBack));
 }

@@ -28,8 +28,8 @@ async function fillEntry(harness: Harness, filledLots: number, held: number): Pr
   await harness.clock.advanceAsync(60_000);
 }
 
-/** An entry of 0.4 that has filled 0.1 and then 0.25, each part with its guards; it rests still. */
-async function filledTwice(): Promise<{ readonly harness: Harness; readonly data: TradeData }> {
+/** An entry of 0.4 that has filled 0.1 and then `filled`, each part with its guards; it rests still. */
+async function filledTwice(filled = 250): Promise<{ readonly harness: Harness; readonly data: TradeData }> {
   const harness = createHarness({
     service: { records: createRowSink() },
     prepareVenue: (venue) => {
@@ -39,17 +39,17 @@ async function filledTwice(): Promise<{ readonly harness: Harness; readonly data
   harness.one.setPosition(ACCOUNT, "LONG", 0);
   const data = await harness.openData(BOTH, { ...RESTS, size: "0.4" });
   await fillEntry(harness, 100, 100);
-  await fillEntry(harness, 250, 250);
+  await fillEntry(harness, filled, filled);
   expect([standing(harness, "STOP"), standing(harness, "TAKE_PROFIT")]).toEqual([
-    [100, 150],
-    [100, 150],
+    [100, filled - 100],
+    [100, filled - 100],
   ]);
   return { harness, data };
 }
 
 /** The take-profit of the first part fills: the stop of that part goes. */
 function closeFirst(harness: Harness): void {
-  harness.one.setPosition(ACCOUNT, "LONG", 150);
+  harness.one.setPosition(ACCOUNT, "LONG", harness.one.heldLots(ACCOUNT, "LONG") - 100);
   change(harness, guards(harness, "TAKE_PROFIT")[0], { status: "FILLED", filledLots: 100, averagePrice: "105000" });
 }
 
@@ -96,4 +96,45 @@ it("counts as protection again where its cancel was refused and it is needed: en
   change(harness, first, { status: "CANCELED", endReason: "VENUE_STATE" });
   await harness.clock.advanceAsync(120_000);
   expect(standing(harness, "STOP").reduce((sum, lots) => sum + lots, 0)).toBe(250);
+});
+
+it("counts as protection again where its cancel came to nothing and it is needed: ended by its venue it is sent again", async () => {
+  const { harness } = await filledTwice();
+  harness.one.cancelFate = () => "lose";
+  closeFirst(harness);
+  await harness.clock.advanceAsync(2_000);
+  expect(harness.one.calls.cancel).toBeGreaterThan(0);
+  harness.one.cancelFate = () => "accept";
+  await fillEntry(harness, 350, 250);
+  expect(standing(harness, "STOP").reduce((sum, lots) => sum + lots, 0)).toBe(250);
+  for (const guard of guards(harness, "STOP")) {
+    if (guard.order?.status !== "OPEN") continue;
+    change(harness, guard, { status: "CANCELED", endReason: "VENUE_STATE" });
+    await harness.clock.advanceAsync(120_000);
+    expect(standing(harness, "STOP").reduce((sum, lots) => sum + lots, 0)).toBe(250);
+  }
+});
+
+it("is what guarded the part that is closed, also where a smaller one was placed later", async () => {
+  const { harness } = await filledTwice(150);
+  closeFirst(harness);
+  await harness.clock.advanceAsync(120_000);
+  expect([standing(harness, "STOP"), standing(harness, "TAKE_PROFIT")]).toEqual([[50], [50]]);
+});
+
+it("is no protection that failed where its end could not be read for a while", async () => {
+  const { harness, data } = await filledTwice();
+  harness.one.orderReadFailure = () => "TIMEOUT";
+  closeFirst(harness);
+  await harness.clock.advanceAsync(10_000);
+  expect(standing(harness, "STOP")).toEqual([150]);
+  harness.one.orderReadFailure = () => null;
+  await harness.clock.advanceAsync(600_000);
+  const execution = (await harness.service.execution(data.routing.routeId))?.execution;
+  expect(execution?.protectionOrders?.map(({ kind, reason, status }) => [kind, status, reason])).toEqual([
+    ["TAKE_PROFIT", "FILLED", null],
+    ["STOP_LOSS", "CANCELED", null],
+    ["TAKE_PROFIT", "OPEN", null],
+    ["STOP_LOSS", "OPEN", null],
+  ]);
 });

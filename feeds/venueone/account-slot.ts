@@ -12,7 +12,16 @@ import type { AccountEvent } from "../../engine/ports.js";
 import { canonicalPrice, lotsOf, ticksOf } from "../shared/money-text.js";
 import { barredBeforeMs } from "../shared/stamps.js";
 import { decodeWith } from "../shared/wire-fields.js";
-import { filledLotsOfRow, NOTHING_FILLED, normalizeOrder, normalizePosition, uncounted } from "./account-normalize.js";
+import {
+  type FilledSummary,
+  filledLotsOfRow,
+  isEndWord,
+  NOTHING_FILLED,
+  normalizeOrder,
+  normalizePosition,
+  statusOfWord,
+  uncounted,
+} from "./account-normalize.js";
 import type { VenueoneWireAccount } from "./account-wire.js";
 import type { VenueoneWireFill, VenueoneWireOrder, VenueoneWireOrderUpdate } from "./wire.js";
 
@@ -165,12 +174,25 @@ export class AccountSlot {
     return { ok: true, gone };
   }
 
+  /** Has it ended with fills that neither its row nor the stream has told? They are to be read then (order-fills.ts). */
+  lacksFills({ order, status }: VenueoneWireOrderUpdate): boolean {
+    const instrument = this.#instrumentOf(order.coin);
+    if (instrument === null || !isEndWord(status)) return false;
+    const decoded = decodeWith(order, () => {
+      const qtyLots = lotsOf(instrument, order.origSz, "origSz");
+      const rowLots = filledLotsOfRow(order, instrument);
+      const isUntold = rowLots === null || (statusOfWord(status) === "FILLED" && rowLots < qtyLots);
+      return isUntold && (this.#filledLots.get(order.oid) ?? 0) < qtyLots;
+    });
+    return decoded.ok && decoded.value;
+  }
+
   /** An order that filled without ever being in the list, as its look-up tells it. */
-  applyUnlisted(update: VenueoneWireOrderUpdate): Applied {
+  applyUnlisted(update: VenueoneWireOrderUpdate, filled: FilledSummary = NOTHING_FILLED): Applied {
     const { order, status, statusTimestamp } = update;
     const instrument = this.#instrumentOf(order.coin);
     if (instrument === null) return OK;
-    const decoded = decodeWith(order, () => this.#orderOf(order, status, statusTimestamp, instrument));
+    const decoded = decodeWith(order, () => this.#orderOf(order, status, statusTimestamp, instrument, filled));
     if (decoded.ok) this.#emit({ kind: "order", order: decoded.value });
     if (this.#orders?.has(order.oid) !== true) this.#filledLots.delete(order.oid);
     return decoded.ok ? OK : decoded;
@@ -180,13 +202,14 @@ export class AccountSlot {
   applyEnd(
     row: VenueoneWireOrder,
     end: { readonly order: VenueoneWireOrder; readonly status: string; readonly statusTimestamp: number } | null,
+    filled: FilledSummary = NOTHING_FILLED,
   ): Applied {
     const instrument = this.#instrumentOf(row.coin);
     if (instrument === null) return OK;
     const decoded = decodeWith(row, () =>
       end === null
         ? this.#orderOf(row, "unknown", row.timestamp, instrument)
-        : this.#orderOf(end.order, end.status, end.statusTimestamp, instrument),
+        : this.#orderOf(end.order, end.status, end.statusTimestamp, instrument, filled),
     );
     if (!decoded.ok) return decoded;
     this.#emit({ kind: "order", order: decoded.value });
@@ -286,12 +309,20 @@ export class AccountSlot {
     };
   }
 
-  #orderOf(row: VenueoneWireOrder, word: string, tsVenueMs: number, instrument: Instrument): VenueOrder {
+  /** `read`: its fills as they were read, where they were. */
+  #orderOf(
+    row: VenueoneWireOrder,
+    word: string,
+    tsVenueMs: number,
+    instrument: Instrument,
+    read: FilledSummary = NOTHING_FILLED,
+  ): VenueOrder {
     const seenLots = this.#filledLots.get(row.oid) ?? 0;
     const rowLots = filledLotsOfRow(row, instrument) ?? 0;
     const qtyLots = lotsOf(instrument, row.origSz, "origSz");
-    const filledLots = Math.min(qtyLots, Math.max(seenLots, rowLots));
-    return normalizeOrder(row, word, tsVenueMs, instrument, { ...NOTHING_FILLED, filledLots });
+    const filledLots = Math.min(qtyLots, Math.max(seenLots, rowLots, read.filledLots));
+    const summary = read.filledLots === filledLots ? read : { ...NOTHING_FILLED, filledLots };
+    return normalizeOrder(row, word, tsVenueMs, instrument, summary);
   }
 }
 

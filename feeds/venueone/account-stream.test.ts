@@ -147,6 +147,59 @@ describe("frames", () => {
     expect(orders).toEqual(["5 OPEN 0", "6 OPEN 0", "6 PARTIALLY_FILLED 1000", "6 FILLED 2000"]);
   });
 
+  it("tells what a reduce-only order filled by the fills where its row cannot, also those before the stream began", async () => {
+    const { clock, venue, events, push, live } = setup();
+    await live(ALICE);
+    const end = (oid: number, status: string): unknown => ({
+      status: "order",
+      order: { order: orderRow({ oid, sz: "0.0" }), status, statusTimestamp: clock.wallMs() },
+    });
+    const told = (): string[] =>
+      events
+        .splice(0)
+        .flatMap((event) =>
+          event.kind === "order"
+            ? [
+                `${event.order.venueOrderId} ${event.order.status} ${event.order.filledLots} at ${event.order.averagePrice}`,
+              ]
+            : [],
+        );
+    // Filled in halves; the stream tells of the second one alone.
+    venue.fills = [fill({ oid: 5, tid: 1 }), fill({ oid: 5, tid: 2 }), fill({ oid: 9, tid: 3 })];
+    venue.ends.set(5, end(5, "filled"));
+    push("openOrders", { dex: "", user: ALICE, orders: [orderRow({ sz: "0.1" })] });
+    push("userFills", { user: ALICE, fills: [fill({ oid: 5, tid: 2 })] });
+    push("openOrders", { dex: "", user: ALICE, orders: [] });
+    await clock.advanceAsync(2_000);
+    expect(told().at(-1)).toBe("5 FILLED 2000 at 50000");
+    // Its remainder was dropped, and what filled nobody was told.
+    venue.fills = [fill({ oid: 6, tid: 4 })];
+    venue.ends.set(6, end(6, "reduceOnlyCanceled"));
+    push("openOrders", { dex: "", user: ALICE, orders: [orderRow({ oid: 6 })] });
+    push("openOrders", { dex: "", user: ALICE, orders: [] });
+    // So soon the index may not have them all.
+    await clock.advanceAsync(100);
+    expect(told()).toEqual(["6 OPEN 0 at null"]);
+    await clock.advanceAsync(4_000);
+    expect(told().at(-1)).toBe("6 CANCELED 1000 at 50000");
+    // Never a guess: the fills cannot be read, or are not there yet.
+    venue.fills = [];
+    venue.ends.set(7, end(7, "filled"));
+    push("openOrders", { dex: "", user: ALICE, orders: [orderRow({ oid: 7 })] });
+    push("openOrders", { dex: "", user: ALICE, orders: [] });
+    await clock.advanceAsync(10_000);
+    expect(told().at(-1)).toBe("7 UNKNOWN 0 at null");
+    // All of it was streamed: no read of fills is spent.
+    venue.calls.length = 0;
+    venue.ends.set(8, end(8, "filled"));
+    push("openOrders", { dex: "", user: ALICE, orders: [orderRow({ oid: 8 })] });
+    push("userFills", { user: ALICE, fills: [fill({ oid: 8, tid: 5, sz: "0.2" })] });
+    push("openOrders", { dex: "", user: ALICE, orders: [] });
+    await clock.advanceAsync(2_000);
+    expect(told().at(-1)).toMatch(/^8 FILLED 2000/);
+    expect(venue.calls).not.toContain("userFillsByTime");
+  });
+
   it("tells how an order ended that filled without ever resting, a liquidation included", async () => {
     const { clock, events, push, live, venue } = setup();
     await live(ALICE);

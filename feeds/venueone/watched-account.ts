@@ -16,6 +16,8 @@ import type { AccountEvent, CallOptions, Read } from "../../engine/ports.js";
 import { failedRead } from "../shared/call-results.js";
 import type { ClockOffset } from "../shared/clock-offset.js";
 import type { StreamedAccount } from "../shared/own-order.js";
+import { lotsOf } from "../shared/money-text.js";
+import { Deadline } from "../shared/deadline.js";
 import { Resync } from "../shared/resync.js";
 import {
   ConnectionLife,
@@ -27,11 +29,12 @@ import {
 } from "../shared/streamed-reads.js";
 import type { UnknownWords } from "../shared/unknown-words.js";
 import type { ProbeResult } from "../shared/subscriptions.js";
-import { statusOfWord } from "./account-normalize.js";
+import { type FilledSummary, NOTHING_FILLED, statusOfWord } from "./account-normalize.js";
 import { AccountSlot } from "./account-slot.js";
 import type { VenueoneWireAccount } from "./account-wire.js";
+import { OrderFills } from "./order-fills.js";
 import type { VenueoneRest } from "./rest.js";
-import type { VenueoneWireFill, VenueoneWireOrder } from "./wire.js";
+import type { VenueoneWireFill, VenueoneWireOrder, VenueoneWireOrderUpdate } from "./wire.js";
 
 export const ACCOUNT_STREAMS = ["clearinghouseState", "openOrders", "userFills"] as const;
 
@@ -90,6 +93,7 @@ export class WatchedAccount implements StreamedAccount {
   isSubscribed = false;
   readonly #deps: WatchedAccountDeps;
   readonly #data: AccountSlot;
+  readonly #fills: OrderFills;
   /** Heard are whole states: they are pushed all the time, and nothing else tells what is held. */
   readonly #life: ConnectionLife;
   readonly #resync: Resync<never, Truth>;
@@ -113,6 +117,8 @@ export class WatchedAccount implements StreamedAccount {
     this.lastUseMs = deps.clock.monoNs() / 1e6;
     this.#life = new ConnectionLife(deps.clock);
     this.reads = new StreamedReads(deps.clock, this.#life);
+    const { clock, clockOffset, rest } = deps;
+    this.#fills = new OrderFills({ rest, clock, clockOffsetMs: () => clockOffset.offsetMs });
     const latestMs = (): number => deps.clockOffset.latestMs(deps.clock.wallMs());
     this.#data = new AccountSlot(deps.instrumentOf, (event) => this.#emit(event), address, latestMs);
     this.#resync = new Resync<never, Truth>({
@@ -388,9 +394,13 @@ export class WatchedAccount implements StreamedAccount {
       if (this.#isGone) return;
       if (answer.ok && answer.value !== null) {
         this.#noteWord(answer.value.status);
-        const applied = this.#data.applyUnlisted(answer.value);
-        if (!applied.ok) this.#noteUnfit(applied.problem);
-        return;
+        const filled = await this.#filledOf(answer.value);
+        if (this.#isGone) return;
+        if (filled !== null) {
+          const applied = this.#data.applyUnlisted(answer.value, filled);
+          if (!applied.ok) this.#noteUnfit(applied.problem);
+          return;
+        }
       }
       await new Promise<void>((resolve) => {
         clock.setTimer(resolve, LOOKUP_BACKOFF_MS * attempt);
@@ -406,18 +416,37 @@ export class WatchedAccount implements StreamedAccount {
       // Still `open` right after it left the list is the same lag as an unknown oid.
       if (answer.ok && answer.value !== null && answer.value.status !== "open") {
         this.#noteWord(answer.value.status);
-        const applied = this.#data.applyEnd(row, answer.value);
-        if (!applied.ok) {
-          this.#noteUnfit(applied.problem);
-          this.#endUnknown(row);
+        const filled = await this.#filledOf(answer.value);
+        if (this.#isGone) return;
+        if (filled !== null) {
+          const applied = this.#data.applyEnd(row, answer.value, filled);
+          if (!applied.ok) {
+            this.#noteUnfit(applied.problem);
+            this.#endUnknown(row);
+          }
+          return;
         }
-        return;
       }
       await new Promise<void>((resolve) => {
         clock.setTimer(resolve, LOOKUP_BACKOFF_MS * attempt);
       });
     }
     if (!this.#isGone) this.#endUnknown(row);
+  }
+
+  /** What it filled, read where neither its row nor the stream tells; null: not to be learnt now. */
+  async #filledOf(update: VenueoneWireOrderUpdate): Promise<FilledSummary | null> {
+    const { clock, instrumentOf } = this.#deps;
+    const instrument = instrumentOf(update.order.coin);
+    if (instrument === null || !this.#data.lacksFills(update)) return NOTHING_FILLED;
+    const deadline = new Deadline(clock, RECONCILE_LANE);
+    const read = await this.#fills.read(this.address, update, instrument, deadline);
+    if (!read.ok) return null;
+    // Less than all so soon after the end may be what the index has of it so far.
+    const { clockOffset } = this.#deps;
+    const sinceEndMs = clock.wallMs() + clockOffset.offsetMs - update.statusTimestamp;
+    const isWhole = read.value.filledLots === lotsOf(instrument, update.order.origSz, "origSz");
+    return isWhole || sinceEndMs >= SURELY_LATER_MS ? read.value : null;
   }
 
   #noteWord(status: string): void {

@@ -121,8 +121,8 @@ export class Edge implements ReplyWriter {
     current.rateHeader = "";
     current.corsHeader = "";
     current.unpaid = null;
-    checkFraming(request);
-    if (admission.access !== "open") current.corsHeader = this.#origins.check(request, admission.access === "reads");
+    const head = checkFraming(request);
+    if (admission.access !== "open") current.corsHeader = this.#origins.check(head, admission.access === "reads");
     const nowNs = this.clock.monoNs();
     const caller = this.caller(response);
     if (admission.byAccount) {

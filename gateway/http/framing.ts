@@ -13,22 +13,33 @@ import { ServiceError } from "../../engine/domain/errors.js";
 /** Headers of which a second one with another value contradicts the first. */
 const SINGLE: ReadonlySet<string> = new Set(["content-length", "transfer-encoding", "host", "origin", "content-type"]);
 
+/** Looked at by others (origin-guard.ts), so that no header is asked for by name a second time. */
+const TOLD: ReadonlySet<string> = new Set([...SINGLE, "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest"]);
+
+/** Headers of the request in hand, "" where absent; good until the next request. */
+export interface RequestHead {
+  get(name: "host" | "origin" | "sec-fetch-site" | "sec-fetch-mode" | "sec-fetch-dest"): string;
+}
+
 /** Of the request in hand. */
 const seen = new Map<string, string>();
 let problem = "";
+const head: RequestHead = { get: (name) => seen.get(name) ?? "" };
 
 /** Throws AMBIGUOUS_REQUEST; the connection must then end, since nobody knows where the next request begins. */
-export function checkFraming(request: HttpRequest): void {
+export function checkFraming(request: HttpRequest): RequestHead {
   seen.clear();
   problem = "";
   request.forEach(look);
   if (problem !== "") throw new ServiceError("AMBIGUOUS_REQUEST", { problem });
+  return head;
 }
 
 function look(name: string, value: string): void {
-  if (!SINGLE.has(name)) return;
+  if (!TOLD.has(name)) return;
   const before = seen.get(name);
   if (before === undefined) seen.set(name, value);
+  else if (!SINGLE.has(name)) return;
   else if (before !== value || name === "transfer-encoding") problem = `${name} is there twice`;
   if (name === "transfer-encoding" && value !== "chunked") problem = "Transfer-Encoding is not chunked";
   else if (name === "content-length" && value === "") problem = "content-length is empty";

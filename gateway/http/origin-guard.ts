@@ -12,9 +12,9 @@
  */
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
-import type { HttpRequest } from "uWebSockets.js";
 import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
+import type { RequestHead } from "./framing.js";
 import { isLoopback } from "../server-address.js";
 
 export interface OriginRules {
@@ -79,16 +79,16 @@ export class OriginGuard {
   }
 
   /** Gives the CORS headers of the reply, "" for a caller that needs none; throws FOREIGN_HOST or FOREIGN_ORIGIN. */
-  check(request: HttpRequest, reads: boolean): string {
-    const host = request.getHeader("host");
+  check(head: RequestHead, reads: boolean): string {
+    const host = head.get("host");
     if (host !== this.#lastHost || host === "") {
       if (!this.#isOwnHost(host)) throw new ServiceError("FOREIGN_HOST");
       this.#lastHost = host;
     }
-    const origin = request.getHeader("origin");
+    const origin = head.get("origin");
     if (origin === "") {
-      const site = request.getHeader("sec-fetch-site");
-      if (site === "" || site === "same-origin" || site === "none" || (reads && isFollowedLink(request))) return "";
+      const site = head.get("sec-fetch-site");
+      if (site === "" || site === "same-origin" || site === "none" || (reads && isFollowedLink(head))) return "";
       throw new ServiceError("FOREIGN_ORIGIN");
     }
     const named = this.#corsHeaders.get(origin);
@@ -130,8 +130,8 @@ export class OriginGuard {
 }
 
 /** Somebody came here by a link: a document of its own, which the page that had the link cannot read. */
-function isFollowedLink(request: HttpRequest): boolean {
-  return request.getHeader("sec-fetch-mode") === "navigate" && request.getHeader("sec-fetch-dest") === "document";
+function isFollowedLink(head: RequestHead): boolean {
+  return head.get("sec-fetch-mode") === "navigate" && head.get("sec-fetch-dest") === "document";
 }
 
 function corsHeader(origin: string): string {

@@ -313,7 +313,9 @@ export class Connection implements KeyWaiter {
       const { key } = subscription;
       if (subscription.image !== null && subscription.sentSeq === key.seq) continue;
       if (subscription.image === null && !key.isReady(nowNs)) continue;
-      if (bytes >= limits.softBufferBytes) {
+      const isSnapshot = subscription.image === null;
+      // What other connections were sent in this turn counts too: it goes on when the ping is answered.
+      if (bytes >= limits.softBufferBytes || (isSnapshot && !this.#host.snapshots.admits(this, key))) {
         this.#roundStart = index;
         this.#ping(nowNs);
         return;
@@ -333,6 +335,7 @@ export class Connection implements KeyWaiter {
           : key.updateFrame(subscription.sentSeq, subscription.image, nowMs, nowNs);
       subscription.image = key.image(nowNs);
       subscription.sentSeq = key.seq;
+      if (isSnapshot) this.#host.snapshots.made(frame.length);
       subscription.isOwed = false;
       bytes += frame.length;
       this.send(frame);

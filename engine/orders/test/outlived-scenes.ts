@@ -81,6 +81,34 @@ async function guardClosesPart(): Promise<Played> {
 }
 
 /**
+ * A take-profit closes the first part of an entry, what takes its stop back is lost on its way, and the rest fills. Then
+ * the venue ends the oldest stop that stands.
+ */
+async function takenBackUnheard(): Promise<Played> {
+  const harness = recorded();
+  const { clock, one } = harness;
+  one.setPosition(ACCOUNT, "LONG", 0);
+  const { routing } = await harness.openData({ takeProfit: "105000", stopLoss: "95000" }, RESTING_ENTRY);
+  fillEntry(harness, 100);
+  await clock.advanceAsync(MINUTE_MS);
+  fillEntry(harness, 150);
+  await clock.advanceAsync(MINUTE_MS);
+  one.cancelFate = () => "lose";
+  one.setPosition(ACCOUNT, "LONG", 50);
+  tell(harness, change(harness, 1, { status: "FILLED", filledLots: 100 }));
+  await clock.advanceAsync(2_000);
+  one.cancelFate = () => "accept";
+  fillEntry(harness, 250, 150);
+  await clock.advanceAsync(MINUTE_MS);
+  const oldest = one.log.findIndex(
+    ({ command, order }) => command.trigger?.kind === "STOP" && order?.status === "OPEN",
+  );
+  tell(harness, change(harness, oldest, { status: "CANCELED", endReason: "VENUE_STATE" }));
+  await clock.advanceAsync(5 * MINUTE_MS);
+  return played({ harness, routeId: routing.routeId, isGuarded: true });
+}
+
+/**
  * Acknowledged by a receipt, the first stop never arrives, and nothing is to be read before its outcome was given up.
  * `isRestarted`: by a process that died meanwhile; the next one looks as soon as credentials come by.
  */
@@ -182,6 +210,7 @@ async function fillsDuringStop(): Promise<Played> {
 export const OUTLIVED_SCENES = {
   takeProfitCloses: () => guardCloses(1),
   guardClosesPart,
+  takenBackUnheard,
   stopCloses: () => guardCloses(2),
   stopNeverArrives: () => stopNeverArrives(false),
   stopNeverArrivesCrash: () => stopNeverArrives(true),

@@ -25,6 +25,8 @@ export class FakeVenue implements VenueHttp {
   readonly clock: VirtualClock;
   readonly positions = new Map<string, Readonly<Record<string, Held>>>();
   readonly orders = new Map<string, readonly Readonly<Record<string, unknown>>[]>();
+  /** What userFillsByTime says, of whatever account. */
+  fills: readonly unknown[] = [];
   readonly ends = new Map<number, unknown>();
   readonly calls: string[] = [];
   isDown = false;
@@ -66,7 +68,9 @@ export class FakeVenue implements VenueHttp {
           : this.state(query.user)
         : query.type === "frontendOpenOrders"
           ? (this.orders.get(query.user) ?? [])
-          : (this.ends.get(query.oid ?? 0) ?? { status: "unknownOid" });
+          : query.type === "userFillsByTime"
+            ? this.fills
+            : (this.ends.get(query.oid ?? 0) ?? { status: "unknownOid" });
     return Promise.resolve({
       kind: "response",
       status: 200,

@@ -8,11 +8,21 @@ const KEYS_EACH = 150;
 const INTERVALS = [50, 100, 250, 1_000];
 
 /** Every client asks for books of its own, all in one turn. */
-function askedAtOnce(): { readonly stream: VirtualStream; readonly clients: readonly VirtualClient[] } {
+function askedAtOnce(
+  clientCount = CLIENTS,
+  pathBytesMax = Number.POSITIVE_INFINITY,
+): {
+  readonly stream: VirtualStream;
+  readonly clients: readonly VirtualClient[];
+} {
   const stream = new VirtualStream({ framesPerSecond: 10_000 });
   stream.load(stream.markets.btcOne, 500);
   stream.load(stream.markets.btcTwo, 500);
-  const clients = Array.from({ length: CLIENTS }, () => stream.connect());
+  const clients = Array.from({ length: clientCount }, () => stream.connect());
+  for (const client of clients) {
+    client.pathBytesMax = pathBytesMax;
+    client.isReading = pathBytesMax === Number.POSITIVE_INFINITY;
+  }
   for (const [index, { connection }] of clients.entries()) {
     const intervalMs = INTERVALS[index % INTERVALS.length];
     const first = Math.floor(index / INTERVALS.length) * KEYS_EACH;
@@ -47,6 +57,23 @@ describe("snapshots of thousands of books", () => {
     const answers = CLIENTS * KEYS_EACH * 200;
     expect(longest).toBeLessThan(SNAPSHOT_TURN_BYTES + answers + 64_000);
     expect(stream.turnBytes.filter((bytes) => bytes > SNAPSHOT_TURN_BYTES / 2).length).toBeGreaterThan(10);
+  });
+
+  it("of slow readers, which get them as they read, are no more a turn either", () => {
+    const { stream, clients } = askedAtOnce(8, 100_000);
+    stream.turn();
+    const beforeCount = stream.turnBytes.length;
+    // Each reads what is on its way to it, all in the same turn.
+    const isWaiting = () => clients.some(({ folds }) => folds.size < KEYS_EACH);
+    for (let round = 0; round < 400 && isWaiting(); round++) {
+      for (const client of clients) client.read(200_000);
+      stream.turn();
+      stream.advance(10);
+    }
+    for (const client of clients) expect([client.end, client.folds.size]).toEqual([null, KEYS_EACH]);
+    const longest = Math.max(...stream.turnBytes.slice(beforeCount));
+    // Reads, answered pings and deferred work of one step of the test are turns of their own on a real loop.
+    expect(longest).toBeLessThan(5 * SNAPSHOT_TURN_BYTES);
   });
 
   it("come to each subscriber in turn: who asked first does not keep the others waiting", () => {
