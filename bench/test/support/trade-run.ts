@@ -273,7 +273,9 @@ export async function newestWord(
 
 /**
  * A process takes up what one before it followed with the next request of the account: its caller asks again. Of an order
- * that the process at work has sent itself nobody asks, so that what it loses is lost.
+ * that the process at work has sent itself nobody asks, so that what it loses is lost. The execution is asked for too, as
+ * whoever wants to know does: the background's share of a venue's budget has looks at a few orders a minute, and a run
+ * leaves hundreds that rest.
  */
 async function askOnceMore(
   four: FourVenues,
@@ -281,7 +283,11 @@ async function askOnceMore(
   trials: ReadonlySet<TradeTrial>,
 ): Promise<void> {
   if (client === undefined) return;
-  for (const trial of trials) if (trial.reached !== undefined) await sendTrade(four, client, trial);
+  for (const trial of trials) {
+    if (trial.reached === undefined) continue;
+    await sendTrade(four, client, trial);
+    await askExecution(four, client, trial);
+  }
 }
 
 /** Lets so many through at a time; the others wait their turn. */
