@@ -37,6 +37,8 @@ export class VenueoneMarkets {
   readonly #instruments = new Map<string, Instrument>();
   /** The venue's names by their numbers, of the last list believed. */
   #names: readonly string[] = [];
+  /** Places that the last list gave to names nobody knew; empty: none. */
+  #renamed = "";
   #driftCount = 0;
 
   constructor(options: VenueoneMarketsOptions) {
@@ -62,7 +64,8 @@ export class VenueoneMarkets {
     const { clock, clockOffset, fees, logger, stream } = this.#options;
     const names = universe.meta.universe.map(({ name }) => name);
     const named = new Set(names);
-    if (this.#hasLostRows(names, named)) {
+    const isRenamedFirst = this.#isRenamedFirst(names, named);
+    if (isRenamedFirst || this.#hasLostRows(names, named)) {
       this.#driftCount++;
       logger.warn("venueone.universe.lost-rows", { count: names.length, knownCount: this.#names.length });
       return;
@@ -108,6 +111,21 @@ export class VenueoneMarkets {
     );
   }
 
+  /**
+   * A known place has a name that is new, and its own is gone: a row was lost before one that was just listed, or the
+   * asset has another name from now on. That is believed when the next list says it too.
+   */
+  #isRenamedFirst(names: readonly string[], named: ReadonlySet<string>): boolean {
+    const places = this.#names.flatMap((known, place) => {
+      const name = names[place];
+      return name === undefined || name === known || named.has(known) ? [] : `${place} ${name}`;
+    });
+    const renamed = places.join(", ");
+    const isFirst = renamed !== "" && renamed !== this.#renamed;
+    this.#renamed = renamed;
+    return isFirst;
+  }
+
   #list(instrument: Instrument): void {
     const known = this.#bySymbol.get(instrument.symbol);
     if (known !== undefined && isSameTerms(known.instrument, instrument)) return;
@@ -135,11 +153,18 @@ export class VenueoneMarkets {
     );
   }
 
-  /** An asset never leaves the venue's list, it is delisted in it: of one that the list does not name nothing is said. */
+  /**
+   * An asset never leaves the venue's list, it is delisted in it: of one that the list does not name nothing is said, but
+   * where its number is another's.
+   */
   #delistNamed(named: ReadonlySet<string>, listed: ReadonlyMap<string, Instrument>): void {
     for (const [symbol, market] of this.#bySymbol)
-      if (!isListed(listed.get(symbol), market) && named.has(market.instrument.nativeSymbol))
+      if (!isListed(listed.get(symbol), market) && (named.has(market.instrument.nativeSymbol) || this.#isTaken(market)))
         this.#delist(symbol, market);
+  }
+
+  #isTaken({ instrument: { nativeId, nativeSymbol } }: Market): boolean {
+    return this.#names[nativeId] !== nativeSymbol;
   }
 
   /** The market stays in the map, halted and without a book: positions in it must still be readable. */
