@@ -13,6 +13,7 @@ import type { LocalPair } from "./local-pair.js";
 import { environmentFor } from "./system.js";
 
 const SIDECAR_MAIN = "gateway/children/storage.child";
+const STATE_CHECK_MAIN = "gateway/children/state-check.child";
 /** A ceiling: a shared machine may take its cores away for a while. */
 const START_MS = 120_000;
 const KEPT_LOG_CHARS = 20_000;
@@ -43,12 +44,18 @@ export class GatewayBench {
   readonly #children = new Set<ChildProcess>();
 
   constructor() {
-    this.#mainPath = compileChild("gateway/main.ts", this.#directory, [`${SIDECAR_MAIN}.ts`]);
+    this.#mainPath = compileChild("gateway/main.ts", this.#directory, [`${SIDECAR_MAIN}.ts`, `${STATE_CHECK_MAIN}.ts`]);
   }
 
-  /** Resolves once it listens. */
-  start(pair: LocalPair, dataDir: string, environment: Readonly<Record<string, string>> = {}): Promise<GatewayProcess> {
-    const child = spawn(process.execPath, [this.#mainPath], {
+  /** Resolves once it listens. `inside`: the command as it is run elsewhere, on another volume for one. */
+  start(
+    pair: LocalPair,
+    dataDir: string,
+    environment: Readonly<Record<string, string>> = {},
+    inside: (command: readonly string[]) => readonly string[] = (command) => command,
+  ): Promise<GatewayProcess> {
+    const [program = "", ...args] = inside([process.execPath, this.#mainPath]);
+    const child = spawn(program, args, {
       env: {
         PATH: process.env["PATH"] ?? "",
         ...environmentFor(pair, dataDir, { LOG_LEVEL: "error", SHUTDOWN_GRACE_MS: "0", ...environment }),

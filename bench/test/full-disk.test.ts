@@ -1,0 +1,204 @@
+/**
+ * The service on a volume that fills: exits go on to the last byte and beyond it, openings stop before them, market
+ * data gives way first, and nothing that was acknowledged is lost. A real volume, in a mount namespace.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { CHDB_MISSING, NEEDS_CHDB } from "../../gateway/children/test/sidecar.js";
+import { ContractJudge, type Reply, TestClient } from "../../gateway/test/client.js";
+import { type CloseTrial, closeTrial, closeUntilFinal, judgeCloses } from "./support/close-judge.js";
+import { AMPLE_BUDGETS, GatewayBench, type GatewayProcess } from "./support/gateway-process.js";
+import { credentialsOf, type LocalPair, startLocalPair, type Trader } from "./support/local-pair.js";
+import { MOUNT_MISSING, NEEDS_MOUNT, SmallVolume } from "./support/small-volume.js";
+import { pause, waitUntil } from "./support/system.js";
+
+const SEED = 20_261_121;
+const MIB = 1 << 20;
+/** Of time in which this process could run. */
+const TOLD_MS = 60_000;
+const CLOSE_MS = 60_000;
+const POLL_MS = 50;
+/** Several at once, as bots close. */
+const CLOSERS = 4;
+
+let gateways: GatewayBench;
+let pair: LocalPair;
+const running: { gateway: GatewayProcess; client: TestClient }[] = [];
+const volumes: SmallVolume[] = [];
+
+beforeAll(async () => {
+  gateways = new GatewayBench();
+  pair = await startLocalPair({ seed: SEED, flow: { levelNotional: 400_000 } });
+});
+afterEach(async () => {
+  for (const { gateway, client } of running.splice(0)) {
+    gateway.child.kill("SIGKILL");
+    await gateway.gone;
+    await client.stop();
+  }
+  for (const volume of volumes.splice(0)) await volume.stop();
+});
+afterAll(async () => {
+  gateways.dispose();
+  await pair.stop();
+});
+
+async function volumeOf(sizeMiB: number): Promise<SmallVolume> {
+  const volume = await SmallVolume.start(sizeMiB);
+  volumes.push(volume);
+  return volume;
+}
+
+async function start(volume: SmallVolume, environment: Readonly<Record<string, string>> = {}) {
+  const settings = { ...AMPLE_BUDGETS, LOG_LEVEL: "warn", ...environment };
+  const gateway = await gateways.start(pair, volume.directory, settings, (command) => volume.inside(command));
+  const client = new TestClient(gateway.url, new ContractJudge());
+  running.push({ gateway, client });
+  return { gateway, client };
+}
+
+const trader = (label: string): Trader => pair.addTrader(label, { positions: { BTC: "40", ETH: "-400" } });
+
+function trialsOf(own: Trader, count: number, from = 0): CloseTrial[] {
+  return Array.from({ length: count }, (_, index) =>
+    closeTrial(own, `${own.label}-${from + index}`, {
+      symbol: index % 2 === 0 ? "BTC" : "ETH",
+      direction: index % 2 === 0 ? "LONG" : "SHORT",
+      size: index % 2 === 0 ? "0.02" : "0.4",
+      preferredExchange: index % 4 < 2 ? "venueone" : "venuetwo",
+      routingOptions: { deadlineMs: 5_000 },
+    }),
+  );
+}
+
+/** To their end, several at once; the states they came to, and how many were refused for the store on the way. */
+async function closeAll(client: TestClient, trials: readonly CloseTrial[]): Promise<string[]> {
+  const left = [...trials];
+  const states: string[] = [];
+  await Promise.all(
+    Array.from({ length: CLOSERS }, async () => {
+      for (let trial = left.shift(); trial !== undefined; trial = left.shift()) {
+        const answer = await closeUntilFinal(pair, client, trial, CLOSE_MS);
+        states.push(answer.data?.execution.state ?? "none");
+      }
+    }),
+  );
+  return states;
+}
+
+const refusedForStore = (trials: readonly CloseTrial[]): string[] =>
+  trials.flatMap(({ key, answers }) => answers.filter(({ code }) => code === "STORE_UNAVAILABLE").map(() => key));
+
+function open(client: TestClient, own: Trader, key: string): Promise<Reply> {
+  const order = { symbol: "BTC", direction: "LONG", size: "0.01", preferredExchange: "venuetwo" };
+  return client.send("/api/trade/position/open", {
+    method: "POST",
+    headers: { "content-type": "application/json", "idempotency-key": key },
+    body: JSON.stringify({ credentials: credentialsOf(own), ...order }),
+  });
+}
+
+interface ReadyView {
+  readonly data: {
+    readonly parts: readonly { readonly name: string; readonly ready: boolean; readonly detail: string }[];
+  };
+}
+
+async function storeDetail(client: TestClient): Promise<string> {
+  const { body } = await client.get("/ready");
+  return (body as unknown as ReadyView).data.parts.find(({ name }) => name === "store")?.detail ?? "";
+}
+
+/** Until /ready says so of the store, and what it says then. */
+async function told(client: TestClient, expected: RegExp): Promise<string> {
+  let said = "";
+  let isOver = false;
+  const asking = (async (): Promise<void> => {
+    while (!isOver && !expected.test(said)) {
+      said = await storeDetail(client);
+      await pause(POLL_MS);
+    }
+  })();
+  try {
+    await waitUntil(`the store says ${String(expected)}`, TOLD_MS, () => expected.test(said));
+  } catch (error) {
+    throw new Error(`${String(error)}; it says ${said}`);
+  } finally {
+    isOver = true;
+    await asking;
+  }
+  return said;
+}
+
+function judged(trials: readonly CloseTrial[]): readonly string[] {
+  const lots = (venue: "venueone" | "venuetwo", _trader: Trader, symbol: string): number => initial[venue][symbol] ?? 0;
+  return judgeCloses(pair, trials, lots).violations;
+}
+
+let initial: Record<"venueone" | "venuetwo", Record<string, number>>;
+function remember(own: Trader): void {
+  const of = (venue: "venueone" | "venuetwo") => ({
+    BTC: pair.positionLots(venue, own, "BTC"),
+    ETH: pair.positionLots(venue, own, "ETH"),
+  });
+  initial = { venueone: of("venueone"), venuetwo: of("venuetwo") };
+}
+
+describe.skipIf(MOUNT_MISSING)(`a small volume ${MOUNT_MISSING ? NEEDS_MOUNT : ""}`, () => {
+  it("of 40 MiB takes a service that opens and closes", { timeout: 300_000 }, async () => {
+    const volume = await volumeOf(40);
+    const own = trader("small");
+    remember(own);
+    const { client } = await start(volume);
+    expect((await open(client, own, "small-open")).status).toBe(200);
+    const trials = trialsOf(own, 8);
+    expect(await closeAll(client, trials)).toEqual(trials.map(() => "COMPLETED"));
+    expect(refusedForStore(trials)).toEqual([]);
+  });
+
+  it("of 64 MiB that others fill: openings stop, exits go on, and go on where it is full", {
+    timeout: 600_000,
+  }, async () => {
+    const volume = await volumeOf(64);
+    const own = trader("filled");
+    const opener = trader("filled-opener");
+    remember(own);
+    let { gateway, client } = await start(volume);
+    const trials = trialsOf(own, 20);
+    expect(await closeAll(client, trials)).toEqual(trials.map(() => "COMPLETED"));
+    expect((await open(client, opener, "filled-open-1")).status).toBe(200);
+
+    volume.fillTo(8 * MIB);
+    expect(await told(client, /opening/)).toMatch(/8\.\d MiB free|7\.\d MiB free/);
+    const refused = await open(client, opener, "filled-open-2");
+    expect([refused.status, refused.body]).toMatchObject([
+      503,
+      { success: false, code: "STORE_UNAVAILABLE", details: { reason: "DISK_LOW" } },
+    ]);
+    expect((await client.get("/ready")).status).toBe(200);
+    const low = trialsOf(own, 20, 20);
+    expect(await closeAll(client, low)).toEqual(low.map(() => "COMPLETED"));
+
+    volume.fillTo(0);
+    expect(volume.freeBytes).toBe(0);
+    const full = trialsOf(own, 100, 40);
+    expect(await closeAll(client, full)).toEqual(full.map(() => "COMPLETED"));
+
+    // A kill where nothing can be written elsewhere: what was acknowledged is there, and the next one closes on.
+    gateway.child.kill("SIGKILL");
+    await gateway.gone;
+    ({ gateway, client } = await start(volume));
+    const all = [...trials, ...low, ...full];
+    const before = pair.venueone.log.length + pair.venuetwo.log.length;
+    expect(await closeAll(client, all)).toEqual(all.map(() => "COMPLETED"));
+    expect(pair.venueone.log.records({ action: "place" }).length).toBeGreaterThan(0);
+    expect(before).toBeGreaterThan(0);
+    const after = trialsOf(own, 20, 140);
+    expect(await closeAll(client, after)).toEqual(after.map(() => "COMPLETED"));
+    expect(refusedForStore([...all, ...after])).toEqual([]);
+    expect(judged([...all, ...after])).toEqual([]);
+
+    volume.clear();
+    await told(client, /^\d+ batches pending$/);
+    expect((await open(client, opener, "filled-open-3")).status).toBe(200);
+  });
+});
