@@ -29,7 +29,7 @@ beforeAll(async () => {
   mkdirSync(join(folder, "program"));
   childPath = compileChild("gateway/children/state-check.child.ts", join(folder, "program"));
   whole = join(folder, "whole");
-  const store = openLmdbStore({ directory: whole, clock: createSystemClock(), minFreeBytes: 0 });
+  const store = openLmdbStore({ directory: whole, clock: createSystemClock() });
   for (let batch = 0; batch < 40; batch++)
     await store.commit({
       writes: Array.from({ length: 50 }, (_, row) => ({
@@ -63,7 +63,7 @@ describe("the check of the state file", () => {
     expect(await check(copy().directory)).toBe("sound");
     expect(await check(join(folder, "absent"))).toBe("sound");
     const { directory } = copy();
-    const store = openLmdbStore({ directory, clock: createSystemClock(), minFreeBytes: 0 });
+    const store = openLmdbStore({ directory, clock: createSystemClock() });
     expect(await check(directory)).toBe("sound");
     await store.commit({ writes: [{ namespace: "a", key: "b", value: Buffer.from("c") }] });
     expect(await store.scan("rows", { prefix: "39-", limit: 100 })).toHaveLength(50);

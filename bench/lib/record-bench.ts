@@ -46,7 +46,7 @@ export async function startRecordBench(): Promise<RecordBench> {
   });
   const started = await store.start();
   if (started.state !== "on") throw new Error(`the store is ${started.state}: ${started.reason}`);
-  const stateStore = openLmdbStore({ directory: join(folder, "state"), clock, minFreeBytes: 0 });
+  const stateStore = openLmdbStore({ directory: join(folder, "state"), clock });
   const heard: RecordsStore = {
     start: () => store.start(),
     insert(batch) {

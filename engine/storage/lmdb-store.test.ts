@@ -1,19 +1,20 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ServiceError } from "../domain/errors.js";
 import { VirtualClock } from "../domain/virtual-clock.js";
 import { MAX_PENDING_BATCHES, openLmdbStore } from "./lmdb-store.js";
 import { createKeyedHash, loadServerSecret } from "./server-secret.js";
 import { describeStateStore } from "./test/state-store.contract.js";
+import type { VolumeState } from "./volume.js";
 
 const value = Buffer.from("v");
-const PLENTY = 1 << 30;
+const MIB = 1 << 20;
 
 describeStateStore("the lmdb store", async () => {
   const directory = mkdtempSync(join(tmpdir(), "unwind-store-"));
-  const open = () => openLmdbStore({ directory, clock: new VirtualClock(), freeBytes: async () => PLENTY });
+  const open = () => openLmdbStore({ directory, clock: new VirtualClock() });
   const store = open();
   return {
     store,
@@ -40,12 +41,12 @@ describe("the lmdb store alone", () => {
     const modes = () =>
       [directory, join(directory, "data.mdb"), join(directory, "lock.mdb")].map((path) => statSync(path).mode & 0o777);
     chmodSync(directory, 0o755);
-    const store = openLmdbStore({ directory, clock: new VirtualClock(), freeBytes: async () => PLENTY });
+    const store = openLmdbStore({ directory, clock: new VirtualClock() });
     expect(modes()).toEqual([0o700, 0o600, 0o600]);
     await store.close();
     chmodSync(directory, 0o755);
     for (const name of ["data.mdb", "lock.mdb"]) chmodSync(join(directory, name), 0o664);
-    const again = openLmdbStore({ directory, clock: new VirtualClock(), freeBytes: async () => PLENTY });
+    const again = openLmdbStore({ directory, clock: new VirtualClock() });
     expect(modes()).toEqual([0o700, 0o600, 0o600]);
     await again.close();
   });
@@ -98,43 +99,76 @@ describe("the lmdb store alone", () => {
     });
   });
 
-  it("refuses writes while the volume is short of space, still reads, and recovers", async () => {
+  it("says what the volume has left, asked once a second and never by a commit", async () => {
     const clock = new VirtualClock();
-    let freeBytes = PLENTY;
-    const store = openLmdbStore({ directory, clock, minFreeBytes: 1000, freeBytes: async () => freeBytes });
+    let asked = 0;
+    let freeBytes = 200 * MIB;
+    const volume = async (): Promise<VolumeState> => {
+      asked += 1;
+      return { freeBytes, totalBytes: 1024 * MIB, copiesOnWrite: false };
+    };
+    const store = openLmdbStore({ directory, clock, volume });
+    for (let index = 0; index < 20; index++) await store.put("a", String(index), value);
+    expect(asked).toBe(0);
+    const spaces: string[] = [];
+    for (const free of [200, 95, 63, 79, 81, 97, 0, 200]) {
+      freeBytes = free * MIB;
+      await comes(clock, () => store.status().freeBytes === freeBytes);
+      spaces.push(store.status().space);
+    }
+    // Back again from a quarter above: what swings about the mark does not swing with it.
+    expect(spaces).toEqual(["AMPLE", "TIGHT", "LOW", "LOW", "TIGHT", "AMPLE", "LOW", "AMPLE"]);
     await store.put("a", "k", value);
-    freeBytes = 999;
-    clock.advance(1_000);
-    await expect(store.put("a", "k2", value)).rejects.toMatchObject({
-      code: "STORE_UNAVAILABLE",
-      context: { reason: "DISK_FULL" },
-    });
-    expect(store.status()).toMatchObject({ writable: false, problem: "DISK_FULL" });
-    expect(await store.get("a", "k")).toEqual(value);
-    freeBytes = 1000;
-    await store.put("a", "k2", value);
     expect(store.status()).toMatchObject({ writable: true, problem: null });
     await store.close();
   });
 
-  it("asks for the free space at most once a second", async () => {
+  it("refuses writes on a volume that copies what is overwritten before it is full, still reads, and recovers", async () => {
     const clock = new VirtualClock();
-    let asked = 0;
-    const freeBytes = async () => {
-      asked += 1;
-      return PLENTY;
-    };
-    const store = openLmdbStore({ directory, clock, freeBytes });
-    for (let index = 0; index < 20; index++) await store.put("a", String(index), value);
-    expect(asked).toBe(1);
-    clock.advance(1_000);
+    let freeBytes = 64 * MIB;
+    const volume = async (): Promise<VolumeState> => ({ freeBytes, totalBytes: 1024 * MIB, copiesOnWrite: true });
+    const store = openLmdbStore({ directory, clock, volume });
     await store.put("a", "k", value);
-    expect(asked).toBe(2);
+    freeBytes = 15 * MIB;
+    await comes(clock, () => store.status().freeBytes === freeBytes);
+    await expect(store.put("a", "k2", value)).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      context: { reason: "DISK_FULL" },
+    });
+    expect(store.status()).toMatchObject({ writable: false, problem: "DISK_FULL", space: "FULL" });
+    expect(await store.get("a", "k")).toEqual(value);
+    freeBytes = 16 * MIB;
+    await comes(clock, () => store.status().freeBytes === freeBytes);
+    await store.put("a", "k2", value);
+    expect(store.status()).toMatchObject({ writable: true, problem: null, space: "LOW" });
     await store.close();
   });
 
+  it("keeps pages ahead of what is written, a share of a small volume and no more", async () => {
+    const clock = new VirtualClock();
+    let totalBytes = 40 * MIB;
+    const volume = async (): Promise<VolumeState> => ({ freeBytes: 30 * MIB, totalBytes, copiesOnWrite: false });
+    const store = openLmdbStore({ directory, clock, volume });
+    const reserve = () => store.status().reserveBytes;
+    await comes(clock, () => reserve() >= 5 * MIB);
+    for (let index = 0; index < 50; index++) await store.put("a", String(index), new Uint8Array(100_000));
+    expect(reserve()).toBeLessThan(5 * MIB);
+    await comes(clock, () => reserve() >= 5 * MIB);
+    for (let step = 0; step < 100; step++) await comes(clock, () => true);
+    expect(reserve()).toBeLessThan(6 * MIB);
+    totalBytes = 100_000 * MIB;
+    await comes(clock, () => reserve() >= 24 * MIB);
+    for (let step = 0; step < 100; step++) await comes(clock, () => true);
+    expect(reserve()).toBeLessThan(25 * MIB);
+    await store.close();
+    const again = openLmdbStore({ directory, clock: new VirtualClock() });
+    expect(again.status().reserveBytes).toBeGreaterThanOrEqual(23 * MIB);
+    expect(await again.get("a", "7")).toEqual(Buffer.alloc(100_000));
+    await again.close();
+  });
+
   it("refuses the batch past the pending bound and commits the others", async () => {
-    const store = openLmdbStore({ directory, clock: new VirtualClock(), freeBytes: async () => PLENTY });
+    const store = openLmdbStore({ directory, clock: new VirtualClock() });
     const settled = await Promise.allSettled(
       Array.from({ length: MAX_PENDING_BATCHES + 5 }, (_, index) => store.put("a", String(index), value)),
     );
@@ -172,6 +206,17 @@ describe("the lmdb store alone", () => {
     expect(digests[0]).toMatch(/^[0-9a-f]{64}$/);
   });
 });
+
+/** Time passes until it is so; what it wakes asks the real volume, and writes. */
+async function comes(clock: VirtualClock, holds: () => boolean): Promise<void> {
+  await vi.waitFor(
+    () => {
+      clock.advance(100);
+      expect(holds()).toBe(true);
+    },
+    { timeout: 120_000, interval: 1 },
+  );
+}
 
 function catchError(action: () => unknown): ServiceError | null {
   try {

@@ -9,34 +9,42 @@
  * A failed commit ends writing for good: after one, the state of the file's pages and of the native
  * binding is not to be trusted (lmdb 3.5.6 corrupted its heap when used on after a refused page write),
  * so the store refuses all later writes and the process is to be restarted; acknowledged rows are safe.
- * The common cause is foreseen instead: below `minFreeBytes` on the volume writes are refused, and
- * accepted again once there is space.
+ * The common cause is foreseen instead: no transaction begins that could need more pages than the file
+ * has (page-reserve.ts). A batch for which there are none is refused, DISK_FULL, and accepted again once
+ * there is space. The volume itself is asked beside the commits, never by them.
  */
 import { randomUUID } from "node:crypto";
 import { accessSync, chmodSync, constants, mkdirSync } from "node:fs";
-import { statfs } from "node:fs/promises";
+import { constants as system } from "node:os";
 import { join, resolve } from "node:path";
 import { open, type RootDatabase, type RootDatabaseOptions } from "lmdb";
-import type { Clock } from "../domain/clock.js";
+import type { Clock, TimerHandle } from "../domain/clock.js";
 import { ServiceError } from "../domain/errors.js";
 import { isOwnerAlive, ownOwnerRow, parseOwnerRow } from "./lmdb-owner.js";
+import { GROWTH_BYTES, PageReserve, pageUseOf } from "./page-reserve.js";
 import {
   completeStore,
   sameBytes,
   storeUnavailable,
   type ScanOptions,
+  type Space,
   type StateBatch,
   type StateRow,
   type StateStore,
   type StoreProblem,
+  type StoreStatus,
 } from "./state-store.js";
+import { readVolume, readVolumeSync, reserveBytes, spaceOf, type VolumeState } from "./volume.js";
 
 /** Batches waiting for their commit; beyond it writes are refused. */
 export const MAX_PENDING_BATCHES = 10_000;
 /** Batches per transaction: bounds how long one write transaction holds the event loop. */
 export const MAX_GROUP_BATCHES = 1_000;
-const DEFAULT_MIN_FREE_BYTES = 64 << 20;
-const FREE_SPACE_CHECK_INTERVAL_MS = 1_000;
+const VOLUME_ASK_MS = 1_000;
+/** While the reserve is being made: a piece in this time. */
+const GROWTH_MS = 100;
+/** A group grows the file by itself up to so much; beyond, it is smaller. */
+const GROUP_GROWTH_BYTES = 4 << 20;
 
 /** How the file is opened, by the service and by whoever looks at it before. */
 export const STATE_FILE_OPTIONS = {
@@ -52,9 +60,8 @@ export const STATE_FILE_OPTIONS = {
 export interface LmdbStoreOptions {
   readonly directory: string;
   readonly clock: Clock;
-  readonly minFreeBytes?: number;
-  /** Free bytes of the volume; a test passes its own. */
-  readonly freeBytes?: () => Promise<number>;
+  /** State of the volume; a test passes its own. */
+  readonly volume?: () => Promise<VolumeState>;
   /** Called once when a commit failed: log it and restart the process. */
   readonly onFailure?: (cause: unknown) => void;
 }
@@ -83,7 +90,8 @@ export function openLmdbStore(options: LmdbStoreOptions): StateStore {
     taken = takeOwnership(database, owner);
   } catch (cause) {
     void database.close();
-    throw new ServiceError("STORE_UNAVAILABLE", { reason: "NOT_WRITABLE", directory }, { cause });
+    const reason = isOutOfSpace(cause) ? "DISK_FULL" : "NOT_WRITABLE";
+    throw new ServiceError("STORE_UNAVAILABLE", { reason, directory }, { cause });
   }
   if (!taken) {
     void database.close();
@@ -110,8 +118,8 @@ class LmdbStore {
   readonly #database: RootDatabase<Buffer, Buffer>;
   readonly #owner: string;
   readonly #clock: Clock;
-  readonly #freeBytes: () => Promise<number>;
-  readonly #minFreeBytes: number;
+  readonly #readVolume: () => Promise<VolumeState>;
+  readonly #reserve: PageReserve;
   readonly #onFailure: (cause: unknown) => void;
   #pending: PendingBatch[] = [];
   #pump: Promise<void> | null = null;
@@ -120,16 +128,24 @@ class LmdbStore {
   #commitCount = 0;
   #batchCount = 0;
   #committingCount = 0;
-  #diskFull = false;
-  #spaceCheckedNs = Number.NEGATIVE_INFINITY;
+  /** Null: it could not be asked, and is judged by what it takes. */
+  #volume: VolumeState | null = null;
+  #space: Space = "AMPLE";
+  /** The last batch refused had no pages. */
+  #isFull = false;
+  /** Bytes that the reserve is to have after the next commit. */
+  #growTo = 0;
+  #timer: TimerHandle | null = null;
 
   constructor(database: RootDatabase<Buffer, Buffer>, owner: string, options: LmdbStoreOptions, directory: string) {
     this.#database = database;
     this.#owner = owner;
     this.#clock = options.clock;
-    this.#freeBytes = options.freeBytes ?? (() => volumeFreeBytes(directory));
-    this.#minFreeBytes = options.minFreeBytes ?? DEFAULT_MIN_FREE_BYTES;
+    this.#readVolume = options.volume ?? (() => readVolume(directory));
     this.#onFailure = options.onFailure ?? (() => {});
+    this.#reserve = new PageReserve(join(directory, "data.mdb"), () => pageUseOf(database.getStats()));
+    if (options.volume === undefined) this.#noteVolume(volumeNow(directory));
+    this.#scheduleWatch(GROWTH_MS);
   }
 
   async get(namespace: string, key: string): Promise<Uint8Array | null> {
@@ -170,14 +186,18 @@ class LmdbStore {
     });
   }
 
-  status() {
-    const problem = this.#problem ?? (this.#closing !== null ? "CLOSED" : this.#diskFull ? "DISK_FULL" : null);
+  status(): StoreStatus {
+    const space = this.#isFull ? "FULL" : this.#space;
+    const problem = this.#problem ?? (this.#closing !== null ? "CLOSED" : space === "FULL" ? "DISK_FULL" : null);
     return {
       writable: problem === null,
       problem,
       pendingBatchCount: this.#pending.length + this.#committingCount,
       commitCount: this.#commitCount,
       batchCount: this.#batchCount,
+      space,
+      freeBytes: this.#volume?.freeBytes ?? null,
+      reserveBytes: Math.max(0, this.#reserve.leftBytes),
     };
   }
 
@@ -187,6 +207,7 @@ class LmdbStore {
   }
 
   async #shutDown(): Promise<void> {
+    if (this.#timer !== null) this.#clock.clearTimer(this.#timer);
     while (this.#pump !== null) await this.#pump;
     // After a failed commit the binding is left alone; the owner row of this process goes stale with it.
     if (this.#problem !== null) return;
@@ -200,18 +221,67 @@ class LmdbStore {
   }
 
   async #commitPending(): Promise<void> {
-    while (this.#pending.length > 0) {
+    while (this.#pending.length > 0 || this.#growTo > 0) {
       // Also the turn in which batches of the same tick join the group.
-      const full = await this.#isDiskFull();
-      const group = this.#pending.splice(0, MAX_GROUP_BATCHES);
-      if (full || this.#problem !== null) {
-        for (const entry of group) entry.fail(storeUnavailable(this.#problem ?? "DISK_FULL"));
-        continue;
-      }
-      await this.#commitGroup(group);
+      await this.#grow();
+      const problem = this.#problem;
+      if (problem !== null) for (const { fail } of this.#pending.splice(0)) fail(storeUnavailable(problem));
+      const group = await this.#nextGroup();
+      if (group.length > 0) await this.#commitGroup(group);
     }
     // In the same turn as the last look at the queue: a batch pushed later starts a new pump.
     this.#pump = null;
+  }
+
+  /** Those for which there are pages; the first, where there are none for it, is refused. */
+  async #nextGroup(): Promise<readonly PendingBatch[]> {
+    const wanted = Math.min(this.#pending.length, MAX_GROUP_BATCHES);
+    if (wanted === 0) return [];
+    let fitting = this.#fitting(wanted);
+    if (fitting.count < wanted) {
+      this.#reserve.look();
+      fitting = this.#fitting(wanted);
+    }
+    // A group may be smaller than it could be, and still be many.
+    if (fitting.count < wanted && fitting.nextBytes < GROUP_GROWTH_BYTES) {
+      await this.#reserve.growTo(GROUP_GROWTH_BYTES);
+      fitting = this.#fitting(wanted);
+    }
+    if (fitting.count === 0) {
+      await this.#reserve.growTo(fitting.nextBytes);
+      fitting = this.#fitting(1);
+      this.#isFull = fitting.count === 0;
+    }
+    if (this.#isFull || this.#space === "FULL") {
+      this.#pending.shift()?.fail(storeUnavailable("DISK_FULL"));
+      return [];
+    }
+    this.#reserve.took(fitting.bytes);
+    return this.#pending.splice(0, fitting.count);
+  }
+
+  /** How many of the first `wanted` batches fit the pages there are, what those take, and what one more would. */
+  #fitting(wanted: number): { readonly count: number; readonly bytes: number; readonly nextBytes: number } {
+    const left = this.#reserve.leftBytes;
+    const fitting = { count: 0, bytes: 0, nextBytes: 0 };
+    let rows = 0;
+    let largePages = 0;
+    for (let index = 0; index < wanted; index++) {
+      const { writes } = (this.#pending[index] as PendingBatch).batch;
+      rows += writes.length;
+      for (const { value } of writes) if (value !== null) largePages += this.#reserve.largePagesOf(value.byteLength);
+      fitting.nextBytes = this.#reserve.bytesFor(rows, largePages);
+      if (fitting.nextBytes > left) return fitting;
+      fitting.count++;
+      fitting.bytes = fitting.nextBytes;
+    }
+    return fitting;
+  }
+
+  async #grow(): Promise<void> {
+    const bytes = this.#growTo;
+    this.#growTo = 0;
+    if (bytes > 0 && (await this.#reserve.growTo(bytes))) this.#isFull = false;
   }
 
   async #commitGroup(group: readonly PendingBatch[]): Promise<void> {
@@ -240,20 +310,38 @@ class LmdbStore {
     }
     this.#commitCount += 1;
     this.#batchCount += group.length;
+    this.#isFull = false;
     for (const [index, entry] of group.entries()) entry.settle(committed[index] === true);
   }
 
-  async #isDiskFull(): Promise<boolean> {
-    const nowNs = this.#clock.monoNs();
-    if (nowNs - this.#spaceCheckedNs < FREE_SPACE_CHECK_INTERVAL_MS * 1e6 && !this.#diskFull) return false;
-    this.#spaceCheckedNs = nowNs;
+  #scheduleWatch(delayMs: number): void {
+    this.#timer = this.#clock.setTimer(() => {
+      void this.#watch();
+    }, delayMs);
+  }
+
+  /** Beside the commits: what is left on the volume, and the reserve a piece nearer to what it should be. */
+  async #watch(): Promise<void> {
     try {
-      this.#diskFull = (await this.#freeBytes()) < this.#minFreeBytes;
+      this.#noteVolume(await this.#readVolume());
     } catch {
-      // A volume that cannot be asked is judged by its writes.
-      this.#diskFull = false;
+      this.#noteVolume(null);
     }
-    return this.#diskFull;
+    if (this.#closing !== null || this.#problem !== null) return;
+    if (this.#pump === null) this.#reserve.look();
+    const left = this.#reserve.leftBytes;
+    const isShort = this.#volume !== null && left < reserveBytes(this.#volume);
+    if (isShort || this.#isFull) {
+      this.#growTo = left + GROWTH_BYTES;
+      this.#pump ??= this.#commitPending();
+    }
+    const hasRoom = this.#volume !== null && this.#volume.freeBytes > GROWTH_BYTES;
+    this.#scheduleWatch(isShort && hasRoom ? GROWTH_MS : VOLUME_ASK_MS);
+  }
+
+  #noteVolume(volume: VolumeState | null): void {
+    this.#volume = volume;
+    this.#space = volume === null ? "AMPLE" : spaceOf(volume, this.#space);
   }
 
   #assertReadable(): void {
@@ -299,7 +387,17 @@ function observeCommitError(cause: unknown): void {
   if (commitError instanceof Promise) commitError.catch(() => {});
 }
 
-async function volumeFreeBytes(directory: string): Promise<number> {
-  const { bavail, bsize } = await statfs(directory);
-  return bavail * bsize;
+function volumeNow(directory: string): VolumeState | null {
+  try {
+    return readVolumeSync(directory);
+  } catch {
+    return null;
+  }
 }
+
+/** lmdb passes the system's error number on. */
+function isOutOfSpace(cause: unknown): boolean {
+  return cause instanceof Error && "code" in cause && FULL_ERRNOS.has(cause.code);
+}
+
+const FULL_ERRNOS = new Set<unknown>([system.errno.ENOSPC, system.errno.EDQUOT]);

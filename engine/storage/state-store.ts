@@ -61,13 +61,27 @@ export interface StoreStatus {
   /** Group commits so far; fewer than batches when callers share an fsync. */
   readonly commitCount: number;
   readonly batchCount: number;
+  readonly space: Space;
+  /** Of the volume; null: it could not be asked, or there is none. */
+  readonly freeBytes: number | null;
+  /** At least so much can still be written where the volume is full. */
+  readonly reserveBytes: number;
 }
+
+/**
+ * Of the volume. AMPLE: all goes on. TIGHT: ticks are no longer recorded. LOW: no market data at all, and nothing is
+ * opened. FULL: nothing can be written.
+ */
+export type Space = "AMPLE" | "TIGHT" | "LOW" | "FULL";
 
 /** `reason` of a STORE_UNAVAILABLE. */
 export type StoreProblem =
   | "LOCKED"
   | "NOT_WRITABLE"
+  /** Nothing can be written. */
   | "DISK_FULL"
+  /** What is left is for exits: nothing is opened. */
+  | "DISK_LOW"
   | "QUEUE_FULL"
   | "COMMIT_FAILED"
   | "READ_FAILED"

@@ -92,7 +92,7 @@ export interface TradingParts {
 export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
   const clock = createSystemClock();
   const directory = mkdtempSync(join(tmpdir(), "unwind-gateway-"));
-  const store = openLmdbStore({ directory, clock, minFreeBytes: 0 });
+  const store = openLmdbStore({ directory, clock });
   const markets = {
     btcOne: fakeMarket(fakeInstrument("venueone", "BTC")),
     ethOne: fakeMarket(fakeInstrument("venueone", "ETH", { priceDecimals: 2 })),

@@ -23,7 +23,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const openStore = (): StateStore => openLmdbStore({ directory, clock, freeBytes: async () => 1 << 30 });
+const openStore = (): StateStore => openLmdbStore({ directory, clock });
 
 function serviceOn(venue: FakeVenue, seed: number): TradeService {
   return createService({

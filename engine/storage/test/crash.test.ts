@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -59,23 +59,39 @@ describe("the lmdb store and kill -9", () => {
     expect(await runChild(["open"], directory)).toBe("opened\n");
   });
 
-  it("refuses for good after a commit that the volume refused, ends cleanly, and lost nothing acknowledged", async () => {
+  it("refuses what has no pages where the volume gives none, before it is tried, and is whole", async () => {
     const directory = join(workDirectory, "full");
     // A file-size limit stands in for the full disk: page writes fail with EFBIG (node ignores the signal).
     const output = await runChild(["fill"], directory, "ulimit -f 4000; ");
     const lines = output.trim().split("\n");
+    expect(lines).toContain("first STORE_UNAVAILABLE DISK_FULL");
+    expect(lines).toContain("later STORE_UNAVAILABLE DISK_FULL");
+    await expectFilled(directory, lines);
+  });
+
+  it("refuses for good after a commit that the volume refused, ends cleanly, and lost nothing acknowledged", async () => {
+    const directory = join(workDirectory, "failed");
+    await openLmdbStore({ directory, clock: createSystemClock() }).close();
+    // Pages that are promised and not there: the store cannot know.
+    truncateSync(join(directory, "data.mdb"), 32 << 20);
+    const output = await runChild(["fill"], directory, "ulimit -f 4000; ");
+    const lines = output.trim().split("\n");
     expect(lines).toContain("first STORE_UNAVAILABLE COMMIT_FAILED");
     expect(lines).toContain("later STORE_UNAVAILABLE COMMIT_FAILED");
-    const acked = Number(lines.find((line) => line.startsWith("acked "))?.slice(6));
-    expect(acked).toBeGreaterThan(100);
-
-    const store = openLmdbStore({ directory, clock: createSystemClock() });
-    const rows = await allRows(store, "fill");
-    expect(rows.length).toBe(acked);
-    await store.put("fill", "after", Buffer.from("v"));
-    await store.close();
+    await expectFilled(directory, lines);
   });
 });
+
+/** Every acknowledged row and no other; and the next process writes on. */
+async function expectFilled(directory: string, lines: readonly string[]): Promise<void> {
+  const acked = Number(lines.find((line) => line.startsWith("acked "))?.slice(6));
+  expect(acked).toBeGreaterThan(100);
+  const store = openLmdbStore({ directory, clock: createSystemClock() });
+  const rows = await allRows(store, "fill");
+  expect(rows.length).toBe(acked);
+  await store.put("fill", "after", Buffer.from("v"));
+  await store.close();
+}
 
 /** Returns the rows that the child acknowledged before it died. */
 async function writeUntilKilled(directory: string, first: number, killAfterRows: number): Promise<number[]> {

@@ -9,6 +9,7 @@ import {
   sameBytes,
   storeUnavailable,
   type ScanOptions,
+  type Space,
   type StateBatch,
   type StateRow,
   type StateStore,
@@ -21,6 +22,8 @@ export interface MemoryStore extends StateStore {
   /** Every value ever committed, as text: for canary tests. */
   readonly writtenText: string[];
   rowCount(): number;
+  /** What the store says of its volume. */
+  space: Space;
 }
 
 export function createMemoryStore(): MemoryStore {
@@ -68,11 +71,20 @@ export function createMemoryStore(): MemoryStore {
       commitCount += 1;
       return true;
     },
-    status: () => ({ writable: problem === null, problem, pendingBatchCount: 0, commitCount, batchCount: commitCount }),
+    status: () => ({
+      ...{ writable: problem === null, problem, pendingBatchCount: 0, commitCount, batchCount: commitCount },
+      ...{ space: store.space, freeBytes: null, reserveBytes: 0 },
+    }),
     async close(): Promise<void> {
       problem = "CLOSED";
     },
   });
-  const store: MemoryStore = { ...completed, gate: async () => {}, writtenText, rowCount: () => rows.size };
+  const store: MemoryStore = {
+    ...completed,
+    gate: async () => {},
+    writtenText,
+    rowCount: () => rows.size,
+    space: "AMPLE",
+  };
   return store;
 }
