@@ -71,6 +71,25 @@ describe("guards", () => {
     expect(codeOf(guards, { doubleMidTicks: 0 })).toBe("VENUE_UNAVAILABLE");
   });
 
+  it("refuse openings where the store's volume is short, never a way out", async () => {
+    const store = createMemoryStore();
+    const guards = await book({}, store);
+    for (const [space, opening] of [
+      ["AMPLE", "ok"],
+      ["TIGHT", "ok"],
+      ["LOW", "STORE_UNAVAILABLE"],
+      ["FULL", "STORE_UNAVAILABLE"],
+      ["AMPLE", "ok"],
+    ] as const) {
+      store.space = space;
+      expect([space, codeOf(guards)]).toEqual([space, opening]);
+      expect([space, guards.checkOrder(order()).ok]).toEqual([space, opening === "ok"]);
+      expect([space, codeOf(guards, { opens: false })]).toEqual([space, "ok"]);
+    }
+    store.space = "LOW";
+    expect(guards.check(order())).toMatchObject({ details: { reason: "DISK_LOW" } });
+  });
+
   it("bind openings to the lists, never a way out", async () => {
     const lists = { ...NO_LIMITS, symbols: ["ETH"], venues: ["venuetwo"], maxOrderNotional: "1" } as const;
     const guards = await book({ each: lists });

@@ -166,6 +166,9 @@ export class GuardBook implements Guards {
   checkOrder(order: GuardedOrder): GuardVerdict {
     if (!this.#started) return refused("NOT_READY", { parts: "guards" });
     if (!order.opens) return { ok: true, reservation: NOTHING_RESERVED };
+    // What the store can still take is for exits. Where it takes nothing, its own refusal says so.
+    const { space, freeBytes } = this.#store.status();
+    if (space === "LOW" || space === "FULL") return refused("STORE_UNAVAILABLE", { reason: "DISK_LOW", freeBytes });
     const { venue, symbol } = order;
     const halt = this.#haltOf(venue);
     if (halt !== null) return refused("TRADING_HALTED", { exchange: venue, reason: halt.reason });
