@@ -6,6 +6,7 @@ import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import { BOOK_LIVE } from "../engine/market/book.js";
 import type { RoomStatus, MarketRoom } from "../engine/ports.js";
+import type { StoreStatus } from "../engine/storage/state-store.js";
 import type { RecordingStatus } from "../schemas/service.js";
 import type { RouteCounts } from "./http/reply-state.js";
 import type { StreamCounts } from "./stream/stream-counts.js";
@@ -28,6 +29,7 @@ export interface MetricSources {
   redactedLogFieldCount(): number;
   readonly stream: StreamCounts;
   recording(): RecordingStatus;
+  store(): StoreStatus;
 }
 
 export class Metrics {
@@ -117,6 +119,22 @@ export class Metrics {
         "unwind_recording_on",
         "1 while the record's store answers.",
         () => (sources.recording().state === "on" ? 1 : 0),
+      ],
+      ["unwind_store_writable", "1 while the state store takes writes.", () => (sources.store().writable ? 1 : 0)],
+      [
+        "unwind_store_free_bytes",
+        "Free on the state store's volume; -1: it could not be asked.",
+        () => sources.store().freeBytes ?? -1,
+      ],
+      [
+        "unwind_store_reserve_bytes",
+        "What exits can still write where the volume is full.",
+        () => sources.store().reserveBytes,
+      ],
+      [
+        "unwind_store_space",
+        "0: ample, 1: ticks are not recorded, 2: nothing is opened, 3: nothing can be written.",
+        () => ["AMPLE", "TIGHT", "LOW", "FULL"].indexOf(sources.store().space),
       ],
       ["unwind_record_spool_bytes", "Batches on disk.", () => sources.recording().spool.bytes],
       ["unwind_record_outbox_rows", "Durable rows not stored yet.", () => sources.recording().outbox.rows],

@@ -10,6 +10,7 @@ import type {
   Quote,
 } from "../engine/orders/trade-types.js";
 import type { RoutingReport } from "../engine/routing/report.js";
+import type { StoreStatus } from "../engine/storage/state-store.js";
 import type { UnknownOrderRow } from "../schemas/service.js";
 
 export type QuoteAnswer =
@@ -37,6 +38,6 @@ export interface TradeDesk {
   openOrders(limit: number): OrderRows;
   /** Runs with orders that rest and are followed to their end; of their orders, those that wait for credentials. */
   followed(): { readonly count: number; readonly unattendedCount: number };
-  /** Durable state reachable and writable. */
-  storeReady(): { readonly ready: boolean; readonly detail: string };
+  /** Of the durable state. */
+  storeStatus(): StoreStatus;
 }

@@ -165,6 +165,7 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
     redactedLogFieldCount: () => logger.redactedCount,
     stream: stream.counts,
     recording: () => recordingStatus(parts.records, parts.recorder),
+    store: () => parts.desk.storeStatus(),
   });
   mountStream(app, edge, stream);
   mountDashboard(app, edge, options.dashboardFolder ?? null);

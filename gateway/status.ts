@@ -4,9 +4,12 @@ import { ageMs } from "../engine/market/freshness.js";
 import type { MarketRoom } from "../engine/ports.js";
 import type { Recorder } from "../engine/storage/recorder/recorder.js";
 import type { RecordsStore } from "../engine/storage/records/records-store.js";
-import type { ReadyPart, RecordingStatus, VenueStatus } from "../schemas/service.js";
+import type { StoreStatus } from "../engine/storage/state-store.js";
+import type { ReadyPart, RecordingStatus, StoreStatusRow, VenueStatus } from "../schemas/service.js";
 import type { MarketView } from "./market-view.js";
 import type { TradeDesk } from "./ports.js";
+
+const MIB = 1 << 20;
 
 export function venueStatus(room: MarketRoom, nowNs: number): VenueStatus {
   const status = room.status();
@@ -68,6 +71,19 @@ export function recordingStatus(records: RecordsStore, recorder: Recorder | null
   };
 }
 
+export function storeStatusRow(status: StoreStatus): StoreStatusRow {
+  const { writable, problem, space, freeBytes, reserveBytes, pendingBatchCount } = status;
+  return { writable, problem, space, freeBytes, reserveBytes, pendingBatches: pendingBatchCount };
+}
+
+/** For people. A volume that gets short is told before it is. */
+function storeDetail({ writable, problem, pendingBatchCount, space, freeBytes }: StoreStatus): string {
+  const free = freeBytes === null ? "" : `, ${(freeBytes / MIB).toFixed(1)} MiB free`;
+  if (!writable) return `not writable: ${problem ?? "unknown"}${free}`;
+  const said = { AMPLE: "", TIGHT: "; ticks are not recorded", LOW: "; DISK_LOW: nothing is opened", FULL: "" }[space];
+  return `${pendingBatchCount} batches pending${said}${said === "" ? "" : free}`;
+}
+
 /**
  * Ready to close positions: the store takes writes and every configured venue has a live feed. A record that is off or
  * away is no reason to send callers elsewhere; one whose fills and decisions pile up is.
@@ -79,8 +95,8 @@ export function readyParts(
   closing: boolean,
 ): ReadyPart[] {
   const parts: ReadyPart[] = [{ name: "process", ready: !closing, detail: closing ? "shutting down" : "running" }];
-  const store = desk.storeReady();
-  parts.push({ name: "store", ready: store.ready, detail: store.detail });
+  const store = desk.storeStatus();
+  parts.push({ name: "store", ready: store.writable, detail: storeDetail(store) });
   const waiting = `${recording.outbox.rows} fills, orders and decisions waiting`;
   parts.push({
     name: "recording",

@@ -36,13 +36,7 @@ export function createTradeDesk(
         unattendedCount: trades.unattendedCount + (single?.unattendedCount ?? 0),
       };
     },
-    storeReady() {
-      const { writable, problem, pendingBatchCount } = store.status();
-      return {
-        ready: writable,
-        detail: writable ? `${pendingBatchCount} batches pending` : `not writable: ${problem ?? "unknown"}`,
-      };
-    },
+    storeStatus: () => store.status(),
   };
 }
 

@@ -74,6 +74,19 @@ const recordingSchema = reply({
 });
 export type RecordingStatus = Static<typeof recordingSchema>;
 
+const storeSchema = reply({
+  writable: Type.Boolean(),
+  problem: nullable(Type.String(), { description: "Why it takes no writes." }),
+  space: words(["AMPLE", "TIGHT", "LOW", "FULL"], {
+    description:
+      "Of the volume under the state store. TIGHT: ticks are not recorded; LOW: no market data at all, and nothing is opened; FULL: nothing can be written. Exits go on until then.",
+  }),
+  freeBytes: nullable(count, { description: "Null: the volume could not be asked." }),
+  reserveBytes: Type.Integer({ minimum: 0, description: "Can still be written where the volume is full, at least." }),
+  pendingBatches: count,
+});
+export type StoreStatusRow = Static<typeof storeSchema>;
+
 export const statusReplySchema = reply(
   {
     success: Type.Literal(true),
@@ -105,6 +118,7 @@ export const statusReplySchema = reply(
           "Of their orders, those that nobody reads before a request with credentials of their account comes: credentials are not stored, so a restart leaves every such order waiting.",
       }),
       closesInFlight: Type.Integer({ minimum: 0 }),
+      store: storeSchema,
       recording: recordingSchema,
       stream: reply({ connections: count, subscriptions: count, keys: count, lagging: count }),
       eventLoopDelayMs: reply({ p50: Type.Number(), p99: Type.Number(), max: Type.Number() }),

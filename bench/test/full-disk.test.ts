@@ -3,7 +3,6 @@
  * data gives way first, and nothing that was acknowledged is lost. A real volume, in a mount namespace.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { CHDB_MISSING, NEEDS_CHDB } from "../../gateway/children/test/sidecar.js";
 import { ContractJudge, type Reply, TestClient } from "../../gateway/test/client.js";
 import { type CloseTrial, closeTrial, closeUntilFinal, judgeCloses } from "./support/close-judge.js";
 import { AMPLE_BUDGETS, GatewayBench, type GatewayProcess } from "./support/gateway-process.js";
@@ -97,15 +96,18 @@ function open(client: TestClient, own: Trader, key: string): Promise<Reply> {
   });
 }
 
-interface ReadyView {
-  readonly data: {
-    readonly parts: readonly { readonly name: string; readonly ready: boolean; readonly detail: string }[];
-  };
+interface ReadyPart {
+  readonly name: string;
+  readonly detail: string;
 }
 
 async function storeDetail(client: TestClient): Promise<string> {
   const { body } = await client.get("/ready");
-  return (body as unknown as ReadyView).data.parts.find(({ name }) => name === "store")?.detail ?? "";
+  const reply = body as unknown as {
+    readonly parts?: readonly ReadyPart[];
+    readonly details?: { readonly components: readonly ReadyPart[] };
+  };
+  return (reply.parts ?? reply.details?.components ?? []).find(({ name }) => name === "store")?.detail ?? "";
 }
 
 /** Until /ready says so of the store, and what it says then. */
@@ -168,7 +170,7 @@ describe.skipIf(MOUNT_MISSING)(`a small volume ${MOUNT_MISSING ? NEEDS_MOUNT : "
     expect((await open(client, opener, "filled-open-1")).status).toBe(200);
 
     volume.fillTo(8 * MIB);
-    expect(await told(client, /opening/)).toMatch(/8\.\d MiB free|7\.\d MiB free/);
+    expect(await told(client, /DISK_LOW/)).toMatch(/nothing is opened, [78]\.\d MiB free$/);
     const refused = await open(client, opener, "filled-open-2");
     expect([refused.status, refused.body]).toMatchObject([
       503,
@@ -188,10 +190,7 @@ describe.skipIf(MOUNT_MISSING)(`a small volume ${MOUNT_MISSING ? NEEDS_MOUNT : "
     await gateway.gone;
     ({ gateway, client } = await start(volume));
     const all = [...trials, ...low, ...full];
-    const before = pair.venueone.log.length + pair.venuetwo.log.length;
     expect(await closeAll(client, all)).toEqual(all.map(() => "COMPLETED"));
-    expect(pair.venueone.log.records({ action: "place" }).length).toBeGreaterThan(0);
-    expect(before).toBeGreaterThan(0);
     const after = trialsOf(own, 20, 140);
     expect(await closeAll(client, after)).toEqual(after.map(() => "COMPLETED"));
     expect(refusedForStore([...all, ...after])).toEqual([]);
@@ -199,6 +198,7 @@ describe.skipIf(MOUNT_MISSING)(`a small volume ${MOUNT_MISSING ? NEEDS_MOUNT : "
 
     volume.clear();
     await told(client, /^\d+ batches pending$/);
-    expect((await open(client, opener, "filled-open-3")).status).toBe(200);
+    // Refused is not failed for good: the same key goes on.
+    expect((await open(client, opener, "filled-open-2")).status).toBe(200);
   });
 });

@@ -14,7 +14,7 @@ import {
   timeReplySchema,
 } from "../../schemas/service.js";
 import { asServiceError } from "../http/error-reply.js";
-import { readyParts, recordingStatus, venueStatus } from "../status.js";
+import { readyParts, recordingStatus, storeStatusRow, venueStatus } from "../status.js";
 import { callerTag } from "../http/caller-tags.js";
 import { CREDENTIALS_HEADER, readVenueCredentials } from "../venue-credentials.js";
 import type { Route, RouteContext } from "./context.js";
@@ -135,6 +135,7 @@ function statusRoute(context: RouteContext): Route {
         followedCount: followed.count,
         unattendedCount: followed.unattendedCount,
         closesInFlight: inFlight.closes,
+        store: storeStatusRow(desk.storeStatus()),
         recording: recordingStatus(context.records, context.recorder),
         stream: {
           connections: stream.connections,
