@@ -83,6 +83,13 @@ export const OPTIONS = {
     default: 1_073_741_824,
     doc: "Disk that batches may take while the store is away; beyond it the oldest market data is dropped and counted. Fills and decisions are never dropped.",
   }),
+  RECORD_STORE_BYTES_MAX: option({
+    kind: "integer",
+    min: 67_108_864,
+    max: 1_099_511_627_776,
+    default: 53_687_091_200,
+    doc: "Disk that the embedded store may take. From nine tenths of it on ticks are not recorded, from the whole on no market data; what is older than its table keeps makes room again. Where the volume gets short they give way earlier. Fills and decisions are always recorded.",
+  }),
   RECORD_MEMORY_BYTES_MAX: option({
     kind: "integer",
     min: 268_435_456,

@@ -45,6 +45,8 @@ export interface RecordingConfig {
   /** Null: one server. */
   readonly cluster: { readonly name: string; readonly keeperPath: string } | null;
   readonly spoolBytesMax: number;
+  /** Disk of the embedded store. */
+  readonly embeddedBytesMax: number;
   readonly embeddedMemoryBytesMax: number;
 }
 
@@ -344,6 +346,7 @@ function assemble(values: OptionValues, profile: Profile, problems: string[]): C
           ? null
           : { name: values.CLICKHOUSE_CLUSTER, keeperPath: values.CLICKHOUSE_KEEPER_PATH },
       spoolBytesMax: values.RECORD_SPOOL_BYTES_MAX,
+      embeddedBytesMax: values.RECORD_STORE_BYTES_MAX,
       embeddedMemoryBytesMax: values.RECORD_MEMORY_BYTES_MAX,
     },
     venuetwoOrderLimits: {

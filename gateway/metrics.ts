@@ -137,6 +137,16 @@ export class Metrics {
         () => ["AMPLE", "TIGHT", "LOW", "FULL"].indexOf(sources.store().space),
       ],
       ["unwind_record_spool_bytes", "Batches on disk.", () => sources.recording().spool.bytes],
+      [
+        "unwind_record_store_bytes",
+        "Of the embedded store on disk; 0: not known, or a server of the operator's.",
+        () => sources.recording().storeBytes ?? 0,
+      ],
+      [
+        "unwind_record_shed",
+        "What is not recorded for want of room. 0: nothing, 1: ticks, 2: market data.",
+        () => ["NOTHING", "TICKS", "MARKET"].indexOf(sources.recording().shed),
+      ],
       ["unwind_record_outbox_rows", "Durable rows not stored yet.", () => sources.recording().outbox.rows],
       [
         "unwind_event_loop_delay_p99_ms",

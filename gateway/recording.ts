@@ -107,7 +107,7 @@ class StoredRecording implements Recording {
       randomIds,
       logger,
       nodeId: hash.hmacHex("recorder-node", ["1"]).slice(0, 12),
-      settings: { spoolBytes: config.spoolBytesMax },
+      settings: { spoolBytes: config.spoolBytesMax, storeBytes: server === null ? config.embeddedBytesMax : null },
     });
   }
 

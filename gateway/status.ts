@@ -10,6 +10,11 @@ import type { MarketView } from "./market-view.js";
 import type { TradeDesk } from "./ports.js";
 
 const MIB = 1 << 20;
+const SHED_TEXT = {
+  NOTHING: "",
+  TICKS: "; no room for ticks",
+  MARKET: "; no room for market data",
+} as const satisfies Record<RecordingStatus["shed"], string>;
 
 export function venueStatus(room: MarketRoom, nowNs: number): VenueStatus {
   const status = room.status();
@@ -68,6 +73,8 @@ export function recordingStatus(records: RecordsStore, recorder: Recorder | null
     ),
     spool: { files: status?.spool.files ?? 0, bytes: status?.spool.bytes ?? 0 },
     outbox: status?.outbox ?? { rows: 0, bytes: 0, backlogged: false },
+    shed: status?.shed ?? "NOTHING",
+    storeBytes: status?.storeBytes ?? null,
   };
 }
 
@@ -103,7 +110,7 @@ export function readyParts(
     ready: !recording.outbox.backlogged,
     detail: recording.outbox.backlogged
       ? `RECORDS_BACKLOG: ${waiting}`
-      : `${recording.state}${recording.reason === "" ? "" : `, ${recording.reason}`}, ${waiting}`,
+      : `${recording.state}${recording.reason === "" ? "" : `, ${recording.reason}`}, ${waiting}${SHED_TEXT[recording.shed]}`,
   });
   for (const room of view.rooms) {
     let live = 0;

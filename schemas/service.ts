@@ -71,6 +71,12 @@ const recordingSchema = reply({
     bytes: count,
     backlogged: Type.Boolean({ description: "Fills and decisions wait for the store beyond the bound: not ready." }),
   }),
+  shed: words(["NOTHING", "TICKS", "MARKET"], {
+    description: "What is not recorded for want of room: ticks, or all market data. Fills and decisions always are.",
+  }),
+  storeBytes: nullable(count, {
+    description: "Of the embedded store on disk; null: not known yet, or a server of the operator's.",
+  }),
 });
 export type RecordingStatus = Static<typeof recordingSchema>;
 

@@ -3,7 +3,9 @@
  * data gives way first, and nothing that was acknowledged is lost. A real volume, in a mount namespace.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { CHDB_MISSING, NEEDS_CHDB } from "../../gateway/children/test/sidecar.js";
 import { ContractJudge, type Reply, TestClient } from "../../gateway/test/client.js";
+import type { RecordingStatus } from "../../schemas/service.js";
 import { type CloseTrial, closeTrial, closeUntilFinal, judgeCloses } from "./support/close-judge.js";
 import { AMPLE_BUDGETS, GatewayBench, type GatewayProcess } from "./support/gateway-process.js";
 import { credentialsOf, type LocalPair, startLocalPair, type Trader } from "./support/local-pair.js";
@@ -110,26 +112,45 @@ async function storeDetail(client: TestClient): Promise<string> {
   return (reply.parts ?? reply.details?.components ?? []).find(({ name }) => name === "store")?.detail ?? "";
 }
 
-/** Until /ready says so of the store, and what it says then. */
-async function told(client: TestClient, expected: RegExp): Promise<string> {
-  let said = "";
+/** Asks until it is so; what was said last stands in the failure. */
+async function says<T>(what: string, ask: () => Promise<T>, holds: (said: T) => boolean): Promise<T> {
+  let said = await ask();
   let isOver = false;
   const asking = (async (): Promise<void> => {
-    while (!isOver && !expected.test(said)) {
-      said = await storeDetail(client);
+    while (!isOver && !holds(said)) {
       await pause(POLL_MS);
+      said = await ask();
     }
   })();
   try {
-    await waitUntil(`the store says ${String(expected)}`, TOLD_MS, () => expected.test(said));
+    await waitUntil(what, TOLD_MS, () => holds(said));
   } catch (error) {
-    throw new Error(`${String(error)}; it says ${said}`);
+    throw new Error(`${String(error)}; it says ${JSON.stringify(said)}`);
   } finally {
     isOver = true;
     await asking;
   }
   return said;
 }
+
+const told = (client: TestClient, expected: RegExp): Promise<string> =>
+  says(
+    `the store says ${String(expected)}`,
+    () => storeDetail(client),
+    (said) => expected.test(said),
+  );
+
+async function recordOf(client: TestClient): Promise<RecordingStatus> {
+  const { body } = await client.get("/api/status");
+  return (body as unknown as { readonly data: { readonly recording: RecordingStatus } }).data.recording;
+}
+
+const rowOf = ({ tables }: RecordingStatus, name: string) => tables.find(({ table }) => table === name);
+const stored = (record: RecordingStatus, table: string): number => rowOf(record, table)?.stored ?? 0;
+const dropped = (record: RecordingStatus, table: string): number => rowOf(record, table)?.dropped ?? 0;
+
+const recordSays = (client: TestClient, what: string, holds: (record: RecordingStatus) => boolean) =>
+  says(what, () => recordOf(client), holds);
 
 function judged(trials: readonly CloseTrial[]): readonly string[] {
   const lots = (venue: "venueone" | "venuetwo", _trader: Trader, symbol: string): number => initial[venue][symbol] ?? 0;
@@ -150,7 +171,7 @@ describe.skipIf(MOUNT_MISSING)(`a small volume ${MOUNT_MISSING ? NEEDS_MOUNT : "
     const volume = await volumeOf(40);
     const own = trader("small");
     remember(own);
-    const { client } = await start(volume);
+    const { client } = await start(volume, { RECORDING: String(!CHDB_MISSING) });
     expect((await open(client, own, "small-open")).status).toBe(200);
     const trials = trialsOf(own, 8);
     expect(await closeAll(client, trials)).toEqual(trials.map(() => "COMPLETED"));
@@ -170,7 +191,7 @@ describe.skipIf(MOUNT_MISSING)(`a small volume ${MOUNT_MISSING ? NEEDS_MOUNT : "
     expect((await open(client, opener, "filled-open-1")).status).toBe(200);
 
     volume.fillTo(8 * MIB);
-    expect(await told(client, /DISK_LOW/)).toMatch(/nothing is opened, [78]\.\d MiB free$/);
+    expect(await told(client, /DISK_LOW/)).toMatch(/nothing is opened, \d+\.\d MiB free$/);
     const refused = await open(client, opener, "filled-open-2");
     expect([refused.status, refused.body]).toMatchObject([
       503,
@@ -200,5 +221,47 @@ describe.skipIf(MOUNT_MISSING)(`a small volume ${MOUNT_MISSING ? NEEDS_MOUNT : "
     await told(client, /^\d+ batches pending$/);
     // Refused is not failed for good: the same key goes on.
     expect((await open(client, opener, "filled-open-2")).status).toBe(200);
+  });
+
+  it(`with the record beside the orders: market data gives way, fills and decisions do not ${CHDB_MISSING ? NEEDS_CHDB : ""}`, {
+    timeout: 600_000,
+    skip: CHDB_MISSING,
+  }, async () => {
+    const volume = await volumeOf(96);
+    const own = trader("recorded");
+    remember(own);
+    const { client } = await start(volume, { RECORDING: "true" });
+    const trials: CloseTrial[] = [];
+    const close = async (count: number): Promise<void> => {
+      const more = trialsOf(own, count, trials.length);
+      trials.push(...more);
+      expect(await closeAll(client, more)).toEqual(more.map(() => "COMPLETED"));
+    };
+    await recordSays(client, "ticks are stored", (record) => record.state === "on" && stored(record, "ticks") > 0);
+    await close(10);
+
+    volume.fillTo(12 * MIB);
+    await recordSays(client, "market data gives way", ({ shed }) => shed === "MARKET");
+    const before = await recordOf(client);
+    await close(20);
+    await recordSays(client, "ticks are shed", (record) => dropped(record, "ticks") > dropped(before, "ticks"));
+
+    volume.fillTo(0);
+    await close(40);
+    expect((await client.get("/health")).status).toBe(200);
+
+    volume.clear();
+    const restored = await recordOf(client);
+    await recordSays(
+      client,
+      "all is recorded again",
+      (record) =>
+        record.shed === "NOTHING" && record.outbox.rows === 0 && stored(record, "ticks") > stored(restored, "ticks"),
+    );
+    const record = await recordOf(client);
+    expect([dropped(record, "fills"), dropped(record, "routing_decisions")]).toEqual([0, 0]);
+    expect(stored(record, "routing_decisions")).toBeGreaterThanOrEqual(trials.length);
+    expect(refusedForStore(trials)).toEqual([]);
+    expect(judged(trials)).toEqual([]);
   });
 });

@@ -10,6 +10,8 @@ export const DROP_REASONS = [
   "ring",
   /** Recording is off. */
   "off",
+  /** The volume is short, or the embedded store as large as it may be: shedding.ts. */
+  "room",
   /** A figure did not fit its column. */
   "range",
   /** Batches waited for the disk faster than it took them. */

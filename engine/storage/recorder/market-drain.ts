@@ -132,17 +132,22 @@ export class MarketDrain {
     this.#wall.check();
   }
 
-  /** With recording off: everything in the rings is dropped, and counted. */
-  dropAll(): void {
-    const { ticks, trades, snapshots } = this.#rings;
+  /** Everything in the rings is dropped, and counted. */
+  dropAll(reason: "off" | "room"): void {
+    const { trades, snapshots } = this.#rings;
     const { counts } = this.#options;
-    counts.ticks.dropped.off += ticks.size;
-    ticks.tail = ticks.head;
-    counts.trades.dropped.off += trades.size + this.#earlier.ring.size;
+    this.dropTicks(reason);
+    counts.trades.dropped[reason] += trades.size + this.#earlier.ring.size;
     this.#earlier.ring.tail = this.#earlier.ring.head;
     trades.tail = trades.head;
-    counts.book_snapshots.dropped.off += snapshots.size;
+    counts.book_snapshots.dropped[reason] += snapshots.size;
     snapshots.tail = snapshots.head;
+  }
+
+  dropTicks(reason: "off" | "room"): void {
+    const { ticks } = this.#rings;
+    this.#options.counts.ticks.dropped[reason] += ticks.size;
+    ticks.tail = ticks.head;
   }
 
   /** Encodes a slice of each ring; true: there is more. */

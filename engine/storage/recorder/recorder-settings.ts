@@ -13,6 +13,8 @@ export interface RecorderSettings {
   /** Trade ids remembered per market. */
   readonly seenTrades: number;
   readonly latencyMs: number;
+  /** Of the embedded store; null: a server of the operator's. */
+  readonly storeBytes: number | null;
   readonly spoolBytes: number;
   readonly spoolMemoryBytes: number;
   readonly queueBytes: number;
@@ -31,6 +33,7 @@ export const DEFAULT_RECORDER_SETTINGS: RecorderSettings = {
   batchBytes: 1 << 20,
   seenTrades: 2_048,
   latencyMs: 60_000,
+  storeBytes: null,
   spoolBytes: 1 << 30,
   spoolMemoryBytes: 64 << 20,
   queueBytes: 64 << 20,

@@ -1,7 +1,8 @@
 /**
  * The recorder: everything that is kept of markets and closes on its way into the record store.
  *
- *   market.signal → taps → rings → drain → batches → shipper ⇄ spool → store      (may lose, counts what it loses)
+ *   market.signal → taps → rings → drain → batches → shipper ⇄ spool → store      (may lose, counts what it loses;
+ *                                                                  gives way where room is short: shedding.ts)
  *   conclusion of a close → outbox in the state store → store                      (never loses)
  *
  * Invariants: nothing that trades waits for the store; accepted + recovered = stored + dropped + pending for every
@@ -29,6 +30,7 @@ import { LatencySamples } from "./latency-samples.js";
 import { MarketDrain, type MarketTable } from "./market-drain.js";
 import { MAX_ROW_BYTES, Outbox } from "./outbox.js";
 import { DEFAULT_RECORDER_SETTINGS, type RecorderSettings } from "./recorder-settings.js";
+import { type Shed, Shedding } from "./shedding.js";
 import { Shipper } from "./shipper.js";
 import { Spool } from "./spool.js";
 
@@ -63,6 +65,10 @@ export interface RecorderStatus {
   readonly spool: { readonly files: number; readonly bytes: number; readonly tornFiles: number };
   /** `backlogged`: the service says not ready, RECORDS_BACKLOG. */
   readonly outbox: { readonly rows: number; readonly bytes: number; readonly backlogged: boolean };
+  /** What is not recorded for want of room. */
+  readonly shed: Shed;
+  /** Of the embedded store's tables on disk; null: not known, or another's store. */
+  readonly storeBytes: number | null;
 }
 
 export interface Recorder {
@@ -112,6 +118,7 @@ class TableRecorder implements Recorder {
   readonly #outbox: Outbox;
   readonly #rows: CloseRows;
   readonly #latency: LatencySamples;
+  readonly #shedding: Shedding;
   readonly #batchers: Readonly<Record<BatchedTable, Batcher>>;
   #timer: TimerHandle | null = null;
   #sliceTimer: TimerHandle | null = null;
@@ -141,6 +148,8 @@ class TableRecorder implements Recorder {
       memoryBytesMax: settings.spoolMemoryBytes,
       ...(options.writeFile === undefined ? {} : { writeFile: options.writeFile }),
     });
+    const { stateStore } = options;
+    this.#shedding = new Shedding({ store, stateStore, clock, logger, storeBytesMax: settings.storeBytes });
     const queueBytesMax = settings.queueBytes;
     const spool = this.#spool;
     this.#shipper = new Shipper({ store, spool, pool, counts, clock, random, logger, queueBytesMax });
@@ -224,6 +233,8 @@ class TableRecorder implements Recorder {
       repeatedTrades: this.#markets.repeatedTrades,
       spool: { files: this.#spool.fileCount, bytes: this.#spool.byteCount, tornFiles: this.#spool.tornFiles },
       outbox: this.#outbox.backlog(),
+      shed: this.#shedding.now,
+      storeBytes: this.#shedding.storeBytes,
     };
   }
 
@@ -317,6 +328,8 @@ class TableRecorder implements Recorder {
   #onTime(): void {
     const { clock } = this.#options;
     const nowNs = clock.monoNs();
+    this.#shedding.look();
+    this.#spool.noteVolume(this.#shedding.isVolumeShort);
     this.#markets.checkClock(nowNs);
     this.#markets.takeSnapshots(nowNs);
     if (nowNs - this.#latencyDoneNs >= this.#settings.latencyMs * 1e6) {
@@ -364,9 +377,14 @@ class TableRecorder implements Recorder {
 
   /** true: there is more. */
   #drainSlice(): boolean {
-    if (!this.#isOff()) return this.#markets.drainSlice();
-    this.#markets.dropAll();
-    return false;
+    const shed = this.#shedding.now;
+    const isOff = this.#isOff();
+    if (isOff || shed === "MARKET") {
+      this.#markets.dropAll(isOff ? "off" : "room");
+      return false;
+    }
+    if (shed === "TICKS") this.#markets.dropTicks("room");
+    return this.#markets.drainSlice();
   }
 
   #isOff(): boolean {

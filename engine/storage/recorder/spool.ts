@@ -26,6 +26,8 @@ export const SPOOL_FILES_MAX = 20_000;
 const QUARANTINE_BYTES_MAX = 64 << 20;
 /** Files count up from here, those that go first count down. */
 const ORDER_MIDDLE = 500_000_000_000;
+/** Market data: where room is short it is not kept for later. */
+const GIVING_WAY: ReadonlySet<RecordTableName> = new Set(["ticks", "trades", "book_snapshots"]);
 const FULL_CODES = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
 export interface SpoolOptions {
@@ -72,6 +74,7 @@ export class Spool {
   #keepingBytes = 0;
   #quarantined: { path: string; byteCount: number }[] = [];
   #isFull = false;
+  #isVolumeShort = false;
   tornFiles = 0;
 
   constructor(options: SpoolOptions) {
@@ -134,6 +137,10 @@ export class Spool {
    * before all others, while the store still knows its token.
    */
   put(batch: Batch, first = false): void {
+    if (this.#isVolumeShort && GIVING_WAY.has(batch.table)) {
+      this.#drop(batch, "room");
+      return;
+    }
     this.#waiting.push({ batch, first });
     this.#waitingBytes += batch.bytes.length;
     // The first may be half written.
@@ -144,6 +151,15 @@ export class Spool {
       this.#drop(oldest.batch, "memory");
     }
     this.#writing ??= this.#writeAll();
+  }
+
+  /** Where the volume is short market data does not go to the disk, and the ticks that are there give way. */
+  noteVolume(isShort: boolean): void {
+    const isNew = isShort && !this.#isVolumeShort;
+    this.#isVolumeShort = isShort;
+    if (!isNew) return;
+    for (const file of this.#files.filter((one) => one.table === "ticks" && one !== this.#taken))
+      this.#remove(file, "room");
   }
 
   /** What waits for the disk now is on it, or counted. */
@@ -255,10 +271,14 @@ export class Spool {
     while (this.#fileBytes > this.#bytesMax || this.#files.length > SPOOL_FILES_MAX) {
       const victim = this.#files.find((file) => file !== this.#taken);
       if (victim === undefined) return;
-      this.#forget(victim);
-      this.#counts[victim.table].dropped["spool-full"] += victim.rowCount;
-      removeQuietly(join(this.#directory, victim.fileName));
+      this.#remove(victim, "spool-full");
     }
+  }
+
+  #remove(file: SpoolFile, reason: DropReason): void {
+    this.#forget(file);
+    this.#counts[file.table].dropped[reason] += file.rowCount;
+    removeQuietly(join(this.#directory, file.fileName));
   }
 
   async #moveAside(file: SpoolFile): Promise<void> {

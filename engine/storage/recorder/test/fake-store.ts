@@ -68,11 +68,18 @@ export class FakeStore implements RecordsStore {
     return rows;
   }
 
-  /** The one question that the recorder asks: which of these trades are there. */
-  async query(_sql: string, params: QueryParams): Promise<QueryResult> {
-    this.queryCount += 1;
+  /** What all its tables take on disk. */
+  bytesOnDisk = 0;
+  sizeQueryCount = 0;
+
+  /** The two questions that the recorder asks: which of these trades are there, and how large it has grown. */
+  async query(sql: string, params: QueryParams): Promise<QueryResult> {
+    const isOfSize = sql.includes("bytes_on_disk");
+    if (isOfSize) this.sizeQueryCount += 1;
+    else this.queryCount += 1;
     await this.latency();
     if (this.status.state !== "on" || this.queryFails) return { ok: false, reason: "away", code: 0, text: "" };
+    if (isOfSize) return { ok: true, rows: [{ bytes: String(this.bytesOnDisk) }] };
     const { ids } = params;
     const asked = new Set(Array.isArray(ids) ? (ids as readonly string[]) : []);
     return { ok: true, rows: this.knownTrades.filter(({ trade_id: id }) => asked.has(id)) };

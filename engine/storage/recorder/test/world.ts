@@ -8,8 +8,7 @@ import type { LogFields, Logger } from "../../../domain/logger.js";
 import type { RandomIds } from "../../keyed-hash.js";
 import type { RecordTableName } from "../../records/record-table.js";
 import { RECORD_TABLES } from "../../records/schema.js";
-import type { StateStore } from "../../state-store.js";
-import { createMemoryStore } from "../../test/memory-store.js";
+import { createMemoryStore, type MemoryStore } from "../../test/memory-store.js";
 import { createRecorder, type Recorder } from "../recorder.js";
 import type { RecorderSettings } from "../recorder-settings.js";
 import { FakeStore } from "./fake-store.js";
@@ -30,7 +29,7 @@ export const SMALL_SETTINGS: Partial<RecorderSettings> = {
 export interface World {
   readonly clock: VirtualClock;
   readonly store: FakeStore;
-  readonly stateStore: StateStore;
+  readonly stateStore: MemoryStore;
   readonly recorder: Recorder;
   readonly directory: string;
   readonly logLines: string[];
@@ -46,7 +45,7 @@ export interface World {
 export interface WorldOptions {
   readonly settings?: Partial<RecorderSettings>;
   readonly directory?: string;
-  readonly stateStore?: StateStore;
+  readonly stateStore?: MemoryStore;
   readonly store?: FakeStore;
   readonly clock?: VirtualClock;
   readonly seed?: number;
