@@ -1,41 +1,33 @@
 /**
- * `npm run soak -- --minutes N`: closes, reads and random faults against the service for N minutes (default 60).
- * Each minute one line: memory and event-loop delay of the service, what was done, and whether the invariants hold by
- * the venues' own books and order logs. Ends with exit code 1 on the first violation or when memory does not stay flat.
+ * `npm run soak -- --minutes N` (default 60): four local venues and the service as a process of its own, with its record;
+ * traders open, close and cancel, streams and reads are compared with the truth, venues fail at random. Each minute one
+ * line. It ends with a summary whatever ends it, and with exit code 0 only where nothing was found: no violation of the
+ * venues' logs, no death of the service, no line of memory that rises (leak-line.ts).
  *
- * The service is a process of its own; the venues and the judge are here, so that its memory is its own.
+ * The venues and the judge are in this process, so that the service's memory is its own.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { createSeededRandom, type Random } from "../../engine/domain/random.js";
 import { ContractJudge, TestClient } from "../../gateway/test/client.js";
 import type { FaultKind, FaultSpec } from "../sim/core/fault-types.js";
-import { closeTrial, type CloseTrial, closeUntilFinal, judgeCloses } from "../test/support/close-judge.js";
-import {
-  type LocalPair,
-  PAIR_VENUES,
-  type PairVenue,
-  startLocalPair,
-  type Trader,
-} from "../test/support/local-pair.js";
+import { FOUR_VENUES, type FourVenue, type FourVenues, startFourVenues } from "../test/support/four-venues.js";
+import { PAIR_VENUES } from "../test/support/local-pair.js";
 import { ShownBookJudge } from "../test/support/shown-book.js";
-import { environmentFor, pause } from "../test/support/system.js";
+import { pause } from "../test/support/system.js";
+import { fourEnvironment } from "../test/support/trade-run.js";
+import { MemoryLines } from "./memory-lines.js";
+import { playRounds, SoakCounts, type SoakParts } from "./rounds.js";
+import { ServiceProcess } from "./service-process.js";
 
-const START_MS = 30_000;
-const CLOSERS = 4;
-const READ_EVERY_MS = 20;
-/** Closes per trader: then its accounts are judged and a new trader comes. Bounds what the judge holds. */
-const CLOSES_PER_TRADER = 60;
+const TRADERS = 4;
+const SYMBOLS = ["BTC", "ETH"] as const;
+const READ_EVERY_MS = 100;
 const FAULT_EVERY_MS = 4_000;
 const FAULT_MS_MAX = 2_000;
-const FINAL_DEADLINE_MS = 75_000;
-/** After this share of the run memory counts as warm; it may then grow by so much, and no more. */
-const WARM_SHARE = 0.2;
-const RSS_GROWTH_MAX_BYTES = 96 << 20;
-const MIB = 2 ** 20;
+/** From the last trade to the end of all that is under way. */
+const END_MS = 240_000;
 
 const KINDS: readonly FaultKind[] = [
   "latency",
@@ -53,124 +45,130 @@ const KINDS: readonly FaultKind[] = [
   "refuseHandshake",
 ];
 
-interface Counts {
-  closes: number;
-  reads: number;
-  comparedBooks: number;
-  faults: number;
-  orders: number;
-}
-
 const minutes = readMinutes(process.argv.slice(2));
 const seed = Number(process.env["FUZZ_SEED"] ?? 20_261_121);
-const random = createSeededRandom(seed);
-const violations: string[] = [];
-const counts: Counts = { closes: 0, reads: 0, comparedBooks: 0, faults: 0, orders: 0 };
-let isOver = false;
-
-const pair = await startLocalPair({ seed });
-const books = new ShownBookJudge(pair, ["BTC", "ETH"]);
-const dataDir = mkdtempSync(join(tmpdir(), "unwind-soak-"));
-const { url, child } = await startService(pair, dataDir);
-const client = new TestClient(url, new ContractJudge());
-const exit = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-child.once("exit", () => {
-  if (!isOver) violations.push("the service ended by itself");
-});
-process.stdout.write(`soak of ${minutes} min, seed ${seed}, service ${url}\n`);
-
 const startedMs = performance.now();
-const endMs = startedMs + minutes * 60_000;
-let rssWarm = 0;
-const isRunning = (): boolean => !isOver && violations.length === 0 && performance.now() < endMs;
-const tasks = [readBooks(), causeFaults(), ...Array.from({ length: CLOSERS }, (_, index) => closeAll(index))];
-for (let minute = 1; isRunning(); minute++) {
-  const untilMs = Math.min(endMs, startedMs + minute * 60_000);
-  while (isRunning() && performance.now() < untilMs) await pause(100);
-  await report(minute);
-}
-isOver = true;
-for (const venue of PAIR_VENUES) pair[venue].faults.clear();
-for (const result of await Promise.allSettled(tasks))
-  if (result.status === "rejected") violations.push(`a task ended: ${problemOf(result.reason)}`);
-child.kill("SIGTERM");
-await exit;
-await client.stop();
-await pair.stop();
-rmSync(dataDir, { recursive: true, force: true });
-for (const violation of violations) process.stdout.write(`VIOLATION ${violation}\n`);
-process.stdout.write(`soak ${violations.length === 0 ? "passed" : "failed"}: ${JSON.stringify(counts)}\n`);
-process.exit(violations.length === 0 ? 0 : 1);
+const violations: string[] = [];
+const counts = new SoakCounts();
+const memory = new MemoryLines();
+/** Ends everything: the first that came is told. */
+let stopReason: string | null = null;
+let stopNow = (): void => {};
+/** The service is being stopped. */
+let isOver = false;
+const stopped = new Promise<void>((resolve) => {
+  stopNow = resolve;
+});
 
-/** One trader after another: each closes for a while, retries to the end, and is judged by the venues' logs. */
-async function closeAll(workerIndex: number): Promise<void> {
-  const own = createSeededRandom(seed + 1 + workerIndex);
-  for (let round = 0; isRunning(); round++) {
-    const trader = pair.addTrader(`soak-${seed}-${workerIndex}-${round}`, { positions: { BTC: "4", ETH: "-60" } });
-    const initial = new Map<PairVenue, Readonly<Record<string, number>>>(
-      PAIR_VENUES.map((venue) => [
-        venue,
-        { BTC: pair.positionLots(venue, trader, "BTC"), ETH: pair.positionLots(venue, trader, "ETH") },
-      ]),
-    );
-    const trials: CloseTrial[] = [];
-    while (isRunning() && trials.length < CLOSES_PER_TRADER) {
-      const trial = nextTrial(trader, own, trials.length);
-      trials.push(trial);
-      await closeUntilFinal(pair, client, trial, FINAL_DEADLINE_MS);
-      counts.closes++;
-      await pause(50 + own.next() * 100);
+function stop(reason: string): void {
+  stopReason ??= reason;
+  stopNow();
+}
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop(signal));
+process.on("unhandledRejection", (reason) => fail("an unhandled rejection", reason));
+process.on("uncaughtException", (error) => fail("an uncaught exception", error));
+
+function fail(what: string, reason: unknown): void {
+  violations.push(`${what}: ${problemOf(reason)}`);
+  stop(what);
+}
+
+try {
+  await soak();
+} catch (error) {
+  fail("the soak ended early", error);
+}
+summarise();
+process.exit(violations.length === 0 && stopReason === null ? 0 : 1);
+
+async function soak(): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), "unwind-soak-"));
+  const four = await startFourVenues({ seed, symbols: [...SYMBOLS, "SOL"] });
+  try {
+    const planted = Object.entries(process.env).filter(([name]) => name.startsWith("SOAK_LEAK_"));
+    const service = await ServiceProcess.start({
+      ...fourEnvironment(four, dataDir),
+      LOG_LEVEL: "error",
+      ...(Object.fromEntries(planted) as Record<string, string>),
+    });
+    void service.gone.then((end) => {
+      if (!isOver) fail("the service ended by itself", new Error(`${end}: ${service.log}`));
+    });
+    const client = new TestClient(service.url, new ContractJudge());
+    try {
+      await loadIt(four, service, client);
+    } finally {
+      isOver = true;
+      for (const venue of FOUR_VENUES) four.venues[venue].faults.clear();
+      const end = await service.stop();
+      if (end !== "code 0" && stopReason === null) violations.push(`the service ended with ${end}: ${service.log}`);
+      await client.stop();
     }
-    const judged = judgeCloses(pair, trials, (venue, _trader, symbol) => initial.get(venue)?.[symbol] ?? 0);
-    counts.orders += judged.orderCount;
-    violations.push(...judged.violations);
+  } finally {
+    await four.stop();
+    rmSync(dataDir, { recursive: true, force: true });
   }
 }
 
-function nextTrial(trader: Trader, own: Random, index: number): CloseTrial {
-  const isLong = own.next() < 0.5;
-  const preferredExchange = [null, "venueone", "venuetwo"][Math.floor(own.next() * 3)] ?? null;
-  return closeTrial(trader, `${trader.label}-${index}`, {
-    symbol: isLong ? "BTC" : "ETH",
-    direction: isLong ? "LONG" : "SHORT",
-    size: isLong ? "0.02" : "0.4",
-    preferredExchange,
-    routingOptions: { deadlineMs: 1_500 },
-  });
+async function loadIt(four: FourVenues, service: ServiceProcess, client: TestClient): Promise<void> {
+  process.stdout.write(`soak of ${minutes} min, seed ${seed}, service ${service.url}\n`);
+  const random = createSeededRandom(seed);
+  const loadMs = performance.now();
+  const endMs = loadMs + minutes * 60_000;
+  const isRunning = (): boolean => stopReason === null && violations.length === 0 && performance.now() < endMs;
+  const parts: SoakParts = { four, client, port: service.port, seed, isRunning, violations, counts };
+  const tasks = [
+    readBooks(parts),
+    causeFaults(four, random, isRunning),
+    ...Array.from({ length: TRADERS }, (_, worker) => playRounds(parts, worker, createSeededRandom(seed + 1 + worker))),
+  ].map((task) => task.catch((error: unknown) => fail("a task ended", error)));
+  for (let minute = 1; isRunning(); minute++) {
+    const untilMs = Math.min(endMs, loadMs + minute * 60_000);
+    while (isRunning() && performance.now() < untilMs)
+      await Promise.race([memory.sampleWhenDue(service, performance.now() - loadMs), stopped]);
+    if (stopReason === null) await Promise.race([report(client, minute), stopped]);
+  }
+  for (const venue of FOUR_VENUES) four.venues[venue].faults.clear();
+  const late = pause(END_MS).then(() => violations.push(`not at an end ${END_MS} ms after the last trade`));
+  await Promise.race([Promise.all(tasks), late, stopped]);
+  violations.push(...memory.leaks());
 }
 
-/** Every book the API shows as LIVE is the venue's own. */
-async function readBooks(): Promise<void> {
+/** Every book that the API shows as LIVE is the venue's own; of two venues it can be told from what it shows. */
+async function readBooks({ four, client, counts: done, violations: found, isRunning }: SoakParts): Promise<void> {
+  const books = new ShownBookJudge(four.venues, SYMBOLS);
   while (isRunning()) {
-    for (const venue of PAIR_VENUES) {
-      for (const symbol of ["BTC", "ETH"]) {
-        const reply = await client.get(`/api/trading/${venue}/book/${symbol}?depth=${venue === "venueone" ? 3 : 20}`);
-        counts.reads++;
-        if (reply.status !== 200) continue;
-        const difference = books.difference(venue, symbol, reply.body);
-        if (difference === null) counts.comparedBooks++;
-        else violations.push(difference);
+    for (const venue of FOUR_VENUES) {
+      for (const symbol of SYMBOLS) {
+        const reply = await client.get(`/api/trading/${venue}/book/${symbol}?depth=${venue === "venuetwo" ? 20 : 3}`);
+        await client.get(`/api/trading/${venue}/ticker/${symbol}`);
+        done.reads += 2;
+        const judged = PAIR_VENUES.find((one) => one === venue);
+        if (reply.status !== 200 || judged === undefined) continue;
+        const difference = books.difference(judged, symbol, reply.body);
+        if (difference === null) done.comparedBooks++;
+        else found.push(difference);
       }
     }
-    await client.get("/api/trade/routing/BTC?side=SELL&size=0.25").then(() => counts.reads++);
+    await client.get("/api/trade/routing/BTC?side=SELL&size=0.25").then(() => done.reads++);
     await pause(READ_EVERY_MS);
   }
 }
 
-async function causeFaults(): Promise<void> {
+async function causeFaults(four: FourVenues, random: Random, isRunning: () => boolean): Promise<void> {
   while (isRunning()) {
     await pause(FAULT_EVERY_MS * random.next());
-    const venue = PAIR_VENUES[Math.floor(random.next() * PAIR_VENUES.length)] as PairVenue;
+    const venue = FOUR_VENUES[Math.floor(random.next() * FOUR_VENUES.length)] as FourVenue;
     const kind = KINDS[Math.floor(random.next() * KINDS.length)] as FaultKind;
-    const end = pair.fault([venue], faultOf(kind));
+    const end = four.fault([venue], [faultOf(kind, random)]);
     counts.faults++;
-    if (random.next() < 0.2) pair[venue].exchange.setPriceSkew(Math.round((random.next() - 0.5) * 60), 1_000);
     await pause(FAULT_MS_MAX * random.next());
     end();
   }
 }
 
-function faultOf(kind: FaultKind): FaultSpec {
+function faultOf(kind: FaultKind, random: Random): FaultSpec {
   switch (kind) {
     case "latency":
       return { kind, delayMs: 20, jitterMs: 400 };
@@ -188,53 +186,27 @@ function faultOf(kind: FaultKind): FaultSpec {
   }
 }
 
-async function report(minute: number): Promise<void> {
-  if (child.exitCode !== null) return;
-  const rss = rssOf(child);
-  const metrics = await client.get("/metrics").then(
-    ({ text }) => text,
-    () => "",
-  );
-  const delayMs =
-    Number(/^unwind_nodejs_eventloop_lag_p99_seconds(?:\{[^}]*\})? (\S+)/m.exec(metrics)?.[1] ?? Number.NaN) * 1_000;
-  if (rssWarm === 0 && performance.now() - startedMs >= WARM_SHARE * minutes * 60_000) rssWarm = rss;
-  const growth = rssWarm === 0 ? 0 : rss - rssWarm;
-  if (growth > RSS_GROWTH_MAX_BYTES)
-    violations.push(`memory grew by ${(growth / MIB).toFixed(0)} MiB since it was warm`);
-  const status = (await client.get("/api/status")).status;
+async function report(client: TestClient, minute: number): Promise<void> {
+  const { text } = await client.get("/metrics");
+  const number = (name: string): number =>
+    Number(new RegExp(`^unwind_${name}(?:\\{[^}]*\\})? (\\S+)`, "m").exec(text)?.[1] ?? Number.NaN);
+  const delayMs = number("nodejs_eventloop_lag_p99_seconds") * 1_000;
+  const recording = `record ${number("recording_on") === 1 ? "on" : "off"}, ${number("record_outbox_rows")} rows wait`;
   process.stdout.write(
-    `minute ${minute}: RSS ${(rss / MIB).toFixed(0)} MiB (${growth >= 0 ? "+" : ""}${(growth / MIB).toFixed(1)}), event loop p99 ${delayMs.toFixed(1)} ms, status ${status}, ${JSON.stringify(counts)}, ${violations.length} violations\n`,
+    `minute ${minute}: ${memory.text}; event loop p99 ${delayMs.toFixed(1)} ms; ${recording}; ${counts.text}; ${violations.length} violations\n`,
   );
 }
 
-function rssOf(process: ChildProcess): number {
-  const text = readFileSync(`/proc/${process.pid ?? 0}/status`, "utf8");
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;
-}
-
-function startService(
-  local: LocalPair,
-  directory: string,
-): Promise<{ readonly url: string; readonly child: ChildProcess }> {
-  const main = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "gateway", "main.js");
-  const environment = environmentFor(local, directory, { LOG_LEVEL: "error" });
-  const service = spawn(process.execPath, [main], {
-    env: { PATH: process.env["PATH"] ?? "", ...environment },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  process.on("exit", () => service.kill("SIGKILL"));
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`the service said nothing for ${START_MS} ms`)), START_MS);
-    let out = "";
-    service.stdout.on("data", (chunk: Buffer) => {
-      out += chunk.toString();
-      const ready = /^ready (\S+)/m.exec(out)?.[1];
-      if (ready === undefined) return;
-      clearTimeout(timer);
-      resolve({ url: ready, child: service });
-    });
-    service.once("exit", (code) => reject(new Error(`the service ended with code ${code ?? "none"}`)));
-  });
+function summarise(): void {
+  const took = ((performance.now() - startedMs) / 60_000).toFixed(1);
+  const lines = [
+    `soak ${violations.length === 0 && stopReason === null ? "passed" : "failed"} after ${took} min, seed ${seed}${stopReason === null ? "" : `, ended by ${stopReason}`}`,
+    ...memory.summary().map((line) => `  ${line}`),
+    `  ${counts.text}`,
+    `  first answers: ${counts.outcomes || "none"}`,
+    ...violations.map((violation) => `  VIOLATION ${violation}`),
+  ];
+  process.stdout.write(`${lines.join("\n")}\n`);
 }
 
 function readMinutes(args: readonly string[]): number {
@@ -248,5 +220,7 @@ function readMinutes(args: readonly string[]): number {
 }
 
 function problemOf(reason: unknown): string {
-  return reason instanceof Error ? reason.message : String(reason);
+  return reason instanceof Error
+    ? (reason.stack ?? reason.message).split("\n").slice(0, 4).join(" | ")
+    : String(reason);
 }

@@ -2,7 +2,8 @@
 import type { Json } from "../../../gateway/test/client.js";
 import type { SimInstrument, SimLevel, SimSide } from "../../sim/core/types.js";
 import { priceText, qtyText } from "../../sim/core/fixed.js";
-import { type LocalPair, nativeOf, PAIR_VENUES, type PairVenue } from "./local-pair.js";
+import type { SimExchange } from "../../sim/core/types.js";
+import { nativeOf, PAIR_VENUES, type PairVenue } from "./local-pair.js";
 
 interface ShownBook {
   readonly state: string;
@@ -12,15 +13,17 @@ interface ShownBook {
   readonly venueTimestamp: number | null;
 }
 
+type JudgedPair = Readonly<Record<PairVenue, { readonly exchange: SimExchange }>>;
+
 /**
  * Remembers the best bid and ask of every moment, newest TOUCHES_KEPT per symbol and side: the API lays a newer touch
  * over a book of slightly older depth, and says the depth's sequence.
  */
 export class ShownBookJudge {
-  readonly #pair: LocalPair;
+  readonly #pair: JudgedPair;
   readonly #touches = new Map<string, Set<string>>();
 
-  constructor(pair: LocalPair, symbols: readonly string[]) {
+  constructor(pair: JudgedPair, symbols: readonly string[]) {
     this.#pair = pair;
     for (const venue of PAIR_VENUES) {
       const { exchange } = pair[venue];

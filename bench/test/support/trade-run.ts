@@ -56,6 +56,22 @@ export interface TradeSystem {
   cleanUp(): void;
 }
 
+/** What a service needs to trade on the four. */
+export function fourEnvironment(four: FourVenues, dataDir: string): Record<string, string> {
+  const environment: Record<string, string> = {
+    PORT: "0",
+    DATA_DIR: dataDir,
+    SYMBOLS: FOLLOWED.join(","),
+    SHUTDOWN_GRACE_MS: "2000",
+    ...NO_RATE_LIMITS,
+  };
+  for (const venue of FOUR_VENUES) {
+    environment[`${venue.toUpperCase()}_REST_URL`] = four.venues[venue].restUrl;
+    environment[`${venue.toUpperCase()}_WS_URL`] = four.venues[venue].wsUrl;
+  }
+  return environment;
+}
+
 const CLIENTS = 4;
 const CONCURRENCY = 8;
 /** Each has a request under way nearly all the time; more of them would only ask how much the lanes hold. */
@@ -74,21 +90,13 @@ interface TradeSystemOptions {
 export async function startTradeSystem(four: FourVenues, options: TradeSystemOptions = {}): Promise<TradeSystem> {
   const dataDir = mkdtempSync(join(tmpdir(), "unwind-trades-"));
   const environment: Record<string, string> = {
-    PORT: "0",
-    DATA_DIR: dataDir,
-    SYMBOLS: FOLLOWED.join(","),
+    ...fourEnvironment(four, dataDir),
     RECORDING: "false",
-    SHUTDOWN_GRACE_MS: "2000",
     CALLER_DAILY_NOTIONAL_MAX: String(CALLER_DAILY_MAX),
-    ...NO_RATE_LIMITS,
   };
   // The budgets of the real venues would make this a test of waiting; other tests hold the service to them.
   for (const name of ["VENUETWO_ORDERS_PER_MINUTE", "VENUETWO_ORDERS_PER_10_SECONDS"]) environment[name] = NO_LIMIT;
-  for (const venue of FOUR_VENUES) {
-    environment[`${venue.toUpperCase()}_REST_WEIGHT_PER_MINUTE`] = NO_LIMIT;
-    environment[`${venue.toUpperCase()}_REST_URL`] = four.venues[venue].restUrl;
-    environment[`${venue.toUpperCase()}_WS_URL`] = four.venues[venue].wsUrl;
-  }
+  for (const venue of FOUR_VENUES) environment[`${venue.toUpperCase()}_REST_WEIGHT_PER_MINUTE`] = NO_LIMIT;
   const read = readConfig(environment, () => null);
   if (!read.ok) throw new Error(read.problems.join("; "));
   const logLines: string[] = [];

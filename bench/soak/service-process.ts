@@ -1,0 +1,113 @@
+/** The service under soak: a process of its own, with the memory probe in it. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const START_MS = 60_000;
+const MEMORY_MS = 20_000;
+const STOP_MS = 30_000;
+const KEPT_LOG_CHARS = 4_000;
+
+export interface MemoryAnswer {
+  readonly heapUsed: number;
+  /** Buffers, and what native code says it holds. */
+  readonly external: number;
+  /** RssAnon. */
+  readonly resident: number;
+}
+
+export class ServiceProcess {
+  readonly url: string;
+  readonly #child: ChildProcess;
+  readonly #gone: Promise<string>;
+  readonly #log: () => string;
+
+  private constructor(url: string, child: ChildProcess, gone: Promise<string>, log: () => string) {
+    this.url = url;
+    this.#child = child;
+    this.#gone = gone;
+    this.#log = log;
+  }
+
+  /** Resolves once it listens; rejects with what it said last. */
+  static start(environment: Readonly<Record<string, string>>): Promise<ServiceProcess> {
+    const main = fileURLToPath(new URL("../../gateway/main.js", import.meta.url));
+    const probe = pathToFileURL(fileURLToPath(new URL("./memory-probe.js", import.meta.url))).href;
+    const child = spawn(process.execPath, ["--expose-gc", "--import", probe, main], {
+      env: { PATH: process.env["PATH"] ?? "", ...environment },
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    });
+    // However this process ends.
+    const kill = (): void => void child.kill("SIGKILL");
+    process.once("exit", kill);
+    const gone = new Promise<string>((resolve) => {
+      child.once("error", (error) => resolve(error.message));
+      child.once("exit", (code, signal) => {
+        process.off("exit", kill);
+        resolve(signal ?? `code ${code ?? "none"}`);
+      });
+    });
+    return new Promise((resolve, reject) => {
+      let out = "";
+      let log = "";
+      const fail = (what: string): void => {
+        child.kill("SIGKILL");
+        reject(new Error(`the service ${what}: ${log}`));
+      };
+      const timer = setTimeout(() => fail(`said nothing for ${START_MS} ms`), START_MS);
+      child.stderr?.on("data", (chunk: Buffer) => {
+        log = `${log}${chunk.toString()}`.slice(-KEPT_LOG_CHARS);
+      });
+      child.stdout?.on("data", (chunk: Buffer) => {
+        out = `${out}${chunk.toString()}`.slice(-KEPT_LOG_CHARS);
+        const url = /^ready (\S+)/m.exec(out)?.[1];
+        if (url === undefined) return;
+        clearTimeout(timer);
+        resolve(new ServiceProcess(url, child, gone, () => log));
+      });
+      void gone.then((end) => {
+        clearTimeout(timer);
+        fail(`ended with ${end}`);
+      });
+    });
+  }
+
+  /** How it ended, once it has. */
+  get gone(): Promise<string> {
+    return this.#gone;
+  }
+
+  /** The last that it logged. */
+  get log(): string {
+    return this.#log();
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port);
+  }
+
+  /** After forced collections; null: it did not answer in time. */
+  memory(): Promise<MemoryAnswer | null> {
+    return new Promise((resolve) => {
+      const child = this.#child;
+      const heard = (answer: unknown): void => end(answer as MemoryAnswer);
+      const timer = setTimeout(() => end(null), MEMORY_MS);
+      const end = (answer: MemoryAnswer | null): void => {
+        clearTimeout(timer);
+        child.off("message", heard);
+        resolve(answer);
+      };
+      child.once("message", heard);
+      if (!child.connected) end(null);
+      else child.send("memory", (error) => void (error !== null && end(null)));
+    });
+  }
+
+  /** In order; killed where that takes too long. How it ended. */
+  async stop(): Promise<string> {
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), STOP_MS);
+    this.#child.kill("SIGTERM");
+    const end = await this.#gone;
+    clearTimeout(timer);
+    return end;
+  }
+}
