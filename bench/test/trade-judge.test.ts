@@ -224,3 +224,18 @@ describe("an order that comes after the reply", () => {
     expect(judgeTrades(four, trials, baseline, { asks, traders: [trader] }).violations).toEqual([]);
   }, 60_000);
 });
+
+describe("a baseline in the middle of a trader's life", () => {
+  it("has positions as they are, and counts the fills after it only", () => {
+    const { stage, trader } = stageFor("second-baseline", { BTC: "1" });
+    expect(four.outside("venueone", trader, "BTC", "BUY", "0.5")).toBeGreaterThan(0);
+    const baseline = baselineOf(four, [trader]);
+    const trial = stage.trial({ kind: "OPEN", ...LONG_BTC, size: "0.1" });
+    const found = () => judgeTrades(four, [trial], baseline, { traders: [trader] }).byCheck.get("positions") ?? [];
+    expect(found()).toEqual([]);
+    expect(four.outside("venueone", trader, "BTC", "SELL", "0.2")).toBeGreaterThan(0);
+    expect(found()).toEqual([]);
+    const lost = new Map(baseline.lots).set(`venueone ${trader.label} BTC`, 0);
+    expect(judgeTrades(four, [trial], { ...baseline, lots: lost }, { traders: [trader] }).violations).toHaveLength(1);
+  });
+});
