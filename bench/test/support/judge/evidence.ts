@@ -4,7 +4,15 @@
  */
 import type { SimOrder } from "../../../sim/core/types.js";
 import type { SimRequestRecord } from "../../../sim/core/request-log.js";
-import { FOLLOWED, FOUR_VENUES, type FourTrader, type FourVenue, type FourVenues, UNFOLLOWED } from "../four-venues.js";
+import {
+  FOLLOWED,
+  FOUR_VENUES,
+  type FourTrader,
+  type FourVenue,
+  type FourVenues,
+  nativeName,
+  UNFOLLOWED,
+} from "../four-venues.js";
 import { Holdings } from "../holdings.js";
 import type { RecordedState } from "../recorded-orders.js";
 import type { Ask } from "../trade-ask.js";
@@ -15,6 +23,8 @@ export interface Baseline {
   readonly logLengths: Readonly<Record<FourVenue, number>>;
   /** `venue trader symbol` → lots. */
   readonly lots: ReadonlyMap<string, number>;
+  /** `venue trader symbol` → lots that its orders had filled by then, sales negative. */
+  readonly filled: ReadonlyMap<string, number>;
 }
 
 export interface Claim {
@@ -67,11 +77,22 @@ export const JUDGED_SYMBOLS: readonly string[] = [...FOLLOWED, UNFOLLOWED];
 
 export function baselineOf(four: FourVenues, traders: Iterable<FourTrader>): Baseline {
   const lots = new Map<string, number>();
+  const filled = new Map<string, number>();
   for (const trader of traders)
     for (const venue of FOUR_VENUES)
-      for (const symbol of JUDGED_SYMBOLS)
-        lots.set(`${venue} ${trader.label} ${symbol}`, four.positionLots(venue, trader, symbol));
-  return { logLengths: logLengthsOf(four), lots };
+      for (const symbol of JUDGED_SYMBOLS) {
+        const name = `${venue} ${trader.label} ${symbol}`;
+        lots.set(name, four.positionLots(venue, trader, symbol));
+        filled.set(name, filledLots(four, venue, trader, symbol));
+      }
+  return { logLengths: logLengthsOf(four), lots, filled };
+}
+
+/** Of all orders that the account ever had, sales negative. */
+export function filledLots(four: FourVenues, venue: FourVenue, trader: FourTrader, symbol: string): number {
+  return four.venues[venue].exchange
+    .allOrders(trader.accountIds[venue], nativeName(venue, symbol))
+    .reduce((sum, order) => sum + (order.side === "BUY" ? order.filledLots : -order.filledLots), 0);
 }
 
 export interface EvidenceExtras {

@@ -5,7 +5,7 @@ import { FOUR_VENUES, type FourVenue, nativeName } from "../four-venues.js";
 import type { Ask } from "../trade-ask.js";
 import { isEnd, type TradeTrial } from "../trade-trial.js";
 import { CLOCK_STEPS_MS } from "../trade-workload.js";
-import { type Evidence, placeOf, type Sent, type TradeCheck } from "./evidence.js";
+import { type Evidence, filledLots, placeOf, type Sent, type TradeCheck } from "./evidence.js";
 import { orderOf } from "./single-orders.js";
 
 /** Invariant 4: each order is claimed by one key, each client id executed once. */
@@ -245,18 +245,17 @@ function nonceProblems(
   return found;
 }
 
-/** Position now = position then + every fill; a close never turns one over. */
+/** Position now = position then + every fill since; a close never turns one over. */
 export const positions: TradeCheck = ({ four, trials, baseline }) => {
   const found: string[] = [];
   const held = new Map(trials.map((trial) => [`${trial.trader.label} ${trial.symbol}`, trial]));
   for (const [name, { trader, symbol }] of held) {
     for (const venue of FOUR_VENUES) {
-      const filled = four.venues[venue].exchange
-        .allOrders(trader.accountIds[venue], nativeName(venue, symbol))
-        .reduce((sum, order) => sum + (order.side === "BUY" ? order.filledLots : -order.filledLots), 0);
-      const first = baseline.lots.get(`${venue} ${name}`) ?? 0;
+      const at = `${venue} ${name}`;
+      const filled = filledLots(four, venue, trader, symbol) - (baseline.filled.get(at) ?? 0);
+      const first = baseline.lots.get(at) ?? 0;
       const now = four.positionLots(venue, trader, symbol);
-      if (now !== first + filled) found.push(`${venue} ${name}: ${now} lots, but ${first} and fills of ${filled}`);
+      if (now !== first + filled) found.push(`${at}: ${now} lots, but ${first} and fills of ${filled}`);
     }
   }
   return found;
