@@ -11,10 +11,12 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { open } from "lmdb";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSystemClock } from "../engine/domain/clock.js";
 import { createSeededRandom } from "../engine/domain/random.js";
-import { openLmdbStore } from "../engine/storage/lmdb-store.js";
+import { openLmdbStore, STATE_FILE_OPTIONS } from "../engine/storage/lmdb-store.js";
+import { pageUseOf } from "../engine/storage/page-reserve.js";
 import { compileChild } from "../engine/storage/test/compile-child.js";
 import { createLogger } from "./log.js";
 import { checkStateFile } from "./state-check.js";
@@ -39,6 +41,11 @@ beforeAll(async () => {
       })),
     });
   await store.close();
+  // To what is used of it: pages that are kept ahead may be missing.
+  const database = open({ path: whole, noSubdir: false, ...STATE_FILE_OPTIONS });
+  const { usedPages, pageBytes } = pageUseOf(database.getStats());
+  await database.close();
+  truncateSync(join(whole, "data.mdb"), usedPages * pageBytes);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -62,6 +69,9 @@ describe("the check of the state file", () => {
   it("lets a sound one pass, an absent one, and one that is being used", async () => {
     expect(await check(copy().directory)).toBe("sound");
     expect(await check(join(folder, "absent"))).toBe("sound");
+    const longer = copy();
+    truncateSync(longer.file, statSync(longer.file).size + 1_000_000);
+    expect(await check(longer.directory)).toBe("sound");
     const { directory } = copy();
     const store = openLmdbStore({ directory, clock: createSystemClock() });
     expect(await check(directory)).toBe("sound");

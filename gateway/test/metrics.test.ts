@@ -1,6 +1,7 @@
 /** What only grows is a counter, what goes up and down is a gauge: rates are made of the one, levels of the other. */
 import { afterEach, expect, it } from "vitest";
 import type { MarketRoom } from "../../engine/ports.js";
+import type { StoreStatus } from "../../engine/storage/state-store.js";
 import type { RecordingStatus } from "../../schemas/service.js";
 import { Metrics, type MetricSources } from "../metrics.js";
 
@@ -8,7 +9,13 @@ const RECORDING = {
   ...{ state: "on", reason: "", storeVersion: "26.7" },
   tables: [{ table: "trades", accepted: 9, recovered: 2, stored: 7, dropped: 1, pending: 3, cut: 4 }],
   ...{ spool: { files: 0, bytes: 0 }, outbox: { rows: 0, bytes: 0, backlogged: false } },
+  ...{ shed: "TICKS", storeBytes: 56 },
 } as RecordingStatus;
+
+const STORE: StoreStatus = {
+  ...{ writable: true, problem: null, pendingBatchCount: 0, commitCount: 1, batchCount: 1 },
+  ...{ space: "LOW", freeBytes: 12, reserveBytes: 34 },
+};
 
 const ROOM = {
   venue: "venueone",
@@ -33,6 +40,7 @@ async function scraped(): Promise<string> {
       closedByCode: new Map([[1000, 8]]),
     },
     recording: () => RECORDING,
+    store: () => STORE,
   } as unknown as MetricSources);
   await metrics.text();
   // The second look adds nothing to the first.
@@ -65,4 +73,17 @@ it("rows that wait are a gauge of their own", async () => {
   expect(text).toContain("# TYPE unwind_record_rows_pending gauge\n");
   expect(text).toContain('\nunwind_record_rows_pending{table="trades"} 3\n');
   expect(text).not.toContain('fate="pending"');
+});
+
+it("the store's volume and what is not recorded for want of room are levels", async () => {
+  const text = await scraped();
+  for (const line of [
+    "unwind_store_writable 1",
+    "unwind_store_free_bytes 12",
+    "unwind_store_reserve_bytes 34",
+    "unwind_store_space 2",
+    "unwind_record_store_bytes 56",
+    "unwind_record_shed 1",
+  ])
+    expect(text.split("\n")).toContain(line);
 });
