@@ -69,6 +69,13 @@ describe("the lmdb store and kill -9", () => {
     await expectFilled(directory, lines);
   });
 
+  it("refuses a batch that is larger than what is left, and takes the smaller ones after it", async () => {
+    const directory = join(workDirectory, "large");
+    const lines = (await runChild(["large"], directory, "ulimit -f 4000; ")).trim().split("\n");
+    expect(lines).toContain("large STORE_UNAVAILABLE DISK_FULL");
+    await expectFilled(directory, lines);
+  });
+
   it("refuses for good after a commit that the volume refused, ends cleanly, and lost nothing acknowledged", async () => {
     const directory = join(workDirectory, "failed");
     await openLmdbStore({ directory, clock: createSystemClock() }).close();

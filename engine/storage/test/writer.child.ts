@@ -1,7 +1,7 @@
 /**
  * Child program of crash.test.ts: opens the store in argv[2], writes rows for ever with 32 writers at
  * once, and prints the number of each row on a line of its own once it is acknowledged. It is killed from outside.
- * Mode `fill` writes large rows until the store refuses, prints why, and ends.
+ * Mode `fill` writes large rows until the store refuses, prints why, and ends; `large` begins with a batch too large.
  */
 import { createHash } from "node:crypto";
 import { writeSync } from "node:fs";
@@ -60,6 +60,21 @@ async function fillUp(): Promise<void> {
   writeSync(1, `acked ${acked}\n`);
 }
 
+/** One batch that is larger than all there is, and then small ones. */
+async function writeLarge(): Promise<void> {
+  const store = openLmdbStore({ directory, clock: createSystemClock() });
+  const large = Array.from({ length: 8 }, (_, index) => ({
+    namespace: "large",
+    key: String(index),
+    value: new Uint8Array(1 << 20),
+  }));
+  await store.commit({ writes: large }).catch((error: unknown) => writeSync(1, `large ${failureOf(error)}\n`));
+  let acked = 0;
+  for (; acked < 200; acked++) await store.put("fill", String(acked), new Uint8Array(100));
+  await store.close();
+  writeSync(1, `acked ${acked}\n`);
+}
+
 async function tryToOpen(): Promise<void> {
   try {
     await openLmdbStore({ directory, clock: createSystemClock() }).close();
@@ -71,4 +86,5 @@ async function tryToOpen(): Promise<void> {
 
 if (mode === "write") await writeForever();
 else if (mode === "fill") await fillUp();
+else if (mode === "large") await writeLarge();
 else await tryToOpen();
