@@ -214,9 +214,13 @@ class LmdbStore {
     this.#problem = "CLOSED";
     const owner = this.#owner;
     const database = this.#database;
-    database.transactionSync(() => {
-      if (database.get(OWNER_KEY)?.toString("utf8") === owner) database.removeSync(OWNER_KEY);
-    });
+    try {
+      database.transactionSync(() => {
+        if (database.get(OWNER_KEY)?.toString("utf8") === owner) database.removeSync(OWNER_KEY);
+      });
+    } catch {
+      // Without a page to say so in, the row goes stale with this process.
+    }
     await database.close();
   }
 
@@ -252,7 +256,7 @@ class LmdbStore {
       fitting = this.#fitting(1);
       this.#isFull = fitting.count === 0;
     }
-    if (this.#isFull || this.#space === "FULL") {
+    if (fitting.count === 0 || this.#space === "FULL") {
       this.#pending.shift()?.fail(storeUnavailable("DISK_FULL"));
       return [];
     }
