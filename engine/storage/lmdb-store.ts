@@ -14,12 +14,12 @@
  * there is space. The volume itself is asked beside the commits, never by them.
  */
 import { randomUUID } from "node:crypto";
-import { accessSync, chmodSync, constants, mkdirSync } from "node:fs";
-import { constants as system } from "node:os";
+import { accessSync, constants, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { open, type RootDatabase, type RootDatabaseOptions } from "lmdb";
+import type { RootDatabase } from "lmdb";
 import type { Clock, TimerHandle } from "../domain/clock.js";
 import { ServiceError } from "../domain/errors.js";
+import { isOutOfSpace, openPrivately } from "./lmdb-file.js";
 import { isOwnerAlive, ownOwnerRow, parseOwnerRow } from "./lmdb-owner.js";
 import { GROWTH_BYTES, PageReserve, pageUseOf } from "./page-reserve.js";
 import {
@@ -34,7 +34,7 @@ import {
   type StoreProblem,
   type StoreStatus,
 } from "./state-store.js";
-import { readVolume, readVolumeSync, reserveBytes, spaceOf, type VolumeState } from "./volume.js";
+import { readVolume, reserveBytes, spaceOf, volumeNow, type VolumeState } from "./volume.js";
 
 /** Batches waiting for their commit; beyond it writes are refused. */
 export const MAX_PENDING_BATCHES = 10_000;
@@ -45,17 +45,6 @@ const VOLUME_ASK_MS = 1_000;
 const GROWTH_MS = 100;
 /** A group grows the file by itself up to so much; beyond, it is smaller. */
 const GROUP_GROWTH_BYTES = 4 << 20;
-
-/** How the file is opened, by the service and by whoever looks at it before. */
-export const STATE_FILE_OPTIONS = {
-  keyEncoding: "binary",
-  encoding: "binary",
-  overlappingSync: false,
-  cache: false,
-  // Its hidden per-turn promise would reject unhandled after a failed commit.
-  eventTurnBatching: false,
-  maxDbs: 1,
-} as const satisfies RootDatabaseOptions;
 
 export interface LmdbStoreOptions {
   readonly directory: string;
@@ -79,8 +68,7 @@ export function openLmdbStore(options: LmdbStoreOptions): StateStore {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
-    database = open<Buffer, Buffer>({ path: directory, noSubdir: false, ...STATE_FILE_OPTIONS });
-    makePrivate(directory);
+    database = openPrivately(directory);
   } catch (cause) {
     throw new ServiceError("STORE_UNAVAILABLE", { reason: "NOT_WRITABLE", directory }, { cause });
   }
@@ -99,19 +87,6 @@ export function openLmdbStore(options: LmdbStoreOptions): StateStore {
   }
   const store = new LmdbStore(database, owner, options, directory);
   return completeStore(store);
-}
-
-/**
- * SECURITY.md: the installation's secret lies here. A folder that belongs to somebody else, who lets us use it, keeps its
- * mode: then the files are what nobody else may read. Throws where those cannot be closed to others.
- */
-function makePrivate(directory: string): void {
-  try {
-    chmodSync(directory, 0o700);
-  } catch {
-    // Not ours.
-  }
-  for (const name of ["data.mdb", "lock.mdb"]) chmodSync(join(directory, name), 0o600);
 }
 
 class LmdbStore {
@@ -390,18 +365,3 @@ function observeCommitError(cause: unknown): void {
   const { commitError } = cause;
   if (commitError instanceof Promise) commitError.catch(() => {});
 }
-
-function volumeNow(directory: string): VolumeState | null {
-  try {
-    return readVolumeSync(directory);
-  } catch {
-    return null;
-  }
-}
-
-/** lmdb passes the system's error number on. */
-function isOutOfSpace(cause: unknown): boolean {
-  return cause instanceof Error && "code" in cause && FULL_ERRNOS.has(cause.code);
-}
-
-const FULL_ERRNOS = new Set<unknown>([system.errno.ENOSPC, system.errno.EDQUOT]);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createSeededRandom } from "../domain/random.js";
-import { STATE_FILE_OPTIONS } from "./lmdb-store.js";
+import { STATE_FILE_OPTIONS } from "./lmdb-file.js";
 import { PageReserve, pageUseOf } from "./page-reserve.js";
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);

@@ -56,8 +56,13 @@ export async function readVolume(directory: string): Promise<VolumeState> {
   return stateOf(await statfs(directory));
 }
 
-export function readVolumeSync(directory: string): VolumeState {
-  return stateOf(statfsSync(directory));
+/** Null: it cannot be asked. */
+export function volumeNow(directory: string): VolumeState | null {
+  try {
+    return stateOf(statfsSync(directory));
+  } catch {
+    return null;
+  }
 }
 
 interface VolumeNumbers {

@@ -4,7 +4,7 @@
  * error that can be caught. `state-check.child.js DIRECTORY`; exit code 0: sound, 3: refused, with one line that says why.
  */
 import { open, type RootDatabase } from "lmdb";
-import { STATE_FILE_OPTIONS } from "../../engine/storage/lmdb-store.js";
+import { STATE_FILE_OPTIONS } from "../../engine/storage/lmdb-file.js";
 import { DAMAGED_EXIT } from "../state-check.js";
 
 const PROBE_KEY = Buffer.from("\0check", "utf8");
