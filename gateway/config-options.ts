@@ -199,6 +199,13 @@ export const OPTIONS = {
     default: 2000,
     doc: "Closes running at the same time; one more gets 503, nothing sent.",
   }),
+  EXECUTIONS_IN_MEMORY_MAX: option({
+    kind: "integer",
+    min: 1,
+    max: 1_000_000,
+    default: 10_000,
+    doc: "Executions kept in memory for `GET /api/trade/executions/{routeId}`, some 10 KiB each; the oldest go. Those under an Idempotency-Key or of unknown outcome are in the store for 24 hours too.",
+  }),
   SHUTDOWN_GRACE_MS: option({
     kind: "integer",
     min: 0,

@@ -85,6 +85,7 @@ export interface Config {
   readonly targetBytesMax: number;
   readonly openBodiesMax: number;
   readonly closesInFlightMax: number;
+  readonly executionsInMemoryMax: number;
   readonly shutdownGraceMs: number;
   readonly rateLimits: BucketRules;
   readonly rateLimitCallersMax: number;
@@ -370,6 +371,7 @@ function assemble(values: OptionValues, profile: Profile, problems: string[]): C
     targetBytesMax: values.TARGET_BYTES_MAX,
     openBodiesMax: values.OPEN_BODIES_MAX,
     closesInFlightMax: values.CLOSES_IN_FLIGHT_MAX,
+    executionsInMemoryMax: values.EXECUTIONS_IN_MEMORY_MAX,
     shutdownGraceMs: values.SHUTDOWN_GRACE_MS,
     rateLimits: {
       read: { perSecond: values.RATE_READ_PER_SECOND, burst: values.RATE_READ_BURST },

@@ -116,6 +116,7 @@ export async function createService(config: Config, overrides: ServiceOverrides 
       ...common,
       marketRooms: new Map(rooms.map((room) => [room.venue, room])),
       maxInFlight: config.closesInFlightMax,
+      maxRecent: config.executionsInMemoryMax,
       records,
       observer: recording.observer,
       routing: {

@@ -74,6 +74,8 @@ export interface TradeServiceOptions {
   /** Shared with the desk of single orders; own ones where absent. */
   readonly listeners?: OrderListeners;
   readonly maxInFlight?: number;
+  /** Executions in memory. */
+  readonly maxRecent?: number;
   readonly maxUnresolved?: number;
   readonly maxWatched?: number;
   /** For a store that several services share: is the service of that boot still at work? */
@@ -135,7 +137,7 @@ export class TradeService {
       clientIds: createClientIdSource(hash, randomIds),
       intents: new IntentLog(store, clock, logger),
       idempotency: new IdempotencyRecords({ store, hash, clock, bootId: randomIds.randomHex128(), isBootAlive }),
-      registry: new ExecutionRegistry(store, clock),
+      registry: new ExecutionRegistry(store, clock, options.maxRecent),
       resolver: new Resolver(clock, logger, options.maxUnresolved),
       follows: new OrderFollows<TradeRun>(
         { bounds, clock, logger, rooms, store, hash, background, listeners },
