@@ -17,10 +17,12 @@ import {
   countOf,
   countsText,
   endless,
+  type TradeClient,
   tradeOutcome,
   type TradeTrial,
   untilFinal,
 } from "../test/support/trade-trial.js";
+import { PacedClient } from "./paced-client.js";
 
 const ACTIONS = 40;
 /** Of each trader; together they stay within what the venues grant an address. */
@@ -67,13 +69,17 @@ export class SoakCounts {
   }
 }
 
+/** Each trader waits by itself. */
+type TraderParts = Omit<SoakParts, "client"> & { readonly client: TradeClient };
+
 export async function playRounds(parts: SoakParts, worker: number, random: Random): Promise<void> {
   const { four, seed } = parts;
   const trader = four.addTrader(`soak-${seed}-${worker}`, HELD);
-  for (let round = 0; parts.isRunning(); round++) await playRound(parts, trader, `${trader.label}-${round}`, random);
+  const own: TraderParts = { ...parts, client: new PacedClient(parts.client) };
+  for (let round = 0; parts.isRunning(); round++) await playRound(own, trader, `${trader.label}-${round}`, random);
 }
 
-async function playRound(parts: SoakParts, trader: FourTrader, name: string, random: Random): Promise<void> {
+async function playRound(parts: TraderParts, trader: FourTrader, name: string, random: Random): Promise<void> {
   const { four, client, counts, violations } = parts;
   const baseline = baselineOf(four, [trader]);
   const trials: TradeTrial[] = [];
@@ -137,7 +143,7 @@ async function cancelAll(stage: Stage, venue: FourVenue): Promise<void> {
 }
 
 /** Faults go on: a cancel may be lost, and is asked for again, ever later. */
-async function noOrderLeft({ four, violations }: SoakParts, stage: Stage, name: string): Promise<void> {
+async function noOrderLeft({ four, violations }: TraderParts, stage: Stage, name: string): Promise<void> {
   const open = (venue: FourVenue): number =>
     four.venues[venue].exchange.openOrders(stage.trader.accountIds[venue]).length;
   for (let waitMs = 500; ; waitMs *= 1.5) {
@@ -151,7 +157,7 @@ async function noOrderLeft({ four, violations }: SoakParts, stage: Stage, name: 
 }
 
 /** Null: the service did not take it for now. */
-async function watch({ port }: SoakParts, { credentials, accountIds }: FourTrader): Promise<StreamClient | null> {
+async function watch({ port }: TraderParts, { credentials, accountIds }: FourTrader): Promise<StreamClient | null> {
   for (let tried = 0; tried < STREAM_TRIES; tried++) {
     try {
       const stream = await StreamClient.open(port);
@@ -167,7 +173,7 @@ async function watch({ port }: SoakParts, { credentials, accountIds }: FourTrade
 }
 
 /** What the stream says of venues that are LIVE there and in a read comes to be the same, and what the venues hold. */
-async function compareStream(parts: SoakParts, stage: Stage, stream: StreamClient, name: string): Promise<void> {
+async function compareStream(parts: TraderParts, stage: Stage, stream: StreamClient, name: string): Promise<void> {
   if (stream.fault !== null) return void parts.violations.push(`${name}: ${stream.fault.message}`);
   const fold = [...stream.folds.values()].find(({ sub }) => sub.startsWith("positions:"));
   if (fold === undefined || stream.end !== null) return;
