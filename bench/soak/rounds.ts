@@ -32,6 +32,7 @@ const HELD = { BTC: "2", ETH: "-30" };
 const RESTING_SHARE = 0.03;
 const QUIET_MS = 60_000;
 const STREAM_TRIES = 3;
+const SUBSCRIBED_MS = 20_000;
 
 export interface SoakParts {
   readonly four: FourVenues;
@@ -157,17 +158,21 @@ async function noOrderLeft({ four, violations }: TraderParts, stage: Stage, name
 }
 
 /** Null: the service did not take it for now. */
-async function watch({ port }: TraderParts, { credentials, accountIds }: FourTrader): Promise<StreamClient | null> {
+async function watch(
+  { port, violations }: TraderParts,
+  { credentials, accountIds }: FourTrader,
+): Promise<StreamClient | null> {
   for (let tried = 0; tried < STREAM_TRIES; tried++) {
-    try {
-      const stream = await StreamClient.open(port);
-      const exchanges = FOUR_VENUES;
-      await stream.subscribe({ topic: "positions", walletAddress: accountIds.venueone, exchanges, credentials });
-      await stream.subscribe({ topic: "ticker", symbols: ["BTC", "ETH"] });
-      return stream;
-    } catch {
-      await pause(500 * 2 ** tried);
-    }
+    const stream = await StreamClient.open(port).catch(() => null);
+    const wish = { topic: "positions", walletAddress: accountIds.venueone, exchanges: FOUR_VENUES, credentials };
+    const isUp = stream?.subscribe(wish).then(
+      ({ type }) => type !== "error",
+      () => false,
+    );
+    if (stream !== null && (await Promise.race([isUp, pause(SUBSCRIBED_MS).then(() => false)])) === true) return stream;
+    if (stream?.fault != null) violations.push(`stream: ${stream.fault.message}`);
+    await stream?.stop();
+    await pause(500 * 2 ** tried);
   }
   return null;
 }
