@@ -12,12 +12,12 @@ const WARM = { warmShare: 0.3, samplesMin: 20, spanMinMs: 240_000 };
  * What is resident moves by more than what is used: pages that the allocator keeps, and threads of the native store.
  * Whatever it hides of a leak in the heap or in buffers, their own lines show.
  */
-const BOUNDS: Readonly<Record<keyof MemoryAnswer, LeakBound>> = {
+export const MEMORY_BOUNDS: Readonly<Record<keyof MemoryAnswer, LeakBound>> = {
   heapUsed: { ...WARM, mibPerMinute: 0.5 },
   external: { ...WARM, mibPerMinute: 0.5 },
   resident: { ...WARM, mibPerMinute: 3 },
 };
-const LINES = Object.keys(BOUNDS) as readonly (keyof MemoryAnswer)[];
+const LINES = Object.keys(MEMORY_BOUNDS) as readonly (keyof MemoryAnswer)[];
 
 export class MemoryLines {
   readonly #samples: Record<keyof MemoryAnswer, MemorySample[]> = { heapUsed: [], external: [], resident: [] };
@@ -47,13 +47,13 @@ export class MemoryLines {
     return LINES.map((line) => {
       const samples = this.#samples[line];
       const [from, to] = [samples[0]?.bytes ?? 0, samples.at(-1)?.bytes ?? 0].map((bytes) => (bytes / MIB).toFixed(1));
-      return `${line} ${from} to ${to} MiB, ${samples.length} samples: ${verdictText(judgeLine(samples, BOUNDS[line]))}`;
+      return `${line} ${from} to ${to} MiB, ${samples.length} samples: ${verdictText(judgeLine(samples, MEMORY_BOUNDS[line]))}`;
     });
   }
 
   leaks(): string[] {
     return LINES.flatMap((line) => {
-      const verdict = judgeLine(this.#samples[line], BOUNDS[line]);
+      const verdict = judgeLine(this.#samples[line], MEMORY_BOUNDS[line]);
       return verdict.kind === "leak" ? [`${line}: ${verdictText(verdict)}`] : [];
     });
   }
