@@ -24,10 +24,14 @@ import {
 } from "../test/support/trade-trial.js";
 import { PacedClient } from "./paced-client.js";
 
-const ACTIONS = 40;
-/** Of each trader; together they stay within what the venues grant an address. */
-const ACTION_EVERY_MS = { least: 250, spread: 500 };
+const ACTIONS = 20;
+/**
+ * Of each trader, from the beginning of one to that of the next: sixty a minute of four traders, on whatever machine.
+ * Together they stay within what the venues grant an address, and what the service keeps by the trade grows evenly.
+ */
+const ACTION_EVERY_MS = { least: 3_000, spread: 2_000 };
 const HELD = { BTC: "2", ETH: "-30" };
+const STEP_MS = 100;
 /** From the mid: rests until it is cancelled. */
 const RESTING_SHARE = 0.03;
 const QUIET_MS = 60_000;
@@ -89,10 +93,11 @@ async function playRound(parts: TraderParts, trader: FourTrader, name: string, r
   const stream = await watch(parts, trader);
   try {
     for (let action = 0; action < ACTIONS && parts.isRunning(); action++) {
+      const nextMs = performance.now() + ACTION_EVERY_MS.least + random.next() * ACTION_EVERY_MS.spread;
       await act(stage, random).catch((error: unknown) => {
         if (!(error instanceof SceneOver)) throw error;
       });
-      await pause(ACTION_EVERY_MS.least + random.next() * ACTION_EVERY_MS.spread);
+      while (parts.isRunning() && performance.now() < nextMs) await pause(STEP_MS);
     }
     for (const venue of FOUR_VENUES) await cancelAll(stage, venue);
     for (const trial of trials) await untilFinal(four, client, trial, false);
