@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { judgeLine, type LeakBound, lineThrough, type MemorySample, verdictText } from "./leak-line.js";
+import { MEMORY_BOUNDS } from "./memory-lines.js";
 
 const MIB = 2 ** 20;
 const SEEDS = 200;
@@ -84,5 +85,36 @@ describe("the line through memory", () => {
     expect(verdictText({ kind: "flat", slope: -0.1, error: 0.02, parts: [0, -0.1, -0.2] })).toBe(
       "-0.10 ± 0.02 MiB/min (thirds +0.00, -0.10, -0.20)",
     );
+  });
+});
+
+/**
+ * As a heap diff over a run shows it: code is compiled ever less, and executions and quotes are kept by the trade, each up
+ * to a bound that ten minutes do not come to.
+ */
+const service = (minute: number): number => 8 * (1 - 2 ** (-minute / 2.5)) + 0.35 * minute;
+
+describe("the bounds of a soak", () => {
+  const found = (line: keyof typeof MEMORY_BOUNDS, at: (minute: number) => number, noise: number): string[] => [
+    ...new Set(
+      Array.from(
+        { length: SEEDS },
+        (_, seed) => judgeLine(course({ at, noise, seed: seed + 1 }), MEMORY_BOUNDS[line]).kind,
+      ),
+    ),
+  ];
+
+  it("let a service pass that fills what it keeps, and find a MiB a minute on top of it", () => {
+    for (const noise of [0, 0.5, 1]) {
+      expect([noise, found("heapUsed", service, noise)]).toEqual([noise, ["flat"]]);
+      expect([noise, found("heapUsed", (minute) => service(minute) + minute, noise)]).toEqual([noise, ["leak"]]);
+      expect([noise, found("external", (minute) => 0.2 * minute, noise)]).toEqual([noise, ["flat"]]);
+      expect([noise, found("external", (minute) => 1.1 * minute, noise)]).toEqual([noise, ["leak"]]);
+    }
+  });
+
+  it("let what is resident follow the heap with what its allocator keeps beside, and no faster", () => {
+    expect(found("resident", (minute) => 3 * service(minute), 2)).toEqual(["flat"]);
+    expect(found("resident", (minute) => 3 * service(minute) + 6 * minute, 2)).toEqual(["leak"]);
   });
 });

@@ -13,6 +13,7 @@ import { createSeededRandom, type Random } from "../../engine/domain/random.js";
 import { ContractJudge, TestClient } from "../../gateway/test/client.js";
 import type { FaultKind, FaultSpec } from "../sim/core/fault-types.js";
 import { FOUR_VENUES, type FourVenue, type FourVenues, startFourVenues } from "../test/support/four-venues.js";
+import { isNetworkError } from "../test/support/close-judge.js";
 import { PAIR_VENUES } from "../test/support/local-pair.js";
 import { ShownBookJudge } from "../test/support/shown-book.js";
 import { pause } from "../test/support/system.js";
@@ -20,6 +21,7 @@ import { fourEnvironment } from "../test/support/trade-run.js";
 import { MemoryLines } from "./memory-lines.js";
 import { playRounds, SoakCounts, type SoakParts } from "./rounds.js";
 import { ServiceProcess } from "./service-process.js";
+import { TickerWatch } from "./tickers.js";
 
 const TRADERS = 4;
 const SYMBOLS = ["BTC", "ETH"] as const;
@@ -28,6 +30,8 @@ const FAULT_EVERY_MS = 4_000;
 const FAULT_MS_MAX = 2_000;
 /** From the last trade to the end of all that is under way. */
 const END_MS = 240_000;
+/** Between the last of its connections and its end, as this process comes to know of them. */
+const GONE_MS = 10_000;
 
 const KINDS: readonly FaultKind[] = [
   "latency",
@@ -74,6 +78,13 @@ function fail(what: string, reason: unknown): void {
   stop(what);
 }
 
+/** A connection that broke is the service's end, where that is what came, and nothing new once all of it ends. */
+async function taskEnded(service: ServiceProcess, error: unknown): Promise<void> {
+  if (isNetworkError(error)) await Promise.race([service.gone, pause(GONE_MS)]);
+  if (isOver || stopReason !== null) return;
+  fail("a task ended", error);
+}
+
 try {
   await soak();
 } catch (error) {
@@ -117,22 +128,38 @@ async function loadIt(four: FourVenues, service: ServiceProcess, client: TestCli
   const loadMs = performance.now();
   const endMs = loadMs + minutes * 60_000;
   const isRunning = (): boolean => stopReason === null && violations.length === 0 && performance.now() < endMs;
+  const tickers = new TickerWatch(service.port, SYMBOLS);
   const parts: SoakParts = { four, client, port: service.port, seed, isRunning, violations, counts };
   const tasks = [
     readBooks(parts),
     causeFaults(four, random, isRunning),
     ...Array.from({ length: TRADERS }, (_, worker) => playRounds(parts, worker, createSeededRandom(seed + 1 + worker))),
-  ].map((task) => task.catch((error: unknown) => fail("a task ended", error)));
+  ].map((task) => task.catch((error: unknown) => taskEnded(service, error)));
   for (let minute = 1; isRunning(); minute++) {
     const untilMs = Math.min(endMs, loadMs + minute * 60_000);
     while (isRunning() && performance.now() < untilMs)
       await Promise.race([memory.sampleWhenDue(service, performance.now() - loadMs), stopped]);
-    if (stopReason === null) await Promise.race([report(client, minute), stopped]);
+    const reported = report(client, minute).catch((error: unknown) => taskEnded(service, error));
+    await Promise.race([reported, stopped]);
   }
   for (const venue of FOUR_VENUES) four.venues[venue].faults.clear();
   const late = pause(END_MS).then(() => violations.push(`not at an end ${END_MS} ms after the last trade`));
   await Promise.race([Promise.all(tasks), late, stopped]);
+  if (stopReason === null) {
+    const compared = compareTickers(four, client, tickers).catch((error: unknown) => taskEnded(service, error));
+    await Promise.race([compared, stopped]);
+  }
+  await tickers.stop();
   violations.push(...memory.leaks());
+}
+
+/** Markets that stand still, and nobody trades: the stream of tickers comes to what REST says. */
+async function compareTickers(four: FourVenues, client: TestClient, tickers: TickerWatch): Promise<void> {
+  for (const venue of FOUR_VENUES) four.venues[venue].exchange.stop();
+  const difference = await tickers.difference(client);
+  if (difference !== null) violations.push(difference);
+  else counts.comparedStreams++;
+  counts.frames += tickers.frames;
 }
 
 /** Every book that the API shows as LIVE is the venue's own; of two venues it can be told from what it shows. */

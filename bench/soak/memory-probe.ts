@@ -18,8 +18,9 @@ process.on("message", (message) => {
   const answer: MemoryAnswer = { heapUsed, external, resident: residentBytes() };
   process.send?.(answer);
 });
-// A parent that listens is no reason to stay.
+// A parent that listens is no reason to stay; where it is gone, however it went, nobody else would end this process.
 process.channel?.unref();
+process.once("disconnect", () => process.exit(1));
 
 /** Without what is mapped from files, which the system takes back as it likes. */
 function residentBytes(): number {

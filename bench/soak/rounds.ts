@@ -17,19 +17,26 @@ import {
   countOf,
   countsText,
   endless,
+  type TradeClient,
   tradeOutcome,
   type TradeTrial,
   untilFinal,
 } from "../test/support/trade-trial.js";
+import { PacedClient } from "./paced-client.js";
 
-const ACTIONS = 40;
-/** Of each trader; together they stay within what the venues grant an address. */
-const ACTION_EVERY_MS = { least: 250, spread: 500 };
+const ACTIONS = 20;
+/**
+ * Of each trader, from the beginning of one to that of the next: sixty a minute of four traders, on whatever machine.
+ * Together they stay within what the venues grant an address, and what the service keeps by the trade grows evenly.
+ */
+const ACTION_EVERY_MS = { least: 3_000, spread: 2_000 };
 const HELD = { BTC: "2", ETH: "-30" };
+const STEP_MS = 100;
 /** From the mid: rests until it is cancelled. */
 const RESTING_SHARE = 0.03;
 const QUIET_MS = 60_000;
 const STREAM_TRIES = 3;
+const SUBSCRIBED_MS = 20_000;
 
 export interface SoakParts {
   readonly four: FourVenues;
@@ -67,13 +74,17 @@ export class SoakCounts {
   }
 }
 
+/** Each trader waits by itself. */
+type TraderParts = Omit<SoakParts, "client"> & { readonly client: TradeClient };
+
 export async function playRounds(parts: SoakParts, worker: number, random: Random): Promise<void> {
   const { four, seed } = parts;
   const trader = four.addTrader(`soak-${seed}-${worker}`, HELD);
-  for (let round = 0; parts.isRunning(); round++) await playRound(parts, trader, `${trader.label}-${round}`, random);
+  const own: TraderParts = { ...parts, client: new PacedClient(parts.client) };
+  for (let round = 0; parts.isRunning(); round++) await playRound(own, trader, `${trader.label}-${round}`, random);
 }
 
-async function playRound(parts: SoakParts, trader: FourTrader, name: string, random: Random): Promise<void> {
+async function playRound(parts: TraderParts, trader: FourTrader, name: string, random: Random): Promise<void> {
   const { four, client, counts, violations } = parts;
   const baseline = baselineOf(four, [trader]);
   const trials: TradeTrial[] = [];
@@ -82,10 +93,11 @@ async function playRound(parts: SoakParts, trader: FourTrader, name: string, ran
   const stream = await watch(parts, trader);
   try {
     for (let action = 0; action < ACTIONS && parts.isRunning(); action++) {
+      const nextMs = performance.now() + ACTION_EVERY_MS.least + random.next() * ACTION_EVERY_MS.spread;
       await act(stage, random).catch((error: unknown) => {
         if (!(error instanceof SceneOver)) throw error;
       });
-      await pause(ACTION_EVERY_MS.least + random.next() * ACTION_EVERY_MS.spread);
+      while (parts.isRunning() && performance.now() < nextMs) await pause(STEP_MS);
     }
     for (const venue of FOUR_VENUES) await cancelAll(stage, venue);
     for (const trial of trials) await untilFinal(four, client, trial, false);
@@ -137,7 +149,7 @@ async function cancelAll(stage: Stage, venue: FourVenue): Promise<void> {
 }
 
 /** Faults go on: a cancel may be lost, and is asked for again, ever later. */
-async function noOrderLeft({ four, violations }: SoakParts, stage: Stage, name: string): Promise<void> {
+async function noOrderLeft({ four, violations }: TraderParts, stage: Stage, name: string): Promise<void> {
   const open = (venue: FourVenue): number =>
     four.venues[venue].exchange.openOrders(stage.trader.accountIds[venue]).length;
   for (let waitMs = 500; ; waitMs *= 1.5) {
@@ -151,23 +163,27 @@ async function noOrderLeft({ four, violations }: SoakParts, stage: Stage, name: 
 }
 
 /** Null: the service did not take it for now. */
-async function watch({ port }: SoakParts, { credentials, accountIds }: FourTrader): Promise<StreamClient | null> {
+async function watch(
+  { port, violations }: TraderParts,
+  { credentials, accountIds }: FourTrader,
+): Promise<StreamClient | null> {
   for (let tried = 0; tried < STREAM_TRIES; tried++) {
-    try {
-      const stream = await StreamClient.open(port);
-      const exchanges = FOUR_VENUES;
-      await stream.subscribe({ topic: "positions", walletAddress: accountIds.venueone, exchanges, credentials });
-      await stream.subscribe({ topic: "ticker", symbols: ["BTC", "ETH"] });
-      return stream;
-    } catch {
-      await pause(500 * 2 ** tried);
-    }
+    const stream = await StreamClient.open(port).catch(() => null);
+    const wish = { topic: "positions", walletAddress: accountIds.venueone, exchanges: FOUR_VENUES, credentials };
+    const isUp = stream?.subscribe(wish).then(
+      ({ type }) => type !== "error",
+      () => false,
+    );
+    if (stream !== null && (await Promise.race([isUp, pause(SUBSCRIBED_MS).then(() => false)])) === true) return stream;
+    if (stream?.fault != null) violations.push(`stream: ${stream.fault.message}`);
+    await stream?.stop();
+    await pause(500 * 2 ** tried);
   }
   return null;
 }
 
 /** What the stream says of venues that are LIVE there and in a read comes to be the same, and what the venues hold. */
-async function compareStream(parts: SoakParts, stage: Stage, stream: StreamClient, name: string): Promise<void> {
+async function compareStream(parts: TraderParts, stage: Stage, stream: StreamClient, name: string): Promise<void> {
   if (stream.fault !== null) return void parts.violations.push(`${name}: ${stream.fault.message}`);
   const fold = [...stream.folds.values()].find(({ sub }) => sub.startsWith("positions:"));
   if (fold === undefined || stream.end !== null) return;

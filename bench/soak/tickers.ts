@@ -1,0 +1,80 @@
+/** A stream of tickers that goes on all the time: once the markets stand still, its fold is what REST says. */
+import { StreamClient } from "../../gateway/stream/test/stream-client.js";
+import type { TestClient } from "../../gateway/test/client.js";
+import { FOUR_VENUES } from "../test/support/four-venues.js";
+import { pause } from "../test/support/system.js";
+
+/** What a ticker says of prices; its ages go on. */
+const PRICES = ["markPrice", "lastPrice"] as const;
+const SWEEP_MS = 500;
+const LOOK_EVERY_MS = 500;
+const SAME_WITHIN_MS = 60_000;
+
+export class TickerWatch {
+  readonly #port: number;
+  readonly #symbols: readonly string[];
+  readonly #done: Promise<void>;
+  #stream: StreamClient | null = null;
+  #isOver = false;
+  /** Frames of it, of all connections. */
+  frames = 0;
+  /** What was wrong with a frame or a sequence; null: nothing. */
+  fault: Error | null = null;
+
+  /** A connection that breaks is opened anew, until `stop`. */
+  constructor(port: number, symbols: readonly string[]) {
+    this.#port = port;
+    this.#symbols = symbols;
+    this.#done = this.#watch();
+  }
+
+  /** Null: the same everywhere. The markets must stand still. */
+  async difference(client: TestClient): Promise<string | null> {
+    const untilMs = performance.now() + SAME_WITHIN_MS;
+    for (;;) {
+      const found = this.fault?.message ?? (await this.#differenceNow(client));
+      if (found === null || this.fault !== null || performance.now() > untilMs) return found;
+      await pause(LOOK_EVERY_MS);
+    }
+  }
+
+  stop(): Promise<void> {
+    this.#isOver = true;
+    return this.#done;
+  }
+
+  async #differenceNow(client: TestClient): Promise<string | null> {
+    for (const symbol of this.#symbols) {
+      const fold = [...(this.#stream?.folds.values() ?? [])].find(({ sub }) => sub.startsWith(`ticker:${symbol}:`));
+      for (const venue of FOUR_VENUES) {
+        const { body, status } = await client.get(`/api/trading/${venue}/ticker/${symbol}`);
+        const { data = {} } = body as { readonly data?: Readonly<Record<string, unknown>> };
+        for (const field of PRICES) {
+          const streamed = fold?.fields[venue]?.[field];
+          if (status === 200 && streamed !== undefined && streamed === data[field]) continue;
+          return `${field} of ${venue} ${symbol}: REST ${status} ${String(data[field])}, streamed ${String(streamed)}`;
+        }
+      }
+    }
+    return null;
+  }
+
+  async #watch(): Promise<void> {
+    while (!this.#isOver && this.fault === null) {
+      const stream = await StreamClient.open(this.#port).catch(() => null);
+      if (stream !== null) {
+        this.#stream = stream;
+        const wish = { op: "subscribe", topic: "ticker", symbols: this.#symbols, exchanges: FOUR_VENUES };
+        stream.raw(JSON.stringify(wish));
+        while (!this.#isOver && stream.end === null && stream.fault === null) {
+          // What they come to is in the folds.
+          this.frames += stream.frames.splice(0).length;
+          await pause(SWEEP_MS);
+        }
+        this.fault = stream.fault;
+        await stream.stop();
+      }
+      if (!this.#isOver) await pause(SWEEP_MS);
+    }
+  }
+}
