@@ -10,6 +10,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSeededRandom, type Random } from "../../engine/domain/random.js";
+import { MAX_QUOTES } from "../../engine/orders/quote-book.js";
 import { ContractJudge, TestClient } from "../../gateway/test/client.js";
 import type { FaultKind, FaultSpec } from "../sim/core/fault-types.js";
 import { FOUR_VENUES, type FourVenue, type FourVenues, startFourVenues } from "../test/support/four-venues.js";
@@ -26,6 +27,7 @@ import { TickerWatch } from "./tickers.js";
 const TRADERS = 4;
 const SYMBOLS = ["BTC", "ETH"] as const;
 const READ_EVERY_MS = 100;
+const QUOTES_AT_ONCE = 16;
 const FAULT_EVERY_MS = 4_000;
 const FAULT_MS_MAX = 2_000;
 /** From the last trade to the end of all that is under way. */
@@ -101,6 +103,8 @@ async function soak(): Promise<void> {
     const service = await ServiceProcess.start({
       ...fourEnvironment(four, dataDir),
       LOG_LEVEL: "error",
+      // A memory that grows to a bound which ten minutes do not meet would pass for a leak.
+      EXECUTIONS_IN_MEMORY_MAX: "200",
       ...(Object.fromEntries(planted) as Record<string, string>),
     });
     void service.gone.then((end) => {
@@ -124,6 +128,7 @@ async function soak(): Promise<void> {
 
 async function loadIt(four: FourVenues, service: ServiceProcess, client: TestClient): Promise<void> {
   process.stdout.write(`soak of ${minutes} min, seed ${seed}, service ${service.url}\n`);
+  await Promise.race([fillQuotes(client), stopped]);
   const random = createSeededRandom(seed);
   const loadMs = performance.now();
   const endMs = loadMs + minutes * 60_000;
@@ -151,6 +156,15 @@ async function loadIt(four: FourVenues, service: ServiceProcess, client: TestCli
   }
   await tickers.stop();
   violations.push(...memory.leaks());
+}
+
+/** As many as the service keeps: from then on a new one takes the place of another. */
+async function fillQuotes(client: TestClient): Promise<void> {
+  let asked = 0;
+  const ask = async (): Promise<void> => {
+    while (asked++ < MAX_QUOTES && stopReason === null) await client.get("/api/trade/routing/BTC?side=SELL&size=0.25");
+  };
+  await Promise.all(Array.from({ length: QUOTES_AT_ONCE }, ask));
 }
 
 /** Markets that stand still, and nobody trades: the stream of tickers comes to what REST says. */
