@@ -3,7 +3,7 @@ import type { SimFill } from "../../sim/core/types.js";
 import { type FourTrader, type FourVenue, type FourVenues, nativeName } from "./four-venues.js";
 
 /** Two stamps of one clock, taken on either side of a socket. */
-const CLOCK_MS = 5;
+export const CLOCK_MS = 5;
 
 /** Base units at 10^-12, never negative. */
 interface Held {

@@ -1,5 +1,7 @@
 /** Scenes about what is held: by the account's own doing elsewhere, by several venues at once, and by none. */
 import { FOUR_VENUES, type FourVenue } from "../four-venues.js";
+import { CLOCK_MS } from "../holdings.js";
+import { pause } from "../system.js";
 import { type Scene, type SceneMarket, LONG_BTC, type Stage } from "./stage.js";
 
 const OUTSIDE_SIZE = "1.5";
@@ -20,6 +22,8 @@ export const outsideScene: Scene = {
     const venue = stage.venue();
     await warm(stage, venue);
     stage.four.outside(venue, stage.trader, "BTC", "BUY", OUTSIDE_SIZE);
+    // A read is judged by what was there longer than clocks may differ: one that is quicker could say anything.
+    await pause(4 * CLOCK_MS);
     await readPositions(stage);
     await stage.tradeToEnd({ kind: "CLOSE", ...LONG_BTC, size: "1", preferred: venue });
     await stage.tradeToEnd({ kind: "CLOSE", ...LONG_BTC, size: "ALL", preferred: venue });
