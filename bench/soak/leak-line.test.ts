@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { judgeLine, type LeakBound, lineThrough, type MemorySample, verdictText } from "./leak-line.js";
-import { MEMORY_BOUNDS } from "./memory-lines.js";
+import { memoryBounds } from "./memory-lines.js";
 
 const MIB = 2 ** 20;
 const SEEDS = 200;
@@ -95,11 +95,16 @@ describe("the line through memory", () => {
 const service = (minute: number): number => 8 * (1 - 2 ** (-minute / 2.5)) + 0.35 * minute;
 
 describe("the bounds of a soak", () => {
-  const found = (line: keyof typeof MEMORY_BOUNDS, at: (minute: number) => number, noise: number): string[] => [
+  const found = (
+    line: keyof ReturnType<typeof memoryBounds>,
+    at: (minute: number) => number,
+    noise: number,
+    minutes = 10,
+  ): string[] => [
     ...new Set(
       Array.from(
         { length: SEEDS },
-        (_, seed) => judgeLine(course({ at, noise, seed: seed + 1 }), MEMORY_BOUNDS[line]).kind,
+        (_, seed) => judgeLine(course({ at, noise, minutes, seed: seed + 1 }), memoryBounds(minutes)[line]).kind,
       ),
     ),
   ];
@@ -111,6 +116,13 @@ describe("the bounds of a soak", () => {
       expect([noise, found("external", (minute) => 0.2 * minute, noise)]).toEqual([noise, ["flat"]]);
       expect([noise, found("external", (minute) => 1.1 * minute, noise)]).toEqual([noise, ["leak"]]);
     }
+  });
+
+  it("are the closer the longer it lasts", () => {
+    const warming = (minute: number): number => 12 * (1 - 2 ** (-minute / 4));
+    expect(found("heapUsed", warming, 1, 60)).toEqual(["flat"]);
+    expect(found("heapUsed", (minute) => warming(minute) + 0.4 * minute, 1, 60)).toEqual(["leak"]);
+    expect(found("resident", (minute) => warming(minute) + 2 * minute, 4, 60)).toEqual(["leak"]);
   });
 
   it("let what is resident follow the heap with what its allocator keeps beside, and no faster", () => {

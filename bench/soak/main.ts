@@ -56,7 +56,7 @@ const seed = Number(process.env["FUZZ_SEED"] ?? 20_261_121);
 const startedMs = performance.now();
 const violations: string[] = [];
 const counts = new SoakCounts();
-const memory = new MemoryLines();
+const memory = new MemoryLines(minutes);
 /** Ends everything: the first that came is told. */
 let stopReason: string | null = null;
 let stopNow = (): void => {};

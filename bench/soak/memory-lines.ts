@@ -8,25 +8,33 @@ const SAMPLE_MS = 10_000;
 const POLL_MS = 100;
 
 const WARM = { warmShare: 0.3, samplesMin: 20, spanMinMs: 240_000 };
+
 /**
- * The heap of a service that traded sixty times a minute (rounds.ts) rises by up to 0.8 MiB a minute through its first ten:
- * by heap diff code that is compiled ever later, and what is kept by the trade up to bounds of ten thousand (executions
- * 3.5 KiB, quotes 2 KiB), which ten minutes do not come to. A MiB a minute comes on top of that.
+ * What a service gains while it warms up, spread over the run, and what of it is no harm: the longer the run, the smaller
+ * the leak that it finds. By heap diff the heap of one that trades sixty times a minute (rounds.ts) rises by 0.6 to 1.0 MiB
+ * a minute through its first ten, most of it code that is compiled ever later; a MiB a minute comes on top of that.
  *
  * What is resident moves by more than what is used: pages that the allocator keeps, and threads of the native store.
  * Whatever it hides of a leak in the heap or in buffers, their own lines show.
  */
-export const MEMORY_BOUNDS: Readonly<Record<keyof MemoryAnswer, LeakBound>> = {
-  heapUsed: { ...WARM, mibPerMinute: 1.1 },
-  external: { ...WARM, mibPerMinute: 0.5 },
-  resident: { ...WARM, mibPerMinute: 4 },
-};
-const LINES = Object.keys(MEMORY_BOUNDS) as readonly (keyof MemoryAnswer)[];
+export function memoryBounds(minutes: number): Readonly<Record<Line, LeakBound>> {
+  const bound = (always: number, warming: number): LeakBound => ({ ...WARM, mibPerMinute: always + warming / minutes });
+  return { heapUsed: bound(0.2, 9), external: bound(0.2, 3), resident: bound(1, 30) };
+}
+
+type Line = Exclude<keyof MemoryAnswer, "asked">;
+const LINES: readonly Line[] = ["heapUsed", "external", "resident"];
 
 export class MemoryLines {
-  readonly #samples: Record<keyof MemoryAnswer, MemorySample[]> = { heapUsed: [], external: [], resident: [] };
+  readonly #bounds: ReturnType<typeof memoryBounds>;
+  readonly #samples: Record<Line, MemorySample[]> = { heapUsed: [], external: [], resident: [] };
   #dueMs = 0;
   missed = 0;
+
+  /** Of a run of so many minutes. */
+  constructor(minutes: number) {
+    this.#bounds = memoryBounds(minutes);
+  }
 
   /** Returns soon, with a sample or without. */
   async sampleWhenDue(service: Pick<ServiceProcess, "memory">, atMs: number): Promise<void> {
@@ -51,13 +59,13 @@ export class MemoryLines {
     return LINES.map((line) => {
       const samples = this.#samples[line];
       const [from, to] = [samples[0]?.bytes ?? 0, samples.at(-1)?.bytes ?? 0].map((bytes) => (bytes / MIB).toFixed(1));
-      return `${line} ${from} to ${to} MiB, ${samples.length} samples: ${verdictText(judgeLine(samples, MEMORY_BOUNDS[line]))}`;
+      return `${line} ${from} to ${to} MiB, ${samples.length} samples: ${verdictText(judgeLine(samples, this.#bounds[line]))}`;
     });
   }
 
   leaks(): string[] {
     return LINES.flatMap((line) => {
-      const verdict = judgeLine(this.#samples[line], MEMORY_BOUNDS[line]);
+      const verdict = judgeLine(this.#samples[line], this.#bounds[line]);
       return verdict.kind === "leak" ? [`${line}: ${verdictText(verdict)}`] : [];
     });
   }

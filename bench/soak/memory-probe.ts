@@ -9,13 +9,13 @@ import type { MemoryAnswer } from "./service-process.js";
 const PLANT_MS = 1_000;
 const DOUBLE_BYTES = 8;
 
-process.on("message", (message) => {
-  if (message !== "memory") return;
+/** Asked by number, so that a late answer is not taken for the next one. */
+process.on("message", (asked) => {
   // A second one takes what the finalisers of the first let go.
   globalThis.gc?.();
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();
-  const answer: MemoryAnswer = { heapUsed, external, resident: residentBytes() };
+  const answer: MemoryAnswer = { asked: Number(asked), heapUsed, external, resident: residentBytes() };
   process.send?.(answer);
 });
 // A parent that listens is no reason to stay; where it is gone, however it went, nobody else would end this process.

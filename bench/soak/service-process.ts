@@ -8,6 +8,8 @@ const STOP_MS = 30_000;
 const KEPT_LOG_CHARS = 4_000;
 
 export interface MemoryAnswer {
+  /** The number that it was asked by. */
+  readonly asked: number;
   readonly heapUsed: number;
   /** Buffers, and what native code says it holds. */
   readonly external: number;
@@ -20,6 +22,7 @@ export class ServiceProcess {
   readonly #child: ChildProcess;
   readonly #gone: Promise<string>;
   readonly #log: () => string;
+  #asked = 0;
 
   private constructor(url: string, child: ChildProcess, gone: Promise<string>, log: () => string) {
     this.url = url;
@@ -89,16 +92,20 @@ export class ServiceProcess {
   memory(): Promise<MemoryAnswer | null> {
     return new Promise((resolve) => {
       const child = this.#child;
-      const heard = (answer: unknown): void => end(answer as MemoryAnswer);
+      const asked = ++this.#asked;
+      const heard = (answer: unknown): void => {
+        const memory = answer as MemoryAnswer;
+        if (memory.asked === asked) end(memory);
+      };
       const timer = setTimeout(() => end(null), MEMORY_MS);
       const end = (answer: MemoryAnswer | null): void => {
         clearTimeout(timer);
         child.off("message", heard);
         resolve(answer);
       };
-      child.once("message", heard);
+      child.on("message", heard);
       if (!child.connected) end(null);
-      else child.send("memory", (error) => void (error !== null && end(null)));
+      else child.send(asked, (error) => void (error !== null && end(null)));
     });
   }
 
