@@ -128,7 +128,7 @@ async function soak(): Promise<void> {
 
 async function loadIt(four: FourVenues, service: ServiceProcess, client: TestClient): Promise<void> {
   process.stdout.write(`soak of ${minutes} min, seed ${seed}, service ${service.url}\n`);
-  await Promise.race([fillQuotes(client), stopped]);
+  await Promise.race([fillQuotes(client).catch((error: unknown) => taskEnded(service, error)), stopped]);
   const random = createSeededRandom(seed);
   const loadMs = performance.now();
   const endMs = loadMs + minutes * 60_000;
