@@ -1,12 +1,13 @@
 /**
- * `npm run bench [-- --smoke] [-- <scenario> …]`: each scenario runs in a process of its own (a clean
+ * `npm run bench [-- <scenario> …] [--smoke | --write]`: each scenario runs in a process of its own (a clean
  * heap, no other scenario's compiled shapes), its raw output goes to bench/out, the table to
- * bench/RESULTS.md. A run of some scenarios refreshes only their sections.
+ * bench/RESULTS.md. A run of some scenarios refreshes only their sections, where that is asked for.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { readBenchArguments } from "./lib/bench-arguments.js";
 import { renderReport, type ReportPart } from "./lib/report.js";
 import type { ScenarioResult } from "./lib/types.js";
 import { SCENARIOS } from "./scenarios/index.js";
@@ -15,16 +16,16 @@ const compiledFolder = dirname(fileURLToPath(import.meta.url));
 const repoRoot = join(compiledFolder, "..", "..");
 const outFolder = join(repoRoot, "bench", "out");
 
-const args = process.argv.slice(2);
-const smoke = args.includes("--smoke");
-const wanted = args.filter((arg) => !arg.startsWith("--"));
-const unknown = wanted.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name));
-if (unknown.length > 0) {
-  process.stderr.write(
-    `Unknown scenario ${unknown.join(", ")}. Known: ${SCENARIOS.map(({ name }) => name).join(", ")}\n`,
-  );
-  process.exit(2);
+const request = readBenchArguments(
+  process.argv.slice(2),
+  SCENARIOS.map(({ name }) => name),
+);
+if (request.kind !== "run") {
+  const isHelp = request.kind === "help";
+  (isHelp ? process.stdout : process.stderr).write(request.text);
+  process.exit(isHelp ? 0 : 2);
 }
+const { scenarios: wanted, smoke } = request;
 
 mkdirSync(outFolder, { recursive: true });
 let failedCount = 0;
@@ -47,7 +48,7 @@ for (const scenario of SCENARIOS) {
   if (child.status !== 0) failedCount++;
 }
 
-if (!smoke) {
+if (request.writes) {
   const parts: ReportPart[] = [];
   for (const scenario of SCENARIOS) {
     const outFile = join(outFolder, `${scenario.name}.json`);
