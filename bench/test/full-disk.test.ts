@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { CHDB_MISSING, NEEDS_CHDB } from "../../gateway/children/test/sidecar.js";
 import { ContractJudge, type Reply, TestClient } from "../../gateway/test/client.js";
 import type { RecordingStatus } from "../../schemas/service.js";
-import { type CloseTrial, closeTrial, closeUntilFinal, judgeCloses } from "./support/close-judge.js";
+import { type CloseTrial, closeTrial, closeUntilFinal, judgeCloses, sendClose } from "./support/close-judge.js";
 import { AMPLE_BUDGETS, GatewayBench, type GatewayProcess } from "./support/gateway-process.js";
 import { credentialsOf, type LocalPair, startLocalPair, type Trader } from "./support/local-pair.js";
 import { MOUNT_MISSING, NEEDS_MOUNT, SmallVolume } from "./support/small-volume.js";
@@ -222,6 +222,41 @@ describe.skipIf(MOUNT_MISSING)(`a small volume ${MOUNT_MISSING ? NEEDS_MOUNT : "
     // Refused is not failed for good: the same key goes on.
     expect((await open(client, opener, "filled-open-2")).status).toBe(200);
   });
+
+  it("to the last page of its own: what is refused was not sent, and goes on when there is room", async () => {
+    const volume = await volumeOf(24);
+    const own = trader("brim");
+    remember(own);
+    const { client } = await start(volume);
+    const trials = trialsOf(own, 4);
+    await closeAll(client, trials);
+    volume.fillTo(0);
+    const refused: CloseTrial[] = [];
+    const placed = (): number =>
+      pair.venueone.log.records({ action: "place" }).length + pair.venuetwo.log.records({ action: "place" }).length;
+    while (refused.length < CLOSERS) {
+      const [trial] = trialsOf(own, 1, trials.length) as [CloseTrial];
+      trials.push(trial);
+      const before = placed();
+      const { status, code } = await sendClose(pair, client, trial);
+      if (code === "STORE_UNAVAILABLE") {
+        refused.push(trial);
+        expect(placed()).toBe(before);
+      } else expect([status, code]).toEqual([200, null]);
+    }
+    expect(trials.length).toBeGreaterThan(40);
+    expect((await client.get("/health")).status).toBe(200);
+    expect([(await client.get("/ready")).status, await storeDetail(client)]).toEqual([
+      503,
+      expect.stringMatching(/^not writable: DISK_FULL/),
+    ]);
+
+    volume.clear();
+    await told(client, /^\d+ batches pending$/);
+    expect(await closeAll(client, refused)).toEqual(refused.map(() => "COMPLETED"));
+    for (const trial of trials) await closeUntilFinal(pair, client, trial, CLOSE_MS);
+    expect(judged(trials)).toEqual([]);
+  }, 300_000);
 
   it(`with the record beside the orders: market data gives way, fills and decisions do not ${CHDB_MISSING ? NEEDS_CHDB : ""}`, {
     timeout: 600_000,

@@ -43,6 +43,8 @@ export const MAX_GROUP_BATCHES = 1_000;
 const VOLUME_ASK_MS = 1_000;
 /** While the reserve is being made: a piece in this time. */
 const GROWTH_MS = 100;
+/** The commits of a close may take half of it. */
+const FULL_BYTES = 2 * GROWTH_BYTES;
 /** A group grows the file by itself up to so much; beyond, it is smaller. */
 const GROUP_GROWTH_BYTES = 4 << 20;
 
@@ -106,8 +108,8 @@ class LmdbStore {
   /** Null: it could not be asked, and is judged by what it takes. */
   #volume: VolumeState | null = null;
   #space: Space = "AMPLE";
-  /** The last batch refused had no pages. */
-  #isFull = false;
+  /** The volume gave what was last asked of it. */
+  #grows = true;
   /** Bytes that the reserve is to have after the next commit. */
   #growTo = 0;
   #timer: TimerHandle | null = null;
@@ -162,7 +164,7 @@ class LmdbStore {
   }
 
   status(): StoreStatus {
-    const space = this.#isFull ? "FULL" : this.#space;
+    const space = this.#isFull() ? "FULL" : this.#space;
     const problem = this.#problem ?? (this.#closing !== null ? "CLOSED" : space === "FULL" ? "DISK_FULL" : null);
     return {
       writable: problem === null,
@@ -223,13 +225,12 @@ class LmdbStore {
     }
     // A group may be smaller than it could be, and still be many.
     if (fitting.count < wanted && fitting.nextBytes < GROUP_GROWTH_BYTES) {
-      await this.#reserve.growTo(GROUP_GROWTH_BYTES);
+      this.#grows = await this.#reserve.growTo(GROUP_GROWTH_BYTES);
       fitting = this.#fitting(wanted);
     }
     if (fitting.count === 0) {
-      await this.#reserve.growTo(fitting.nextBytes);
+      this.#grows = await this.#reserve.growTo(fitting.nextBytes);
       fitting = this.#fitting(1);
-      this.#isFull = fitting.count === 0;
     }
     if (fitting.count === 0 || this.#space === "FULL") {
       this.#pending.shift()?.fail(storeUnavailable("DISK_FULL"));
@@ -260,7 +261,12 @@ class LmdbStore {
   async #grow(): Promise<void> {
     const bytes = this.#growTo;
     this.#growTo = 0;
-    if (bytes > 0 && (await this.#reserve.growTo(bytes))) this.#isFull = false;
+    if (bytes > 0) this.#grows = await this.#reserve.growTo(bytes);
+  }
+
+  /** What is left may be too little for the rows of a close, and there is no more. */
+  #isFull(): boolean {
+    return !this.#grows && this.#reserve.leftBytes < FULL_BYTES;
   }
 
   async #commitGroup(group: readonly PendingBatch[]): Promise<void> {
@@ -289,7 +295,6 @@ class LmdbStore {
     }
     this.#commitCount += 1;
     this.#batchCount += group.length;
-    this.#isFull = false;
     for (const [index, entry] of group.entries()) entry.settle(committed[index] === true);
   }
 
@@ -310,7 +315,7 @@ class LmdbStore {
     if (this.#pump === null) this.#reserve.look();
     const left = this.#reserve.leftBytes;
     const isShort = this.#volume !== null && left < reserveBytes(this.#volume);
-    if (isShort || this.#isFull) {
+    if (isShort || this.#isFull()) {
       this.#growTo = left + GROWTH_BYTES;
       this.#pump ??= this.#commitPending();
     }
