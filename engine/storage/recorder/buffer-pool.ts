@@ -14,6 +14,10 @@ export class BufferPool {
     this.#keepMax = keepMax;
   }
 
+  get idleCount(): number {
+    return this.#idle.length;
+  }
+
   take(): Buffer {
     return this.#idle.pop() ?? Buffer.allocUnsafeSlow(this.#bufferBytes);
   }
