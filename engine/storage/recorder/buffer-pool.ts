@@ -2,12 +2,16 @@
  * Buffers for batches, used again once a batch is stored: faulting in a fresh megabyte costs more than filling it.
  * A buffer whose batch had any other end is left to the collector, as an unfinished request may still read it.
  *
- * Bound: `keepMax` idle buffers; more are left to the collector.
+ * Bound: `keepMax` idle buffers; more are left to the collector, as are those that nobody needed for WINDOW batches: a
+ * store that was slow for a moment is no reason to hold its memory for good.
  */
 export class BufferPool {
   readonly #bufferBytes: number;
   readonly #keepMax: number;
   readonly #idle: Buffer[] = [];
+  /** Since the window began: those beyond it were never in use. */
+  #leastIdle = 0;
+  #taken = 0;
 
   constructor(bufferBytes: number, keepMax: number) {
     this.#bufferBytes = bufferBytes;
@@ -19,11 +23,20 @@ export class BufferPool {
   }
 
   take(): Buffer {
-    return this.#idle.pop() ?? Buffer.allocUnsafeSlow(this.#bufferBytes);
+    if (++this.#taken >= WINDOW) this.#letGo();
+    const buffer = this.#idle.pop() ?? Buffer.allocUnsafeSlow(this.#bufferBytes);
+    this.#leastIdle = Math.min(this.#leastIdle, this.#idle.length);
+    return buffer;
   }
 
   give(buffer: Buffer): void {
     if (buffer.length === this.#bufferBytes && this.#idle.length < this.#keepMax) this.#idle.push(buffer);
+  }
+
+  #letGo(): void {
+    this.#idle.splice(0, this.#leastIdle);
+    this.#leastIdle = this.#idle.length;
+    this.#taken = 0;
   }
 
   /** Of a stored batch: its bytes are a view of the pool's buffer. */
@@ -31,3 +44,6 @@ export class BufferPool {
     if (bytes.byteOffset === 0 && bytes.buffer.byteLength === this.#bufferBytes) this.give(Buffer.from(bytes.buffer));
   }
 }
+
+/** A minute of an embedded store that keeps up. */
+const WINDOW = 256;
