@@ -33,6 +33,8 @@ export interface CloseTrial {
 export interface Answer {
   readonly status: number;
   readonly code: string | null;
+  /** Of a refusal: its `details.reason`. */
+  readonly reason: string | null;
   readonly success: boolean;
   readonly data: CloseDataView | null;
   readonly logLengths: Readonly<Record<PairVenue, number>>;
@@ -92,7 +94,7 @@ export async function sendClose(pair: LocalPair, client: TestClient, trial: Clos
     answer = readAnswer(await client.close(trial.body, { "idempotency-key": trial.key }));
   } catch (error) {
     if (!isNetworkError(error)) throw error;
-    answer = { status: 0, code: "NETWORK", success: false, data: null };
+    answer = { status: 0, code: "NETWORK", reason: null, success: false, data: null };
   }
   const logLengths = { venueone: logLength(pair, "venueone"), venuetwo: logLength(pair, "venuetwo") };
   const whole = { ...answer, logLengths };
@@ -101,9 +103,20 @@ export async function sendClose(pair: LocalPair, client: TestClient, trial: Clos
 }
 
 function readAnswer(reply: Reply): Omit<Answer, "logLengths"> {
-  const body = reply.body as { readonly success: boolean; readonly code?: string; readonly data?: Json };
+  const body = reply.body as {
+    readonly success: boolean;
+    readonly code?: string;
+    readonly details?: { readonly reason?: string };
+    readonly data?: Json;
+  };
   const data = (body.data ?? null) as unknown as CloseDataView | null;
-  return { status: reply.status, code: body.code ?? null, success: body.success, data };
+  return {
+    status: reply.status,
+    code: body.code ?? null,
+    reason: body.details?.reason ?? null,
+    success: body.success,
+    data,
+  };
 }
 
 export function isNetworkError(error: unknown): boolean {
