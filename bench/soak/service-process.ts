@@ -2,9 +2,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-const START_MS = 60_000;
+const START_MS = 120_000;
 const MEMORY_MS = 20_000;
-const STOP_MS = 30_000;
+const STOP_MS = 120_000;
 const KEPT_LOG_CHARS = 4_000;
 
 export interface MemoryAnswer {
