@@ -465,3 +465,25 @@ describe("what counts against the venue", () => {
     expect(pool.breaker).toBe("closed");
   });
 });
+
+describe("the connections that strangers share", () => {
+  it("do not grow when one of those who wait for them becomes known", async () => {
+    const url = await serve((request, response) => {
+      if (request.url === "/answered") response.end("{}");
+    });
+    const standing = new CallerStanding(clock);
+    const pool = poolFor(url, { standing, connections: 8 });
+    const ask = (caller: string, path: string, timeoutMs = 60_000) =>
+      pool.request(post({ lane: "exit", caller, path, timeoutMs }));
+    // A quarter of eight.
+    const held = [ask("first", "/held"), ask("second", "/held")];
+    const waiting = ask("newcomer", "/answered");
+    standing.answeredWell("newcomer");
+    expect((await waiting).kind).toBe("response");
+    const third = ask("third", "/held", 1_000);
+    clock.advance(1_000);
+    expect(await third).toMatchObject({ kind: "notSent", reason: "RATE_BUDGET" });
+    clock.advance(60_000);
+    await Promise.all(held);
+  });
+});

@@ -184,15 +184,15 @@ export class HttpPool implements VenueHttp {
       return this.#accounts.tryTake(charged, accountWeight, lane);
     };
     const caller = request.caller ?? account;
-    const isProven = caller === null || this.#options.standing?.isProven(caller) !== false;
     const pending = this.#queue.acquire(lane, weight, timeoutMs, {
       caller,
-      isProven,
+      isProven: caller === null || this.#options.standing?.isProven(caller) !== false,
       takeOther: takeOfAccount,
       borrowsIdle: request.borrowsIdle ?? false,
     });
     const admission = pending instanceof Promise ? await pending : pending;
     if (!admission.ok) return { kind: "notSent", reason: admission.reason, retryAfterMs: admission.retryAfterMs };
+    const isProven = admission.isStranger !== true;
     try {
       const result = await this.#send(request, timeoutMs - (monoMs(this.#options.clock) - startMs), isProven);
       if (result.kind === "notSent" && charged !== null)

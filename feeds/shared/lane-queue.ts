@@ -22,7 +22,8 @@ import { UnprovenPart } from "./unproven-part.js";
 import { monoMs } from "./weight-window.js";
 
 export type Admission =
-  | { readonly ok: true }
+  /** `isStranger`: as one it was let in, of the places that they share; who became known while it waited was not. */
+  | { readonly ok: true; readonly isStranger?: true }
   | {
       readonly ok: false;
       readonly reason: "RATE_BUDGET" | "QUEUE_FULL" | "CLOSED";
@@ -68,6 +69,7 @@ interface Waiter {
 }
 
 const ADMITTED: Admission = { ok: true };
+const ADMITTED_UNPROVEN: Admission = { ok: true, isStranger: true };
 const NOTHING_ELSE: TakeOther = () => 0;
 const NO_ENTRANT: Entrant = {};
 /** Of the connections. */
@@ -164,7 +166,7 @@ export class LaneQueue {
     });
   }
 
-  /** The call admitted before has left the network. `wasProven`: as it was admitted. */
+  /** The call admitted before has left the network. `wasProven`: as its admission says. */
   release(wasProven = true): void {
     this.#busySlots--;
     if (!wasProven) this.#unprovenBusy--;
@@ -217,7 +219,7 @@ export class LaneQueue {
       this.#unprovenBusy++;
     }
     this.#busySlots++;
-    return ADMITTED;
+    return isProven ? ADMITTED : ADMITTED_UNPROVEN;
   }
 
   #drain(): void {
