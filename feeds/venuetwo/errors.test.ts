@@ -82,6 +82,9 @@ describe("error codes of venuetwo", () => {
 
   it("leaves the outcome open where the venue does not say that nothing happened", () => {
     expect([-1000, -1001, -1006, -1007].every((code) => isOutcomeUnknown(code, ""))).toBe(true);
+    // What the venue itself calls unknown is that, whatever its text.
+    expect([-1006, -1007].every((code) => isOutcomeUnknown(code, "No agent found"))).toBe(true);
+    expect(isOutcomeUnknown(-1000, "No agent found")).toBe(false);
     expect([-1003, -1008, -1021, -2010, -2022, -9999].some((code) => isOutcomeUnknown(code, ""))).toBe(false);
   });
 
