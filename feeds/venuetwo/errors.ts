@@ -105,12 +105,12 @@ export function isListedCode(code: number): boolean {
 
 /**
  * Must an order answered with this code be looked up before anything else? -1006 and -1007 by the venue's own words;
- * -1000 and -1001 are internal faults of which it does not say when they struck, so they are not taken for refusals. Who
- * signs is looked up before anything is executed.
+ * -1000 and -1001 are internal faults of which it does not say when they struck, so they are not taken for refusals, but
+ * for one that names the signer: who signs is looked up before anything is executed.
  */
 export function isOutcomeUnknown(code: number, text: string): boolean {
-  if (NO_AGENT.test(text)) return false;
-  return code === -1000 || code === -1001 || BY_CODE.get(code)?.errorClass === "U";
+  if (BY_CODE.get(code)?.errorClass === "U") return true;
+  return (code === -1000 || code === -1001) && !NO_AGENT.test(text);
 }
 
 /** The venue's clock and ours disagree, or a V3 nonce fell out of its window: refused before execution. */
