@@ -52,11 +52,16 @@ if (request.writes) {
   const parts: ReportPart[] = [];
   for (const scenario of SCENARIOS) {
     const outFile = join(outFolder, `${scenario.name}.json`);
-    if (!existsSync(outFile)) continue;
+    const isWanted = wanted.length === 0 || wanted.includes(scenario.name);
+    if (!isWanted || !existsSync(outFile)) continue;
     const result = JSON.parse(readFileSync(outFile, "utf8")) as ScenarioResult;
     parts.push({ title: scenario.title, command: `npm run bench -- ${scenario.name}`, result });
   }
-  writeFileSync(join(repoRoot, "bench", "RESULTS.md"), renderReport(parts, new Date().toISOString().slice(0, 10)));
+  const resultsFile = join(repoRoot, "bench", "RESULTS.md");
+  const before = existsSync(resultsFile) ? readFileSync(resultsFile, "utf8") : "";
+  const today = new Date().toISOString().slice(0, 10);
+  const titles = SCENARIOS.map(({ title }) => title);
+  writeFileSync(resultsFile, renderReport(parts, today, before, titles));
 }
 process.stdout.write(failedCount === 0 ? "\nbench done\n" : `\nbench: ${failedCount} scenario(s) failed\n`);
 process.exit(failedCount === 0 ? 0 : 1);

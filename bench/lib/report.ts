@@ -8,30 +8,56 @@ export interface ReportPart {
   readonly result: ScenarioResult;
 }
 
-export function renderReport(parts: readonly ReportPart[], dateText: string): string {
+/**
+ * The whole report: `parts` anew, and what `before` says of every other title as it stands, its date with it. Order is
+ * that of `titles`; what is no longer measured goes.
+ */
+export function renderReport(
+  parts: readonly ReportPart[],
+  dateText: string,
+  before = "",
+  titles: readonly string[] = parts.map(({ title }) => title),
+): string {
+  const kept = new Map(
+    before
+      .split(/^## /m)
+      .slice(1)
+      .map((section) => [section.slice(0, section.indexOf("\n")), `## ${section.trimEnd()}`] as const),
+  );
+  const fresh = new Map(parts.map((part) => [part.title, renderPart(part, dateText)]));
+  const sections = titles.map((title) => fresh.get(title) ?? kept.get(title) ?? "").filter((text) => text !== "");
+  return `${[HEAD.join("\n"), ...sections].join("\n\n")}\n`;
+}
+
+function renderPart(part: ReportPart, dateText: string): string {
   const lines = [
-    "# Benchmark results",
+    `## ${part.title}`,
     "",
-    `${dateText} · ${cpus().length} cores ${cpus()[0]?.model.trim() ?? ""} · Node ${process.versions.node} · both sides of a row ran in the same run.`,
-    "The machine is shared and noisy: trust the ratios, not the absolute figures. A row is the median of its runs.",
+    `\`${part.command}\` (${dateText}, ${cpus()[0]?.model.trim() ?? ""}, ${cpus().length} cores, Node ${process.versions.node})`,
+    "",
+    "| ratio | goal | verdict | what | ours | peer | runs |",
+    "|---|---|---|---|---|---|---|",
+    ...part.result.rows.map(renderRow),
     "",
   ];
-  for (const part of parts) {
-    lines.push(`## ${part.title}`, "", `\`${part.command}\``, "");
-    lines.push("| ratio | goal | verdict | what | ours | peer | runs |", "|---|---|---|---|---|---|---|");
-    for (const row of part.result.rows) lines.push(renderRow(row));
-    lines.push("");
-    const details = part.result.rows.filter((row) => row.detail !== "");
-    for (const row of details) lines.push(`- ${row.what}: ${row.detail}`);
-    if (details.length > 0) lines.push("");
-    if (part.result.profile.length > 0) {
-      lines.push("Where our side spends its time (self time, sampled):", "");
-      for (const entry of part.result.profile) lines.push(`- ${entry}`);
-      lines.push("");
-    }
-  }
-  return `${lines.join("\n").trimEnd()}\n`;
+  const details = part.result.rows.filter((row) => row.detail !== "");
+  for (const row of details) lines.push(`- ${row.what}: ${row.detail}`);
+  if (details.length > 0) lines.push("");
+  if (part.result.profile.length > 0)
+    lines.push(
+      "Where our side spends its time (self time, sampled):",
+      "",
+      ...part.result.profile.map((entry) => `- ${entry}`),
+    );
+  return lines.join("\n").trimEnd();
 }
+
+const HEAD = [
+  "# Benchmark results",
+  "",
+  "Both sides of a row ran in the same run. The machine is shared and noisy: trust the ratios, not the absolute figures. A",
+  "row is the median of its runs.",
+];
 
 function renderRow(row: BenchRow): string {
   const goal = row.goal === null ? "-" : `${row.goal.kind === "atLeast" ? "≥" : "≤"} ${row.goal.value}`;

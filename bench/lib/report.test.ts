@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { type ReportPart, renderReport } from "./report.js";
+
+const part = (title: string, ours: number): ReportPart => ({
+  title,
+  command: `npm run bench -- ${title}`,
+  result: {
+    rows: [
+      {
+        what: `row of ${title}`,
+        ours,
+        peer: null,
+        peerName: "",
+        unit: "ms",
+        ratio: ours,
+        goal: null,
+        runCount: 1,
+        detail: "",
+      },
+    ],
+    profile: [],
+  },
+});
+
+describe("the report of the bench", () => {
+  it("has the sections that were measured anew, and the others as they stood", () => {
+    const before = renderReport([part("one", 1), part("two", 2)], "2026-01-01");
+    const after = renderReport([part("two", 3)], "2026-02-02", before, ["one", "two", "three"]);
+    const sections = after.split(/^## /m);
+    expect(sections).toHaveLength(3);
+    expect(sections[1]).toMatch(/^one\n[^]*2026-01-01[^]*1\.000 ms/);
+    expect(sections[2]).toMatch(/^two\n[^]*2026-02-02[^]*3\.000 ms/);
+    expect(renderReport([], "2026-03-03", after, ["one", "two", "three"])).toBe(after);
+    expect(renderReport([], "2026-03-03", after, ["two"])).not.toContain("## one");
+  });
+});
