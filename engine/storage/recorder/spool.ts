@@ -158,6 +158,8 @@ export class Spool {
     const isNew = isShort && !this.#isVolumeShort;
     this.#isVolumeShort = isShort;
     if (!isNew) return;
+    // The first is on its way.
+    for (const { batch } of this.#waiting.slice(1)) if (GIVING_WAY.has(batch.table)) this.#dropWaiting(batch);
     for (const file of this.#files.filter((one) => one.table === "ticks" && one !== this.#taken))
       this.#remove(file, "room");
   }
@@ -243,6 +245,8 @@ export class Spool {
         this.#fileBytes += byteCount;
         this.#counts[batch.table].spooled += batch.rowCount;
         this.#isFull = false;
+        // It was on its way when the volume got short.
+        if (this.#isVolumeShort && batch.table === "ticks") this.#remove(file, "room");
         this.#evict();
       } else this.#refusedByDisk(batch, failure);
     }
@@ -310,6 +314,15 @@ export class Spool {
       this.#fileBytes -= file.byteCount;
     }
     if (this.#taken === file) this.#taken = null;
+  }
+
+  #dropWaiting(batch: Batch): void {
+    this.#waiting.splice(
+      this.#waiting.findIndex((one) => one.batch === batch),
+      1,
+    );
+    this.#waitingBytes -= batch.bytes.length;
+    this.#drop(batch, "room");
   }
 
   #drop(batch: Batch, reason: DropReason): void {
