@@ -7,6 +7,7 @@ import type { Market } from "../../../market/market.js";
 import { madeUpConclusion } from "./made-up-close.js";
 import { createCounts } from "../counters.js";
 import { Spool } from "../spool.js";
+import { spoolFileName } from "../spool-file.js";
 import { setBook, testMarket } from "./markets.js";
 import { createWorld, imbalances, listLogger, tableStatus, type World, type WorldOptions } from "./world.js";
 
@@ -142,6 +143,29 @@ describe("the spool of a volume that gets short", () => {
       expect([table, spool.pendingRows(table)]).toEqual([table, isKept ? ROWS : 0]);
     }
     expect(spool.byteCount).toBeLessThan(1_000);
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  it("gives up its ticks over many turns: twenty thousand files at once would hold up every exit for a second", async () => {
+    const FILES = 2_000;
+    const directory = mkdtempSync(join(tmpdir(), "spool-"));
+    for (let order = 1; order <= FILES; order++)
+      writeFileSync(join(directory, spoolFileName({ order, table: "ticks", rowCount: ROWS })), "");
+    const counts = createCounts();
+    const spool = new Spool({ directory, counts, logger: listLogger([]) });
+    const accounted = () => counts.ticks.dropped.room + spool.pendingRows("ticks");
+    spool.openSync();
+    spool.noteVolume(true);
+    expect(spool.fileCount).toBeGreaterThan(FILES - 100);
+    // Room again, short again: the rest goes.
+    spool.noteVolume(false);
+    spool.noteVolume(true);
+    expect(accounted()).toBe(FILES * ROWS);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(accounted()).toBe(FILES * ROWS);
+    await spool.settled();
+    expect([spool.fileCount, spool.byteCount, counts.ticks.dropped.room]).toEqual([0, 0, FILES * ROWS]);
+    expect(readdirSync(directory)).toEqual(["quarantine"]);
     rmSync(directory, { recursive: true, force: true });
   });
 });
