@@ -65,6 +65,8 @@ export class Spool {
   readonly #waiting: { readonly batch: Batch; readonly first: boolean }[] = [];
   #waitingBytes = 0;
   #writing: Promise<void> | null = null;
+  /** Ticks are being removed, for want of room. */
+  #giving: Promise<void> | null = null;
   #nextOrder = ORDER_MIDDLE;
   #firstOrder = ORDER_MIDDLE - 1;
   /** The file whose batch is being sent: not to be evicted under the sender. */
@@ -160,13 +162,14 @@ export class Spool {
     if (!isNew) return;
     // The first is on its way.
     for (const { batch } of this.#waiting.slice(1)) if (GIVING_WAY.has(batch.table)) this.#dropWaiting(batch);
-    for (const file of this.#files.filter((one) => one.table === "ticks" && one !== this.#taken))
-      this.#remove(file, "room");
+    this.#giving ??= this.#giveTicks().finally(() => {
+      this.#giving = null;
+    });
   }
 
   /** What waits for the disk now is on it, or counted. */
   async settled(): Promise<void> {
-    while (this.#writing !== null) await this.#writing;
+    while (this.#writing !== null || this.#giving !== null) await (this.#writing ?? this.#giving);
   }
 
   /** The oldest batch, read back; null when there is none. To be ended by `sent` or `setAside`, or taken again. */
@@ -217,6 +220,18 @@ export class Spool {
   #passOrder({ order }: SpoolName): void {
     this.#nextOrder = Math.max(this.#nextOrder, order + 1);
     this.#firstOrder = Math.min(this.#firstOrder, order - 1);
+  }
+
+  /** One file after another, beside the exits that the same moment may bring: thousands at once take a second. */
+  async #giveTicks(): Promise<void> {
+    while (this.#isVolumeShort) {
+      const file = this.#files.find((one) => one.table === "ticks" && one !== this.#taken);
+      if (file === undefined) break;
+      this.#forget(file);
+      this.#counts[file.table].dropped.room += file.rowCount;
+      // What cannot be removed now is met again at the next start.
+      await unlink(join(this.#directory, file.fileName)).catch(() => {});
+    }
   }
 
   async #writeAll(): Promise<void> {
