@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -165,6 +165,44 @@ describe("the lmdb store alone", () => {
     expect(again.status().reserveBytes).toBeGreaterThanOrEqual(23 * MIB);
     expect(await again.get("a", "7")).toEqual(Buffer.alloc(100_000));
     await again.close();
+  });
+
+  it("is not full while there are pages, however many writes came since they were counted", async () => {
+    const clock = new VirtualClock();
+    const volume = async (): Promise<VolumeState> => ({ freeBytes: 0, totalBytes: 40 * MIB, copiesOnWrite: false });
+    const store = openLmdbStore({ directory, clock, volume });
+    await comes(clock, () => store.status().reserveBytes >= 5 * MIB);
+    // From here on the file cannot grow.
+    renameSync(join(directory, "data.mdb"), join(directory, "away.mdb"));
+    await store.put("a", "k", new Uint8Array(100_000));
+    for (let step = 0; step < 50; step++) await comes(clock, () => true);
+    const said = new Set<string>();
+    for (let index = 0; index < 200; index++) {
+      await store.put("a", "k", value);
+      const { space, writable } = store.status();
+      said.add(`${space} ${writable}`);
+    }
+    expect([...said]).toEqual(["LOW true"]);
+    await store.close();
+  });
+
+  it("still takes its volume for short where it could not be asked once more", async () => {
+    const clock = new VirtualClock();
+    let freeBytes: number | null = 10 * MIB;
+    const volume = async (): Promise<VolumeState> => {
+      if (freeBytes === null) throw new Error("statfs: interrupted");
+      return { freeBytes, totalBytes: 1024 * MIB, copiesOnWrite: false };
+    };
+    const store = openLmdbStore({ directory, clock, volume });
+    await comes(clock, () => store.status().space === "LOW");
+    freeBytes = null;
+    await comes(clock, () => store.status().freeBytes === null);
+    expect(store.status()).toMatchObject({ space: "LOW", writable: true });
+    // Above the mark and below where openings come back.
+    freeBytes = 70 * MIB;
+    await comes(clock, () => store.status().freeBytes === freeBytes);
+    expect(store.status().space).toBe("LOW");
+    await store.close();
   });
 
   it("refuses the batch past the pending bound and commits the others", async () => {

@@ -105,7 +105,7 @@ class LmdbStore {
   #commitCount = 0;
   #batchCount = 0;
   #committingCount = 0;
-  /** Null: it could not be asked, and is judged by what it takes. */
+  /** Null: it could not be asked, and is as it was. */
   #volume: VolumeState | null = null;
   #space: Space = "AMPLE";
   /** The volume gave what was last asked of it. */
@@ -266,7 +266,7 @@ class LmdbStore {
 
   /** What is left may be too little for the rows of a close, and there is no more. */
   #isFull(): boolean {
-    return !this.#grows && this.#reserve.leftBytes < FULL_BYTES;
+    return !this.#grows && this.#reserve.leftWhenSeenBytes < FULL_BYTES;
   }
 
   async #commitGroup(group: readonly PendingBatch[]): Promise<void> {
@@ -295,6 +295,8 @@ class LmdbStore {
     }
     this.#commitCount += 1;
     this.#batchCount += group.length;
+    // Counted at their most, a few writes would pass for all that is left.
+    if (this.#reserve.leftBytes < FULL_BYTES) this.#reserve.look();
     for (const [index, entry] of group.entries()) entry.settle(committed[index] === true);
   }
 
@@ -325,7 +327,8 @@ class LmdbStore {
 
   #noteVolume(volume: VolumeState | null): void {
     this.#volume = volume;
-    this.#space = volume === null ? "AMPLE" : spaceOf(volume, this.#space);
+    // Not known is as it was: openings do not come back because nobody could ask.
+    if (volume !== null) this.#space = spaceOf(volume, this.#space);
   }
 
   #assertReadable(): void {

@@ -86,6 +86,11 @@ export class PageReserve {
     return this.#fileBytes - this.#seen.usedPages * this.#seen.pageBytes - this.#takenBytes;
   }
 
+  /** As `leftBytes`, when it was last looked at: what was written since may have taken less than it could. */
+  get leftWhenSeenBytes(): number {
+    return this.leftBytes + this.#takenBytes;
+  }
+
   /** At most what a transaction takes, in bytes: of so many rows, and so many pages of large values. */
   bytesFor(rows: number, largePages: number): number {
     return (pagesFor(rows, this.#seen) + largePages) * this.#seen.pageBytes;

@@ -65,6 +65,8 @@ export class Spool {
   readonly #waiting: { readonly batch: Batch; readonly first: boolean }[] = [];
   #waitingBytes = 0;
   #writing: Promise<void> | null = null;
+  /** Ticks are being removed, for want of room. */
+  #giving: Promise<void> | null = null;
   #nextOrder = ORDER_MIDDLE;
   #firstOrder = ORDER_MIDDLE - 1;
   /** The file whose batch is being sent: not to be evicted under the sender. */
@@ -158,13 +160,16 @@ export class Spool {
     const isNew = isShort && !this.#isVolumeShort;
     this.#isVolumeShort = isShort;
     if (!isNew) return;
-    for (const file of this.#files.filter((one) => one.table === "ticks" && one !== this.#taken))
-      this.#remove(file, "room");
+    // The first is on its way.
+    for (const { batch } of this.#waiting.slice(1)) if (GIVING_WAY.has(batch.table)) this.#dropWaiting(batch);
+    this.#giving ??= this.#giveTicks().finally(() => {
+      this.#giving = null;
+    });
   }
 
   /** What waits for the disk now is on it, or counted. */
   async settled(): Promise<void> {
-    while (this.#writing !== null) await this.#writing;
+    while (this.#writing !== null || this.#giving !== null) await (this.#writing ?? this.#giving);
   }
 
   /** The oldest batch, read back; null when there is none. To be ended by `sent` or `setAside`, or taken again. */
@@ -217,6 +222,18 @@ export class Spool {
     this.#firstOrder = Math.min(this.#firstOrder, order - 1);
   }
 
+  /** One file after another, beside the exits that the same moment may bring: thousands at once take a second. */
+  async #giveTicks(): Promise<void> {
+    while (this.#isVolumeShort) {
+      const file = this.#files.find((one) => one.table === "ticks" && one !== this.#taken);
+      if (file === undefined) break;
+      this.#forget(file);
+      this.#counts[file.table].dropped.room += file.rowCount;
+      // What cannot be removed now is met again at the next start.
+      await unlink(join(this.#directory, file.fileName)).catch(() => {});
+    }
+  }
+
   async #writeAll(): Promise<void> {
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const { batch, first } = next;
@@ -243,6 +260,8 @@ export class Spool {
         this.#fileBytes += byteCount;
         this.#counts[batch.table].spooled += batch.rowCount;
         this.#isFull = false;
+        // It was on its way when the volume got short.
+        if (this.#isVolumeShort && batch.table === "ticks") this.#remove(file, "room");
         this.#evict();
       } else this.#refusedByDisk(batch, failure);
     }
@@ -310,6 +329,15 @@ export class Spool {
       this.#fileBytes -= file.byteCount;
     }
     if (this.#taken === file) this.#taken = null;
+  }
+
+  #dropWaiting(batch: Batch): void {
+    this.#waiting.splice(
+      this.#waiting.findIndex((one) => one.batch === batch),
+      1,
+    );
+    this.#waitingBytes -= batch.bytes.length;
+    this.#drop(batch, "room");
   }
 
   #drop(batch: Batch, reason: DropReason): void {

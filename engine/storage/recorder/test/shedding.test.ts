@@ -1,10 +1,15 @@
 /** Where room is short market data gives way, ticks first, and is counted; fills, orders and decisions never do. */
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Market } from "../../../market/market.js";
 import { madeUpConclusion } from "./made-up-close.js";
+import { createCounts } from "../counters.js";
+import { Spool } from "../spool.js";
+import { spoolFileName } from "../spool-file.js";
 import { setBook, testMarket } from "./markets.js";
-import { createWorld, imbalances, tableStatus, type World, type WorldOptions } from "./world.js";
+import { createWorld, imbalances, listLogger, tableStatus, type World, type WorldOptions } from "./world.js";
 
 const worlds: World[] = [];
 
@@ -96,6 +101,72 @@ describe("a volume that gets short", () => {
     await stage.until(() => tableStatus(stage.recorder, "routing_decisions").stored > 0);
     expect(tableStatus(stage.recorder, "fills").droppedTotal).toBe(0);
     expect(imbalances(stage.recorder)).toEqual([]);
+  });
+});
+
+describe("the spool of a volume that gets short", () => {
+  const ROWS = 10;
+
+  it("takes no market data to the disk that was waiting for it, and counts it", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "spool-"));
+    const counts = createCounts();
+    const written: string[] = [];
+    let release = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const spool = new Spool({
+      ...{ directory, counts, logger: listLogger([]) },
+      writeFile: async (path) => {
+        await gate;
+        written.push(path);
+        writeFileSync(path, "");
+      },
+    });
+    spool.openSync();
+    const tables = ["ticks", "ticks", "trades", "routing_decisions", "book_snapshots", "ticks"] as const;
+    for (const [number, table] of tables.entries())
+      spool.put({ table, token: `t${number}`, rowCount: ROWS, columns: [], bytes: new Uint8Array(100) });
+    spool.noteVolume(true);
+    release();
+    await spool.settled();
+    // The first was on its way.
+    expect(written.map((path) => path.replace(/.*-(\w+)-.*/, "$1"))).toEqual(["ticks", "routing_decisions"]);
+    for (const [table, accepted] of [
+      ["ticks", 3],
+      ["trades", 1],
+      ["book_snapshots", 1],
+      ["routing_decisions", 1],
+    ] as const) {
+      const isKept = table === "routing_decisions";
+      expect([table, counts[table].dropped.room]).toEqual([table, isKept ? 0 : accepted * ROWS]);
+      expect([table, spool.pendingRows(table)]).toEqual([table, isKept ? ROWS : 0]);
+    }
+    expect(spool.byteCount).toBeLessThan(1_000);
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  it("gives up its ticks over many turns: twenty thousand files at once would hold up every exit for a second", async () => {
+    const FILES = 2_000;
+    const directory = mkdtempSync(join(tmpdir(), "spool-"));
+    for (let order = 1; order <= FILES; order++)
+      writeFileSync(join(directory, spoolFileName({ order, table: "ticks", rowCount: ROWS })), "");
+    const counts = createCounts();
+    const spool = new Spool({ directory, counts, logger: listLogger([]) });
+    const accounted = () => counts.ticks.dropped.room + spool.pendingRows("ticks");
+    spool.openSync();
+    spool.noteVolume(true);
+    expect(spool.fileCount).toBeGreaterThan(FILES - 100);
+    // Room again, short again: the rest goes.
+    spool.noteVolume(false);
+    spool.noteVolume(true);
+    expect(accounted()).toBe(FILES * ROWS);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(accounted()).toBe(FILES * ROWS);
+    await spool.settled();
+    expect([spool.fileCount, spool.byteCount, counts.ticks.dropped.room]).toEqual([0, 0, FILES * ROWS]);
+    expect(readdirSync(directory)).toEqual(["quarantine"]);
+    rmSync(directory, { recursive: true, force: true });
   });
 });
 
