@@ -9,12 +9,14 @@ import { manyMarkets } from "./many-markets.js";
 import { memory } from "./memory.js";
 import { recording } from "./recording.js";
 import { sign } from "./sign.js";
+import { snapshots } from "./snapshots.js";
 
 export const SCENARIOS: readonly Scenario[] = [
   ingest,
   decision,
   http,
   fanout,
+  snapshots,
   recording,
   sign,
   close,

@@ -1,0 +1,67 @@
+/**
+ * SOCKETS WebSocket clients that ask for books at once: each for MARKETS of them, all that ask alike four by four. Counts
+ * the snapshots by their first bytes and leaves them unread. Prints `SnapshotRun` when the last has come.
+ */
+import { once } from "node:events";
+import { WebSocket } from "ws";
+
+export interface SnapshotRun {
+  readonly keyCount: number;
+  readonly snapshotCount: number;
+  readonly mebibytes: number;
+  /** From the first subscribe to the last snapshot. */
+  readonly elapsedMs: number;
+}
+
+const SAME_EACH = 4;
+const INTERVALS_MS = [0, 50, 100, 250, 1_000];
+const SNAPSHOT = Buffer.from('{"type":"snapshot"');
+const BYTES_PER_MIB = 1_048_576;
+
+const socketCount = Number(process.env.SOCKETS);
+const symbols = Array.from({ length: Number(process.env.MARKETS) }, (_, index) => `C${index}`);
+const levels = Number(process.env.LEVELS);
+const expected = socketCount * symbols.length;
+
+const sockets = Array.from({ length: socketCount }, () => new WebSocket(`ws://127.0.0.1:${process.env.PORT}/ws`));
+for (const socket of sockets) {
+  socket.on("error", (error) => fail(error.message));
+  socket.on("close", (code) => fail(`closed with ${code}`));
+}
+await Promise.all(sockets.map((socket) => once(socket, "open")));
+
+let snapshotCount = 0;
+let byteCount = 0;
+const startMs = performance.now();
+const all = new Promise<void>((resolve) => {
+  for (const socket of sockets) {
+    socket.on("message", (data: Buffer) => {
+      byteCount += data.length;
+      if (data.compare(SNAPSHOT, 0, SNAPSHOT.length, 0, SNAPSHOT.length) !== 0) return;
+      snapshotCount++;
+      if (snapshotCount === expected) resolve();
+    });
+  }
+});
+for (const [index, socket] of sockets.entries()) {
+  const group = Math.floor(index / SAME_EACH);
+  const intervalMs = INTERVALS_MS[group % INTERVALS_MS.length];
+  const depth = levels - Math.floor(group / INTERVALS_MS.length);
+  socket.send(JSON.stringify({ op: "subscribe", topic: "book", symbols, exchanges: ["venueone"], depth, intervalMs }));
+}
+await all;
+const run: SnapshotRun = {
+  keyCount: Math.ceil(socketCount / SAME_EACH) * symbols.length,
+  snapshotCount,
+  mebibytes: byteCount / BYTES_PER_MIB,
+  elapsedMs: performance.now() - startMs,
+};
+process.stdout.write(`${JSON.stringify(run)}\n`);
+process.on("SIGTERM", () => process.exit(0));
+// Held open until its end is asked for: a socket that closes is work for the server.
+setInterval(() => {}, 3_600_000);
+
+function fail(problem: string): void {
+  process.stderr.write(`snapshot readers: ${problem}\n`);
+  process.exit(1);
+}
