@@ -201,7 +201,7 @@ function okResponse(operation: Operation, schemas: Record<string, unknown>): Jso
       ? { "text/plain": { schema: { type: "string" } } }
       : {
           "application/json": {
-            schema: operation.reply === "application/json" ? { type: "object" } : component(operation.reply, schemas),
+            schema: replySchema(operation, schemas),
             ...(example === undefined ? {} : { example }),
           },
           ...Object.fromEntries(
@@ -209,6 +209,12 @@ function okResponse(operation: Operation, schemas: Record<string, unknown>): Jso
           ),
         };
   return { description: operation.summary, headers: headerRefs(headers), content };
+}
+
+function replySchema({ reply, refusedReply }: Operation, schemas: Record<string, unknown>): Json {
+  if (typeof reply === "string") return { type: "object" };
+  const done = component(reply, schemas);
+  return refusedReply === undefined ? done : { oneOf: [done, component(refusedReply, schemas)] };
 }
 
 function errorResponse(status: number, description: string): Json {

@@ -29,6 +29,8 @@ export interface Operation {
   readonly bodyOptional?: boolean;
   /** Reply of status 200; text for those that do not answer JSON envelopes. */
   readonly reply: TSchema | "text/plain" | "application/json";
+  /** A second form of status 200: nothing was done, and it is known why. */
+  readonly refusedReply?: TSchema;
   /** Media types of status 200 beside JSON, one row per line, chosen by the Accept header. */
   readonly exports?: readonly string[];
   /** Asked by supervisors and load balancers under any name: Host and Origin are not looked at. Default false. */

@@ -8,6 +8,7 @@ import { bookQuerySchema, consolidatedBookReplySchema, venueBookReplySchema } fr
 import { closeReplySchema, closeRequestSchema } from "./close.js";
 import { openReplySchema, openRequestSchema } from "./open.js";
 import { ROUTABLE_VENUE_WORDS, words } from "./common.js";
+import { errorReplySchema } from "./errors.js";
 import { executionQuerySchema, executionReplySchema, venueCredentialsText } from "./executions.js";
 import {
   candlesQuerySchema,
@@ -207,6 +208,7 @@ export const OPERATIONS = {
     headers: [],
     body: null,
     reply: routingReplySchema,
+    refusedReply: errorReplySchema,
     errors: UNKNOWN_SYMBOL,
   },
   execution: {

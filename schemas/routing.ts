@@ -160,6 +160,12 @@ export const routingQuerySchema = Type.Object({
   maxQuoteAgeMs: Type.Optional(maxQuoteAgeMs),
   quoteTtlMs: Type.Optional(quoteTtlMs),
   preferredExchange: Type.Optional(routableVenue),
+  refusals: Type.Optional(
+    words(["status", "body"], {
+      description:
+        "How it is told that no venue takes this: with the error's status, or (body) with 200 and the same envelope, success false. A browser logs every other status as an error of the page.",
+    }),
+  ),
 });
 
 export const routingReplySchema = reply(

@@ -1,5 +1,6 @@
 /** What the page shows, gathered in one place: parts draw from it and write nothing but their own choice. */
 import type { StreamClient, SubscriptionView } from "../stream/stream-client.js";
+import type { InstrumentRow } from "../../schemas/instruments.js";
 import type { BookData, StatusData, TickerData } from "../stream/topics.js";
 
 /** Levels per venue and side that the chart and the ladder are made of. */
@@ -15,10 +16,21 @@ export interface Board {
   book: BookData | null;
   bookIsCurrent: boolean;
   status: StatusData | null;
+  /** Of every symbol and venue; empty until the list has come. */
+  instruments: readonly InstrumentRow[];
 }
 
 export function createBoard(client: StreamClient, symbol: string): Board {
-  return { client, symbol, ticker: null, tickerIsCurrent: false, book: null, bookIsCurrent: false, status: null };
+  return {
+    client,
+    symbol,
+    ticker: null,
+    tickerIsCurrent: false,
+    book: null,
+    bookIsCurrent: false,
+    status: null,
+    instruments: [],
+  };
 }
 
 /** Ticker and book of the board's symbol; the returned function ends them. */
@@ -62,6 +74,11 @@ export function followStatus(board: Board, changed: () => void): void {
       },
     },
   );
+}
+
+/** What a venue lists under a symbol; undefined: nothing, or the list has not come. */
+export function instrumentOf(board: Board, venue: string, symbol: string): InstrumentRow | undefined {
+  return board.instruments.find((one) => one.exchange === venue && one.symbol === symbol);
 }
 
 export function isConnected(board: Board): boolean {

@@ -10,9 +10,13 @@ import {
   exitView,
   type RoutingData,
   refusalRows,
+  refusalTitle,
 } from "../view/exit.js";
-import { ageText, UNKNOWN_TEXT } from "../view/format.js";
+import { comparePriceText } from "../decimal.js";
+import { ageText, sizeLabel, UNKNOWN_TEXT } from "../view/format.js";
+import { offeredSizes } from "../view/sizes.js";
 import { VENUES } from "../view/venues.js";
+import { decimalField } from "../stream/topics.js";
 import { fetchData, type FetchResult } from "./api.js";
 import { type Board, isConnected } from "./board.js";
 import { part, parts, setAttribute, setData, setText } from "./dom.js";
@@ -25,28 +29,40 @@ export class ExitPanel {
   readonly #board: Board;
   readonly #nowMs: () => number;
   readonly #announce: (text: string) => void;
+  readonly #asked: () => void;
   readonly #form = part("#exit-form", HTMLFormElement);
   readonly #size = part("#size", HTMLInputElement);
   readonly #problem = part("#size-problem", HTMLElement);
   readonly #winner = part("#winner", HTMLElement);
   readonly #age = part("#exit-age", HTMLElement);
   readonly #rows = parts("#exit-rows tr", HTMLElement);
+  readonly #offers = parts(".presets button", HTMLButtonElement);
+  /** Of the symbol shown; made once, when its price is first known, so that no button changes under a finger. */
+  #offeredFor = "";
+  /** Nobody has written the size: it may follow the symbol. */
+  #isOwnSize = false;
   #timer = 0;
   #asking: AbortController | null = null;
   #answeredMs: number | null = null;
   #chosen: string | null = null;
 
-  constructor(board: Board, nowMs: () => number, announce: (text: string) => void) {
+  /** `asked`: the question has changed. */
+  constructor(board: Board, nowMs: () => number, announce: (text: string) => void, asked: () => void) {
     this.#board = board;
     this.#nowMs = nowMs;
     this.#announce = announce;
+    this.#asked = asked;
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.ask();
     });
-    this.#form.addEventListener("input", () => this.#askSoon());
-    for (const button of parts(".presets button", HTMLButtonElement)) {
+    this.#form.addEventListener("input", () => {
+      this.#isOwnSize = true;
+      this.#askSoon();
+    });
+    for (const button of this.#offers) {
       button.addEventListener("click", () => {
+        this.#isOwnSize = true;
         this.#size.value = button.dataset.size ?? "";
         this.ask();
       });
@@ -59,8 +75,45 @@ export class ExitPanel {
     });
   }
 
+  get side(): ExitSide {
+    return new FormData(this.#form).get("side") === "BUY" ? "BUY" : "SELL";
+  }
+
+  /** As it was written, where it can be read; null else. */
+  get size(): string | null {
+    const check = checkSize(this.#size.value);
+    return check.ok ? check.size : null;
+  }
+
+  /** What a link asks for, or another symbol: a size of null stays as it is, or is offered once there is a price. */
+  choose(side: ExitSide, size: string | null): void {
+    for (const radio of parts('input[name="side"]', HTMLInputElement, this.#form)) radio.checked = radio.value === side;
+    this.#isOwnSize = size !== null;
+    if (size !== null) this.#size.value = size;
+    this.#offeredFor = "";
+    for (const button of this.#offers) offer(button, "");
+    this.drawOffers();
+    this.ask();
+  }
+
+  /** Sizes that suit the symbol's price. */
+  drawOffers(): void {
+    const { symbol, ticker, instruments } = this.#board;
+    if (this.#offeredFor === symbol || instruments.length === 0) return;
+    const prices = [...(ticker?.venues.values() ?? [])].map((venue) => decimalField(venue, "markPrice"));
+    const sizes = offeredSizes(prices.find((price) => price !== null) ?? null, smallestOf(this.#board));
+    if (sizes.length === 0) return;
+    this.#offeredFor = symbol;
+    for (const [index, button] of this.#offers.entries()) offer(button, sizes[index] ?? "");
+    const usual = sizes.find((size, index) => index > 0 && size !== "");
+    if (this.#isOwnSize || usual === undefined || this.#size.value === usual) return;
+    this.#size.value = usual;
+    this.ask();
+  }
+
   /** Another symbol, side or size: what is shown no longer answers the question. */
   ask(): void {
+    this.#asked();
     clearTimeout(this.#timer);
     this.#asking?.abort();
     this.#asking = null;
@@ -85,23 +138,17 @@ export class ExitPanel {
     this.#timer = window.setTimeout(() => this.ask(), TYPING_PAUSE_MS);
   }
 
-  #side(): ExitSide {
-    return new FormData(this.#form).get("side") === "BUY" ? "BUY" : "SELL";
-  }
-
   #send(): void {
     const check = checkSize(this.#size.value);
     if (!check.ok) return;
     this.#asking?.abort();
     const asking = new AbortController();
     this.#asking = asking;
-    void fetchData<RoutingData>(exitPath(this.#board.symbol, this.#side(), check.size), asking.signal).then(
-      (result) => {
-        if (this.#asking !== asking) return;
-        this.#asking = null;
-        this.#take(result);
-      },
-    );
+    void fetchData<RoutingData>(exitPath(this.#board.symbol, this.side, check.size), asking.signal).then((result) => {
+      if (this.#asking !== asking) return;
+      this.#asking = null;
+      this.#take(result);
+    });
   }
 
   #take(result: FetchResult<RoutingData>): void {
@@ -122,7 +169,10 @@ export class ExitPanel {
     if (result.code === "UNREACHABLE" && this.#answeredMs !== null) return;
     this.#answeredMs = null;
     this.#chosen = null;
-    this.#show({ kind: "none", label: "Best venue", name: refusalText(result) }, refusalRows(result.details));
+    this.#show(
+      { kind: "none", label: "Best venue", name: refusalTitle(result.code, result.error, result.details) },
+      refusalRows(result.details),
+    );
   }
 
   #show(
@@ -145,8 +195,20 @@ export class ExitPanel {
   }
 }
 
-function refusalText({ code, error }: { readonly code: string; readonly error: string }): string {
-  return code === "NO_ELIGIBLE_VENUE" ? "No venue can take this size" : error;
+/** An empty text: nothing to offer in this place. */
+function offer(button: HTMLButtonElement, size: string): void {
+  setText(button, size === "" ? "\u00a0" : sizeLabel(size));
+  setData(button, "size", size);
+  button.disabled = size === "";
+}
+
+/** The smallest size that some venue takes of the board's symbol. */
+function smallestOf({ instruments, symbol }: Board): string | null {
+  const sizes = instruments.filter((one) => one.symbol === symbol).map(({ minSize }) => minSize);
+  return sizes.reduce<string | null>(
+    (least, one) => (least === null || comparePriceText(one, least) < 0 ? one : least),
+    null,
+  );
 }
 
 function showRow(node: HTMLElement, row: ExitRow | undefined): void {

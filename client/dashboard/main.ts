@@ -5,6 +5,7 @@
 import type { Static } from "@sinclair/typebox";
 import type { instrumentsReplySchema } from "../../schemas/instruments.js";
 import { StreamClient, type StreamClock } from "../stream/stream-client.js";
+import { addressText, type PageAddress, readAddress } from "../view/page-address.js";
 import { symbolsOf } from "../view/symbols.js";
 import { fetchData } from "./api.js";
 import { openBrowserSocket } from "./browser-socket.js";
@@ -38,16 +39,20 @@ const client = new StreamClient({
   random: Math.random,
 });
 
-const board = createBoard(client, decodeURIComponent(location.hash.slice(1)).toUpperCase() || "BTC");
+const address = readAddress(location.hash);
+const board = createBoard(client, address.symbol);
 const announcer = part("#announcer", HTMLElement);
 const announce = (text: string) => setText(announcer, text);
 const tickers = new TickerTable(board, clock.nowMs);
 const chart = new DepthChart(board, () => painter.mark(drawChart));
 const ladder = new LadderTable(board);
-const exit = new ExitPanel(board, clock.nowMs, announce);
+const exit = new ExitPanel(board, clock.nowMs, announce, () => writeAddress());
 const strip = new EventStrip(board, announce);
 const banner = new LinkBanner(board, clock.nowMs);
-const drawTickers = () => tickers.draw();
+const drawTickers = () => {
+  tickers.draw();
+  exit.drawOffers();
+};
 const drawChart = () => chart.draw();
 const drawLadder = () => ladder.draw();
 const drawStatus = () => {
@@ -60,16 +65,26 @@ const painter = new Painter([drawTickers, drawChart, drawLadder, drawStatus]);
 const picker = part("#symbol", HTMLSelectElement);
 let leave: () => void = () => {};
 
-function choose(symbol: string): void {
+/** Shows what a link asks for. */
+function show({ symbol, side, size }: PageAddress): void {
   leave();
   board.symbol = symbol;
   document.title = `${symbol} · unwind`;
-  history.replaceState(null, "", `#${encodeURIComponent(symbol)}`);
   leave = followSymbol(board, (part) => {
     for (const draw of part === "ticker" ? [drawTickers] : [drawChart, drawLadder]) painter.mark(draw);
   });
-  exit.ask();
+  exit.choose(side, size);
   painter.markAll();
+}
+
+/** Another symbol: a size of the old one says nothing of it. */
+function choose(symbol: string): void {
+  show({ symbol, side: exit.side, size: null });
+}
+
+function writeAddress(): void {
+  const text = addressText({ symbol: board.symbol, side: exit.side, size: exit.size });
+  if (text !== location.hash) history.replaceState(null, "", text);
 }
 
 async function fillPicker(): Promise<void> {
@@ -78,6 +93,8 @@ async function fillPicker(): Promise<void> {
     setTimeout(() => void fillPicker(), LIST_RETRY_MS);
     return;
   }
+  board.instruments = result.data.instruments;
+  painter.markAll();
   const symbols = symbolsOf(result.data.instruments);
   picker.replaceChildren(...symbols.map((symbol) => new Option(symbol, symbol)));
   const first = symbols[0];
@@ -96,6 +113,11 @@ setInterval(() => {
   painter.mark(drawTickers);
   painter.mark(drawStatus);
 }, AGES_MS);
+window.addEventListener("hashchange", () => {
+  const asked = readAddress(location.hash);
+  if (asked.symbol !== board.symbol || asked.side !== exit.side || asked.size !== exit.size) show(asked);
+  if (!picker.disabled) picker.value = board.symbol;
+});
 client.start();
-choose(board.symbol);
+show(address);
 void fillPicker();

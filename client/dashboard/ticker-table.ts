@@ -1,9 +1,18 @@
 /** The table of venues: state, prices, funding on one hour, change, volume, age of the data. */
 import { badgeState, BADGE_TITLES, VENUES, type VenueName, worseState } from "../view/venues.js";
-import { ageText, compactText, fixedText, fundingTexts, groupDigits, signOf, UNKNOWN_TEXT } from "../view/format.js";
+import {
+  ageText,
+  compactText,
+  fixedText,
+  fundingTexts,
+  groupDigits,
+  signOf,
+  tickText,
+  UNKNOWN_TEXT,
+} from "../view/format.js";
 import type { FeedHealth } from "../stream/frames.js";
 import { decimalField, numberField } from "../stream/topics.js";
-import { type Board, isConnected } from "./board.js";
+import { type Board, instrumentOf, isConnected } from "./board.js";
 import { part, parts, setAttribute, setData, setText } from "./dom.js";
 
 interface Cell {
@@ -68,11 +77,13 @@ export class TickerTable {
 
     const change = decimalField(ticker, "change24h");
     const funding = fundingTexts(decimalField(ticker, "fundingRate"), numberField(ticker, "fundingIntervalHours"));
-    setText(cells.mark.value, groupDigits(decimalField(ticker, "markPrice")));
-    setText(cells.last.value, groupDigits(decimalField(ticker, "lastPrice")));
+    const tick = instrumentOf(board, venue, board.symbol)?.tickSize ?? null;
+    const price = (name: string) => tickText(decimalField(ticker, name), tick);
+    setText(cells.mark.value, groupDigits(price("markPrice")));
+    setText(cells.last.value, groupDigits(price("lastPrice")));
     setText(cells.change.value, change === null ? UNKNOWN_TEXT : `${fixedText(change, 2, true)} %`);
     setData(cells.change.value, "sign", String(signOf(change)));
-    noteText(cells.change, groupedSigned(decimalField(ticker, "change24hAbs")));
+    noteText(cells.change, groupedSigned(price("change24hAbs")));
     setText(cells.funding.value, funding.perHour);
     noteText(cells.funding, funding.interval === "" ? "" : `${funding.apr} APR · every ${funding.interval}`);
     setText(cells.volume.value, compactText(decimalField(ticker, "volume24h")));

@@ -33,7 +33,7 @@ export function checkSize(typed: string): SizeCheck {
 }
 
 export function exitPath(symbol: string, side: ExitSide, size: string): string {
-  return `/api/trade/routing/${encodeURIComponent(symbol)}?side=${side}&size=${encodeURIComponent(size)}`;
+  return `/api/trade/routing/${encodeURIComponent(symbol)}?side=${side}&size=${encodeURIComponent(size)}&refusals=body`;
 }
 
 export interface ExitRow {
@@ -106,13 +106,30 @@ export function exitView(data: RoutingData): ExitView {
 
 /** The service refused: which venues it looked at and why none of them would do, where it says so. */
 export function refusalRows(details: unknown): ExitRow[] {
+  return exitRows(candidatesOf(details), null, null);
+}
+
+function candidatesOf(details: unknown): Candidate[] {
   if (typeof details !== "object" || details === null) return [];
   const { candidates } = details as { readonly candidates?: unknown };
   if (!Array.isArray(candidates)) return [];
   const isCandidate = (one: unknown): one is Candidate =>
     typeof one === "object" && one !== null && typeof (one as { exchange?: unknown }).exchange === "string";
-  return exitRows(candidates.filter(isCandidate), null, null);
+  return candidates.filter(isCandidate);
 }
+
+/** Too much for every venue, or is none there to take it? */
+export function refusalTitle(code: string, error: string, details: unknown): string {
+  if (code !== "NO_ELIGIBLE_VENUE" && code !== "SLIPPAGE_CAP") return error;
+  const codes = candidatesOf(details).map((one) => one.reasonCode ?? "");
+  const listed = codes.filter((one) => one !== "SYMBOL_NOT_LISTED" && one !== "CLIENT_SIDE_ONLY");
+  if (codes.length > 0 && listed.length === 0) return "Not listed on any venue here";
+  if (listed.length > 0 && listed.every((one) => NOT_READY.has(one))) return "No venue is ready: books are starting";
+  return "No venue can take this size";
+}
+
+/** Says nothing of the size. */
+const NOT_READY: ReadonlySet<string> = new Set(["BOOK_INVALID", "BOOK_STALE", "VENUE_UNHEALTHY"]);
 
 function exitRows(candidates: readonly Candidate[], reason: string | null, winner: string | null): ExitRow[] {
   const best = candidates.find((one) => one.exchange === winner);

@@ -49,6 +49,19 @@ export function fixedText(text: string | null, places: number, signed = false): 
   return `${sign}${whole}${places === 0 ? "" : `.${digits.slice(-places)}`}`;
 }
 
+/**
+ * The nearest multiple of the market's tick, with the tick's decimals: venues compute marks finer than any price that can
+ * be traded. As it is where the tick is unknown.
+ */
+export function tickText(text: string | null, tick: string | null): string | null {
+  const value = parseDecimal(text);
+  const step = parseDecimal(tick);
+  if (value === null || step === null || step.units <= 0n) return text;
+  const count = divideDecimal(value, step, 0);
+  if (count === null) return text;
+  return padPlaces(printDecimal(multiplyDecimal(count, step)), step.places);
+}
+
 /** -1, 0 or 1 for colour and arrow; 0 for unknown. */
 export function signOf(text: string | null): -1 | 0 | 1 {
   const value = parseDecimal(text);
@@ -108,6 +121,11 @@ export function compactText(text: string | null): string {
     return `${fixedText(printDecimal(scaled), places)}${letter}`;
   }
   return fixedText(text, 2);
+}
+
+/** A round size on a button: `0.1`, `5,000`, `20K`, `100M`. */
+export function sizeLabel(size: string): string {
+  return (size.split(".")[0] ?? "").length > 4 ? compactText(size).replace(/\.0+(?=[KMBT])/, "") : groupDigits(size);
 }
 
 /** `40 ms`, `1.2 s`, `47 s`, `3 min`, `2 h`; negative clocks count as now. */

@@ -249,7 +249,9 @@ describe("the size that is typed", () => {
   );
 
   it("goes into the address as data", () => {
-    expect(exitPath("A/B?x=1#", "SELL", "0.25")).toBe("/api/trade/routing/A%2FB%3Fx%3D1%23?side=SELL&size=0.25");
+    expect(exitPath("A/B?x=1#", "SELL", "0.25")).toBe(
+      "/api/trade/routing/A%2FB%3Fx%3D1%23?side=SELL&size=0.25&refusals=body",
+    );
   });
 });
 

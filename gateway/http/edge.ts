@@ -162,6 +162,11 @@ export class Edge implements ReplyWriter {
     this.write(response, this.#current, 200, body, "", false, "");
   }
 
+  /** An answer of the service that is a no, to a caller who asked for it without the error's status. */
+  refusal(response: HttpResponse, error: ServiceError): void {
+    this.ok(response, errorBody(error, this.#current.requestId, this.clock.wallMs()));
+  }
+
   /** A file from memory, within the handler: `headers` begins with the content type; null as body: 304. */
   file(response: HttpResponse, headers: Uint8Array, body: Uint8Array | null): void {
     const { admission, requestId } = this.#current;

@@ -35,7 +35,12 @@ export function routingDryRunRoute({ edge, clock, view, desk, closeDefaults }: R
         preferredExchange: preferredExchange ?? null,
         excludeExchanges: [],
       });
-      if (!answer.ok) throw new ServiceError(answer.code, answer.details);
+      if (!answer.ok) {
+        const refusal = new ServiceError(answer.code, answer.details);
+        if (query.value.refusals !== "body") throw refusal;
+        edge.refusal(response, refusal);
+        return;
+      }
       const data = { routing: answer.routing, quote: answer.quote };
       edge.ok(response, serialise({ success: true, data, timestamp: clock.wallMs() }));
     },
