@@ -26,7 +26,7 @@ import type { Metrics } from "./metrics.js";
 import type { TradeDesk } from "./ports.js";
 import { bookRoutes } from "./routes/books.js";
 import type { RouteContext, RouteLimits } from "./routes/context.js";
-import { mountDashboard } from "./routes/dashboard.js";
+import { mountDashboard, type PageAccount } from "./routes/dashboard.js";
 import { executionRoute } from "./routes/execution.js";
 import { historyRoutes } from "./routes/history.js";
 import { instrumentsRoute } from "./routes/instruments.js";
@@ -63,6 +63,8 @@ export interface ServerOptions extends RouteLimits {
   readonly stream?: Partial<StreamLimits>;
   /** The built client; default: where the build puts it. */
   readonly dashboardFolder?: string;
+  /** Of the demo alone. */
+  readonly pageAccount?: PageAccount;
 }
 
 export interface ServerParts {
@@ -168,7 +170,7 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
     store: () => parts.desk.storeStatus(),
   });
   mountStream(app, edge, stream);
-  mountDashboard(app, edge, options.dashboardFolder ?? null);
+  mountDashboard(app, edge, options.dashboardFolder ?? null, options.pageAccount ?? null);
   mountRoutes(
     app,
     edge,

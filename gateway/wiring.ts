@@ -30,6 +30,7 @@ import { Metrics } from "./metrics.js";
 import { createRecording, type Recording } from "./recording.js";
 import { RoomStarter, waitForBooks } from "./room-starter.js";
 import { createRooms } from "./rooms.js";
+import type { PageAccount } from "./routes/dashboard.js";
 import { startServer } from "./server.js";
 import { isLoopback } from "./server-address.js";
 import { allResolved, resolvedOrders } from "./stream/resolved-orders.js";
@@ -49,6 +50,8 @@ export interface ServiceOverrides {
   readonly version?: string;
   /** The built client; default: where the build puts it. */
   readonly dashboardFolder?: string;
+  /** What the page opens with; the demo's alone. */
+  readonly pageAccount?: PageAccount;
   /** Server wallets and their credentials; none where absent. */
   readonly wallets?: CredentialSource;
   /** In place of the record, for what orders did. */
@@ -149,6 +152,7 @@ export async function createService(config: Config, overrides: ServiceOverrides 
         ...config,
         version,
         ...(overrides.dashboardFolder === undefined ? {} : { dashboardFolder: overrides.dashboardFolder }),
+        ...(overrides.pageAccount === undefined ? {} : { pageAccount: overrides.pageAccount }),
       },
       {
         clock,

@@ -7,9 +7,13 @@ import type { instrumentsReplySchema } from "../../schemas/instruments.js";
 import { StreamClient, type StreamClock } from "../stream/stream-client.js";
 import { addressText, type PageAddress, readAddress } from "../view/page-address.js";
 import { symbolsOf } from "../view/symbols.js";
+import { AccountBoard, demoAccount } from "./account.js";
+import { AccountForm } from "./account-form.js";
+import { AccountPanel } from "./account-panel.js";
 import { fetchData } from "./api.js";
 import { openBrowserSocket } from "./browser-socket.js";
 import { createBoard, followStatus, followSymbol } from "./board.js";
+import { CloseDialog } from "./close-dialog.js";
 import { DepthChart } from "./depth-chart.js";
 import { Painter, part, setText } from "./dom.js";
 import { EventStrip } from "./event-strip.js";
@@ -17,6 +21,7 @@ import { ExitPanel } from "./exit-panel.js";
 import { LadderTable } from "./ladder.js";
 import { LinkBanner } from "./link-banner.js";
 import { TickerTable } from "./ticker-table.js";
+import { TypedDialog } from "./typed-dialog.js";
 
 type Instruments = Static<typeof instrumentsReplySchema>["data"];
 
@@ -60,7 +65,14 @@ const drawStatus = () => {
   strip.draw();
   exit.drawAge();
 };
-const painter = new Painter([drawTickers, drawChart, drawLadder, drawStatus]);
+const drawAccount = () => panel.draw();
+const painter = new Painter([drawTickers, drawChart, drawLadder, drawStatus, drawAccount]);
+
+const account = new AccountBoard(board, () => painter.mark(drawAccount));
+const closing = new CloseDialog(account);
+const panel = new AccountPanel(board, account, announce, (position) => closing.open(position));
+new AccountForm(account);
+new TypedDialog(account);
 
 const picker = part("#symbol", HTMLSelectElement);
 let leave: () => void = () => {};
@@ -112,6 +124,7 @@ followStatus(board, () => {
 setInterval(() => {
   painter.mark(drawTickers);
   painter.mark(drawStatus);
+  painter.mark(drawAccount);
 }, AGES_MS);
 window.addEventListener("hashchange", () => {
   const asked = readAddress(location.hash);
@@ -121,3 +134,6 @@ window.addEventListener("hashchange", () => {
 client.start();
 show(address);
 void fillPicker();
+void demoAccount().then((demo) => {
+  if (demo !== null && account.account === null) account.show(demo);
+});

@@ -66,7 +66,8 @@ const config = loadConfigOrExit({
 });
 const demoWallet = mintDemoWallet();
 const wallets = new MemoryCredentials([{ ...demoWallet, credentials: credentialsOf(DEMO_TRADER) }]);
-const service = await runService(config, { wallets }, async () => {
+const pageAccount = { walletAddress: demoWallet.address, credentials: credentialsOf(DEMO_TRADER) };
+const service = await runService(config, { wallets, pageAccount }, async () => {
   venuesChild.disconnect();
 });
 isReady = true;

@@ -70,6 +70,6 @@ export function readAssetFiles(folder: string): AssetFiles {
   return { files, modulePaths: [...modules.keys()].map((file) => PREFIX + file) };
 }
 
-function assetFile(path: string, contentType: string, body: Buffer): AssetFile {
+export function assetFile(path: string, contentType: string, body: Buffer): AssetFile {
   return { path, contentType, body, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"` };
 }

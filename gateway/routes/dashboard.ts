@@ -6,7 +6,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp } from "uWebSockets.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { BucketName } from "../../schemas/service.js";
-import { type AssetFile, builtClientFolder, readAssetFiles } from "../http/asset-files.js";
+import { type AssetFile, assetFile, builtClientFolder, readAssetFiles } from "../http/asset-files.js";
 import type { Edge } from "../http/edge.js";
 
 const ANON: readonly BucketName[] = ["anon"];
@@ -35,8 +35,20 @@ const HEADERS = [
   `Content-Security-Policy: ${CONTENT_SECURITY_POLICY}`,
 ];
 
+/** What a page of the demo opens with: keys that open nothing but its local venues. */
+export interface PageAccount {
+  readonly walletAddress: string;
+  /** By venue, as a request carries them. */
+  readonly credentials: object;
+}
+
 /** `folder` is the built client; null: wherever it was built. Without one the service runs without its page. */
-export function mountDashboard(app: TemplatedApp, edge: Edge, folder: string | null): void {
+export function mountDashboard(
+  app: TemplatedApp,
+  edge: Edge,
+  folder: string | null,
+  account: PageAccount | null = null,
+): void {
   const built = folder ?? builtClientFolder();
   if (built === null) {
     edge.logger.warn("dashboard.not_built");
@@ -44,7 +56,14 @@ export function mountDashboard(app: TemplatedApp, edge: Edge, folder: string | n
   }
   const { files, modulePaths } = readAssetFiles(built);
   const link = `Link: ${modulePaths.map((path) => `<${path}>; rel=modulepreload`).join(", ")}`;
+  mountFile(app, edge, accountFile(account), HEADERS);
   for (const file of files) mountFile(app, edge, file, file.path === "/" ? [...HEADERS, link] : HEADERS);
+}
+
+/** There on every service: a page that asks for what is not there would log it. */
+function accountFile(account: PageAccount | null): AssetFile {
+  const body = JSON.stringify({ success: true, data: { account } });
+  return assetFile("/assets/account.json", "application/json", Buffer.from(body));
 }
 
 function mountFile(app: TemplatedApp, edge: Edge, file: AssetFile, headers: readonly string[]): void {

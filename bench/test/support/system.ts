@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { CredentialSource } from "../../../engine/custody/credential-source.js";
 import { readConfig, type Config } from "../../../gateway/config.js";
 import { createLogger } from "../../../gateway/log.js";
+import type { PageAccount } from "../../../gateway/routes/dashboard.js";
 import { TestClient } from "../../../gateway/test/client.js";
 import { createService, type Service } from "../../../gateway/wiring.js";
 import type { LocalPair } from "./local-pair.js";
@@ -29,6 +30,8 @@ export interface SystemOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Server wallets; default none. */
   readonly wallets?: CredentialSource;
+  /** The page, with the account that it opens with. */
+  readonly page?: { readonly folder: string; readonly account: PageAccount | null };
 }
 
 export function configFor(
@@ -69,7 +72,12 @@ export async function startSystem(pair: LocalPair, options: SystemOptions = {}):
   const logLines: string[] = [];
   const logger = createLogger("debug", { write: (line: string) => void logLines.push(line) });
   const wallets = options.wallets === undefined ? {} : { wallets: options.wallets };
-  const service = await createService(configFor(pair, dataDir, options.environment), { logger, ...wallets });
+  const { folder, account = null } = options.page ?? {};
+  const page = {
+    ...(folder === undefined ? {} : { dashboardFolder: folder }),
+    ...(account === null ? {} : { pageAccount: account }),
+  };
+  const service = await createService(configFor(pair, dataDir, options.environment), { logger, ...wallets, ...page });
   const client = new TestClient(service.url);
   return {
     service,

@@ -1,0 +1,97 @@
+/**
+ * The account that the page shows. Its credentials live in this tab's memory alone: never in an address, a store or a log;
+ * they go to the service with the calls that need them, and are gone with the tab.
+ */
+import type { SubscriptionView } from "../stream/stream-client.js";
+import type { OrdersData, PositionsData } from "../stream/topics.js";
+import type { Credentials } from "../view/close-ticket.js";
+import { fetchData } from "./api.js";
+import type { Board } from "./board.js";
+
+export interface Account {
+  readonly walletAddress: string;
+  readonly credentials: Credentials;
+  /** Of the demo: it opens nothing but local venues. */
+  readonly isDemo: boolean;
+}
+
+export class AccountBoard {
+  readonly #board: Board;
+  readonly #changed: () => void;
+  #end: () => void = () => {};
+  account: Account | null = null;
+  positions: PositionsData | null = null;
+  orders: OrdersData | null = null;
+  /** Both are as the service has them. */
+  isCurrent = false;
+  /** Why the service does not show it; "" where it does. */
+  refusal = "";
+  #current = { positions: false, orders: false };
+  /** The service's time less ours, of the newest frame. */
+  #aheadMs = 0;
+
+  constructor(board: Board, changed: () => void) {
+    this.#board = board;
+    this.#changed = changed;
+  }
+
+  get serverMs(): number {
+    return Date.now() + this.#aheadMs;
+  }
+
+  /** Throws RangeError where the stream takes no more subscriptions. */
+  show(account: Account): void {
+    this.forget();
+    this.account = account;
+    const { walletAddress, credentials } = account;
+    const ends = (["positions", "orders"] as const).map((topic) =>
+      this.#board.client.subscribe(
+        { topic, walletAddress, credentials },
+        {
+          changed: (view) => this.#take(view),
+          refused: (_code, error) => {
+            this.refusal = error;
+            this.#changed();
+          },
+        },
+      ),
+    );
+    this.#end = () => {
+      for (const end of ends) end();
+    };
+    this.#changed();
+  }
+
+  forget(): void {
+    this.#end();
+    this.#end = () => {};
+    this.account = null;
+    this.positions = null;
+    this.orders = null;
+    this.refusal = "";
+    this.#current = { positions: false, orders: false };
+    this.isCurrent = false;
+    this.#changed();
+  }
+
+  #take({ data, current, tsMs, heardMs }: SubscriptionView): void {
+    if (data?.topic === "positions") this.positions = data;
+    else if (data?.topic === "orders") this.orders = data;
+    else return;
+    this.refusal = "";
+    this.#current = { ...this.#current, [data.topic]: current };
+    this.isCurrent = this.#current.positions && this.#current.orders;
+    // A view that was held already is as old as its frame.
+    if (tsMs > 0) this.#aheadMs = tsMs - (Date.now() - (performance.now() - heardMs));
+    this.#changed();
+  }
+}
+
+/** The demo's own account; null on every other service. */
+export async function demoAccount(): Promise<Account | null> {
+  const reply = await fetchData<{ account: { walletAddress: string; credentials: Credentials } | null }>(
+    "/assets/account.json",
+    new AbortController().signal,
+  );
+  return reply.ok && reply.data.account !== null ? { ...reply.data.account, isDemo: true } : null;
+}

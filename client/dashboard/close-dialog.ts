@@ -1,0 +1,246 @@
+/**
+ * Closing one position: first what it would be (a dry run with a quote), then the close itself, held to that quote. What is
+ * sent is what was shown; a quote that has ended sends nothing.
+ */
+import type { PositionRow } from "../view/account.js";
+import {
+  type CloseAsk,
+  closeBody,
+  type CloseData,
+  dryRunBody,
+  outcomeOf,
+  type Ticket,
+  ticketOf,
+} from "../view/close-ticket.js";
+import { checkSize, refusalTitle } from "../view/exit.js";
+import { UNKNOWN_TEXT } from "../view/format.js";
+import type { AccountBoard } from "./account.js";
+import { fetchData, type FetchResult } from "./api.js";
+import { part, setData, setText } from "./dom.js";
+
+const PATH = "/api/trade/position/close";
+const TYPING_PAUSE_MS = 250;
+/** Longer than the service may take over a close. */
+const SEND_DEADLINE_MS = 40_000;
+const LIFE_MS = 200;
+
+interface Quoted {
+  readonly ask: CloseAsk;
+  readonly ticket: Ticket;
+  /** Our monotonic ms. */
+  readonly endsMs: number;
+}
+
+/** A close that was sent, by its key: sent again it is the same close. */
+interface Sent {
+  readonly body: object;
+  readonly key: string;
+}
+
+export class CloseDialog {
+  readonly #account: AccountBoard;
+  readonly #dialog = part("#close-dialog", HTMLDialogElement);
+  readonly #form = part("#close-form", HTMLFormElement);
+  readonly #size = part("#close-size", HTMLInputElement);
+  readonly #send = part("#close-send", HTMLButtonElement);
+  readonly #ticket = part("#ticket", HTMLElement);
+  #position: PositionRow | null = null;
+  #asking: AbortController | null = null;
+  #quoted: Quoted | null = null;
+  /** Of unknown outcome: only this may be sent until it is known. */
+  #sent: Sent | null = null;
+  #isSending = false;
+  #isDone = false;
+  #timer = 0;
+
+  constructor(account: AccountBoard) {
+    this.#account = account;
+    this.#form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.#act();
+    });
+    this.#form.addEventListener("input", () => {
+      clearTimeout(this.#timer);
+      this.#drop("Asking…", "loading");
+      this.#timer = window.setTimeout(() => void this.#ask(), TYPING_PAUSE_MS);
+    });
+    part("#close-leave", HTMLElement).addEventListener("click", () => this.#dialog.close());
+    // Nobody leaves a close that is on its way by chance.
+    this.#dialog.addEventListener("cancel", (event) => {
+      if (this.#isSending) event.preventDefault();
+    });
+    this.#dialog.addEventListener("close", () => {
+      clearTimeout(this.#timer);
+      this.#asking?.abort();
+      this.#quoted = null;
+      this.#position = null;
+    });
+    setInterval(() => this.#drawLife(), LIFE_MS);
+  }
+
+  open(position: PositionRow): void {
+    this.#position = position;
+    this.#sent = null;
+    this.#isDone = false;
+    this.#form.reset();
+    this.#size.value = position.size;
+    setText(part("#close-title", HTMLElement), `Close ${position.symbol} ${position.direction}`);
+    setText(part("#close-here", HTMLElement), `On ${position.exchange} only`);
+    this.#say("", "");
+    this.#enable(true);
+    this.#dialog.showModal();
+    void this.#ask();
+  }
+
+  async #ask(): Promise<void> {
+    const { account } = this.#account;
+    const position = this.#position;
+    if (account === null || position === null) return;
+    this.#asking?.abort();
+    this.#say("", "");
+    const check = checkSize(this.#size.value);
+    if (!check.ok) {
+      this.#drop(check.problem, "none");
+      return;
+    }
+    const isHere = new FormData(this.#form).get("where") === "here";
+    const { symbol, direction, exchange } = position;
+    const ask: CloseAsk = { symbol, direction, size: check.size, exchange: isHere ? exchange : null };
+    this.#drop("Asking…", "loading");
+    const asking = new AbortController();
+    this.#asking = asking;
+    const askedMs = performance.now();
+    const result = await fetchData<CloseData>(PATH, asking.signal, {
+      method: "POST",
+      body: dryRunBody(ask, account.credentials),
+    });
+    if (this.#asking !== asking) return;
+    this.#asking = null;
+    if (!result.ok) {
+      if (result.code !== "ABORTED") this.#drop(refusalTitle(result.code, result.error, result.details), "none");
+      return;
+    }
+    const ticket = ticketOf(result.data, result.serverMs ?? Number.NaN);
+    if (ticket === null || !Number.isFinite(ticket.lifeMs)) {
+      this.#drop(outcomeOf(result.data).text, "none");
+      return;
+    }
+    // From when it was asked: the way back is part of its life.
+    this.#quoted = { ask, ticket, endsMs: askedMs + ticket.lifeMs };
+    this.#draw(ticket);
+  }
+
+  async #act(): Promise<void> {
+    if (this.#isSending) return;
+    if (this.#isDone) {
+      this.#dialog.close();
+      return;
+    }
+    const { account } = this.#account;
+    if (account === null) return;
+    if (this.#sent === null) {
+      const quoted = this.#quoted;
+      if (quoted === null || performance.now() >= quoted.endsMs) {
+        await this.#ask();
+        return;
+      }
+      const body = closeBody(quoted.ask, account.credentials, quoted.ticket.quoteId);
+      this.#sent = { body, key: crypto.randomUUID() };
+    }
+    this.#isSending = true;
+    this.#enable(false);
+    setText(this.#send, "Sending…");
+    this.#say("Sent; waiting for the venue.", "open");
+    const { body, key } = this.#sent;
+    const result = await fetchData<CloseData>(PATH, new AbortController().signal, {
+      method: "POST",
+      body,
+      idempotencyKey: key,
+      deadlineMs: SEND_DEADLINE_MS,
+    });
+    this.#isSending = false;
+    this.#conclude(result);
+  }
+
+  #conclude(result: FetchResult<CloseData>): void {
+    this.#quoted = null;
+    if (result.ok) {
+      const { kind, text } = outcomeOf(result.data);
+      this.#say(text, kind);
+      this.#finish();
+      return;
+    }
+    if (result.code === "UNREACHABLE") {
+      // Not answered is not refused. The same key again is the same close, whatever became of it.
+      this.#say("No answer: it may have been sent. Asking again is safe, it is the same close.", "open");
+      setText(this.#send, "Ask again");
+      this.#send.disabled = false;
+      return;
+    }
+    const told = isCloseData(result.data) ? outcomeOf(result.data).text : result.error;
+    this.#say(told, "bad");
+    if (isCloseData(result.data)) {
+      this.#finish();
+      return;
+    }
+    // Refused before anything was sent: it may be asked for anew.
+    this.#sent = null;
+    this.#enable(true);
+    this.#drop(result.code.startsWith("QUOTE_") ? "The quote has ended" : "Nothing was sent", "none");
+    setText(this.#send, "Ask again");
+    this.#send.disabled = false;
+  }
+
+  #finish(): void {
+    this.#isDone = true;
+    this.#sent = null;
+    setText(this.#send, "Done");
+    this.#send.disabled = false;
+    this.#send.focus();
+  }
+
+  #draw(ticket: Ticket): void {
+    setData(this.#ticket, "kind", "won");
+    setText(part("#ticket-venue", HTMLElement), ticket.venue);
+    setText(part("#ticket-all-in", HTMLElement), ticket.allIn);
+    setText(part("#ticket-cost", HTMLElement), ticket.cost);
+    setText(part("#ticket-worst", HTMLElement), ticket.worst);
+    setText(part("#ticket-second", HTMLElement), ticket.runnerUp);
+    if (ticket.changes.length > 0) this.#say(`Of the size: ${ticket.changes.join("; ")}`, "open");
+    setText(this.#send, "Send the close");
+    this.#drawLife();
+  }
+
+  #drop(title: string, kind: "loading" | "none"): void {
+    this.#quoted = null;
+    setData(this.#ticket, "kind", kind);
+    setText(part("#ticket-venue", HTMLElement), title);
+    for (const name of ["all-in", "cost", "worst", "second", "life"])
+      setText(part(`#ticket-${name}`, HTMLElement), UNKNOWN_TEXT);
+    if (!this.#isDone && this.#sent === null) this.#send.disabled = true;
+  }
+
+  #drawLife(): void {
+    if (this.#quoted === null || this.#isSending) return;
+    const leftMs = this.#quoted.endsMs - performance.now();
+    setText(part("#ticket-life", HTMLElement), leftMs > 0 ? `${Math.ceil(leftMs / 1_000)} s` : "ended");
+    setText(this.#send, leftMs > 0 ? "Send the close" : "Ask again");
+    this.#send.disabled = false;
+  }
+
+  #enable(isFree: boolean): void {
+    for (const input of this.#form.querySelectorAll("input")) input.disabled = !isFree;
+    part("#close-leave", HTMLButtonElement).disabled = false;
+    this.#send.disabled = !isFree;
+  }
+
+  #say(text: string, kind: string): void {
+    const said = part("#close-said", HTMLElement);
+    setText(said, text);
+    setData(said, "kind", kind);
+  }
+}
+
+function isCloseData(value: unknown): value is CloseData {
+  return typeof value === "object" && value !== null && "execution" in value && "routing" in value;
+}

@@ -1,0 +1,195 @@
+/** What cannot be taken back is done after its word was typed: closing everything, and the switch that stops openings. */
+import type { Static } from "@sinclair/typebox";
+import type { closeEverythingReplySchema, killSwitchReplySchema } from "../../schemas/order-changes.js";
+import { plainWords } from "../view/account.js";
+import type { AccountBoard } from "./account.js";
+import { fetchData } from "./api.js";
+import { part, setData, setText } from "./dom.js";
+
+type CloseEverything = Static<typeof closeEverythingReplySchema>["data"];
+type KillSwitch = Static<typeof killSwitchReplySchema>["data"];
+
+const CLOSE_ALL_PATH = "/api/trade/close-all";
+const KILL_SWITCH_PATH = "/api/trade/kill-switch";
+/** Every position of every venue, one after another at each. */
+const CLOSE_ALL_DEADLINE_MS = 90_000;
+
+interface Plan {
+  readonly lines: readonly string[];
+  readonly word: string;
+  /** Null: nothing is to be done. */
+  readonly act: (() => Promise<Said>) | null;
+}
+
+interface Said {
+  readonly kind: "good" | "open" | "bad";
+  readonly text: string;
+  /** May be sent again as it is. */
+  readonly isRepeatable?: boolean;
+}
+
+export class TypedDialog {
+  readonly #account: AccountBoard;
+  readonly #dialog = part("#typed-dialog", HTMLDialogElement);
+  readonly #text = part("#typed-text", HTMLInputElement);
+  readonly #go = part("#typed-go", HTMLButtonElement);
+  #plan: Plan | null = null;
+  #isActing = false;
+  #opening = 0;
+
+  constructor(account: AccountBoard) {
+    this.#account = account;
+    part("#typed-form", HTMLFormElement).addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.#act();
+    });
+    this.#text.addEventListener("input", () => this.#drawGo());
+    part("#typed-leave", HTMLElement).addEventListener("click", () => this.#dialog.close());
+    this.#dialog.addEventListener("cancel", (event) => {
+      if (this.#isActing) event.preventDefault();
+    });
+    this.#dialog.addEventListener("close", () => {
+      this.#plan = null;
+      this.#opening++;
+    });
+    part("#close-all", HTMLElement).addEventListener("click", () =>
+      this.#open("Close everything", "CLOSE ALL", () => this.#closeAllPlan()),
+    );
+    part("#kill-switch", HTMLElement).addEventListener("click", () =>
+      this.#open("Stop openings", "STOP", () => killSwitchPlan()),
+    );
+  }
+
+  async #open(title: string, word: string, plan: () => Promise<Plan | Said>): Promise<void> {
+    setText(part("#typed-title", HTMLElement), title);
+    setText(part("#typed-word", HTMLElement), word);
+    this.#text.value = "";
+    this.#text.disabled = false;
+    setText(this.#go, "Go on");
+    this.#show(["Asking…"]);
+    this.#say("", "");
+    this.#plan = null;
+    this.#drawGo();
+    this.#dialog.showModal();
+    const opening = ++this.#opening;
+    const made = await plan();
+    if (opening !== this.#opening) return;
+    if ("text" in made) {
+      this.#show([]);
+      this.#say(made.text, made.kind);
+      return;
+    }
+    this.#plan = made;
+    setText(part("#typed-word", HTMLElement), made.word);
+    this.#show(made.lines);
+    this.#drawGo();
+  }
+
+  async #closeAllPlan(): Promise<Plan | Said> {
+    const { account } = this.#account;
+    if (account === null) return { kind: "bad", text: "No account is shown." };
+    const body = { credentials: account.credentials };
+    const call = (isDry: boolean, key: string | null) =>
+      fetchData<CloseEverything>(CLOSE_ALL_PATH, new AbortController().signal, {
+        method: "POST",
+        body: isDry ? { ...body, dryRun: true } : body,
+        ...(key === null ? {} : { idempotencyKey: key }),
+        deadlineMs: CLOSE_ALL_DEADLINE_MS,
+      });
+    const dry = await call(true, null);
+    if (!dry.ok) return { kind: "bad", text: dry.error };
+    const key = crypto.randomUUID();
+    return {
+      word: "CLOSE ALL",
+      lines: [
+        "Open orders are canceled first, then every position is closed at the market, within the usual slippage.",
+        ...dry.data.venues.map(({ exchange, totalPositions, error }) =>
+          error === null
+            ? `${exchange}: ${totalPositions === 1 ? "1 position" : `${totalPositions} positions`}`
+            : `${exchange}: not known now, ${error.message}`,
+        ),
+      ],
+      act: async () => {
+        const result = await call(false, key);
+        if (!result.ok) {
+          return result.code === "UNREACHABLE"
+            ? {
+                kind: "open",
+                text: "No answer: it may be under way. Going on again is safe, it is the same call.",
+                isRepeatable: true,
+              }
+            : { kind: "bad", text: result.error };
+        }
+        const parts = result.data.venues.map(
+          ({ exchange, state, closedCount, totalPositions }) =>
+            `${exchange} ${plainWords(state)} (${closedCount} of ${totalPositions})`,
+        );
+        return { kind: result.data.success ? "good" : "open", text: `${parts.join(", ")}.` };
+      },
+    };
+  }
+
+  async #act(): Promise<void> {
+    const plan = this.#plan;
+    if (this.#isActing || plan?.act == null || this.#text.value.trim() !== plan.word) return;
+    this.#isActing = true;
+    this.#text.disabled = true;
+    this.#drawGo();
+    this.#say("Sent; waiting.", "open");
+    const said = await plan.act();
+    this.#isActing = false;
+    this.#say(said.text, said.kind);
+    if (said.isRepeatable !== true) this.#plan = null;
+    this.#drawGo();
+  }
+
+  #drawGo(): void {
+    this.#go.disabled = this.#isActing || this.#plan?.act == null || this.#text.value.trim() !== this.#plan.word;
+  }
+
+  #show(lines: readonly string[]): void {
+    part("#typed-lines", HTMLElement).replaceChildren(
+      ...lines.map((line) => {
+        const item = document.createElement("li");
+        item.textContent = line;
+        return item;
+      }),
+    );
+  }
+
+  #say(text: string, kind: string): void {
+    const said = part("#typed-said", HTMLElement);
+    setText(said, text);
+    setData(said, "kind", kind);
+  }
+}
+
+async function killSwitchPlan(): Promise<Plan | Said> {
+  const now = await fetchData<KillSwitch>(KILL_SWITCH_PATH, new AbortController().signal);
+  if (!now.ok) return { kind: "bad", text: now.error };
+  const isActive = now.data.active;
+  return {
+    word: isActive ? "RESUME" : "STOP",
+    lines: isActive
+      ? [
+          "Openings are stopped:",
+          ...now.data.halts.map(({ exchange, reason }) => `${exchange ?? "everywhere"}: ${reason}`),
+          "Typing the word lets them go on, everywhere.",
+        ]
+      : ["No order that opens exposure leaves this service any more, for any caller. Exits and cancels go on."],
+    act: async () => {
+      const result = await fetchData<KillSwitch>(KILL_SWITCH_PATH, new AbortController().signal, {
+        method: "POST",
+        body: isActive ? { active: false } : { active: true, reason: "from the page" },
+      });
+      if (!result.ok)
+        return {
+          kind: "bad",
+          text: result.code === "UNREACHABLE" ? "No answer: it may have been set. Look again." : result.error,
+        };
+      return result.data.active
+        ? { kind: "good", text: "Openings are stopped." }
+        : { kind: "good", text: "Openings go on." };
+    },
+  };
+}

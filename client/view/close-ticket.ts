@@ -1,0 +1,101 @@
+/** A close from the page: what is asked first as a dry run, what its answer says, what became of the close itself. */
+import type { Static } from "@sinclair/typebox";
+import type { closeDataSchema, credentialsSchema } from "../../schemas/close.js";
+import { plainWords } from "./account.js";
+import { exitView } from "./exit.js";
+import { groupDigits, UNKNOWN_TEXT } from "./format.js";
+
+export type Credentials = Static<typeof credentialsSchema>;
+export type CloseData = Static<typeof closeDataSchema>;
+
+export interface CloseAsk {
+  readonly symbol: string;
+  readonly direction: "LONG" | "SHORT";
+  /** Base units, as the service told them or as they were typed. */
+  readonly size: string;
+  /** Null: wherever the exit is best among the venues that hold it. */
+  readonly exchange: string | null;
+}
+
+/** Long enough to read it. */
+export const QUOTE_TTL_MS = 15_000;
+
+export function dryRunBody(ask: CloseAsk, credentials: Credentials): object {
+  return { ...commonBody(ask, credentials), dryRun: true, quoteTtlMs: QUOTE_TTL_MS };
+}
+
+/** Held to the quote: no worse than its worst price, or nothing is sent. */
+export function closeBody(ask: CloseAsk, credentials: Credentials, quoteId: string): object {
+  return { ...commonBody(ask, credentials), quoteId };
+}
+
+function commonBody({ symbol, direction, size, exchange }: CloseAsk, credentials: Credentials): object {
+  return { symbol, direction, size, credentials, ...(exchange === null ? {} : { preferredExchange: exchange }) };
+}
+
+export interface Ticket {
+  readonly quoteId: string;
+  readonly venue: string;
+  readonly allIn: string;
+  readonly cost: string;
+  readonly runnerUp: string;
+  readonly worst: string;
+  /** Of the quote's life, at the moment it was answered. */
+  readonly lifeMs: number;
+  /** Of the size, what the service would change; empty: nothing. */
+  readonly changes: readonly string[];
+}
+
+/** Null: the answer holds no quote to close by. `nowMs` is the service's time in its answer. */
+export function ticketOf(data: CloseData, nowMs: number): Ticket | null {
+  const { quote, routing, execution } = data;
+  if (quote === undefined || routing.recommended === null) return null;
+  const { winner, rows } = exitView({ routing, quote });
+  const second = rows.find((row) => !row.chosen && row.eligible);
+  return {
+    quoteId: quote.quoteId,
+    venue: routing.recommended,
+    allIn: winner?.allIn ?? UNKNOWN_TEXT,
+    cost: winner === null ? UNKNOWN_TEXT : `${winner.cost} bps`,
+    runnerUp: second === undefined ? "none" : `${second.venue}, ${second.why}`,
+    worst: groupDigits(quote.worstPrice),
+    lifeMs: quote.expiresAt - nowMs,
+    // A bound put on a price step is no news; another size is.
+    changes: execution.adjustments.flatMap(({ field, from, to }) =>
+      field === "size" ? [`${groupDigits(from)} → ${groupDigits(to)}`] : [],
+    ),
+  };
+}
+
+export interface Outcome {
+  /** good: all of it closed; bad: nothing was; open: some of it, or not known yet. */
+  readonly kind: "good" | "open" | "bad";
+  readonly text: string;
+}
+
+export function outcomeOf({ execution, executedOn, routing }: CloseData): Outcome {
+  const { state, filledSize, requestedSize, averagePrice, remainingSize } = execution;
+  const filled = `${groupDigits(filledSize)} at ${groupDigits(averagePrice)} on ${executedOn ?? "several venues"}`;
+  switch (state) {
+    case "COMPLETED":
+      return { kind: "good", text: `Closed ${filled}.` };
+    case "PARTIAL": {
+      const rest = remainingSize === null ? "the rest is not known" : `${groupDigits(remainingSize)} is still open`;
+      return { kind: "open", text: `Closed ${filled}, of ${groupDigits(requestedSize)} asked for; ${rest}.` };
+    }
+    case "NOOP":
+      return { kind: "good", text: "Nothing was open any more; nothing was sent." };
+    case "REJECTED": {
+      const reason = execution.legs.map((leg) => leg.venueText ?? leg.reason).find((one) => one !== null);
+      return {
+        kind: "bad",
+        text: `Nothing was closed. The venue refused it${reason === undefined ? "." : `: ${reason}`}`,
+      };
+    }
+    default:
+      return {
+        kind: "open",
+        text: `Sent, and not ended yet (${plainWords(state)}): the positions show what comes of it. Its name is ${routing.routeId}.`,
+      };
+  }
+}
