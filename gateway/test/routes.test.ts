@@ -362,6 +362,8 @@ describe("close", () => {
     harness.two.placeMode = "reject";
     const reply = await harness.client.close(CLOSE);
     expect([reply.status, at(reply, "success"), at(reply, "data.execution.state")]).toEqual([200, false, "REJECTED"]);
+    expect([at(reply, "error"), at(reply, "code")]).toEqual(["Failed to place order", "VENUE_REJECTED"]);
+    expect(at(reply, "requestId")).toBe(reply.headers["x-request-id"]);
     expect(reply.text).not.toContain("cdcdcdcd");
   });
 
