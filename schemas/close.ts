@@ -260,8 +260,23 @@ export const closeDataSchema = reply({
   quote: Type.Optional(quoteSchema),
 });
 
-/** `success: false` inside a 200 means: known that nothing was executed (all attempts rejected). */
 export const closeReplySchema = reply(
-  { success: Type.Boolean(), data: closeDataSchema, timestamp: timeMs },
+  { success: Type.Literal(true), data: closeDataSchema, timestamp: timeMs },
   { $id: "CloseReply" },
+);
+
+/**
+ * A second form of status 200, of closes and openings: every order was refused, and it is known that nothing was executed.
+ * The envelope of an error, with what was tried as `data`.
+ */
+export const tradeRefusedReplySchema = reply(
+  {
+    success: Type.Literal(false),
+    error: Type.String({ description: "Failed to place order. What the venues said is in data.execution.legs." }),
+    code: words(["VENUE_REJECTED"]),
+    requestId: Type.String({ description: "Also the X-Request-Id header." }),
+    data: closeDataSchema,
+    timestamp: timeMs,
+  },
+  { $id: "TradeRefusedReply" },
 );

@@ -5,7 +5,7 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { ACCOUNT_OPERATIONS } from "./account-operations.js";
 import { bookQuerySchema, consolidatedBookReplySchema, venueBookReplySchema } from "./book.js";
-import { closeReplySchema, closeRequestSchema } from "./close.js";
+import { closeReplySchema, closeRequestSchema, tradeRefusedReplySchema } from "./close.js";
 import { openReplySchema, openRequestSchema } from "./open.js";
 import { ROUTABLE_VENUE_WORDS, words } from "./common.js";
 import { errorReplySchema } from "./errors.js";
@@ -156,6 +156,7 @@ export const OPERATIONS = {
     ],
     body: closeRequestSchema,
     reply: closeReplySchema,
+    refusedReply: tradeRefusedReplySchema,
     errors: {
       401: "Missing or invalid credentials for the preferred venue (MISSING_CREDENTIALS).",
       ...UNKNOWN_SYMBOL,
@@ -185,6 +186,7 @@ export const OPERATIONS = {
     ],
     body: openRequestSchema,
     reply: openReplySchema,
+    refusedReply: tradeRefusedReplySchema,
     errors: {
       401: "Missing or invalid credentials for the preferred venue (MISSING_CREDENTIALS).",
       403: "The symbol or the venue is not allowed (SYMBOL_NOT_ALLOWED, VENUE_NOT_ALLOWED).",

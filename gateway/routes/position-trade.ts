@@ -7,7 +7,7 @@
  */
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { TradeRequest, TradeResult } from "../../engine/orders/trade-types.js";
-import type { closeReplySchema } from "../../schemas/close.js";
+import { type closeReplySchema, tradeRefusedReplySchema } from "../../schemas/close.js";
 import type { Operation } from "../../schemas/operation.js";
 import { compileSerialiser } from "../../schemas/serialise.js";
 import { asServiceError } from "../http/error-reply.js";
@@ -44,12 +44,16 @@ interface Arrived {
 }
 
 const NO_BYTES = Buffer.alloc(0);
+const OWN_DECIMALS = ["data.routing", "data.quote"];
+/** For its text. */
+const REFUSED = new ServiceError("VENUE_REJECTED");
 
 export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route {
   const { edge, clock, limits, inFlight, metrics } = context;
   const checkFields = fieldCheck(parts.operation, context.strictFields);
   const checkQuery = queryCheck(parts.operation, context.strictFields);
-  const serialise = compileSerialiser(parts.replySchema, ["data.routing", "data.quote"]);
+  const serialise = compileSerialiser(parts.replySchema, OWN_DECIMALS);
+  const serialiseRefused = compileSerialiser(tradeRefusedReplySchema, OWN_DECIMALS);
 
   /** Requests that came in this turn of the event loop: no more than one poll of the sockets brings, and gone with it. */
   let arrived: Arrived[] = [];
@@ -141,8 +145,18 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
       reply.fail(new ServiceError(result.code, result.details), headers);
       return;
     }
-    const envelope = { success: result.success, data: result.data, timestamp: clock.wallMs() };
-    const body = replyText(edge, serialise, envelope);
+    const { data } = result;
+    const timestamp = clock.wallMs();
+    const body = result.success
+      ? replyText(edge, serialise, { success: true, data, timestamp })
+      : replyText(edge, serialiseRefused, {
+          success: false,
+          error: REFUSED.message,
+          code: "VENUE_REJECTED",
+          requestId: reply.requestId,
+          data,
+          timestamp,
+        });
     // Only a venue's own words could carry what we did not write.
     const { legs, protectionOrders } = result.data.execution;
     const foreign = [...legs, ...(protectionOrders ?? [])].some(({ venueText }) => venueText !== null);
