@@ -39,6 +39,7 @@ import { tickerRoutes } from "./routes/tickers.js";
 import { recordingStatus } from "./status.js";
 import { isLoopback } from "./server-address.js";
 import { StartError } from "./start-error.js";
+import type { StreamAccounts } from "./stream/account-topics.js";
 import { mountStream } from "./stream/endpoint.js";
 import { StreamHub } from "./stream/hub.js";
 import { DEFAULT_STREAM_LIMITS, type StreamLimits } from "./stream/limits.js";
@@ -106,6 +107,13 @@ const EPOCH_BYTES = 6;
 /** Leaves the server's own name out of the reply headers. */
 const SILENT = "999999990007";
 
+function accountsOf(portfolio: Portfolio, { hash, trading }: ServerParts): StreamAccounts {
+  const orders = trading?.orders;
+  return orders === undefined
+    ? { portfolio, hash }
+    : { portfolio, hash, nameGiven: (account, id) => orders.nameGiven(account, id) };
+}
+
 export async function startServer(options: ServerOptions, parts: ServerParts): Promise<Server> {
   native._cfg(SILENT);
   const { clock, logger, metrics } = parts;
@@ -133,7 +141,7 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
       defer: (run) => void setImmediate(run),
       epoch: randomBytes(EPOCH_BYTES).toString("hex"),
       venuetwoTickerRefused: options.venuetwoTickerRefused,
-      ...(parts.portfolio === undefined ? {} : { accounts: { portfolio: parts.portfolio, hash: parts.hash } }),
+      ...(parts.portfolio === undefined ? {} : { accounts: accountsOf(parts.portfolio, parts) }),
       ...(parts.trading === undefined ? {} : { orders: parts.trading.orders }),
     },
   );

@@ -2,20 +2,26 @@
  * What callers call their orders: the clientOrderId of an account names one order for UNIQUE_MS, and finds it, and is
  * found for it, for RETENTION_MS, across restarts. The rows are written in the batch of the order's intent.
  *
- * Invariant: two orders never share a name: the batch holds only while the row is as it was read. Rows hold keyed
- * hashes of the account and the name, and the name itself as the caller gave it.
+ * Invariant: two single orders never share a name: the batch holds only while the row is as it was read. A trade of the
+ * router is never refused for its name, since it may be an exit: among trades the newest order has it, and that of a
+ * single order stays where it is. Rows hold keyed hashes of the account and the name, and the name itself as the caller
+ * gave it. Bound: SHOWN_MAX names in memory, for lists that cannot wait for the store.
  */
-import type { Clock } from "../../domain/clock.js";
-import type { KeyedHash } from "../../storage/keyed-hash.js";
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../domain/clock.js";
+import type { KeyedHash } from "../storage/keyed-hash.js";
 import {
   decodeJson,
   encodeJson,
+  MAX_SCAN_ROWS,
   type StateCondition,
   type StateStore,
   type StateWrite,
-} from "../../storage/state-store.js";
-import { expiringRemovals, expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "../expiring-rows.js";
-import { LifetimeClock } from "../lifetime-clock.js";
+} from "../storage/state-store.js";
+import type { AccountSession } from "../ports.js";
+import { expiringRemovals, expiringWrites, SWEEP_MAX_ROWS, sweepExpired } from "./expiring-rows.js";
+import { LifetimeClock } from "./lifetime-clock.js";
+import { accountHashOf } from "./trade-accounts.js";
 
 const BY_NAME = "order-name";
 /** What the venue saw as client id: how an order that was read there finds its caller's name. */
@@ -23,7 +29,14 @@ const BY_VENUE_NAME = "order-venue-name";
 const UNIQUE_MS = 24 * 3_600_000;
 const RETENTION_MS = 7 * 24 * 3_600_000;
 
-interface OwnOrder {
+/** Of the references of single orders (route-ids.ts). */
+const SINGLE_PREFIX = "or_";
+/** Names shown in lists: those of a week, where an account gives some thousand a day. */
+const SHOWN_MAX = 50_000;
+
+export interface OwnOrder {
+  /** Of the account alone, as accountHashOf has it; absent on rows of earlier versions. */
+  readonly account?: string;
   readonly clientIdHex: string;
   readonly venueClientOrderId: string;
   readonly routeId: string;
@@ -31,6 +44,12 @@ interface OwnOrder {
   readonly clientOrderId: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
+}
+
+/** An order of a trade under the name of the trade. */
+export interface TradeName extends Omit<OwnOrder, "expiresAtMs"> {
+  /** Of the session: whose names these are. */
+  readonly accountHash: string;
 }
 
 /** A name as it stands, to be taken on condition that it still does. */
@@ -43,6 +62,7 @@ export class OrderNames {
   readonly #store: StateStore;
   readonly #hash: KeyedHash;
   readonly #lifetime: LifetimeClock;
+  readonly #shown = new LRUCache<string, string>({ max: SHOWN_MAX });
 
   constructor(store: StateStore, hash: KeyedHash, clock: Clock) {
     this.#store = store;
@@ -56,6 +76,58 @@ export class OrderNames {
 
   async byVenueName(accountHash: string, venueClientOrderId: string): Promise<OwnOrder | null> {
     return this.#live(await this.#store.get(BY_VENUE_NAME, this.#nameKey(accountHash, venueClientOrderId)));
+  }
+
+  /** Before lists are shown: what earlier processes named. */
+  async load(): Promise<void> {
+    const nowMs = this.#lifetime.nowMs();
+    let after: string | null = null;
+    for (let left = SHOWN_MAX; left > 0; left -= MAX_SCAN_ROWS) {
+      const page = { prefix: "", limit: MAX_SCAN_ROWS, ...(after === null ? {} : { after }) };
+      const rows = await this.#store.scan(BY_VENUE_NAME, page);
+      for (const { value } of rows) {
+        const own = decodeJson(value) as OwnOrder;
+        if (own.expiresAtMs > nowMs) this.#show(own);
+      }
+      if (rows.length < MAX_SCAN_ROWS) return;
+      after = rows.at(-1)?.key ?? null;
+    }
+  }
+
+  /** Null: nothing that is remembered. */
+  shownName(
+    { venue, accountId }: Pick<AccountSession, "venue" | "accountId">,
+    venueClientOrderId: string,
+  ): string | null {
+    return this.#shown.get(`${accountHashOf(this.#hash, venue, accountId)}|${venueClientOrderId}`) ?? null;
+  }
+
+  /** For the batch of a trade's intents: each order under the trade's name. */
+  async tradeRows(orders: readonly TradeName[]): Promise<readonly StateWrite[]> {
+    const writes: StateWrite[] = [];
+    for (const { accountHash, ...order } of orders) {
+      const own: OwnOrder = { ...order, expiresAtMs: order.createdAtMs + RETENTION_MS };
+      const value = encodeJson(own);
+      const key = this.#nameKey(accountHash, order.clientOrderId);
+      const row = await this.#store.get(BY_NAME, key);
+      const before = row === null ? null : (decodeJson(row) as OwnOrder);
+      if (before === null || !this.#isHeldBySingle(before)) {
+        if (before !== null) writes.push(...expiringRemovals(BY_NAME, key, before.expiresAtMs));
+        writes.push(...expiringWrites(BY_NAME, key, value, own.expiresAtMs));
+      }
+      const venueKey = this.#nameKey(accountHash, order.venueClientOrderId);
+      writes.push(...expiringWrites(BY_VENUE_NAME, venueKey, value, own.expiresAtMs));
+      this.#show(own);
+    }
+    return writes;
+  }
+
+  #isHeldBySingle({ routeId, createdAtMs }: OwnOrder): boolean {
+    return routeId.startsWith(SINGLE_PREFIX) && createdAtMs + UNIQUE_MS > this.#lifetime.nowMs();
+  }
+
+  #show({ account, venueClientOrderId, clientOrderId }: OwnOrder): void {
+    if (account !== undefined) this.#shown.set(`${account}|${venueClientOrderId}`, clientOrderId);
   }
 
   /** Null: the name is another order's. `routeIds`: the order's own, and that of a refused one it takes the place of. */
@@ -76,6 +148,7 @@ export class OrderNames {
     const key = this.#nameKey(accountHash, order.clientOrderId);
     const own: OwnOrder = { ...order, expiresAtMs: order.createdAtMs + RETENTION_MS };
     const value = encodeJson(own);
+    this.#show(own);
     return {
       condition: { namespace: BY_NAME, key, expected: claim.row },
       writes: [

@@ -16,6 +16,7 @@ import type { ExecutionRegistry } from "./execution-registry.js";
 import type { FeeCache } from "./fee-cache.js";
 import type { IdempotencyRecords, IdempotencyTicket } from "./idempotency.js";
 import type { IntentLog } from "./intent-log.js";
+import type { OrderNames } from "./order-names.js";
 import type { BoundQuote, QuoteBook } from "./quote-book.js";
 import type { RecordSink } from "./record-sink.js";
 import type { RouteObserver } from "./route-observer.js";
@@ -45,6 +46,7 @@ export interface TradeParts {
   readonly routing: TradeRouting;
   readonly clientIds: ClientIdSource;
   readonly intents: IntentLog;
+  readonly names: OrderNames;
   readonly idempotency: IdempotencyRecords;
   readonly registry: ExecutionRegistry;
   readonly resolver: Resolver;

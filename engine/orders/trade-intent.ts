@@ -10,7 +10,7 @@ import { ServiceError } from "../domain/errors.js";
 import type { GuardedOrder, GuardReservation } from "../guards/guards.js";
 import type { AccountSession } from "../ports.js";
 import type { KeyedHash } from "../storage/keyed-hash.js";
-import { MAX_BATCH_ROWS, storeUnavailable, type StateBatch } from "../storage/state-store.js";
+import { MAX_BATCH_ROWS, storeUnavailable, type StateBatch, type StateWrite } from "../storage/state-store.js";
 import { within } from "../domain/deadline.js";
 import { liveDoubleMid } from "../routing/market-price.js";
 import { boundOf } from "./absence-proof.js";
@@ -142,14 +142,13 @@ export async function makeDurable(
     ...reservation.writes,
   ]);
   const running = flight.ticket === null ? null : parts.idempotency.runningRows(flight.ticket, run);
-  const batch: StateBatch =
-    running === null
-      ? { writes: intentWrites }
-      : { conditions: running.batch.conditions ?? [], writes: [...intentWrites, ...running.batch.writes] };
-  if (batch.writes.length > MAX_BATCH_ROWS) throw new ServiceError("INTERNAL", { problem: "intent batch" });
   const startNs = parts.clock.monoNs();
+  const leftMs = () => STORE_TIMEOUT_MS - (parts.clock.monoNs() - startNs) / 1e6;
   try {
-    const committed = await within(parts.clock, parts.store.commit(batch), STORE_TIMEOUT_MS);
+    const writes = [...intentWrites, ...(await nameRows(parts, run, outgoing)), ...(running?.batch.writes ?? [])];
+    const batch: StateBatch = { conditions: running?.batch.conditions ?? [], writes };
+    if (writes.length > MAX_BATCH_ROWS) throw new ServiceError("INTERNAL", { problem: "intent batch" });
+    const committed = await within(parts.clock, parts.store.commit(batch), leftMs());
     // The clock has the last word: after a stall of this process the write may win against its timer, and the
     // intent's bound would not hold for an order sent then.
     if (!committed.done || (parts.clock.monoNs() - startNs) / 1e6 > STORE_TIMEOUT_MS) throw storeUnavailable("TIMEOUT");
@@ -170,6 +169,26 @@ export async function makeDurable(
   }
   if (running !== null && flight.ticket !== null) parts.idempotency.committed(flight.ticket, running.row);
   return { kind: "durable" };
+}
+
+const NO_ROWS: readonly StateWrite[] = [];
+
+/** What the caller calls the trade, for each of its own orders; guards have no name of a caller. */
+async function nameRows(
+  { clock, hash, names }: TradeParts,
+  { clientOrderId, routeId, symbol }: TradeRun,
+  outgoing: readonly Outgoing[],
+): Promise<readonly StateWrite[]> {
+  if (clientOrderId === null) return NO_ROWS;
+  const named = outgoing.flatMap(({ plan, attempt, account: { session, accountHash: account } }) => {
+    if (plan.role !== "POSITION") return [];
+    const { clientIdHex, venueClientOrderId, intentAtMs: createdAtMs } = attempt;
+    const accountHash = intentAccountHash(hash, session);
+    return [{ accountHash, account, clientIdHex, venueClientOrderId, routeId, symbol, clientOrderId, createdAtMs }];
+  });
+  const rows = await within(clock, names.tradeRows(named), STORE_TIMEOUT_MS);
+  if (!rows.done) throw storeUnavailable("TIMEOUT");
+  return rows.value;
 }
 
 function intentOf(

@@ -51,6 +51,7 @@ import { QuoteIds } from "./quote-ids.js";
 import { NO_RECORDS, type RecordSink } from "./record-sink.js";
 import { NO_OBSERVER, type RouteObserver } from "./route-observer.js";
 import { Resolver, type ResolverCounts } from "./resolver.js";
+import { OrderNames } from "./order-names.js";
 import { mintRouteId } from "./route-ids.js";
 
 export const MAX_IN_FLIGHT = 2_000;
@@ -73,6 +74,8 @@ export interface TradeServiceOptions {
   readonly observer?: RouteObserver;
   /** Shared with the desk of single orders; own ones where absent. */
   readonly listeners?: OrderListeners;
+  /** The same: what callers call their orders. */
+  readonly names?: OrderNames;
   readonly maxInFlight?: number;
   /** Executions in memory. */
   readonly maxRecent?: number;
@@ -136,6 +139,7 @@ export class TradeService {
       ),
       clientIds: createClientIdSource(hash, randomIds),
       intents: new IntentLog(store, clock, logger),
+      names: options.names ?? new OrderNames(store, hash, clock),
       idempotency: new IdempotencyRecords({ store, hash, clock, bootId: randomIds.randomHex128(), isBootAlive }),
       registry: new ExecutionRegistry(store, clock, options.maxRecent),
       resolver: new Resolver(clock, logger, options.maxUnresolved),

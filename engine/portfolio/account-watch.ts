@@ -97,6 +97,11 @@ export class AccountWatch {
 
   // ---------------------------------------------------------------- what is shown
 
+  /** Whose orders these are, to who proved that they are theirs; null for an address that everybody may know. */
+  get owner(): Pick<AccountSession, "venue" | "accountId"> | null {
+    return this.#parts.isCredentialed ? this.#session : null;
+  }
+
   /** Null before the first answer. */
   get positions(): readonly VenuePosition[] | null {
     return this.#positions;

@@ -6,6 +6,7 @@
 import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import { isRoutableVenue, type RoutableVenue, type Venue } from "../../engine/domain/venue.js";
+import type { OrderDesk } from "../../engine/orders/single/order-desk.js";
 import type { AccountWatch } from "../../engine/portfolio/account-watch.js";
 import type { AccountHandle, Portfolio } from "../../engine/portfolio/portfolio.js";
 import type { AccountChange, Coverage, CoverageError } from "../../engine/portfolio/portfolio-types.js";
@@ -16,6 +17,8 @@ import type { MemberSources } from "./venue-member.js";
 export interface AccountSources extends MemberSources {
   readonly portfolio: Portfolio;
   readonly clock: Clock;
+  /** What its caller had called an order of the account; null: nothing. */
+  readonly nameGiven: OrderDesk["nameGiven"];
 }
 
 export interface AccountWish {

@@ -25,6 +25,8 @@ export interface StreamAccounts {
   readonly portfolio: Portfolio;
   /** Of the server: scopes mean nothing elsewhere. */
   readonly hash: KeyedHash;
+  /** What callers had called their orders; absent: nothing is known of that. */
+  readonly nameGiven?: AccountSources["nameGiven"];
 }
 
 type AccountTopic = "positions" | "orders";
@@ -49,9 +51,10 @@ export class AccountTopics {
   readonly #positions = compileValidator(subscribePositionsSchema);
   readonly #orders = compileValidator(subscribeOrdersSchema);
 
-  constructor(sources: Omit<AccountSources, "portfolio">, accounts: StreamAccounts) {
-    this.#sources = { ...sources, portfolio: accounts.portfolio };
-    this.#hash = accounts.hash;
+  constructor(sources: Omit<AccountSources, "portfolio" | "nameGiven">, accounts: StreamAccounts) {
+    const { portfolio, hash, nameGiven = () => null } = accounts;
+    this.#sources = { ...sources, portfolio, nameGiven };
+    this.#hash = hash;
   }
 
   isKeyText(text: string): boolean {

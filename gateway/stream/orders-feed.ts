@@ -32,6 +32,7 @@ type Fill = Extract<AccountChange, { readonly kind: "fill" }>;
 export class OrdersFeed implements Feed, FeedEvents, Image {
   readonly events: FeedEvents = this;
   readonly #mark: Mark;
+  readonly #sources: AccountSources;
   readonly #members: AccountMembers;
   readonly #coverageMarks = new Map<string, string>();
   #pending: string[] = [];
@@ -42,6 +43,7 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
 
   constructor(sources: AccountSources, wish: AccountWish, mark: Mark) {
     this.#mark = mark;
+    this.#sources = sources;
     this.#members = new AccountMembers(sources, wish, true, (watch, change) => this.#hear(watch, change));
   }
 
@@ -69,7 +71,7 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
       const shown = watch?.ordersCoverage() ?? fixed;
       if (shown !== null) coverage.push(`"${venue}":${coverageText(shown)}`);
       for (const order of watch?.openOrders ?? []) {
-        const text = watch === null ? null : recordText(watch, order);
+        const text = watch === null ? null : recordText(this.#sources, watch, order);
         if (text !== null) orders.push(text);
       }
     }
@@ -135,11 +137,11 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
   #dataOf(watch: AccountWatch, change: AccountChange): string | null {
     switch (change.kind) {
       case "order": {
-        const order = recordText(watch, change.order);
+        const order = recordText(this.#sources, watch, change.order);
         return order === null ? null : `{"event":"order","order":${order}}`;
       }
       case "fill": {
-        const order = recordText(watch, change.order);
+        const order = recordText(this.#sources, watch, change.order);
         const fill = fillOf(watch, change);
         return order === null || fill === null
           ? null
@@ -178,9 +180,12 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
 }
 
 /** Null: the order is of a contract that the room does not list; it cannot be counted in lots, nor closed here. */
-function recordText(watch: AccountWatch, order: VenueOrder): string | null {
+function recordText({ nameGiven }: AccountSources, watch: AccountWatch, order: VenueOrder): string | null {
   const instrument = instrumentOf(watch.room.markets, order.nativeSymbol);
-  return instrument === null ? null : JSON.stringify(orderRecord(factsOfVenueOrder(instrument, order, null)));
+  if (instrument === null) return null;
+  const { owner } = watch;
+  const name = owner === null ? null : nameGiven(owner, order.venueClientOrderId);
+  return JSON.stringify(orderRecord(factsOfVenueOrder(instrument, order, name)));
 }
 
 function fillOf(watch: AccountWatch, { order, qtyLots, price, fee, tradeId }: Fill): FillRow | null {

@@ -190,6 +190,7 @@ export function createFakeDesk(): FakeDesk {
     },
     // For the stream alone, which is tested with a desk of its own.
     expireSwitch: () => false,
+    nameGiven: () => null,
     onResolved: () => () => {},
     status: () => ({
       inFlight: 0,

@@ -19,7 +19,7 @@ import type {
   VenueOrder,
 } from "../../domain/order.js";
 import type { RoutableVenue } from "../../domain/venue.js";
-import type { SymbolSettings } from "../../ports.js";
+import type { AccountSession, SymbolSettings } from "../../ports.js";
 import type { ListedOrder } from "../listed-orders.js";
 import type { ResolverCounts } from "../resolver.js";
 import type { ExecutionState } from "../trade-types.js";
@@ -400,6 +400,10 @@ export interface OrderDesk {
   expireSwitch(switchId: string, delayMs: number): boolean;
   /** Ends it, at the venue too, and wipes its credentials. */
   disarmSwitch(switchId: string): Promise<SwitchAnswer>;
+  /**
+   * What its caller had called an order of the account, for lists that cannot wait; null: nothing that is remembered.
+   */
+  nameGiven(account: Pick<AccountSession, "venue" | "accountId">, venueClientOrderId: string | null): string | null;
   /** Called with each order of unknown outcome that found its end after the reply. Returns the function that ends it. */
   onResolved(listener: OrderResolvedListener): () => void;
   status(): OrderDeskStatus;

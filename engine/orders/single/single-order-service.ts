@@ -14,7 +14,7 @@ import { ServiceError } from "../../domain/errors.js";
 import type { Logger } from "../../domain/logger.js";
 import { DeadManSwitches, MAX_TIMEOUT_MS, MIN_TIMEOUT_MS, type PreparedSwitch } from "../../guards/dead-man.js";
 import { NO_GUARDS, type Guards } from "../../guards/guards.js";
-import type { CallOptions } from "../../ports.js";
+import type { AccountSession, CallOptions } from "../../ports.js";
 import type { KeyedHash, RandomIds } from "../../storage/keyed-hash.js";
 import type { StateStore } from "../../storage/state-store.js";
 import { SendBounds } from "../absence-proof.js";
@@ -71,7 +71,7 @@ import type {
 } from "./order-desk.js";
 import { factsOfVenueOrder, instrumentOf } from "./order-facts.js";
 import { callersName, orderStatus } from "./order-look.js";
-import { OrderNames } from "./order-names.js";
+import { OrderNames } from "../order-names.js";
 import { closingLimit } from "./hedge-close.js";
 import { PositionCloses, type CloseBatch } from "./position-close.js";
 import { RecentOrders } from "./recent-orders.js";
@@ -100,6 +100,8 @@ export interface SingleOrderServiceOptions {
   readonly maxSwitches?: number;
   /** Shared with the routed orders; own ones where absent. */
   readonly listeners?: OrderListeners;
+  /** Shared with the router; own ones where absent. */
+  readonly names?: OrderNames;
   /** For a store that several services share: is the service of that boot still at work? */
   readonly isBootAlive?: (bootId: string) => boolean;
 }
@@ -140,7 +142,7 @@ export class SingleOrderService implements OrderDesk {
       clientIds: createClientIdSource(hash, randomIds),
       intents: new IntentLog<SingleRun>(store, clock, logger, SINGLE_INTENTS),
       idempotency: new IdempotencyRecords<SingleRun, StoredAnswer>({ ...idempotency, namespace: "order-idempotency" }),
-      names: new OrderNames(store, hash, clock),
+      names: options.names ?? new OrderNames(store, hash, clock),
       unsettled: new UnsettledOrders(),
       recent: new RecentOrders(clock),
       resolver: new Resolver(clock, logger, options.maxUnresolved),
@@ -173,7 +175,8 @@ export class SingleOrderService implements OrderDesk {
 
   /** Before the first call: lists orders that an earlier start may have left, and begins the sweeps. */
   async start(): Promise<void> {
-    const { background, follows, intents, unsettled } = this.#parts;
+    const { background, follows, intents, names, unsettled } = this.#parts;
+    await names.load();
     await follows.load();
     for (const intent of await intents.listOpen()) {
       const run = await this.#runOf(intent);
@@ -307,6 +310,10 @@ export class SingleOrderService implements OrderDesk {
   async disarmSwitch(switchId: string): Promise<SwitchAnswer> {
     const armed = await this.#switches.disarm(switchId);
     return armed === null ? refusal("SWITCH_NOT_FOUND") : { ok: true, armed };
+  }
+
+  nameGiven(account: Pick<AccountSession, "venue" | "accountId">, venueClientOrderId: string | null): string | null {
+    return venueClientOrderId === null ? null : this.#parts.names.shownName(account, venueClientOrderId);
   }
 
   onResolved(listener: OrderResolvedListener): () => void {

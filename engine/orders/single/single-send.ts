@@ -19,11 +19,11 @@ import type { Resolution } from "../resolver.js";
 import { unknownOrder } from "../unknown-order.js";
 import { MAX_SEND_TIMEOUT_MS, MIN_SEND_TIMEOUT_MS, STORE_TIMEOUT_MS } from "../trade-context.js";
 import { sendAttempt } from "../send-outcome.js";
-import { accountHashOf } from "../trade-accounts.js";
 import type { Attempt } from "../trade-run.js";
 import { isMarket } from "./order-check.js";
 import type { OrderRefusal } from "./order-desk.js";
-import type { NameClaim, OrderNames } from "./order-names.js";
+import type { NameClaim, OrderNames } from "../order-names.js";
+import { accountHashOf } from "../trade-accounts.js";
 import type { SingleFlight, SingleParts } from "./single-context.js";
 import type { SingleRun } from "./single-run.js";
 
@@ -157,11 +157,11 @@ async function makeDurable(
     return committed.value;
   };
   try {
-    let isDurable = await commit(claimedRows(parts, run, attempt, claim));
+    let isDurable = await commit(claimedRows(parts, flight, run, attempt, claim));
     if (!isDurable && claim !== null && claim.row !== null && run.clientOrderId !== null) {
       // The refused order whose place it takes may have freed the name between our reading and the commit.
       const now = await parts.names.claim(run.accountHash, run.clientOrderId, run.routeId);
-      if (now !== null && now.row === null) isDurable = await commit(claimedRows(parts, run, attempt, now));
+      if (now !== null && now.row === null) isDurable = await commit(claimedRows(parts, flight, run, attempt, now));
     }
     if (!isDurable) {
       reservation.release();
@@ -181,7 +181,8 @@ type ClaimedRows = ReturnType<OrderNames["claimRows"]>;
 
 /** Null: the caller gave the order no name. */
 function claimedRows(
-  { names }: SingleParts,
+  { names, hash }: SingleParts,
+  { session }: SingleFlight,
   run: SingleRun,
   attempt: Attempt,
   claim: NameClaim | null,
@@ -189,7 +190,8 @@ function claimedRows(
   const { accountHash, clientOrderId, routeId, symbol } = run;
   if (claim === null || clientOrderId === null) return null;
   const { clientIdHex, venueClientOrderId, intentAtMs: createdAtMs } = attempt;
-  const order = { clientIdHex, venueClientOrderId, routeId, symbol, clientOrderId, createdAtMs };
+  const account = accountHashOf(hash, session.venue, session.accountId);
+  const order = { account, clientIdHex, venueClientOrderId, routeId, symbol, clientOrderId, createdAtMs };
   return names.claimRows(accountHash, claim, order);
 }
 
