@@ -114,6 +114,22 @@ describe("pages of another origin", () => {
     expect(await codeOf(running, "GET", "/api/time", {})).toBe("200");
   });
 
+  it("starve nobody over what any page may ask: they and other names pay for themselves", async () => {
+    const rule = { perSecond: 0.001, burst: 3 };
+    const running = await start({ server: { rateLimits: { read: rule, trade: rule, exit: rule, anon: rule } } });
+    const strangers: Record<string, string>[] = [
+      { origin: "https://page.example" },
+      { "sec-fetch-site": "cross-site" },
+      { host: "page.example" },
+    ];
+    for (const headers of strangers)
+      for (let count = 0; count < 5; count++) await codeOf(running, "GET", "/health", headers);
+    for (const headers of strangers) expect(await codeOf(running, "GET", "/health", headers)).toBe("429 RATE_LIMITED");
+    for (const path of ["/health", "/api/time", "/api/limits"])
+      expect([path, await codeOf(running, "GET", path, {})]).toEqual([path, "200"]);
+    expect(await codeOf(running, "GET", "/health", {})).toBe("429 RATE_LIMITED");
+  });
+
   it("open no stream", async () => {
     const { server } = await start();
     const upgrade = (headers: Record<string, string>) =>
@@ -199,6 +215,14 @@ describe("origins that configuration names", () => {
       "access-control-allow-methods": "POST, OPTIONS",
     });
     expect(await codeOf(running, "GET", "/api/time", { origin: "https://c.example" })).toBe("403 FOREIGN_ORIGIN");
+  });
+
+  it("read what any page may ask, too", async () => {
+    const running = await start({ server: { allowedOrigins: ["https://a.example"] } });
+    const told = async (origin: string) =>
+      (await running.client.send("/health", { headers: { origin } })).headers["access-control-allow-origin"];
+    expect(await told("https://a.example")).toBe("https://a.example");
+    expect(await told("https://c.example")).toBeUndefined();
   });
 
   it("may be all of them, for what only reads", async () => {
