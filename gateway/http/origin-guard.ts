@@ -8,7 +8,8 @@
  * configuration names. The port of a Host is not compared: a browser sends the one it connected to, which a mapping may
  * have changed. An Origin is own when it is `http://` and that very Host.
  *
- * Nothing is charged and nothing read of a request that is refused.
+ * Nothing is charged and nothing read of a request that is refused. What is served to anybody (`/health`, `/ready`) is
+ * charged to strangers apart from the address they come from, which on the loopback is everybody's.
  */
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
@@ -80,23 +81,34 @@ export class OriginGuard {
 
   /** Gives the CORS headers of the reply, "" for a caller that needs none; throws FOREIGN_HOST or FOREIGN_ORIGIN. */
   check(head: RequestHead, reads: boolean): string {
+    if (!this.asksForUs(head)) throw new ServiceError("FOREIGN_HOST");
+    const cors = this.corsOf(head, reads);
+    if (cors === null) throw new ServiceError("FOREIGN_ORIGIN");
+    return cors;
+  }
+
+  /** Is the Host one of ours? */
+  asksForUs(head: RequestHead): boolean {
     const host = head.get("host");
-    if (host !== this.#lastHost || host === "") {
-      if (!this.#isOwnHost(host)) throw new ServiceError("FOREIGN_HOST");
-      this.#lastHost = host;
-    }
+    if (host === this.#lastHost && host !== "") return true;
+    if (!this.#isOwnHost(host)) return false;
+    this.#lastHost = host;
+    return true;
+  }
+
+  /** As `check`, of a request whose Host is ours; null where a page of another origin asks. */
+  corsOf(head: RequestHead, reads: boolean): string | null {
     const origin = head.get("origin");
     if (origin === "") {
       const site = head.get("sec-fetch-site");
-      if (site === "" || site === "same-origin" || site === "none" || (reads && isFollowedLink(head))) return "";
-      throw new ServiceError("FOREIGN_ORIGIN");
+      const own = site === "" || site === "same-origin" || site === "none" || (reads && isFollowedLink(head));
+      return own ? "" : null;
     }
     const named = this.#corsHeaders.get(origin);
     if (named !== undefined) return named;
-    if (origin === `http://${host}`) return "";
+    if (origin === `http://${head.get("host")}`) return "";
     // Cut, since a header may be long; the pattern keeps a caller's text out of our headers.
-    if (this.#anyReads && reads && (origin === "null" || isOrigin(origin))) return corsHeader(origin);
-    throw new ServiceError("FOREIGN_ORIGIN");
+    return this.#anyReads && reads && (origin === "null" || isOrigin(origin)) ? corsHeader(origin) : null;
   }
 
   #isOwnHost(host: string): boolean {
