@@ -38,6 +38,10 @@ const EXPOSED_HEADERS =
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?$/;
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/;
 
+/** The port of a scheme: browsers leave it out of what they send. */
+const HTTP_PORT = /:80$/;
+const ORIGIN_PORT = /^(http:.*):80$|^(https:.*):443$/;
+
 /** As an Origin header has it: scheme, host, port, nothing after. */
 export function isOrigin(text: string): boolean {
   return ORIGIN.test(text);
@@ -69,7 +73,10 @@ export class OriginGuard {
     this.#allowedHosts = new Set(rules.allowedHosts.map((host) => host.toLowerCase()));
     this.#anyReads = rules.allowedOrigins.includes("*");
     this.#corsHeaders = new Map(
-      rules.allowedOrigins.filter((origin) => origin !== "*").map((origin) => [origin, corsHeader(origin)]),
+      rules.allowedOrigins
+        .filter((origin) => origin !== "*")
+        .map((origin) => origin.replace(ORIGIN_PORT, "$1$2"))
+        .map((origin) => [origin, corsHeader(origin)]),
     );
     this.#isEverywhere = EVERYWHERE.has(rules.listenHost);
     this.varyHeader = rules.allowedOrigins.length === 0 ? "" : "\r\nVary: Origin";
@@ -106,7 +113,8 @@ export class OriginGuard {
     }
     const named = this.#corsHeaders.get(origin);
     if (named !== undefined) return named;
-    if (origin === `http://${head.get("host")}`) return "";
+    const host = head.get("host");
+    if (origin === `http://${host}` || origin === `http://${host.replace(HTTP_PORT, "")}`) return "";
     // Cut, since a header may be long; the pattern keeps a caller's text out of our headers.
     return this.#anyReads && reads && (origin === "null" || isOrigin(origin)) ? corsHeader(origin) : null;
   }
@@ -117,11 +125,18 @@ export class OriginGuard {
     const parts = HOST.exec(text);
     if (parts === null) return false;
     const name = (parts[1] ?? "").replace(/^\[|\]$/g, "");
-    if (!this.#isOwnName(name) && !this.#allowedHosts.has(text) && !this.#allowedHosts.has(parts[1] ?? ""))
-      return false;
+    if (!this.#isOwnName(name) && !this.#isAllowed(text, parts[1] ?? "")) return false;
     if (this.#knownHosts.size >= KNOWN_HOSTS_MAX) this.#knownHosts.clear();
     this.#knownHosts.add(host);
     return true;
+  }
+
+  /** `text`: `name` with the port that came, if one did. */
+  #isAllowed(text: string, name: string): boolean {
+    const allowed = this.#allowedHosts;
+    if (allowed.has(text) || allowed.has(name)) return true;
+    // None came: the port of its scheme, and which scheme a proxy speaks is not known here.
+    return text === name && (allowed.has(`${name}:80`) || allowed.has(`${name}:443`));
   }
 
   #isOwnName(name: string): boolean {
