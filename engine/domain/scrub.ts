@@ -4,6 +4,8 @@
  * venue's error text might echo, and what a person writes into a text of their own.
  */
 const KEY_LIKE = /[0-9A-Za-z]{64,}/g;
+/** A 32-byte key in base58. An address of such a chain looks the same, so this is for what a person writes alone. */
+const SEED_LIKE = /(?<![0-9A-Za-z])[1-9A-HJ-NP-Za-km-z]{42,44}(?![0-9A-Za-z])/g;
 /** A URL keeps its path: queries may hold credentials (interface spec 5.4). */
 const URL_QUERY = /((?:https?|wss?):\/\/[^\s?#]*)[?#]\S*/g;
 
@@ -18,4 +20,9 @@ export function scrub(text: string): string {
 export function scrubLine(text: string, maxChars: number): string {
   const clean = scrub(text.includes("://") ? text.replace(URL_QUERY, "$1") : text);
   return clean.length > maxChars ? `${clean.slice(0, maxChars)}…` : clean;
+}
+
+/** A text of a person's own, who may have put any key into it, as `scrubLine` shows it. */
+export function scrubReason(text: string, maxChars: number): string {
+  return scrubLine(text.replace(SEED_LIKE, SCRUBBED), maxChars);
 }

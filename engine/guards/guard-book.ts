@@ -14,7 +14,7 @@ import type { Clock } from "../domain/clock.js";
 import { divideBig, formatScaledBig, parseScaledBig, pow10Big } from "../domain/decimal.js";
 import { ServiceError } from "../domain/errors.js";
 import type { Logger } from "../domain/logger.js";
-import { scrubLine } from "../domain/scrub.js";
+import { scrubReason } from "../domain/scrub.js";
 import { isRoutableVenue, type RoutableVenue } from "../domain/venue.js";
 import {
   decodeJson,
@@ -134,7 +134,7 @@ export class GuardBook implements Guards {
     for (const { value } of await this.#store.scan(HALTS, { prefix: "", limit: MAX_SCAN_ROWS })) {
       const stored = decodeJson(value) as Halt;
       const key = stored.venue ?? ALL_VENUES;
-      const halt: Halt = { ...stored, reason: scrubLine(stored.reason, MAX_REASON_CHARS) };
+      const halt: Halt = { ...stored, reason: scrubReason(stored.reason, MAX_REASON_CHARS) };
       this.#halts.set(key, halt);
       // Written by a version that kept the words as they came. A store that takes no writes now keeps no exit from starting.
       if (halt.reason !== stored.reason) await this.#store.put(HALTS, key, encodeJson(halt)).catch(() => {});
@@ -207,7 +207,7 @@ export class GuardBook implements Guards {
 
   /** Stops openings (of one venue, or all) at once, durably; the promise says when durable. Rejects with STORE_UNAVAILABLE: they are stopped until this process ends. */
   async halt(venue: RoutableVenue | null, reason: string): Promise<void> {
-    const halt: Halt = { venue, reason: scrubLine(reason, MAX_REASON_CHARS), sinceMs: this.#clock.wallMs() };
+    const halt: Halt = { venue, reason: scrubReason(reason, MAX_REASON_CHARS), sinceMs: this.#clock.wallMs() };
     this.#halts.set(venue ?? ALL_VENUES, halt);
     this.#logger.warn("trading_halted", { venue: venue ?? "all" });
     await this.#store.put(HALTS, venue ?? ALL_VENUES, encodeJson(halt));

@@ -16,7 +16,7 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { BucketName } from "../../schemas/service.js";
 import { encodedText } from "./encoded-text.js";
 import { asServiceError, errorBody, retryAfterSeconds } from "./error-reply.js";
-import { checkFraming } from "./framing.js";
+import { checkFraming, type RequestHead } from "./framing.js";
 import { type CallerBuckets, callerKey, policyText, type RateLimiter, type TokenBucket } from "./limiter.js";
 import type { OriginGuard } from "./origin-guard.js";
 import { PendingReply } from "./pending-reply.js";
@@ -122,9 +122,13 @@ export class Edge implements ReplyWriter {
     current.corsHeader = "";
     current.unpaid = null;
     const head = checkFraming(request);
-    if (admission.access !== "open") current.corsHeader = this.#origins.check(head, admission.access === "reads");
+    let caller: CallerBuckets;
+    if (admission.access === "open") caller = this.#anybody(response, head);
+    else {
+      current.corsHeader = this.#origins.check(head, admission.access === "reads");
+      caller = this.caller(response);
+    }
     const nowNs = this.clock.monoNs();
-    const caller = this.caller(response);
     if (admission.byAccount) {
       current.unpaid = caller;
       return true;
@@ -155,6 +159,23 @@ export class Edge implements ReplyWriter {
   caller(response: HttpResponse): CallerBuckets {
     if (this.#loopbackOnly) return this.#loopbackCaller;
     return this.limiter.caller(callerKey(response.getRemoteAddress()), this.clock.monoNs());
+  }
+
+  /**
+   * Who pays for what is served to anybody: a page of another origin, or whoever asks under another name, has buckets
+   * apart from its address, so that no page takes the answers from a supervisor on the same machine.
+   */
+  #anybody(response: HttpResponse, head: RequestHead): CallerBuckets {
+    if (!this.#origins.asksForUs(head)) return this.#stranger(response, "name");
+    const cors = this.#origins.corsOf(head, true);
+    if (cors === null) return this.#stranger(response, "page");
+    this.#current.corsHeader = cors;
+    return this.caller(response);
+  }
+
+  #stranger(response: HttpResponse, kind: "name" | "page"): CallerBuckets {
+    const address = this.#loopbackOnly ? LOOPBACK : callerKey(response.getRemoteAddress());
+    return this.limiter.caller(`${kind} ${address}`, this.clock.monoNs());
   }
 
   /** 200 with a JSON body, within the handler. */

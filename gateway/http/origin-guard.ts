@@ -8,7 +8,8 @@
  * configuration names. The port of a Host is not compared: a browser sends the one it connected to, which a mapping may
  * have changed. An Origin is own when it is `http://` and that very Host.
  *
- * Nothing is charged and nothing read of a request that is refused.
+ * Nothing is charged and nothing read of a request that is refused. What is served to anybody (`/health`, `/ready`) is
+ * charged to strangers apart from the address they come from, which on the loopback is everybody's.
  */
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
@@ -36,6 +37,10 @@ const EXPOSED_HEADERS =
 /** A name or IPv4 address, or an IPv6 address in brackets; then a port. */
 const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?$/;
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/;
+
+/** The port of a scheme: browsers leave it out of what they send. */
+const HTTP_PORT = /:80$/;
+const ORIGIN_PORT = /^(http:.*):80$|^(https:.*):443$/;
 
 /** As an Origin header has it: scheme, host, port, nothing after. */
 export function isOrigin(text: string): boolean {
@@ -68,7 +73,10 @@ export class OriginGuard {
     this.#allowedHosts = new Set(rules.allowedHosts.map((host) => host.toLowerCase()));
     this.#anyReads = rules.allowedOrigins.includes("*");
     this.#corsHeaders = new Map(
-      rules.allowedOrigins.filter((origin) => origin !== "*").map((origin) => [origin, corsHeader(origin)]),
+      rules.allowedOrigins
+        .filter((origin) => origin !== "*")
+        .map((origin) => origin.replace(ORIGIN_PORT, "$1$2"))
+        .map((origin) => [origin, corsHeader(origin)]),
     );
     this.#isEverywhere = EVERYWHERE.has(rules.listenHost);
     this.varyHeader = rules.allowedOrigins.length === 0 ? "" : "\r\nVary: Origin";
@@ -80,23 +88,35 @@ export class OriginGuard {
 
   /** Gives the CORS headers of the reply, "" for a caller that needs none; throws FOREIGN_HOST or FOREIGN_ORIGIN. */
   check(head: RequestHead, reads: boolean): string {
+    if (!this.asksForUs(head)) throw new ServiceError("FOREIGN_HOST");
+    const cors = this.corsOf(head, reads);
+    if (cors === null) throw new ServiceError("FOREIGN_ORIGIN");
+    return cors;
+  }
+
+  /** Is the Host one of ours? */
+  asksForUs(head: RequestHead): boolean {
     const host = head.get("host");
-    if (host !== this.#lastHost || host === "") {
-      if (!this.#isOwnHost(host)) throw new ServiceError("FOREIGN_HOST");
-      this.#lastHost = host;
-    }
+    if (host === this.#lastHost && host !== "") return true;
+    if (!this.#isOwnHost(host)) return false;
+    this.#lastHost = host;
+    return true;
+  }
+
+  /** As `check`, of a request whose Host is ours; null where a page of another origin asks. */
+  corsOf(head: RequestHead, reads: boolean): string | null {
     const origin = head.get("origin");
     if (origin === "") {
       const site = head.get("sec-fetch-site");
-      if (site === "" || site === "same-origin" || site === "none" || (reads && isFollowedLink(head))) return "";
-      throw new ServiceError("FOREIGN_ORIGIN");
+      const own = site === "" || site === "same-origin" || site === "none" || (reads && isFollowedLink(head));
+      return own ? "" : null;
     }
     const named = this.#corsHeaders.get(origin);
     if (named !== undefined) return named;
-    if (origin === `http://${host}`) return "";
+    const host = head.get("host");
+    if (origin === `http://${host}` || origin === `http://${host.replace(HTTP_PORT, "")}`) return "";
     // Cut, since a header may be long; the pattern keeps a caller's text out of our headers.
-    if (this.#anyReads && reads && (origin === "null" || isOrigin(origin))) return corsHeader(origin);
-    throw new ServiceError("FOREIGN_ORIGIN");
+    return this.#anyReads && reads && (origin === "null" || isOrigin(origin)) ? corsHeader(origin) : null;
   }
 
   #isOwnHost(host: string): boolean {
@@ -105,11 +125,18 @@ export class OriginGuard {
     const parts = HOST.exec(text);
     if (parts === null) return false;
     const name = (parts[1] ?? "").replace(/^\[|\]$/g, "");
-    if (!this.#isOwnName(name) && !this.#allowedHosts.has(text) && !this.#allowedHosts.has(parts[1] ?? ""))
-      return false;
+    if (!this.#isOwnName(name) && !this.#isAllowed(text, parts[1] ?? "")) return false;
     if (this.#knownHosts.size >= KNOWN_HOSTS_MAX) this.#knownHosts.clear();
     this.#knownHosts.add(host);
     return true;
+  }
+
+  /** `text`: `name` with the port that came, if one did. */
+  #isAllowed(text: string, name: string): boolean {
+    const allowed = this.#allowedHosts;
+    if (allowed.has(text) || allowed.has(name)) return true;
+    // None came: the port of its scheme, and which scheme a proxy speaks is not known here.
+    return text === name && (allowed.has(`${name}:80`) || allowed.has(`${name}:443`));
   }
 
   #isOwnName(name: string): boolean {

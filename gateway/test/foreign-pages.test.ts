@@ -114,6 +114,22 @@ describe("pages of another origin", () => {
     expect(await codeOf(running, "GET", "/api/time", {})).toBe("200");
   });
 
+  it("starve nobody over what any page may ask: they and other names pay for themselves", async () => {
+    const rule = { perSecond: 0.001, burst: 3 };
+    const running = await start({ server: { rateLimits: { read: rule, trade: rule, exit: rule, anon: rule } } });
+    const strangers: Record<string, string>[] = [
+      { origin: "https://page.example" },
+      { "sec-fetch-site": "cross-site" },
+      { host: "page.example" },
+    ];
+    for (const headers of strangers)
+      for (let count = 0; count < 5; count++) await codeOf(running, "GET", "/health", headers);
+    for (const headers of strangers) expect(await codeOf(running, "GET", "/health", headers)).toBe("429 RATE_LIMITED");
+    for (const path of ["/health", "/api/time", "/api/limits"])
+      expect([path, await codeOf(running, "GET", path, {})]).toEqual([path, "200"]);
+    expect(await codeOf(running, "GET", "/health", {})).toBe("429 RATE_LIMITED");
+  });
+
   it("open no stream", async () => {
     const { server } = await start();
     const upgrade = (headers: Record<string, string>) =>
@@ -177,6 +193,22 @@ describe("hosts", () => {
     expect(await codeOf(running, "GET", "/api/time", { host: "proxy.example" })).toBe("421 FOREIGN_HOST");
     expect(await codeOf(running, "GET", "/api/time", { host: "other.example" })).toBe("421 FOREIGN_HOST");
   });
+
+  it("are told without a port that goes without saying", async () => {
+    const running = await start({
+      server: { allowedHosts: ["tls.example:443", "plain.example:80", "b.example:8443"] },
+    });
+    const outcomes: string[] = [];
+    for (const host of ["tls.example", "tls.example:443", "plain.example", "plain.example:80"])
+      outcomes.push(`${host} ${await codeOf(running, "GET", "/api/time", { host })}`);
+    expect(outcomes).toEqual(["tls.example 200", "tls.example:443 200", "plain.example 200", "plain.example:80 200"]);
+    // A proxy that passes its port on; the browser leaves it out.
+    const own = { host: "plain.example:80", origin: "http://plain.example" };
+    expect(await codeOf(running, "GET", "/api/time", own)).toBe("200");
+    expect(await codeOf(running, "GET", "/api/time", { ...own, host: "tls.example:443" })).toBe("403 FOREIGN_ORIGIN");
+    for (const host of ["b.example", "tls.example:444", "plain.example:8080"])
+      expect(await codeOf(running, "GET", "/api/time", { host })).toBe("421 FOREIGN_HOST");
+  });
 });
 
 describe("origins that configuration names", () => {
@@ -199,6 +231,25 @@ describe("origins that configuration names", () => {
       "access-control-allow-methods": "POST, OPTIONS",
     });
     expect(await codeOf(running, "GET", "/api/time", { origin: "https://c.example" })).toBe("403 FOREIGN_ORIGIN");
+  });
+
+  it("are the same with the port of their scheme, which no browser says", async () => {
+    const allowedOrigins = ["https://a.example:443", "http://b.example:80", "https://c.example:80"];
+    const running = await start({ server: { allowedOrigins } });
+    const outcomes: string[] = [];
+    for (const origin of ["https://a.example", "http://b.example", "https://c.example:80"])
+      outcomes.push(`${origin} ${await codeOf(running, "GET", "/api/time", { origin })}`);
+    expect(outcomes).toEqual(["https://a.example 200", "http://b.example 200", "https://c.example:80 200"]);
+    for (const origin of ["http://a.example", "https://b.example", "https://c.example"])
+      expect(await codeOf(running, "GET", "/api/time", { origin })).toBe("403 FOREIGN_ORIGIN");
+  });
+
+  it("read what any page may ask, too", async () => {
+    const running = await start({ server: { allowedOrigins: ["https://a.example"] } });
+    const told = async (origin: string) =>
+      (await running.client.send("/health", { headers: { origin } })).headers["access-control-allow-origin"];
+    expect(await told("https://a.example")).toBe("https://a.example");
+    expect(await told("https://c.example")).toBeUndefined();
   });
 
   it("may be all of them, for what only reads", async () => {

@@ -797,6 +797,23 @@ describe("switches", () => {
     expect(at(await post(path, { active: false }), "data.active")).toBe(false);
   });
 
+  it("the seed of a venuefour key in the reason is masked too, an address of a chain is not", async () => {
+    const path = "/api/trade/kill-switch";
+    // 32 bytes in base58: what venuefour takes as apiSecret.
+    const seed = "6x7Uo4zvwRjXUKGfvwnParsHAS3HuSVzV5cA4McphQtt";
+    const address = `0x${"a1b2c".repeat(8)}`;
+    const halted = [
+      await post(path, { active: true, reason: `of ${address}: key=${seed}, leaked` }),
+      await harness.client.get(path),
+    ];
+    expect(at(halted[1] as (typeof halted)[0], "data.halts")).toMatchObject([
+      { reason: `of ${address}: key=[redacted], leaked` },
+    ]);
+    for (const { text } of halted) expect(text).not.toContain(seed);
+    expect(harness.logLines.join("\n")).not.toContain(seed);
+    expect(at(await post(path, { active: false }), "data.active")).toBe(false);
+  });
+
   it("a dead-man's switch is armed with credentials, prolonged and ended by its id", async () => {
     const armed = await post("/api/trading/venueone/dead-man", {
       timeoutMs: 60_000,
