@@ -11,7 +11,7 @@ import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom, type Random } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { Lane } from "../../engine/ports.js";
-import { Breaker } from "./breaker.js";
+import { Breaker, DEFAULT_BREAKER } from "./breaker.js";
 import type { HttpResponse } from "./call-results.js";
 import { CallerStanding } from "./caller-standing.js";
 import { HttpPool } from "./http-pool.js";
@@ -20,7 +20,6 @@ import { UnprovenPart, UnprovenSlots } from "./unproven-part.js";
 const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 2] : [Number(process.env.FUZZ_SEED)];
 const STEP_MS = 100;
 const PLAYED_MS = 150_000;
-/** The scene of mutes needs no line to form. */
 const MUTES_PLAYED_MS = 20_000;
 const FLOOD_FROM_MS = 10_000;
 const BUDGET = 1_200;
@@ -39,6 +38,9 @@ const PLACES = 4;
 /** What the known trader's reads take of them, and for how long: all that are not for exits. */
 const READ_PLACES = 12;
 const READ_TAKES_MS = 4_900;
+/** Just before strangers come. After it: a backoff, and the next exit of the known trader. */
+const FAULT_AT_MS = 9_900;
+const HEAL_MS = 3_000;
 /** A known trader closes, and a fresh one knocks again, so often. */
 const CLOSE_EVERY_MS = 1_500;
 const KNOCK_EVERY_MS = 1_000;
@@ -79,7 +81,8 @@ interface Asked {
   readonly caller: string;
   readonly weight: number;
   readonly fate: Fate;
-  readonly lane: Lane;
+  /** Is an exit of the known trader, which the venue can take. */
+  readonly isJudged: boolean;
   readonly atMs: number;
   reached: boolean;
 }
@@ -96,6 +99,8 @@ class Venue {
   #strange: { readonly atMs: number; readonly weight: number }[] = [];
   readonly #known = new Set<string>();
   #strangePlaces = 0;
+  /** When the known trader's calls failed last: the venue may be closed for a moment then. */
+  #failedMs = Number.NEGATIVE_INFINITY;
 
   constructor(seed: number, without: readonly Check[]) {
     this.#without = without;
@@ -133,7 +138,9 @@ class Venue {
       if (wasKnown) this.say("KEPT", caller);
       return;
     }
-    const id = this.#asked.push({ caller, weight, fate, lane, atMs: this.nowMs(), reached: false }) - 1;
+    const isFault = this.#pool.breaker === "open" && this.nowMs() - this.#failedMs <= HEAL_MS;
+    const isJudged = caller === "known" && lane === "exit" && !isFault;
+    const id = this.#asked.push({ caller, weight, fate, isJudged, atMs: this.nowMs(), reached: false }) - 1;
     const call = { method: "POST", path: String(id), headers: {}, body: null, lane, account: null } as const;
     void this.#pool.request({ ...call, weight, timeoutMs, caller, accountWeight: 0 }).then((result) => {
       if (result.kind !== "response") return;
@@ -146,11 +153,12 @@ class Venue {
 
   async pass(): Promise<void> {
     for (const one of this.#asked)
-      if (!one.reached && one.caller === "known" && one.lane === "exit" && this.nowMs() - one.atMs > PACE_MS) {
+      if (!one.reached && one.isJudged && this.nowMs() - one.atMs > PACE_MS) {
         one.reached = true;
         this.say("PACE", `asked for at ${one.atMs}`);
       }
-    if (this.#pool.breaker !== "closed") this.say("HEALTH", this.#pool.breaker);
+    if (this.#pool.breaker !== "closed" && this.nowMs() - this.#failedMs > HEAL_MS)
+      this.say("HEALTH", this.#pool.breaker);
     await this.clock.advanceAsync(STEP_MS);
   }
 
@@ -168,6 +176,7 @@ class Venue {
     asked.reached = true;
     const nowMs = this.nowMs();
     const isStrange = asked.caller.startsWith("junk");
+    if (!isStrange && asked.fate === "fails") this.#failedMs = nowMs;
     if (isStrange) {
       this.#strange = this.#strange.filter(({ atMs }) => atMs > nowMs - WINDOW_MS);
       this.#strange.push({ atMs: nowMs, weight: asked.weight });
@@ -256,16 +265,26 @@ function reading(venue: Venue): () => void {
   };
 }
 
-type Scene = "keys" | "mutes";
+/** The venue fails the known trader for a moment, as often as closes it. */
+function failing(venue: Venue): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone || venue.nowMs() < FAULT_AT_MS) return;
+    isDone = true;
+    for (let call = 0; call < DEFAULT_BREAKER.failureThreshold; call++)
+      venue.ask("known", READ, "fails", 5_000, "read");
+  };
+}
+
+type Scene = "keys" | "mutes" | "fault";
 
 async function played(seed: number, without: readonly Check[] = [], scene: Scene = "keys"): Promise<readonly Check[]> {
   const venue = new Venue(seed, without);
   const actors =
     scene === "keys"
       ? [closing(venue), flooding(venue), knocking(venue)]
-      : [closing(venue), reading(venue), muting(venue)];
-  const untilMs = scene === "keys" ? PLAYED_MS : MUTES_PLAYED_MS;
-  while (venue.nowMs() < untilMs) {
+      : [scene === "mutes" ? reading(venue) : failing(venue), closing(venue), muting(venue)];
+  while (venue.nowMs() < (scene === "keys" ? PLAYED_MS : MUTES_PLAYED_MS)) {
     for (const act of actors) act();
     await venue.pass();
   }
@@ -346,12 +365,27 @@ const MUTANTS: readonly Mutant[] = [
       });
     },
   },
+  {
+    name: "who is known waits for what a stranger finds out of the venue",
+    checks: ["HEALTH", "PACE"],
+    scene: "fault",
+    plant: () => {
+      const { tryPass, onNotSent } = Breaker.prototype;
+      vi.spyOn(Breaker.prototype, "tryPass").mockImplementation(function (this: Breaker) {
+        return tryPass.call(this);
+      });
+      vi.spyOn(Breaker.prototype, "onNotSent").mockImplementation(function (this: Breaker, isProbe) {
+        onNotSent.call(this, isProbe);
+      });
+    },
+  },
 ];
 
 describe("the judge of strangers", () => {
   it.each(SEEDS)("has nothing to say of the pool as it is, seed %i", async (seed) => {
     expect(await played(seed)).toEqual([]);
     expect(await played(seed, [], "mutes")).toEqual([]);
+    expect(await played(seed, [], "fault")).toEqual([]);
   });
 
   it.each(MUTANTS.flatMap((mutant) => SEEDS.map((seed) => ({ ...mutant, seed }))))(
