@@ -52,6 +52,19 @@ describe("a caller of venuefour", () => {
     expect([http.requests.length, http.unusedStepCount]).toEqual([5, 0]);
   });
 
+  it("is one, whatever config keys come with its key: it crowds nobody out, and waits as a stranger once", async () => {
+    const { http, open, standing, trading } = createHarness();
+    http.reply(200, TAKEN).reply(200, TAKEN).reply(200, TAKEN);
+    await trading.orders.cancel(open(), BTC, ORDER, OPTIONS);
+    const wasKnown: boolean[] = [];
+    for (const apiKey of ["AbCdEfGh_1", "AbCdEfGh_2"]) {
+      await trading.orders.cancel(open({ ...CREDENTIALS, apiKey }), BTC, ORDER, OPTIONS);
+      wasKnown.push(http.last.caller === http.requests[0]?.caller);
+    }
+    expect(wasKnown).toEqual([true, true]);
+    expect(standing.isProven(http.last.caller ?? "")).toBe(true);
+  });
+
   it("keeps no refusal of an agent's key for one with another secret", () => {
     const { open } = createHarness();
     expect(tagOf(open(CREDENTIALS))).not.toBe(tagOf(open({ ...CREDENTIALS, apiKey: `config_${AGENT.publicKey}` })));
