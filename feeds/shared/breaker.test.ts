@@ -70,6 +70,19 @@ describe("Breaker", () => {
     expect(breaker.tryPass()).toEqual({ ok: true, isProbe: true });
   });
 
+  it("lets one stranger probe, and one who is known beside it, whose verdict stands", () => {
+    const { clock, breaker } = setup();
+    breaker.onLimited(false, 1_000, false);
+    clock.advance(1_200);
+    expect(breaker.tryPass(true)).toEqual({ ok: true, isProbe: true });
+    expect(breaker.tryPass(true).ok).toBe(false);
+    expect(breaker.tryPass()).toEqual({ ok: true, isProbe: true });
+    expect(breaker.tryPass().ok).toBe(false);
+    breaker.onLimited(true, 60_000, true);
+    breaker.onSuccess(true, true);
+    expect(breaker.state).toBe("open");
+  });
+
   it("is not closed by the late success of a call sent before a ban, nor shortened by a milder verdict", () => {
     const { clock, breaker } = setup();
     breaker.onLimited(false, 60_000, true);

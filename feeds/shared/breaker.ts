@@ -5,6 +5,8 @@
  * plus jitter, never less; sending during a ban lengthens it. The venue or the way to it is broken
  * (transport failures and 5xx in a row): open for a full-jitter backoff. When the time is over exactly
  * one call probes; its success closes, its failure opens again for longer.
+ *
+ * Of strangers (caller-standing.ts) one may probe too; nobody who is known waits for that, but probes beside it.
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Random } from "../../engine/domain/random.js";
@@ -52,6 +54,7 @@ export class Breaker {
   #openUntilMs = 0;
   #isOpen = false;
   #isProbing = false;
+  #isStrangerProbing = false;
 
   constructor(options: BreakerOptions) {
     this.#options = options;
@@ -69,19 +72,22 @@ export class Breaker {
   }
 
   /** May a call go out? A passing probe must be answered by one of the `on…` methods. */
-  tryPass(): Pass {
+  tryPass(isStranger = false): Pass {
     if (!this.#isOpen) return { ok: true, isProbe: false };
     const leftMs = this.#openUntilMs - monoMs(this.#options.clock);
     if (leftMs > 0) return { ok: false, retryAfterMs: Math.ceil(leftMs) };
-    if (this.#isProbing) return { ok: false, retryAfterMs: this.#options.backoff.baseMs };
-    this.#isProbing = true;
+    if (this.#isProbing || (isStranger && this.#isStrangerProbing))
+      return { ok: false, retryAfterMs: this.#options.backoff.baseMs };
+    if (isStranger) this.#isStrangerProbing = true;
+    else this.#isProbing = true;
     return { ok: true, isProbe: true };
   }
 
-  onSuccess(isProbe: boolean): void {
+  onSuccess(isProbe: boolean, isStranger = false): void {
     // A late answer of a call sent before a ban says nothing about the ban; only a probe closes.
-    if (this.#isOpen && !isProbe) return;
+    if (this.#isOpen && !(isProbe && (!isStranger || this.#isStrangerProbing))) return;
     this.#isProbing = false;
+    this.#isStrangerProbing = false;
     this.#isOpen = false;
     this.#failureCount = 0;
     this.#openCount = 0;
@@ -95,23 +101,27 @@ export class Breaker {
   }
 
   /** The venue limits this IP. `retryAfterMs` null: it named no time. */
-  onLimited(isProbe: boolean, retryAfterMs: number | null, isBan: boolean): void {
-    if (isProbe) this.#isProbing = false;
+  onLimited(isProbe: boolean, retryAfterMs: number | null, isBan: boolean, isStranger = false): void {
+    if (isProbe && !isStranger) this.#isProbing = false;
     const { limitedDefaultMs, bannedDefaultMs, random } = this.#options;
     const fallbackMs = isBan ? bannedDefaultMs : limitedDefaultMs * 2 ** Math.min(this.#openCount, 4);
     const waitMs = Math.min(retryAfterMs ?? fallbackMs, MAX_LIMITED_MS);
     this.#open(atLeastWithJitterMs(waitMs, LIMITED_SPREAD, random));
   }
 
-  /** The call that passed never left this machine. */
-  onNotSent(isProbe: boolean): void {
-    if (isProbe) this.#isProbing = false;
+  /** The call that passed never left this machine, or what became of it says nothing. */
+  onNotSent(isProbe: boolean, isStranger = false): void {
+    if (!isProbe) return;
+    if (isStranger) this.#isStrangerProbing = false;
+    else this.#isProbing = false;
   }
 
   #open(waitMs: number): void {
     this.#isOpen = true;
     this.#openCount++;
     this.#failureCount = 0;
+    // What a stranger's probe finds out from here on is older than this.
+    this.#isStrangerProbing = false;
     // Never shortened by a later, milder verdict.
     this.#openUntilMs = Math.max(this.#openUntilMs, monoMs(this.#options.clock) + waitMs);
   }

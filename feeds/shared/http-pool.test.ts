@@ -464,6 +464,33 @@ describe("what counts against the venue", () => {
     await pool.request(stranger());
     expect(pool.breaker).toBe("closed");
   });
+
+  it("lets a known caller find it out while a stranger still waits to", async () => {
+    let status = 503;
+    let heldArrived = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      heldArrived = resolve;
+    });
+    const url = await serve((request, response) => {
+      if (request.url === "/held") return heldArrived();
+      response.writeHead(status);
+      response.end("{}");
+    });
+    const standing = new CallerStanding(clock);
+    standing.answeredWell("trader");
+    const pool = poolFor(url, { standing });
+    for (let call = 0; call < 8; call++) await pool.request(post());
+    status = 200;
+    clock.advance(10_000);
+    expect(pool.breaker).toBe("halfOpen");
+    const waiting = pool.request(stranger({ path: "/held", timeoutMs: 30_000 }));
+    await held;
+    expect(await pool.request(stranger({ caller: "another" }))).toMatchObject({ reason: "BREAKER_OPEN" });
+    expect(await pool.request(stranger({ caller: "trader" }))).toMatchObject({ kind: "response", status: 200 });
+    expect(pool.breaker).toBe("closed");
+    clock.advance(30_000);
+    await waiting;
+  });
 });
 
 describe("the connections that strangers share", () => {

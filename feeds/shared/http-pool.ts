@@ -224,13 +224,13 @@ export class HttpPool implements VenueHttp {
     // A loop that was held up may admit a call after its time: that is none to send any more.
     if (leftMs <= 0) return { kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: null };
     // Asked again: the breaker may have opened while the call waited for its lane.
-    const pass = this.#breaker.tryPass();
+    const pass = this.#breaker.tryPass(!isProven);
     if (!pass.ok) return { kind: "notSent", reason: "BREAKER_OPEN", retryAfterMs: pass.retryAfterMs };
     const result = await dispatch(this.#pool, this.#options.clock, request, leftMs, this.#maxBodyBytes);
     if (result.kind === "notSent") {
       // No connection is a failure of the way to the venue; CLOSED is our own doing.
       if (result.reason === "CONNECT_FAILED" && isProven) this.#breaker.onFailure(pass.isProbe);
-      else this.#breaker.onNotSent(pass.isProbe);
+      else this.#breaker.onNotSent(pass.isProbe, !isProven);
       this.#failedCount++;
       return result;
     }
@@ -238,7 +238,7 @@ export class HttpPool implements VenueHttp {
     if (result.kind === "noResponse") {
       this.#failedCount++;
       if (isProven) this.#breaker.onFailure(pass.isProbe);
-      else this.#breaker.onNotSent(pass.isProbe);
+      else this.#breaker.onNotSent(pass.isProbe, !isProven);
       return result;
     }
     const isAccountLimit = this.#judge(request, result, pass.isProbe, isProven);
@@ -261,18 +261,18 @@ export class HttpPool implements VenueHttp {
     const verdict = (judgeLimit ?? defaultLimitVerdict)(response, clock.wallMs(), request);
     if (verdict === null) {
       if (response.status >= 500 && isProven) this.#breaker.onFailure(isProbe);
-      else if (response.status >= 500) this.#breaker.onNotSent(isProbe);
-      else this.#breaker.onSuccess(isProbe);
+      else if (response.status >= 500) this.#breaker.onNotSent(isProbe, !isProven);
+      else this.#breaker.onSuccess(isProbe, !isProven);
       return false;
     }
     this.#limitedCount++;
     logger.warn("venue.limited", { venue: name, status: response.status, scope: verdict.scope, lane: request.lane });
     if (verdict.scope === "account" && request.account !== null) {
-      this.#breaker.onSuccess(isProbe);
+      this.#breaker.onSuccess(isProbe, !isProven);
       this.#accounts.block(request.account, verdict.retryAfterMs ?? DEFAULT_BREAKER.limitedDefaultMs);
       return true;
     }
-    this.#breaker.onLimited(isProbe, verdict.retryAfterMs, verdict.isBan);
+    this.#breaker.onLimited(isProbe, verdict.retryAfterMs, verdict.isBan, !isProven);
     return false;
   }
 

@@ -6,7 +6,8 @@
  * does not keep lower lanes from the part held back for them. Some slots are for `exit` alone, so a close never queues behind slow reads.
  *
  * Callers of whom the venue has said nothing good yet share a small part of each lane (unproven-part.ts) and a quarter of
- * the connections; they come after those that are known, give way to them where all places are taken, and hold up nobody.
+ * the connections, and leave half of those for `exit` alone; they come after those that are known, give way to them where
+ * all places are taken, and hold up nobody.
  *
  * Bounded: `maxQueuedPerLane` waiting calls; one more is refused at once (QUEUE_FULL), unless another caller has more that
  * wait: then the last of those is. A call that can
@@ -18,7 +19,7 @@
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import type { Lane } from "../../engine/ports.js";
 import { LANES, type LaneBudget } from "./lanes.js";
-import { UnprovenPart } from "./unproven-part.js";
+import { UnprovenPart, UnprovenSlots } from "./unproven-part.js";
 import { monoMs } from "./weight-window.js";
 
 export type Admission =
@@ -72,8 +73,6 @@ const ADMITTED: Admission = { ok: true };
 const ADMITTED_UNPROVEN: Admission = { ok: true, isStranger: true };
 const NOTHING_ELSE: TakeOther = () => 0;
 const NO_ENTRANT: Entrant = {};
-/** Of the connections. */
-const UNPROVEN_SLOTS = 0.25;
 /** However much time it gives: who asks once must not stand for long before one who asks again. */
 const UNPROVEN_WAIT_MS = 5_000;
 /** Of a call of theirs that waited: less than an answer takes. */
@@ -93,9 +92,8 @@ export class LaneQueue {
     background: [],
   };
   readonly #unproven: Readonly<Record<Lane, UnprovenPart>>;
-  readonly #unprovenSlots: number;
+  readonly #unprovenSlots: UnprovenSlots;
   #busySlots = 0;
-  #unprovenBusy = 0;
   #waitingCount = 0;
   #wake: TimerHandle | null = null;
   #wakeAtMs = 0;
@@ -103,7 +101,7 @@ export class LaneQueue {
 
   constructor(options: LaneQueueOptions) {
     this.#options = options;
-    const { budget, slots } = options;
+    const { budget, slots, exitSlots } = options;
     const part = (lane: Lane): UnprovenPart => new UnprovenPart(budget.ceiling(lane), budget.windowMs);
     this.#unproven = {
       exit: part("exit"),
@@ -112,7 +110,7 @@ export class LaneQueue {
       read: part("read"),
       background: part("background"),
     };
-    this.#unprovenSlots = Math.max(1, Math.floor(slots * UNPROVEN_SLOTS));
+    this.#unprovenSlots = new UnprovenSlots(slots, exitSlots);
   }
 
   queued(lane: Lane): number {
@@ -169,7 +167,7 @@ export class LaneQueue {
   /** The call admitted before has left the network. `wasProven`: as its admission says. */
   release(wasProven = true): void {
     this.#busySlots--;
-    if (!wasProven) this.#unprovenBusy--;
+    if (!wasProven) this.#unprovenSlots.release();
     this.#drain();
   }
 
@@ -205,7 +203,7 @@ export class LaneQueue {
   #admit({ lane, weight, caller, isProven, takeOther, borrowsIdle }: Waiter): Admission | null {
     const { slots, exitSlots, budget, clock } = this.#options;
     if (this.#busySlots >= (lane === "exit" ? slots : slots - exitSlots)) return null;
-    if (!isProven && this.#unprovenBusy >= this.#unprovenSlots) return null;
+    if (!isProven && !this.#unprovenSlots.isFree(this.#busySlots)) return null;
     const nowMs = monoMs(clock);
     if (weight > budget.available(lane, nowMs, borrowsIdle)) return null;
     if (isProven ? budget.isBeyondShare(lane, caller, weight, nowMs) : this.#unproven[lane].waitMs(weight, nowMs) > 0)
@@ -216,7 +214,7 @@ export class LaneQueue {
     budget.chargeCaller(lane, isProven ? caller : UNPROVEN, weight, nowMs);
     if (!isProven && caller !== null) {
       this.#unproven[lane].take(caller, weight, nowMs);
-      this.#unprovenBusy++;
+      this.#unprovenSlots.take();
     }
     this.#busySlots++;
     return isProven ? ADMITTED : ADMITTED_UNPROVEN;

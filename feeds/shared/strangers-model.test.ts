@@ -10,15 +10,17 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom, type Random } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
-import { Breaker } from "./breaker.js";
+import type { Lane } from "../../engine/ports.js";
+import { Breaker, DEFAULT_BREAKER } from "./breaker.js";
 import type { HttpResponse } from "./call-results.js";
 import { CallerStanding } from "./caller-standing.js";
 import { HttpPool } from "./http-pool.js";
-import { UnprovenPart } from "./unproven-part.js";
+import { UnprovenPart, UnprovenSlots } from "./unproven-part.js";
 
 const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 2] : [Number(process.env.FUZZ_SEED)];
 const STEP_MS = 100;
 const PLAYED_MS = 150_000;
+const MUTES_PLAYED_MS = 20_000;
 const FLOOD_FROM_MS = 10_000;
 const BUDGET = 1_200;
 const WINDOW_MS = 60_000;
@@ -31,6 +33,14 @@ const PACE_MS = 0;
 const IN_MS = 20_000;
 /** What strangers may take of any minute: their part, and as much again where it was whole before. */
 const PART_MAX = 2 * 0.25 * BUDGET;
+/** Strangers hold a quarter of the connections at most. */
+const PLACES = 4;
+/** What the known trader's reads take of them, and for how long: all that are not for exits. */
+const READ_PLACES = 12;
+const READ_TAKES_MS = 4_900;
+/** Just before strangers come. After it: a backoff, and the next exit of the known trader. */
+const FAULT_AT_MS = 9_900;
+const HEAL_MS = 3_000;
 /** A known trader closes, and a fresh one knocks again, so often. */
 const CLOSE_EVERY_MS = 1_500;
 const KNOCK_EVERY_MS = 1_000;
@@ -41,11 +51,12 @@ const LAG_SHARE = 0.2;
 /**
  * PACE: an exit of the known trader goes out at once. IN: a fresh one that knocks gets in within its bound. PART: strangers
  * take no more than their part of any minute. HEALTH: the venue is open to all while it answers the known. KEPT: who was
- * once answered well is asked about again whatever the venue said last.
+ * once answered well is asked about again whatever the venue said last. PLACES: strangers hold no more connections than
+ * their part of them.
  */
-type Check = "PACE" | "IN" | "PART" | "HEALTH" | "KEPT";
+type Check = "PACE" | "IN" | "PART" | "HEALTH" | "KEPT" | "PLACES";
 
-type Fate = "good" | "refused" | "fails" | "mute";
+type Fate = "good" | "slow" | "refused" | "fails" | "mute";
 
 const wire = vi.hoisted(() => ({ dispatch: (_path: string, _handler: Dispatcher.DispatchHandler): void => {} }));
 
@@ -70,6 +81,8 @@ interface Asked {
   readonly caller: string;
   readonly weight: number;
   readonly fate: Fate;
+  /** Is an exit of the known trader, which the venue can take. */
+  readonly isJudged: boolean;
   readonly atMs: number;
   reached: boolean;
 }
@@ -85,6 +98,9 @@ class Venue {
   /** Weight by strangers, of the last minute. */
   #strange: { readonly atMs: number; readonly weight: number }[] = [];
   readonly #known = new Set<string>();
+  #strangePlaces = 0;
+  /** When the known trader's calls failed last: the venue may be closed for a moment then. */
+  #failedMs = Number.NEGATIVE_INFINITY;
 
   constructor(seed: number, without: readonly Check[]) {
     this.#without = without;
@@ -116,14 +132,16 @@ class Venue {
   }
 
   /** As a room does: what was said of the key a moment ago, else the venue. */
-  ask(caller: string, weight: number, fate: Fate, timeoutMs: number): void {
+  ask(caller: string, weight: number, fate: Fate, timeoutMs: number, lane: Lane = "exit"): void {
     const wasKnown = this.#known.has(caller);
     if (this.#standing.refusalOf(caller) !== null) {
       if (wasKnown) this.say("KEPT", caller);
       return;
     }
-    const id = this.#asked.push({ caller, weight, fate, atMs: this.nowMs(), reached: false }) - 1;
-    const call = { method: "POST", path: String(id), headers: {}, body: null, lane: "exit", account: null } as const;
+    const isFault = this.#pool.breaker === "open" && this.nowMs() - this.#failedMs <= HEAL_MS;
+    const isJudged = caller === "known" && lane === "exit" && !isFault;
+    const id = this.#asked.push({ caller, weight, fate, isJudged, atMs: this.nowMs(), reached: false }) - 1;
+    const call = { method: "POST", path: String(id), headers: {}, body: null, lane, account: null } as const;
     void this.#pool.request({ ...call, weight, timeoutMs, caller, accountWeight: 0 }).then((result) => {
       if (result.kind !== "response") return;
       if (fate === "good") {
@@ -135,11 +153,12 @@ class Venue {
 
   async pass(): Promise<void> {
     for (const one of this.#asked)
-      if (!one.reached && one.caller === "known" && this.nowMs() - one.atMs > PACE_MS) {
+      if (!one.reached && one.isJudged && this.nowMs() - one.atMs > PACE_MS) {
         one.reached = true;
         this.say("PACE", `asked for at ${one.atMs}`);
       }
-    if (this.#pool.breaker !== "closed") this.say("HEALTH", this.#pool.breaker);
+    if (this.#pool.breaker !== "closed" && this.nowMs() - this.#failedMs > HEAL_MS)
+      this.say("HEALTH", this.#pool.breaker);
     await this.clock.advanceAsync(STEP_MS);
   }
 
@@ -156,19 +175,31 @@ class Venue {
     if (asked === undefined) throw new Error("nobody asked for it");
     asked.reached = true;
     const nowMs = this.nowMs();
-    if (asked.caller.startsWith("junk")) {
+    const isStrange = asked.caller.startsWith("junk");
+    if (!isStrange && asked.fate === "fails") this.#failedMs = nowMs;
+    if (isStrange) {
       this.#strange = this.#strange.filter(({ atMs }) => atMs > nowMs - WINDOW_MS);
       this.#strange.push({ atMs: nowMs, weight: asked.weight });
       const taken = this.#strange.reduce((sum, { weight }) => sum + weight, 0);
       if (taken > PART_MAX) this.say("PART", `${taken}`);
     }
-    const controller = { abort: () => {} } as unknown as Dispatcher.DispatchController;
+    if (isStrange && ++this.#strangePlaces > PLACES) this.say("PLACES", `${this.#strangePlaces}`);
+    const leave = (): void => {
+      if (isStrange) this.#strangePlaces--;
+    };
+    const controller = { abort: leave } as unknown as Dispatcher.DispatchController;
     handler.onRequestStart?.(controller, {});
     if (asked.fate === "mute") return;
+    const takesMs = asked.fate === "slow" ? READ_TAKES_MS : 20;
     this.clock.setTimer(() => {
-      handler.onResponseStart?.(controller, asked.fate === "good" ? 200 : asked.fate === "fails" ? 500 : 401, {});
+      leave();
+      handler.onResponseStart?.(
+        controller,
+        asked.fate === "good" || asked.fate === "slow" ? 200 : asked.fate === "fails" ? 500 : 401,
+        {},
+      );
       handler.onResponseEnd?.(controller, {});
-    }, 20);
+    }, takesMs);
   }
 }
 
@@ -215,10 +246,45 @@ function knocking(venue: Venue): () => void {
   };
 }
 
-async function played(seed: number, without: readonly Check[] = []): Promise<readonly Check[]> {
+/** Calls that the venue never answers, each for as long as the service lets it last, faster than they end. */
+function muting(venue: Venue): () => void {
+  let count = 0;
+  return () => {
+    if (venue.nowMs() < FLOOD_FROM_MS) return;
+    venue.ask(`junk ${count++}`, READ, "mute", 5_000 + venue.random.next() * 25_000);
+  };
+}
+
+/** The known trader's own reads, which have all connections that are not for exits. */
+function reading(venue: Venue): () => void {
+  let nextMs = 1_000;
+  return () => {
+    if (venue.nowMs() < nextMs) return;
+    nextMs = venue.nowMs() + 5_000;
+    for (let read = 0; read < READ_PLACES; read++) venue.ask("known", READ, "slow", 10_000, "read");
+  };
+}
+
+/** The venue fails the known trader for a moment, as often as closes it. */
+function failing(venue: Venue): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone || venue.nowMs() < FAULT_AT_MS) return;
+    isDone = true;
+    for (let call = 0; call < DEFAULT_BREAKER.failureThreshold; call++)
+      venue.ask("known", READ, "fails", 5_000, "read");
+  };
+}
+
+type Scene = "keys" | "mutes" | "fault";
+
+async function played(seed: number, without: readonly Check[] = [], scene: Scene = "keys"): Promise<readonly Check[]> {
   const venue = new Venue(seed, without);
-  const actors = [closing(venue), flooding(venue), knocking(venue)];
-  while (venue.nowMs() < PLAYED_MS) {
+  const actors =
+    scene === "keys"
+      ? [closing(venue), flooding(venue), knocking(venue)]
+      : [scene === "mutes" ? reading(venue) : failing(venue), closing(venue), muting(venue)];
+  while (venue.nowMs() < (scene === "keys" ? PLAYED_MS : MUTES_PLAYED_MS)) {
     for (const act of actors) act();
     await venue.pass();
   }
@@ -230,6 +296,8 @@ interface Mutant {
   readonly name: string;
   /** The check that it is for, then those that see it too. */
   readonly checks: readonly [Check, ...Check[]];
+  /** Default: of keys. */
+  readonly scene?: Scene;
   readonly plant: () => void;
 }
 
@@ -273,9 +341,42 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "everybody counts as known",
-    checks: ["PACE", "PART", "IN", "HEALTH", "KEPT"],
+    checks: ["PACE", "PART", "IN", "HEALTH", "KEPT", "PLACES"],
     plant: () => {
       vi.spyOn(CallerStanding.prototype, "isProven").mockReturnValue(true);
+    },
+  },
+  {
+    name: "strangers may hold all connections",
+    checks: ["PLACES", "PACE"],
+    scene: "mutes",
+    plant: () => {
+      vi.spyOn(UnprovenSlots.prototype, "isFree").mockReturnValue(true);
+    },
+  },
+  {
+    name: "strangers may hold all connections that are for exits",
+    checks: ["PACE"],
+    scene: "mutes",
+    plant: () => {
+      const { isFree } = UnprovenSlots.prototype;
+      vi.spyOn(UnprovenSlots.prototype, "isFree").mockImplementation(function (this: UnprovenSlots) {
+        return isFree.call(this, 0);
+      });
+    },
+  },
+  {
+    name: "who is known waits for what a stranger finds out of the venue",
+    checks: ["HEALTH", "PACE"],
+    scene: "fault",
+    plant: () => {
+      const { tryPass, onNotSent } = Breaker.prototype;
+      vi.spyOn(Breaker.prototype, "tryPass").mockImplementation(function (this: Breaker) {
+        return tryPass.call(this);
+      });
+      vi.spyOn(Breaker.prototype, "onNotSent").mockImplementation(function (this: Breaker, isProbe) {
+        onNotSent.call(this, isProbe);
+      });
     },
   },
 ];
@@ -283,14 +384,16 @@ const MUTANTS: readonly Mutant[] = [
 describe("the judge of strangers", () => {
   it.each(SEEDS)("has nothing to say of the pool as it is, seed %i", async (seed) => {
     expect(await played(seed)).toEqual([]);
+    expect(await played(seed, [], "mutes")).toEqual([]);
+    expect(await played(seed, [], "fault")).toEqual([]);
   });
 
   it.each(MUTANTS.flatMap((mutant) => SEEDS.map((seed) => ({ ...mutant, seed }))))(
     "sees by $checks alone that $name, seed $seed",
-    async ({ checks, plant, seed }) => {
+    async ({ checks, plant, scene, seed }) => {
       plant();
-      expect([...(await played(seed))].sort()).toEqual([...checks].sort());
-      expect(await played(seed, checks)).toEqual([]);
+      expect([...(await played(seed, [], scene))].sort()).toEqual([...checks].sort());
+      expect(await played(seed, checks, scene)).toEqual([]);
     },
   );
 });

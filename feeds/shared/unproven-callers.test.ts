@@ -151,4 +151,19 @@ describe("callers that no venue has answered yet", () => {
     expect(busy).toBe(2);
     slow.queue.close();
   });
+
+  it("leave connections that are for exits to known callers whose reads have all others", async () => {
+    const { clock, queue, admitted, ask } = setup({ slots: 16 });
+    const caller = "known";
+    for (let read = 0; read < 20; read++) void queue.acquire("read", 1, 5_000, { caller });
+    for (let junk = 0; junk < 20; junk++)
+      void queue.acquire("exit", 1, 5_000, { caller: `junk ${junk}`, isProven: false });
+    await clock.advanceAsync(0);
+    void ask(caller, true, 1);
+    await clock.advanceAsync(0);
+    expect(admitted).toEqual([caller]);
+    // Half of those kept for exits: what is slow for others is no reason that nobody new gets in.
+    expect(queue.busySlots).toBe(14);
+    queue.close();
+  });
 });

@@ -17,6 +17,11 @@ const IN_LINE_MS = 60_000;
 /** A read, a setting, an order and a look at it. */
 const TURN_CALLS = 4;
 
+/** Of the connections. */
+const UNPROVEN_SLOTS = 0.25;
+/** Of those that only exits may take, which exits of known callers find free of strangers whatever else is slow. */
+const KEPT_SLOTS = 0.5;
+
 interface Place {
   sinceMs: number;
   heardMs: number;
@@ -88,6 +93,32 @@ export class UnprovenPart {
   #fill(nowMs: number): void {
     this.#left = Math.min(this.#capacity, this.#left + (nowMs - this.#filledMs) * this.#perMs);
     this.#filledMs = nowMs;
+  }
+}
+
+/** The connections that strangers hold, over all lanes: a part of all, and never the last ones. */
+export class UnprovenSlots {
+  readonly #most: number;
+  readonly #below: number;
+  #held = 0;
+
+  /** `slots`: all of them; `exitSlots`: those of them that only exits may take. */
+  constructor(slots: number, exitSlots: number) {
+    this.#most = Math.max(1, Math.floor(slots * UNPROVEN_SLOTS));
+    this.#below = slots - Math.ceil(exitSlots * KEPT_SLOTS);
+  }
+
+  /** `busySlots`: held by all callers. */
+  isFree(busySlots: number): boolean {
+    return this.#held < this.#most && busySlots < this.#below;
+  }
+
+  take(): void {
+    this.#held++;
+  }
+
+  release(): void {
+    this.#held--;
   }
 }
 

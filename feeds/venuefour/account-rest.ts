@@ -73,7 +73,7 @@ export class AccountRest {
   ): Promise<Sent> {
     const { clock, clockOffsetMs, standing } = this.#deps;
     if (!session.canSign) return { kind: "local" };
-    const refused = standing.refusalOf(session.tag);
+    const refused = standing.refusalOf(session.caller);
     if (refused !== null) return { kind: "sent", result: refused, isRepeated: true };
     const signedAtMs = clock.wallMs();
     const operation: Operation = {
@@ -85,21 +85,21 @@ export class AccountRest {
     const body = session.withKey((key) => JSON.stringify(signedBody(operation, session.accountId, key)));
     if (body === null) return { kind: "local" };
     const result = await this.#request(session, "POST", OPERATION_PATHS[type], body, credits, options);
-    this.#note(session.tag, result);
+    this.#note(session.caller, result);
     return { kind: "sent", result };
   }
 
   /** What the answer to an operation says of who signed it. Those known are not looked at again. */
-  #note(tag: string, result: HttpResult): void {
+  #note(caller: string, result: HttpResult): void {
     const { standing } = this.#deps;
-    if (result.kind !== "response" || standing.isProven(tag)) return;
+    if (result.kind !== "response" || standing.isProven(caller)) return;
     const error = readError(result.status, result.body);
-    if (error === null) standing.answeredWell(tag);
+    if (error === null) standing.answeredWell(caller);
     else if (result.status < 500) {
       const known = classifyError(result.status, error);
-      if (isKeyRefusal(known)) standing.refused(tag, result);
+      if (isKeyRefusal(known)) standing.refused(caller, result);
       // Looked for only where the signature and the binding were right.
-      else if (known.reason === "NOT_FOUND" && error.text !== "") standing.answeredWell(tag);
+      else if (known.reason === "NOT_FOUND" && error.text !== "") standing.answeredWell(caller);
     }
   }
 
@@ -125,7 +125,7 @@ export class AccountRest {
       weight: own ? 0 : credits,
       timeoutMs: options.timeoutMs,
       account: own ? budgetName : null,
-      caller: session.tag,
+      caller: session.caller,
       accountWeight: own ? credits : 0,
     });
   }

@@ -21,6 +21,8 @@ export class VenuefourSession implements AccountSession {
    * opened is shared with another only under the same tag. The public key stands for the secret it was derived from.
    */
   readonly tag: string;
+  /** As `tag`, of who signs for which account alone: what the venue says of that is as true with any config key. */
+  readonly caller: string;
   #key: SigningKey | null;
   #configKey: string | null;
   #isOpen = true;
@@ -29,8 +31,9 @@ export class VenuefourSession implements AccountSession {
     this.accountId = account;
     this.#key = key;
     this.#configKey = configKey;
-    const parts = JSON.stringify([account, key?.publicKey ?? null, configKey]);
-    this.tag = createHmac("sha256", TAG_KEY).update(parts).digest("base64");
+    const publicKey = key?.publicKey ?? null;
+    this.tag = tagOf([account, publicKey, configKey]);
+    this.caller = tagOf([account, publicKey]);
   }
 
   get isOpen(): boolean {
@@ -72,6 +75,10 @@ export class VenuefourSession implements AccountSession {
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     return "VenuefourSession {}";
   }
+}
+
+function tagOf(parts: readonly (string | null)[]): string {
+  return createHmac("sha256", TAG_KEY).update(JSON.stringify(parts)).digest("base64");
 }
 
 /** Reads a block of interface spec 2.3. `problem` names a field, never its value. */

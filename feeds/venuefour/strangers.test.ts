@@ -1,6 +1,6 @@
 /** Keys that the venue has not answered well: what they cost, what is kept of their refusal, and when they are known. */
 import { describe, expect, it } from "vitest";
-import { AGENT, BTC, createHarness, CREDENTIALS, OPTIONS, WALLET } from "./test/trading-harness.js";
+import { BTC, createHarness, CREDENTIALS, OPTIONS, WALLET } from "./test/trading-harness.js";
 import { VenuefourSession } from "./session.js";
 
 const NO_AGENT = { success: false, error: "Agent not authorized for account", code: 400 };
@@ -9,18 +9,18 @@ const EMPTY = { success: true, data: [], last_order_id: 7 };
 const TAKEN = { success: true, data: null, error: null, code: null };
 const ORDER = { venueOrderId: "12" };
 
-const tagOf = (session: unknown): string => (session instanceof VenuefourSession ? session.tag : "");
+const callerOf = (session: unknown): string => (session instanceof VenuefourSession ? session.caller : "");
 
 describe("a caller of venuefour", () => {
-  it("is known by whole credentials once a signed operation was taken, and by nothing that anybody can read", async () => {
+  it("is known by its key once a signed operation was taken, and by nothing that anybody can read", async () => {
     const { http, open, openAddress, standing, trading } = createHarness();
     const session = open();
     http.reply(200, EMPTY);
     expect((await trading.reader.readPositions(session, BTC, OPTIONS)).ok).toBe(true);
-    expect([http.last.caller, standing.isProven(tagOf(session))]).toEqual([tagOf(session), false]);
+    expect([http.last.caller, standing.isProven(callerOf(session))]).toEqual([callerOf(session), false]);
     http.reply(200, TAKEN);
     await trading.orders.cancel(session, BTC, ORDER, OPTIONS);
-    expect(standing.isProven(tagOf(session))).toBe(true);
+    expect(standing.isProven(callerOf(session))).toBe(true);
     // The wallet's name alone makes nobody known.
     http.reply(200, EMPTY);
     await trading.reader.readPositions(openAddress(), BTC, OPTIONS);
@@ -52,8 +52,24 @@ describe("a caller of venuefour", () => {
     expect([http.requests.length, http.unusedStepCount]).toEqual([5, 0]);
   });
 
+  it("is one, whatever config keys come with its key: it crowds nobody out, and waits as a stranger once", async () => {
+    const { http, open, standing, trading } = createHarness();
+    http.reply(200, TAKEN).reply(200, TAKEN).reply(200, TAKEN);
+    await trading.orders.cancel(open(), BTC, ORDER, OPTIONS);
+    const wasKnown: boolean[] = [];
+    for (const apiKey of ["AbCdEfGh_1", "AbCdEfGh_2"]) {
+      await trading.orders.cancel(open({ ...CREDENTIALS, apiKey }), BTC, ORDER, OPTIONS);
+      wasKnown.push(http.last.caller === http.requests[0]?.caller);
+    }
+    expect(wasKnown).toEqual([true, true]);
+    expect(standing.isProven(http.last.caller ?? "")).toBe(true);
+  });
+
   it("keeps no refusal of an agent's key for one with another secret", () => {
     const { open } = createHarness();
-    expect(tagOf(open(CREDENTIALS))).not.toBe(tagOf(open({ ...CREDENTIALS, apiKey: `config_${AGENT.publicKey}` })));
+    const { secret } = WALLET;
+    expect(callerOf(open(CREDENTIALS))).not.toBe(
+      callerOf(open({ ...CREDENTIALS, apiKey: "config_1", apiSecret: secret })),
+    );
   });
 });

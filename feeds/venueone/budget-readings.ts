@@ -1,11 +1,12 @@
 /** Reads the request budgets of the accounts that trade here, beside their orders: no order waits for a reading. */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { CallOptions } from "../../engine/ports.js";
+import type { CallerStanding } from "../shared/caller-standing.js";
 import { Deadline } from "../shared/deadline.js";
 import type { AccountResolver } from "./account-resolver.js";
 import type { AddressBudget } from "./address-budget.js";
 import type { VenueoneRest } from "./rest.js";
-import type { VenueoneSession } from "./session.js";
+import { callerOf, type VenueoneSession } from "./session.js";
 
 const READING: CallOptions = { timeoutMs: 5_000, lane: "reconcile" };
 
@@ -13,6 +14,7 @@ export interface BudgetReadingsDeps {
   readonly budget: AddressBudget;
   readonly rest: Pick<VenueoneRest, "userRateLimit">;
   readonly accounts: AccountResolver;
+  readonly standing: CallerStanding;
   readonly clock: Clock;
 }
 
@@ -23,11 +25,12 @@ export class BudgetReadings {
     this.#deps = deps;
   }
 
-  /** Reads the account's budget where a reading is due. */
+  /** Reads the account's budget where a reading is due. None for strangers: made-up keys would take all readings. */
   freshen(session: VenueoneSession): void {
-    const { accounts, budget } = this.#deps;
+    const { accounts, budget, standing } = this.#deps;
     if (!session.canSign) return;
     const address = accounts.peek(session);
+    if (!standing.isProven(callerOf(session, address))) return;
     if (budget.beginRead(address)) void this.#read(session, address);
   }
 

@@ -126,7 +126,7 @@ export class VenueoneExchange {
     if (signature === null) return rejected(localReject("AUTH", "SESSION", "session is closed"));
     const body = envelope(action.json, next.nonce, signature, session.vaultAddress, expiresAfterMs);
     const account = accounts.peek(session);
-    const result = await rest.exchange(body, account, action.itemCount, left);
+    const result = await rest.exchange(body, this.#chargedFor(session, account), action.itemCount, left);
     try {
       return this.#read(session, account, left.lane, result);
     } catch (error) {
@@ -137,7 +137,7 @@ export class VenueoneExchange {
   }
 
   #read(session: VenueoneSession, account: string, lane: Lane, result: HttpResult): Exchanged | "again" {
-    if (result.kind === "notSent") return rejected(this.#notSent(account, lane, result));
+    if (result.kind === "notSent") return rejected(this.#notSent(this.#chargedFor(session, account), lane, result));
     if (result.kind === "noResponse") return { kind: "unknown", cause: result.reason };
     if (result.status !== 200) return unreadable(result);
     const decoded = decodeJson(result.body, decodeExchange);
@@ -158,6 +158,12 @@ export class VenueoneExchange {
     const spent = addressBudgetOf(text);
     if (spent !== null) this.#deps.addressBudget?.budget.noteRefused(account, spent.used, spent.cap);
     return rejected(refusal(error, text, spent === null ? null : OVER_BUDGET_INTERVAL_MS));
+  }
+
+  /** Whose budget a request spends: the account's, but that anybody can name a vault. Strangers spend their own. */
+  #chargedFor(session: VenueoneSession, account: string): string {
+    const caller = callerOf(session, account);
+    return this.#deps.standing.isProven(caller) ? account : caller;
   }
 
   /** What the venue said of the key a moment ago. */

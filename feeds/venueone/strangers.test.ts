@@ -1,5 +1,8 @@
 /** Keys that the venue has not answered well: what they cost, what is kept of their refusal, and when they are known. */
 import { describe, expect, it } from "vitest";
+import { VirtualClock } from "../../engine/domain/virtual-clock.js";
+import type { HttpRequest } from "../shared/http.js";
+import { AddressBudget } from "./address-budget.js";
 import { BTC, CLOSE_LONG, createHarness, KEY, OPTIONS, PRINCIPAL, SIGNER } from "./test/trading-harness.js";
 
 const VAULT = "0x1719884eb866cb12b2287399b15f7db5e7d775ea";
@@ -13,6 +16,8 @@ const FLAT = {
   time: 1_790_000_000_000,
 };
 const NO_SUCH_SIGNER = { status: "err", response: `User or API Wallet ${SIGNER} does not exist.` };
+const TAKEN = { status: "ok", response: { type: "order", data: { statuses: [{ resting: { oid: 77 } }] } } };
+const LIMIT = { cumVlm: "0.0", nRequestsUsed: 3, nRequestsCap: 10_000 };
 
 describe("a caller of venueone", () => {
   it("is known once the venue says whose its key is, and its principal with it", async () => {
@@ -62,6 +67,35 @@ describe("a caller of venueone", () => {
     expect(await trading.reader.readPositions(open(), BTC, OPTIONS)).toMatchObject({ ok: false, code: "AUTH" });
     http.reply(200, { role: "user" }).reply(200, FLAT);
     expect((await trading.reader.readPositions(open(), BTC, OPTIONS)).ok).toBe(true);
+  });
+
+  it("spends nothing of the budget of a vault that it only names", async () => {
+    const { http, open, trading } = createHarness();
+    const session = open({ vaultAddress: VAULT });
+    http.reply(200, TAKEN).reply(200, TAKEN);
+    await trading.orders.place(session, CLOSE_LONG, OPTIONS);
+    await trading.orders.place(session, CLOSE_LONG, OPTIONS);
+    // The venue takes the first, and says so whose the vault is.
+    expect(http.requests.map(({ account }) => account === VAULT)).toEqual([false, true]);
+  });
+
+  it("has its account's budget read however many made-up keys came before", async () => {
+    const clock = new VirtualClock();
+    const { http, open, trading } = createHarness(true, new AddressBudget(clock));
+    http.reply(200, { role: "user" }).reply(200, FLAT);
+    expect((await trading.reader.readPositions(open(), BTC, OPTIONS)).ok).toBe(true);
+    const asked: string[] = [];
+    const answer = (request: HttpRequest) => {
+      asked.push(request.body ?? "");
+      const isRole = request.body?.includes("userRole") === true;
+      const isLimit = request.body?.includes("userRateLimit") === true;
+      return http.response(200, isRole ? { role: "missing" } : isLimit ? LIMIT : NO_SUCH_SIGNER);
+    };
+    for (let call = 0; call < 60; call++) http.step(answer);
+    for (let junk = 1; junk <= 20; junk++)
+      await trading.orders.place(open({ privateKey: `0x${String(junk).padStart(64, "0")}` }), CLOSE_LONG, OPTIONS);
+    await trading.orders.place(open(), CLOSE_LONG, OPTIONS);
+    expect(asked.filter((body) => body.includes("userRateLimit")).length).toBe(1);
   });
 
   it("is refused for an address whose checksum is wrong before anything is asked", () => {

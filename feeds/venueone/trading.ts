@@ -87,7 +87,7 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
   const fills = new OrderFills({ rest, clock, clockOffsetMs });
   const reader = new VenueoneAccount({ rest, accounts, instruments, nonces, fills, clock, clockOffsetMs, logger });
   const budget = deps.addressBudget;
-  const readings = budget === undefined ? null : new BudgetReadings({ budget, rest, accounts, clock });
+  const readings = budget === undefined ? null : new BudgetReadings({ budget, rest, accounts, standing, clock });
   const exchange = new VenueoneExchange({
     addressBudget: budget === undefined || readings === null ? null : { budget, readings },
     rest,

@@ -95,7 +95,7 @@ export class KeyDirectory {
     return this.#confirm(session, entry, clock.wallMs());
   }
 
-  /** The venue's list has the key: its holder is known, and the account by it. */
+  /** The venue's list has the key, and it is of the account that was meant: the account is known by it. */
   #confirm(session: VenuethreeSession, entry: Entry, asOfMs: number): Read<ConfirmedKey> {
     const confirmed = confirm(session, entry, asOfMs);
     if (confirmed.ok) {
@@ -124,11 +124,13 @@ export class KeyDirectory {
     if (!keys.ok) return keys;
     if (!isListed) this.#lists.set(session.accountIndex, { read: keys, untilMs: monoMs(clock) + MISSING_TTL_MS });
     const found = keys.value.filter((row) => row.public_key === session.accountId);
+    // Known already: what else is asked for it must not wait in the line of strangers anew.
+    if (found.length > 0) standing.answeredWell(nameOf(session));
     let l1Address: string | null = null;
     if (session.walletAddress !== null && found.length > 0) {
       const left = deadline.left();
       if (left === null) return failedRead("TIMEOUT", "no time left for the account's address");
-      const account = await rest.accountByIndex(session.accountIndex, left);
+      const account = await rest.accountByIndex(session.accountIndex, { ...left, caller: nameOf(session) });
       if (!account.ok) return account;
       l1Address = account.value.l1_address;
     }

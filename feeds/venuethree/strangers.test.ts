@@ -23,6 +23,22 @@ it("is known once the venue lists its key, and its account with it; nobody is by
   expect(callers.map((caller) => known.standing.isProven(caller))).toEqual([true, true]);
 });
 
+it("is known by the list where its address is asked for next: it waits no second time among strangers", async () => {
+  const { http, confirmKey, open, standing, trading } = createHarness();
+  confirmKey();
+  const known: boolean[] = [];
+  http.step((request) => {
+    known.push(standing.isProven(request.caller ?? ""));
+    return { kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: 1_000 };
+  });
+  await trading.reader.readPositions(
+    open({ walletAddress: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed" }),
+    BTC,
+    OPTIONS,
+  );
+  expect(known).toEqual([true]);
+});
+
 it("is refused without a call where the account's list was read a moment ago, whatever its key", async () => {
   const { clock, http, open, trading } = createHarness();
   http.reply(200, { code: 200, api_keys: [OTHERS] });

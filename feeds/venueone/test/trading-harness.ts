@@ -10,6 +10,7 @@ import type { AccountSession, CallOptions, NonceReservations } from "../../../en
 import { CallerStanding } from "../../shared/caller-standing.js";
 import { createMemoryReservations } from "../../shared/test/memory-reservations.js";
 import { ScriptedHttp } from "../../shared/test/scripted-http.js";
+import type { AddressBudget } from "../address-budget.js";
 import { createVenueoneTrading, type VenueoneTrading } from "../trading.js";
 
 /** Published test key, of no value. */
@@ -88,7 +89,8 @@ export interface Harness {
   open(extra?: Record<string, unknown>): AccountSession;
 }
 
-export function createHarness(isMainnet = true): Harness {
+/** `addressBudget`: what the pool would charge addresses by. */
+export function createHarness(isMainnet = true, addressBudget?: AddressBudget): Harness {
   const clock = new VirtualClock(1_790_000_000_000);
   const http = new ScriptedHttp(clock);
   const reservations = createMemoryReservations();
@@ -122,6 +124,7 @@ export function createHarness(isMainnet = true): Harness {
       ackLatency,
       isMainnet,
       standing,
+      ...(addressBudget === undefined ? {} : { addressBudget }),
       onClockError: () => {
         harness.clockErrorCount++;
       },
