@@ -54,6 +54,22 @@ describe("the caller of a close", () => {
     expect(other.headers["ratelimit-policy"]).toBe('"exit";q=2;w=7200, "trade";q=1;w=3600');
   });
 
+  it("is every account that it names: a made-up key beside one's own gives no tokens", async () => {
+    const { client } = harness;
+    const statuses = [];
+    for (let close = 0; close < 5; close++) {
+      const credentials = {
+        venueone: { privateKey: `0xother-${close}` },
+        venuetwo: { apiKey: "key-of-two", apiSecret: "secret-of-two" },
+      };
+      statuses.push((await client.close({ ...closeOf("0x"), credentials })).status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 429, 429]);
+    // What is refused takes nothing of the others.
+    expect(await remaining("0xother-4")).toMatchObject({ exit: 2, trade: 1 });
+    expect(await remaining("0xother-0")).toMatchObject({ exit: 1, trade: 1 });
+  });
+
   it("is the same however the key is spelled", async () => {
     const { client } = harness;
     const statuses = [];
