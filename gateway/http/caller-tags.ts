@@ -1,10 +1,10 @@
 // hot path
 /**
  * Whose buckets a request with credentials spends: a name of the account's key, equal for equal keys only and useless
- * outside this process. A caller of an API key will be named by that key's id, here and nowhere else (`callerTag`).
+ * outside this process. A caller of an API key will be named by that key's id, here and nowhere else (`payersOf`).
  *
  * The secret decides, not what the credentials name: a wallet's address is known to everybody, and nobody is to spend
- * its owner's tokens by naming it. One short text is made per request, nothing else that stays.
+ * its owner's tokens by naming it. One short text is made per block, nothing else that stays.
  *
  * Invariant: no secret is kept; what is derived cannot be turned back, nor compared with another process's.
  */
@@ -33,8 +33,13 @@ const KEY_FIELDS: Readonly<Record<RoutableVenue, readonly string[]>> = {
   venuefour: ["apiSecret", "walletAddress"],
 };
 
-/** Of the first venue that has a block, so that further blocks make nobody another caller. Null without any. */
-export function callerTag(blocks: CredentialBlocks): string | null {
+/** Who pays for a request: one caller, or each of several; null: its address. */
+export type Payers = string | readonly string[] | null;
+
+/** One tag for each venue that has a block: a made-up one beside one's own makes nobody another caller. */
+export function payersOf(blocks: CredentialBlocks): Payers {
+  let first: string | null = null;
+  let all: string[] | null = null;
   for (const venue of ROUTABLE_VENUES) {
     const block = blocks[venue] ?? null;
     if (block === null || typeof block !== "object") continue;
@@ -44,9 +49,12 @@ export function callerTag(blocks: CredentialBlocks): string | null {
       if (typeof value === "string") text += `\0${spelled(value)}`;
       else if (typeof value === "number") text += `\0${value}`;
     }
-    return tagOf(text);
+    const tag = tagOf(text);
+    if (first === null) first = tag;
+    else if (all === null) all = [first, tag];
+    else all.push(tag);
   }
-  return null;
+  return all ?? first;
 }
 
 /** Of a text that stands for credentials, such as a wallet's id. */

@@ -15,6 +15,7 @@ import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { BucketName } from "../../schemas/service.js";
 import { encodedText } from "./encoded-text.js";
+import type { Payers } from "./caller-tags.js";
 import { asServiceError, errorBody, retryAfterSeconds } from "./error-reply.js";
 import { checkFraming, type RequestHead } from "./framing.js";
 import { type CallerBuckets, callerKey, policyText, type RateLimiter, type TokenBucket } from "./limiter.js";
@@ -141,12 +142,14 @@ export class Edge implements ReplyWriter {
     return this.#admitByOther(response, caller, admission, nowNs);
   }
 
-  charge(state: ReplyState, caller: string | null): ServiceError | null {
+  /** All or nothing: where one of several payers has no tokens, none pays. */
+  charge(state: ReplyState, payers: Payers): ServiceError | null {
     const { admission, unpaid } = state;
     if (unpaid === null) return null;
     state.unpaid = null;
     const nowNs = this.clock.monoNs();
-    const buckets = caller === null ? unpaid : this.limiter.caller(caller, nowNs);
+    if (payers !== null && typeof payers !== "string") return this.#chargeAll(state, payers, nowNs);
+    const buckets = payers === null ? unpaid : this.limiter.caller(payers, nowNs);
     for (const name of admission.buckets) {
       const bucket = buckets[name];
       if (!bucket.take(admission.weight, nowNs)) continue;
@@ -154,6 +157,25 @@ export class Edge implements ReplyWriter {
       return null;
     }
     return this.#refused(state, buckets, nowNs);
+  }
+
+  #chargeAll(state: ReplyState, payers: readonly string[], nowNs: number): ServiceError | null {
+    const { buckets: names, weight } = state.admission;
+    const paying: TokenBucket[] = [];
+    for (const payer of payers) {
+      const buckets = this.limiter.caller(payer, nowNs);
+      const name = names.find((one) => buckets[one].waitMs(weight, nowNs) === 0);
+      if (name === undefined) return this.#refused(state, buckets, nowNs);
+      paying.push(buckets[name]);
+    }
+    let shown: TokenBucket | null = null;
+    for (const bucket of paying) {
+      bucket.take(weight, nowNs);
+      if (shown === null || bucket.remaining(nowNs) < shown.remaining(nowNs)) shown = bucket;
+    }
+    // What the one that has the least may still do.
+    if (shown !== null) state.rateHeader = `\r\nRateLimit: "${shown.policy}";r=${shown.remaining(nowNs)};t=0`;
+    return null;
   }
 
   caller(response: HttpResponse): CallerBuckets {

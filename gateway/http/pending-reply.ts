@@ -5,6 +5,7 @@
 import type { HttpResponse } from "uWebSockets.js";
 import type { Clock } from "../../engine/domain/clock.js";
 import type { ServiceError } from "../../engine/domain/errors.js";
+import type { Payers } from "./caller-tags.js";
 import type { ReplyState, ReplyWriter } from "./reply-state.js";
 import { StreamReply } from "./stream-reply.js";
 
@@ -40,8 +41,8 @@ export class PendingReply {
     return this.#over;
   }
 
-  /** Charges the caller so named, or the address for null. Throws RATE_LIMITED where its tokens are spent. */
-  charge(caller: string | null): void {
+  /** Charges the callers so named, or the address for null. Throws RATE_LIMITED where the tokens of one are spent. */
+  charge(caller: Payers): void {
     const refused = this.#writer.charge(this.#state, caller);
     if (refused !== null) throw refused;
   }

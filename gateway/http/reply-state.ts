@@ -2,6 +2,7 @@
 import type { HttpResponse } from "uWebSockets.js";
 import type { ServiceError } from "../../engine/domain/errors.js";
 import type { BucketName } from "../../schemas/service.js";
+import type { Payers } from "./caller-tags.js";
 import type { CallerBuckets } from "./limiter.js";
 
 /** Counts of one route; read by the metrics. */
@@ -48,7 +49,7 @@ export interface ReplyState {
 /** Must be called corked or within the handler. `extraHeaders` begin with a line break. */
 export interface ReplyWriter {
   /** Charges the account so named, or the address for null; the refusal where its tokens are spent. Once. */
-  charge(state: ReplyState, caller: string | null): ServiceError | null;
+  charge(state: ReplyState, payers: Payers): ServiceError | null;
   write(
     response: HttpResponse,
     state: ReplyState,

@@ -7,7 +7,7 @@ import type { Operation } from "../../schemas/operation.js";
 import type { TradingDesk } from "../accounts/trading-desk.js";
 import type { CloseDefaults } from "../close-request.js";
 import type { BodyReader } from "../http/body.js";
-import type { Asked } from "../http/caller-tags.js";
+import type { Asked, Payers } from "../http/caller-tags.js";
 import type { Edge } from "../http/edge.js";
 import type { MarketView } from "../market-view.js";
 import type { Metrics } from "../metrics.js";
@@ -43,7 +43,7 @@ export interface RouteContext {
   readonly trading?: TradingDesk;
   readonly startedAtMs: number;
   /** Whose buckets a request with credentials spends; null: its address's. */
-  readonly callerOfAsk?: (asked: Asked) => string | null;
+  readonly callerOfAsk?: (asked: Asked) => Payers;
   /** Closes whose reply is not known yet; written by the close route, read by shutdown and status. */
   readonly inFlight: { closes: number };
 }

@@ -11,7 +11,7 @@ import { type closeReplySchema, tradeRefusedReplySchema } from "../../schemas/cl
 import type { Operation } from "../../schemas/operation.js";
 import { compileSerialiser } from "../../schemas/serialise.js";
 import { asServiceError } from "../http/error-reply.js";
-import { callerTag } from "../http/caller-tags.js";
+import { payersOf } from "../http/caller-tags.js";
 import { parseJsonBody } from "../http/json-body.js";
 import { replyText } from "../http/json-route.js";
 import type { PendingReply } from "../http/pending-reply.js";
@@ -75,7 +75,7 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
       ignored = checkFields(parsed.value, ignoredNames);
       checkIdempotencyKey(idempotencyKey);
       const request = parts.build(parsed.value);
-      reply.charge(callerTag(request.credentials));
+      reply.charge(payersOf(request.credentials));
       if (arrived.length === 0) setImmediate(takeArrived);
       const boundBytes = idempotencyKey === null ? NO_BYTES : Buffer.copyBytesFrom(body);
       arrived.push({ request, boundBytes, idempotencyKey, receivedAtMs, reply, ignored, result: null });

@@ -15,7 +15,7 @@ import {
 } from "../../schemas/service.js";
 import { asServiceError } from "../http/error-reply.js";
 import { readyParts, recordingStatus, storeStatusRow, venueStatus } from "../status.js";
-import { callerTag } from "../http/caller-tags.js";
+import { payersOf } from "../http/caller-tags.js";
 import { CREDENTIALS_HEADER, readVenueCredentials } from "../venue-credentials.js";
 import type { Route, RouteContext } from "./context.js";
 
@@ -58,17 +58,22 @@ function limitsRoute({ edge, clock, limits }: RouteContext): Route {
     operation: OPERATIONS.limits,
     handle(response, request) {
       const nowNs = clock.monoNs();
-      const tag = callerTag(readVenueCredentials(request.getHeader(CREDENTIALS_HEADER), "") ?? {});
-      const caller = tag === null ? edge.caller(response) : edge.limiter.caller(tag, nowNs);
+      const payers = payersOf(readVenueCredentials(request.getHeader(CREDENTIALS_HEADER), "") ?? {});
+      const tags = payers === null ? [] : typeof payers === "string" ? [payers] : payers;
+      const callers = payers === null ? [edge.caller(response)] : tags.map((tag) => edge.limiter.caller(tag, nowNs));
       const buckets = BUCKET_WORDS.map((policy) => {
-        const { perSecond, burst, windowSeconds } = caller[policy];
+        // Of several accounts in one request each pays: the one with the least left decides.
+        const [first, ...others] = callers.map((caller) => caller[policy]);
+        if (first === undefined) throw new ServiceError("INTERNAL", { problem: "nobody to charge" });
+        const remaining = Math.min(first.remaining(nowNs), ...others.map((bucket) => bucket.remaining(nowNs)));
+        const { perSecond, burst, windowSeconds } = first;
         return {
           policy,
-          scope: tag === null ? ("ip" as const) : ("key" as const),
+          scope: payers === null ? ("ip" as const) : ("key" as const),
           perSecond,
           burst,
           windowSeconds,
-          remaining: caller[policy].remaining(nowNs),
+          remaining,
         };
       });
       const data = {
