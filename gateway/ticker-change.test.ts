@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { applyPrice } from "../feeds/venuefour/normalize.js";
 import { fakeInstrument, fakeMarket } from "./test/fake-room.js";
-import { venuefourPayload } from "./ticker-payload.js";
+import { venuefourPayload, venuethreePayload } from "./ticker-payload.js";
 
 const ROW = {
   symbol: "BTC",
@@ -41,6 +41,20 @@ describe("venuefour's 24 h change", () => {
   it("is that of one base unit where the contract counts thousands", () => {
     const wire = { oracle: "0.0071237", yesterday_price: "0.007" };
     expect(tickerOf("0.008", wire, 3)).toMatchObject({ change24h: "1.7671", change24hAbs: "0.0000001237" });
+  });
+});
+
+describe("a change that the venue prints itself", () => {
+  it.each([
+    ["0.4710228936502858", "0.471"],
+    ["-4.366136694955931", "-4.3661"],
+    ["-0.00005", "-0.0001"],
+    ["-0.315", "-0.315"],
+    ["2", "2"],
+  ])("%s has four decimals at most", (printed, shown) => {
+    const market = fakeMarket(fakeInstrument("venuethree", "BTC"));
+    Object.assign(market.ticker, { lastPrice: "97420", markPrice: "97421", change24h: printed });
+    expect(venuethreePayload(market, "LIVE", 0)).toMatchObject({ change24h: shown });
   });
 });
 
