@@ -34,11 +34,20 @@ interface Change {
 function changeOf(ticker: Ticker, now: string, exponent: number): Change {
   const derived = deriveChange(now, ticker.prevDayPrice);
   return {
-    percent: scaleText(ticker.change24h, 0) ?? derived.percent,
+    percent: percentText(ticker.change24h) ?? derived.percent,
     absolute:
       scaleText(ticker.change24hAbs, -exponent) ??
       (derived.absolute === null ? null : scaleText(derived.absolute, -exponent)),
   };
+}
+
+/** As a derived one: nearest at four decimals. Null when the venue has not sent it. */
+function percentText(text: string): string | null {
+  if (!isPlainDecimal(text)) return null;
+  const places = decimalPlaces(text);
+  const scaled = parseScaledBig(text, places);
+  if (scaled === null || places <= PERCENT_PLACES) return scaled === null ? null : formatScaledBig(scaled, places);
+  return formatScaledBig(divideBig(scaled, pow10Big(places - PERCENT_PLACES), "halfUp"), PERCENT_PLACES);
 }
 
 export function deriveChange(last: string, previous: string): Change {

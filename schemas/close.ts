@@ -143,13 +143,17 @@ export const normalizedOrderSchema = reply({
   price: decimal(),
   quantity: decimal(),
   filledQuantity: decimal(),
-  averagePrice: nullable(decimal()),
+  averagePrice: nullable(decimal("Of what has filled; null while nothing has, or where the venue does not tell it.")),
   timestamp: timeMs,
   exchange: routableVenue,
-  clientOrderId: nullable(Type.String()),
-  venueClientOrderId: nullable(Type.String()),
+  clientOrderId: nullable(Type.String(), {
+    description: "What the caller sent; null where nothing was sent, or for an order that is not of this service.",
+  }),
+  venueClientOrderId: nullable(Type.String(), {
+    description: "The client id that the venue has; null where the order has none.",
+  }),
   reduceOnly: Type.Boolean(),
-  triggerPrice: nullable(decimal()),
+  triggerPrice: nullable(decimal("Of stops and take-profits; null for every other order.")),
 });
 
 const executionLegSchema = reply({
