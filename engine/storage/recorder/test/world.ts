@@ -20,6 +20,8 @@ export const SMALL_SETTINGS: Partial<RecorderSettings> = {
   snapshotRows: 16,
   snapshotDepth: 5,
   snapshotMs: 1_000,
+  // Every drain closes its batches: what quiet ones do has a test of its own.
+  quietMs: 250,
   batchRows: 50,
   batchBytes: 16_384,
   seenTrades: 32,
