@@ -8,6 +8,10 @@ export interface RecorderSettings {
   /** Each market once in this time. */
   readonly snapshotMs: number;
   readonly drainMs: number;
+  /** Market rows that few others join wait so long for them: the store's work is by the batch, not by the row. */
+  readonly quietMs: number;
+  /** From so many market rows on, a batch is closed at the next drain. */
+  readonly busyRows: number;
   readonly batchRows: number;
   readonly batchBytes: number;
   /** Trade ids remembered per market. */
@@ -29,6 +33,8 @@ export const DEFAULT_RECORDER_SETTINGS: RecorderSettings = {
   snapshotDepth: 20,
   snapshotMs: 60_000,
   drainMs: 250,
+  quietMs: 1_000,
+  busyRows: 256,
   batchRows: 8_192,
   batchBytes: 1 << 20,
   seenTrades: 2_048,

@@ -7,7 +7,8 @@
  *
  * Invariants: nothing that trades waits for the store; accepted + recovered = stored + dropped + pending for every
  * table at every moment. What a kill -9 costs at most of market data: the rings, the open batches and the batches in
- * memory, which is `drainMs` of data while the store answers and AWAY_BATCH_AGE_MS more while it is away or behind.
+ * memory, which is `drainMs` of data under load and `quietMs` without, while the store answers, and AWAY_BATCH_AGE_MS
+ * while it is away or behind.
  */
 import type { Clock, TimerHandle } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
@@ -324,7 +325,7 @@ class TableRecorder implements Recorder {
     }, 0);
   }
 
-  /** Everything is encoded and every batch closed once per `drainMs`, in slices. */
+  /** Everything is encoded once per `drainMs`, in slices, and batches that are due are closed. */
   #onTime(): void {
     const { clock } = this.#options;
     const nowNs = clock.monoNs();
@@ -360,14 +361,32 @@ class TableRecorder implements Recorder {
     }
     if (!this.#closeAfterSlice) return;
     this.#closeAfterSlice = false;
-    if (this.#shipper.behind && !this.#isOldEnough()) return;
+    const isBehind = this.#shipper.behind;
+    // What closes and openings did waits for nothing that a market does.
+    if (!isBehind) this.#batchers.routing_decisions.closeAll();
+    if (!this.#mayClose(isBehind)) return;
     this.#closeBatches();
   }
 
-  #isOldEnough(): boolean {
+  /** Are the open batches old enough, or full enough? */
+  #mayClose(isBehind: boolean): boolean {
+    const { quietMs, busyRows, drainMs } = this.#settings;
     const nowNs = this.#options.clock.monoNs();
-    if (this.#oldestOpenNs < 0) this.#oldestOpenNs = nowNs;
-    return nowNs - this.#oldestOpenNs >= AWAY_BATCH_AGE_MS * 1e6;
+    if (this.#oldestOpenNs < 0) {
+      if (this.#openRows() === 0) return false;
+      // Those rows may be as old as the drain before.
+      this.#oldestOpenNs = nowNs - drainMs * 1e6;
+    }
+    const ageMs = (nowNs - this.#oldestOpenNs) / 1e6;
+    if (isBehind) return ageMs >= AWAY_BATCH_AGE_MS;
+    // The next drain would be too late.
+    return ageMs + drainMs > quietMs || this.#openRows() >= busyRows;
+  }
+
+  #openRows(): number {
+    let count = 0;
+    for (const batcher of Object.values(this.#batchers)) count += batcher.openRows;
+    return count;
   }
 
   #closeBatches(): void {
