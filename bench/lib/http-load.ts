@@ -1,16 +1,20 @@
-/** Throughput ceilings with wrk, which drives further than a Node client can. Loopback only; bounded by its own duration. */
+/**
+ * Throughput ceilings with wrk, which drives further than a Node client can, or with autocannon where wrk is not there: then
+ * the client is what ends first, and ratios say little. Loopback only; bounded by its own duration.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import autocannon from "autocannon";
 
-export interface WrkResult {
+interface LoadResult {
   readonly requestsPerSecond: number;
   readonly non2xxCount: number;
   readonly socketErrorCount: number;
 }
 
-export interface WrkLoad {
+export interface HttpLoad {
   readonly url: string;
   readonly connections: number;
   readonly seconds: number;
@@ -18,11 +22,29 @@ export interface WrkLoad {
   readonly body?: string;
 }
 
-export function hasWrk(): boolean {
-  return spawnSync("wrk", ["--version"]).error === undefined;
+export interface LoadTool {
+  readonly name: "wrk" | "autocannon";
+  run(load: HttpLoad): Promise<LoadResult>;
 }
 
-export function runWrk(load: WrkLoad): WrkResult {
+export function loadTool(hasWrk = spawnSync("wrk", ["--version"]).error === undefined): LoadTool {
+  return hasWrk ? { name: "wrk", run: async (load) => runWrk(load) } : { name: "autocannon", run: runAutocannon };
+}
+
+async function runAutocannon({ url, connections, seconds, body }: HttpLoad): Promise<LoadResult> {
+  const post = { method: "POST" as const, headers: { "content-type": "application/json" } };
+  const result = await autocannon({
+    ...{ url, connections, duration: seconds },
+    ...(body === undefined ? {} : { ...post, body }),
+  });
+  return {
+    requestsPerSecond: result.requests.average,
+    non2xxCount: result.non2xx,
+    socketErrorCount: result.errors + result.timeouts,
+  };
+}
+
+function runWrk(load: HttpLoad): LoadResult {
   const folder = mkdtempSync(join(tmpdir(), "unwind-wrk-"));
   const script = join(folder, "load.lua");
   const args = ["-t1", `-c${load.connections}`, `-d${load.seconds}s`];
