@@ -65,7 +65,6 @@ export type L1Action = L1Base &
         readonly szE8: bigint;
         readonly reduceOnly: boolean;
         readonly minutes: number;
-        readonly randomize: boolean;
       }
     | { readonly type: "twapCancel"; readonly asset: number; readonly twapId: number }
     | { readonly type: "createSubAccount"; readonly name: string }
@@ -256,7 +255,7 @@ const L1_DECODERS: Readonly<Record<string, L1Decoder>> = {
       const randomize = readBool(twap.required("t"));
       const packed = { a: asset, b: isBuy, s: wireText(szE8), r: reduceOnly, m: minutes, t: randomize };
       const wire = { type: "twapOrder", twap: packed };
-      return { family: "l1", type: "twapOrder", asset, isBuy, szE8, reduceOnly, minutes, randomize, wire };
+      return { family: "l1", type: "twapOrder", asset, isBuy, szE8, reduceOnly, minutes, wire };
     },
   },
   twapCancel: {
