@@ -55,6 +55,7 @@ export type L1Action = L1Base &
     | { readonly type: "scheduleCancel"; readonly time: number | null }
     | { readonly type: "updateLeverage"; readonly asset: number; readonly isCross: boolean; readonly leverage: number }
     | { readonly type: "updateIsolatedMargin"; readonly asset: number; readonly ntliE6: number }
+    | { readonly type: "topUpIsolatedOnlyMargin"; readonly asset: number; readonly leverageE8: bigint }
     | { readonly type: "noop" }
     | { readonly type: "reserveRequestWeight"; readonly weight: number }
     | { readonly type: "setReferrer"; readonly code: string }
@@ -226,6 +227,15 @@ const L1_DECODERS: Readonly<Record<string, L1Decoder>> = {
       const ntliE6 = readInt(fields.required("ntli"));
       const wire = { type: "updateIsolatedMargin", asset, isBuy, ntli: ntliE6 };
       return { family: "l1", type: "updateIsolatedMargin", asset, ntliE6, wire };
+    },
+  },
+  topUpIsolatedOnlyMargin: {
+    keys: ["asset", "leverage"],
+    read: (fields) => {
+      const asset = readAsset(fields.required("asset"));
+      const leverageE8 = readDecimal(fields.required("leverage"));
+      const wire = { type: "topUpIsolatedOnlyMargin", asset, leverage: wireText(leverageE8) };
+      return { family: "l1", type: "topUpIsolatedOnlyMargin", asset, leverageE8, wire };
     },
   },
   noop: { keys: [], read: () => ({ family: "l1", type: "noop", wire: { type: "noop" } }) },

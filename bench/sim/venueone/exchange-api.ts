@@ -22,6 +22,8 @@ const SCHEDULE_VOLUME_E12 = 1_000_000n * E12_PER_USD;
 const SCHEDULE_LEAD_MS = 5_000;
 const SCHEDULE_FIRINGS_PER_DAY = 10;
 const DAY_MS = 86_400_000;
+/** A leverage of one, as its decimal text is read. */
+const LEVERAGE_UNIT_E8 = 100_000_000n;
 /** Price of one reserved request, in USD E12: 0.0005. */
 const RESERVE_PRICE_E12 = E12_PER_USD / 2_000n;
 
@@ -170,6 +172,8 @@ function perform(context: OrderContext, request: ExchangeRequest): ExchangeReply
       return defaultOr(updateLeverage(context, action));
     case "updateIsolatedMargin":
       return defaultOr(updateIsolatedMargin(venue, account, action));
+    case "topUpIsolatedOnlyMargin":
+      return defaultOr(topUpIsolatedMargin(venue, account, action));
     case "noop":
     case "setReferrer":
       return done();
@@ -254,6 +258,27 @@ function updateIsolatedMargin(
   if (perp === undefined || perp.isDelisted) return REFUSED.notIsolated;
   if (exchange.marginMode(account.address, perp.name) !== "isolated") return REFUSED.notIsolated;
   const moved = exchange.moveIsolatedMargin(account.address, perp.name, "BOTH", BigInt(action.ntliE6) * 1_000_000n);
+  return moved.ok ? null : REFUSED.isolatedMarginAmount;
+}
+
+/** Adds what the target leverage asks of the position at mark; a position that has as much already keeps it. */
+function topUpIsolatedMargin(
+  venue: Venue,
+  account: VenueAccount,
+  action: Extract<L1Action, { type: "topUpIsolatedOnlyMargin" }>,
+): string | null {
+  const { exchange } = venue;
+  const perp = venue.universe.perps[action.asset];
+  if (perp === undefined || perp.isDelisted) return REFUSED.notIsolated;
+  if (exchange.marginMode(account.address, perp.name) !== "isolated") return REFUSED.notIsolated;
+  if (action.leverageE8 === 0n) return REFUSED.leverageInvalid;
+  const position = exchange.position(account.address, perp.name, "BOTH");
+  if (position === null || position.qtyLots === 0) return REFUSED.isolatedMarginAmount;
+  const { notionalE12, unrealizedE12 } = exchange.positionFigures(position);
+  const neededE12 = (notionalE12 * LEVERAGE_UNIT_E8 + action.leverageE8 - 1n) / action.leverageE8;
+  const missingE12 = neededE12 - position.isolatedE12 - unrealizedE12;
+  if (missingE12 <= 0n) return null;
+  const moved = exchange.moveIsolatedMargin(account.address, perp.name, "BOTH", missingE12);
   return moved.ok ? null : REFUSED.isolatedMarginAmount;
 }
 
