@@ -101,6 +101,14 @@ export const ORDER_ROWS: readonly SpecRow[] = [
     error: "Missing required parameters",
   },
   {
+    row: "venuetwo LIMIT that no mark brings inside the band",
+    method: "POST",
+    path: `${PERP}/order`,
+    body: { ...LIMIT_TWO, price: "200000" },
+    status: 400,
+    error: "Invalid request parameters",
+  },
+  {
     row: "venuetwo stop without trigger",
     method: "POST",
     path: `${PERP}/order`,
