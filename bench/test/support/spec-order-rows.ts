@@ -239,6 +239,15 @@ export const ORDER_ROWS: readonly SpecRow[] = [
     reply: { data: { status: "OPEN", price: "50000", filledQuantity: "0", reduceOnly: false } },
   },
   {
+    row: "venueone LIMIT that no mark brings inside the band",
+    method: "POST",
+    path: ORDERS_ONE,
+    body: { ...LIMIT_ONE, price: "1000" },
+    headers: WALLET,
+    status: 400,
+    error: "Invalid request parameters",
+  },
+  {
     row: "venueone LIMIT, perp-suffixed symbol",
     method: "POST",
     path: ORDERS_ONE,

@@ -130,6 +130,23 @@ describe("a single LIMIT beside the venue's band", () => {
     expect(sent(harness.venue)).toEqual([970_000, 1_030_000, 1_500_000, 500_000]);
   });
 
+  it("is refused unsent at half of a wide band's low edge and at twice its high one, whatever its side", async () => {
+    const wideBand = { lowPpm: 200_000, highPpm: 5_000_000 };
+    const harness = await createDesk({ venue: { instrument: { wideBand } } });
+    expect(edgeOf(await harness.place(limit("BUY", "0.1")))).toBe("sent");
+    harness.venue.setMark("100000");
+    const low = [{ path: "price", problem: "must be above 20000, the edge of the venue's band around its mark" }];
+    const high = [{ path: "price", problem: "must not be above 500000, the edge of the venue's band around its mark" }];
+    for (const side of ["BUY", "SELL"] as const) {
+      expect(edgeOf(await harness.place(limit(side, "10000")))).toEqual(["INVALID_PARAMETERS", low]);
+      expect(edgeOf(await harness.place(limit(side, "1000000.1")))).toEqual(["INVALID_PARAMETERS", high]);
+    }
+    expect(sent(harness.venue)).toEqual([1]);
+    for (const price of ["10000.1", "1000000"]) expect(edgeOf(await harness.place(limit("BUY", price)))).toBe("sent");
+    await harness.clock.advanceAsync(15_001);
+    expect(edgeOf(await harness.place(limit("BUY", "0.1")))).toBe("sent");
+  });
+
   it("is the venue's to judge where its mark is not known, or old", async () => {
     const unknown = await createDesk({ venue: BANDED });
     expect(edgeOf(await unknown.place(limit("BUY", "150000")))).toBe("sent");
