@@ -62,6 +62,13 @@ export function outerBandTicks(ask: BandAsk, market: Market): number {
   return ppm > 0 ? aroundMark(ask, market, ppm, ask.side === "SELL" ? "floor" : "ceil") : 0;
 }
 
+/** The mark that we have, in ticks; 0 where it is unknown or old. */
+export function usableMarkTicks(ask: BandAsk, market: Market, rounding: "floor" | "ceil"): number {
+  if (!isMarkUsable(ask, market)) return 0;
+  const mark = parseScaledRounded(market.ticker.markPrice, market.instrument.priceDecimals, rounding);
+  return mark > 0 ? mark : 0;
+}
+
 /** The last limit that a stop with this trigger may have; 0 where the venue has no band. */
 export function stopEdgeTicks(instrument: Instrument, side: Side, triggerTicks: number): number {
   const edgePpm = edgePpmOf(instrument, side);
