@@ -1,11 +1,14 @@
-/** venuetwo's band against its local venue, whose mark moves: bounds of ours are never refused for it, its very edge is. */
+/**
+ * venuetwo's band against its local venue, whose mark moves: bounds of ours are never refused for it, its very edge is,
+ * and so is everything that we refuse ourselves.
+ */
 import { afterEach, expect, it } from "vitest";
-import { protectPrice } from "../../engine/domain/price-grid.js";
+import { ceilPrice, floorPrice, protectPrice } from "../../engine/domain/price-grid.js";
 import type { Side } from "../../engine/domain/order.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { createMarket } from "../../engine/market/market.js";
-import { bandEdgeTicks, bandTicks } from "../../engine/routing/price-band.js";
+import { bandEdgeTicks, bandTicks, outerBandTicks } from "../../engine/routing/price-band.js";
 import { MarketRest } from "../../feeds/venuetwo/market-rest.js";
 import { createVenuetwoTrading } from "../../feeds/venuetwo/trading.js";
 import type { VenuetwoSim } from "../sim/venuetwo/sim.js";
@@ -20,7 +23,7 @@ afterEach(async () => {
   sim = null;
 });
 
-it("holds a bound with its margin and refuses many at the edge, however the mark moves on the way", async () => {
+it("holds a bound with its margin, refuses many at the edge and all beyond ours, however the mark moves on the way", async () => {
   const clock = new VirtualClock();
   const venue = await startTestVenue({
     clock,
@@ -36,23 +39,30 @@ it("holds a bound with its margin and refuses many at the edge, however the mark
   const session = open(half, { apiKey: API_KEY, apiSecret: API_SECRET, walletAddress: mainWallet.address });
   const market = createMarket(btc, { deepTier: false, maxBookAgeMs: 2_000, maxDeepAgeMs: 0 });
   const random = createSeededRandom(9);
-  const refused = { edge: 0, bound: 0 };
+  const refused = { edge: 0, bound: 0, beyond: 0 };
   for (let round = 0; round < ROUNDS; round++) {
     // What the stream said, and up to three seconds until the order is there.
     market.ticker.markPrice = (venue.exchange.mark("BTCUSDT").markE8 / 1e8).toFixed(8);
     market.ticker.stamp(clock.wallMs(), clock.monoNs());
     const side: Side = round % 2 === 0 ? "BUY" : "SELL";
     const ask = { side, nowNs: clock.monoNs() };
-    const prices = { edge: bandEdgeTicks(ask, market), bound: bandTicks(ask, market) };
+    const outer = outerBandTicks(ask, market);
+    const prices = {
+      edge: protectPrice(btc, side, bandEdgeTicks(ask, market)),
+      bound: protectPrice(btc, side, bandTicks(ask, market)),
+      // The first price that a caller is refused here.
+      beyond: side === "BUY" ? ceilPrice(btc, outer + 1) : floorPrice(btc, outer - 1),
+    };
     clock.advance(Math.floor(random.next() * 3_000));
-    for (const kind of ["edge", "bound"] as const) {
-      const priceTicks = protectPrice(btc, side, prices[kind]);
+    for (const kind of ["edge", "bound", "beyond"] as const) {
+      const priceTicks = prices[kind];
       const outcome = await half.orders.place(session, commandOf(btc, { side, qtyLots: 10, priceTicks }), OPTIONS);
       if (outcome.outcome === "rejected") expect(outcome.reason).toBe("PRICE_BAND");
       if (outcome.outcome !== "accepted") refused[kind]++;
     }
   }
   expect(refused.bound).toBe(0);
+  expect(refused.beyond).toBe(ROUNDS);
   expect(refused.edge).toBeGreaterThan(ROUNDS / 5);
   await deps.http.close(0);
 });

@@ -43,6 +43,11 @@ export interface Instrument {
    */
   readonly bandUpPpm: number;
   readonly bandDownPpm: number;
+  /**
+   * The venue takes limit prices above mark × low and up to mark × high only, on both sides, as integer parts per million
+   * (venueone, "80% away from the reference price"). Wide enough that nothing of ours comes near. Absent: it has none.
+   */
+  readonly wideBand?: { readonly lowPpm: number; readonly highPpm: number };
   /** A stop or take-profit that becomes a market order carries no price at this venue. Absent: it carries ours. */
   readonly marketTriggersUnpriced?: true;
   readonly quoteAsset: string;

@@ -41,6 +41,7 @@ describe("buildInstruments", () => {
       minNotionalOnReduceOnly: "exceptFullClose",
       bandUpPpm: 0,
       bandDownPpm: 0,
+      wideBand: { lowPpm: 200_000, highPpm: 5_000_000 },
       quoteAsset: "USDC",
       takerFeeMilliBps: 4_500,
       makerFeeMilliBps: 1_500,

@@ -18,6 +18,11 @@ export const DEFAULT_FEES: FeeRates = { takerFeeMilliBps: 4_500, makerFeeMilliBp
 const MAX_DECIMALS = 6;
 /** In quote units; enforced on reduce-only orders too, unless they close the whole position. */
 const MIN_NOTIONAL = "10";
+/**
+ * "80% away from the reference price" by the venue's error page; measured on spot as 0.2 × mark < limit <= 5 × mark. The
+ * wider of the two where they differ.
+ */
+const WIDE_BAND = { lowPpm: 200_000, highPpm: 5_000_000 } as const;
 /** Spot token index of USDC, the collateral of the validator-run dex. */
 const USDC_TOKEN_INDEX = 0;
 /** `kPEPE` is a contract on 1000 PEPE. */
@@ -96,6 +101,7 @@ function buildInstrument(asset: VenueoneWireAsset, assetIndex: number, fees: Fee
     minNotionalOnReduceOnly: "exceptFullClose",
     bandUpPpm: 0,
     bandDownPpm: 0,
+    wideBand: WIDE_BAND,
     quoteAsset: "USDC",
     takerFeeMilliBps: fees.takerFeeMilliBps,
     makerFeeMilliBps: fees.makerFeeMilliBps,

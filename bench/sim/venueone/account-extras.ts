@@ -29,7 +29,7 @@ export function feesRow(venue: Venue, user: string): Readonly<Record<string, unk
     userSpotAddRate: "0.0004",
     activeReferralDiscount: "0.0",
     trial: null,
-    feeTrialReward: "0.0",
+    feeTrialEscrow: "0.0",
     nextTrialAvailableTimestamp: null,
     stakingLink: null,
     activeStakingDiscount: { bpsOfMaxSupply: "0.0", discount: "0.0" },

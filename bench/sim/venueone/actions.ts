@@ -55,6 +55,7 @@ export type L1Action = L1Base &
     | { readonly type: "scheduleCancel"; readonly time: number | null }
     | { readonly type: "updateLeverage"; readonly asset: number; readonly isCross: boolean; readonly leverage: number }
     | { readonly type: "updateIsolatedMargin"; readonly asset: number; readonly ntliE6: number }
+    | { readonly type: "topUpIsolatedOnlyMargin"; readonly asset: number; readonly leverageE8: bigint }
     | { readonly type: "noop" }
     | { readonly type: "reserveRequestWeight"; readonly weight: number }
     | { readonly type: "setReferrer"; readonly code: string }
@@ -65,7 +66,6 @@ export type L1Action = L1Base &
         readonly szE8: bigint;
         readonly reduceOnly: boolean;
         readonly minutes: number;
-        readonly randomize: boolean;
       }
     | { readonly type: "twapCancel"; readonly asset: number; readonly twapId: number }
     | { readonly type: "createSubAccount"; readonly name: string }
@@ -229,6 +229,15 @@ const L1_DECODERS: Readonly<Record<string, L1Decoder>> = {
       return { family: "l1", type: "updateIsolatedMargin", asset, ntliE6, wire };
     },
   },
+  topUpIsolatedOnlyMargin: {
+    keys: ["asset", "leverage"],
+    read: (fields) => {
+      const asset = readAsset(fields.required("asset"));
+      const leverageE8 = readDecimal(fields.required("leverage"));
+      const wire = { type: "topUpIsolatedOnlyMargin", asset, leverage: wireText(leverageE8) };
+      return { family: "l1", type: "topUpIsolatedOnlyMargin", asset, leverageE8, wire };
+    },
+  },
   noop: { keys: [], read: () => ({ family: "l1", type: "noop", wire: { type: "noop" } }) },
   reserveRequestWeight: {
     keys: ["weight"],
@@ -256,7 +265,7 @@ const L1_DECODERS: Readonly<Record<string, L1Decoder>> = {
       const randomize = readBool(twap.required("t"));
       const packed = { a: asset, b: isBuy, s: wireText(szE8), r: reduceOnly, m: minutes, t: randomize };
       const wire = { type: "twapOrder", twap: packed };
-      return { family: "l1", type: "twapOrder", asset, isBuy, szE8, reduceOnly, minutes, randomize, wire };
+      return { family: "l1", type: "twapOrder", asset, isBuy, szE8, reduceOnly, minutes, wire };
     },
   },
   twapCancel: {

@@ -8,11 +8,11 @@ import type { Journal } from "./journal.js";
 import { executeOrders, findBatchError, logged, type OrderContext, type OrderStatusItem } from "./place.js";
 import { executeCancels, executeModify } from "./revise.js";
 import { volumeText } from "./rows.js";
+import { wireText } from "./decimals.js";
 import { recoverSigner, requestDigest } from "./signature.js";
-import { REFUSED } from "./texts.js";
+import { REFUSED, TWAP } from "./texts.js";
 import type { Tpsl } from "./tpsl.js";
 import { executeAgentSend, executeSubAccountTransfer, executeUserAction } from "./transfers.js";
-import type { Twaps } from "./twap.js";
 import { E12_PER_USD, type Venue, type VenueAccount } from "./venue.js";
 
 const ITEMS_MAX = 200;
@@ -22,6 +22,8 @@ const SCHEDULE_VOLUME_E12 = 1_000_000n * E12_PER_USD;
 const SCHEDULE_LEAD_MS = 5_000;
 const SCHEDULE_FIRINGS_PER_DAY = 10;
 const DAY_MS = 86_400_000;
+/** A leverage of one, as its decimal text is read. */
+const LEVERAGE_UNIT_E8 = 100_000_000n;
 /** Price of one reserved request, in USD E12: 0.0005. */
 const RESERVE_PRICE_E12 = E12_PER_USD / 2_000n;
 
@@ -36,7 +38,6 @@ export interface ExchangeApi {
 export interface ExchangeApiParts {
   readonly venue: Venue;
   readonly tpsl: Tpsl;
-  readonly twaps: Twaps;
   readonly journal: Journal;
 }
 
@@ -52,7 +53,7 @@ export function createExchangeApi(parts: ExchangeApiParts): ExchangeApi {
         account.requestsUsed += EXPIRED_COST;
         return refused(REFUSED.expired);
       }
-      const reply = perform(parts, { venue, tpsl: parts.tpsl, account, signer, nonce: request.nonce }, request);
+      const reply = perform({ venue, tpsl: parts.tpsl, account, signer, nonce: request.nonce }, request);
       // A refusal of the whole action is not counted; failed items are.
       if (reply.status === "ok") account.requestsUsed += cost;
       journal.commit();
@@ -131,7 +132,7 @@ function strangerText(venue: Venue, signer: string, isL1: boolean): string {
   return former?.ended === "replaced" ? REFUSED.mustDeposit(former.accountId) : REFUSED.unknownSigner(signer);
 }
 
-function perform(parts: ExchangeApiParts, context: OrderContext, request: ExchangeRequest): ExchangeReply {
+function perform(context: OrderContext, request: ExchangeRequest): ExchangeReply {
   const { action } = request;
   const { venue, account } = context;
   if (action.family === "user") {
@@ -171,6 +172,8 @@ function perform(parts: ExchangeApiParts, context: OrderContext, request: Exchan
       return defaultOr(updateLeverage(context, action));
     case "updateIsolatedMargin":
       return defaultOr(updateIsolatedMargin(venue, account, action));
+    case "topUpIsolatedOnlyMargin":
+      return defaultOr(topUpIsolatedMargin(venue, account, action));
     case "noop":
     case "setReferrer":
       return done();
@@ -180,9 +183,9 @@ function perform(parts: ExchangeApiParts, context: OrderContext, request: Exchan
       account.requestsReserved += action.weight;
       return done();
     case "twapOrder":
-      return withStatus("twapOrder", parts.twaps.start(context, action));
+      return withStatus("twapOrder", { error: refuseTwap(context, action) });
     case "twapCancel":
-      return withStatus("twapCancel", parts.twaps.cancel(account, action.twapId));
+      return withStatus("twapCancel", { error: TWAP.notRunning });
     case "createSubAccount": {
       const sub = venue.openSubAccount(account, action.name);
       if (sub === null) return refused(REFUSED.subAccountTooMany);
@@ -256,6 +259,50 @@ function updateIsolatedMargin(
   if (exchange.marginMode(account.address, perp.name) !== "isolated") return REFUSED.notIsolated;
   const moved = exchange.moveIsolatedMargin(account.address, perp.name, "BOTH", BigInt(action.ntliE6) * 1_000_000n);
   return moved.ok ? null : REFUSED.isolatedMarginAmount;
+}
+
+/** Adds what the target leverage asks of the position at mark; a position that has as much already keeps it. */
+function topUpIsolatedMargin(
+  venue: Venue,
+  account: VenueAccount,
+  action: Extract<L1Action, { type: "topUpIsolatedOnlyMargin" }>,
+): string | null {
+  const { exchange } = venue;
+  const perp = venue.universe.perps[action.asset];
+  if (perp === undefined || perp.isDelisted) return REFUSED.notIsolated;
+  if (exchange.marginMode(account.address, perp.name) !== "isolated") return REFUSED.notIsolated;
+  if (action.leverageE8 === 0n) return REFUSED.leverageInvalid;
+  const position = exchange.position(account.address, perp.name, "BOTH");
+  if (position === null || position.qtyLots === 0) return REFUSED.isolatedMarginAmount;
+  const { notionalE12, unrealizedE12 } = exchange.positionFigures(position);
+  const neededE12 = (notionalE12 * LEVERAGE_UNIT_E8 + action.leverageE8 - 1n) / action.leverageE8;
+  const missingE12 = neededE12 - position.isolatedE12 - unrealizedE12;
+  if (missingE12 <= 0n) return null;
+  const moved = exchange.moveIsolatedMargin(account.address, perp.name, "BOTH", missingE12);
+  return moved.ok ? null : REFUSED.isolatedMarginAmount;
+}
+
+/** Written down as received: an order that this venue does not work over time, whatever its terms. */
+function refuseTwap(
+  { venue, account, signer, nonce }: OrderContext,
+  action: Extract<L1Action, { type: "twapOrder" }>,
+): string {
+  const perp = venue.universe.perps[action.asset];
+  const heldLots = perp === undefined ? 0 : (venue.exchange.position(account.address, perp.name, "BOTH")?.qtyLots ?? 0);
+  const isReducing = action.isBuy ? heldLots < 0 : heldLots > 0;
+  const text = action.reduceOnly && !isReducing ? TWAP.reduceOnly : TWAP.duration(action.minutes);
+  const index = venue.log.received({
+    action: "twap",
+    signer,
+    accountId: account.address,
+    symbol: perp?.name ?? null,
+    side: action.isBuy ? "BUY" : "SELL",
+    reduceOnly: action.reduceOnly,
+    qty: wireText(action.szE8),
+    nonce: String(nonce),
+  });
+  venue.log.refused(index, "TWAP", text);
+  return text;
 }
 
 function scheduleCancel(venue: Venue, account: VenueAccount, time: number | null): string | null {

@@ -146,6 +146,17 @@ export const ACCOUNT_QUERIES: Readonly<Record<string, InfoQuery>> = {
   userVaultEquities: { keys: ["user"], weight: 20, answer: emptyList },
   twapHistory: { keys: ["user"], weight: 20, answer: emptyList },
   userTwapSliceFills: { keys: ["user"], weight: 20, answer: emptyList },
+  userTwapSliceFillsByTime: {
+    keys: ["user", "startTime", "endTime", "aggregateByTime"],
+    weight: 20,
+    answer: (fields) => {
+      readUint(fields.required("startTime"));
+      const end = fields.optional("endTime");
+      if (end !== undefined) readUint(end);
+      readFlag(fields, "aggregateByTime");
+      return emptyList(fields);
+    },
+  },
 };
 
 /** History that this venue never has, of any account. */

@@ -19,12 +19,21 @@ import {
   type Struct,
 } from "./shape.js";
 import { marginTableReply, metaReply, SPOT_PAIRS, spotCtx, spotMetaReply } from "./universe.js";
+import { usdText, type Venue } from "./venue.js";
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 const RECENT_TRADES_MAX = 20;
 const FUNDING_ROWS_MAX = 500;
 const CANDLE_ROWS_MAX = 5_000;
+
+/** Largest value of a market order, by the least of a coin's highest leverages: the venue's contract specifications. */
+const MARKET_ORDER_VALUES: readonly (readonly [leverageMin: number, valueUsd: string])[] = [
+  [25, "30000000.0"],
+  [20, "5000000.0"],
+  [10, "2000000.0"],
+  [1, "500000.0"],
+];
 
 export const CANDLE_INTERVALS: Readonly<Record<string, number>> = {
   "1m": MINUTE_MS,
@@ -124,6 +133,15 @@ const MARKET_QUERIES: Readonly<Record<string, InfoQuery>> = {
         }),
   },
   perpDexs: { keys: [], weight: 20, answer: () => [null] },
+  // Limits and categories are of builder-run dexes only; the first one has none.
+  perpDexLimits: { keys: ["dex"], weight: 20, answer: noLimits },
+  perpCategories: { keys: [], weight: 20, answer: () => [] },
+  perpDexStatus: {
+    keys: ["dex"],
+    weight: 20,
+    answer: (fields, { venue }) => onFirstDex(fields, () => ({ totalNetDeposit: usdText(heldE12(venue)) })),
+  },
+  maxMarketOrderNtls: { keys: [], weight: 20, answer: () => MARKET_ORDER_VALUES },
   perpsAtOpenInterestCap: { keys: ["dex"], weight: 20, answer: () => [] },
   exchangeStatus: {
     keys: [],
@@ -173,6 +191,18 @@ function queryType(node: JsonNode): string | null {
   const tags = node.entries.filter(([key]) => key === "type");
   const tag = tags.length === 1 ? tags[0]?.[1] : undefined;
   return tag?.kind === "string" ? tag.value : null;
+}
+
+/** Settled cash of all accounts: what the venue's own net deposits come to here, profits and fees included. */
+function heldE12(venue: Venue): bigint {
+  return venue.exchange.accounts().reduce((sum, { walletE12 }) => sum + walletE12, 0n);
+}
+
+/** Null also for a dex that does not exist. */
+function noLimits(fields: Struct): null {
+  const dex = fields.optional("dex");
+  if (dex !== undefined) readText(dex);
+  return null;
 }
 
 /** Only the first dex exists here; a query for another one fails like an unknown dex. */

@@ -31,7 +31,6 @@ import { createRequestHandler, type RequestHandler } from "./requests.js";
 import { createSessions, type Sessions } from "./sockets.js";
 import { TEXT_BAD_CONTENT_TYPE, TEXT_BAD_JSON } from "./texts.js";
 import { createTpsl } from "./tpsl.js";
-import { createTwaps } from "./twap.js";
 import { createUniverse } from "./universe.js";
 import { createVenue, type Venue } from "./venue.js";
 
@@ -100,9 +99,8 @@ export async function startVenueoneSim(options: VenueoneSimOptions): Promise<Ven
   const tpsl = createTpsl(venue);
   journal.addFollower((changes) => tpsl.follow(changes));
   keepAccounts(venue, journal);
-  const twaps = createTwaps(venue, journal);
   const context = { venue, publisher: createPublisher(exchange), tpsl };
-  const handler = createRequestHandler(context, createExchangeApi({ venue, tpsl, twaps, journal }));
+  const handler = createRequestHandler(context, createExchangeApi({ venue, tpsl, journal }));
   const sessions = createSessions(context, journal, handler);
   const faults = createFaultInjector({
     seed: options.seed,
@@ -142,7 +140,6 @@ export async function startVenueoneSim(options: VenueoneSimOptions): Promise<Ven
     async stop() {
       clock.clearTimer(scheduleTimer);
       exchange.stop();
-      twaps.stop();
       faults.clear();
       await shell.stop();
       sessions.stop();

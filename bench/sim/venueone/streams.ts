@@ -31,6 +31,7 @@ const CLOCK_OF: Partial<Record<StreamType, ClockName>> = {
   bbo: "block",
   trades: "block",
   activeAssetCtx: "assetCtx",
+  assetCtxs: "assetCtx",
   fastAssetCtxs: "assetCtx",
   candle: "candle",
   allMids: "allMids",
@@ -141,6 +142,9 @@ export function createSocketStreams({ context, socket, onSend }: SocketStreamsPa
         break;
       case "allDexsAssetCtxs":
         push(subscription, { ctxs: [["", venue.universe.perps.map((perp) => assetCtx(venue, perp))]] });
+        break;
+      case "assetCtxs":
+        push(subscription, { dex: "", ctxs: venue.universe.perps.map((perp) => assetCtx(venue, perp)) });
         break;
       case "fastAssetCtxs":
         pushFastCtxs(entry);

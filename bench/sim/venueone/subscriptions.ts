@@ -38,6 +38,7 @@ const STREAMS = {
   activeAssetCtx: ["coin"],
   candle: ["coin", "interval"],
   allMids: ["dex"],
+  assetCtxs: ["dex"],
   fastAssetCtxs: [],
   allDexsAssetCtxs: [],
   orderUpdates: ["user"],

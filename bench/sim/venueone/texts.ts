@@ -80,12 +80,11 @@ export const BARE = {
   spotBalance: (asset: number) => `Insufficient spot balance asset=${asset}`,
 } as const;
 
+/** No order is worked over time here: no duration is valid. */
 export const TWAP = {
   reduceOnly: "Reduce-only TWAP order would increase position.",
-  tooSmall: "TWAP order value too small. Min is $1200, which is $10 per minute.",
+  duration: (minutes: number) => `Invalid TWAP duration: ${minutes} min(s)`,
   notRunning: "TWAP was never placed, already canceled, or filled.",
-  // Recorded nowhere.
-  minutes: "Invalid TWAP duration.",
 } as const;
 
 /** The suffix that live per-order texts end with. */

@@ -26,6 +26,8 @@ const V3_ONLY: ReadonlySet<string> = new Set([
   "accountWithJoinMargin",
 ]);
 const NOT_IN_V1: ReadonlySet<string> = new Set(["balance", "account", "positionRisk"]);
+/** Of a call that other versions have too, the methods that v3 alone has (fact sheet 5.3). */
+const V3_ONLY_METHODS: ReadonlySet<string> = new Set(["PUT order"]);
 
 /** The few spot calls a futures client makes on the way (fact sheet 9.2 and 9.5): no spot market is run here. */
 const SPOT_ROUTES: Readonly<Record<string, Route>> = {
@@ -115,7 +117,7 @@ export class Router {
     if (family !== "fapi") return null;
     const exists =
       version === "v1"
-        ? !V3_ONLY.has(name) && !NOT_IN_V1.has(name)
+        ? !V3_ONLY.has(name) && !NOT_IN_V1.has(name) && !V3_ONLY_METHODS.has(`${method} ${name}`)
         : version === "v3" || OTHER_VERSIONS.has(`${version}/${name}`);
     return exists ? (this.#routes.get(`${method} ${name}`) ?? null) : null;
   }

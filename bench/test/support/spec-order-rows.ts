@@ -101,6 +101,14 @@ export const ORDER_ROWS: readonly SpecRow[] = [
     error: "Missing required parameters",
   },
   {
+    row: "venuetwo LIMIT that no mark brings inside the band",
+    method: "POST",
+    path: `${PERP}/order`,
+    body: { ...LIMIT_TWO, price: "200000" },
+    status: 400,
+    error: "Invalid request parameters",
+  },
+  {
     row: "venuetwo stop without trigger",
     method: "POST",
     path: `${PERP}/order`,
@@ -229,6 +237,15 @@ export const ORDER_ROWS: readonly SpecRow[] = [
     headers: WALLET,
     status: 200,
     reply: { data: { status: "OPEN", price: "50000", filledQuantity: "0", reduceOnly: false } },
+  },
+  {
+    row: "venueone LIMIT that no mark brings inside the band",
+    method: "POST",
+    path: ORDERS_ONE,
+    body: { ...LIMIT_ONE, price: "1000" },
+    headers: WALLET,
+    status: 400,
+    error: "Invalid request parameters",
   },
   {
     row: "venueone LIMIT, perp-suffixed symbol",

@@ -113,6 +113,26 @@ describe("an amend", () => {
     expect(harness.calls.amended).toEqual([]);
   });
 
+  it("to a price that no move of the mark brings inside the venue's band is refused unsent; a new size is not", async () => {
+    const harness = await createDesk({ venue: { instrument: { bandUpPpm: 1_020_000, bandDownPpm: 980_000 } } });
+    const { orderId } = await harness.order(LIMIT);
+    harness.venue.setMark("80000");
+    // 80000 × 1.02, and a per cent of 80000 for the mark; the order itself stands far above that.
+    expect(await amend(harness, orderId ?? "", { price: "82400.1" })).toMatchObject({
+      code: "INVALID_PARAMETERS",
+      details: {
+        fields: [{ path: "price", problem: "must not be above 81600, the edge of the venue's band around its mark" }],
+      },
+    });
+    expect(harness.calls.amended).toEqual([]);
+    expect(await amend(harness, orderId ?? "", { quantity: "0.3" })).toMatchObject({ ok: true });
+    expect(await amend(harness, orderId ?? "", { price: "82400" })).toMatchObject({ ok: true });
+    expect(harness.calls.amended).toEqual([
+      { priceTicks: 950_000, qtyLots: 300 },
+      { priceTicks: 824_000, qtyLots: 300 },
+    ]);
+  });
+
   it("tells a refusal, an unknown outcome and a venue that cannot apart", async () => {
     for (const [amendKnob, expected] of [
       ["reject", { ok: false, code: "AMEND_REJECTED", details: { venueText: "no change today" } }],

@@ -17,6 +17,7 @@ import { cancelAllOrders } from "./cancel-all.js";
 import { liveDoubleMid } from "../../routing/market-price.js";
 import { countedAccount } from "../account-behind.js";
 import { callOptions, isInstrument, listedInstrument, type OpenedAccount } from "./open-account.js";
+import { limitBandRefusal } from "./limit-band.js";
 import { checkPrice, checkQuantity, invalid, refusal } from "./order-check.js";
 import type {
   AmendAnswer,
@@ -146,6 +147,12 @@ export async function amendOrder(
   }
   const change = changeOf(instrument, current, request);
   if (!change.ok) return change;
+  if (request.price !== null && current.type === "LIMIT" && current.triggerPrice === null) {
+    const market = room.markets.get(instrument.symbol);
+    const { priceTicks } = change.change;
+    const beyond = limitBandRefusal(market, current.side, priceTicks, parts.clock.monoNs());
+    if (beyond !== null) return beyond;
+  }
   const guarded = await guardChange(
     parts,
     opened,

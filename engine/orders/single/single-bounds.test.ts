@@ -105,6 +105,84 @@ describe("a single order's bound beside the venue's band", () => {
   });
 });
 
+describe("a single LIMIT beside the venue's band", () => {
+  const limit = (side: "BUY" | "SELL", price: string, reduceOnly = false) =>
+    ({ side, type: "LIMIT", price, quantity: "0.1", reduceOnly }) as const;
+  const edgeOf = (answer: Awaited<ReturnType<DeskHarness["place"]>>): unknown =>
+    answer.ok ? "sent" : [answer.code, answer.details.fields];
+
+  it("is refused unsent where no move of the mark could bring it inside, and is the venue's to judge nearer", async () => {
+    const harness = await banded();
+    // A band of two per cent, and half of that for the mark.
+    for (const request of [limit("SELL", "96999.9", true), limit("SELL", "50000")])
+      expect(edgeOf(await harness.place(request))).toEqual([
+        "INVALID_PARAMETERS",
+        [{ path: "price", problem: "must not be below 98000, the edge of the venue's band around its mark" }],
+      ]);
+    expect(edgeOf(await harness.place(limit("BUY", "103000.1")))).toEqual([
+      "INVALID_PARAMETERS",
+      [{ path: "price", problem: "must not be above 102000, the edge of the venue's band around its mark" }],
+    ]);
+    expect(sent(harness.venue)).toEqual([]);
+    expect(await harness.store.scan("order-intent-open", { prefix: "", limit: 10 })).toHaveLength(0);
+    const near = [limit("SELL", "97000", true), limit("BUY", "103000"), limit("SELL", "150000"), limit("BUY", "50000")];
+    for (const request of near) expect(edgeOf(await harness.place(request))).toBe("sent");
+    expect(sent(harness.venue)).toEqual([970_000, 1_030_000, 1_500_000, 500_000]);
+  });
+
+  it("is refused unsent at half of a wide band's low edge and at twice its high one, whatever its side", async () => {
+    const wideBand = { lowPpm: 200_000, highPpm: 5_000_000 };
+    const harness = await createDesk({ venue: { instrument: { wideBand } } });
+    expect(edgeOf(await harness.place(limit("BUY", "0.1")))).toBe("sent");
+    harness.venue.setMark("100000");
+    const low = [{ path: "price", problem: "must be above 20000, the edge of the venue's band around its mark" }];
+    const high = [{ path: "price", problem: "must not be above 500000, the edge of the venue's band around its mark" }];
+    for (const side of ["BUY", "SELL"] as const) {
+      expect(edgeOf(await harness.place(limit(side, "10000")))).toEqual(["INVALID_PARAMETERS", low]);
+      expect(edgeOf(await harness.place(limit(side, "1000000.1")))).toEqual(["INVALID_PARAMETERS", high]);
+    }
+    expect(sent(harness.venue)).toEqual([1]);
+    for (const price of ["10000.1", "1000000"]) expect(edgeOf(await harness.place(limit("BUY", price)))).toBe("sent");
+    await harness.clock.advanceAsync(15_001);
+    expect(edgeOf(await harness.place(limit("BUY", "0.1")))).toBe("sent");
+  });
+
+  it("is the venue's to judge where its mark is not known, or old", async () => {
+    const unknown = await createDesk({ venue: BANDED });
+    expect(edgeOf(await unknown.place(limit("BUY", "150000")))).toBe("sent");
+    const old = await banded();
+    await old.clock.advanceAsync(15_001);
+    expect(edgeOf(await old.place(limit("BUY", "150000")))).toBe("sent");
+  });
+
+  it("has the wider a margin the more its market moves, without an end", async () => {
+    const harness = await banded();
+    const { stats } = harness.venue.market;
+    // A per cent a second: six times that, over four seconds.
+    for (let second = 0; second < 60; second++)
+      stats.update(second % 2 === 0 ? 1_000_000 : 990_000, harness.clock.monoNs() + second * 1e9);
+    expect(edgeOf(await harness.place(limit("BUY", "113000")))).toBe("sent");
+    expect(edgeOf(await harness.place(limit("BUY", "115000")))).toEqual(["INVALID_PARAMETERS", expect.anything()]);
+  });
+
+  it("that was placed is answered again wherever the mark has gone", async () => {
+    const harness = await banded();
+    const request = limit("BUY", "101000");
+    const first = await harness.order(request, KEYED);
+    harness.venue.setMark("90000");
+    expect(await harness.place(request, KEYED)).toMatchObject({
+      ok: true,
+      replayed: true,
+      order: { orderId: first.orderId },
+    });
+    expect(edgeOf(await harness.place(request, { idempotencyKey: "key-2" }))).toEqual([
+      "INVALID_PARAMETERS",
+      expect.anything(),
+    ]);
+    expect(harness.venue.log).toHaveLength(1);
+  });
+});
+
 describe("a single stop's limit", () => {
   const stop = (price: string, overrides = {}) =>
     ({ side: "SELL", type: "STOP_LIMIT", stopPrice: "90000", price, reduceOnly: true, ...overrides }) as const;

@@ -19,6 +19,7 @@ import { callOptions } from "./open-account.js";
 import { waitForPrices } from "../fill-price.js";
 import { applyResolution } from "../send-outcome.js";
 import { liveDoubleMid } from "../../routing/market-price.js";
+import { limitBandRefusal } from "./limit-band.js";
 import { boundMarket } from "./market-bound.js";
 import { checkMinNotional, refusal, type CheckedOrder } from "./order-check.js";
 import {
@@ -156,6 +157,8 @@ export class SinglePlacements {
     const planned = await job.plan(flight);
     if (!planned.ok) return planned;
     const { order } = planned;
+    const beyond = this.#beyondBand(flight, order);
+    if (beyond !== null) return beyond;
     const counted = await countedAccount(this.#parts, flight.room, flight.session, {
       opens: !order.reduceOnly,
       apiKeyId: flight.apiKeyId,
@@ -281,6 +284,13 @@ export class SinglePlacements {
     applyResolution(this.#parts, attempt, resolved.value);
     await waitForPrices(this.#parts, [attempt], flight.deadline.leftMs());
     return this.#conclusion.finish(flight, run, null);
+  }
+
+  /** By the mark of now: whatever an earlier order of the key came to has been answered before. */
+  #beyondBand({ room, instrument }: SingleFlight, order: CheckedOrder): OrderRefusal | null {
+    if (order.type !== "LIMIT" || order.priceTicks === null) return null;
+    const market = room.markets.get(instrument.symbol);
+    return limitBandRefusal(market, order.side, order.priceTicks, this.#parts.clock.monoNs());
   }
 
   /** The price that is sent. A MARKET takes it from the live book, or is not sent. */

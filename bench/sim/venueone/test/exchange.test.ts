@@ -373,7 +373,7 @@ describe("account actions", () => {
     ]);
   });
 
-  it("answers a refused TWAP in its own third shape, and works a running one off", async () => {
+  it("refuses every TWAP, in its own third shape and the venue's words, and trades nothing for it", async () => {
     const twap = (fields: object) =>
       bench.act(KEYS.alice, {
         type: "twapOrder",
@@ -381,21 +381,51 @@ describe("account actions", () => {
       });
     const refused = (error: string) => ({ status: "ok", response: { type: "twapOrder", data: { status: { error } } } });
     expect(await twap({ b: false, r: true })).toEqual(refused("Reduce-only TWAP order would increase position."));
-    expect(await twap({ s: "0.0001" })).toEqual(
-      refused("TWAP order value too small. Min is $1200, which is $10 per minute."),
-    );
-    expect(await twap({})).toEqual({
-      status: "ok",
-      response: { type: "twapOrder", data: { status: { running: { twapId: 1 } } } },
-    });
-    await bench.clock.advanceAsync(5 * 60_000);
+    expect(await twap({})).toEqual(refused("Invalid TWAP duration: 5 min(s)"));
+    expect(await twap({ m: 30, s: "1" })).toEqual(refused("Invalid TWAP duration: 30 min(s)"));
+    await bench.act(KEYS.alice, orderAction([{ p: String(Math.ceil(btc(bench).ask * 1.01)), s: "0.01", tif: "Ioc" }]));
+    expect(await twap({ b: false, r: true })).toEqual(refused("Invalid TWAP duration: 5 min(s)"));
+    await bench.clock.advanceAsync(30 * 60_000);
     const state = (await bench.info({ type: "clearinghouseState", user: ALICE })) as {
       assetPositions: { position: { szi: string } }[];
     };
-    expect(state.assetPositions[0]?.position.szi).toBe("0.01");
-    expect(await bench.act(KEYS.alice, { type: "twapCancel", a: 0, t: 1 })).toMatchObject({
-      response: { data: { status: { error: "TWAP was never placed, already canceled, or filled." } } },
+    expect(state.assetPositions.map(({ position }) => position.szi)).toEqual(["0.01"]);
+    const logged = bench.sim.log.records({ action: "twap" });
+    expect(logged.map(({ orderId, refusal }) => [orderId, refusal?.code])).toEqual(Array(4).fill([null, "TWAP"]));
+    expect(await bench.act(KEYS.alice, { type: "twapCancel", a: 0, t: 1 })).toEqual({
+      status: "ok",
+      response: {
+        type: "twapCancel",
+        data: { status: { error: "TWAP was never placed, already canceled, or filled." } },
+      },
     });
+  });
+
+  it("tops an isolated position up to a target leverage, and takes nothing out", async () => {
+    const topUp = (key: `0x${string}`, leverage: string) =>
+      bench.act(key, { type: "topUpIsolatedOnlyMargin", asset: 0, leverage });
+    const buy = orderAction([{ p: String(Math.ceil(btc(bench).ask * 1.01)), s: "0.01", tif: "Ioc" }]);
+    await bench.act(KEYS.alice, buy);
+    expect(await topUp(KEYS.alice, "2")).toEqual(err("Position does not use isolated margin."));
+    await bench.act(KEYS.bob, { type: "updateLeverage", asset: 0, isCross: false, leverage: 5 });
+    expect(await topUp(KEYS.bob, "2")).toMatchObject({ status: "err" });
+    await bench.act(KEYS.bob, buy);
+    const held = async (): Promise<{ used: number; value: number }> => {
+      const state = (await bench.info({ type: "clearinghouseState", user: BOB })) as {
+        assetPositions: { position: { marginUsed: string; positionValue: string } }[];
+      };
+      const position = state.assetPositions[0]?.position;
+      return { used: Number(position?.marginUsed), value: Number(position?.positionValue) };
+    };
+    expect(await topUp(KEYS.bob, "2.5")).toEqual(OK);
+    const topped = await held();
+    expect(topped.used).toBeCloseTo(topped.value / 2.5, 5);
+    expect(await topUp(KEYS.bob, "4")).toEqual(OK);
+    expect(await held()).toEqual(topped);
+    // More than the account has.
+    expect(await topUp(KEYS.bob, "0.001")).toMatchObject({ status: "err" });
+    expect(await topUp(KEYS.bob, "0")).toMatchObject({ status: "err" });
+    expect(await held()).toEqual(topped);
   });
 });
 

@@ -203,6 +203,31 @@ describe("figures agree", () => {
   });
 });
 
+describe("what clients ask at start", () => {
+  it("is told of fees with the name that the trial's escrow has today", async () => {
+    const fees = (await info({ type: "userFees", user: ALICE })) as Record<string, unknown>;
+    expect(fees).toMatchObject({ feeTrialEscrow: "0.0", trial: null, userCrossRate: "0.00045" });
+    expect(fees).not.toHaveProperty("feeTrialReward");
+  });
+
+  it("is told what the first dex holds", async () => {
+    const asked = await Promise.all([info({ type: "perpDexStatus", dex: "" }), info({ type: "perpDexStatus" })]);
+    const held = bench.sim.exchange.accounts().reduce((sum, { walletE12 }) => sum + Number(walletE12), 0) / 1e12;
+    for (const status of asked) {
+      expect(status).toEqual({ totalNetDeposit: expect.stringMatching(/^\d+\.\d+$/) });
+      expect(Number((status as { totalNetDeposit: string }).totalNetDeposit)).toBeCloseTo(held, 3);
+    }
+  });
+
+  it.each([
+    ["a user that is none", '{"type":"userTwapSliceFillsByTime","user":"0x12","startTime":0}'],
+    ["no start", `{"type":"userTwapSliceFillsByTime","user":"${ALICE}"}`],
+    ["a dex that is no text", '{"type":"perpDexLimits","dex":5}'],
+  ])("is refused for %s", async (_name, body) => {
+    expect((await bench.post("/info", body)).status).toBe(422);
+  });
+});
+
 describe("how queries may be written", () => {
   it.each<[string, unknown, unknown]>([
     ["a positional array", ["userRole", ALICE], { role: "user" }],
@@ -216,6 +241,19 @@ describe("how queries may be written", () => {
     ["a stranger's fills", { type: "userFills", user: STRANGER }, []],
     ["dexes", { type: "perpDexs" }, [null]],
     ["an explicit null", { type: "perpsAtOpenInterestCap", dex: null }, []],
+    ["limits of the first dex", { type: "perpDexLimits", dex: "" }, null],
+    ["categories, of which coins of the first dex have none", { type: "perpCategories" }, []],
+    ["slices of orders over time", { type: "userTwapSliceFillsByTime", user: ALICE, startTime: 0, endTime: 1 }, []],
+    [
+      "largest market orders, by a coin's highest leverage",
+      { type: "maxMarketOrderNtls" },
+      [
+        [25, "30000000.0"],
+        [20, "5000000.0"],
+        [10, "2000000.0"],
+        [1, "500000.0"],
+      ],
+    ],
   ])("%s", async (_name, body, expected) => {
     expect(await info(body)).toEqual(expected);
   });
@@ -247,6 +285,7 @@ describe("how queries may be written", () => {
     ["mantissa without 5 figures", { type: "l2Book", coin: "BTC", nSigFigs: 4, mantissa: 2 }],
     ["too many figures", { type: "l2Book", coin: "BTC", nSigFigs: 6 }],
     ["another dex", { type: "meta", dex: "xyz" }],
+    ["another dex's deposits", { type: "perpDexStatus", dex: "xyz" }],
   ])("answers 500 null for %s", async (_name, body) => {
     expect(await bench.post("/info", JSON.stringify(body))).toMatchObject({ status: 500, text: "null" });
   });

@@ -10,7 +10,7 @@ import { type Bench, startBench } from "./kit.js";
 
 const FOLDER = join(dirname(fileURLToPath(import.meta.url)), "../../../../../shared/fixtures/venueone");
 /** Deployment and staking queries have no part in trading and are not answered here. */
-const OUTSIDE = ["delegatorHistory", "perpDeployAuctionStatus", "perpDexLimits", "perpDexStatus"];
+const OUTSIDE = ["delegatorHistory", "perpDeployAuctionStatus"];
 /** Another dex does not exist here. */
 const asksOtherDex = (body: Readonly<Record<string, unknown>>): boolean => "dex" in body && body.dex !== "";
 

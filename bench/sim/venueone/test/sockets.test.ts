@@ -386,6 +386,27 @@ describe("market streams", () => {
     expect(JSON.parse(inflateRawSync(packed).toString("utf8"))).toMatchObject({ BTC: { markPx: expect.any(String) } });
   });
 
+  it("send all contexts of a dex each second, by position as the universe has them", async () => {
+    client.send({ method: "subscribe", subscription: { type: "assetCtxs", dex: "" } });
+    client.send({ method: "subscribe", subscription: { type: "assetCtxs", dex: "xyz" } });
+    expect((await client.drain()).filter(({ channel }) => channel !== "assetCtxs")).toEqual([
+      {
+        channel: "subscriptionResponse",
+        data: { method: "subscribe", subscription: { type: "assetCtxs", dex: "" } },
+      },
+      { channel: "error", data: 'Invalid subscription {"type":"assetCtxs","dex":"xyz"}' },
+    ]);
+    bench.clock.advance(10_500);
+    const contexts = (await client.drain()).filter(({ channel }) => channel === "assetCtxs");
+    expect(contexts.length).toBeGreaterThanOrEqual(9);
+    expect(contexts.length).toBeLessThanOrEqual(11);
+    const [meta, ctxs] = (await bench.info({ type: "metaAndAssetCtxs" })) as [{ universe: unknown[] }, unknown[]];
+    const shown = dataOf<{ dex: string; ctxs: unknown[] }>(contexts.at(-1));
+    expect(shown.dex).toBe("");
+    expect(shown.ctxs).toHaveLength(meta.universe.length);
+    expect(shown.ctxs.map(shapeOf)).toEqual(ctxs.map(shapeOf));
+  });
+
   it("stop with the subscription", async () => {
     await client.subscribe({ type: "l2Book", coin: "BTC", fast: true });
     client.send({ method: "unsubscribe", subscription: { type: "l2Book", coin: "BTC", fast: true } });

@@ -255,13 +255,21 @@ describe("orders over the wire", () => {
       price: (bid - 300).toFixed(1),
     });
     const orderId = Number(placed.json.orderId);
-    expect((await signedCall(venue, "PUT", "/fapi/v3/order", { symbol: "BTCUSDT", orderId })).json.code).toBe(-1102);
-    const amended = await agentCall(venue, "PUT", "/fapi/v3/order", {
-      symbol: "BTCUSDT",
-      orderId,
-      quantity: "0.02",
-      price: (bid - 310).toFixed(1),
+    const change = { symbol: "BTCUSDT", orderId, quantity: "0.02", price: (bid - 310).toFixed(1) };
+    const logged = venue.log.records({}).length;
+    // Whoever signs: the older version has no such call, and the newer one takes no HMAC key.
+    for (const refused of [
+      await signedCall(venue, "PUT", "/fapi/v1/order", change),
+      await agentCall(venue, "PUT", "/fapi/v1/order", change),
+    ])
+      expect([refused.status, refused.json.code]).toEqual([404, -5000]);
+    expect((await signedCall(venue, "PUT", "/fapi/v3/order", change)).json.code).toBe(-1102);
+    expect((await get("/fapi/v1/order", { symbol: "BTCUSDT", orderId })).json).toMatchObject({
+      origQty: "0.010",
+      price: (bid - 300).toFixed(1),
     });
+    expect(venue.log.records({})).toHaveLength(logged);
+    const amended = await agentCall(venue, "PUT", "/fapi/v3/order", change);
     expect(amended.json).toMatchObject({ orderId, origQty: "0.020", status: "NEW" });
     expect((await signedCall(venue, "DELETE", "/fapi/v1/allOpenOrders", { symbol: "BTCUSDT" })).json).toEqual({
       code: "200",

@@ -1,5 +1,7 @@
 /** Prices that are not what their caller stated, and replies that say so of prices that are. */
 import type { OrderCommand } from "../../../../engine/domain/order.js";
+import { protectPrice, tighterPrice } from "../../../../engine/domain/price-grid.js";
+import type { VenueRoom } from "../../../../engine/ports.js";
 import { below, hearing, saying } from "./traffic.js";
 import { placing, type Plant } from "./planting.js";
 
@@ -7,6 +9,16 @@ import { placing, type Plant } from "./planting.js";
 function looser(command: OrderCommand, share: number): OrderCommand {
   const factor = command.side === "BUY" ? 1 + share : 1 - share;
   return { ...command, priceTicks: Math.round(command.priceTicks * factor) };
+}
+
+/** A stop's limit as any other price of ours: no worse than the band around the venue's last mark allows. */
+function intoTodaysBand(room: VenueRoom, command: OrderCommand): OrderCommand {
+  const { instrument, side, trigger, type } = command;
+  const edgePpm = side === "SELL" ? instrument.bandDownPpm : instrument.bandUpPpm;
+  const mark = Number(room.markets.get(instrument.symbol)?.ticker.markPrice ?? "");
+  if (trigger === undefined || type !== "LIMIT" || edgePpm === 0 || !(mark > 0)) return command;
+  const edgeTicks = Math.round((mark * 10 ** instrument.priceDecimals * edgePpm) / 1_000_000);
+  return { ...command, priceTicks: protectPrice(instrument, side, tighterPrice(side, command.priceTicks, edgeTicks)) };
 }
 
 const DEFAULT_BPS = 1_000;
@@ -24,6 +36,29 @@ export const PRICE_PLANTS: readonly Plant[] = [
           trigger === undefined ? command : { ...command, priceTicks: trigger.priceTicks },
           options,
         );
+      }),
+    }),
+  },
+  {
+    name: "a stop's limit is moved into today's band",
+    scene: "stop",
+    checks: ["stops"],
+    // Where a venue has such a band, and takes the moved limit all the same.
+    seen: /^venuetwo .*a stop's limit \S+ was sent as/,
+    wrong: () => ({
+      room: (room) =>
+        placing((place) => (session, command, options) => place(session, intoTodaysBand(room, command), options))(room),
+    }),
+  },
+  {
+    name: "a stop's limit is sent without its trigger",
+    scene: "stop",
+    checks: ["banded stops"],
+    wrong: () => ({
+      room: placing((place) => (session, command, options) => {
+        const { trigger, ...live } = command;
+        const isLost = trigger !== undefined && command.type === "LIMIT" && command.instrument.venue === "venuetwo";
+        return place(session, isLost ? live : command, options);
       }),
     }),
   },
