@@ -7,6 +7,7 @@ import { VENUE_WORDS } from "./common.js";
 import { errorReplySchema } from "./errors.js";
 import { ERROR_EXAMPLE, REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.js";
 import { type Operation, refusesUnknownFields } from "./operation.js";
+import { OPERATION_NOTES, type OperationNote } from "./operation-notes.js";
 import { SECURITY_SCHEMES, securityOf } from "./openapi-security.js";
 import { errorsOf, OPERATIONS } from "./operations.js";
 import {
@@ -109,6 +110,14 @@ function repeatForVenues(
   }
 }
 
+const NOTES: Readonly<Record<keyof typeof OPERATIONS, OperationNote>> = OPERATION_NOTES;
+
+/** Methods repeated for a venue have the note of the one for any. */
+function noteOf({ id }: Operation): OperationNote {
+  const name = id.replace(/_\w+$/, "") as keyof typeof OPERATIONS;
+  return NOTES[name];
+}
+
 const HEADERS: Json = {
   "X-Request-Id": { description: "Names this reply in logs.", schema: { type: "string" } },
   "RateLimit-Policy": { description: 'Buckets touched: `"read";q=<limit>;w=<seconds>`.', schema: { type: "string" } },
@@ -131,13 +140,19 @@ const HEADERS: Json = {
 function operationObject(operation: Operation, schemas: Record<string, unknown>, isStrict: boolean): Json {
   const isClosed = isStrict && refusesUnknownFields(operation);
   const responses: Record<string, Json> = { "200": okResponse(operation, schemas) };
-  for (const [status, description] of Object.entries(errorsOf(operation))) {
-    responses[status] = errorResponse(Number(status), description);
+  const { description, refusals } = noteOf(operation);
+  for (const [status, common] of Object.entries({ ...refusals, ...errorsOf(operation) })) {
+    const own = refusals[Number(status)];
+    responses[status] = errorResponse(
+      Number(status),
+      own === undefined || own === common ? common : `${own} ${common}`,
+    );
   }
   const example = REQUEST_EXAMPLES[operation.id];
   return {
     operationId: operation.id,
     summary: operation.summary,
+    description,
     tags: [operation.tag],
     security: securityOf(operation),
     parameters: parameters(operation),
