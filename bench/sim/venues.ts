@@ -31,6 +31,19 @@ export interface LocalVenuesOptions {
   readonly flow?: Partial<FlowOptions>;
 }
 
+/** Settings of the demo's venues by environment, as venues.child.ts lists them. */
+export function localVenuesOptions(environment: Readonly<Record<string, string | undefined>>): LocalVenuesOptions {
+  return {
+    seed: Number(environment["SIM_SEED"] ?? 1),
+    venueonePort: Number(environment["SIM_VENUEONE_PORT"] ?? 0),
+    venuetwoPort: Number(environment["SIM_VENUETWO_PORT"] ?? 0),
+    venuethreePort: Number(environment["SIM_VENUETHREE_PORT"] ?? 0),
+    venuefourPort: Number(environment["SIM_VENUEFOUR_PORT"] ?? 0),
+    btcSize: environment["SIM_BTC_SIZE"] ?? "2",
+    unlimited: environment["SIM_UNLIMITED"] === "1",
+  };
+}
+
 const NO_LIMIT = 1_000_000_000;
 const VENUETHREE_UNLIMITED = {
   readsPerMinute: NO_LIMIT,
