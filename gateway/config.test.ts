@@ -174,6 +174,51 @@ describe("readConfig", () => {
   });
 });
 
+describe("names of the environment that are no option", () => {
+  const unknown = (...names: string[]) =>
+    config(Object.fromEntries(names.map((name) => [name, "a value with a secret"]))).unknownNames;
+
+  it("are told where they look like ours, with the option that may be meant", () => {
+    expect(
+      unknown(
+        "VENUEONE_RESTURL",
+        "VENUETWO_API_SECERT",
+        "VENUEFOUR_PROXY",
+        "UNWIND_PORT",
+        "DATADIR",
+        "LOGLEVEL",
+        "SYMBOL",
+        "STREAM_CONECTIONS_MAX",
+        "MAX_SLIPAGE_BPS",
+        "log_level",
+      ),
+    ).toEqual([
+      { name: "DATADIR", meant: "DATA_DIR" },
+      { name: "LOGLEVEL", meant: "LOG_LEVEL" },
+      { name: "MAX_SLIPAGE_BPS", meant: "MAX_SLIPPAGE_BPS" },
+      { name: "STREAM_CONECTIONS_MAX", meant: "STREAM_CONNECTIONS_MAX" },
+      { name: "SYMBOL", meant: "SYMBOLS" },
+      { name: "UNWIND_PORT", meant: "PORT" },
+      { name: "VENUEFOUR_PROXY", meant: null },
+      { name: "VENUEONE_RESTURL", meant: "VENUEONE_REST_URL" },
+      { name: "VENUETWO_API_SECERT", meant: "VENUETWO_API_SECRET" },
+      { name: "log_level", meant: "LOG_LEVEL" },
+    ]);
+  });
+
+  it("are not looked at where they are somebody else's", () => {
+    expect(
+      unknown(
+        ...["PATH", "HOME", "HOSTNAME", "LOGNAME", "PWD", "SHLVL", "TERM", "LANG", "NODE_ENV", "npm_config_port"],
+        ...["HTTP_PROXY", "SSL_CERT_DIR", "XDG_DATA_DIRS", "FUZZ_SEED", "SIM_SEED", "AWS_REGION", "TZ", "PORTS"],
+        ...["PGHOST", "GIT_SSL_CAINFO", "npm_package_name", "CLICKHOUSE_DB", "DISPLAY", "VENUE"],
+      ),
+    ).toEqual([]);
+    expect(unknown("HOST_IP", "UNWIND_CONFIGS").map(({ name }) => name)).toEqual(["UNWIND_CONFIGS"]);
+    expect(config({ UNWIND_PROFILE: "start", PORT: "1", VENUEONE_MAINNET: "true" }).unknownNames).toEqual([]);
+  });
+});
+
 describe("docs/configuration.md", () => {
   it("lists every option with its default and meaning, and no other", () => {
     const path = join(dirname(fileURLToPath(import.meta.url)), "..", "docs", "configuration.md");

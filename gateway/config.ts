@@ -6,6 +6,7 @@
 import type { GuardPolicy } from "../engine/guards/guard-book.js";
 import type { FeeRates } from "../engine/domain/position.js";
 import type { TierName } from "../feeds/venuethree/limits.js";
+import { CONTROL_NAMES, type UnknownName, unknownNames } from "./config-names.js";
 import type { Option } from "./config-option.js";
 import { type OptionName, OPTIONS, type OptionValues } from "./config-options.js";
 import {
@@ -90,6 +91,8 @@ export interface Config {
   readonly rateLimits: BucketRules;
   readonly rateLimitCallersMax: number;
   readonly stream: StreamConfig;
+  /** Of the environment; told at the start. */
+  readonly unknownNames: readonly UnknownName[];
 }
 
 export type ConfigResult =
@@ -98,9 +101,6 @@ export type ConfigResult =
 
 /** Default path of the file; `UNWIND_CONFIG` names another one, which must then exist. */
 export const DEFAULT_CONFIG_FILE = "unwind.config.json";
-
-/** Read from the environment only, beside the options. */
-const CONTROL_NAMES = ["UNWIND_CONFIG", "UNWIND_PROFILE"];
 
 export const SERVE_REFUSAL =
   "npm run serve refuses to start: API-key authentication does not exist yet, and without it anyone who reaches the port could trade. Use npm start (loopback only) until it does.";
@@ -115,7 +115,10 @@ export function readConfig(environment: Environment, readFile: (path: string) =>
   const values: Record<string, unknown> = {};
   for (const name of Object.keys(OPTIONS) as OptionName[]) values[name] = readOption(name, environment, file, problems);
   if (problems.length > 0) return { ok: false, problems };
-  const config = assemble(values as OptionValues, profile, problems);
+  const config = {
+    ...assemble(values as OptionValues, profile, problems),
+    unknownNames: unknownNames(Object.keys(environment)),
+  };
   return problems.length > 0 ? { ok: false, problems } : { ok: true, config };
 }
 
@@ -259,7 +262,7 @@ function kindWords(option: Option): string {
 }
 
 /** Rules between options. */
-function assemble(values: OptionValues, profile: Profile, problems: string[]): Config {
+function assemble(values: OptionValues, profile: Profile, problems: string[]): Omit<Config, "unknownNames"> {
   if (values.AUTH_MODE !== "public") {
     problems.push(
       `AUTH_MODE=${values.AUTH_MODE} needs API-key authentication, which does not exist yet; only public is possible`,

@@ -45,8 +45,11 @@ export async function runService(
   // The clock's timers do not hold the process: while it starts or drains, nothing else may.
   setInterval(() => {}, KEEP_ALIVE_MS);
   let service: Service;
+  const logger = overrides.logger ?? createLogger(config.logLevel);
+  for (const { name, meant } of config.unknownNames)
+    logger.warn("config.unknown_name", meant === null ? { name } : { name, problem: `is no option; ${meant} is one` });
   try {
-    await checkStateFile(config.dataDir, overrides.logger ?? createLogger(config.logLevel));
+    await checkStateFile(config.dataDir, logger);
     service = await createService(config, { onStoreFailure: () => process.exit(EXIT_FAULT), ...overrides });
   } catch (error) {
     process.stderr.write(`unwind cannot start: ${startProblem(error)}\n`);

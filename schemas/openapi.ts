@@ -7,6 +7,8 @@ import { VENUE_WORDS } from "./common.js";
 import { errorReplySchema } from "./errors.js";
 import { ERROR_EXAMPLE, REPLY_EXAMPLES, REQUEST_EXAMPLES } from "./examples.js";
 import { type Operation, refusesUnknownFields } from "./operation.js";
+import { OPERATION_NOTES, type OperationNote } from "./operation-notes.js";
+import { SECURITY_SCHEMES, securityOf } from "./openapi-security.js";
 import { errorsOf, OPERATIONS } from "./operations.js";
 import {
   tickerFailureSchema,
@@ -20,6 +22,18 @@ import {
 export const INTERFACE_VERSION = "1.0.0";
 
 type Json = Readonly<Record<string, unknown>>;
+
+const TAGS: readonly { readonly name: Operation["tag"]; readonly description: string }[] = [
+  { name: "trade", description: "Exits and entries at the best venue, what became of them, and the kill switch." },
+  { name: "orders", description: "Orders, closes, settings and dead-man's switches of one venue." },
+  { name: "account", description: "Positions, balances, orders and histories of an account, read at its venues." },
+  { name: "market data", description: "Tickers, books and instruments; no account is needed." },
+  {
+    name: "history",
+    description: "What this service recorded: market data for everybody, its own trades for its operator.",
+  },
+  { name: "service", description: "Health, limits, time, metrics and these documents." },
+];
 
 export interface OpenApiDocument extends Json {
   readonly openapi: string;
@@ -64,18 +78,12 @@ export function buildOpenApi(isStrict = true): OpenApiDocument {
       version: INTERFACE_VERSION,
       description: DESCRIPTION,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+      contact: { name: "The operator of this service" },
     },
     servers: [{ url: "/" }],
-    tags: [
-      { name: "trade" },
-      { name: "orders" },
-      { name: "account" },
-      { name: "market data" },
-      { name: "history" },
-      { name: "service" },
-    ],
+    tags: TAGS,
     paths,
-    components: { schemas, headers: HEADERS },
+    components: { schemas, headers: HEADERS, securitySchemes: SECURITY_SCHEMES },
   };
 }
 
@@ -102,6 +110,14 @@ function repeatForVenues(
   }
 }
 
+const NOTES: Readonly<Record<keyof typeof OPERATIONS, OperationNote>> = OPERATION_NOTES;
+
+/** Methods repeated for a venue have the note of the one for any. */
+function noteOf({ id }: Operation): OperationNote {
+  const name = id.replace(/_\w+$/, "") as keyof typeof OPERATIONS;
+  return NOTES[name];
+}
+
 const HEADERS: Json = {
   "X-Request-Id": { description: "Names this reply in logs.", schema: { type: "string" } },
   "RateLimit-Policy": { description: 'Buckets touched: `"read";q=<limit>;w=<seconds>`.', schema: { type: "string" } },
@@ -124,14 +140,21 @@ const HEADERS: Json = {
 function operationObject(operation: Operation, schemas: Record<string, unknown>, isStrict: boolean): Json {
   const isClosed = isStrict && refusesUnknownFields(operation);
   const responses: Record<string, Json> = { "200": okResponse(operation, schemas) };
-  for (const [status, description] of Object.entries(errorsOf(operation))) {
-    responses[status] = errorResponse(Number(status), description);
+  const { description, refusals } = noteOf(operation);
+  for (const [status, common] of Object.entries({ ...refusals, ...errorsOf(operation) })) {
+    const own = refusals[Number(status)];
+    responses[status] = errorResponse(
+      Number(status),
+      own === undefined || own === common ? common : `${own} ${common}`,
+    );
   }
   const example = REQUEST_EXAMPLES[operation.id];
   return {
     operationId: operation.id,
     summary: operation.summary,
+    description,
     tags: [operation.tag],
+    security: securityOf(operation),
     parameters: parameters(operation),
     ...(operation.body === null
       ? {}
@@ -245,10 +268,17 @@ export function component(schema: TSchema, schemas: Record<string, unknown>): Js
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** JSON copy without `$id`, references rewritten to components. */
+/**
+ * Letters and digits of any script, as the validator knows them, and as a reader without the unicode flag can: those of
+ * ASCII and whatever is not ASCII. Both as they stand within JSON text.
+ */
+const UNICODE_CLASS = JSON.stringify("[\\p{L}\\p{N}]").slice(1, -1);
+const PORTABLE_CLASS = JSON.stringify("[^\\x00-/:-@\\[-`{-\\x7f]").slice(1, -1);
+
+/** JSON copy without `$id`, references rewritten to components, patterns in their portable form. */
 function plain(schema: TSchema): Json {
   const text = JSON.stringify({ ...schema, $id: undefined }, (key, value: unknown) =>
     key === "$ref" && typeof value === "string" ? `#/components/schemas/${value.replace(/#$/, "")}` : value,
   );
-  return JSON.parse(text) as Json;
+  return JSON.parse(text.replaceAll(UNICODE_CLASS, PORTABLE_CLASS)) as Json;
 }

@@ -10,3 +10,14 @@ describe("the demo wallet", () => {
     expect(Object.keys(demo.DEMO_WALLET)).not.toContain("walletId");
   });
 });
+
+describe("the demo trader's credentials, as they are printed", () => {
+  it("hold all that each venue signs with, the index of its key included", () => {
+    expect(demo.credentialsOf(demo.DEMO_TRADER)).toMatchObject({
+      venueone: { privateKey: demo.DEMO_TRADER.venueone.agentPrivateKey },
+      venuetwo: { apiKey: expect.any(String) as string, apiSecret: expect.any(String) as string },
+      venuethree: { accountIndex: 501, apiKeyIndex: 5 },
+      venuefour: { apiKey: expect.any(String) as string, walletAddress: expect.any(String) as string },
+    });
+  });
+});

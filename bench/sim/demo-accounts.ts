@@ -56,11 +56,11 @@ export function credentialsOf(
   trader: DemoTrader,
 ): Record<"venueone" | "venuetwo" | "venuethree" | "venuefour", object> {
   const { apiKey, apiSecret, walletAddress } = trader.venuetwo;
-  const { apiKeyPrivateKey, accountIndex } = trader.venuethree;
+  const { apiKeyPrivateKey, accountIndex, apiKeyIndex } = trader.venuethree;
   return {
     venueone: { privateKey: trader.venueone.agentPrivateKey },
     venuetwo: { apiKey, apiSecret, walletAddress },
-    venuethree: { apiKeyPrivateKey, accountIndex },
+    venuethree: { apiKeyPrivateKey, accountIndex, apiKeyIndex },
     venuefour: trader.venuefour,
   };
 }

@@ -3,7 +3,7 @@
  * holds its IPC channel is gone or drops it, and by signals only where there is no such parent. Settings by environment:
  * SIM_SEED, SIM_VENUEONE_PORT, SIM_VENUETWO_PORT, SIM_VENUETHREE_PORT, SIM_VENUEFOUR_PORT, SIM_BTC_SIZE, SIM_UNLIMITED.
  */
-import { startLocalVenues } from "./venues.js";
+import { localVenuesOptions, startLocalVenues } from "./venues.js";
 
 const hasParent = process.send !== undefined;
 if (hasParent) {
@@ -14,15 +14,7 @@ if (hasParent) {
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => {});
 }
 
-const venues = await startLocalVenues({
-  seed: Number(process.env.SIM_SEED ?? 1),
-  venueonePort: Number(process.env.SIM_VENUEONE_PORT ?? 0),
-  venuetwoPort: Number(process.env.SIM_VENUETWO_PORT ?? 0),
-  venuethreePort: Number(process.env.SIM_VENUETHREE_PORT ?? 0),
-  venuefourPort: Number(process.env.SIM_VENUEFOUR_PORT ?? 0),
-  btcSize: process.env.SIM_BTC_SIZE ?? "2",
-  unlimited: process.env.SIM_UNLIMITED === "1",
-});
+const venues = await startLocalVenues(localVenuesOptions(process.env));
 const { venueone, venuetwo, venuethree, venuefour } = venues;
 process.stdout.write(
   `${JSON.stringify({

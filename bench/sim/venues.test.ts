@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { publicKeyOf } from "../../feeds/venuethree/crypto/schnorr.js";
 import { DEMO_TRADER } from "./demo-accounts.js";
-import { DEMO_SYMBOLS, startLocalVenues } from "./venues.js";
+import { DEMO_SYMBOLS, localVenuesOptions, startLocalVenues } from "./venues.js";
 
 const BASIS_BPS_MAX = 20;
 
@@ -52,6 +52,34 @@ describe("local venues", () => {
         const lots = exchange.position(account?.accountId ?? "", symbol, "BOTH")?.qtyLots ?? 0;
         expect(lots / 10 ** qtyDecimals).toBe(1.5);
       }
+    } finally {
+      await venues.stop();
+    }
+  });
+
+  it("list, as the demo starts them, nothing but what has a live book", async () => {
+    const venues = await startLocalVenues({ ...localVenuesOptions({ SIM_SEED: "5" }), flow: { levelCount: 20 } });
+    try {
+      const { venuetwo, venuethree } = venues;
+      const read = async (url: string) => (await (await fetch(url)).json()) as Record<string, unknown>;
+      const three = (await read(`${venuethree.restUrl}/api/v1/orderBooks`))["order_books"] as {
+        symbol: string;
+        status: string;
+        market_type: string;
+      }[];
+      const perps = three.filter((row) => row.market_type === "perp");
+      expect(perps.map(({ symbol, status }) => `${symbol} ${status}`).sort()).toEqual(
+        DEMO_SYMBOLS.map((symbol) => `${symbol} active`),
+      );
+      const two = (await read(`${venuetwo.restUrl}/fapi/v3/exchangeInfo`))["symbols"] as {
+        symbol: string;
+        status: string;
+      }[];
+      expect(two.map(({ symbol, status }) => `${symbol} ${status}`).sort()).toEqual(
+        DEMO_SYMBOLS.map((symbol) => `${symbol}USDT TRADING`),
+      );
+      for (const { exchange } of [venues.venueone, venuetwo, venuethree, venues.venuefour])
+        expect([...exchange.instruments.keys()].map((name) => name.replace("USDT", "")).sort()).toEqual(DEMO_SYMBOLS);
     } finally {
       await venues.stop();
     }

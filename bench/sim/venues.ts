@@ -26,9 +26,26 @@ export interface LocalVenuesOptions {
   readonly venuefourPort?: number;
   /** Open size of the demo positions in BTC, decimal text. */
   readonly btcSize?: string;
+  /** Also lists contracts that do not trade, as the venues do. Default true. */
+  readonly listsOthers?: boolean;
   /** Lifts request budgets, for load. */
   readonly unlimited?: boolean;
   readonly flow?: Partial<FlowOptions>;
+}
+
+/** Settings of the demo's venues by environment, as venues.child.ts lists them. */
+export function localVenuesOptions(environment: Readonly<Record<string, string | undefined>>): LocalVenuesOptions {
+  return {
+    seed: Number(environment["SIM_SEED"] ?? 1),
+    venueonePort: Number(environment["SIM_VENUEONE_PORT"] ?? 0),
+    venuetwoPort: Number(environment["SIM_VENUETWO_PORT"] ?? 0),
+    venuethreePort: Number(environment["SIM_VENUETHREE_PORT"] ?? 0),
+    venuefourPort: Number(environment["SIM_VENUEFOUR_PORT"] ?? 0),
+    // A visitor who picks what does not trade would find an empty page.
+    listsOthers: false,
+    btcSize: environment["SIM_BTC_SIZE"] ?? "2",
+    unlimited: environment["SIM_UNLIMITED"] === "1",
+  };
 }
 
 const NO_LIMIT = 1_000_000_000;
@@ -46,6 +63,7 @@ export async function startLocalVenues(options: LocalVenuesOptions): Promise<Loc
   const clock = createSystemClock();
   const priceSource = createFactorModel({ seed: options.seed, startMs: clock.wallMs() });
   const size = options.btcSize ?? "2";
+  const others = options.listsOthers === undefined ? {} : { listsOthers: options.listsOthers };
   const flow = options.flow === undefined ? {} : { flow: options.flow };
   const venueone = await startVenueoneSim({
     seed: options.seed,
@@ -73,6 +91,7 @@ export async function startLocalVenues(options: LocalVenuesOptions): Promise<Loc
     clock,
     priceSource,
     symbols: DEMO_SYMBOLS.map((symbol) => `${symbol}USDT`),
+    ...others,
     port: options.venuetwoPort ?? 0,
     accounts: [
       {
@@ -97,6 +116,7 @@ export async function startLocalVenues(options: LocalVenuesOptions): Promise<Loc
     clock,
     priceSource,
     symbols: DEMO_SYMBOLS,
+    ...others,
     port: options.venuethreePort ?? 0,
     accounts: [
       {

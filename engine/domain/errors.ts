@@ -93,6 +93,7 @@ const ERROR_TABLE = {
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERROR_TABLE;
+export const ERROR_CODES = Object.keys(ERROR_TABLE) as readonly ErrorCode[];
 
 /** Plain data only: it may reach a reply (`details`) and a log line. */
 export type ErrorContext = Readonly<Record<string, unknown>>;

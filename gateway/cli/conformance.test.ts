@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { describe, expect, it } from "vitest";
+import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
 import { listedVectorFiles, runConformance, type ConformanceIo } from "./conformance.js";
 
 const fixture = readFileSync(new URL("../../feeds/venueone/fixtures/trading/vectors.json", import.meta.url), "utf8");
@@ -41,5 +43,11 @@ describe("conformance command", () => {
     const shell = io({ "/repo/conformance.json": '{"files":["a.json"]}' });
     expect(listedVectorFiles("/repo", shell)).toEqual(["/shared/vectors/a.json"]);
     expect(() => listedVectorFiles("/repo", io({ "/repo/conformance.json": "{}" }))).toThrow(TypeError);
+  });
+
+  it("takes the vectors of every venue that signs, where no file is named", () => {
+    const list = readFileSync(new URL("../../conformance.json", import.meta.url), "utf8");
+    const files = listedVectorFiles("/repo", io({ "/repo/conformance.json": list })).map((path) => basename(path));
+    expect(files).toEqual(ROUTABLE_VENUES.map((venue) => `${venue}-signing.json`));
   });
 });

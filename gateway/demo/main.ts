@@ -114,7 +114,7 @@ function guide(url: string, venues: LocalVenueUrls): string {
     ["feeds and orders", `${url}/api/status`],
     ["stream", `${url.replace("http", "ws")}/ws`],
     ["recorded decisions", `${url}/api/history/routing?symbol=BTC`],
-    ["API description", `${url}/openapi.json, ${url}/asyncapi.json`],
+    ["API description", `${url}/docs  (/openapi.json, /asyncapi.json)`],
     ["metrics", `${url}/metrics`],
     ["local venueone", `${venues.venueone.restUrl}  (its own order log: /_sim/orders)`],
     ["local venuetwo", `${venues.venuetwo.restUrl}  (move its price: POST /_sim/skew {"bps":-60})`],

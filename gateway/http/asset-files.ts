@@ -1,5 +1,5 @@
 /**
- * The files of the dashboard, read once at the start and kept as they are sent. The list is made here and nothing is
+ * The files of the dashboard and of the page at /docs, read once at the start and kept as they are sent. The list is made here and nothing is
  * looked up by what a caller writes, so no path can lead anywhere else.
  *
  * Invariant: every module that the page imports is in the list; a page with a hole in it is not served at all.
@@ -21,14 +21,16 @@ export interface AssetFile {
 export interface AssetFiles {
   /** The page itself comes first. */
   readonly files: readonly AssetFile[];
-  /** Paths of all modules: a browser that is told them at once need not discover them one import after the other. */
+  /** Paths of the modules of `/`: a browser that is told them at once need not discover them one import after the other. */
   readonly modulePaths: readonly string[];
 }
 
 const PREFIX = "/assets/";
 const ENTRY = "dashboard/main.js";
+const DOCS_ENTRY = "dashboard/docs.js";
 const STATIC = [
   { path: "/", file: "dashboard/index.html", contentType: "text/html; charset=utf-8" },
+  { path: "/docs", file: "dashboard/docs.html", contentType: "text/html; charset=utf-8" },
   { path: "/favicon.svg", file: "dashboard/favicon.svg", contentType: "image/svg+xml" },
 ] as const;
 /** A page of more modules than this was not built by us. */
@@ -50,10 +52,25 @@ export function readAssetFiles(folder: string): AssetFiles {
   const files: AssetFile[] = STATIC.map(({ path, file, contentType }) =>
     assetFile(path, contentType, readFileSync(join(folder, file))),
   );
-  for (const [, file = ""] of (files[0]?.body.toString() ?? "").matchAll(STYLE_SHEET))
+  const pages = files.filter(({ contentType }) => contentType.startsWith("text/html"));
+  const sheets = pages.flatMap(({ body }) => [...body.toString().matchAll(STYLE_SHEET)].map(([, file = ""]) => file));
+  for (const file of new Set(sheets))
     files.push(assetFile(PREFIX + file, "text/css; charset=utf-8", readFileSync(join(folder, file))));
   const modules = new Map<string, string>();
-  const open = [ENTRY];
+  addModules(modules, folder, ENTRY);
+  const modulePaths = [...modules.keys()].map((file) => PREFIX + file);
+  addModules(modules, folder, DOCS_ENTRY);
+  for (const [file, text] of modules) {
+    // The maps stay where they were built.
+    const body = Buffer.from(text.replace(SOURCE_MAP, "").trimEnd());
+    files.push(assetFile(PREFIX + file, "text/javascript; charset=utf-8", body));
+  }
+  return { files, modulePaths };
+}
+
+/** The entry and whatever it imports, by path within the client. */
+function addModules(modules: Map<string, string>, folder: string, entry: string): void {
+  const open = [entry];
   for (let file = open.pop(); file !== undefined; file = open.pop()) {
     if (modules.has(file)) continue;
     if (modules.size >= MODULES_MAX) throw new Error("the page has too many modules");
@@ -62,12 +79,6 @@ export function readAssetFiles(folder: string): AssetFiles {
     modules.set(file, text);
     for (const [, target = ""] of text.matchAll(IMPORT)) open.push(posix.join(posix.dirname(file), target));
   }
-  for (const [file, text] of modules) {
-    // The maps stay where they were built.
-    const body = Buffer.from(text.replace(SOURCE_MAP, "").trimEnd());
-    files.push(assetFile(PREFIX + file, "text/javascript; charset=utf-8", body));
-  }
-  return { files, modulePaths: [...modules.keys()].map((file) => PREFIX + file) };
 }
 
 export function assetFile(path: string, contentType: string, body: Buffer): AssetFile {

@@ -12,7 +12,7 @@ import { STATUS_CODES } from "node:http";
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
 import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
-import type { Logger } from "../../engine/domain/logger.js";
+import type { LogFields, Logger } from "../../engine/domain/logger.js";
 import type { BucketName } from "../../schemas/service.js";
 import { encodedText } from "./encoded-text.js";
 import type { Payers } from "./caller-tags.js";
@@ -43,6 +43,7 @@ const NO_ADMISSION: Admission = {
   headOnly: false,
   access: "changes",
   byAccount: false,
+  logsMethod: null,
   jsonHeaders: new Uint8Array(0),
 };
 
@@ -71,6 +72,7 @@ export class Edge implements ReplyWriter {
     rateHeader: "",
     corsHeader: "",
     requestId: "",
+    admittedNs: 0,
     unpaid: null,
   };
 
@@ -99,6 +101,7 @@ export class Edge implements ReplyWriter {
     headOnly: boolean,
     access: Access,
     byAccount = false,
+    logsMethod: string | null = null,
   ): Admission {
     return {
       counts,
@@ -107,6 +110,7 @@ export class Edge implements ReplyWriter {
       headOnly,
       access,
       byAccount,
+      logsMethod,
       jsonHeaders: Buffer.from(this.#sameHeaders("application/json", buckets)),
     };
   }
@@ -122,6 +126,7 @@ export class Edge implements ReplyWriter {
     current.rateHeader = "";
     current.corsHeader = "";
     current.unpaid = null;
+    current.admittedNs = admission.logsMethod === null ? 0 : this.clock.monoNs();
     const head = checkFraming(request);
     let caller: CallerBuckets;
     if (admission.access === "open") caller = this.#anybody(response, head);
@@ -261,6 +266,19 @@ export class Edge implements ReplyWriter {
     closeConnection: boolean,
     contentType: string,
   ): void {
+    if (state.admission.logsMethod !== null) this.#logAccess(state, { status });
+    this.#send(response, state, status, body, extraHeaders, closeConnection, contentType);
+  }
+
+  #send(
+    response: HttpResponse,
+    state: ReplyState,
+    status: number,
+    body: string,
+    extraHeaders: string,
+    closeConnection: boolean,
+    contentType: string,
+  ): void {
     const { counts, headOnly, jsonHeaders, buckets } = state.admission;
     if (status === 200) counts.okCount++;
     else {
@@ -296,7 +314,13 @@ export class Edge implements ReplyWriter {
     const seconds = retryAfterSeconds(shown);
     const retry = seconds === null ? "" : `\r\nRetry-After: ${seconds}`;
     const body = errorBody(shown, state.requestId, this.clock.wallMs());
-    this.write(response, state, shown.status, body, retry + extraHeaders, closeConnection, "");
+    if (state.admission.logsMethod !== null) this.#logAccess(state, { status: shown.status, code: shown.code });
+    this.#send(response, state, shown.status, body, retry + extraHeaders, closeConnection, "");
+  }
+
+  aborted(state: ReplyState): void {
+    state.admission.counts.abortedCount++;
+    if (state.admission.logsMethod !== null) this.#logAccess(state, { outcome: "aborted" });
   }
 
   #admitByOther(response: HttpResponse, caller: CallerBuckets, admission: Admission, nowNs: number): boolean {
@@ -343,6 +367,13 @@ export class Edge implements ReplyWriter {
   #failAndEnd(response: HttpResponse, error: ServiceError): void {
     const reply = this.detach(response);
     setImmediate(() => reply.fail(error, "", true));
+  }
+
+  /** Written after the reply has gone out: the turn that answers does not wait for the log. */
+  #logAccess({ requestId, admission, admittedNs }: ReplyState, what: LogFields): void {
+    const elapsedMs = Math.round((this.clock.monoNs() - admittedNs) / 1000) / 1000;
+    const { logsMethod: method, counts } = admission;
+    setImmediate(() => this.logger.info("http.access", { requestId, method, route: counts.route, elapsedMs, ...what }));
   }
 
   #logFault(error: ServiceError, state: ReplyState): void {

@@ -39,7 +39,8 @@ export function mountRoutes(app: TemplatedApp, edge: Edge, routes: readonly Rout
     const pattern = nativePattern(operation.path);
     const counts = countsOf.get(operation.path) ?? edge.countsFor(operation.path);
     countsOf.set(operation.path, counts);
-    const run = guard(edge, counts, operation, accessOf(operation), handle, byAccount === true);
+    const logsMethod = operation.method === "GET" ? null : operation.method;
+    const run = guard(edge, counts, operation, accessOf(operation), handle, byAccount === true, logsMethod);
     mountMethod(app, operation.method, pattern, run);
   }
   for (const [path, counts] of countsOf) {
@@ -126,9 +127,10 @@ function guard(
   access: Access,
   handle: Handle,
   byAccount = false,
+  logsMethod: string | null = null,
 ): (headOnly: boolean) => Handle {
   return (headOnly) => {
-    const admission = edge.admissionFor(counts, buckets, weight, headOnly, access, byAccount);
+    const admission = edge.admissionFor(counts, buckets, weight, headOnly, access, byAccount, logsMethod);
     return (response, request) => {
       try {
         if (edge.admit(response, request, admission)) handle(response, request);

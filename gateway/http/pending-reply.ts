@@ -26,7 +26,7 @@ export class PendingReply {
       if (this.#over && (this.#stream?.over ?? true)) return;
       this.#over = true;
       // A body in pieces is counted by what became of it.
-      if (this.#stream === null) state.admission.counts.abortedCount++;
+      if (this.#stream === null) writer.aborted(state);
       else this.#stream.gone();
       this.#onAborted?.();
     });

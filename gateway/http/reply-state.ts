@@ -30,6 +30,8 @@ export interface Admission {
   readonly access: Access;
   /** The account pays, once the credentials are read; the address where there are none, or it never came to that. */
   readonly byAccount: boolean;
+  /** Method of an operation that may change something: such a request leaves an access line. Null: none. */
+  readonly logsMethod: string | null;
   /** Content-Type JSON and every other header that is the same for all replies, encoded once. */
   readonly jsonHeaders: Uint8Array;
 }
@@ -42,6 +44,8 @@ export interface ReplyState {
   /** CORS headers; begins with a line break, "" for most. */
   corsHeader: string;
   requestId: string;
+  /** Monotonic; 0 where no access line follows. */
+  admittedNs: number;
   /** The address's buckets, while nobody has paid yet. */
   unpaid: CallerBuckets | null;
 }
@@ -69,4 +73,6 @@ export interface ReplyWriter {
     extraHeaders: string,
     closeConnection: boolean,
   ): void;
+  /** The client has gone before its reply. */
+  aborted(state: ReplyState): void;
 }

@@ -1,10 +1,12 @@
 /**
  * `npm run check`: types, format and lint, floating promises, layers, dead code, licences, house
- * rules. Every step runs even if an earlier one failed, so one run shows all that is wrong.
+ * rules, the API description. Every step runs even if an earlier one failed, so one run shows all that is wrong.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { apiDescription } from "./api-description.mjs";
 import { listSources, repoRoot } from "./prepare.mjs";
 import { licenceProblems } from "./licences.mjs";
 import { tidyProblems } from "./tidy.mjs";
@@ -37,8 +39,32 @@ export async function runCheck() {
   step("dead code (knip)", node(bin("knip", "bin", "knip.js")));
   step("licences", report(licenceProblems()));
   step("house rules (tidy)", report(tidyProblems()));
+  step("API description (redocly)", await describesWell());
   process.stdout.write(failures.length === 0 ? "check passed\n" : `check failed: ${failures.join(", ")}\n`);
   return failures.length === 0 ? 0 : 1;
+}
+
+/** Its findings on /openapi.json are printed where there are any; it asks nobody over the network. */
+async function describesWell() {
+  const folder = mkdtempSync(join(tmpdir(), "unwind-api-"));
+  try {
+    const file = join(folder, "openapi.json");
+    writeFileSync(file, await apiDescription());
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [bin("@redocly", "cli", "bin", "cli.js"), "lint", file, "--config", "redocly.yaml", "--format", "stylish"],
+      {
+        cwd: repoRoot,
+        encoding: "utf8",
+        env: { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" },
+      },
+    );
+    return status === 0 || report([stdout, stderr]);
+  } catch (error) {
+    return report([error instanceof Error ? error.message : String(error)]);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** Also counts the modules seen: a cruiser that cannot read the sources reports no violations at all. */

@@ -8,6 +8,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ensureBuilt, ensureInstalled, repoRoot } from "./prepare.mjs";
 import { runMain } from "./run-main.mjs";
+import { answerAtOnce } from "./usage.mjs";
 
 /** command → compiled main it runs after install and build. */
 const MAINS = {
@@ -23,6 +24,11 @@ const [command = "start", ...args] = process.argv.slice(2);
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 20 || (major === 20 && minor < 19))
   fail(`Node 20.19 or newer is needed; this is ${process.versions.node}.`);
+const answer = answerAtOnce(command, args, repoRoot);
+if (answer !== null) {
+  process.stdout.write(answer);
+  process.exit(0);
+}
 
 ensureInstalled();
 if (command === "check") {

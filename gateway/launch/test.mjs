@@ -9,7 +9,7 @@ import { repoRoot } from "./prepare.mjs";
  * Whole systems with venues and gateways. They wait more than they work, so two of them share the machine, after the
  * others, because a starved clock would say nothing of the system.
  */
-const WHOLE_SYSTEMS = ["bench/test/", "gateway/test/dashboard.browser.test.ts"];
+const WHOLE_SYSTEMS = ["bench/test/", "gateway/test/dashboard.browser.test.ts", "gateway/test/docs-page.test.ts"];
 
 /** Of them, those that fill the machine by themselves, or whose subject is time: one at a time, at the end. */
 const ALONE = [

@@ -1,5 +1,5 @@
 /**
- * GET / and the files of the dashboard. They are no part of the API: they stand in no document, charge no bucket, and
+ * GET /, GET /docs and their files. They are no part of the API: they stand in no document, charge no bucket, and
  * carry the headers of a page. Nothing inline is allowed, and the page may talk to its own origin only (`'self'` covers
  * its socket too), so a text that slipped in as markup could neither run nor call home.
  */
@@ -67,7 +67,7 @@ function accountFile(account: PageAccount | null): AssetFile {
 }
 
 function mountFile(app: TemplatedApp, edge: Edge, file: AssetFile, headers: readonly string[]): void {
-  const counts = edge.countsFor(file.path === "/" ? "/" : "dashboard files");
+  const counts = edge.countsFor(file.path === "/" || file.path === "/docs" ? file.path : "dashboard files");
   const block = Buffer.from([file.contentType, `ETag: ${file.etag}`, ...headers].join("\r\n"));
 
   function guarded(weight: number, headOnly: boolean, handle: (response: HttpResponse, request: HttpRequest) => void) {

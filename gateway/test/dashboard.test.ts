@@ -165,7 +165,8 @@ describe("a build with a hole in it", () => {
   function folderOf(main: string): string {
     const folder = mkdtempSync(join(tmpdir(), "unwind-hole-"));
     mkdirSync(join(folder, "dashboard"));
-    for (const name of ["index.html", "favicon.svg"]) writeFileSync(join(folder, "dashboard", name), "x");
+    for (const name of ["index.html", "docs.html", "favicon.svg", "docs.js"])
+      writeFileSync(join(folder, "dashboard", name), "x");
     writeFileSync(join(folder, "dashboard", "main.js"), main);
     return folder;
   }

@@ -87,12 +87,14 @@ const SPOTS: readonly (Omit<Row, "base" | "margins"> & { readonly baseAssetId: n
 const USDC_ASSET_ID = 3;
 const CREATED_AT_MS = 1_737_098_461_100;
 
-export function createListing(symbols: readonly string[]): Listing {
+/** `listsOthers`: contracts that do not trade here are listed too, as inactive. */
+export function createListing(symbols: readonly string[], listsOthers = true): Listing {
   for (const symbol of symbols) {
     const row = PERPS.find((entry) => entry.symbol === symbol);
     if (row === undefined || row.base === null) throw new RangeError(`${symbol} cannot trade on the local venue`);
   }
-  const perps = PERPS.map((row): VenuethreeMarket => {
+  const rows = PERPS.filter(({ symbol }) => listsOthers || symbols.includes(symbol));
+  const perps = rows.map((row): VenuethreeMarket => {
     const { symbol, id, base, margins } = row;
     return {
       symbol,

@@ -115,6 +115,8 @@ export interface VenuethreeSimOptions {
   readonly clock?: Clock;
   /** Markets that trade; the others of the listing are inactive. Default: three majors. */
   readonly symbols?: readonly string[];
+  /** Also lists contracts that do not trade, as the venue does. Default true. */
+  readonly listsOthers?: boolean;
   /** Default 0: a free port. */
   readonly port?: number;
   readonly faults?: readonly FaultSpec[];

@@ -97,7 +97,7 @@ class Venue implements VenuethreeSim, SimProtocol {
     const clock = options.clock ?? createSystemClock();
     this.#clock = clock;
     this.#random = createSeededRandom(seedOf("venuethree/room", options.seed));
-    const listing = createListing(options.symbols ?? DEFAULT_SYMBOLS);
+    const listing = createListing(options.symbols ?? DEFAULT_SYMBOLS, options.listsOthers);
     const exchange = createExchange({
       venue: "venuethree",
       seed: options.seed,

@@ -79,10 +79,15 @@ const OTHER_TIERS: readonly (readonly [number, number, number, number])[] = [
 ];
 const MAJORS: ReadonlySet<string> = new Set(["BTC", "ETH", "SOL", "BNB", "XRP"]);
 
-/** `copyCount`: so many contracts more, under names of their own (`C0USDT` …) and with the rules of a captured one. */
-export function createListing(symbols: readonly string[], copyCount = 0): Listing {
+/**
+ * `copyCount`: so many contracts more, under names of their own (`C0USDT` …) and with the rules of a captured one.
+ * `listsOthers`: contracts that were captured as ended are listed too.
+ */
+export function createListing(symbols: readonly string[], copyCount = 0, listsOthers = true): Listing {
   const captured = new Map<string, CapturedSymbol>(exchangeInfo.symbols.map((entry) => [entry.symbol, entry]));
-  const chosen = exchangeInfo.symbols.filter((entry) => symbols.includes(entry.symbol) || entry.status !== "TRADING");
+  const chosen = exchangeInfo.symbols.filter(
+    (entry) => symbols.includes(entry.symbol) || (listsOthers && entry.status !== "TRADING"),
+  );
   for (const symbol of symbols)
     if (!captured.has(symbol)) throw new RangeError(`${symbol} is not in the captured listing`);
   chosen.push(...copiesOf(captured.get(COPIED_SYMBOL) as CapturedSymbol, copyCount));

@@ -46,6 +46,8 @@ export interface VenuetwoSimOptions {
   readonly clock?: Clock;
   /** Of the captured listing; default three majors. */
   readonly symbols?: readonly string[];
+  /** Also lists the captured contracts that do not trade. Default true. */
+  readonly listsOthers?: boolean;
   /** Contracts listed besides, copies of a captured one; a price source of one's own must know their bases (listing.ts). */
   readonly copyCount?: number;
   readonly port?: number;
@@ -126,7 +128,7 @@ class Venue implements VenuetwoSim, SimProtocol {
     this.#options = options;
     const clock = options.clock ?? createSystemClock();
     this.#clock = clock;
-    const listing = createListing(options.symbols ?? DEFAULT_SYMBOLS, options.copyCount ?? 0);
+    const listing = createListing(options.symbols ?? DEFAULT_SYMBOLS, options.copyCount ?? 0, options.listsOthers);
     this.#listing = listing;
     const exchange = createExchange({
       venue: "venuetwo",

@@ -1,0 +1,33 @@
+/** What the entry says of itself before anything is installed or built. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** Commands that take no arguments of their own; the others answer for theirs. */
+const OWN = ["start", "serve"];
+
+const USAGE = `unwind: closes perpetual-futures positions at the best all-in exit over several venues.
+
+  npm start                       the service with local venues and a demo account, on loopback
+  npm run serve                   the service against the configured venues
+  npm test                        the tests
+  npm run check                   types, lint, layers, licences, house rules
+  npm run bench -- [scenario]     benchmarks
+  npm run soak                    a long run that watches memory
+  npm run conformance -- [file]   signing vectors through the project's own code
+  npm run replay -- <file>        a recorded tape through the feeds
+
+Settings are environment variables, or keys of the JSON file unwind.config.json (UNWIND_CONFIG names another):
+  PORT=9000 LOG_LEVEL=debug DATA_DIR=/tmp/unwind npm start
+docs/configuration.md lists all of them. PORT is 8080 by default; 0 takes a free one.
+
+  --help, -h    this text
+  --version     the version
+`;
+
+/** Text to print and end with, or null: go on. */
+export function answerAtOnce(command, args, repoRoot) {
+  if (!OWN.includes(command)) return null;
+  if (args.includes("--help") || args.includes("-h")) return USAGE;
+  if (!args.includes("--version")) return null;
+  return `unwind ${JSON.parse(readFileSync(join(repoRoot, "package.json"), "utf8")).version}\n`;
+}
