@@ -309,6 +309,8 @@ export interface RoutingHealth {
   readonly breaker: RoomStatus["breaker"];
   /** Tokens of the exit lane. */
   readonly exitTokens: number;
+  /** How long the venue's own limit keeps the breaker open; 0 or absent: it is open for something else, or not at all. */
+  readonly limitedForMs?: number;
 }
 
 /** The market side of a room: what every venue has. */
@@ -372,6 +374,11 @@ export interface VenueRoom extends MarketRoom {
    * venue counts nothing by account.
    */
   orderWaitMs?(session: AccountSession, lane: Lane): number;
+  /**
+   * Does `name`, an address or a venue's own number of an account, name another account than the credentials do, as far as
+   * is known here? False where it is not known, and of names of other forms. Asks nobody. Absent: nothing is ever known.
+   */
+  namesAnother?(rawCredentials: unknown, name: string): boolean;
   /** A session that reads what is public of an address and can sign nothing. Absent where nothing of an account is public. */
   openAddress?(walletAddress: string): OpenSession;
 }

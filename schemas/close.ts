@@ -6,6 +6,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import {
   decimal,
   direction,
+  leverageWarning,
   nullable,
   optionalField,
   orderStatus,
@@ -258,6 +259,7 @@ export const closeDataSchema = reply({
   execution: executionReportSchema,
   position: nullable(positionAfterSchema),
   quote: Type.Optional(quoteSchema),
+  warning: leverageWarning,
 });
 
 /** `success: false` inside a 200 means: known that nothing was executed (all attempts rejected). */

@@ -87,6 +87,11 @@ export function symbolText(note: Note = {}) {
   });
 }
 
+/** Beside a leverage above 50. */
+export const leverageWarning = Type.Optional(
+  Type.String({ description: "Above 50x: how small a movement ends such a position." }),
+);
+
 export const timeMs = Type.Integer({ minimum: 0, description: "Unix epoch, ms." });
 
 export const VENUE_WORDS = ["venueone", "venuetwo", "venuethree", "venuefour", "venuefive"] as const;

@@ -61,7 +61,8 @@ function wordsFor(error: ErrorObject): string {
     case "type":
       return `must be ${typeWords(schema)}`;
     case "enum":
-      return typeof error.data === "string" || schema.type === undefined
+      // Of the wrong type it has a problem of its own, which comes first.
+      return typeof error.data === "string" || isOfType(error.data, schema.type)
         ? `must be one of ${(schema.enum ?? []).filter((value) => value !== null).join(", ")}`
         : `must be ${typeWords(schema)}`;
     case "minimum":
@@ -80,6 +81,12 @@ function wordsFor(error: ErrorObject): string {
     default:
       return "is not valid";
   }
+}
+
+function isOfType(value: unknown, type: AnnotatedSchema["type"]): boolean {
+  if (type === undefined) return true;
+  const types = typeof type === "string" ? [type] : type;
+  return types.includes(typeof value) || (types.includes("integer") && Number.isInteger(value));
 }
 
 function typeWords(schema: AnnotatedSchema): string {

@@ -233,7 +233,7 @@ export const venueoneCloseReplySchema = reply(
   { $id: "VenueoneCloseReply" },
 );
 
-/** symbol, side, quantity and price are ignored: the positions of the venue decide. */
+/** Spec 4.7 requires all of a close's fields; those that the positions of the venue decide may be missing, and are ignored. */
 export const venueoneCloseAllRequestSchema = Type.Object(
   {
     userId: walletRef,
@@ -243,7 +243,7 @@ export const venueoneCloseAllRequestSchema = Type.Object(
     type: optionalField(words(ORDER_TYPE_WORDS), { description: "Ignored: positions are closed at the market." }),
     quantity: optionalField(Type.String({ maxLength: 64 }), { description: "Ignored." }),
     price: optionalField(Type.String({ maxLength: 64 }), { description: "Ignored." }),
-    reduceOnly: optionalField(Type.Boolean(), { description: "Must not be false." }),
+    reduceOnly: Type.Boolean({ description: "Must be true." }),
     maxSlippageBps: additions.maxSlippageBps,
   },
   { $id: "VenueoneCloseAllRequest" },

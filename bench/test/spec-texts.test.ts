@@ -31,6 +31,23 @@ describe("exact texts", () => {
   it.each(MAXIMUM_ROWS)("leverage: $row → $status", (row) => walker.walk(row), ROW_MS);
 
   it(
+    "an open above 50x is warned of, one below is not",
+    async () => {
+      await system.freshBooks();
+      const terms = { symbol: "BTC", direction: "LONG", size: "0.01", preferredExchange: "venuetwo", dryRun: true };
+      const credentials = credentialsOf(system.alice);
+      const open = (leverage: number) => walker.post("/api/trade/position/open", { ...terms, credentials, leverage });
+      const [high, low] = [await open(80), await open(50)];
+      expect([high.status, at(high, "data.warning")], high.text).toEqual([
+        200,
+        "At 80x a position can be liquidated by an adverse movement of less than 1.25 percent",
+      ]);
+      expect([low.status, at(low, "data.warning")], low.text).toEqual([200, undefined]);
+    },
+    ROW_MS,
+  );
+
+  it(
     "an interval that is none is answered with those that are",
     async () => {
       const client = await StreamClient.open(system.port);

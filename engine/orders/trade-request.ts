@@ -27,7 +27,15 @@ import { TradeKeys } from "./trade-keys.js";
 import { tradeSide, type SendPlan } from "./trade-plan.js";
 import type { ProtectionWatch } from "./protection-watch.js";
 import { protectSafely } from "./trade-protect.js";
-import { isFlat, refused, refusedLocally, refuseEarly, turnsOnStreams, type Refused } from "./trade-refusals.js";
+import {
+  DEFAULT_RETRY_MS,
+  isFlat,
+  refused,
+  refusedUnexecuted,
+  refuseEarly,
+  turnsOnStreams,
+  type Refused,
+} from "./trade-refusals.js";
 import { orderWaitMs, type RouteAnswer, type Routed } from "./trade-routing.js";
 import { isOpening, unsettledAttempt, type TradeRun } from "./trade-run.js";
 import { roundMs } from "./trade-send.js";
@@ -171,7 +179,7 @@ export class TradeRequests {
         ? refused("IDEMPOTENCY_IN_PROGRESS", {})
         : refused(end.error.code, end.error.context, run.routing);
     }
-    const unsent = refusedLocally(run);
+    const unsent = refusedUnexecuted(run, request);
     if (unsent !== null) {
       this.#conclusion.discard(flight, run);
       return unsent;
@@ -319,9 +327,10 @@ export class TradeRequests {
     }
     const preferred = request.preferredExchange;
     const failure = preferred === null ? null : (readings.get(preferred)?.failure ?? null);
-    // The one venue named did not answer: its outage, not a matter of the candidates.
+    // The one venue named did not answer: its outage or its limit, not a matter of the candidates.
+    const isOfVenue = answer.code === "NO_ELIGIBLE_VENUE" || answer.code === "VENUE_UNAVAILABLE";
     const code =
-      answer.code !== "NO_ELIGIBLE_VENUE" || failure === null
+      !isOfVenue || failure === null
         ? answer.code
         : failure === "RATE_LIMITED"
           ? "VENUE_RATE_LIMITED"
@@ -331,7 +340,9 @@ export class TradeRequests {
     const waitsMs = read.map((reading) =>
       Math.max(reading.retryAfterMs ?? 0, isLimited ? orderWaitMs(reading, request.open) : 0),
     );
-    const retryAfterMs = Math.ceil(Math.max(0, ...waitsMs));
+    const leastMs = code === "VENUE_RATE_LIMITED" ? DEFAULT_RETRY_MS : 0;
+    const knownMs = Math.ceil(Math.max(0, ...waitsMs));
+    const retryAfterMs = knownMs > 0 ? knownMs : leastMs;
     return refused(code, retryAfterMs > 0 ? { ...details, retryAfterMs } : details, answer.report);
   }
 

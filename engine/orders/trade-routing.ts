@@ -209,9 +209,12 @@ export class TradeRouting {
     if (this.#settings.configuredFees?.has(venue) === true) candidate.feeSource = "config";
     if (room === undefined) return candidate;
     const health = room.routingHealth ?? healthOf(room.status());
-    candidate.healthy = health.breaker !== "open";
+    // A venue that limits us is well: there is no budget for it.
+    const isLimited = (health.limitedForMs ?? 0) > 0;
+    candidate.healthy = isLimited || health.breaker !== "open";
     // Entries never draw on what is kept for ways out.
-    candidate.budgetAvailable = this.#input.opens ? room.status().laneTokens.trade > 0 : health.exitTokens > 0;
+    const hasTokens = this.#input.opens ? room.status().laneTokens.trade > 0 : health.exitTokens > 0;
+    candidate.budgetAvailable = hasTokens && !isLimited;
     candidate.latencyMsP90 = room.ackLatency.p90();
     candidate.takerDelayMs = this.#settings.takerDelayMs[venue] ?? 0;
     const ratePpm = market === null ? undefined : this.#settings.quoteRatePpm.get(market.instrument.quoteAsset);
@@ -282,12 +285,13 @@ export class TradeRouting {
 }
 
 /**
- * What the account's own budget leaves to one more order, and to the settings that an entry changes before it; entries
+ * What the venue's limit, and the account's own budget, leave to one more order, and to the settings that an entry changes before it; entries
  * never draw on what is kept for ways out.
  */
 export function orderWaitMs({ account, settings }: AccountReading, open: OpenTerms | null): number {
   const { room, session } = account;
-  const waitMs = room.orderWaitMs?.(session, open === null ? "exit" : "trade") ?? 0;
+  const ofAccount = room.orderWaitMs?.(session, open === null ? "exit" : "trade") ?? 0;
+  const waitMs = Math.max(ofAccount, room.routingHealth?.limitedForMs ?? 0);
   if (open === null) return waitMs;
   const { leverage, marginMode } = open;
   const changes =

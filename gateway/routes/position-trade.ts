@@ -18,6 +18,7 @@ import type { PendingReply } from "../http/pending-reply.js";
 import { checkIdempotencyKey, checkMediaType, headerOrNull, receiveBody } from "../http/receive.js";
 import { scrub } from "../../engine/domain/scrub.js";
 import { fieldCheck, queryCheck } from "../http/unknown-fields.js";
+import { leverageWarning } from "../leverage-warning.js";
 import type { Route, RouteContext } from "./context.js";
 
 /** What one of them has of its own. */
@@ -89,9 +90,9 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
     const batch = arrived;
     arrived = [];
     for (const one of batch) decide(one);
-    for (const { result, ignored, reply } of batch) {
+    for (const { request, result, ignored, reply } of batch) {
       try {
-        if (result !== null) answer(result, ignored, reply);
+        if (result !== null) answer(request, result, ignored, reply);
       } catch (error) {
         reply.fail(asServiceError(error), ignored);
       }
@@ -127,7 +128,7 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
       }
       result
         .finally(settled)
-        .then((late) => answer(late, ignored, reply))
+        .then((late) => answer(request, late, ignored, reply))
         .catch(fault);
     } catch (error) {
       settled();
@@ -135,13 +136,15 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
     }
   }
 
-  function answer(result: TradeResult, ignored: string, reply: PendingReply): void {
+  function answer({ open }: TradeRequest, result: TradeResult, ignored: string, reply: PendingReply): void {
     const headers = result.replayed ? `${ignored}\r\nIdempotent-Replayed: true` : ignored;
     if (!result.ok) {
       reply.fail(new ServiceError(result.code, result.details), headers);
       return;
     }
-    const envelope = { success: result.success, data: result.data, timestamp: clock.wallMs() };
+    const { warning } = leverageWarning(open?.leverage ?? null);
+    const data = warning === undefined ? result.data : { ...result.data, warning };
+    const envelope = { success: result.success, data, timestamp: clock.wallMs() };
     const body = replyText(edge, serialise, envelope);
     // Only a venue's own words could carry what we did not write.
     const { legs, protectionOrders } = result.data.execution;

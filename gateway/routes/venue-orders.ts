@@ -24,6 +24,7 @@ import {
   callerBlock,
   findWallet,
   requireSameWallet,
+  tradingRoom,
   WALLET_HEADER,
   walletBlock,
   walletIdHeader,
@@ -31,6 +32,7 @@ import {
 import { normalizedOrder, orderIdText, venuetwoOrder } from "../accounts/order-views.js";
 import { VENUETHREE_KEY_HEADERS, venuethreeBlock } from "../accounts/venuethree-key.js";
 import { type Answer, type Ask, checkedBody, jsonRoute, replyText } from "../http/json-route.js";
+import { invalidParameters } from "../http/query.js";
 import type { Route } from "./context.js";
 import { orderContext, refusalError, symbolOn, type TradingContext } from "./order-desk-call.js";
 
@@ -97,7 +99,7 @@ function missing(path: string, problem: string): ServiceError {
 }
 
 /** A type that is none of the two has a text of its own (spec section 7), unless a field is missing. */
-function withTypeText<T>(check: () => T): T {
+export function withTypeText<T>(check: () => T): T {
   try {
     return check();
   } catch (error) {
@@ -196,6 +198,7 @@ function venuethreeRoute(context: TradingContext): Route {
       const block = venuethreeBlock(ask);
       const body = withTypeText(() => checkedBody(validate, ask.body));
       const price = limitPrice(body);
+      requireSameAccount(context, block, body);
       const { order, replayed } = await place(context, ask, "venuethree", block, body, { type: body.type, price });
       const reply = {
         success: true as const,
@@ -208,6 +211,20 @@ function venuethreeRoute(context: TradingContext): Route {
       return { text: replyText(edge, serialise, reply), replayed };
     },
   });
+}
+
+/** Names of the caller's own that are no account's stand for nothing here. Throws INVALID_PARAMETERS. */
+function requireSameAccount(
+  { view }: TradingContext,
+  block: unknown,
+  body: { readonly userId: string; readonly walletIdOrAddress?: string | null },
+): void {
+  const room = tradingRoom(view, "venuethree");
+  for (const path of ["userId", "walletIdOrAddress"] as const) {
+    const name = body[path] ?? null;
+    if (name !== null && room.namesAnother?.(block, name) === true)
+      throw invalidParameters({ path, problem: "is not the account of accountIndex" });
+  }
 }
 
 function venuefourRoute(context: TradingContext): Route {

@@ -21,11 +21,15 @@ export function setLeverage(
   const { leverage } = request;
   return change(parts, opened, request, deadline, (settings, instrument, options) => {
     const isInRange = Number.isInteger(leverage) && leverage >= 1 && leverage <= MAX_LEVERAGE;
-    if (!isInRange) return refusal("LEVERAGE_OUT_OF_RANGE", { max: MAX_LEVERAGE });
+    if (!isInRange) return outOfRange(MAX_LEVERAGE);
     const max = instrument.maxLeverage;
-    if (leverage > max) return refusal("LEVERAGE_OUT_OF_RANGE", { max });
+    if (leverage > max) return outOfRange(max);
     return settings.setLeverage(opened.session, instrument, leverage, options);
   });
+}
+
+function outOfRange(max: number): OrderRefusal {
+  return refusal("LEVERAGE_OUT_OF_RANGE", { max, fields: [{ path: "leverage", problem: `must be from 1 to ${max}` }] });
 }
 
 export function setMarginMode(
