@@ -58,7 +58,7 @@ describe("missing", () => {
   it("everything: all are listed, with the wrong ones after them", async () => {
     const { code, paths } = await refusal({ dryRun: "yes" });
     expect(code).toBe("MISSING_PARAMETERS");
-    expect(paths).toEqual(["symbol", "direction", "credentials", "dryRun"]);
+    expect(paths).toEqual(["size", "symbol", "direction", "credentials", "dryRun"]);
   });
 
   it.each([

@@ -542,7 +542,12 @@ describe("leverage and margin mode", () => {
     ]);
     expect(desk.calls).toEqual([]);
     const reply = await post(`${PERP}/leverage`, { symbol: "BTCUSDT", leverage: 125 });
-    expect(at(reply, "data")).toEqual({ symbol: "BTCUSDT", leverage: 125, maxNotionalValue: "40000000" });
+    expect(at(reply, "data")).toEqual({
+      symbol: "BTCUSDT",
+      leverage: 125,
+      maxNotionalValue: "40000000",
+      warning: "At 125x a position can be liquidated by an adverse movement of less than 0.8 percent",
+    });
   });
 
   it("work on any venue with the caller's credentials", async () => {
