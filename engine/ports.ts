@@ -210,6 +210,11 @@ export interface AccountSettings {
     mode: "cross" | "isolated",
     options: CallOptions,
   ): Promise<SettingOutcome>;
+  /**
+   * The most that the venue allows of this contract, where its listing does not say it; asked once in a while. Null: not
+   * known. Absent: the instrument has it.
+   */
+  maxLeverage?(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<number | null>;
   /** How long a budget of changes alone would hold back one more; 0: not at all. Absent where the venue has none. */
   waitMs?(session: AccountSession, lane: Lane): number;
 }
