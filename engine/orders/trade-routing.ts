@@ -365,9 +365,9 @@ function addEntryFacts(candidate: Candidate, request: TradeRequest, terms: OpenT
   const nets = opposite > 0 && !isHedged(reading);
   candidate.netsOpposite = nets && !terms.allowNetting;
   const canSet = reading.account.room.settings !== undefined;
+  const maxLeverage = Math.min(instrument.maxLeverage, reading.maxLeverage ?? instrument.maxLeverage);
   candidate.leverageUnsupported =
-    (terms.leverage !== null && (!canSet || terms.leverage > instrument.maxLeverage)) ||
-    (terms.marginMode !== null && !canSet);
+    (terms.leverage !== null && (!canSet || terms.leverage > maxLeverage)) || (terms.marginMode !== null && !canSet);
   const held = heldPosition(reading.positions ?? [], request.direction);
   const leverage = terms.leverage ?? settings?.leverage ?? held?.leverage ?? instrument.maxLeverage;
   const free = reading.free === null ? Number.NaN : Number(reading.free);
