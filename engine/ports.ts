@@ -384,6 +384,11 @@ export interface VenueRoom extends MarketRoom {
    * is known here? False where it is not known, and of names of other forms. Asks nobody. Absent: nothing is ever known.
    */
   namesAnother?(rawCredentials: unknown, name: string): boolean;
+  /**
+   * The address of the account that a session reads, as far as it is known without asking; after a read of it, it is.
+   * Absent: the credentials say it, or nobody does.
+   */
+  addressOf?(session: AccountSession): string | null;
   /** A session that reads what is public of an address and can sign nothing. Absent where nothing of an account is public. */
   openAddress?(walletAddress: string): OpenSession;
 }

@@ -10,7 +10,9 @@ import {
 import { decimal, nullable, reply, routableVenue, side, symbolText, timeMs } from "./common.js";
 import { orderRecordSchema } from "./venue-orders.js";
 
-const total = Type.Integer({ minimum: 0 });
+const total = nullable(
+  Type.Integer({ minimum: 0, description: "Of the whole range, where all of it was read for this reply; else null." }),
+);
 
 // ---------------------------------------------------------------- balances
 
@@ -167,7 +169,7 @@ export const openOrdersReplySchema = reply(
   {
     success: Type.Literal(true),
     exchange: anyExchangeParameter,
-    data: reply({ orders: Type.Array(orderRecordSchema), total }),
+    data: reply({ orders: Type.Array(orderRecordSchema), total: Type.Integer({ minimum: 0 }) }),
     timestamp: timeMs,
   },
   { $id: "OpenOrdersReply" },

@@ -228,6 +228,10 @@ class VenuethreeRoom implements VenueRoom {
     return this.#trading.namesAnother(rawCredentials, name);
   }
 
+  addressOf(session: AccountSession): string | null {
+    return this.#trading.addressOf(session);
+  }
+
   openAddress(walletAddress: string): OpenSession {
     return this.#trading.openAddress(walletAddress);
   }

@@ -27,7 +27,7 @@ import { MarketIndex } from "./market-index.js";
 import { VenuethreeOrders } from "./orders.js";
 import { PublicKeys } from "./public-keys.js";
 import { SentOrders } from "./sent-orders.js";
-import { accountIndexOf, openVenuethreeAddress, openVenuethreeSession } from "./session.js";
+import { accountIndexOf, openVenuethreeAddress, openVenuethreeSession, VenuethreeSession } from "./session.js";
 import { VenuethreeSettings } from "./settings.js";
 import type { TxBudget } from "./tx-budget.js";
 import { laneName, TxSender } from "./tx-sender.js";
@@ -69,6 +69,7 @@ export interface VenuethreeTrading {
   openSession(rawCredentials: unknown): OpenSession;
   openAddress(walletAddress: string): OpenSession;
   namesAnother(rawCredentials: unknown, name: string): boolean;
+  addressOf(session: AccountSession): string | null;
   readonly accountNames: AccountNames;
   /** The account and key behind a session, confirmed by the venue. */
   resolveKey(session: AccountSession, options: CallOptions): Promise<Read<ConfirmedKey>>;
@@ -118,6 +119,8 @@ export function createVenuethreeTrading(deps: VenuethreeTradingDeps): Venuethree
     },
     accountNames: namesOf(keys),
     openAddress: openVenuethreeAddress,
+    addressOf: (session) =>
+      session instanceof VenuethreeSession ? (budget?.addressOf(session.accountIndex) ?? null) : null,
     namesAnother(raw, name) {
       const accountIndex = accountIndexOf(raw);
       if (accountIndex === null) return false;
