@@ -238,6 +238,7 @@ export const executionReportSchema = reply({
     routing: Type.Number(),
     sign: Type.Number(),
     venue: Type.Number(),
+    other: Type.Optional(Type.Number({ description: "Keys, the durable write, waits. All parts add up to total." })),
   }),
   statusPath: nullable(Type.String()),
 });

@@ -22,6 +22,8 @@ export interface AccountReading {
   /** Null: not known. */
   readonly positions: readonly VenuePosition[] | null;
   readonly failure: ReadFailure | null;
+  /** Why the credentials are refused, the venue's own words among it, not redacted; null: they are not. */
+  readonly problem: string | null;
   readonly retryAfterMs: number | null;
   readonly source: "stream" | "venue";
   /** Null: not known in time; the instrument's default applies. */
@@ -243,6 +245,7 @@ function readingOf(
       ? read.value.filter((position) => position.nativeSymbol === instrument.nativeSymbol && position.qtyLots > 0)
       : null,
     failure: read === null ? "TIMEOUT" : read.ok ? null : read.code,
+    problem: read?.ok === false && isRefusedKey(read.code) ? read.message : null,
     retryAfterMs: read === null || read.ok ? null : read.retryAfterMs,
     source: answered ? read.source : "venue",
     fees,
@@ -250,6 +253,10 @@ function readingOf(
     settings: null,
     maxLeverage: null,
   };
+}
+
+function isRefusedKey(code: ReadFailure): boolean {
+  return code === "AUTH" || code === "NEEDS_CREDENTIALS";
 }
 
 /** Open lots in one direction; both hedge sides may be held at once. */

@@ -20,6 +20,7 @@ import {
 } from "./account-readings.js";
 import { giveQuote, simulatedData } from "./trade-quote.js";
 import type { BoundQuote } from "./quote-book.js";
+import { collectSecrets, redactVenueText } from "./redact.js";
 import { recoverRun } from "./trade-recover.js";
 import { filledAnything, remainingSize, toTradeResult } from "./trade-reply.js";
 import { emptyRun, flightOf } from "./trade-flight.js";
@@ -38,7 +39,7 @@ import {
 } from "./trade-refusals.js";
 import { orderWaitMs, type RouteAnswer, type Routed } from "./trade-routing.js";
 import { isOpening, unsettledAttempt, type TradeRun } from "./trade-run.js";
-import { roundMs } from "./trade-send.js";
+import { endTimings, roundMs } from "./trade-send.js";
 import type { TradeContext, TradeRequest, TradeResult } from "./trade-types.js";
 import { unreadVenues } from "./unread-venues.js";
 import { Deadline } from "../domain/deadline.js";
@@ -207,7 +208,8 @@ export class TradeRequests {
     const readDoneMs = deadline.elapsedMs();
     const preferred = request.preferredExchange;
     if (preferred !== null && readings.get(preferred)?.failure === "AUTH") {
-      return { end: refused("MISSING_CREDENTIALS", { exchange: preferred }) };
+      const problem = keyProblem(flight, readings, preferred);
+      return { end: refused("MISSING_CREDENTIALS", { exchange: preferred, problem }) };
     }
     const routeId = earlier?.routeId ?? mintRouteId("rt", clock.wallMs(), this.#randomIds);
     const answer = routing.routeTrade(
@@ -218,6 +220,7 @@ export class TradeRequests {
       NONE_TRIED,
       flight.quote,
       earlier?.heldPrice ?? null,
+      (venue) => keyProblem(flight, readings, venue),
     );
     const routedMs = deadline.elapsedMs();
     if (!answer.ok && !isVerified && turnsOnStreams(answer, readings, request)) return { end: null, routed: null };
@@ -409,7 +412,7 @@ export class TradeRequests {
     const run = emptyRun(flight, context, routed, nowMs);
     run.timingMs.positions = positionsMs;
     run.timingMs.routing = routingMs;
-    run.timingMs.total = roundMs(flight.deadline.elapsedMs());
+    endTimings(run.timingMs, flight.deadline.elapsedMs());
     const { request, accounts } = flight;
     const terms = {
       symbol: request.symbol,
@@ -438,6 +441,13 @@ function bindTo(flight: TradeFlight, quote: BoundQuote): void {
   flight.quote = quote;
   const { request } = flight;
   if (request.isSlippageDefault === true) flight.request = { ...request, maxSlippageBps: quote.maxSlippageBps };
+}
+
+/** What is wrong with the credentials for a venue: their form, or the venue's own words, without what is secret in them. */
+function keyProblem({ accounts, request }: TradeFlight, readings: Readings, venue: RoutableVenue): string | null {
+  const problem = accounts.problem(venue) ?? readings.get(venue)?.problem ?? null;
+  // A dry run's flight has no list of its secrets.
+  return problem === null ? null : redactVenueText(problem, collectSecrets(request.credentials));
 }
 
 /** Whose use it is: the key's, or this request's alone. */

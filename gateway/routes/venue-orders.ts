@@ -41,7 +41,7 @@ interface OrderBody {
   readonly symbol: string;
   readonly side: "BUY" | "SELL";
   readonly quantity: string;
-  readonly timeInForce?: PlaceRequest["timeInForce"];
+  readonly timeInForce?: PlaceRequest["timeInForce"] | "GTX";
   readonly clientOrderId?: string | null;
   readonly maxSlippageBps?: number | null;
   readonly reduceOnly?: boolean | null;
@@ -71,7 +71,7 @@ async function place(
       symbol: symbolOn(context, venue, body.symbol),
       side: body.side,
       quantity: body.quantity,
-      timeInForce: body.timeInForce ?? null,
+      timeInForce: body.timeInForce === "GTX" ? "POST_ONLY" : (body.timeInForce ?? null),
       reduceOnly: body.reduceOnly ?? false,
       positionSide: "BOTH",
       stopPrice: null,

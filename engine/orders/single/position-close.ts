@@ -370,7 +370,7 @@ function decidedLegs(
   positions: readonly VenuePosition[],
 ): DecidedVenue | OrderRefusal {
   const held = positions.filter(({ direction }) => request.direction === null || direction === request.direction);
-  if (held.length === 0) return flat();
+  if (held.length === 0) return flat(positions);
   const byPosition = held.toSorted((left, right) => right.qtyLots - left.qtyLots);
   const [largest] = byPosition;
   if (qtyLots !== null && largest !== undefined) {
