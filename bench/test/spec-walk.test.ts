@@ -223,10 +223,12 @@ describe("4.9 positions", () => {
   it(
     "per-request credentials by header, JSON body and query give the same, and another account's key is refused",
     async () => {
-      const { apiKey, apiSecret, walletAddress } = system.alice.venuetwo;
+      // Of no server wallet, so that nothing but what is sent opens it.
+      const carol = system.pair.addTrader("carol", { positions: { BTC: "0.1", ETH: "-1" } });
+      const { apiKey, apiSecret, walletAddress } = carol.venuetwo;
       const credentials = { venuetwo: { apiKey, apiSecret, walletAddress } };
       const text = Buffer.from(JSON.stringify(credentials)).toString("base64url");
-      const path = `/api/trading/venuetwo/positions/${BARE_ADDRESS}`;
+      const path = `/api/trading/venuetwo/positions/${walletAddress}`;
       const replies = [
         await send({ path, headers: { "x-venue-credentials": text } }),
         await send({ path, body: { credentials } }),

@@ -696,7 +696,11 @@ describe("positions", () => {
   it("of one venue: 401 without credentials, its rows with them", async () => {
     const path = `/api/trading/venuetwo/positions/${STRANGER}`;
     expect(told(await send("GET", path))).toEqual([401, "Missing or invalid credentials for venuetwo"]);
-    const reply = await send("GET", path, { venuetwo: KEY_TWO });
+    expect(told(await send("GET", path, { venuetwo: KEY_TWO }))).toEqual([
+      401,
+      "Missing or invalid credentials for venuetwo",
+    ]);
+    const reply = await send("GET", path, { venuetwo: { ...KEY_TWO, walletAddress: STRANGER } });
     expect([at(reply, "exchange"), at(reply, "totalPositions"), at(reply, "positions.0.size")]).toEqual([
       "venuetwo",
       1,
