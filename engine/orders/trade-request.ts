@@ -126,7 +126,9 @@ export class TradeRequests {
       const end = await (begun?.kind === "recover"
         ? this.#recover(flight, context, begun.run)
         : this.#tradeAnew(flight, context, null));
-      return end.ok ? end : refuse(end);
+      if (!end.ok) return refuse(end);
+      // The use of the key that the crash cut short, carried on.
+      return begun?.kind === "recover" ? { ...end, replayed: true } : end;
     } catch (error) {
       return refuse(this.#explain(error));
     } finally {

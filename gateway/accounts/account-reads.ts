@@ -101,10 +101,7 @@ function openAccount(room: VenueRoom, ref: AccountRef): OpenSession | null {
  * Where a key names no account by itself, the block also says which account is meant, and the room refuses a key of
  * another one: else a caller who asks for one address would be shown another's positions under its name.
  */
-export function namingAccount(
-  venue: RoutableVenue,
-  { block, walletAddress, takesAnyAccount }: AccountRef,
-): unknown {
+export function namingAccount(venue: RoutableVenue, { block, walletAddress, takesAnyAccount }: AccountRef): unknown {
   if (venue === "venuefour") return block;
   if (takesAnyAccount === true && SAYS_ACCOUNT.has(venue)) return block;
   if (block === null || typeof block !== "object" || !isEvmAddress(walletAddress)) return block;

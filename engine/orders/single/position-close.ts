@@ -175,7 +175,7 @@ export class PositionCloses {
       const stored = begun.kind === "replay" ? begun.result : null;
       const answer = await this.#runLegs(job, begun.run.venues, null, stored);
       if (begun.ticket !== null) this.#conclude(begun.ticket, begun.run, answer);
-      return { ...answer, replayed: begun.kind === "replay" };
+      return { ...answer, replayed: true };
     } catch (error) {
       if (error instanceof ServiceError && error.code !== "INTERNAL") return refusal(error.code, error.context);
       this.#parts.logger.error("close_batch_failed", { problem: problemOf(error) });
