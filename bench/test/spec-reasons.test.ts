@@ -398,6 +398,40 @@ describe("totals", () => {
   );
 });
 
+describe("times of histories", () => {
+  it(
+    "are ms or ISO 8601",
+    async () => {
+      for (const path of [
+        `${ONE}/orders/historical`,
+        "/api/trading/venueone/fills/{alice}",
+        "/api/trading/venuetwo/funding/{alice}",
+      ]) {
+        const asked = { path: `${path}?since=2026-11-01&until=2026-12-01T00:00:00Z`, headers: WALLET };
+        const since = Date.UTC(2026, 10, 1);
+        const iso = await walker.send(asked);
+        expect([path, iso.status], iso.text).toEqual([path, 200]);
+        const inMs = { path: `${path}?since=${since}&until=${Date.UTC(2026, 11, 1)}`, headers: WALLET };
+        const ms = await walker.send(inMs);
+        expect(at(iso, "data")).toEqual(at(ms, "data"));
+        const wrong = await walker.send({ path: `${path}?since=yesterday`, headers: WALLET });
+        expect([wrong.status, at(wrong, "details.fields")], wrong.text).toEqual([
+          400,
+          [
+            {
+              path: "since",
+              problem: "must be Unix ms or an ISO 8601 time with its zone, such as 2026-11-23T10:00:00Z",
+            },
+          ],
+        ]);
+        const turned = { path: `${path}?since=2026-12-01&until=2026-11-01`, headers: WALLET };
+        expect((await walker.send(turned)).status).toBe(400);
+      }
+    },
+    ROW_MS,
+  );
+});
+
 describe("venuethree, right after", () => {
   /** Of the tier whose orders the venue holds back before it matches and lists them. */
   const slow = { accountIndex: 300_000, apiKeyIndex: 5, apiKeyPrivateKey: `0x${"27".repeat(39)}01` };
