@@ -7,7 +7,7 @@ import {
   credentialsQueryField,
   provenance,
 } from "./account-common.js";
-import { decimal, nullable, reply, routableVenue, side, symbolText, timeMs } from "./common.js";
+import { askedTime, decimal, nullable, reply, routableVenue, side, symbolText, timeMs } from "./common.js";
 import { orderRecordSchema } from "./venue-orders.js";
 
 const total = nullable(
@@ -82,8 +82,8 @@ const MAX_CURSOR_CHARS = 2048;
 
 const historyFields = {
   symbol: Type.Optional(symbolText()),
-  since: Type.Optional(timeMs),
-  until: Type.Optional(timeMs),
+  since: Type.Optional(askedTime({ minimum: 0 }, "Unix ms or ISO 8601, inclusive.")),
+  until: Type.Optional(askedTime({ minimum: 0 }, "Unix ms or ISO 8601, inclusive.")),
   limit: Type.Optional(
     Type.Integer({ minimum: HISTORY_LIMIT.min, maximum: HISTORY_LIMIT.max, default: HISTORY_LIMIT.default }),
   ),

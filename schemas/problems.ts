@@ -54,9 +54,12 @@ function dottedPath(pointer: string): string {
     .join(".");
 }
 
+const NO_TIME = "must be Unix ms or an ISO 8601 time with its zone, such as 2026-11-23T10:00:00Z";
+
 function wordsFor(error: ErrorObject): string {
   const schema = (error.parentSchema ?? {}) as AnnotatedSchema;
   const params = error.params as Readonly<Record<string, unknown>>;
+  if (schema["x-kind"] === "time" && error.keyword !== "minimum" && error.keyword !== "maximum") return NO_TIME;
   switch (error.keyword) {
     case "type":
       return `must be ${typeWords(schema)}`;

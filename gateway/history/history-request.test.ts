@@ -192,6 +192,7 @@ describe("defaults", () => {
         interval: "",
       },
       limit: 100,
+      isWhole: false,
       after: null,
       cursorQuery: { from: NOW - 3_600_000, to: NOW, order: "desc", exchanges: "", symbol: "BTC" },
     });

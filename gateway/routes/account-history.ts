@@ -50,7 +50,8 @@ import { invalidParameters } from "../http/query.js";
 import type { Route } from "./context.js";
 import { symbolHint, type TradingContext } from "./order-desk-call.js";
 
-const INTEGERS = ["since", "until", "limit"];
+const INTEGERS = ["limit"];
+const TIMES = ["since", "until"];
 
 export function accountHistoryRoutes(context: TradingContext): Route[] {
   return [fillsRoute(context), fundingRoute(context), historicalOrdersRoute(context)];
@@ -143,7 +144,7 @@ function fillsRoute(context: TradingContext): Route {
       const { room, walletAddress, query, page } = await addressPage(
         context,
         ask,
-        (asked) => checkedQuery(validate, asked, INTEGERS),
+        (asked) => checkedQuery(validate, asked, INTEGERS, TIMES),
         (history, session, wanted, options) => history.readFills(session, wanted, options),
       );
       const fills = page.rows.flatMap((fill) => fillRow(room, fill));
@@ -187,7 +188,7 @@ function fundingRoute(context: TradingContext): Route {
       const { room, walletAddress, query, page } = await addressPage(
         context,
         ask,
-        (asked) => checkedQuery(validate, asked, INTEGERS),
+        (asked) => checkedQuery(validate, asked, INTEGERS, TIMES),
         (history, session, wanted, options) => history.readFunding(session, wanted, options),
       );
       const funding = page.rows.map(fundingRow);
@@ -212,7 +213,7 @@ function historicalOrdersRoute(context: TradingContext): Route {
     sends: false,
     async answer(ask) {
       const walletId = walletIdHeader(ask);
-      const asked = checkedQuery(validate, ask.query, INTEGERS);
+      const asked = checkedQuery(validate, ask.query, INTEGERS, TIMES);
       const wallet = await findWallet(trading.wallets, walletId);
       requireSameWallet(wallet, ask.params["walletId"]);
       const room = tradingRoom(view, "venueone");
