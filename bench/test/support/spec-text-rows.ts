@@ -95,6 +95,19 @@ export const TEXT_ROWS: readonly SpecRow[] = [
     ),
   },
   {
+    row: "router close with a field that is none: size is listed with it",
+    method: "POST",
+    path: ROUTER_CLOSE,
+    body: { symbol: "BTC", dryrun: true },
+    status: 400,
+    error: "Missing required parameters",
+    reply: fields(
+      { path: "size", problem: "size or sizePercent is required" },
+      ...required("direction", "credentials"),
+      { path: "dryrun", problem: "is not a field of this request" },
+    ),
+  },
+  {
     row: "router open of nothing: size is listed with the rest",
     method: "POST",
     path: ROUTER_OPEN,
