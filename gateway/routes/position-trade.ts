@@ -17,7 +17,7 @@ import { replyText } from "../http/json-route.js";
 import type { PendingReply } from "../http/pending-reply.js";
 import { checkIdempotencyKey, checkMediaType, headerOrNull, receiveBody } from "../http/receive.js";
 import { scrub } from "../../engine/domain/scrub.js";
-import { fieldCheck, queryCheck } from "../http/unknown-fields.js";
+import { type Completing, fieldCheck, queryCheck } from "../http/unknown-fields.js";
 import { leverageWarning } from "../leverage-warning.js";
 import type { Route, RouteContext } from "./context.js";
 
@@ -25,6 +25,8 @@ import type { Route, RouteContext } from "./context.js";
 export interface TradeRouteParts {
   readonly operation: Operation;
   readonly replySchema: typeof closeReplySchema;
+  /** Of a body that has fields besides which are none. */
+  readonly complete: Completing;
   /** Throws the refusal of a body that is wrong. */
   readonly build: (parsed: unknown) => TradeRequest;
 }
@@ -48,7 +50,7 @@ const NO_BYTES = Buffer.alloc(0);
 
 export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route {
   const { edge, clock, limits, inFlight, metrics } = context;
-  const checkFields = fieldCheck(parts.operation, context.strictFields);
+  const checkFields = fieldCheck(parts.operation, context.strictFields, parts.complete);
   const checkQuery = queryCheck(parts.operation, context.strictFields);
   const serialise = compileSerialiser(parts.replySchema, ["data.routing", "data.quote"]);
 

@@ -345,7 +345,7 @@ describe("bytes", () => {
 
   it("keeps __proto__ and constructor as plain unknown keys", async () => {
     const reply = await harness.client.close(
-      '{"__proto__":{"symbol":"BTC","dryRun":true},"constructor":{"prototype":{"direction":"LONG"}}}',
+      '{"__proto__":{"size", "symbol":"BTC","dryRun":true},"constructor":{"prototype":{"direction":"LONG"}}}',
     );
     expect(reply.status).toBe(400);
     expect(
