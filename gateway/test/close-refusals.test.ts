@@ -345,12 +345,12 @@ describe("bytes", () => {
 
   it("keeps __proto__ and constructor as plain unknown keys", async () => {
     const reply = await harness.client.close(
-      '{"__proto__":{"size", "symbol":"BTC","dryRun":true},"constructor":{"prototype":{"direction":"LONG"}}}',
+      '{"__proto__":{"symbol":"BTC","dryRun":true},"constructor":{"prototype":{"direction":"LONG"}}}',
     );
     expect(reply.status).toBe(400);
     expect(
       (reply.body as { details: { fields: { path: string }[] } }).details.fields.map((field) => field.path),
-    ).toEqual(["symbol", "direction", "credentials", "__proto__", "constructor"]);
+    ).toEqual(["size", "symbol", "direction", "credentials", "__proto__", "constructor"]);
     expect(({} as Record<string, unknown>).symbol).toBeUndefined();
   });
 
