@@ -490,4 +490,37 @@ describe("venuethree, right after", () => {
     },
     ROW_MS,
   );
+
+  it(
+    "an open that names margin mode and leverage sets both: the second takes nothing back",
+    async () => {
+      const name = String(slow.accountIndex);
+      const { exchange } = system.venuethree;
+      for (const [leverage, marginMode] of [
+        [4, "isolated"],
+        [10, "cross"],
+      ] as const) {
+        await system.freshBooks();
+        const opened = await walker.post(OPEN, {
+          symbol: "ETH",
+          direction: "LONG",
+          size: "0.1",
+          leverage,
+          marginMode,
+          preferredExchange: "venuethree",
+          credentials: { venuethree: slow },
+          routingOptions: { maxSlippageBps: 500 },
+        });
+        expect([opened.status, at(opened, "success")], opened.text).toEqual([200, true]);
+        await expect
+          .poll(() => [exchange.leverage(name, "ETH"), exchange.marginMode(name, "ETH")])
+          .toEqual([leverage, marginMode]);
+        await expect.poll(() => exchange.position(name, "ETH", "BOTH")?.qtyLots ?? 0).toBeGreaterThan(0);
+        const close = { symbol: "ETH", direction: "LONG", size: "ALL", credentials: { venuethree: slow } };
+        await expect.poll(async () => (await walker.post("/api/trade/position/close", close)).status).toBe(200);
+        await expect.poll(() => exchange.position(name, "ETH", "BOTH")?.qtyLots ?? 0).toBe(0);
+      }
+    },
+    ROW_MS,
+  );
 });
