@@ -210,6 +210,11 @@ export interface AccountSettings {
     mode: "cross" | "isolated",
     options: CallOptions,
   ): Promise<SettingOutcome>;
+  /**
+   * The most that the venue allows of this contract, where its listing does not say it; asked once in a while. Null: not
+   * known. Absent: the instrument has it.
+   */
+  maxLeverage?(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<number | null>;
   /** How long a budget of changes alone would hold back one more; 0: not at all. Absent where the venue has none. */
   waitMs?(session: AccountSession, lane: Lane): number;
 }
@@ -309,6 +314,8 @@ export interface RoutingHealth {
   readonly breaker: RoomStatus["breaker"];
   /** Tokens of the exit lane. */
   readonly exitTokens: number;
+  /** How long the venue's own limit keeps the breaker open; 0 or absent: it is open for something else, or not at all. */
+  readonly limitedForMs?: number;
 }
 
 /** The market side of a room: what every venue has. */
@@ -372,6 +379,16 @@ export interface VenueRoom extends MarketRoom {
    * venue counts nothing by account.
    */
   orderWaitMs?(session: AccountSession, lane: Lane): number;
+  /**
+   * Does `name`, an address or a venue's own number of an account, name another account than the credentials do, as far as
+   * is known here? False where it is not known, and of names of other forms. Asks nobody. Absent: nothing is ever known.
+   */
+  namesAnother?(rawCredentials: unknown, name: string): boolean;
+  /**
+   * The address of the account that a session reads, as far as it is known without asking; after a read of it, it is.
+   * Absent: the credentials say it, or nobody does.
+   */
+  addressOf?(session: AccountSession): string | null;
   /** A session that reads what is public of an address and can sign nothing. Absent where nothing of an account is public. */
   openAddress?(walletAddress: string): OpenSession;
 }

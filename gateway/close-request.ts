@@ -34,7 +34,7 @@ export function buildCloseRequest(
 ): TradeRequest {
   if (input === null || typeof input !== "object" || Array.isArray(input)) throw invalid("body", "must be an object");
   const checked = validate(input);
-  if (!checked.ok) throw problemsError(checked.problems);
+  if (!checked.ok) throw problemsError(withSize(checked.problems, input, "sizePercent"));
   const body = checked.value;
   checkSize(body);
   const orderType = checkOrderType(body);
@@ -105,6 +105,13 @@ export type CommonBody = Pick<
 /** Missing fields name the error; the wrong ones are listed beside them. */
 export function problemsError(problems: Problems): ServiceError {
   return new ServiceError(problems.missing ? "MISSING_PARAMETERS" : "INVALID_PARAMETERS", { fields: problems.fields });
+}
+
+/** The problems of a body, with that of a size which is given in neither of its two forms: no schema says it. */
+export function withSize(problems: Problems, body: object, other: "sizePercent" | "notionalUsd"): Problems {
+  const { size, [other]: instead } = body as Readonly<Record<string, unknown>>;
+  if ((size ?? null) !== null || (instead ?? null) !== null) return problems;
+  return { missing: true, fields: [{ path: "size", problem: `size or ${other} is required` }, ...problems.fields] };
 }
 
 export function invalid(path: string, problem: string): ServiceError {

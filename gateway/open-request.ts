@@ -19,6 +19,7 @@ import {
   problemsError,
   type CloseDefaults,
   withCommonTerms,
+  withSize,
 } from "./close-request.js";
 import type { MarketView } from "./market-view.js";
 import { checkTimeInForce } from "./spec-fields.js";
@@ -31,7 +32,7 @@ export function buildOpenRequest(
 ): TradeRequest {
   if (input === null || typeof input !== "object" || Array.isArray(input)) throw invalid("body", "must be an object");
   const checked = validate(input);
-  if (!checked.ok) throw problemsError(checked.problems);
+  if (!checked.ok) throw problemsError(withSize(checked.problems, input, "notionalUsd"));
   const body = checked.value;
   const size = body.size ?? null;
   const notionalUsd = body.notionalUsd ?? null;

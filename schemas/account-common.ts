@@ -55,7 +55,8 @@ export const credentialsHeader: HeaderParameter = {
 
 export const idempotencyHeader: HeaderParameter = {
   name: "Idempotency-Key",
-  description: "Same key and same body: the stored reply with Idempotent-Replayed: true, kept 24 h.",
+  description:
+    "Same key and same body: the stored reply with Idempotent-Replayed: true, kept 24 h; after a crash of this service that of the request it cut short, carried on.",
   schema: idempotencyKeySchema,
 };
 

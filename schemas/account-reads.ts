@@ -7,10 +7,12 @@ import {
   credentialsQueryField,
   provenance,
 } from "./account-common.js";
-import { decimal, nullable, reply, routableVenue, side, symbolText, timeMs } from "./common.js";
+import { askedTime, decimal, nullable, reply, routableVenue, side, symbolText, timeMs } from "./common.js";
 import { orderRecordSchema } from "./venue-orders.js";
 
-const total = Type.Integer({ minimum: 0 });
+const total = nullable(
+  Type.Integer({ minimum: 0, description: "Of the whole range, where all of it was read for this reply; else null." }),
+);
 
 // ---------------------------------------------------------------- balances
 
@@ -80,8 +82,8 @@ const MAX_CURSOR_CHARS = 2048;
 
 const historyFields = {
   symbol: Type.Optional(symbolText()),
-  since: Type.Optional(timeMs),
-  until: Type.Optional(timeMs),
+  since: Type.Optional(askedTime({ minimum: 0 }, "Unix ms or ISO 8601, inclusive.")),
+  until: Type.Optional(askedTime({ minimum: 0 }, "Unix ms or ISO 8601, inclusive.")),
   limit: Type.Optional(
     Type.Integer({ minimum: HISTORY_LIMIT.min, maximum: HISTORY_LIMIT.max, default: HISTORY_LIMIT.default }),
   ),
@@ -167,7 +169,7 @@ export const openOrdersReplySchema = reply(
   {
     success: Type.Literal(true),
     exchange: anyExchangeParameter,
-    data: reply({ orders: Type.Array(orderRecordSchema), total }),
+    data: reply({ orders: Type.Array(orderRecordSchema), total: Type.Integer({ minimum: 0 }) }),
     timestamp: timeMs,
   },
   { $id: "OpenOrdersReply" },

@@ -6,6 +6,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import {
   decimal,
   direction,
+  leverageWarning,
   nullable,
   optionalField,
   orderStatus,
@@ -241,6 +242,7 @@ export const executionReportSchema = reply({
     routing: Type.Number(),
     sign: Type.Number(),
     venue: Type.Number(),
+    other: Type.Optional(Type.Number({ description: "Keys, the durable write, waits. All parts add up to total." })),
   }),
   statusPath: nullable(Type.String()),
 });
@@ -262,6 +264,7 @@ export const closeDataSchema = reply({
   execution: executionReportSchema,
   position: nullable(positionAfterSchema),
   quote: Type.Optional(quoteSchema),
+  warning: leverageWarning,
 });
 
 export const closeReplySchema = reply(

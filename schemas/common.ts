@@ -87,6 +87,27 @@ export function symbolText(note: Note = {}) {
   });
 }
 
+/** A date, or a time with its zone. */
+const ISO_TIME_PATTERN =
+  "^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2}))?$";
+
+/** A query parameter that is a time: Unix ms, or ISO 8601. The route makes ms of it before the schema sees it. */
+export function askedTime(bounds: { readonly minimum: number; readonly maximum?: number }, description?: string) {
+  return Type.Unsafe<number>({
+    "x-kind": "time",
+    ...(description === undefined ? {} : { description }),
+    anyOf: [
+      { type: "integer", ...bounds, "x-kind": "time", description: "Unix ms." },
+      { type: "string", minLength: 1, pattern: ISO_TIME_PATTERN, "x-kind": "time", description: "ISO 8601." },
+    ],
+  });
+}
+
+/** Beside a leverage above 50. */
+export const leverageWarning = Type.Optional(
+  Type.String({ description: "Above 50x: how small a movement ends such a position." }),
+);
+
 export const timeMs = Type.Integer({ minimum: 0, description: "Unix epoch, ms." });
 
 export const VENUE_WORDS = ["venueone", "venuetwo", "venuethree", "venuefour", "venuefive"] as const;

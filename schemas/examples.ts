@@ -135,7 +135,7 @@ const CLOSE_DATA = {
         ackAt: 1_790_000_000_409,
       },
     ],
-    timingMs: { total: 41, positions: 9, routing: 1, sign: 2, venue: 13 },
+    timingMs: { total: 41, positions: 9, routing: 1, sign: 2, venue: 13, other: 16 },
     statusPath: "/api/trading/venueone/orders/20987654321/status?symbol=BTC",
   },
   position: {

@@ -7,6 +7,7 @@
  */
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import {
+  askedTime,
   decimal,
   direction,
   nullable,
@@ -30,7 +31,7 @@ export type CandleInterval = keyof typeof CANDLE_INTERVALS;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Range asked for at most, range when `from` is absent, rows of one export (CSV, JSON lines) at most and by default. */
+/** Range asked for at most, range when `from` is absent, rows that an export (CSV, JSON lines) reads at a time, and the most that its `limit` may name. */
 export const HISTORY_BOUNDS = {
   ticks: { rangeMsMax: DAY_MS, rangeMsDefault: HOUR_MS, exportRowsMax: 50_000 },
   trades: { rangeMsMax: 7 * DAY_MS, rangeMsDefault: HOUR_MS, exportRowsMax: 50_000 },
@@ -51,7 +52,7 @@ const idText = (description: string) =>
 
 function rangeNote(kind: HistoryKind): string {
   const { rangeMsDefault, rangeMsMax } = HISTORY_BOUNDS[kind];
-  return `Unix ms, inclusive. Default: \`to\` less ${rangeMsDefault} ms; at most ${rangeMsMax} ms before \`to\`.`;
+  return `Unix ms or ISO 8601, inclusive. Default: \`to\` less ${rangeMsDefault} ms; at most ${rangeMsMax} ms before \`to\`.`;
 }
 
 function rangeFields(kind: HistoryKind) {
@@ -64,10 +65,8 @@ function rangeFields(kind: HistoryKind) {
         description: "Several venues, comma-separated; not beside `exchange`.",
       }),
     ),
-    from: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_TIME_MS, description: rangeNote(kind) })),
-    to: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: MAX_TIME_MS, description: "Unix ms, exclusive. Default: now." }),
-    ),
+    from: Type.Optional(askedTime({ minimum: 0, maximum: MAX_TIME_MS }, rangeNote(kind))),
+    to: Type.Optional(askedTime({ minimum: 1, maximum: MAX_TIME_MS }, "Unix ms or ISO 8601, exclusive. Default: now.")),
   };
 }
 
@@ -78,7 +77,7 @@ function pageFields(kind: HistoryKind) {
       Type.Integer({
         minimum: 1,
         maximum: HISTORY_BOUNDS[kind].exportRowsMax,
-        description: `JSON: 1 to ${HISTORY_PAGE.max}, default ${HISTORY_PAGE.default}. CSV and JSON lines: 1 to ${HISTORY_BOUNDS[kind].exportRowsMax}, which is the default.`,
+        description: `JSON: 1 to ${HISTORY_PAGE.max}, default ${HISTORY_PAGE.default}. CSV and JSON lines: the whole range without it; with it a page of 1 to ${HISTORY_BOUNDS[kind].exportRowsMax} rows, whose end X-Next-Cursor names.`,
       }),
     ),
     order: Type.Optional(words(["asc", "desc"], { description: "By timestamp.", default: "desc" })),
@@ -87,7 +86,7 @@ function pageFields(kind: HistoryKind) {
         minLength: 1,
         maxLength: 2048,
         description:
-          "`nextCursor` of the page before (X-Next-Cursor of an export). It carries the whole query; parameters beside it are not needed and must not differ. Rows that arrive between pages neither move nor repeat others.",
+          "`nextCursor` of the page before (X-Next-Cursor of an export with a limit). It carries the whole query; parameters beside it are not needed and must not differ. Rows that arrive between pages neither move nor repeat others.",
       }),
     ),
   };
@@ -323,7 +322,11 @@ const qualityFields = {
   closes: tally("Closes sent to a venue (no dry runs, refusals or no-ops) decided in the range."),
   fillRatio: nullable(decimal(), {
     description:
-      "Σ(filled × reference) / Σ(submitted × reference) over closes whose outcome is known; the reference is the mid, else the expected, else the worst price of the decision. Four decimals.",
+      "Σ(filled × reference) / Σ(submitted × reference) over closes whose outcome is known and which did not rest; the reference is the mid, else the expected, else the worst price of the decision. Four decimals.",
+  }),
+  restingCloses: tally("Closes that rested at their reply, or rest now: what they have not filled was not missed."),
+  restingFillRatio: nullable(decimal(), {
+    description: "The same ratio over those of known outcome, as far as it is known.",
   }),
   unknownCloses: tally("Closes whose reply said UNKNOWN."),
   unresolvedCloses: tally("Those still unknown."),

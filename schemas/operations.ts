@@ -150,7 +150,7 @@ export const OPERATIONS = {
       {
         name: "Idempotency-Key",
         description:
-          "Same key and same body: the stored reply with Idempotent-Replayed: true, kept 24 h. Same key, other body: 422.",
+          "Same key and same body: the stored reply with Idempotent-Replayed: true, kept 24 h; after a crash of this service that of the request it cut short, carried on. Same key, other body: 422.",
         schema: idempotencyKeySchema,
       },
     ],
@@ -180,7 +180,7 @@ export const OPERATIONS = {
       {
         name: "Idempotency-Key",
         description:
-          "Same key and same body: the stored reply with Idempotent-Replayed: true, kept 24 h. Same key, other body: 422.",
+          "Same key and same body: the stored reply with Idempotent-Replayed: true, kept 24 h; after a crash of this service that of the request it cut short, carried on. Same key, other body: 422.",
         schema: idempotencyKeySchema,
       },
     ],

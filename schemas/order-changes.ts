@@ -3,6 +3,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { credentialsQueryField } from "./account-common.js";
 import { credentialsSchema } from "./close.js";
 import {
+  leverageWarning,
   nullable,
   optionalField,
   positiveDecimal,
@@ -110,7 +111,12 @@ export const venuetwoLeverageRequestSchema = Type.Object(
 export const venuetwoLeverageReplySchema = reply(
   {
     success: Type.Literal(true),
-    data: reply({ symbol: Type.String(), leverage: Type.Number(), maxNotionalValue: Type.String() }),
+    data: reply({
+      symbol: Type.String(),
+      leverage: Type.Number(),
+      maxNotionalValue: Type.String(),
+      warning: leverageWarning,
+    }),
     timestamp: timeMs,
   },
   { $id: "VenuetwoLeverageReply" },
@@ -136,6 +142,7 @@ export const settingsReplySchema = reply(
       marginMode: nullable(words(["cross", "isolated"])),
       maxNotionalValue: nullable(Type.String()),
       outcome: outcomeWord,
+      warning: leverageWarning,
     }),
     timestamp: timeMs,
   },

@@ -54,14 +54,18 @@ function dottedPath(pointer: string): string {
     .join(".");
 }
 
+const NO_TIME = "must be Unix ms or an ISO 8601 time with its zone, such as 2026-11-23T10:00:00Z";
+
 function wordsFor(error: ErrorObject): string {
   const schema = (error.parentSchema ?? {}) as AnnotatedSchema;
   const params = error.params as Readonly<Record<string, unknown>>;
+  if (schema["x-kind"] === "time" && error.keyword !== "minimum" && error.keyword !== "maximum") return NO_TIME;
   switch (error.keyword) {
     case "type":
       return `must be ${typeWords(schema)}`;
     case "enum":
-      return typeof error.data === "string" || schema.type === undefined
+      // Of the wrong type it has a problem of its own, which comes first.
+      return typeof error.data === "string" || isOfType(error.data, schema.type)
         ? `must be one of ${(schema.enum ?? []).filter((value) => value !== null).join(", ")}`
         : `must be ${typeWords(schema)}`;
     case "minimum":
@@ -80,6 +84,12 @@ function wordsFor(error: ErrorObject): string {
     default:
       return "is not valid";
   }
+}
+
+function isOfType(value: unknown, type: AnnotatedSchema["type"]): boolean {
+  if (type === undefined) return true;
+  const types = typeof type === "string" ? [type] : type;
+  return types.includes(typeof value) || (types.includes("integer") && Number.isInteger(value));
 }
 
 function typeWords(schema: AnnotatedSchema): string {

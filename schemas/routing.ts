@@ -65,6 +65,7 @@ export const candidateSchema = reply({
   exchange: venue,
   eligible: Type.Boolean(),
   reasonCode: Type.Optional(words(REASON_CODES, { description: "Only on venues that are not eligible." })),
+  problem: Type.Optional(Type.String({ description: "What is wrong with the credentials given for it." })),
   positionSize: nullable(decimal("null where no position was read.")),
   selected: Type.Optional(Type.Boolean()),
   rank: Type.Optional(Type.Integer({ minimum: 1 })),

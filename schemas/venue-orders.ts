@@ -27,6 +27,8 @@ import {
 } from "./spec-names.js";
 
 export const TIME_IN_FORCE_WORDS = ["GTC", "IOC", "FOK", "POST_ONLY"] as const;
+/** As callers may write it: GTX is a venue's word for POST_ONLY. */
+const ASKED_TIME_IN_FORCE_WORDS = [...TIME_IN_FORCE_WORDS, "GTX"] as const;
 const ORDER_TYPE_WORDS = ["MARKET", "LIMIT"] as const;
 export const VENUETWO_TYPE_WORDS = ["MARKET", "LIMIT", "STOP_MARKET", "TAKE_PROFIT_MARKET"] as const;
 
@@ -34,8 +36,8 @@ const symbol = symbolText({ description: "BTC, BTC-PERP, BTC-USD, BTCUSDT, BTC/U
 
 /** Additions that every order body takes. */
 const additions = {
-  timeInForce: optionalField(words(TIME_IN_FORCE_WORDS), {
-    description: "Of LIMIT orders; GTC by default. MARKET orders never rest.",
+  timeInForce: optionalField(words(ASKED_TIME_IN_FORCE_WORDS), {
+    description: "Of LIMIT orders; GTC by default. POST_ONLY and GTX are the same. MARKET orders never rest.",
   }),
   clientOrderId: optionalField(
     Type.String({
@@ -233,7 +235,7 @@ export const venueoneCloseReplySchema = reply(
   { $id: "VenueoneCloseReply" },
 );
 
-/** symbol, side, quantity and price are ignored: the positions of the venue decide. */
+/** Spec 4.7 requires all of a close's fields; those that the positions of the venue decide may be missing, and are ignored. */
 export const venueoneCloseAllRequestSchema = Type.Object(
   {
     userId: walletRef,
@@ -243,7 +245,7 @@ export const venueoneCloseAllRequestSchema = Type.Object(
     type: optionalField(words(ORDER_TYPE_WORDS), { description: "Ignored: positions are closed at the market." }),
     quantity: optionalField(Type.String({ maxLength: 64 }), { description: "Ignored." }),
     price: optionalField(Type.String({ maxLength: 64 }), { description: "Ignored." }),
-    reduceOnly: optionalField(Type.Boolean(), { description: "Must not be false." }),
+    reduceOnly: Type.Boolean({ description: "Must be true." }),
     maxSlippageBps: additions.maxSlippageBps,
   },
   { $id: "VenueoneCloseAllRequest" },

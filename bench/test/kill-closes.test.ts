@@ -98,6 +98,7 @@ async function killAndRetry(seed: number): Promise<string> {
     await gateway.gone;
     await Promise.all(first.map((client) => client.stop()));
     const executedAtKill = executedCount(pair);
+    const sentBefore = new Set(PAIR_VENUES.flatMap((venue) => placedIds(pair, venue)));
     const answeredFirst = trials.filter(({ answers }) =>
       answers.some(({ data }) => data?.execution.final === true),
     ).length;
@@ -131,6 +132,11 @@ async function killAndRetry(seed: number): Promise<string> {
         .map((trial) => outcomeOf(trial.answers.at(-1) as CloseTrial["answers"][0]))
         .filter((outcome) => outcome !== "COMPLETED"),
     ).toEqual([]);
+    // What the first use of a key had sent is told as that use.
+    const afterKill = trials.map(({ answers }) => answers.at(-1) as CloseTrial["answers"][0]);
+    const carriedOn = afterKill.filter(({ data }) => data?.execution.legs.some((leg) => sentBefore.has(nameOf(leg))));
+    expect(carriedOn.length).toBeGreaterThan(0);
+    expect(carriedOn.filter(({ isReplayed }) => !isReplayed).map(outcomeOf)).toEqual([]);
     const reasons = refused.map(({ answers }) => answers.at(-1)?.data?.execution.legs.at(-1)?.reason ?? "none");
     expect(reasons.filter((reason) => reason !== "NOT_PLACED")).toEqual([]);
     // Each key's order exactly once: as many orders filled as keys, all client ids apart, and the size closed is theirs.
@@ -155,6 +161,14 @@ async function killAndRetry(seed: number): Promise<string> {
     await pair.stop();
     rmSync(dataDir, { recursive: true, force: true });
   }
+}
+
+function placedIds(pair: LocalPair, venue: (typeof PAIR_VENUES)[number]): string[] {
+  return pair[venue].log.records({ action: "place" }).map(({ clientId }) => `${venue} ${clientId ?? ""}`);
+}
+
+function nameOf(leg: { readonly exchange: string; readonly venueClientOrderId: string }): string {
+  return `${leg.exchange} ${leg.venueClientOrderId}`;
 }
 
 function executedCount(pair: LocalPair): number {

@@ -95,6 +95,16 @@ const ERROR_TABLE = {
 export type ErrorCode = keyof typeof ERROR_TABLE;
 export const ERROR_CODES = Object.keys(ERROR_TABLE) as readonly ErrorCode[];
 
+/** Where `reason` in the context tells more than the code: the text of that reason. */
+const REASON_TEXTS: Readonly<Partial<Record<ErrorCode, Readonly<Partial<Record<string, string>>>>>> = {
+  SIZE_EXCEEDS_POSITION: {
+    NO_POSITION: "There is no open position to close",
+    ALREADY_FLAT: "There is no open position to close",
+    DIRECTION_MISMATCH: "The open position is in the other direction",
+    NEEDS_SPLIT: "No single venue holds this size; routingOptions.allowSplit closes it on several",
+  },
+};
+
 /** Plain data only: it may reach a reply (`details`) and a log line. */
 export type ErrorContext = Readonly<Record<string, unknown>>;
 
@@ -117,7 +127,6 @@ export class ServiceError extends Error {
 const DEFAULT_WORDS: Readonly<Record<string, string>> = { trade: "close" };
 
 export function errorText(code: ErrorCode, context: ErrorContext = {}): string {
-  return ERROR_TABLE[code].text.replace(/\{(\w+)\}/g, (_, key: string) =>
-    String(context[key] ?? DEFAULT_WORDS[key] ?? ""),
-  );
+  const text = REASON_TEXTS[code]?.[String(context["reason"])] ?? ERROR_TABLE[code].text;
+  return text.replace(/\{(\w+)\}/g, (_, key: string) => String(context[key] ?? DEFAULT_WORDS[key] ?? ""));
 }

@@ -22,6 +22,8 @@ export interface AccountReading {
   /** Null: not known. */
   readonly positions: readonly VenuePosition[] | null;
   readonly failure: ReadFailure | null;
+  /** Why the credentials are refused, the venue's own words among it, not redacted; null: they are not. */
+  readonly problem: string | null;
   readonly retryAfterMs: number | null;
   readonly source: "stream" | "venue";
   /** Null: not known in time; the instrument's default applies. */
@@ -29,6 +31,8 @@ export interface AccountReading {
   /** Entries only; null: not asked, or not known in time. Then the venue judges. */
   readonly free: string | null;
   readonly settings: SymbolSettings | null;
+  /** Entries that name a leverage only, where the instrument does not say it; null: not asked, or not known in time. */
+  readonly maxLeverage: number | null;
 }
 
 export type Readings = Map<RoutableVenue, AccountReading>;
@@ -55,7 +59,7 @@ export async function readAccounts(
     const feeRead = startFeeRead(account, instrument, feeCache, deadlineMs);
     if (feeRead !== null) feeReads.push(feeRead);
     if (isEntry) {
-      reads.push(readEntry(clock, account, instrument, deadlineMs));
+      reads.push(readEntry(clock, account, instrument, request.open?.leverage != null, deadlineMs));
       continue;
     }
     const held = isWhole ? null : heldPositions(account, instrument, request.size);
@@ -120,22 +124,26 @@ async function readEntry(
   clock: Clock,
   account: OpenAccount,
   instrument: Instrument,
+  namesLeverage: boolean,
   timeoutMs: number,
 ): Promise<AccountReading> {
   const { room, session } = account;
   const options = { timeoutMs, lane: "trade" } as const;
+  const maximum = namesLeverage ? room.settings?.maxLeverage?.(session, instrument, options) : undefined;
   const held = room.reader.heldPositions?.(session, instrument) ?? null;
-  const [positions, summary, settings] = await Promise.all([
+  const [positions, summary, settings, max] = await Promise.all([
     held === null
       ? within(clock, room.reader.readPositions(session, instrument, options), timeoutMs)
       : ({ done: true, value: held } as const),
     room.reader.readAccount === undefined ? null : within(clock, room.reader.readAccount(session, options), timeoutMs),
     room.settings === undefined ? null : within(clock, room.settings.read(session, instrument, options), timeoutMs),
+    maximum === undefined ? null : within(clock, maximum, timeoutMs),
   ]);
   return {
     ...readingOf(account, instrument, positions.done ? positions.value : null, null),
     free: summary?.done === true && summary.value.ok ? summary.value.value.free : null,
     settings: settings?.done === true && settings.value.ok ? settings.value.value : null,
+    maxLeverage: max?.done === true ? max.value : null,
   };
 }
 
@@ -237,12 +245,18 @@ function readingOf(
       ? read.value.filter((position) => position.nativeSymbol === instrument.nativeSymbol && position.qtyLots > 0)
       : null,
     failure: read === null ? "TIMEOUT" : read.ok ? null : read.code,
+    problem: read?.ok === false && isRefusedKey(read.code) ? read.message : null,
     retryAfterMs: read === null || read.ok ? null : read.retryAfterMs,
     source: answered ? read.source : "venue",
     fees,
     free: null,
     settings: null,
+    maxLeverage: null,
   };
+}
+
+function isRefusedKey(code: ReadFailure): boolean {
+  return code === "AUTH" || code === "NEEDS_CREDENTIALS";
 }
 
 /** Open lots in one direction; both hedge sides may be held at once. */

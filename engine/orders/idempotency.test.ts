@@ -225,10 +225,10 @@ describe("after a crash", () => {
     expect(result).toMatchObject({
       ok: true,
       success: true,
-      replayed: false,
+      replayed: true,
       data: { executedOn: "venueone", routing: { routeId }, execution: { state: "COMPLETED", filledSize: "0.25" } },
     });
-    expect(await closeOn(harness, service)).toEqual({ ...result, replayed: true });
+    expect(await closeOn(harness, service)).toEqual(result);
     expect(service.status().unknownCount).toBe(0);
     expect(sent(harness)).toBe(1);
     expect(await harness.store.scan("intent-open", { prefix: "", limit: 5 })).toHaveLength(0);

@@ -111,6 +111,8 @@ function applyOutcome(parts: SendParts, sending: Sending, sentAt: SentAt, outcom
       }
       attempt.outcome = outcome.sent ? "REJECTED" : "NOT_SENT";
       if (outcome.isLasting === true) attempt.isLasting = true;
+      if (outcome.reason === "RATE_LIMITED" && outcome.retryAfterMs !== null)
+        attempt.retryAfterMs = outcome.retryAfterMs;
       attempt.venueText = redactVenueText(outcome.venueText, secrets);
       if (outcome.sent) attempt.ackAtMs = parts.clock.wallMs();
       else attempt.sentAtMs = null;

@@ -20,7 +20,7 @@ import { filledLots } from "./attempt-figures.js";
 import { isPriced, unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
 import { applyPrice } from "./fill-price.js";
 import { applyResolution, intentOutcome } from "./send-outcome.js";
-import { roundMs } from "./trade-send.js";
+import { endTimings, roundMs } from "./trade-send.js";
 import type { TradeContext, TradeData, TradeRequest, TradeResult } from "./trade-types.js";
 import { Deadline } from "../domain/deadline.js";
 import type { DecisionEvent, DecisionSink } from "./decision-event.js";
@@ -273,7 +273,7 @@ export class TradeConclusion {
   #reply(flight: TradeFlight, context: TradeContext, run: TradeRun): Concluded {
     const { registry } = this.#parts;
     const elapsedMs = flight.deadline.elapsedMs();
-    run.timingMs.total = roundMs(elapsedMs);
+    endTimings(run.timingMs, elapsedMs);
     this.#parts.observer.latency("total", "", elapsedMs * 1e3);
     const data = this.dataOf(run);
     registry.remember(data, run);

@@ -5,7 +5,7 @@ import type { RoutingReport } from "../routing/report.js";
 import { isStreamedFor, type AccountReading } from "./account-readings.js";
 import type { Rooms } from "./trade-accounts.js";
 import type { MarketRooms } from "./trade-routing.js";
-import type { TradeRun } from "./trade-run.js";
+import type { Attempt, TradeRun } from "./trade-run.js";
 import type { TradeRequest } from "./trade-types.js";
 
 /** Symbols named in an UNKNOWN_SYMBOL. */
@@ -38,10 +38,18 @@ export function unlistedSymbol(rooms: MarketRooms, symbol: string): Record<strin
   return { symbol, availableSymbols, preview: availableSymbols.join(", ") };
 }
 
-/** Every order was stopped by our own limiter, breaker or check: no venue has seen any of them. */
-export function refusedLocally(run: TradeRun): Refused | null {
+/** Where a limit names no time. */
+export const DEFAULT_RETRY_MS = 1_000;
+
+/**
+ * Every order was stopped by our own limiter, breaker or check: no venue has seen any of them. Or the one venue that
+ * the caller named refused each for its limit, unexecuted: a matter of time, not of the order.
+ */
+export function refusedUnexecuted(run: TradeRun, { preferredExchange }: TradeRequest): Refused | null {
   const last = run.attempts.at(-1);
-  if (last === undefined || run.attempts.some((attempt) => attempt.outcome !== "NOT_SENT")) return null;
+  const isUnexecuted = ({ outcome, reason }: Attempt): boolean =>
+    outcome === "NOT_SENT" || (preferredExchange !== null && outcome === "REJECTED" && reason === "RATE_LIMITED");
+  if (last === undefined || !run.attempts.every(isUnexecuted)) return null;
   const code =
     last.reason === "TRADING_HALTED"
       ? "TRADING_HALTED"
@@ -49,7 +57,8 @@ export function refusedLocally(run: TradeRun): Refused | null {
         ? "VENUE_RATE_LIMITED"
         : "VENUE_UNAVAILABLE";
   const details = { exchange: last.venue, reason: last.reason, candidates: run.routing.candidates };
-  return refused(code, details, run.routing);
+  if (code !== "VENUE_RATE_LIMITED") return refused(code, details, run.routing);
+  return refused(code, { ...details, retryAfterMs: last.retryAfterMs ?? DEFAULT_RETRY_MS }, run.routing);
 }
 
 /** Is a close refused for what a stream shows of a venue that the caller did not rule out? */

@@ -20,6 +20,7 @@ import {
 } from "./account-readings.js";
 import { giveQuote, simulatedData } from "./trade-quote.js";
 import type { BoundQuote } from "./quote-book.js";
+import { collectSecrets, redactVenueText } from "./redact.js";
 import { recoverRun } from "./trade-recover.js";
 import { filledAnything, remainingSize, toTradeResult } from "./trade-reply.js";
 import { emptyRun, flightOf } from "./trade-flight.js";
@@ -27,10 +28,18 @@ import { TradeKeys } from "./trade-keys.js";
 import { tradeSide, type SendPlan } from "./trade-plan.js";
 import type { ProtectionWatch } from "./protection-watch.js";
 import { protectSafely } from "./trade-protect.js";
-import { isFlat, refused, refusedLocally, refuseEarly, turnsOnStreams, type Refused } from "./trade-refusals.js";
+import {
+  DEFAULT_RETRY_MS,
+  isFlat,
+  refused,
+  refusedUnexecuted,
+  refuseEarly,
+  turnsOnStreams,
+  type Refused,
+} from "./trade-refusals.js";
 import { orderWaitMs, type RouteAnswer, type Routed } from "./trade-routing.js";
 import { isOpening, unsettledAttempt, type TradeRun } from "./trade-run.js";
-import { roundMs } from "./trade-send.js";
+import { endTimings, roundMs } from "./trade-send.js";
 import type { TradeContext, TradeRequest, TradeResult } from "./trade-types.js";
 import { unreadVenues } from "./unread-venues.js";
 import { Deadline } from "../domain/deadline.js";
@@ -117,7 +126,9 @@ export class TradeRequests {
       const end = await (begun?.kind === "recover"
         ? this.#recover(flight, context, begun.run)
         : this.#tradeAnew(flight, context, null));
-      return end.ok ? end : refuse(end);
+      if (!end.ok) return refuse(end);
+      // The use of the key that the crash cut short, carried on.
+      return begun?.kind === "recover" ? { ...end, replayed: true } : end;
     } catch (error) {
       return refuse(this.#explain(error));
     } finally {
@@ -171,7 +182,7 @@ export class TradeRequests {
         ? refused("IDEMPOTENCY_IN_PROGRESS", {})
         : refused(end.error.code, end.error.context, run.routing);
     }
-    const unsent = refusedLocally(run);
+    const unsent = refusedUnexecuted(run, request);
     if (unsent !== null) {
       this.#conclusion.discard(flight, run);
       return unsent;
@@ -199,7 +210,8 @@ export class TradeRequests {
     const readDoneMs = deadline.elapsedMs();
     const preferred = request.preferredExchange;
     if (preferred !== null && readings.get(preferred)?.failure === "AUTH") {
-      return { end: refused("MISSING_CREDENTIALS", { exchange: preferred }) };
+      const problem = keyProblem(flight, readings, preferred);
+      return { end: refused("MISSING_CREDENTIALS", { exchange: preferred, problem }) };
     }
     const routeId = earlier?.routeId ?? mintRouteId("rt", clock.wallMs(), this.#randomIds);
     const answer = routing.routeTrade(
@@ -210,6 +222,7 @@ export class TradeRequests {
       NONE_TRIED,
       flight.quote,
       earlier?.heldPrice ?? null,
+      (venue) => keyProblem(flight, readings, venue),
     );
     const routedMs = deadline.elapsedMs();
     if (!answer.ok && !isVerified && turnsOnStreams(answer, readings, request)) return { end: null, routed: null };
@@ -319,9 +332,10 @@ export class TradeRequests {
     }
     const preferred = request.preferredExchange;
     const failure = preferred === null ? null : (readings.get(preferred)?.failure ?? null);
-    // The one venue named did not answer: its outage, not a matter of the candidates.
+    // The one venue named did not answer: its outage or its limit, not a matter of the candidates.
+    const isOfVenue = answer.code === "NO_ELIGIBLE_VENUE" || answer.code === "VENUE_UNAVAILABLE";
     const code =
-      answer.code !== "NO_ELIGIBLE_VENUE" || failure === null
+      !isOfVenue || failure === null
         ? answer.code
         : failure === "RATE_LIMITED"
           ? "VENUE_RATE_LIMITED"
@@ -331,7 +345,9 @@ export class TradeRequests {
     const waitsMs = read.map((reading) =>
       Math.max(reading.retryAfterMs ?? 0, isLimited ? orderWaitMs(reading, request.open) : 0),
     );
-    const retryAfterMs = Math.ceil(Math.max(0, ...waitsMs));
+    const leastMs = code === "VENUE_RATE_LIMITED" ? DEFAULT_RETRY_MS : 0;
+    const knownMs = Math.ceil(Math.max(0, ...waitsMs));
+    const retryAfterMs = knownMs > 0 ? knownMs : leastMs;
     return refused(code, retryAfterMs > 0 ? { ...details, retryAfterMs } : details, answer.report);
   }
 
@@ -398,7 +414,7 @@ export class TradeRequests {
     const run = emptyRun(flight, context, routed, nowMs);
     run.timingMs.positions = positionsMs;
     run.timingMs.routing = routingMs;
-    run.timingMs.total = roundMs(flight.deadline.elapsedMs());
+    endTimings(run.timingMs, flight.deadline.elapsedMs());
     const { request, accounts } = flight;
     const terms = {
       symbol: request.symbol,
@@ -427,6 +443,13 @@ function bindTo(flight: TradeFlight, quote: BoundQuote): void {
   flight.quote = quote;
   const { request } = flight;
   if (request.isSlippageDefault === true) flight.request = { ...request, maxSlippageBps: quote.maxSlippageBps };
+}
+
+/** What is wrong with the credentials for a venue: their form, or the venue's own words, without what is secret in them. */
+function keyProblem({ accounts, request }: TradeFlight, readings: Readings, venue: RoutableVenue): string | null {
+  const problem = accounts.problem(venue) ?? readings.get(venue)?.problem ?? null;
+  // A dry run's flight has no list of its secrets.
+  return problem === null ? null : redactVenueText(problem, collectSecrets(request.credentials));
 }
 
 /** Whose use it is: the key's, or this request's alone. */

@@ -11,6 +11,7 @@ import { isRoutableVenue, ROUTABLE_VENUES, type RoutableVenue } from "../domain/
 import type { Market } from "../market/market.js";
 import type { MarketRoom, RoomStatus, RoutingHealth } from "../ports.js";
 import { orderAdjustments } from "../routing/adjustments.js";
+import { holdTogether } from "../routing/eligibility.js";
 import { decideRoute, decisionErrorCode } from "../routing/decide.js";
 import { buildRoutingReport, requestedSizeText, sizeMaxima, type RoutingReport } from "../routing/report.js";
 import {
@@ -93,6 +94,8 @@ export interface QuoteRequest {
   readonly excludeExchanges: readonly RoutableVenue[];
 }
 
+const NO_PROBLEMS = (): null => null;
+
 export type MarketRooms = ReadonlyMap<RoutableVenue, MarketRoom>;
 
 export class TradeRouting {
@@ -121,7 +124,8 @@ export class TradeRouting {
 
   /**
    * `size`: what is still to be done, in place of the request's own. `tried`: venues that must not be chosen again.
-   * `held`: the bound of the execution's first decision; null: this is the first.
+   * `held`: the bound of the execution's first decision; null: this is the first. `problemOf`: what is wrong with the
+   * credentials given for a venue, fit for a reply; null for nothing.
    */
   routeTrade(
     request: TradeRequest,
@@ -131,6 +135,7 @@ export class TradeRouting {
     tried: ReadonlySet<RoutableVenue>,
     quote: BoundQuote | null,
     held: string | null,
+    problemOf: (venue: RoutableVenue) => string | null = NO_PROBLEMS,
   ): RouteAnswer {
     const input = this.#input;
     input.reset(routeKindOf(request), tradeSide(request), this.#clock.monoNs());
@@ -155,6 +160,7 @@ export class TradeRouting {
         tried.has(venue) || request.excludeExchanges.includes(venue) || quote?.venues.includes(venue) === false;
       const reading = readings.get(venue);
       // A venue that does not list the symbol was not read; with credentials it must say so, not NO_CREDENTIALS.
+      candidate.problem = problemOf(venue) ?? "";
       candidate.hasCredentials =
         reading !== undefined || (market === null && isGiven(request, venue)) || isOverruled(request, venue);
       if (reading === undefined) continue;
@@ -209,9 +215,12 @@ export class TradeRouting {
     if (this.#settings.configuredFees?.has(venue) === true) candidate.feeSource = "config";
     if (room === undefined) return candidate;
     const health = room.routingHealth ?? healthOf(room.status());
-    candidate.healthy = health.breaker !== "open";
+    // A venue that limits us is well: there is no budget for it.
+    const isLimited = (health.limitedForMs ?? 0) > 0;
+    candidate.healthy = isLimited || health.breaker !== "open";
     // Entries never draw on what is kept for ways out.
-    candidate.budgetAvailable = this.#input.opens ? room.status().laneTokens.trade > 0 : health.exitTokens > 0;
+    const hasTokens = this.#input.opens ? room.status().laneTokens.trade > 0 : health.exitTokens > 0;
+    candidate.budgetAvailable = hasTokens && !isLimited;
     candidate.latencyMsP90 = room.ackLatency.p90();
     candidate.takerDelayMs = this.#settings.takerDelayMs[venue] ?? 0;
     const ratePpm = market === null ? undefined : this.#settings.quoteRatePpm.get(market.instrument.quoteAsset);
@@ -268,8 +277,13 @@ export class TradeRouting {
   #details(code: ErrorCode, report: RoutingReport): Record<string, unknown> {
     const preferred = this.#input.preferred;
     if (code === "NO_ELIGIBLE_VENUE" && this.#input.opens) return { trade: "open", candidates: report.candidates };
-    if (code === "SIZE_EXCEEDS_POSITION")
-      return { ...sizeMaxima(this.#input, this.#decision), candidates: report.candidates };
+    if (code === "SIZE_EXCEEDS_POSITION") {
+      const maxima = sizeMaxima(this.#input, this.#decision);
+      // Together they hold it: it is not too much, only for one of them.
+      const isForSplit = !this.#input.allowSplit && holdTogether(this.#input, this.#decision);
+      const reason = maxima.maxTotalSize === "0" ? "NO_POSITION" : isForSplit ? "NEEDS_SPLIT" : null;
+      return { ...maxima, ...(reason === null ? {} : { reason }), candidates: report.candidates };
+    }
     if (code === "MISSING_CREDENTIALS") return { exchange: preferred };
     if (code === "VENUE_UNAVAILABLE" || code === "VENUE_RATE_LIMITED") {
       const blocked = report.candidates.find(
@@ -282,12 +296,13 @@ export class TradeRouting {
 }
 
 /**
- * What the account's own budget leaves to one more order, and to the settings that an entry changes before it; entries
+ * What the venue's limit, and the account's own budget, leave to one more order, and to the settings that an entry changes before it; entries
  * never draw on what is kept for ways out.
  */
 export function orderWaitMs({ account, settings }: AccountReading, open: OpenTerms | null): number {
   const { room, session } = account;
-  const waitMs = room.orderWaitMs?.(session, open === null ? "exit" : "trade") ?? 0;
+  const ofAccount = room.orderWaitMs?.(session, open === null ? "exit" : "trade") ?? 0;
+  const waitMs = Math.max(ofAccount, room.routingHealth?.limitedForMs ?? 0);
   if (open === null) return waitMs;
   const { leverage, marginMode } = open;
   const changes =
@@ -361,9 +376,9 @@ function addEntryFacts(candidate: Candidate, request: TradeRequest, terms: OpenT
   const nets = opposite > 0 && !isHedged(reading);
   candidate.netsOpposite = nets && !terms.allowNetting;
   const canSet = reading.account.room.settings !== undefined;
+  const maxLeverage = Math.min(instrument.maxLeverage, reading.maxLeverage ?? instrument.maxLeverage);
   candidate.leverageUnsupported =
-    (terms.leverage !== null && (!canSet || terms.leverage > instrument.maxLeverage)) ||
-    (terms.marginMode !== null && !canSet);
+    (terms.leverage !== null && (!canSet || terms.leverage > maxLeverage)) || (terms.marginMode !== null && !canSet);
   const held = heldPosition(reading.positions ?? [], request.direction);
   const leverage = terms.leverage ?? settings?.leverage ?? held?.leverage ?? instrument.maxLeverage;
   const free = reading.free === null ? Number.NaN : Number(reading.free);

@@ -68,6 +68,8 @@ export interface Attempt {
   /** Our reject reason and the venue's text, redacted and cut. */
   reason: string | null;
   venueText: string | null;
+  /** RATE_LIMITED: when the limit ends, as far as it is known. */
+  retryAfterMs?: number;
   /** Refused for something in the order: the same one would be refused again. */
   isLasting?: true;
   order: VenueOrder | null;

@@ -16,6 +16,7 @@ import { isOpening, type Attempt, type TradeRun } from "./trade-run.js";
 import type { Resolution } from "./resolver.js";
 import { unknownOrder } from "./unknown-order.js";
 import { sendAttempt } from "./send-outcome.js";
+import type { ExecutionReport } from "./trade-types.js";
 
 /** One order of a batch, durable and sent. */
 export interface SentOrder {
@@ -168,6 +169,13 @@ function startResolving(
     throw new ServiceError("INTERNAL", { problem: "no session for the resolver" });
   const order = unknownOrder(parts.bounds, run.routeId, room, plan.instrument, attempt);
   return parts.resolver.resolve(order, session);
+}
+
+/** Writes the total and what no part of it has; parts that round to more than it make it up. */
+export function endTimings(timing: ExecutionReport["timingMs"], elapsedMs: number): void {
+  const parts = timing.positions + timing.routing + timing.sign + timing.venue;
+  timing.other = Math.max(0, roundMs(roundMs(elapsedMs) - parts));
+  timing.total = roundMs(parts + timing.other);
 }
 
 /** Whole tenths: finer is noise. */

@@ -178,7 +178,8 @@ export interface ExecutionReport {
   protection?: ProtectionState | null;
   protectionReason?: string | null;
   protectionOrders?: ProtectionOrder[];
-  timingMs: { total: number; positions: number; routing: number; sign: number; venue: number };
+  /** The parts add up to the total. `other`: keys, the durable write, waits; absent in reports of versions before. */
+  timingMs: { total: number; positions: number; routing: number; sign: number; venue: number; other?: number };
   statusPath: string | null;
 }
 

@@ -61,6 +61,8 @@ export interface RoutingCandidate extends EntryFigures {
   eligible: boolean;
   /** Only on venues that are not eligible. */
   reasonCode?: ReasonCode;
+  /** What is wrong with the credentials given for it. */
+  problem?: string;
   /** Null where no position was read (no credentials, public quote, failed read). */
   positionSize: string | null;
   selected?: boolean;
@@ -240,6 +242,7 @@ function refusedCandidate(
 ): RoutingCandidate {
   const report: RoutingCandidate = { exchange: candidate.venue, eligible: result.eligible, positionSize };
   if (!result.eligible && result.reason !== "") report.reasonCode = result.reason;
+  if (candidate.problem !== "") report.problem = candidate.problem;
   return report;
 }
 
@@ -286,6 +289,7 @@ function pricedCandidate(
   };
   if (result.eligible) report.rank = result.rank;
   else if (result.reason !== "") report.reasonCode = result.reason;
+  if (candidate.problem !== "") report.problem = candidate.problem;
   if (input.rests) {
     report.marketableSize = formatScaled(walk.filledLots, qtyDecimals);
     report.makerFeeBps = formatScaled(candidate.makerFeeMilliBps, 3);

@@ -79,6 +79,8 @@ export class Candidate {
   market: Market | null = null;
   /** Usable credentials are there. Ignored for QUOTE. */
   hasCredentials = false;
+  /** What is wrong with the credentials given for it, for the report; "" for nothing. */
+  problem = "";
   /** Named in excludeExchanges: reported as NOT_PREFERRED. */
   excluded = false;
   /** Orders are signed by the caller's own wallet (venuefive). */
@@ -117,6 +119,7 @@ export class Candidate {
     this.venue = venue;
     this.market = market;
     this.hasCredentials = false;
+    this.problem = "";
     this.excluded = false;
     this.clientSideOnly = false;
     this.healthy = true;

@@ -33,6 +33,27 @@ describe("Breaker", () => {
     }
   });
 
+  it("knows a limit from an outage, also where one follows the other", () => {
+    const { clock, breaker } = setup();
+    expect(breaker.isLimited).toBe(false);
+    breaker.onLimited(false, 1_000, false);
+    expect(breaker.isLimited).toBe(true);
+    clock.advance(1_200);
+    expect([breaker.state, breaker.isLimited]).toEqual(["halfOpen", false]);
+    expect(breaker.tryPass()).toEqual({ ok: true, isProbe: true });
+    breaker.onFailure(true);
+    expect(breaker.isLimited).toBe(false);
+    clock.advance(DEFAULT_BREAKER.backoff.capMs);
+    breaker.tryPass();
+    breaker.onLimited(true, 1_000, false);
+    expect([breaker.state, breaker.isLimited]).toEqual(["open", true]);
+    clock.advance(1_200);
+    breaker.tryPass();
+    breaker.onSuccess(true);
+    for (let count = 0; count < DEFAULT_BREAKER.failureThreshold; count++) breaker.onFailure(false);
+    expect(breaker.isLimited).toBe(false);
+  });
+
   it("stays open two minutes after a 418 that names no time", () => {
     const { clock, breaker } = setup();
     breaker.onLimited(false, null, true);

@@ -53,6 +53,7 @@ export class Breaker {
   #openCount = 0;
   #openUntilMs = 0;
   #isOpen = false;
+  #isLimit = false;
   #isProbing = false;
   #isStrangerProbing = false;
 
@@ -69,6 +70,11 @@ export class Breaker {
   get openUntilWallMs(): number {
     if (this.state !== "open") return 0;
     return this.#options.clock.wallMs() + Math.ceil(this.#openUntilMs - monoMs(this.#options.clock));
+  }
+
+  /** Is it the venue's limit that keeps it open? Then the venue answers, and said when. */
+  get isLimited(): boolean {
+    return this.#isLimit && this.state === "open";
   }
 
   /** May a call go out? A passing probe must be answered by one of the `on…` methods. */
@@ -89,6 +95,7 @@ export class Breaker {
     this.#isProbing = false;
     this.#isStrangerProbing = false;
     this.#isOpen = false;
+    this.#isLimit = false;
     this.#failureCount = 0;
     this.#openCount = 0;
   }
@@ -97,6 +104,8 @@ export class Breaker {
     if (isProbe) this.#isProbing = false;
     this.#failureCount++;
     if (!isProbe && (this.#isOpen || this.#failureCount < this.#options.failureThreshold)) return;
+    // What was limited and then fails is out of order.
+    this.#isLimit = false;
     this.#open(fullJitterMs(this.#options.backoff, this.#openCount, this.#options.random));
   }
 
@@ -106,6 +115,7 @@ export class Breaker {
     const { limitedDefaultMs, bannedDefaultMs, random } = this.#options;
     const fallbackMs = isBan ? bannedDefaultMs : limitedDefaultMs * 2 ** Math.min(this.#openCount, 4);
     const waitMs = Math.min(retryAfterMs ?? fallbackMs, MAX_LIMITED_MS);
+    this.#isLimit = true;
     this.#open(atLeastWithJitterMs(waitMs, LIMITED_SPREAD, random));
   }
 

@@ -13,6 +13,7 @@ export type RejectedOrder = Extract<PlaceOutcome, { outcome: "rejected" }>;
 
 const NOT_SENT_READ: Record<Extract<HttpResult, { kind: "notSent" }>["reason"], ReadFailure> = {
   BREAKER_OPEN: "BREAKER_OPEN",
+  VENUE_LIMIT: "RATE_LIMITED",
   RATE_BUDGET: "RATE_LIMITED",
   QUEUE_FULL: "RATE_LIMITED",
   CLOSED: "VENUE_ERROR",
@@ -45,9 +46,11 @@ export function readFailureOf(result: HttpResult): FailedRead | null {
   return failedRead("VENUE_ERROR", "connection lost");
 }
 
+const LIMITS: ReadonlySet<string> = new Set(["VENUE_LIMIT", "RATE_BUDGET", "QUEUE_FULL"]);
+
 /** Our own limiter, breaker or transport refused: nothing left this machine. */
 export function notSentOrder(result: Extract<HttpResult, { kind: "notSent" }>): RejectedOrder {
-  const isLimit = result.reason === "RATE_BUDGET" || result.reason === "QUEUE_FULL";
+  const isLimit = LIMITS.has(result.reason);
   return {
     outcome: "rejected",
     reason: isLimit ? "RATE_LIMITED" : "VENUE_STATE",

@@ -290,7 +290,8 @@ describe("limits", () => {
     const pool = poolFor(url);
     expect(await pool.request(post())).toMatchObject({ kind: "response", status: 429, body: "null" });
     const refused = await pool.request(post({ lane: "exit" }));
-    expect(refused).toMatchObject({ kind: "notSent", reason: "BREAKER_OPEN" });
+    expect(refused).toMatchObject({ kind: "notSent", reason: "VENUE_LIMIT" });
+    expect(pool.limitedForMs).toBeGreaterThanOrEqual(29_000);
     if (refused.kind === "notSent") {
       expect(refused.retryAfterMs).toBeGreaterThanOrEqual(30_000);
       expect(refused.retryAfterMs).toBeLessThanOrEqual(33_000);

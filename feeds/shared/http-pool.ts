@@ -136,6 +136,11 @@ export class HttpPool implements VenueHttp {
     return this.#breaker.state;
   }
 
+  /** How long the venue's own limit keeps us out; 0: it does not. */
+  get limitedForMs(): number {
+    return this.#breaker.isLimited ? this.#openForMs() : 0;
+  }
+
   get exitTokens(): number {
     return Math.max(0, this.#budget.available("exit", monoMs(this.#options.clock)));
   }
@@ -168,7 +173,7 @@ export class HttpPool implements VenueHttp {
     if (this.#isClosed) return { kind: "notSent", reason: "CLOSED", retryAfterMs: null };
     const startMs = monoMs(this.#options.clock);
     const openMs = this.#openForMs();
-    if (openMs > 0) return { kind: "notSent", reason: "BREAKER_OPEN", retryAfterMs: openMs };
+    if (openMs > 0) return { kind: "notSent", reason: this.#whyShut(), retryAfterMs: openMs };
     const { account, accountWeight, lane, weight, timeoutMs } = request;
     const charged = accountWeight > 0 ? account : null;
     if (charged !== null) {
@@ -225,7 +230,7 @@ export class HttpPool implements VenueHttp {
     if (leftMs <= 0) return { kind: "notSent", reason: "RATE_BUDGET", retryAfterMs: null };
     // Asked again: the breaker may have opened while the call waited for its lane.
     const pass = this.#breaker.tryPass(!isProven);
-    if (!pass.ok) return { kind: "notSent", reason: "BREAKER_OPEN", retryAfterMs: pass.retryAfterMs };
+    if (!pass.ok) return { kind: "notSent", reason: this.#whyShut(), retryAfterMs: pass.retryAfterMs };
     const result = await dispatch(this.#pool, this.#options.clock, request, leftMs, this.#maxBodyBytes);
     if (result.kind === "notSent") {
       // No connection is a failure of the way to the venue; CLOSED is our own doing.
@@ -274,6 +279,10 @@ export class HttpPool implements VenueHttp {
     }
     this.#breaker.onLimited(isProbe, verdict.retryAfterMs, verdict.isBan, !isProven);
     return false;
+  }
+
+  #whyShut(): "VENUE_LIMIT" | "BREAKER_OPEN" {
+    return this.#breaker.isLimited ? "VENUE_LIMIT" : "BREAKER_OPEN";
   }
 
   /** Time the breaker stays open; 0 when a call may be tried (the probe is taken only at the send). */

@@ -42,7 +42,7 @@ export type HttpResult =
   /** Nothing left this machine. */
   | {
       readonly kind: "notSent";
-      readonly reason: "BREAKER_OPEN" | "RATE_BUDGET" | "QUEUE_FULL" | "CLOSED" | "CONNECT_FAILED";
+      readonly reason: "BREAKER_OPEN" | "VENUE_LIMIT" | "RATE_BUDGET" | "QUEUE_FULL" | "CLOSED" | "CONNECT_FAILED";
       readonly retryAfterMs: number | null;
       /** The account's own budget is spent, not that of the address. */
       readonly isAccountLimit?: true;

@@ -208,6 +208,10 @@ class VenueoneRoom implements VenueRoom {
     return this.#trading.openSession(rawCredentials);
   }
 
+  addressOf(session: AccountSession): string | null {
+    return this.#trading.addressOf(session);
+  }
+
   openAddress(walletAddress: string): ReturnType<VenueRoom["openSession"]> {
     return this.#trading.openAddress(walletAddress);
   }

@@ -65,6 +65,7 @@ export interface VenueoneTrading {
   readonly settings: AccountSettings;
   openSession(rawCredentials: unknown): OpenSession;
   openAddress(walletAddress: string): OpenSession;
+  addressOf(session: AccountSession): string | null;
   readonly accountNames: AccountNames;
   /** How long one more request of this lane would wait for the address's own budget; 0: not at all. */
   budgetWaitMs(session: AccountSession, lane: Lane): number;
@@ -117,6 +118,10 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
     },
     openSession: (raw) => openVenueoneSession(raw, addresses),
     openAddress: openVenueoneAddress,
+    addressOf(session) {
+      const account = session instanceof VenueoneSession ? accounts.resolveKnown(session) : null;
+      return account?.ok === true ? account.value : null;
+    },
     async resolveAccount(session, options) {
       if (!(session instanceof VenueoneSession)) return failedRead("AUTH", "session of another venue");
       return accounts.resolve(session, options);

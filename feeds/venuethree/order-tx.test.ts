@@ -218,7 +218,10 @@ describe("cancels and changes as transactions", () => {
     ] as const)
       expect(modifyTx(BTC, current, wrong)).toMatchObject({ ok: false, why: { venueCode: code, sent: false } });
     expect(modifyTx(PEPE, current, change)).toMatchObject({ ok: false });
-    expect(modifyTx(BTC, { ...current, venueOrderId: "" }, change)).toMatchObject({ ok: false });
+    const justSent = { ...current, venueOrderId: "", filledLots: 0 };
+    expect(fieldsOf(modifyTx(BTC, justSent, change))["Index"]).toBe(CLIENT_INDEX);
+    const nameless = { ...justSent, venueClientOrderId: null };
+    expect(modifyTx(BTC, nameless, change)).toMatchObject({ ok: false, why: { venueCode: "BAD_REF" } });
     expect(modifyTx(BTC, { ...current, triggerPrice: "83000.05" }, change)).toMatchObject({ ok: false });
   });
 

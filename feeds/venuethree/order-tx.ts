@@ -115,7 +115,9 @@ export function modifyTx(instrument: Instrument, current: VenueOrder, change: Or
   if (!isPrice(change.priceTicks)) return refused("PRICE", "PRICE", "price is not in the venue's range of ticks");
   if (!isSize(change.qtyLots)) return refused("SIZE", "SIZE", "size is not in the venue's range of lots");
   if (change.qtyLots <= current.filledLots) return refused("SIZE", "SIZE", "the order has filled as much already");
-  const index = orderIndexOf({ venueOrderId: current.venueOrderId });
+  // One just sent has no id of the venue yet, and is called by the caller's.
+  const index =
+    current.venueOrderId === "" ? ownIndexOf(current) : orderIndexOf({ venueOrderId: current.venueOrderId });
   if (index === null) return refused("NOT_FOUND", "BAD_REF", "the order has no id of this venue yet");
   const trigger = current.triggerPrice === null ? 0 : parseScaled(current.triggerPrice, instrument.priceDecimals);
   if (trigger !== 0 && !isPrice(trigger))
@@ -177,6 +179,11 @@ export function clientIdHexOf(text: string): string | null {
 }
 
 /** Below 2^48 an index is the client's, from there on the venue's own, which may leave the range of a double. */
+function ownIndexOf({ venueClientOrderId }: VenueOrder): TxInteger | null {
+  const clientIdHex = venueClientOrderId === null ? null : clientIdHexOf(venueClientOrderId);
+  return clientIdHex === null ? null : orderIndexOf({ clientIdHex });
+}
+
 function orderIndexOf(ref: OrderRef): TxInteger | null {
   if ("clientIdHex" in ref) return /^[0-9a-f]{32}$/.test(ref.clientIdHex) ? clientOrderIndexOf(ref.clientIdHex) : null;
   if (!/^[1-9]\d{14,18}$/.test(ref.venueOrderId)) return null;

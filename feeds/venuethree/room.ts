@@ -224,6 +224,14 @@ class VenuethreeRoom implements VenueRoom {
     return session instanceof VenuethreeSession ? this.#http.accountWaitMs(String(session.accountIndex), 1, lane) : 0;
   }
 
+  namesAnother(rawCredentials: unknown, name: string): boolean {
+    return this.#trading.namesAnother(rawCredentials, name);
+  }
+
+  addressOf(session: AccountSession): string | null {
+    return this.#trading.addressOf(session);
+  }
+
   openAddress(walletAddress: string): OpenSession {
     return this.#trading.openAddress(walletAddress);
   }

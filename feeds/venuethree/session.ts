@@ -114,6 +114,11 @@ export function openVenuethreeAddress(walletAddress: string): OpenSession {
   return { ok: true, session: new VenuethreeAddressSession(walletAddress.toLowerCase()) };
 }
 
+/** The account that a block names, checked by nobody; null where it names none. */
+export function accountIndexOf(raw: unknown): number | null {
+  return isFields(raw) ? (indexOption(raw["accountIndex"], MAX_ACCOUNT_INDEX) ?? null) : null;
+}
+
 /** A whole number, or its digits. Null if absent, undefined if wrong. */
 function indexOption(value: unknown, max: number): number | null | undefined {
   if (value === undefined || value === null || value === "") return null;

@@ -2,6 +2,7 @@
  * Leverage and margin mode of one market. The venue sets both by one transaction, so each change reads the other first
  * and sends it as it is. A market the account never touched has no row: then the market's own default counts.
  */
+import { LRUCache } from "lru-cache";
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type {
@@ -15,6 +16,7 @@ import type {
 } from "../../engine/ports.js";
 import { failedRead, localReject, refusedByRead, refusedOf } from "../shared/call-results.js";
 import { Deadline } from "../shared/deadline.js";
+import { monoMs } from "../shared/weight-window.js";
 import { decodeWith } from "../shared/wire-fields.js";
 import { leverageOf, marginFractionOf, marginOf } from "./account-normalize.js";
 import type { VenuethreeAccountRest } from "./account-rest.js";
@@ -26,6 +28,10 @@ import type { TxSender } from "./tx-sender.js";
 
 /** A setting that waits does no harm for so long. */
 const EXPIRY_MS = 30_000;
+/** A read may not show a change for so long after the venue took it. */
+const LAG_MS = 5_000;
+/** Changes remembered; the least recently used one goes. */
+const MAX_CHANGES = 4_096;
 
 export interface VenuethreeSettingsDeps {
   readonly rest: VenuethreeAccountRest;
@@ -43,8 +49,19 @@ interface Setting {
   readonly marginMode: "cross" | "isolated";
 }
 
+interface SentSetting {
+  readonly setting: Setting;
+  /** Monotonic. */
+  readonly untilMs: number;
+}
+
 export class VenuethreeSettings implements AccountSettings {
   readonly #deps: VenuethreeSettingsDeps;
+  /**
+   * What the venue took last, by account and market. It takes a change before it makes it, so that a read right after
+   * shows what was: sent along with the next change, that would take this one back.
+   */
+  readonly #sent = new LRUCache<string, SentSetting>({ max: MAX_CHANGES });
 
   constructor(deps: VenuethreeSettingsDeps) {
     this.#deps = deps;
@@ -92,17 +109,23 @@ export class VenuethreeSettings implements AccountSettings {
     const deadline = new Deadline(clock, options);
     const before = await this.#read(session, instrument, deadline);
     if (!before.ok) return refusedByRead(before);
-    const { marginFraction, marginMode } = changed(before.value);
-    const settings = settingsOf({ marginFraction, marginMode });
-    if (marginFraction === before.value.marginFraction && marginMode === before.value.marginMode)
-      return { outcome: "accepted", settings };
+    const name = session instanceof VenuethreeSession ? `${session.accountIndex} ${instrument.nativeId}` : "";
+    const last = this.#sent.get(name);
+    const onItsWay = last !== undefined && monoMs(clock) < last.untilMs ? last.setting : before.value;
+    const wanted = changed(onItsWay);
+    const { marginFraction, marginMode } = wanted;
+    const settings = settingsOf(wanted);
+    if (isSame(wanted, before.value) && isSame(wanted, onItsWay)) return { outcome: "accepted", settings };
     const prepared = leverageTx(instrument, marginFraction, marginMode);
     if (!prepared.ok) return refusedOf(prepared.why);
     const left = deadline.left();
     if (left === null) return refusedOf(localReject("VENUE_STATE", "DEADLINE", "no time left before sending"));
     const expiresAtMs = Math.round(clock.wallMs() + clockOffsetMs()) + EXPIRY_MS;
     const sent = await sender.send(session, prepared.tx, expiresAtMs, left);
-    if (sent.kind === "accepted") return { outcome: "accepted", settings };
+    if (sent.kind === "accepted") {
+      this.#sent.set(name, { setting: wanted, untilMs: monoMs(clock) + LAG_MS });
+      return { outcome: "accepted", settings };
+    }
     return sent.kind === "rejected" ? refusedOf(sent.rejected) : { outcome: "unknown", cause: sent.cause };
   }
 
@@ -133,6 +156,10 @@ export class VenuethreeSettings implements AccountSettings {
 }
 
 const NO_TIME = failedRead("TIMEOUT", "no time left for the settings");
+
+function isSame(left: Setting, right: Setting): boolean {
+  return left.marginFraction === right.marginFraction && left.marginMode === right.marginMode;
+}
 
 function settingsOf({ marginFraction, marginMode }: Setting): SymbolSettings {
   return { leverage: leverageOf(marginFraction), marginMode, maxNotionalValue: null };

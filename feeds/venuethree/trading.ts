@@ -13,6 +13,7 @@ import type {
   Read,
 } from "../../engine/ports.js";
 import { CallerStanding } from "../shared/caller-standing.js";
+import { isAddress } from "../shared/eip712.js";
 import type { VenueHttp } from "../shared/http.js";
 import { VenuethreeAccount } from "./account.js";
 import { VenuethreeAccountRest } from "./account-rest.js";
@@ -26,7 +27,7 @@ import { MarketIndex } from "./market-index.js";
 import { VenuethreeOrders } from "./orders.js";
 import { PublicKeys } from "./public-keys.js";
 import { SentOrders } from "./sent-orders.js";
-import { openVenuethreeAddress, openVenuethreeSession } from "./session.js";
+import { accountIndexOf, openVenuethreeAddress, openVenuethreeSession, VenuethreeSession } from "./session.js";
 import { VenuethreeSettings } from "./settings.js";
 import type { TxBudget } from "./tx-budget.js";
 import { laneName, TxSender } from "./tx-sender.js";
@@ -67,6 +68,8 @@ export interface VenuethreeTrading {
   readonly markets: MarketIndex;
   openSession(rawCredentials: unknown): OpenSession;
   openAddress(walletAddress: string): OpenSession;
+  namesAnother(rawCredentials: unknown, name: string): boolean;
+  addressOf(session: AccountSession): string | null;
   readonly accountNames: AccountNames;
   /** The account and key behind a session, confirmed by the venue. */
   resolveKey(session: AccountSession, options: CallOptions): Promise<Read<ConfirmedKey>>;
@@ -116,6 +119,15 @@ export function createVenuethreeTrading(deps: VenuethreeTradingDeps): Venuethree
     },
     accountNames: namesOf(keys),
     openAddress: openVenuethreeAddress,
+    addressOf: (session) =>
+      session instanceof VenuethreeSession ? (budget?.addressOf(session.accountIndex) ?? null) : null,
+    namesAnother(raw, name) {
+      const accountIndex = accountIndexOf(raw);
+      if (accountIndex === null) return false;
+      if (/^\d+$/.test(name)) return name !== String(accountIndex);
+      const address = budget?.addressOf(accountIndex) ?? null;
+      return address !== null && isAddress(name) && name.toLowerCase() !== address;
+    },
     resolveKey: (session, options) => keys.resolve(session, options),
     knownKey: (session) => keys.resolveKnown(session),
     stop: () => filler.stop(),

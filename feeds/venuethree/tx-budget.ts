@@ -82,6 +82,11 @@ export class TxBudget {
     this.#others.merge(account, address);
   }
 
+  /** Lower case; null: no answer of the venue has said it. */
+  addressOf(accountIndex: number): string | null {
+    return this.#addresses.get(String(accountIndex)) ?? null;
+  }
+
   isKnown(accountIndex: number): boolean {
     return this.#addresses.has(String(accountIndex));
   }

@@ -48,6 +48,10 @@ export function commissionRateCall(symbol: string): VenuetwoCall {
   return call("GET", "/fapi/v1/commissionRate", "/fapi/v3/commissionRate", [["symbol", symbol]], 20);
 }
 
+export function leverageBracketCall(symbol: string): VenuetwoCall {
+  return call("GET", "/fapi/v1/leverageBracket", "/fapi/v3/leverageBracket", [["symbol", symbol]], 1);
+}
+
 /** Both amended in full; the venue has it for V3 keys only. */
 export function amendOrderCall(symbol: string, params: FormParams): VenuetwoCall {
   return call("PUT", "/fapi/v3/order", "/fapi/v3/order", [["symbol", symbol], ...params], 1, 1);

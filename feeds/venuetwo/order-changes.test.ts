@@ -477,6 +477,38 @@ describe("settings of venuetwo", () => {
     expect(harness.http.requests).toEqual([]);
   });
 
+  it("knows the most that a contract allows from its brackets, and asks for them once in a while", async () => {
+    const harness = createHarness();
+    const ask = (instrument = BTC) => harness.trading.settings.maxLeverage?.(harness.open(), instrument, OPTIONS);
+    const brackets = [
+      { bracket: 1, initialLeverage: 50, notionalCap: 5000, notionalFloor: 0, maintMarginRatio: 0.01, cum: 0 },
+      { bracket: 2, initialLeverage: 25, notionalCap: 50000, notionalFloor: 5000, maintMarginRatio: 0.02, cum: 50 },
+    ];
+    harness.http.reply(200, { symbol: "BTCUSDT", brackets });
+    expect([await ask(), await ask()]).toEqual([50, 50]);
+    expect(harness.http.requests.length).toBe(1);
+    expect(harness.http.last.path).toContain("/fapi/v1/leverageBracket?symbol=BTCUSDT");
+    // As the dialect this one comes from answers.
+    harness.http.reply(200, [{ symbol: "ETHUSDT", brackets: [{ ...brackets[0], initialLeverage: 200 }] }]);
+    expect(await ask(ETH)).toBe(125);
+    harness.clock.advance(3_600_001);
+    harness.http.reply(200, { symbol: "BTCUSDT", brackets: brackets.slice(1) });
+    expect(await ask()).toBe(25);
+  });
+
+  it.each([
+    [200, { symbol: "ETHUSDT", brackets: [{ initialLeverage: 50 }] }],
+    [200, { symbol: "BTCUSDT", brackets: [] }],
+    [200, { symbol: "BTCUSDT", brackets: [{ initialLeverage: "many" }] }],
+    [502, ""],
+  ])("knows no most where the venue's answer is %s %j, and asks again", async (status, body) => {
+    const harness = createHarness();
+    harness.http.reply(status, body);
+    expect(await harness.trading.settings.maxLeverage?.(harness.open(), BTC, OPTIONS)).toBeNull();
+    harness.http.reply(200, { symbol: "BTCUSDT", brackets: [{ initialLeverage: 75 }] });
+    expect(await harness.trading.settings.maxLeverage?.(harness.open(), BTC, OPTIONS)).toBe(75);
+  });
+
   it("reads them of a flat symbol (recorded row)", async () => {
     const harness = createHarness();
     harness.http.reply(200, answerFixture("flatPosition"));

@@ -1,4 +1,6 @@
 /** Leverage and margin mode of one symbol. Both may be set again as they are, so nothing is read before a change. */
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../../engine/domain/clock.js";
 import { isPlainDecimal } from "../../engine/domain/decimal.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type {
@@ -10,10 +12,11 @@ import type {
   SymbolSettings,
 } from "../../engine/ports.js";
 import { failedRead, localReject, refusedOf } from "../shared/call-results.js";
-import { asFields, decodeJson, integerField, textField } from "../shared/wire-fields.js";
+import { asFields, decodeJson, integerField, textField, WireFault } from "../shared/wire-fields.js";
+import { monoMs } from "../shared/weight-window.js";
 import { integerOrNull, marginModeOf } from "./account-normalize.js";
 import { decodePositionRisk } from "./account-wire.js";
-import { leverageCall, marginTypeCall, positionRiskCall } from "./calls.js";
+import { leverageBracketCall, leverageCall, marginTypeCall, positionRiskCall } from "./calls.js";
 import type { VenuetwoInstructions } from "./instructions.js";
 import type { VenuetwoRest } from "./rest.js";
 import { VenuetwoSession } from "./session.js";
@@ -21,13 +24,27 @@ import { VenuetwoSession } from "./session.js";
 /** "No need to change margin type." */
 const CODE_SAME_MARGIN_TYPE = "-4046";
 
+/** A venue changes its brackets by announcement. */
+const MAXIMUM_TTL_MS = 3_600_000;
+/** More contracts than are listed. */
+const MAXIMA_MAX = 4_096;
+
 export interface VenuetwoSettingsDeps {
   readonly rest: VenuetwoRest;
   readonly instructions: VenuetwoInstructions;
+  readonly clock: Clock;
+}
+
+interface Maximum {
+  readonly leverage: number;
+  /** Monotonic. */
+  readonly untilMs: number;
 }
 
 export class VenuetwoSettings implements AccountSettings {
   readonly #deps: VenuetwoSettingsDeps;
+  /** By native symbol. */
+  readonly #maxima = new LRUCache<string, Maximum>({ max: MAXIMA_MAX });
 
   constructor(deps: VenuetwoSettingsDeps) {
     this.#deps = deps;
@@ -49,6 +66,21 @@ export class VenuetwoSettings implements AccountSettings {
       hedgeMode: row.positionSide !== "BOTH",
     };
     return { ...rows, value };
+  }
+
+  /** Of the lowest bracket: what a larger position allows is the venue's to say. */
+  async maxLeverage(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<number | null> {
+    const { nativeSymbol } = instrument;
+    const nowMs = monoMs(this.#deps.clock);
+    const known = this.#maxima.get(nativeSymbol);
+    if (known !== undefined && known.untilMs > nowMs) return known.leverage;
+    if (!(session instanceof VenuetwoSession)) return null;
+    const decode = (value: unknown): number => decodeMaximum(value, nativeSymbol);
+    const read = await this.#deps.rest.read(session, leverageBracketCall(nativeSymbol), decode, options);
+    if (!read.ok) return null;
+    const leverage = Math.min(instrument.maxLeverage, read.value);
+    this.#maxima.set(nativeSymbol, { leverage, untilMs: nowMs + MAXIMUM_TTL_MS });
+    return leverage;
   }
 
   async setLeverage(
@@ -92,6 +124,14 @@ export class VenuetwoSettings implements AccountSettings {
       ? { outcome: "accepted", settings }
       : { outcome: "unknown", cause: "REPLY_SHAPE" };
   }
+}
+
+/** One object where the symbol was sent; a list in the dialect that the venue's comes from. */
+function decodeMaximum(value: unknown, nativeSymbol: string): number {
+  const rows = (Array.isArray(value) ? value : [value]).map((row) => asFields(row, "leverageBracket"));
+  const brackets = rows.find((row) => row["symbol"] === nativeSymbol)?.["brackets"];
+  if (!Array.isArray(brackets) || brackets.length === 0) throw new WireFault("brackets", "are missing");
+  return Math.max(...brackets.map((row) => integerField(asFields(row, "bracket"), "initialLeverage")));
 }
 
 function decodeLeverage(value: unknown): {

@@ -80,7 +80,7 @@ export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTradin
     reader,
     orders: new VenuetwoOrders({ instructions, changes, listed: deps.instruments, memory, logger }),
     history: new VenuetwoHistory({ rest, search: reader.search, instruments, clock, clockOffsetMs }),
-    settings: new VenuetwoSettings({ rest, instructions }),
+    settings: new VenuetwoSettings({ rest, instructions, clock }),
     listenKey: new VenuetwoListenKeys(rest),
     accountNames,
     openSession: openVenuetwoSession,

@@ -135,7 +135,10 @@ describe("a failed read", () => {
     expect(coverageOf("venuetwo", failed("AUTH") as never)).toMatchObject({
       state: "AUTH_REQUIRED",
       asOf: null,
-      error: { code: "MISSING_CREDENTIALS", message: "Missing or invalid credentials for venuetwo" },
+      error: { code: "MISSING_CREDENTIALS", message: "Missing or invalid credentials for venuetwo: words" },
+    });
+    expect(coverageOf("venuetwo", failed("AUTH_REQUIRED") as never)).toMatchObject({
+      error: { message: "Missing or invalid credentials for venuetwo" },
     });
     expect(coverageOf("venuetwo", failed("TIMEOUT") as never)).toMatchObject({
       state: "ERROR",

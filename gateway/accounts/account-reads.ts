@@ -5,6 +5,7 @@
  * session is closed when its read ends; a venue that answers late leaves nothing waiting.
  */
 import type { Clock } from "../../engine/domain/clock.js";
+import { ServiceError } from "../../engine/domain/errors.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { within } from "../../engine/domain/deadline.js";
 import type { AccountSession, CallOptions, OpenSession, Read, ReadFailure, VenueRoom } from "../../engine/ports.js";
@@ -16,6 +17,8 @@ export interface AccountRef {
   readonly walletAddress: string;
   /** Raw block of interface spec 2.3; null without. */
   readonly block: unknown;
+  /** Whichever account a key is of is read, where the venue's answer says which that was. Absent: the address's alone. */
+  readonly takesAnyAccount?: true;
 }
 
 /** `AUTH_REQUIRED`: no credentials, and nothing public. `OVERLOADED`: too many reads of ours run. */
@@ -29,7 +32,8 @@ export interface FailedRead {
   readonly retryAfterMs: number | null;
 }
 
-export type AccountRead<T> = Extract<Read<T>, { ok: true }> | FailedRead;
+/** `account`: the address of the account that was read, where the room knows it. */
+export type AccountRead<T> = (Extract<Read<T>, { ok: true }> & { readonly account?: string }) | FailedRead;
 
 export interface ReadLimits {
   readonly timeoutMs: number;
@@ -73,7 +77,9 @@ export class AccountReads {
       if (asked === null) return failed("NOT_SUPPORTED", `${room.venue} has no such read`);
       const answer = await within(this.#clock, asked, timeoutMs + GRACE_MS);
       if (!answer.done) return failed("TIMEOUT", `no answer within ${timeoutMs} ms`);
-      return answer.value.ok ? answer.value : { ...answer.value, message: scrub(answer.value.message) };
+      if (!answer.value.ok) return { ...answer.value, message: scrub(answer.value.message) };
+      const account = room.addressOf?.(opened.session) ?? null;
+      return account === null ? answer.value : { ...answer.value, account };
     } finally {
       this.#inFlight--;
       opened.session.close();
@@ -95,10 +101,35 @@ function openAccount(room: VenueRoom, ref: AccountRef): OpenSession | null {
  * Where a key names no account by itself, the block also says which account is meant, and the room refuses a key of
  * another one: else a caller who asks for one address would be shown another's positions under its name.
  */
-export function namingAccount(venue: RoutableVenue, { block, walletAddress }: AccountRef): unknown {
+export function namingAccount(venue: RoutableVenue, { block, walletAddress, takesAnyAccount }: AccountRef): unknown {
   if (venue === "venuefour") return block;
+  if (takesAnyAccount === true && SAYS_ACCOUNT.has(venue)) return block;
   if (block === null || typeof block !== "object" || !isEvmAddress(walletAddress)) return block;
   return namedAccount(venue, block) === null ? { ...block, walletAddress } : block;
+}
+
+/** Venues where a read tells whose account a key's is. */
+const SAYS_ACCOUNT: ReadonlySet<RoutableVenue> = new Set(["venueone", "venuethree"]);
+
+/**
+ * Throws MISSING_CREDENTIALS where the block names an account that is not the path's. Addresses of different forms are
+ * not compared: a wallet may have one of each.
+ */
+export function requirePathsAccount(venue: RoutableVenue, { block, walletAddress }: AccountRef): void {
+  if (block === null || typeof block !== "object") return;
+  const { vaultAddress, walletAddress: own } = block as Readonly<Record<"vaultAddress" | "walletAddress", unknown>>;
+  const named = venue === "venueone" ? [vaultAddress, own] : [own];
+  const isEvm = isEvmAddress(walletAddress);
+  const comparable = named.filter(
+    (name) => typeof name === "string" && (isEvm ? isEvmAddress(name) : isBase58Key(name)),
+  ) as string[];
+  const same = (name: string): boolean =>
+    isEvm ? name.toLowerCase() === walletAddress.toLowerCase() : name === walletAddress;
+  if (comparable.length > 0 && !comparable.some(same))
+    throw new ServiceError("MISSING_CREDENTIALS", {
+      exchange: venue,
+      problem: "the credentials are of another wallet than the path's",
+    });
 }
 
 /** As the block has it, unchecked. The vault that a key of venueone trades for comes first: beside it stands the master. */

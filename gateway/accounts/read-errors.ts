@@ -1,5 +1,5 @@
 /** A failed read of an account → the error of a single-venue route, or the coverage entry of an aggregated one. */
-import { ServiceError } from "../../engine/domain/errors.js";
+import { type ErrorCode, type ErrorContext, ServiceError } from "../../engine/domain/errors.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { positionsUnlisted, unlistedNames } from "../../engine/portfolio/unlisted.js";
@@ -47,13 +47,18 @@ export function coverageOf<T>(venue: RoutableVenue, read: AccountRead<T>): Cover
     };
   }
   const isAuth = read.code === "AUTH" || read.code === "AUTH_REQUIRED" || read.code === "NEEDS_CREDENTIALS";
-  const { message } = isAuth ? new ServiceError("MISSING_CREDENTIALS", { exchange: venue }) : read;
-  return failedCoverage(
-    isAuth ? "AUTH_REQUIRED" : "ERROR",
-    isAuth ? "MISSING_CREDENTIALS" : read.code,
-    message,
-    read.retryAfterMs,
-  );
+  if (!isAuth) return failedCoverage("ERROR", read.code, read.message, read.retryAfterMs);
+  // Of credentials that were given it is said what is wrong with them.
+  const problem = read.code === "AUTH" ? read.message : null;
+  const message = keyMessage("MISSING_CREDENTIALS", { exchange: venue, problem });
+  return failedCoverage("AUTH_REQUIRED", "MISSING_CREDENTIALS", message, read.retryAfterMs);
+}
+
+/** The text of an error where there is room for one text only: with the `problem` of its details. */
+export function keyMessage(code: ErrorCode, context: ErrorContext): string {
+  const { problem } = context;
+  const { message } = new ServiceError(code, context);
+  return typeof problem === "string" && problem !== "" ? `${message}: ${problem}` : message;
 }
 
 /** The same of positions: what is held and cannot be counted is named, never left out in silence. */

@@ -30,13 +30,16 @@ export interface ExportParts {
   readonly logger: Logger;
 }
 
-/** Resolves when the reply is over; a failure before the first piece is thrown, a later one ends the connection. */
+/**
+ * The queries one after the other, each asked for when the one before it is written. Resolves when the reply is over; a
+ * failure before the first piece is thrown, a later one ends the connection.
+ */
 export async function replyWithExport(
   { reader, clock, logger }: ExportParts,
   reply: PendingReply,
   form: ExportForm,
   headers: string,
-  query: Sql,
+  queries: AsyncIterable<Sql> | Iterable<Sql>,
   abort: AbortController,
 ): Promise<void> {
   let stream: StreamReply | null = null;
@@ -45,17 +48,23 @@ export async function replyWithExport(
     begun?.whenGone(() => abort.abort());
     return begun;
   };
-  try {
-    await reader.lines(query, form, abort.signal, async (lines) => {
-      stream ??= begin();
-      for (let at = 0; at < lines.byteLength; at += PIECE_BYTES) {
-        const more = await stream?.write(lines.subarray(at, at + PIECE_BYTES));
-        if (more !== true) {
-          abort.abort();
-          return;
-        }
+  const write = async (lines: Uint8Array): Promise<void> => {
+    stream ??= begin();
+    for (let at = 0; at < lines.byteLength; at += PIECE_BYTES) {
+      const more = await stream?.write(lines.subarray(at, at + PIECE_BYTES));
+      if (more !== true) {
+        abort.abort();
+        return;
       }
-    });
+    }
+  };
+  try {
+    let isFirst = true;
+    for await (const query of queries) {
+      const csv = isFirst ? "CSVWithNames" : "CSV";
+      await reader.lines(query, form === "csv" ? csv : "JSONEachRow", abort.signal, write);
+      isFirst = false;
+    }
     stream ??= begin();
     stream?.end();
   } catch (error) {

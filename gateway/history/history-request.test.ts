@@ -54,6 +54,29 @@ function refusal(kind: Kind, query: string, form: ReplyForm = "json"): string {
   }
 }
 
+const NO_TIME = "must be Unix ms or an ISO 8601 time with its zone, such as 2026-11-23T10:00:00Z";
+
+describe("times", () => {
+  it.each([
+    ["1794816000000", 1_794_816_000_000],
+    ["2026-11-16", 1_794_787_200_000],
+    ["2026-11-16T08:00Z", 1_794_816_000_000],
+    ["2026-11-16T08:00:00Z", 1_794_816_000_000],
+    ["2026-11-16T08:00:00.250Z", 1_794_816_000_250],
+    ["2026-11-16T08:00:00.250999Z", 1_794_816_000_250],
+    ["2026-11-16T09:30:00%2B01:30", 1_794_816_000_000],
+    // As an address bar leaves it.
+    ["2026-11-16T09:30:00+01:30", 1_794_816_000_000],
+    ["2026-11-16T03:00:00-0500", 1_794_816_000_000],
+  ])("are ms or ISO 8601: %s", (text, ms) => {
+    expect(read("ticks", `symbol=BTC&from=${text}&to=${ms + 1000}`).range).toMatchObject({
+      fromMs: ms,
+      toMs: ms + 1000,
+    });
+    expect(read("fills", `from=${ms - 1000}&to=${text}`).range).toMatchObject({ fromMs: ms - 1000, toMs: ms });
+  });
+});
+
 describe("a refusal names the parameter and what is wrong with it", () => {
   it.each<[Kind, string, string]>([
     ["ticks", "", "MISSING_PARAMETERS symbol: is required"],
@@ -90,11 +113,16 @@ describe("a refusal names the parameter and what is wrong with it", () => {
       "symbol=BTC&exchange=venueone&exchanges=venuetwo",
       "INVALID_PARAMETERS exchanges: must not be given together with exchange",
     ],
-    ["ticks", "symbol=BTC&from=yesterday", "INVALID_PARAMETERS from: must be an integer"],
-    ["ticks", "symbol=BTC&from=-1", "INVALID_PARAMETERS from: must be an integer"],
-    ["ticks", "symbol=BTC&from=1.5", "INVALID_PARAMETERS from: must be an integer"],
-    ["ticks", "symbol=BTC&from=1e3", "INVALID_PARAMETERS from: must be an integer"],
-    ["ticks", `symbol=BTC&to=${NOW}000`, "INVALID_PARAMETERS to: must be an integer"],
+    ["ticks", "symbol=BTC&from=yesterday", `INVALID_PARAMETERS from: ${NO_TIME}`],
+    ["ticks", "symbol=BTC&from=-1", `INVALID_PARAMETERS from: ${NO_TIME}`],
+    ["ticks", "symbol=BTC&from=1.5", `INVALID_PARAMETERS from: ${NO_TIME}`],
+    ["ticks", "symbol=BTC&from=1e3", `INVALID_PARAMETERS from: ${NO_TIME}`],
+    ["ticks", `symbol=BTC&to=${NOW}000`, `INVALID_PARAMETERS to: ${NO_TIME}`],
+    ["ticks", "symbol=BTC&from=2026-02-30T00:00:00Z", `INVALID_PARAMETERS from: ${NO_TIME}`],
+    ["ticks", "symbol=BTC&from=2026-02-03T25:00:00Z", `INVALID_PARAMETERS from: ${NO_TIME}`],
+    ["ticks", "symbol=BTC&from=2026-02-03T10:00:00", `INVALID_PARAMETERS from: ${NO_TIME}`],
+    ["ticks", "symbol=BTC&to=2026-13-01", `INVALID_PARAMETERS to: ${NO_TIME}`],
+    ["ticks", "symbol=BTC&to=2101-01-01T00:00:00Z", "INVALID_PARAMETERS to: must be <= 4102444800000"],
     ["ticks", "symbol=BTC&to=4102444800001", "INVALID_PARAMETERS to: must be <= 4102444800000"],
     ["ticks", "symbol=BTC&to=0", "INVALID_PARAMETERS to: must be >= 1"],
     ["ticks", "symbol=BTC&from=2000&to=2000", "INVALID_PARAMETERS from: must be before to (2000)"],
@@ -164,6 +192,7 @@ describe("defaults", () => {
         interval: "",
       },
       limit: 100,
+      isWhole: false,
       after: null,
       cursorQuery: { from: NOW - 3_600_000, to: NOW, order: "desc", exchanges: "", symbol: "BTC" },
     });

@@ -19,7 +19,7 @@ import {
 import type { Validator } from "../../schemas/validate.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import { problemsError } from "../close-request.js";
-import { decodeComponent, invalidParameters, parseQuery } from "../http/query.js";
+import { askedTimeMs, decodeComponent, invalidParameters, parseQuery } from "../http/query.js";
 import type { ReplyForm } from "./accept.js";
 import { type CursorQuery, decodeCursor } from "./cursor.js";
 import type { RecordRange, SortKey } from "./query-builder.js";
@@ -30,6 +30,8 @@ export type HistoryQuery = Readonly<Partial<Record<string, string | number>>>;
 export interface HistoryRequest {
   readonly range: RecordRange;
   readonly limit: number;
+  /** An export that names no limit: all of the range, read `limit` rows at a time. */
+  readonly isWhole: boolean;
   readonly after: SortKey | null;
   /** What the next cursor carries. */
   readonly cursorQuery: CursorQuery;
@@ -41,6 +43,7 @@ export interface RequestRules {
   /** Names of the parameters, as the schema lists them. */
   readonly names: readonly string[];
   readonly integerNames: readonly string[];
+  readonly timeNames: readonly string[];
   /** Ticks, trades and candles are kept by symbol: without one the whole range would be read. */
   readonly needsSymbol: boolean;
   /** Parameters that are filters of the kind; symbol among them. */
@@ -63,6 +66,7 @@ export function rulesOf(
     validate,
     names,
     integerNames: names.filter((name) => schema.properties[name]?.type === "integer"),
+    timeNames: names.filter((name) => schema.properties[name]?.["x-kind"] === "time"),
     needsSymbol: kind === "ticks" || kind === "trades" || kind === "candles",
     filterNames: names.filter((name) => !RANGE_NAMES.has(name)),
     hash,
@@ -89,14 +93,15 @@ export function readHistoryRequest(
 ): HistoryRequest {
   const query = readQuery(rules, rawQuery);
   const limit = readLimit(rules.kind, query, form);
+  const isWhole = form !== "json" && query.limit === undefined;
   const text = query.cursor;
   if (typeof text === "string") {
     const cursor = decodeCursor(rules.hash, rules.kind, text);
     refuseContradiction(rules, query, cursor.query);
-    return { range: rangeOf(rules, cursor.query), limit, after: cursor.key, cursorQuery: cursor.query };
+    return { range: rangeOf(rules, cursor.query), limit, isWhole, after: cursor.key, cursorQuery: cursor.query };
   }
   const resolved = resolve(rules, query, nowMs);
-  return { range: rangeOf(rules, resolved), limit, after: null, cursorQuery: resolved };
+  return { range: rangeOf(rules, resolved), limit, isWhole, after: null, cursorQuery: resolved };
 }
 
 /** Throws INVALID_PARAMETERS for unknown, repeated or ill-formed parameters. */
@@ -107,6 +112,10 @@ function readQuery(rules: RequestRules, raw: string | undefined): HistoryQuery {
     const text = values[name];
     // Anything but digits stays text, which the schema refuses.
     if (typeof text === "string" && /^[0-9]{1,15}$/.test(text)) values[name] = Number(text);
+  }
+  for (const name of rules.timeNames) {
+    const text = values[name];
+    if (typeof text === "string") values[name] = askedTimeMs(text);
   }
   const checked = rules.validate(values);
   if (!checked.ok) throw problemsError(checked.problems);

@@ -83,10 +83,14 @@ function closesPart(where: string, venues: string): string {
     ` AND t.kind IN ('replied', 'resolved') AND ${CLOSES}${where} GROUP BY t.route_id` +
     ` HAVING countIf(t.kind = 'replied') > 0 AND minIf(t.at, t.kind = 'replied') < ${TO}` +
     " AND first_state IN ('COMPLETED', 'PARTIAL', 'RESTING', 'SUBMITTED', 'UNKNOWN', 'REJECTED')";
-  const known = "last_state != 'UNKNOWN'";
+  const rests = "(first_state = 'RESTING' OR last_state = 'RESTING')";
+  const ratio = (known: string): string =>
+    `sumIf(filled * reference, ${known}) / nullIf(sumIf(submitted * reference, ${known}), 0)`;
   const figures = [
     "count() AS closes_n",
-    `sumIf(filled * reference, ${known}) / nullIf(sumIf(submitted * reference, ${known}), 0) AS fill_ratio`,
+    `${ratio(`last_state != 'UNKNOWN' AND NOT ${rests}`)} AS fill_ratio`,
+    `countIf(${rests}) AS resting_n`,
+    `${ratio(`last_state != 'UNKNOWN' AND ${rests}`)} AS resting_fill_ratio`,
     "countIf(first_state = 'UNKNOWN') AS unknown_n",
     "countIf(last_state = 'UNKNOWN') AS unresolved_n",
     ...["total_us", "venue_us"].flatMap((column) => [
@@ -134,6 +138,8 @@ export const QUALITY_FIELDS: readonly RecordField[] = [
   bps("feeBps", "fee_bps", "fee_n"),
   tally("closes", "c.closes_n"),
   plain("fillRatio", rounded("c.fill_ratio", 4, "isNotNull(c.fill_ratio) AND c.closes_n > 0")),
+  tally("restingCloses", "c.resting_n"),
+  plain("restingFillRatio", rounded("c.resting_fill_ratio", 4, "isNotNull(c.resting_fill_ratio) AND c.closes_n > 0")),
   tally("unknownCloses", "c.unknown_n"),
   tally("unresolvedCloses", "c.unresolved_n"),
   plain("unknownRate", rounded("c.unknown_n / c.closes_n", 6, "c.closes_n > 0")),

@@ -34,6 +34,9 @@ export const DEFAULT_READ_LIMITS: ReadLimits = {
 /** When to ask again while the store is away: it is tried again by itself. */
 const RETRY_AWAY_MS = 2000;
 
+/** CSV without names goes on from a part before it. */
+export type LinesFormat = "CSVWithNames" | "CSV" | "JSONEachRow";
+
 export class RecordsReader {
   readonly limits: ReadLimits;
   readonly #store: RecordsStore;
@@ -81,11 +84,10 @@ export class RecordsReader {
    */
   async lines(
     { sql, params }: Sql,
-    form: "csv" | "ndjson",
+    format: LinesFormat,
     signal: AbortSignal,
     onChunk: (lines: Uint8Array) => Promise<void>,
   ): Promise<void> {
-    const format = form === "csv" ? "CSVWithNames" : "JSONEachRow";
     const { exportTimeoutMs: timeoutMs, exportBytesMax: bytesMax } = this.limits;
     const result = await this.#store.queryStream(sql, params, { format, timeoutMs, bytesMax, signal }, onChunk);
     if (!result.ok) throw this.#failed(result);

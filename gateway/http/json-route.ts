@@ -15,7 +15,7 @@ import type { Edge } from "./edge.js";
 import { asServiceError } from "./error-reply.js";
 import { parseJsonBody } from "./json-body.js";
 import type { PendingReply } from "./pending-reply.js";
-import { decodeComponent, invalidParameters, parseQuery } from "./query.js";
+import { askedTimeMs, decodeComponent, invalidParameters, parseQuery } from "./query.js";
 import { announcesBody, checkIdempotencyKey, checkMediaType, headerOrNull, receiveBody } from "./receive.js";
 import { fieldCheck, queryCheck } from "./unknown-fields.js";
 
@@ -174,8 +174,13 @@ export function checkedQuery<T>(
   validate: Validator<T>,
   query: Readonly<Record<string, string>>,
   integerNames: readonly string[] = [],
+  timeNames: readonly string[] = [],
 ): T {
   const values: Record<string, unknown> = { ...query };
+  for (const name of timeNames) {
+    const text = query[name];
+    if (text !== undefined) values[name] = askedTimeMs(text);
+  }
   for (const name of integerNames) {
     const text = query[name];
     if (text !== undefined && /^[0-9]{1,16}$/.test(text)) values[name] = Number(text);

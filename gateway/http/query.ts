@@ -12,6 +12,28 @@ export function invalidParameters(...fields: readonly FieldProblem[]): ServiceEr
   return new ServiceError("INVALID_PARAMETERS", { fields });
 }
 
+/** A date (midnight UTC), or a time with its zone. A `+` that nobody encoded has become a space. */
+const ISO_TIME = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(?:Z|([+ -])(\d\d):?(\d\d)))?$/;
+const MINUTE_MS = 60_000;
+const NO_TIME = "";
+
+/** Unix ms of a time as digits or as ISO 8601; a text that the schema refuses where it is neither. */
+export function askedTimeMs(text: string): number | string {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  const match = ISO_TIME.exec(text);
+  if (match === null) return NO_TIME;
+  const [, year, month, day, hour, minute, second, fraction = "", sign, zoneHours, zoneMinutes] = match;
+  const numbers = [hour, minute, second, zoneHours, zoneMinutes].map((part) => Number(part ?? 0));
+  const [hours = 0, minutes = 0, seconds = 0, offHours = 0, offMinutes = 0] = numbers;
+  const dayMs = Date.UTC(Number(year), Number(month) - 1, Number(day));
+  // A day that its month has not is another month's.
+  const isDay = new Date(dayMs).toISOString().slice(0, 10) === `${year}-${month}-${day}`;
+  if (!isDay || hours > 23 || minutes > 59 || seconds > 59 || offHours > 23 || offMinutes > 59) return NO_TIME;
+  const zoneMs = (offHours * 60 + offMinutes) * MINUTE_MS * (sign === "-" ? -1 : 1);
+  const ofDayMs = (hours * 60 + minutes) * MINUTE_MS + seconds * 1000 + Number(fraction.padEnd(3, "0").slice(0, 3));
+  return dayMs + ofDayMs - zoneMs;
+}
+
 /** The decoded parameter; throws INVALID_PARAMETERS naming `path`. */
 export function decodeComponent(raw: string, path: string): string {
   if (!raw.includes("%")) return raw;

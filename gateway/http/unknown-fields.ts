@@ -5,6 +5,7 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { ServiceError } from "../../engine/domain/errors.js";
 import { type Operation, refusesUnknownFields } from "../../schemas/operation.js";
+import type { Problems } from "../../schemas/problems.js";
 import { callerNames } from "../../schemas/spec-names.js";
 import { compileValidator, unknownFields, type Validator } from "../../schemas/validate.js";
 import { headerSafe } from "./edge.js";
@@ -22,6 +23,7 @@ const NO_FIELDS = Type.Object(callerNames);
 export type FieldCheck = (body: unknown, ignoredNames?: readonly string[]) => string;
 
 const NO_NAMES: readonly string[] = [];
+const NO_PROBLEMS: Problems = { missing: false, fields: [] };
 /** Names of query parameters that are refused or reported, no more of them: a caller's text is no list. */
 const MAX_QUERY_NAMES = 8;
 
@@ -44,8 +46,11 @@ export function queryCheck(operation: Operation, isStrict: boolean): (raw: strin
   };
 }
 
-/** `isStrict`: STRICT_FIELDS. */
-export function fieldCheck(operation: Operation, isStrict: boolean): FieldCheck {
+/** Problems of a body that its schema cannot say, added to those that it can. */
+export type Completing = (problems: Problems, body: object) => Problems;
+
+/** `isStrict`: STRICT_FIELDS. `complete`: of the bodies of this operation. */
+export function fieldCheck(operation: Operation, isStrict: boolean, complete: Completing | null = null): FieldCheck {
   const schema: TSchema = operation.body ?? NO_FIELDS;
   const refuses = isStrict && refusesUnknownFields(operation);
   // Compiled with the first refusal: requests without unknown fields never need it.
@@ -57,7 +62,9 @@ export function fieldCheck(operation: Operation, isStrict: boolean): FieldCheck 
     if (!refuses) return `\r\nX-Ignored-Fields: ${headerSafe([...unknown.map(scrub), ...ignoredNames])}`;
     validate ??= compileValidator(schema);
     const checked = validate(body);
-    const problems = checked.ok ? null : checked.problems;
+    const found = checked.ok ? null : checked.problems;
+    const isObject = body !== null && typeof body === "object";
+    const problems = complete === null || !isObject ? found : complete(found ?? NO_PROBLEMS, body);
     const named = unknown.map((path) => ({
       path: headerSafe([scrub(path)]),
       problem: "is not a field of this request",

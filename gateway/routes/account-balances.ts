@@ -25,7 +25,7 @@ import {
   exchangeOf,
   tradingRoom,
 } from "../accounts/account-access.js";
-import { accountAddress, type AccountRef } from "../accounts/account-reads.js";
+import { accountAddress, type AccountRef, requirePathsAccount } from "../accounts/account-reads.js";
 import { coverageOf, isComplete, notConfigured, readError, requireSomeAnswer } from "../accounts/read-errors.js";
 import { jsonRoute } from "../http/json-route.js";
 import type { Route } from "./context.js";
@@ -127,7 +127,8 @@ function allRoute(context: TradingContext): Route {
     const room = view.room(venue);
     if (room === null || !isTradingRoom(room)) return { row: null, coverage: notConfigured(venue) };
     const read = await trading.reads.read(room, ref, (session, options) => readState(room, session, options));
-    const row = read.ok ? balanceRow(venue, accountAddress(venue, ref), read.value, read, clock.wallMs()) : null;
+    const account = (read.ok ? read.account : null) ?? accountAddress(venue, ref);
+    const row = read.ok ? balanceRow(venue, account, read.value, read, clock.wallMs()) : null;
     return { row, coverage: coverageOf(venue, read) };
   }
 
@@ -139,7 +140,9 @@ function allRoute(context: TradingContext): Route {
       const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", null);
       const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
       const parts = await Promise.all(
-        ROUTABLE_VENUES.map((venue) => readVenue(venue, { walletAddress, block: blocks[venue] ?? null })),
+        ROUTABLE_VENUES.map((venue) =>
+          readVenue(venue, { walletAddress, block: blocks[venue] ?? null, takesAnyAccount: true }),
+        ),
       );
       const accounts = parts.flatMap((part) => (part.row === null ? [] : [part.row]));
       const coverage = {
@@ -175,6 +178,7 @@ function venueRoute(context: TradingContext): Route {
       const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
       const room = tradingRoom(view, venue);
       const ref = { walletAddress, block: blocks[venue] ?? null };
+      requirePathsAccount(venue, ref);
       const read = await trading.reads.read(room, ref, (session, options) => readState(room, session, options));
       if (!read.ok) throw readError(venue, read, "FAILED_TO_FETCH_ACCOUNT");
       const data = balanceRow(venue, accountAddress(venue, ref), read.value, read, clock.wallMs());

@@ -42,7 +42,7 @@ import {
   walletBlock,
   walletIdHeader,
 } from "../accounts/account-access.js";
-import type { AccountRef } from "../accounts/account-reads.js";
+import { type AccountRef, requirePathsAccount } from "../accounts/account-reads.js";
 import { orderRecord } from "../accounts/order-views.js";
 import { readError } from "../accounts/read-errors.js";
 import { type Ask, checkedQuery, jsonRoute } from "../http/json-route.js";
@@ -50,7 +50,8 @@ import { invalidParameters } from "../http/query.js";
 import type { Route } from "./context.js";
 import { symbolHint, type TradingContext } from "./order-desk-call.js";
 
-const INTEGERS = ["since", "until", "limit"];
+const INTEGERS = ["limit"];
+const TIMES = ["since", "until"];
 
 export function accountHistoryRoutes(context: TradingContext): Route[] {
   return [fillsRoute(context), fundingRoute(context), historicalOrdersRoute(context)];
@@ -93,6 +94,13 @@ async function readPage<T>(
   return page.value;
 }
 
+interface AddressPage<T> {
+  readonly room: VenueRoom;
+  readonly walletAddress: string;
+  readonly query: HistoryQuery;
+  readonly page: HistoryPage<T>;
+}
+
 /** What both routes by address do: whose account, which page, the rows of it. */
 async function addressPage<T>(
   context: TradingContext,
@@ -104,7 +112,7 @@ async function addressPage<T>(
     query: HistoryQuery,
     options: CallOptions,
   ) => Promise<Read<HistoryPage<T>>>,
-): Promise<{ readonly room: VenueRoom; readonly walletAddress: string; readonly page: HistoryPage<T> }> {
+): Promise<AddressPage<T>> {
   const { trading, view } = context;
   const venue = exchangeOf(ask.params["exchange"] ?? "");
   const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", venue);
@@ -113,10 +121,16 @@ async function addressPage<T>(
   const room = tradingRoom(view, venue);
   const query = historyQuery(context, venue, asked);
   const ref = { walletAddress, block: blocks[venue] ?? null };
+  requirePathsAccount(venue, ref);
   const page = await readPage(context, room, ref, (history, session, options) =>
     read(history, session, query, options),
   );
-  return { room, walletAddress, page };
+  return { room, walletAddress, query, page };
+}
+
+/** Null where a page before or after this one may hold more: nothing is read to count. */
+function totalOf({ cursor }: HistoryQuery, { rows, nextCursor }: HistoryPage<unknown>): number | null {
+  return cursor === null && nextCursor === null ? rows.length : null;
 }
 
 function fillsRoute(context: TradingContext): Route {
@@ -127,14 +141,14 @@ function fillsRoute(context: TradingContext): Route {
     headers: ACCOUNT_HEADERS,
     sends: false,
     async answer(ask) {
-      const { room, walletAddress, page } = await addressPage(
+      const { room, walletAddress, query, page } = await addressPage(
         context,
         ask,
-        (query) => checkedQuery(validate, query, INTEGERS),
-        (history, session, query, options) => history.readFills(session, query, options),
+        (asked) => checkedQuery(validate, asked, INTEGERS, TIMES),
+        (history, session, wanted, options) => history.readFills(session, wanted, options),
       );
       const fills = page.rows.flatMap((fill) => fillRow(room, fill));
-      const data = { fills, total: fills.length, nextCursor: page.nextCursor };
+      const data = { fills, total: totalOf(query, page), nextCursor: page.nextCursor };
       const timestamp = context.clock.wallMs();
       return { text: serialise({ success: true, exchange: room.venue, walletAddress, data, timestamp }) };
     },
@@ -171,14 +185,14 @@ function fundingRoute(context: TradingContext): Route {
     headers: ACCOUNT_HEADERS,
     sends: false,
     async answer(ask) {
-      const { room, walletAddress, page } = await addressPage(
+      const { room, walletAddress, query, page } = await addressPage(
         context,
         ask,
-        (query) => checkedQuery(validate, query, INTEGERS),
-        (history, session, query, options) => history.readFunding(session, query, options),
+        (asked) => checkedQuery(validate, asked, INTEGERS, TIMES),
+        (history, session, wanted, options) => history.readFunding(session, wanted, options),
       );
       const funding = page.rows.map(fundingRow);
-      const data = { funding, total: funding.length, nextCursor: page.nextCursor };
+      const data = { funding, total: totalOf(query, page), nextCursor: page.nextCursor };
       const timestamp = context.clock.wallMs();
       return { text: serialise({ success: true, exchange: room.venue, walletAddress, data, timestamp }) };
     },
@@ -199,7 +213,7 @@ function historicalOrdersRoute(context: TradingContext): Route {
     sends: false,
     async answer(ask) {
       const walletId = walletIdHeader(ask);
-      const asked = checkedQuery(validate, ask.query, INTEGERS);
+      const asked = checkedQuery(validate, ask.query, INTEGERS, TIMES);
       const wallet = await findWallet(trading.wallets, walletId);
       requireSameWallet(wallet, ask.params["walletId"]);
       const room = tradingRoom(view, "venueone");
@@ -216,7 +230,7 @@ function historicalOrdersRoute(context: TradingContext): Route {
         const instrument = instrumentOf(room.markets, order.nativeSymbol);
         return instrument === null ? [] : [orderRecord(factsOfVenueOrder(instrument, order, nameOf(order)))];
       });
-      const data = { orders, total: orders.length, nextCursor: page.nextCursor };
+      const data = { orders, total: totalOf(query, page), nextCursor: page.nextCursor };
       return { text: serialise({ success: true, data, timestamp: clock.wallMs() }) };
     },
   });

@@ -17,6 +17,7 @@ import { compileValidator } from "../../schemas/validate.js";
 import type { CloseItem } from "../../schemas/venue-orders.js";
 import { ACCOUNT_HEADERS, callerBlocks } from "../accounts/account-access.js";
 import { closeItem } from "../accounts/order-views.js";
+import { keyMessage } from "../accounts/read-errors.js";
 import { checkedBody, jsonRoute, replyText } from "../http/json-route.js";
 import { invalidParameters } from "../http/query.js";
 import { checkReduceOnly } from "../spec-fields.js";
@@ -113,7 +114,7 @@ function venueClose(venue: CloseAllVenue): VenueClose {
 }
 
 function shownError(error: CloseAllVenue["error"]): VenueClose["error"] {
-  return error === null ? null : { code: error.code, message: new ServiceError(error.code, error.details).message };
+  return error === null ? null : { code: error.code, message: keyMessage(error.code, error.details) };
 }
 
 /** The worst that is known; unknown outranks what is known to have failed, for it may still happen. */

@@ -1,6 +1,6 @@
 /**
  * GET /api/history/ticks, trades, candles, routing, fills and execution-quality: JSON pages, or exports as CSV and JSON
- * lines by the Accept header.
+ * lines by the Accept header: of the whole range, or of a page where a limit is named.
  *
  * Invariants: an export is passed on from the store piece by piece, as its reader takes it, without being parsed here;
  * one that fails after its first piece is cut off, so that it never looks complete; a caller who leaves ends the query.
@@ -35,7 +35,7 @@ import { type HistoryRequest, readHistoryRequest, type RequestRules, rulesOf } f
 import { CANDLES, TICKS, TRADES } from "../history/market-kinds.js";
 import { type OperatorAccess, requireOperator } from "../history/operator-access.js";
 import { FILLS, ROUTING } from "../history/operator-kinds.js";
-import { boundarySql, exportSql, keyColumn, pageSql, type SortKey } from "../history/query-builder.js";
+import { boundarySql, exportSql, keyColumn, pageSql, type SortKey, type Sql } from "../history/query-builder.js";
 import { MAX_QUALITY_ROWS, qualitySql } from "../history/quality-sql.js";
 import type { RecordKind } from "../history/record-kind.js";
 import { DEFAULT_READ_LIMITS, type ReadLimits, RecordsReader } from "../history/records-reader.js";
@@ -137,16 +137,37 @@ function pageRoute(shell: Shell, { operation, kind, query, name, reply: replySch
     return serialise({ success: true, data, timestamp: clock.wallMs() });
   }
 
-  async function exported(asked: HistoryRequest, form: ExportForm, call: Call): Promise<void> {
-    const boundary = boundarySql(kind, asked.range, asked.after, asked.limit);
-    const [end, beyond] = await shell.reader.rows(boundary, 2, call.abort.signal);
-    const last = end === undefined ? null : keyOf(kind, end);
-    const headers =
-      last === null || beyond === undefined ? VARY : `${VARY}\r\nX-Next-Cursor: ${cursorOf(shell, kind, asked, last)}`;
-    if (call.headOnly) return replyWithExportHead(exportParts(shell), call.reply, form, headers);
-    const rowsMax = asked.limit * LATE_ROWS_FACTOR;
-    const sql = exportSql(kind, asked.range, asked.after, last, rowsMax, form, clock.wallMs());
-    await replyWithExport(exportParts(shell), call.reply, form, headers, sql, call.abort);
+  /** Where the rows after `after` end that one query reads; null: with the range. */
+  async function endOf(asked: HistoryRequest, after: SortKey | null, signal: AbortSignal): Promise<PartEnd> {
+    const [end, beyond] = await shell.reader.rows(boundarySql(kind, asked.range, after, asked.limit), 2, signal);
+    return { last: end === undefined ? null : keyOf(kind, end), goesOn: beyond !== undefined };
+  }
+
+  function partSql(asked: HistoryRequest, after: SortKey | null, last: SortKey | null, form: ExportForm): Sql {
+    return exportSql(kind, asked.range, after, last, asked.limit * LATE_ROWS_FACTOR, form, clock.wallMs());
+  }
+
+  /** All of the range, a part at a time, so that no query sorts and holds more than a page. */
+  async function* wholeRange(asked: HistoryRequest, form: ExportForm, signal: AbortSignal): AsyncGenerator<Sql> {
+    let { after } = asked;
+    for (;;) {
+      const { last, goesOn } = await endOf(asked, after, signal);
+      yield partSql(asked, after, last, form);
+      if (last === null || !goesOn || signal.aborted) return;
+      after = last;
+    }
+  }
+
+  async function exported(asked: HistoryRequest, form: ExportForm, { abort, headOnly, reply }: Call): Promise<void> {
+    const parts = exportParts(shell);
+    if (asked.isWhole) {
+      if (headOnly) return replyWithExportHead(parts, reply, form, VARY);
+      return replyWithExport(parts, reply, form, VARY, wholeRange(asked, form, abort.signal), abort);
+    }
+    const { last, goesOn } = await endOf(asked, asked.after, abort.signal);
+    const headers = last === null || !goesOn ? VARY : `${VARY}\r\nX-Next-Cursor: ${cursorOf(shell, kind, asked, last)}`;
+    if (headOnly) return replyWithExportHead(parts, reply, form, headers);
+    return replyWithExport(parts, reply, form, headers, [partSql(asked, asked.after, last, form)], abort);
   }
 
   return {
@@ -194,7 +215,7 @@ function qualityRoute(shell: Shell): Route {
           const rows = await shell.reader.rows(sql, MAX_QUALITY_ROWS, call.abort.signal);
           call.reply.json(report(asked, rows), VARY);
         } else if (call.headOnly) replyWithExportHead(exportParts(shell), call.reply, form, VARY);
-        else await replyWithExport(exportParts(shell), call.reply, form, VARY, sql, call.abort);
+        else await replyWithExport(exportParts(shell), call.reply, form, VARY, [sql], call.abort);
       });
     },
   };
@@ -222,6 +243,12 @@ function admitted({ context, reader, options }: Shell, request: HttpRequest, ope
   const form = negotiateForm(request.getHeader("accept"));
   reader.requireOn();
   return form;
+}
+
+interface PartEnd {
+  readonly last: SortKey | null;
+  /** Is there anything after it? */
+  readonly goesOn: boolean;
 }
 
 interface Call {

@@ -29,6 +29,7 @@ import {
 } from "../accounts/account-access.js";
 import { orderRecord } from "../accounts/order-views.js";
 import { type Ask, checkedBody, checkedQuery, jsonRoute, replyText } from "../http/json-route.js";
+import { leverageWarning } from "../leverage-warning.js";
 import type { Route } from "./context.js";
 import { checkOrderId } from "./order-id.js";
 import { orderContext, refusalError, symbolHint, symbolOn, type TradingContext } from "./order-desk-call.js";
@@ -164,6 +165,19 @@ function settingSymbol(context: TradingContext, venue: RoutableVenue, text: stri
   }
 }
 
+/** A symbol that is no text, or none that a symbol may be, has the same one; a missing one is missing. */
+function withSymbolText<T>(check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    const fields =
+      error instanceof ServiceError && error.code === "INVALID_PARAMETERS" ? error.context["fields"] : null;
+    if (Array.isArray(fields) && fields.some((field: { readonly path?: unknown }) => field.path === "symbol"))
+      throw new ServiceError("INVALID_TRADING_SYMBOL", { fields });
+    throw error;
+  }
+}
+
 function venuetwoLeverageRoute(context: TradingContext): Route {
   const { edge, clock, trading, closeDefaults } = context;
   const validate = compileValidator(venuetwoLeverageRequestSchema);
@@ -173,7 +187,7 @@ function venuetwoLeverageRoute(context: TradingContext): Route {
     headers: [WALLET_HEADER],
     sends: true,
     async answer(ask) {
-      const body = checkedBody(validate, ask.body);
+      const body = withSymbolText(() => checkedBody(validate, ask.body));
       const leverage = checkLeverage(body.leverage);
       const wallet = await findWallet(trading.wallets, ask.params["walletId"] ?? "", "INVALID_WALLET_ID");
       requireSameWallet(wallet, ask.headers[WALLET_HEADER], body.userId, body.walletIdOrAddress);
@@ -193,6 +207,7 @@ function venuetwoLeverageRoute(context: TradingContext): Route {
         symbol: answer.nativeSymbol,
         leverage: answer.settings.leverage ?? leverage,
         maxNotionalValue: answer.settings.maxNotionalValue ?? "",
+        ...leverageWarning(answer.settings.leverage ?? leverage),
       };
       return { text: replyText(edge, serialise, { success: true, data, timestamp: clock.wallMs() }) };
     },
@@ -201,13 +216,21 @@ function venuetwoLeverageRoute(context: TradingContext): Route {
 
 function settingsData(venue: RoutableVenue, answer: Extract<SettingAnswer, { ok: true }>) {
   const { leverage, marginMode, maxNotionalValue } = answer.settings;
-  return { exchange: venue, symbol: answer.symbol, leverage, marginMode, maxNotionalValue, outcome: answer.outcome };
+  return {
+    exchange: venue,
+    symbol: answer.symbol,
+    leverage,
+    marginMode,
+    maxNotionalValue,
+    outcome: answer.outcome,
+    ...leverageWarning(leverage),
+  };
 }
 
 function leverageRoute(context: TradingContext): Route {
   const validate = compileValidator(leverageRequestSchema);
   return settingRoute(context, OPERATIONS.setLeverage, async (ask, venue) => {
-    const body = checkedBody(validate, ask.body);
+    const body = withSymbolText(() => checkedBody(validate, ask.body));
     const leverage = checkLeverage(body.leverage);
     const credentials = await callerBlock(context.trading.wallets, ask, venue);
     const symbol = settingSymbol(context, venue, body.symbol);
@@ -219,7 +242,7 @@ function leverageRoute(context: TradingContext): Route {
 function marginModeRoute(context: TradingContext): Route {
   const validate = compileValidator(marginModeRequestSchema);
   return settingRoute(context, OPERATIONS.setMarginMode, async (ask, venue) => {
-    const body = checkedBody(validate, ask.body);
+    const body = withSymbolText(() => checkedBody(validate, ask.body));
     const credentials = await callerBlock(context.trading.wallets, ask, venue);
     const symbol = settingSymbol(context, venue, body.symbol);
     const { deadlineMs } = context.closeDefaults;

@@ -17,13 +17,16 @@ import { replyText } from "../http/json-route.js";
 import type { PendingReply } from "../http/pending-reply.js";
 import { checkIdempotencyKey, checkMediaType, headerOrNull, receiveBody } from "../http/receive.js";
 import { scrub } from "../../engine/domain/scrub.js";
-import { fieldCheck, queryCheck } from "../http/unknown-fields.js";
+import { type Completing, fieldCheck, queryCheck } from "../http/unknown-fields.js";
+import { leverageWarning } from "../leverage-warning.js";
 import type { Route, RouteContext } from "./context.js";
 
 /** What one of them has of its own. */
 export interface TradeRouteParts {
   readonly operation: Operation;
   readonly replySchema: typeof closeReplySchema;
+  /** Of a body that has fields besides which are none. */
+  readonly complete: Completing;
   /** Throws the refusal of a body that is wrong. */
   readonly build: (parsed: unknown) => TradeRequest;
 }
@@ -50,7 +53,7 @@ const REFUSED = new ServiceError("VENUE_REJECTED");
 
 export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route {
   const { edge, clock, limits, inFlight, metrics } = context;
-  const checkFields = fieldCheck(parts.operation, context.strictFields);
+  const checkFields = fieldCheck(parts.operation, context.strictFields, parts.complete);
   const checkQuery = queryCheck(parts.operation, context.strictFields);
   const serialise = compileSerialiser(parts.replySchema, OWN_DECIMALS);
   const serialiseRefused = compileSerialiser(tradeRefusedReplySchema, OWN_DECIMALS);
@@ -93,9 +96,9 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
     const batch = arrived;
     arrived = [];
     for (const one of batch) decide(one);
-    for (const { result, ignored, reply } of batch) {
+    for (const { request, result, ignored, reply } of batch) {
       try {
-        if (result !== null) answer(result, ignored, reply);
+        if (result !== null) answer(request, result, ignored, reply);
       } catch (error) {
         reply.fail(asServiceError(error), ignored);
       }
@@ -131,7 +134,7 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
       }
       result
         .finally(settled)
-        .then((late) => answer(late, ignored, reply))
+        .then((late) => answer(request, late, ignored, reply))
         .catch(fault);
     } catch (error) {
       settled();
@@ -139,13 +142,14 @@ export function tradeRoute(context: RouteContext, parts: TradeRouteParts): Route
     }
   }
 
-  function answer(result: TradeResult, ignored: string, reply: PendingReply): void {
+  function answer({ open }: TradeRequest, result: TradeResult, ignored: string, reply: PendingReply): void {
     const headers = result.replayed ? `${ignored}\r\nIdempotent-Replayed: true` : ignored;
     if (!result.ok) {
       reply.fail(new ServiceError(result.code, result.details), headers);
       return;
     }
-    const { data } = result;
+    const { warning } = leverageWarning(open?.leverage ?? null);
+    const data = warning === undefined ? result.data : { ...result.data, warning };
     const timestamp = clock.wallMs();
     const body = result.success
       ? replyText(edge, serialise, { success: true, data, timestamp })

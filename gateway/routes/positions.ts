@@ -38,7 +38,7 @@ import {
   WALLET_HEADER,
   walletBlock,
 } from "../accounts/account-access.js";
-import { accountAddress, type AccountRead, type AccountRef } from "../accounts/account-reads.js";
+import { accountAddress, type AccountRead, type AccountRef, requirePathsAccount } from "../accounts/account-reads.js";
 import {
   aggregatedPosition,
   nativePosition,
@@ -92,7 +92,7 @@ function allRoute(context: TradingContext): Route {
     const read = await trading.reads.read(room, ref, (session, options) =>
       room.reader.readPositions(session, null, options),
     );
-    const rows = read.ok ? rowsOf(context, read, accountAddress(venue, ref)) : [];
+    const rows = read.ok ? rowsOf(context, read, read.account ?? accountAddress(venue, ref)) : [];
     return { rows, coverage: positionsCoverage(venue, read) };
   }
 
@@ -104,7 +104,9 @@ function allRoute(context: TradingContext): Route {
       const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", null);
       const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
       const parts = await Promise.all(
-        ROUTABLE_VENUES.map((venue) => readVenue(venue, refOf(blocks, venue, walletAddress))),
+        ROUTABLE_VENUES.map((venue) =>
+          readVenue(venue, { ...refOf(blocks, venue, walletAddress), takesAnyAccount: true }),
+        ),
       );
       const coverage = {
         ...(Object.fromEntries(ROUTABLE_VENUES.map((venue, index) => [venue, parts[index]?.coverage])) as Omit<
@@ -143,6 +145,7 @@ function venueRoute(context: TradingContext): Route {
       const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
       const room = tradingRoom(view, venue);
       const ref = refOf(blocks, venue, walletAddress);
+      requirePathsAccount(venue, ref);
       const read = await trading.reads.read(room, ref, (session, options) =>
         room.reader.readPositions(session, null, options),
       );

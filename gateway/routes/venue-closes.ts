@@ -29,6 +29,7 @@ import { checkReduceOnly, checkTimeInForce } from "../spec-fields.js";
 import type { Route } from "./context.js";
 import { orderContext, refusalError, symbolOn, type TradingContext } from "./order-desk-call.js";
 import { checkSymbolText } from "./symbol-parameter.js";
+import { withTypeText } from "./venue-orders.js";
 
 export function venueCloseRoutes(context: TradingContext): Route[] {
   return [venueoneClose(context), venueoneCloseAll(context), venuetwoClose(context)];
@@ -44,7 +45,7 @@ function venueoneClose(context: TradingContext): Route {
     sends: true,
     async answer(ask) {
       const walletId = walletIdHeader(ask);
-      const body = checkedBody(validate, ask.body);
+      const body = withTypeText(() => checkedBody(validate, ask.body));
       if (!body.reduceOnly) throw invalidParameters({ path: "reduceOnly", problem: "must be true: this closes" });
       checkTimeInForce(body.type, body.timeInForce);
       const wallet = await findWallet(trading.wallets, walletId);

@@ -24,6 +24,7 @@ import {
   callerBlock,
   findWallet,
   requireSameWallet,
+  tradingRoom,
   WALLET_HEADER,
   walletBlock,
   walletIdHeader,
@@ -31,6 +32,7 @@ import {
 import { normalizedOrder, orderIdText, venuetwoOrder } from "../accounts/order-views.js";
 import { VENUETHREE_KEY_HEADERS, venuethreeBlock } from "../accounts/venuethree-key.js";
 import { type Answer, type Ask, checkedBody, jsonRoute, replyText } from "../http/json-route.js";
+import { invalidParameters } from "../http/query.js";
 import type { Route } from "./context.js";
 import { orderContext, refusalError, symbolOn, type TradingContext } from "./order-desk-call.js";
 
@@ -39,7 +41,7 @@ interface OrderBody {
   readonly symbol: string;
   readonly side: "BUY" | "SELL";
   readonly quantity: string;
-  readonly timeInForce?: PlaceRequest["timeInForce"];
+  readonly timeInForce?: PlaceRequest["timeInForce"] | "GTX";
   readonly clientOrderId?: string | null;
   readonly maxSlippageBps?: number | null;
   readonly reduceOnly?: boolean | null;
@@ -69,7 +71,7 @@ async function place(
       symbol: symbolOn(context, venue, body.symbol),
       side: body.side,
       quantity: body.quantity,
-      timeInForce: body.timeInForce ?? null,
+      timeInForce: body.timeInForce === "GTX" ? "POST_ONLY" : (body.timeInForce ?? null),
       reduceOnly: body.reduceOnly ?? false,
       positionSide: "BOTH",
       stopPrice: null,
@@ -97,7 +99,7 @@ function missing(path: string, problem: string): ServiceError {
 }
 
 /** A type that is none of the two has a text of its own (spec section 7), unless a field is missing. */
-function withTypeText<T>(check: () => T): T {
+export function withTypeText<T>(check: () => T): T {
   try {
     return check();
   } catch (error) {
@@ -196,6 +198,7 @@ function venuethreeRoute(context: TradingContext): Route {
       const block = venuethreeBlock(ask);
       const body = withTypeText(() => checkedBody(validate, ask.body));
       const price = limitPrice(body);
+      requireSameAccount(context, block, body);
       const { order, replayed } = await place(context, ask, "venuethree", block, body, { type: body.type, price });
       const reply = {
         success: true as const,
@@ -208,6 +211,20 @@ function venuethreeRoute(context: TradingContext): Route {
       return { text: replyText(edge, serialise, reply), replayed };
     },
   });
+}
+
+/** Names of the caller's own that are no account's stand for nothing here. Throws INVALID_PARAMETERS. */
+function requireSameAccount(
+  { view }: TradingContext,
+  block: unknown,
+  body: { readonly userId: string; readonly walletIdOrAddress?: string | null },
+): void {
+  const room = tradingRoom(view, "venuethree");
+  for (const path of ["userId", "walletIdOrAddress"] as const) {
+    const name = body[path] ?? null;
+    if (name !== null && room.namesAnother?.(block, name) === true)
+      throw invalidParameters({ path, problem: "is not the account of accountIndex" });
+  }
 }
 
 function venuefourRoute(context: TradingContext): Route {

@@ -58,7 +58,7 @@ describe("missing", () => {
   it("everything: all are listed, with the wrong ones after them", async () => {
     const { code, paths } = await refusal({ dryRun: "yes" });
     expect(code).toBe("MISSING_PARAMETERS");
-    expect(paths).toEqual(["symbol", "direction", "credentials", "dryRun"]);
+    expect(paths).toEqual(["size", "symbol", "direction", "credentials", "dryRun"]);
   });
 
   it.each([
@@ -350,7 +350,7 @@ describe("bytes", () => {
     expect(reply.status).toBe(400);
     expect(
       (reply.body as { details: { fields: { path: string }[] } }).details.fields.map((field) => field.path),
-    ).toEqual(["symbol", "direction", "credentials", "__proto__", "constructor"]);
+    ).toEqual(["size", "symbol", "direction", "credentials", "__proto__", "constructor"]);
     expect(({} as Record<string, unknown>).symbol).toBeUndefined();
   });
 

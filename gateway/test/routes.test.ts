@@ -433,7 +433,7 @@ describe("close", () => {
     expect(new Set(paths(reply))).toEqual(new Set(["foo", "routingOptions.b??ar", "credentials.venuenine"]));
     const refused = await harness.client.close({ foo: 1 });
     expect([refused.status, at(refused, "code")]).toEqual([400, "MISSING_PARAMETERS"]);
-    expect(paths(refused)).toEqual(["symbol", "direction", "credentials", "foo"]);
+    expect(paths(refused)).toEqual(["size", "symbol", "direction", "credentials", "foo"]);
   });
 
   it("takes null for every optional field as absent", async () => {

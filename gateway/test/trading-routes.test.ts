@@ -542,7 +542,12 @@ describe("leverage and margin mode", () => {
     ]);
     expect(desk.calls).toEqual([]);
     const reply = await post(`${PERP}/leverage`, { symbol: "BTCUSDT", leverage: 125 });
-    expect(at(reply, "data")).toEqual({ symbol: "BTCUSDT", leverage: 125, maxNotionalValue: "40000000" });
+    expect(at(reply, "data")).toEqual({
+      symbol: "BTCUSDT",
+      leverage: 125,
+      maxNotionalValue: "40000000",
+      warning: "At 125x a position can be liquidated by an adverse movement of less than 0.8 percent",
+    });
   });
 
   it("work on any venue with the caller's credentials", async () => {
@@ -691,7 +696,11 @@ describe("positions", () => {
   it("of one venue: 401 without credentials, its rows with them", async () => {
     const path = `/api/trading/venuetwo/positions/${STRANGER}`;
     expect(told(await send("GET", path))).toEqual([401, "Missing or invalid credentials for venuetwo"]);
-    const reply = await send("GET", path, { venuetwo: KEY_TWO });
+    expect(told(await send("GET", path, { venuetwo: KEY_TWO }))).toEqual([
+      401,
+      "Missing or invalid credentials for venuetwo",
+    ]);
+    const reply = await send("GET", path, { venuetwo: { ...KEY_TWO, walletAddress: STRANGER } });
     expect([at(reply, "exchange"), at(reply, "totalPositions"), at(reply, "positions.0.size")]).toEqual([
       "venuetwo",
       1,

@@ -36,6 +36,8 @@ export interface Answer {
   /** Of a refusal: its `details.reason`. */
   readonly reason: string | null;
   readonly success: boolean;
+  /** Idempotent-Replayed. */
+  readonly isReplayed: boolean;
   readonly data: CloseDataView | null;
   readonly logLengths: Readonly<Record<PairVenue, number>>;
 }
@@ -94,7 +96,7 @@ export async function sendClose(pair: LocalPair, client: TestClient, trial: Clos
     answer = readAnswer(await client.close(trial.body, { "idempotency-key": trial.key }));
   } catch (error) {
     if (!isNetworkError(error)) throw error;
-    answer = { status: 0, code: "NETWORK", reason: null, success: false, data: null };
+    answer = { status: 0, code: "NETWORK", reason: null, success: false, isReplayed: false, data: null };
   }
   const logLengths = { venueone: logLength(pair, "venueone"), venuetwo: logLength(pair, "venuetwo") };
   const whole = { ...answer, logLengths };
@@ -115,6 +117,7 @@ function readAnswer(reply: Reply): Omit<Answer, "logLengths"> {
     code: body.code ?? null,
     reason: body.details?.reason ?? null,
     success: body.success,
+    isReplayed: reply.headers["idempotent-replayed"] === "true",
     data,
   };
 }

@@ -16,8 +16,8 @@ export const PAIR_VENUES: readonly PairVenue[] = ["venueone", "venuetwo"];
 
 /** Canonical symbol → the venue's own name. */
 export const NATIVE: Readonly<Record<PairVenue, Readonly<Record<string, string>>>> = {
-  venueone: { BTC: "BTC", ETH: "ETH" },
-  venuetwo: { BTC: "BTCUSDT", ETH: "ETHUSDT" },
+  venueone: { BTC: "BTC", ETH: "ETH", DOGE: "DOGE" },
+  venuetwo: { BTC: "BTCUSDT", ETH: "ETHUSDT", DOGE: "DOGEUSDT" },
 };
 
 /** One trader with accounts on both venues. The keys are derived from its label and open nothing but local venues. */

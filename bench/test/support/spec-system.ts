@@ -1,9 +1,11 @@
 /** The real service over all local venues, with server wallets, for the walk through the interface spec. */
 import { createHash } from "node:crypto";
 import { createSystemClock } from "../../../engine/domain/clock.js";
+import type { RoutableVenue } from "../../../engine/domain/venue.js";
 import { BOOK_LIVE } from "../../../engine/market/book.js";
 import { ageMs } from "../../../engine/market/freshness.js";
 import type { Market } from "../../../engine/market/market.js";
+import type { MarketRoom } from "../../../engine/ports.js";
 import { publicKeyOf } from "../../../feeds/venuethree/crypto/schnorr.js";
 import { MemoryCredentials } from "../../../gateway/accounts/memory-credentials.js";
 import type { TestClient } from "../../../gateway/test/client.js";
@@ -26,6 +28,8 @@ export interface VenuethreeKey {
 
 export interface SpecSystem {
   readonly client: TestClient;
+  /** Of the gateway. */
+  readonly rooms: ReadonlyMap<RoutableVenue, MarketRoom>;
   /** Of the gateway. */
   readonly port: number;
   readonly pair: LocalPair;
@@ -109,6 +113,7 @@ export async function startSpecSystem(seed: number): Promise<SpecSystem> {
   await freshBooks();
   return {
     client,
+    rooms: new Map(service.rooms.map((room) => [room.venue, room])),
     port: Number(new URL(service.url).port),
     pair,
     venuethree,

@@ -2,7 +2,7 @@
 import type { Instrument } from "../../domain/instrument.js";
 import type { AccountSettings, CallOptions, SettingOutcome } from "../../ports.js";
 import { problemOf } from "../background.js";
-import type { Deadline } from "../../domain/deadline.js";
+import { type Deadline, within } from "../../domain/deadline.js";
 import { callOptions, type OpenedAccount } from "./open-account.js";
 import { refusedBy } from "./order-change.js";
 import { refusal } from "./order-check.js";
@@ -19,13 +19,22 @@ export function setLeverage(
   deadline: Deadline,
 ): Promise<SettingAnswer> {
   const { leverage } = request;
-  return change(parts, opened, request, deadline, (settings, instrument, options) => {
+  return change(parts, opened, request, deadline, async (settings, instrument) => {
     const isInRange = Number.isInteger(leverage) && leverage >= 1 && leverage <= MAX_LEVERAGE;
-    if (!isInRange) return refusal("LEVERAGE_OUT_OF_RANGE", { max: MAX_LEVERAGE });
-    const max = instrument.maxLeverage;
-    if (leverage > max) return refusal("LEVERAGE_OUT_OF_RANGE", { max });
-    return settings.setLeverage(opened.session, instrument, leverage, options);
+    if (!isInRange) return outOfRange(MAX_LEVERAGE);
+    if (leverage > instrument.maxLeverage) return outOfRange(instrument.maxLeverage);
+    const { session } = opened;
+    const known = settings.maxLeverage?.(session, instrument, callOptions(deadline, "trade"));
+    // One that is not known in time is the venue's to say.
+    const read = known === undefined ? null : await within(parts.clock, known, deadline.leftMs() / 2);
+    const max = read?.done === true ? read.value : null;
+    if (max !== null && leverage > max) return outOfRange(max);
+    return settings.setLeverage(session, instrument, leverage, callOptions(deadline, "trade"));
   });
+}
+
+function outOfRange(max: number): OrderRefusal {
+  return refusal("LEVERAGE_OUT_OF_RANGE", { max, fields: [{ path: "leverage", problem: `must be from 1 to ${max}` }] });
 }
 
 export function setMarginMode(
@@ -48,7 +57,7 @@ async function change(
     settings: AccountSettings,
     instrument: Instrument,
     options: CallOptions,
-  ) => Promise<SettingOutcome> | OrderRefusal,
+  ) => Promise<SettingOutcome | OrderRefusal>,
 ): Promise<SettingAnswer> {
   const instrument = room.markets.get(symbol)?.instrument;
   if (instrument === undefined) return refusal("INVALID_TRADING_SYMBOL", { exchange: venue, symbol });

@@ -12,6 +12,7 @@ import { within, type Deadline } from "../../domain/deadline.js";
 import { verifiedPositions } from "../account-readings.js";
 import { POSITIONS_DEADLINE_MS } from "../trade-context.js";
 import { boundMarket } from "./market-bound.js";
+import { keyRefusal } from "./open-account.js";
 import { checkBound, checkPrice, refusal } from "./order-check.js";
 import type {
   CloseLeg,
@@ -265,16 +266,17 @@ export async function readLive(
 /** Positions that cannot be read: nothing is closed, and that is no "flat". */
 export function positionsRefusal(
   exchange: OrderAccount["venue"],
-  { code, retryAfterMs }: Extract<Read<unknown>, { ok: false }>,
+  { code, message, retryAfterMs }: Extract<Read<unknown>, { ok: false }>,
 ): OrderRefusal {
-  if (code === "AUTH" || code === "NEEDS_CREDENTIALS")
-    return refusal("MISSING_CREDENTIALS", { exchange, reason: code });
+  if (code === "AUTH" || code === "NEEDS_CREDENTIALS") return keyRefusal(exchange, { code, message });
   const details = retryAfterMs === null ? { exchange, reason: code } : { exchange, reason: code, retryAfterMs };
   return refusal(code === "RATE_LIMITED" ? "VENUE_RATE_LIMITED" : "VENUE_UNAVAILABLE", details);
 }
 
-export function flat(): OrderRefusal {
-  return refusal("SIZE_EXCEEDS_POSITION", { maxSingleVenueSize: "0", maxTotalSize: "0" });
+/** `held`: what is open of the contract, if only in the other direction. */
+export function flat(held: readonly VenuePosition[] = []): OrderRefusal {
+  const reason = held.some(({ qtyLots }) => qtyLots > 0) ? "DIRECTION_MISMATCH" : "NO_POSITION";
+  return refusal("SIZE_EXCEEDS_POSITION", { maxSingleVenueSize: "0", maxTotalSize: "0", reason });
 }
 
 function isOfLeg(position: VenuePosition, leg: LegPlan): boolean {

@@ -17,7 +17,7 @@ export function closingLimit(
 ): Planned {
   if (!read.ok) return positionsRefusal(instrument.venue, read);
   const held = read.value.find(({ direction }) => direction === order.direction) ?? null;
-  if (held === null) return flat();
+  if (held === null) return flat(read.value);
   const qtyDecimals = canonicalQtyDecimals(instrument);
   if (order.qtyLots > held.qtyLots) {
     const maxSingleVenueSize = formatScaled(held.qtyLots, qtyDecimals);

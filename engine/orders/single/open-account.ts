@@ -2,6 +2,7 @@
 import type { Instrument } from "../../domain/instrument.js";
 import type { CallOptions, AccountSession, Lane, ReadFailure, VenueRoom } from "../../ports.js";
 import type { Deadline } from "../../domain/deadline.js";
+import { scrub } from "../../domain/scrub.js";
 import { collectSecrets } from "../redact.js";
 import type { Rooms } from "../trade-accounts.js";
 import { intentAccountHash } from "../trade-intent.js";
@@ -61,15 +62,22 @@ export function callOptions(deadline: Deadline, lane: Lane): CallOptions {
   return { timeoutMs: Math.max(1, Math.min(MAX_CALL_TIMEOUT_MS, Math.floor(deadline.leftMs()))), lane };
 }
 
+/** Credentials that a read was refused for, with the venue's own words. */
+export function keyRefusal(
+  exchange: OrderAccount["venue"],
+  { code, message = "" }: { readonly code: ReadFailure; readonly message?: string },
+): OrderRefusal {
+  const details = { exchange, reason: code };
+  return refusal("MISSING_CREDENTIALS", message === "" ? details : { ...details, problem: scrub(message) });
+}
+
 /** The refusal of a read: a key that is not taken is the caller's to mend; the rest is `code` with its reason. */
 export function readRefusal(
   code: OrderRefusal["code"],
   exchange: OrderAccount["venue"],
-  failure: { readonly code: ReadFailure; readonly retryAfterMs: number | null },
+  failure: { readonly code: ReadFailure; readonly retryAfterMs: number | null; readonly message?: string },
 ): OrderRefusal {
-  if (failure.code === "AUTH" || failure.code === "NEEDS_CREDENTIALS") {
-    return refusal("MISSING_CREDENTIALS", { exchange, reason: failure.code });
-  }
+  if (failure.code === "AUTH" || failure.code === "NEEDS_CREDENTIALS") return keyRefusal(exchange, failure);
   const { retryAfterMs } = failure;
   const details = { exchange, reason: failure.code };
   return refusal(code, retryAfterMs === null ? details : { ...details, retryAfterMs });

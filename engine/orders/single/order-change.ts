@@ -29,9 +29,10 @@ import type {
   OrderName,
   OrderRefusal,
 } from "./order-desk.js";
-import { factsOfVenueOrder, isUnsupported } from "./order-facts.js";
+import { factsOfVenueOrder, instrumentOf, isUnsupported } from "./order-facts.js";
 import { callersName, lookRefusal, lookUp, nameOrder, type NamedOrder } from "./order-look.js";
 import { MAX_QUOTE_AGE_MS, type SingleParts } from "./single-context.js";
+import { lastAttempt } from "./single-run.js";
 
 export async function cancelOrder(
   parts: SingleParts,
@@ -140,8 +141,10 @@ export async function amendOrder(
   const named = await nameOrder(parts, opened, request);
   const look = await lookUp(parts, opened, named, deadline);
   if (look.kind === "failed") return lookRefusal(venue, look);
-  if (look.kind === "absent") return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue });
-  const { order: current, instrument } = look;
+  // Just accepted and not listed yet: as we sent it.
+  const meant = look.kind === "found" ? look : justSent(parts, opened, orderId);
+  if (meant === null) return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue });
+  const { order: current, instrument } = meant;
   if (current.status !== "OPEN" && current.status !== "PARTIALLY_FILLED") {
     return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue, status: current.status });
   }
@@ -185,6 +188,17 @@ export async function amendOrder(
   const shown = outcome.outcome === "accepted" ? (outcome.order ?? current) : current;
   const order = factsOfVenueOrder(instrument, shown, clientOrderId);
   return { ok: true, outcome: outcome.outcome === "accepted" ? "ACCEPTED" : "UNKNOWN", order };
+}
+
+function justSent(
+  parts: SingleParts,
+  { accountHash, room }: OpenedAccount,
+  orderId: string,
+): { readonly order: VenueOrder; readonly instrument: Instrument } | null {
+  const run = parts.recent.find(accountHash, orderId);
+  const order = run === null ? null : (lastAttempt(run)?.order ?? null);
+  const instrument = order === null ? null : instrumentOf(room.markets, order.nativeSymbol);
+  return order === null || instrument === null ? null : { order, instrument };
 }
 
 /** The change in full, on the venue's grid. */

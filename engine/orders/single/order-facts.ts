@@ -64,7 +64,9 @@ function endState(order: OrderFacts | null, isFilled: boolean): ExecutionState {
 export function unsentAnswer(run: SingleRun, attempt: Attempt): OrderRefusal {
   const { reason, venueText } = attempt;
   const { venue: exchange, venueCode } = run;
-  return refusal(unsentCode(reason, venueCode), { exchange, reason, venueCode, what: venueText, venueText });
+  const { retryAfterMs } = attempt;
+  const details = { exchange, reason, venueCode, what: venueText, venueText };
+  return refusal(unsentCode(reason, venueCode), retryAfterMs === undefined ? details : { ...details, retryAfterMs });
 }
 
 function unsentCode(reason: string | null, venueCode: string | null): OrderRefusal["code"] {

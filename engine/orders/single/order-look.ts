@@ -32,7 +32,12 @@ export interface NamedOrder {
 export type Look =
   | { readonly kind: "found"; readonly order: VenueOrder; readonly instrument: Instrument }
   | { readonly kind: "absent" }
-  | { readonly kind: "failed"; readonly code: ReadFailure | "UNLISTED_SYMBOL"; readonly retryAfterMs: number | null };
+  | {
+      readonly kind: "failed";
+      readonly code: ReadFailure | "UNLISTED_SYMBOL";
+      readonly retryAfterMs: number | null;
+      readonly message: string;
+    };
 
 /** Every venue here numbers its orders. */
 const VENUE_ORDER_ID = /^\d{1,20}$/;
@@ -81,14 +86,15 @@ export async function lookUp(
         ? answered.value
         : { ok: false, code: "TIMEOUT", message: "", retryAfterMs: null };
       if (!value.ok) {
-        failed = { kind: "failed", code: value.code, retryAfterMs: value.retryAfterMs };
+        const { code, message, retryAfterMs } = value;
+        failed = { kind: "failed", code, message, retryAfterMs };
         continue;
       }
       if (value.value === null) continue;
       const order = value.value;
       const instrument = instrumentOf(opened.room.markets, order.nativeSymbol);
       if (instrument !== null) return { kind: "found", order, instrument };
-      failed = { kind: "failed", code: "UNLISTED_SYMBOL", retryAfterMs: null };
+      failed = { kind: "failed", code: "UNLISTED_SYMBOL", message: "", retryAfterMs: null };
     }
   }
   return failed ?? { kind: "absent" };
@@ -163,10 +169,10 @@ export async function orderStatus(
 
 export function lookRefusal(
   venue: OrderName["venue"],
-  { code, retryAfterMs }: Extract<Look, { kind: "failed" }>,
+  { code, message, retryAfterMs }: Extract<Look, { kind: "failed" }>,
 ): Extract<OrderAnswer, { ok: false }> {
   if (code === "UNLISTED_SYMBOL") return refusal("FAILED_TO_FETCH_ORDER_STATUS", { exchange: venue, reason: code });
-  return readRefusal("FAILED_TO_FETCH_ORDER_STATUS", venue, { code, retryAfterMs });
+  return readRefusal("FAILED_TO_FETCH_ORDER_STATUS", venue, { code, message, retryAfterMs });
 }
 
 /** What the caller had called an order that was read from the venue; null: nothing that we know of. */

@@ -259,6 +259,7 @@ describe("closing everything", () => {
     harness.two.fate = () => ({ kind: "fill" });
     const answer = await closeAll(harness, { deadlineMs: 30_000 }, KEYED);
     expect(answer).toMatchObject({
+      replayed: true,
       venues: [{ legs: [{ status: "CLOSED", filledSize: "0.3" }] }, { legs: [{ status: "CLOSED" }] }],
     });
     expect(harness.venue.log).toHaveLength(1);

@@ -175,7 +175,7 @@ export class PositionCloses {
       const stored = begun.kind === "replay" ? begun.result : null;
       const answer = await this.#runLegs(job, begun.run.venues, null, stored);
       if (begun.ticket !== null) this.#conclude(begun.ticket, begun.run, answer);
-      return { ...answer, replayed: begun.kind === "replay" };
+      return { ...answer, replayed: true };
     } catch (error) {
       if (error instanceof ServiceError && error.code !== "INTERNAL") return refusal(error.code, error.context);
       this.#parts.logger.error("close_batch_failed", { problem: problemOf(error) });
@@ -370,7 +370,7 @@ function decidedLegs(
   positions: readonly VenuePosition[],
 ): DecidedVenue | OrderRefusal {
   const held = positions.filter(({ direction }) => request.direction === null || direction === request.direction);
-  if (held.length === 0) return flat();
+  if (held.length === 0) return flat(positions);
   const byPosition = held.toSorted((left, right) => right.qtyLots - left.qtyLots);
   const [largest] = byPosition;
   if (qtyLots !== null && largest !== undefined) {

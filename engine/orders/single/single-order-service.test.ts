@@ -343,6 +343,7 @@ describe("an idempotency key", () => {
     expect(harness.desk.status()).toMatchObject({ unknownCount: 1, unknown: [{ fromEarlierStart: true }] });
     expect(await harness.place({ clientOrderId: "mine" }, KEYED)).toMatchObject({
       ok: true,
+      replayed: true,
       order: { status: "FILLED" },
     });
     expect(harness.venue.log).toHaveLength(1);
@@ -356,7 +357,7 @@ describe("an idempotency key", () => {
     await harness.restart();
     harness.venue.fate = () => ({ kind: "fill" });
     const answer = await harness.place({ clientOrderId: "mine", deadlineMs: 30_000 }, KEYED);
-    expect(answer).toMatchObject({ ok: true, order: { status: "FILLED", clientOrderId: "mine" } });
+    expect(answer).toMatchObject({ ok: true, replayed: true, order: { status: "FILLED", clientOrderId: "mine" } });
     expect(harness.venue.log).toHaveLength(2);
     expect(new Set(harness.venue.log.map(({ command }) => command.clientIdHex)).size).toBe(2);
     expect(harness.venue.log.filter(({ filledLots }) => filledLots > 0)).toHaveLength(1);

@@ -118,7 +118,11 @@ export class SinglePlacements {
       };
       if (job.held !== undefined && begun !== null && begun.kind !== "fresh") job.held.ticks = boundOf(begun.run);
       if (begun?.kind === "replay") return await this.#replay(flight, begun.result, begun.run);
-      if (begun?.kind === "recover") return await this.#recover(flight, job, context, begun.run);
+      if (begun?.kind === "recover") {
+        const answer = await this.#recover(flight, job, context, begun.run);
+        // The use of the key that the crash cut short, carried on.
+        return answer.ok ? { ...answer, replayed: true } : answer;
+      }
       return await this.#placeAnew(flight, job, context, null);
     } catch (error) {
       return this.#explain(error);

@@ -56,7 +56,7 @@ export type RecordRow = Readonly<Record<string, unknown>>;
 export type QueryResult = { readonly ok: true; readonly rows: readonly RecordRow[] } | QueryFailure;
 
 export interface StreamBounds {
-  readonly format: "JSONEachRow" | "CSVWithNames";
+  readonly format: "JSONEachRow" | "CSVWithNames" | "CSV";
   readonly timeoutMs: number;
   readonly bytesMax: number;
   readonly signal?: AbortSignal;

@@ -103,9 +103,14 @@ function naive(fills: readonly Fill[], closes: readonly Close[]): Record<string,
   );
   const sent = closes.filter((close) => SENT.includes(close.state) && !close.dryRun);
   const last = (close: Close) => close.resolved ?? close.state;
-  const known = sent.filter((close) => last(close) !== "UNKNOWN");
+  // What rests is no less filled for it: it is counted apart.
+  const isResting = (close: Close) => close.state === "RESTING" || last(close) === "RESTING";
+  const known = sent.filter((close) => last(close) !== "UNKNOWN" && !isResting(close));
+  const resting = sent.filter((close) => last(close) !== "UNKNOWN" && isResting(close));
   const reference = (close: Close) => close.mid ?? close.expected ?? 0;
-  const submitted = sum(known.map((close) => close.submitted * reference(close)));
+  const submittedOf = (some: readonly Close[]) => sum(some.map((close) => close.submitted * reference(close)));
+  const ratioOf = (some: readonly Close[]) =>
+    submittedOf(some) === 0 ? null : sum(some.map((close) => close.filled * reference(close))) / submittedOf(some);
   const times = sent.flatMap((close) => (close.totalUs === null ? [] : [close.totalUs / 1000]));
   const unknown = sent.filter((close) => close.state === "UNKNOWN").length;
   const {
@@ -129,7 +134,9 @@ function naive(fills: readonly Fill[], closes: readonly Close[]): Record<string,
         ? null
         : (sum(feed.map((fill) => fill.fee as number)) / sum(feed.map((fill) => fill.px * fill.qty))) * 10_000,
     closes: sent.length,
-    fillRatio: submitted === 0 ? null : sum(known.map((close) => close.filled * reference(close))) / submitted,
+    fillRatio: ratioOf(known),
+    restingCloses: sent.filter(isResting).length,
+    restingFillRatio: ratioOf(resting),
     unknownCloses: unknown,
     unresolvedCloses: sent.filter((close) => last(close) === "UNKNOWN").length,
     unknownRate: sent.length === 0 ? null : unknown / sent.length,

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CHDB_MISSING, NEEDS_CHDB } from "../../children/test/sidecar.js";
-import { CANDLE_INTERVALS } from "../../../schemas/history.js";
+import { CANDLE_INTERVALS, HISTORY_BOUNDS } from "../../../schemas/history.js";
 import { type CsvRecord, readCsv, unguarded } from "./csv-reader.js";
 import { BASE_MS, HistoryBench, type HistoryFixture } from "./history-bench.js";
 import type { TestRow } from "./row-binary.js";
@@ -445,6 +445,35 @@ describe.skipIf(CHDB_MISSING)(`history over the real engine ${NEEDS_CHDB}`, () =
     const [header, record] = readCsv((await exported(shared, path, "text/csv")).text) as [CsvRecord, CsvRecord];
     expect(JSON.parse(record[header.indexOf("candidates")] as string)).toEqual(rows[0]?.candidates);
     expect(record[header.indexOf("signUs")]).toBeNull();
+  });
+
+  it("exports the whole range, however many pages that is, and goes on from a cursor to its end", async () => {
+    const fixture = await bench.fresh();
+    const { exportRowsMax } = HISTORY_BOUNDS.ticks;
+    const count = exportRowsMax + 5_000;
+    await fixture.insert(
+      "ticks",
+      Array.from({ length: count }, (_, index) => ({
+        // Several share a time, also at the edge of a page.
+        rx: BigInt(BASE_MS) * 1000n + BigInt(Math.floor(index / 3)),
+        venue: "venueone",
+        symbol: "BTC",
+        bid: "1",
+        bid_sz: "1",
+        seq: BigInt(index + 1),
+        src: "book",
+      })),
+    );
+    const all = Array.from({ length: count }, (_, index) => index + 1);
+    const path = `/api/history/ticks?symbol=BTC&${RANGE}&order=asc`;
+    const csv = await exported(fixture, path, "text/csv");
+    const [header, ...records] = readCsv(csv.text);
+    const column = header?.indexOf("venueSeq") ?? -1;
+    expect([csv.nextCursor, records.map((record) => Number(record[column]))]).toEqual([null, all]);
+    const first = await exported(fixture, `${path}&limit=1000`, "application/x-ndjson");
+    const rest = await exported(fixture, `/api/history/ticks?cursor=${first.nextCursor}`, "application/x-ndjson");
+    const seqs = [...jsonLines(first.text), ...jsonLines(rest.text)].map(({ venueSeq }) => Number(venueSeq));
+    expect([rest.nextCursor, seqs]).toEqual([null, all]);
   });
 
   it("exports more than a page holds, and continues after the limit of one export", async () => {

@@ -125,9 +125,11 @@ describe("negotiation and methods", () => {
     const got = await client.get(TICKS);
     expect([json.status, json.headers["content-length"]]).toEqual([200, String(Buffer.byteLength(got.text))]);
     store.asked.length = 0;
-    const csv = await client.send(TICKS, { method: "HEAD", headers: { accept: "text/csv" } });
+    const csv = await client.send(`${TICKS}&limit=1`, { method: "HEAD", headers: { accept: "text/csv" } });
     expect([csv.status, csv.text, store.asked.length]).toEqual([200, "", 1]);
     expect(csv.headers["x-next-cursor"]).toMatch(/\.[0-9a-f]{32}$/);
+    const whole = await client.send(TICKS, { method: "HEAD", headers: { accept: "text/csv" } });
+    expect([whole.status, whole.headers["x-next-cursor"], store.asked.length]).toEqual([200, undefined, 1]);
   });
 
   it("answers 405 to other methods, 400 to unknown parameters", async () => {
@@ -327,6 +329,57 @@ describe("exports", () => {
     expect((await server.client.send("/api/history/trades?symbol=BTC")).status).toBe(200);
   });
 
+  it("are the whole range where no limit is asked for, read on from page to page", async () => {
+    for (const [accept, formats] of [
+      ["text/csv", ["CSVWithNames", "CSV", "CSV"]],
+      ["application/x-ndjson", ["JSONEachRow", "JSONEachRow", "JSONEachRow"]],
+    ] as const) {
+      const store = new ScriptedStore();
+      const ends = [[tick(9), tick(8)], [tick(5), tick(4)], [tick(3)]];
+      let pageCount = 0;
+      const asked: string[] = [];
+      store.query_ = async () => ({ ok: true, rows: ends[pageCount++] ?? [] });
+      store.stream_ = async (_, { format }, onChunk) => {
+        asked.push(format);
+        const lines = Buffer.from(`page ${asked.length}\n`);
+        await onChunk(lines);
+        return { ok: true, bytes: lines.length };
+      };
+      const { client } = await start(store);
+      const reply = await client.send(TICKS, { headers: { accept } });
+      expect([reply.status, reply.text, reply.headers["x-next-cursor"]]).toEqual([
+        200,
+        "page 1\npage 2\npage 3\n",
+        undefined,
+      ]);
+      expect(asked).toEqual(formats);
+      // Each begins strictly after the last of the one before.
+      expect(store.asked.map(({ params }) => [params["after2"], params["last2"]])).toEqual([
+        [undefined, undefined],
+        [undefined, "9"],
+        ["9", undefined],
+        ["9", "5"],
+        ["5", undefined],
+        ["5", "3"],
+      ]);
+    }
+  });
+
+  it("are cut, never completed, when a later page of the range cannot be found", async () => {
+    const store = new ScriptedStore();
+    let pageCount = 0;
+    store.query_ = async () => (pageCount++ === 0 ? { ok: true, rows: [tick(9), tick(8)] } : failure("timeout"));
+    store.stream_ = async (_, __, onChunk) => {
+      await onChunk(CHUNK);
+      return { ok: true, bytes: CHUNK.length };
+    };
+    const server = await start(store);
+    const { text, complete } = await readAll(await slowReader(server, TICKS, "text/csv"));
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK/);
+    expect(complete).toBe(false);
+    expect(server.logLines.join()).toContain('"reason":"TIMEOUT"');
+  });
+
   it("name the next cursor in a header, and read no further than to it", async () => {
     const store = new ScriptedStore();
     store.query_ = async () => ({ ok: true, rows: [tick(5), tick(4)] });
@@ -335,7 +388,9 @@ describe("exports", () => {
     const cursor = reply.headers["x-next-cursor"] as string;
     expect(store.asked[0]?.params).toMatchObject({ skip: 1999 });
     expect(store.asked[1]?.params).toMatchObject({ last2: "5", limit: 4000 });
-    await client.send(`/api/history/ticks?cursor=${cursor}`, { headers: { accept: "application/x-ndjson" } });
+    await client.send(`/api/history/ticks?limit=2000&cursor=${cursor}`, {
+      headers: { accept: "application/x-ndjson" },
+    });
     expect(store.asked[2]?.params).toMatchObject({ after2: "5" });
     store.query_ = async () => ({ ok: true, rows: [tick(5)] });
     const last = await client.send(TICKS, { headers: { accept: "text/csv" } });
