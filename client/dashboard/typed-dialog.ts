@@ -52,12 +52,12 @@ export class TypedDialog {
       this.#plan = null;
       this.#opening++;
     });
-    part("#close-all", HTMLElement).addEventListener("click", () =>
-      this.#open("Close everything", "CLOSE ALL", () => this.#closeAllPlan()),
-    );
-    part("#kill-switch", HTMLElement).addEventListener("click", () =>
-      this.#open("Stop openings", "STOP", () => killSwitchPlan()),
-    );
+    part("#close-all", HTMLElement).addEventListener("click", () => {
+      void this.#open("Close everything", "CLOSE ALL", () => this.#closeAllPlan());
+    });
+    part("#kill-switch", HTMLElement).addEventListener("click", () => {
+      void this.#open("Stop openings", "STOP", () => killSwitchPlan());
+    });
   }
 
   async #open(title: string, word: string, plan: () => Promise<Plan | Said>): Promise<void> {
