@@ -39,11 +39,15 @@ const IMPORT = /^(?:import|export)\b[^"';]*?["'](\.{1,2}\/[^"']+\.js)["']/gm;
 const STYLE_SHEET = /<link rel="stylesheet" href="\/assets\/(dashboard\/[a-z-]+\.css)"/g;
 const SOURCE_MAP = /^\/\/# sourceMappingURL=.*$/m;
 
-/** The built client: beside the compiled gateway, or in `dist` when the gateway runs from its sources. Null: not built. */
+/**
+ * The built client: beside the compiled gateway, or in `dist` when the gateway runs from its sources. Null: not built, or
+ * by an older version that had not all of the pages.
+ */
 export function builtClientFolder(): string | null {
   const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
   for (const folder of [join(root, "client"), join(root, "dist", "client")])
-    if (existsSync(join(folder, ENTRY)) && existsSync(join(folder, STATIC[0].file))) return folder;
+    if ([ENTRY, DOCS_ENTRY, ...STATIC.map(({ file }) => file)].every((file) => existsSync(join(folder, file))))
+      return folder;
   return null;
 }
 
