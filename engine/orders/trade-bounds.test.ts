@@ -83,8 +83,12 @@ describe("a stop at market", () => {
     const request = { orderType: "STOP_MARKET", triggerPrice: "90000", preferredExchange: "venuetwo" } as const;
     const data = await createHarness().closeData(request);
     expect(data.execution.legs).toMatchObject([{ worstPrice: "89100" }]);
+    expect(data.order).toMatchObject({ type: "STOP_MARKET", price: "89100", triggerPrice: "90000" });
     const unpriced = createHarness({ two: { instrument: { marketTriggersUnpriced: true } } });
-    expect((await unpriced.closeData(request)).execution.legs).toMatchObject([{ worstPrice: null }]);
+    const bare = await unpriced.closeData(request);
+    expect(bare.execution.legs).toMatchObject([{ worstPrice: null }]);
+    // As its venue prints the order: a bound that nobody holds to is none.
+    expect(bare.order).toMatchObject({ type: "STOP_MARKET", price: "0", triggerPrice: "90000" });
   });
 });
 
