@@ -141,7 +141,7 @@ export const normalizedOrderSchema = reply({
   side,
   type: orderType,
   status: orderStatus,
-  price: decimal(),
+  price: decimal("The limit, or the bound of a market order; 0 where the order carries none at its venue."),
   quantity: decimal(),
   filledQuantity: decimal(),
   averagePrice: nullable(decimal("Of what has filled; null while nothing has, or where the venue does not tell it.")),

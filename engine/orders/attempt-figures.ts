@@ -26,6 +26,11 @@ export function orderId(attempt: Attempt): string | null {
   return id === "" ? null : id;
 }
 
+/** Of the order as its venue has it: its limit or bound, "0" where it carries none. */
+export function orderPrice({ priceDecimals, priceTicks, unpriced }: Attempt): string {
+  return unpriced === true ? "0" : formatScaled(priceTicks, priceDecimals);
+}
+
 /** The bound that the order carried; null where its venue takes none with such orders. */
 export function worstPrice({ priceDecimals, priceTicks, unpriced }: Attempt): string | null {
   return unpriced === true ? null : formatScaled(priceTicks, priceDecimals);

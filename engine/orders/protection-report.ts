@@ -1,6 +1,6 @@
 /** What an entry's reply says of its take-profit and stop-loss. Pure, from the run's record alone. */
 import { formatScaled } from "../domain/decimal.js";
-import { filledLots, orderId, statusOf } from "./attempt-figures.js";
+import { filledLots, orderId, orderPrice, statusOf } from "./attempt-figures.js";
 import { failureOf, isAllClosed } from "./protection-parts.js";
 import {
   isOfPosition,
@@ -118,7 +118,7 @@ function orderReport(attempt: Attempt): ProtectionOrder {
     venueClientOrderId: attempt.venueClientOrderId,
     orderId: orderId(attempt),
     triggerPrice: attempt.triggerTicks === undefined ? null : formatScaled(attempt.triggerTicks, attempt.priceDecimals),
-    price: formatScaled(attempt.priceTicks, attempt.priceDecimals),
+    price: orderPrice(attempt),
     size: formatScaled(attempt.qtyLots, attempt.qtyDecimals),
     filledSize: formatScaled(filledLots(attempt), attempt.qtyDecimals),
     status: statusOf(attempt),

@@ -5,7 +5,7 @@
  * Invariant: never throws on a run that this program made; never says final, failed or filled.
  */
 import { formatScaled } from "../domain/decimal.js";
-import { worstPrice } from "./attempt-figures.js";
+import { orderPrice, worstPrice } from "./attempt-figures.js";
 import { protectionReport } from "./protection-report.js";
 import { remainderReport } from "./remainder-report.js";
 import { algoOf } from "./trade-reply.js";
@@ -38,7 +38,7 @@ export function faultData(run: TradeRun, nowMs: number): TradeData {
             side: run.side,
             type: run.orderType,
             status: "UNKNOWN",
-            price: formatScaled(lead.priceTicks, lead.priceDecimals),
+            price: orderPrice(lead),
             quantity: submitted,
             filledQuantity: "0",
             averagePrice: null,

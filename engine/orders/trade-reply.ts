@@ -19,7 +19,7 @@ import {
   type Ratio,
 } from "../domain/decimal-ratio.js";
 import type { OrderStatus } from "../domain/order.js";
-import { filledLots, orderId, statusOf, worstPrice } from "./attempt-figures.js";
+import { filledLots, orderId, orderPrice, statusOf, worstPrice } from "./attempt-figures.js";
 import { protectionReport } from "./protection-report.js";
 import { isRemainderKnown, noteOf, remainderReport, stateOfPart } from "./remainder-report.js";
 import {
@@ -192,7 +192,7 @@ function normalizedOrder(run: TradeRun, lead: Attempt, totals: Totals, nowMs: nu
     side: run.side,
     type: run.orderType,
     status: isSplit(attempts) ? splitStatus(attempts) : statusOf(lead),
-    price: formatScaled(lead.priceTicks, lead.priceDecimals),
+    price: orderPrice(lead),
     quantity: aggregate ? sizeText(totals.submitted) : formatScaled(lead.qtyLots, lead.qtyDecimals),
     filledQuantity: aggregate ? sizeText(totals.filled) : formatScaled(filledLots(lead), lead.qtyDecimals),
     averagePrice: aggregate ? priceText(totals.average, lead) : priceText(averagePrice(lead), lead),

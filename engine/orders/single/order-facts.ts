@@ -7,6 +7,7 @@ import { formatScaled, isPlainDecimal } from "../../domain/decimal.js";
 import { formatRatio, multiplyRatio, ratioFromScaled, ratioFromText, type Ratio } from "../../domain/decimal-ratio.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
 import type { VenueOrder } from "../../domain/order.js";
+import { orderPrice } from "../attempt-figures.js";
 import { isOfUnknownOutcome, type Attempt } from "../trade-run.js";
 import type { ExecutionState } from "../trade-types.js";
 import { refusal } from "./order-check.js";
@@ -111,7 +112,7 @@ export function factsOfRun(run: SingleRun, attempt: Attempt, nowMs: number): Ord
     timeInForce: attempt.timeInForce,
     reduceOnly: run.reduceOnly,
     positionSide: run.positionSide,
-    price: formatScaled(attempt.priceTicks, priceDecimals),
+    price: orderPrice(attempt),
     triggerPrice: run.trigger === null ? null : formatScaled(run.trigger.priceTicks, priceDecimals),
     quantity: formatScaled(attempt.qtyLots, qtyDecimals),
     ...fills,

@@ -70,6 +70,7 @@ export function mintAttempt(
     reduceOnly: run.reduceOnly,
     qtyLots: priced.qtyLots,
     priceTicks: priced.priceTicks,
+    ...(isUnpriced(run, instrument) ? { unpriced: true } : {}),
     priceDecimals: canonicalPriceDecimals(instrument),
     qtyDecimals: canonicalQtyDecimals(instrument),
     multiplierExp10: instrument.multiplierExp10,
@@ -175,6 +176,12 @@ async function makeDurable(
   }
   if (running !== null && ticket !== null) parts.idempotency.committed(ticket, running.row);
   return null;
+}
+
+/** A trigger at market, at a venue that takes no price with it. */
+function isUnpriced({ trigger, type }: SingleRun, instrument: SingleFlight["instrument"]): boolean {
+  const isAtMarket = type === "STOP_MARKET" || type === "TAKE_PROFIT_MARKET";
+  return trigger !== null && isAtMarket && instrument.marketTriggersUnpriced === true;
 }
 
 type ClaimedRows = ReturnType<OrderNames["claimRows"]>;

@@ -130,8 +130,8 @@ describe("the judge", () => {
       await storing;
     });
     try {
-      expect(await violationTexts({})).toMatch(/its end was reported \d times by one process/);
-      expect(await violationTexts({ blind: ["ENDS_ONCE"] })).toBe("");
+      expect(await violationTexts({}, 5)).toMatch(/its end was reported \d times by one process/);
+      expect(await violationTexts({ blind: ["ENDS_ONCE"] }, 5)).toBe("");
     } finally {
       remove.mockRestore();
     }
