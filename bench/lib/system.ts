@@ -16,6 +16,7 @@ interface VenueUrls {
 
 export interface BenchSystem {
   readonly url: string;
+  readonly gatewayPid: number;
   readonly venues: Readonly<Record<RoutableVenue, VenueUrls>>;
   stop(): Promise<void>;
 }
@@ -25,11 +26,13 @@ export interface SystemOptions {
   readonly btcSize?: string;
   /** Rooms that the gateway runs; the local venues run in any case. Default: the first two. */
   readonly rooms?: readonly RoutableVenue[];
+  /** Into the embedded store. Default: nothing is recorded. */
+  readonly isRecording?: boolean;
 }
 
 /** Venues without request budgets and the gateway on a fresh store, each in its own process. */
 export async function startSystem(
-  { btcSize = "5000", rooms = ["venueone", "venuetwo"] }: SystemOptions = {},
+  { btcSize = "5000", rooms = ["venueone", "venuetwo"], isRecording = false }: SystemOptions = {},
   profileFolder: string | null = null,
 ): Promise<BenchSystem> {
   const venuesChild = await startChild("sim/venues.child.js", {
@@ -48,7 +51,7 @@ export async function startSystem(
       // The local venues grant any rate: what is measured is the path, not a venue's budget.
       VENUETWO_ORDERS_PER_MINUTE: NO_LIMIT,
       VENUETWO_ORDERS_PER_10_SECONDS: NO_LIMIT,
-      RECORDING: "false",
+      RECORDING: String(isRecording),
       ...NO_RATE_LIMITS,
     };
     for (const venue of ROUTABLE_VENUES) {
@@ -67,6 +70,7 @@ export async function startSystem(
   }
   return {
     url: gateway.firstLine.replace(/^ready /, ""),
+    gatewayPid: gateway.process.pid ?? 0,
     venues,
     async stop() {
       await gateway.stop();

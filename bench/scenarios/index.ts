@@ -9,6 +9,7 @@ import { manyMarkets } from "./many-markets.js";
 import { memory } from "./memory.js";
 import { recording } from "./recording.js";
 import { sign } from "./sign.js";
+import { quietStore } from "./quiet-store.js";
 import { snapshots } from "./snapshots.js";
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -18,6 +19,7 @@ export const SCENARIOS: readonly Scenario[] = [
   fanout,
   snapshots,
   recording,
+  quietStore,
   sign,
   close,
   memory,
