@@ -103,3 +103,53 @@ describe("snapshots of thousands of books", () => {
     expect(last.folds.size).toBe(KEYS_EACH - 1);
   });
 });
+
+/** Takes what one turn may make, so that what is asked after it waits for a turn of its own. */
+function useUpTurn(stream: VirtualStream): void {
+  for (let depth = 300; depth < 320; depth++) {
+    const frame = { op: "subscribe", topic: "book", symbols: ["BTC"], depth, exchanges: ["venuetwo"] };
+    stream.hub.receive(stream.connect().connection, Buffer.from(JSON.stringify(frame)), false);
+  }
+}
+
+describe("a snapshot asked for by one that is in step, who falls behind before its turn", () => {
+  const SUB = "book:BTC:venueone:500:50";
+
+  it("comes when it reads again", () => {
+    const stream = new VirtualStream({ framesPerSecond: 10_000, softBufferBytes: 5_000 });
+    stream.load(stream.markets.btcOne, 500);
+    stream.load(stream.markets.btcTwo, 500);
+    const client = stream.connect();
+    client.op({
+      op: "subscribe",
+      topic: "book",
+      symbols: ["BTC"],
+      depth: 500,
+      intervalMs: 50,
+      exchanges: ["venueone"],
+    });
+    stream.advance(200);
+    expect(client.folds.has(SUB)).toBe(true);
+    client.isReading = false;
+    client.pathBytesMax = 100;
+
+    useUpTurn(stream);
+    const resume = { op: "resume", subs: [{ sub: SUB, epoch: "another", seq: 1 }] };
+    stream.hub.receive(client.connection, Buffer.from(JSON.stringify(resume)), false);
+    expect(client.connection.isLagging).toBe(false);
+    // An update for the shared channel fills its buffer, in the same turn.
+    stream.load(stream.markets.btcOne, 500, 900);
+    stream.clock.advance(100);
+    expect(client.connection.isLagging).toBe(true);
+    // Its turn, while it reads nothing.
+    stream.turn();
+
+    for (let round = 0; round < 50; round++) {
+      client.read(1_000_000);
+      stream.advance(10);
+    }
+    expect(client.connection.isLagging).toBe(false);
+    const told = client.frames.map(({ type, ...frame }) => ("reason" in frame ? `${type} ${frame.reason}` : type));
+    expect(told).toContain("snapshot RESUME_MISS");
+  });
+});
