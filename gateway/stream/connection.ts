@@ -292,7 +292,8 @@ export class Connection implements KeyWaiter {
       // One that came this instant has been sent nothing: its snapshot waits.
       if (!subscription.isInStep) continue;
       subscription.sentSeq = subscription.key.seq;
-      subscription.image = subscription.key.image(nowNs);
+      // One that still waits for the snapshot it asked for gets it in a round, not an update.
+      subscription.image = subscription.isOwed ? null : subscription.key.image(nowNs);
       this.#leave(subscription);
     }
     this.#lastBuffered = this.#socket.bufferedBytes();
