@@ -4,6 +4,7 @@
  */
 import { canonicalPriceDecimals, canonicalQtyDecimals } from "../../engine/domain/instrument.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
+import { isTouchNewer } from "../../engine/market/touch.js";
 import { needsDeep, readLevels } from "../book-levels.js";
 import { sameLevels, VenueBookImage } from "./book-image.js";
 import type { Feed, Image, Mark } from "./feed.js";
@@ -43,6 +44,8 @@ class BookImage implements Image {
 interface Shown {
   readonly tap: MarketTap | null;
   readonly version: number;
+  /** Was the touch the later word? It ceases to be by a proof of the book alone, which nothing signals. */
+  readonly usesTouch: boolean;
   readonly book: VenueBookImage;
 }
 
@@ -84,7 +87,9 @@ export class BookFeed implements Feed {
       const shown = this.#shown[index];
       if (member.tap === null || shown === undefined) continue;
       if (member.tap.bookFeedState(nowNs) !== shown.book.state) return true;
-      if (needsDeep(member.tap.market, this.#depth, nowNs) !== shown.book.usesDeep) return true;
+      const { market } = member.tap;
+      if (needsDeep(market, this.#depth, nowNs) !== shown.book.usesDeep) return true;
+      if (isTouchNewer(market.touch, market.book) !== shown.usesTouch) return true;
     }
     return false;
   }
@@ -97,19 +102,21 @@ export class BookFeed implements Feed {
     if (tap === null) {
       if (before !== null && before.tap === null) return before;
       const changeCount = before === null ? 0 : before.book.changeCount + 1;
-      return { tap, version: 0, book: new VenueBookImage("DOWN", [], [], 0, false, changeCount, 0, 0) };
+      const book = new VenueBookImage("DOWN", [], [], 0, false, changeCount, 0, 0);
+      return { tap, version: 0, usesTouch: false, book };
     }
     const { market, bookVersion: version } = tap;
     const state = tap.bookFeedState(nowNs);
     const usesDeep = needsDeep(market, this.#depth, nowNs);
     const known = before !== null && before.tap === tap ? before.book : null;
     const sameView = known !== null && known.state === state && known.usesDeep === usesDeep;
-    if (before !== null && sameView && before.version === version) return before;
+    const usesTouch = isTouchNewer(market.touch, market.book);
+    if (before !== null && sameView && before.version === version && before.usesTouch === usesTouch) return before;
     const bids = readLevels(market, "bids", this.#depth, usesDeep);
     const asks = readLevels(market, "asks", this.#depth, usesDeep);
     // The venue's sequence alone moves with every change beyond the depth: nothing to tell.
     if (known !== null && sameView && sameLevels(known.bids, bids) && sameLevels(known.asks, asks))
-      return { tap, version, book: known };
+      return { tap, version, usesTouch, book: known };
     const book = new VenueBookImage(
       state,
       bids,
@@ -120,6 +127,6 @@ export class BookFeed implements Feed {
       canonicalPriceDecimals(market.instrument),
       canonicalQtyDecimals(market.instrument),
     );
-    return { tap, version, book };
+    return { tap, version, usesTouch, book };
   }
 }
