@@ -96,7 +96,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     this.limits = limits;
     this.#parts = parts;
     this.#clock = parts.clock;
-    this.snapshots = new SnapshotTurns(parts.defer);
+    this.snapshots = new SnapshotTurns(limits.snapshotTurnBytes, parts.defer);
     this.#keys = new StreamKeys({
       clock: parts.clock,
       epoch: parts.epoch,

@@ -33,6 +33,8 @@ export interface StreamLimits {
   readonly stalledMs: number;
   /** A ping unanswered so long: what was sent lies in buffers beyond our sight, the connection is lagging. */
   readonly ackLagMs: number;
+  /** Snapshots made in one turn of the event loop, a few ms of it; one that began within goes out whole. */
+  readonly snapshotTurnBytes: number;
   readonly heartbeatMs: number;
   readonly pingMs: number;
   /** Pings in a row without an answer: 4408. */
@@ -61,6 +63,7 @@ export const DEFAULT_STREAM_LIMITS: StreamLimits = {
   fatalBufferBytes: 4 * MIB,
   stalledMs: 10_000,
   ackLagMs: 3_000,
+  snapshotTurnBytes: 128 * KIB,
   heartbeatMs: 5_000,
   pingMs: 15_000,
   missedPongsMax: 2,
@@ -69,9 +72,6 @@ export const DEFAULT_STREAM_LIMITS: StreamLimits = {
 
 /** Private keys kept for clients that come back after the last subscriber has left, up to 1 MiB each. */
 export const RESTED_KEYS_MAX = 128;
-
-/** Snapshots made in one turn of the event loop, a few ms of it; one that began within goes out whole. */
-export const SNAPSHOT_TURN_BYTES = 128 * KIB;
 
 /** The one timer of the stream; every interval of a key is a multiple of it. */
 export const PULSE_MS = 50;

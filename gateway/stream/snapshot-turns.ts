@@ -4,7 +4,6 @@
  *
  * Bounds: what waits is a subscription each, and those are bounded (limits.ts).
  */
-import { SNAPSHOT_TURN_BYTES } from "./limits.js";
 import type { StreamKey } from "./stream-key.js";
 
 interface Reader {
@@ -13,6 +12,7 @@ interface Reader {
 }
 
 export class SnapshotTurns {
+  readonly #turnBytes: number;
   /** Runs at the end of this turn. */
   readonly #defer: (run: () => void) => void;
   /** In the order of their turns. */
@@ -21,13 +21,14 @@ export class SnapshotTurns {
   #isDeferred = false;
   #isServing = false;
 
-  constructor(defer: (run: () => void) => void) {
+  constructor(turnBytes: number, defer: (run: () => void) => void) {
+    this.#turnBytes = turnBytes;
     this.#defer = defer;
   }
 
   /** May it be made now? Else the reader's `begin` is called in a later turn. */
   admits(reader: Reader, key: StreamKey): boolean {
-    const isFree = this.#bytes < SNAPSHOT_TURN_BYTES && (this.#isServing || this.#waiting.size === 0);
+    const isFree = this.#bytes < this.#turnBytes && (this.#isServing || this.#waiting.size === 0);
     if (isFree) return true;
     const keys = this.#waiting.get(reader);
     if (keys === undefined) this.#waiting.set(reader, new Set([key]));
@@ -56,7 +57,7 @@ export class SnapshotTurns {
     this.#isServing = true;
     try {
       for (const [reader, keys] of this.#waiting) {
-        if (this.#bytes >= SNAPSHOT_TURN_BYTES) break;
+        if (this.#bytes >= this.#turnBytes) break;
         this.#waiting.delete(reader);
         const [key] = keys;
         if (key === undefined || !reader.isOpen) continue;

@@ -1,8 +1,9 @@
 /** Many subscribers at once: their snapshots are made over several turns of the event loop, by turns among them. */
 import { describe, expect, it } from "vitest";
-import { SNAPSHOT_TURN_BYTES } from "../limits.js";
+import { DEFAULT_STREAM_LIMITS } from "../limits.js";
 import { type VirtualClient, VirtualStream } from "./virtual-stream.js";
 
+const { snapshotTurnBytes: TURN_BYTES } = DEFAULT_STREAM_LIMITS;
 const CLIENTS = 20;
 const KEYS_EACH = 150;
 const INTERVALS = [50, 100, 250, 1_000];
@@ -55,8 +56,8 @@ describe("snapshots of thousands of books", () => {
     // What one turn may hold beside: the last frame of its share, and answers to what was asked.
     const longest = Math.max(...stream.turnBytes);
     const answers = CLIENTS * KEYS_EACH * 200;
-    expect(longest).toBeLessThan(SNAPSHOT_TURN_BYTES + answers + 64_000);
-    expect(stream.turnBytes.filter((bytes) => bytes > SNAPSHOT_TURN_BYTES / 2).length).toBeGreaterThan(10);
+    expect(longest).toBeLessThan(TURN_BYTES + answers + 64_000);
+    expect(stream.turnBytes.filter((bytes) => bytes > TURN_BYTES / 2).length).toBeGreaterThan(10);
   });
 
   it("of slow readers, which get them as they read, are no more a turn either", () => {
@@ -73,7 +74,7 @@ describe("snapshots of thousands of books", () => {
     for (const client of clients) expect([client.end, client.folds.size]).toEqual([null, KEYS_EACH]);
     const longest = Math.max(...stream.turnBytes.slice(beforeCount));
     // Reads, answered pings and deferred work of one step of the test are turns of their own on a real loop.
-    expect(longest).toBeLessThan(5 * SNAPSHOT_TURN_BYTES);
+    expect(longest).toBeLessThan(5 * TURN_BYTES);
   });
 
   it("come to each subscriber in turn: who asked first does not keep the others waiting", () => {
