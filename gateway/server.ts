@@ -111,7 +111,7 @@ function accountsOf(portfolio: Portfolio, { hash, trading }: ServerParts): Strea
   const orders = trading?.orders;
   return orders === undefined
     ? { portfolio, hash }
-    : { portfolio, hash, nameGiven: (account, id) => orders.nameGiven(account, id) };
+    : { portfolio, hash, termsOf: (order, account) => orders.termsOf(order, account) };
 }
 
 export async function startServer(options: ServerOptions, parts: ServerParts): Promise<Server> {

@@ -155,6 +155,9 @@ export const normalizedOrderSchema = reply({
   }),
   reduceOnly: Type.Boolean(),
   triggerPrice: nullable(decimal("Of stops and take-profits; null for every other order.")),
+  triggerKind: optionalField(words(["STOP", "TAKE_PROFIT"]), {
+    description: "Of an order with a triggerPrice: the type alone says STOP_… of both kinds.",
+  }),
 });
 
 const executionLegSchema = reply({

@@ -307,6 +307,5 @@ export const orderRecordSchema = reply({
   venueTimestamp: timeMs,
   remainingQuantity: decimal(),
   timeInForce: Type.Optional(words(TIME_IN_FORCE_WORDS)),
-  triggerKind: Type.Optional(words(["STOP", "TAKE_PROFIT"])),
 });
 export type OrderRecord = Static<typeof orderRecordSchema>;

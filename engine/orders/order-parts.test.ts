@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../domain/virtual-clock.js";
 import { createKeyedHash, cryptoRandomIds } from "../storage/server-secret.js";
 import { createMemoryStore } from "../storage/test/memory-store.js";
+import { uuidOf } from "../../feeds/venuefour/client-id.js";
 import { createClientIdSource } from "./client-id.js";
 import type { Attempt, TradeRun } from "./trade-run.js";
 import type { TradeData } from "./trade-types.js";
@@ -21,31 +22,40 @@ const hash = createKeyedHash(new Uint8Array(32).fill(3));
 
 describe("client ids", () => {
   const ids = createClientIdSource(hash, cryptoRandomIds);
+  const foreign = createClientIdSource(createKeyedHash(new Uint8Array(32).fill(4)), cryptoRandomIds);
   const scope = { scope: { scope: "key:pk_1", key: "k" }, createdAtMs: 1_790_000_000_000 };
 
   it("are the same for the same request and differ in every part", () => {
-    const base = ids.mint(scope, 0, 1);
+    const base = ids.mint(scope, 0, 1, true);
     expect(base).toMatch(/^[0-9a-f]{32}$/);
-    expect(ids.mint({ ...scope }, 0, 1)).toBe(base);
+    expect(ids.mint({ ...scope }, 0, 1, true)).toBe(base);
     const others = [
-      ids.mint(scope, 0, 2),
-      ids.mint(scope, 1, 1),
-      ids.mint({ ...scope, scope: { ...scope.scope, key: "k1" } }, 0, 1),
-      ids.mint({ ...scope, scope: { ...scope.scope, scope: "key:pk_2" } }, 0, 1),
-      ids.mint({ ...scope, createdAtMs: scope.createdAtMs + 1 }, 0, 1),
+      ids.mint(scope, 0, 2, true),
+      ids.mint(scope, 1, 1, true),
+      ids.mint({ ...scope, scope: { ...scope.scope, key: "k1" } }, 0, 1, true),
+      ids.mint({ ...scope, scope: { ...scope.scope, scope: "key:pk_2" } }, 0, 1, true),
+      ids.mint({ ...scope, createdAtMs: scope.createdAtMs + 1 }, 0, 1, true),
     ];
-    const foreign = createClientIdSource(createKeyedHash(new Uint8Array(32).fill(4)), cryptoRandomIds).mint(
-      scope,
-      0,
-      1,
-    );
-    expect(new Set([base, foreign, ...others]).size).toBe(7);
+    expect(new Set([base, foreign.mint(scope, 0, 1, true), ...others]).size).toBe(7);
   });
 
   it("are random without a key", () => {
-    const minted = new Set(Array.from({ length: 1000 }, () => ids.mint(null, 0, 1)));
+    const minted = new Set(Array.from({ length: 1000 }, () => ids.mint(null, 0, 1, false)));
     expect(minted.size).toBe(1000);
     expect([...minted].every((id) => /^[0-9a-f]{32}$/.test(id))).toBe(true);
+  });
+
+  it("say of a market order that it is one, also as a UUID, and of nothing else", () => {
+    for (let attempt = 1; attempt <= 1000; attempt++) {
+      for (const use of [null, scope]) {
+        const [market, limit] = [ids.mint(use, 0, attempt, true), ids.mint(use, 0, attempt, false)];
+        const asUuid = uuidOf(market).replaceAll("-", "");
+        expect([market, asUuid, limit].map((id) => ids.isOfMarketOrder(id))).toEqual([true, true, false]);
+        // Of another server, and cut short.
+        expect(ids.isOfMarketOrder(foreign.mint(use, 0, attempt, true))).toBe(false);
+        expect(ids.isOfMarketOrder(market.slice(1))).toBe(false);
+      }
+    }
   });
 
   it("and route ids sort by time and do not repeat", () => {

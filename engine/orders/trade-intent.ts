@@ -70,7 +70,7 @@ export function mintAttempt(
   const { role, leg, type } = plan;
   const attemptNumber =
     1 + run.attempts.filter((other) => (other.role ?? "POSITION") === role && other.leg === leg).length;
-  const clientIdHex = parts.clientIds.mint(flight.ticket, LEG_BASE[role] + leg, attemptNumber);
+  const clientIdHex = parts.clientIds.mint(flight.ticket, LEG_BASE[role] + leg, attemptNumber, type === "MARKET");
   const nowMs = parts.clock.wallMs();
   return {
     ...(role === "POSITION" ? {} : { role }),

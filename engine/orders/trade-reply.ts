@@ -202,7 +202,10 @@ function normalizedOrder(run: TradeRun, lead: Attempt, totals: Totals, nowMs: nu
     venueClientOrderId: lead.venueClientOrderId,
     // Also on hedge-mode accounts, where the closed side takes the flag's place.
     reduceOnly: lead.reduceOnly ?? true,
-    triggerPrice: lead.triggerTicks === undefined ? null : formatScaled(lead.triggerTicks, lead.priceDecimals),
+    // A trade of the router has stops alone; what protects an entry is told apart from its orders.
+    ...(lead.triggerTicks === undefined
+      ? { triggerPrice: null }
+      : { triggerPrice: formatScaled(lead.triggerTicks, lead.priceDecimals), triggerKind: "STOP" }),
   };
 }
 

@@ -3,7 +3,7 @@
  * size fields are decimal strings in canonical quoting; times are Unix ms.
  */
 import type { ErrorCode } from "../domain/errors.js";
-import type { Direction, OrderStatus, OrderType, Side } from "../domain/order.js";
+import type { Direction, OrderStatus, OrderTrigger, OrderType, Side } from "../domain/order.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { RoutingReport } from "../routing/report.js";
 
@@ -90,6 +90,8 @@ export interface NormalizedOrder {
   venueClientOrderId: string | null;
   reduceOnly: boolean;
   triggerPrice: string | null;
+  /** Present where there is a trigger price. */
+  triggerKind?: OrderTrigger["kind"];
 }
 
 export type ExecutionState =

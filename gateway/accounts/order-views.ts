@@ -34,6 +34,7 @@ export function normalizedOrder(order: OrderFacts): NormalizedOrder {
     venueClientOrderId: order.venueClientOrderId,
     reduceOnly: order.reduceOnly,
     triggerPrice: order.triggerPrice,
+    ...(order.triggerPrice === null ? {} : { triggerKind: order.venueOrder?.triggerKind ?? kindOf(order.type) }),
   };
 }
 
@@ -43,7 +44,6 @@ export function orderIdText(order: OrderFacts): string {
 }
 
 export function orderRecord(order: OrderFacts): OrderRecord {
-  const triggerKind = order.triggerPrice === null ? null : (order.venueOrder?.triggerKind ?? kindOf(order.type));
   return {
     ...normalizedOrder(order),
     nativeSymbol: order.nativeSymbol,
@@ -51,7 +51,6 @@ export function orderRecord(order: OrderFacts): OrderRecord {
     venueTimestamp: order.tsVenueMs,
     remainingQuantity: remaining(order.quantity, order.filledQuantity),
     ...(order.timeInForce === null ? {} : { timeInForce: order.timeInForce }),
-    ...(triggerKind === null ? {} : { triggerKind }),
   };
 }
 

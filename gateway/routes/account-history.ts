@@ -4,7 +4,7 @@
  */
 import { formatScaled } from "../../engine/domain/decimal.js";
 import { canonicalQtyDecimals } from "../../engine/domain/instrument.js";
-import type { VenueFill, VenueOrder } from "../../engine/domain/order.js";
+import type { VenueFill } from "../../engine/domain/order.js";
 import type { FundingPayment } from "../../engine/domain/position.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { factsOfVenueOrder, instrumentOf } from "../../engine/orders/single/order-facts.js";
@@ -224,11 +224,11 @@ function historicalOrdersRoute(context: TradingContext): Route {
         account = { venue: session.venue, accountId: session.accountId };
         return history.readOrders(session, query, options);
       });
-      const nameOf = (order: VenueOrder) =>
-        account === null ? null : trading.orders.nameGiven(account, order.venueClientOrderId);
       const orders = page.rows.flatMap((order) => {
         const instrument = instrumentOf(room.markets, order.nativeSymbol);
-        return instrument === null ? [] : [orderRecord(factsOfVenueOrder(instrument, order, nameOf(order)))];
+        return instrument === null
+          ? []
+          : [orderRecord(factsOfVenueOrder(instrument, order, trading.orders.termsOf(order, account)))];
       });
       const data = { orders, total: totalOf(query, page), nextCursor: page.nextCursor };
       return { text: serialise({ success: true, data, timestamp: clock.wallMs() }) };

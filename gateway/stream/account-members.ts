@@ -18,7 +18,7 @@ export interface AccountSources extends MemberSources {
   readonly portfolio: Portfolio;
   readonly clock: Clock;
   /** What its caller had called an order of the account; null: nothing. */
-  readonly nameGiven: OrderDesk["nameGiven"];
+  readonly termsOf: OrderDesk["termsOf"];
 }
 
 export interface AccountWish {

@@ -9,6 +9,7 @@
  */
 import { ServiceError } from "../../engine/domain/errors.js";
 import { ROUTABLE_VENUES, type RoutableVenue, VENUES, type Venue } from "../../engine/domain/venue.js";
+import { NO_TERMS } from "../../engine/orders/single/order-facts.js";
 import { canonicalJson, type Portfolio } from "../../engine/portfolio/portfolio.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import { subscribeOrdersSchema, subscribePositionsSchema } from "../../schemas/stream.js";
@@ -26,7 +27,7 @@ export interface StreamAccounts {
   /** Of the server: scopes mean nothing elsewhere. */
   readonly hash: KeyedHash;
   /** What callers had called their orders; absent: nothing is known of that. */
-  readonly nameGiven?: AccountSources["nameGiven"];
+  readonly termsOf?: AccountSources["termsOf"];
 }
 
 type AccountTopic = "positions" | "orders";
@@ -51,9 +52,9 @@ export class AccountTopics {
   readonly #positions = compileValidator(subscribePositionsSchema);
   readonly #orders = compileValidator(subscribeOrdersSchema);
 
-  constructor(sources: Omit<AccountSources, "portfolio" | "nameGiven">, accounts: StreamAccounts) {
-    const { portfolio, hash, nameGiven = () => null } = accounts;
-    this.#sources = { ...sources, portfolio, nameGiven };
+  constructor(sources: Omit<AccountSources, "portfolio" | "termsOf">, accounts: StreamAccounts) {
+    const { portfolio, hash, termsOf = () => NO_TERMS } = accounts;
+    this.#sources = { ...sources, portfolio, termsOf };
     this.#hash = hash;
   }
 

@@ -180,12 +180,10 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
 }
 
 /** Null: the order is of a contract that the room does not list; it cannot be counted in lots, nor closed here. */
-function recordText({ nameGiven }: AccountSources, watch: AccountWatch, order: VenueOrder): string | null {
+function recordText({ termsOf }: AccountSources, watch: AccountWatch, order: VenueOrder): string | null {
   const instrument = instrumentOf(watch.room.markets, order.nativeSymbol);
   if (instrument === null) return null;
-  const { owner } = watch;
-  const name = owner === null ? null : nameGiven(owner, order.venueClientOrderId);
-  return JSON.stringify(orderRecord(factsOfVenueOrder(instrument, order, name)));
+  return JSON.stringify(orderRecord(factsOfVenueOrder(instrument, order, termsOf(order, watch.owner))));
 }
 
 function fillOf(watch: AccountWatch, { order, qtyLots, price, fee, tradeId }: Fill): FillRow | null {

@@ -12,6 +12,7 @@ import type {
   PlaceRequest,
   SwitchFacts,
 } from "../../engine/orders/single/order-desk.js";
+import { NO_TERMS } from "../../engine/orders/single/order-facts.js";
 
 export interface DeskCall {
   readonly name: keyof OrderDesk;
@@ -190,7 +191,7 @@ export function createFakeDesk(): FakeDesk {
     },
     // For the stream alone, which is tested with a desk of its own.
     expireSwitch: () => false,
-    nameGiven: () => null,
+    termsOf: () => NO_TERMS,
     onResolved: () => () => {},
     status: () => ({
       inFlight: 0,

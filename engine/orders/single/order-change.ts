@@ -30,7 +30,7 @@ import type {
   OrderRefusal,
 } from "./order-desk.js";
 import { factsOfVenueOrder, instrumentOf, isUnsupported } from "./order-facts.js";
-import { callersName, lookRefusal, lookUp, nameOrder, type NamedOrder } from "./order-look.js";
+import { lookRefusal, lookUp, nameOrder, type NamedOrder, ownTerms } from "./order-look.js";
 import { MAX_QUOTE_AGE_MS, type SingleParts } from "./single-context.js";
 import { lastAttempt } from "./single-run.js";
 
@@ -73,7 +73,7 @@ async function cancelFound(
     return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue });
   }
   const { order, instrument } = look;
-  const facts = factsOfVenueOrder(instrument, order, named.clientOrderId ?? (await callersName(parts, opened, order)));
+  const facts = factsOfVenueOrder(instrument, order, await ownTerms(parts, opened, order, named.clientOrderId));
   if (order.status !== "OPEN" && order.status !== "PARTIALLY_FILLED" && order.status !== "UNKNOWN") {
     return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue, status: order.status, symbol: instrument.symbol });
   }
@@ -166,7 +166,7 @@ export async function amendOrder(
     change.change,
   );
   if (!guarded.ok) return guarded;
-  const clientOrderId = named.clientOrderId ?? (await callersName(parts, opened, current));
+  const own = await ownTerms(parts, opened, current, named.clientOrderId);
   if (!guarded.reservation.mayStillSend()) {
     // Switched off while the change was being written down.
     giveBack(parts, guarded.reservation);
@@ -186,7 +186,7 @@ export async function amendOrder(
     return refusedBy("AMEND_REJECTED", venue, outcome, secrets);
   }
   const shown = outcome.outcome === "accepted" ? (outcome.order ?? current) : current;
-  const order = factsOfVenueOrder(instrument, shown, clientOrderId);
+  const order = factsOfVenueOrder(instrument, shown, own);
   return { ok: true, outcome: outcome.outcome === "accepted" ? "ACCEPTED" : "UNKNOWN", order };
 }
 

@@ -401,12 +401,21 @@ export interface OrderDesk {
   /** Ends it, at the venue too, and wipes its credentials. */
   disarmSwitch(switchId: string): Promise<SwitchAnswer>;
   /**
-   * What its caller had called an order of the account, for lists that cannot wait; null: nothing that is remembered.
+   * What is known of an order that its venue shows, for lists that cannot wait. `account`: whose it is, for those who may
+   * know what its caller had called it; null for all others.
    */
-  nameGiven(account: Pick<AccountSession, "venue" | "accountId">, venueClientOrderId: string | null): string | null;
+  termsOf(order: VenueOrder, account: Pick<AccountSession, "venue" | "accountId"> | null): OwnTerms;
   /** Called with each order of unknown outcome that found its end after the reply. Returns the function that ends it. */
   onResolved(listener: OrderResolvedListener): () => void;
   status(): OrderDeskStatus;
+}
+
+/** What we know of an order that was read from its venue. */
+export interface OwnTerms {
+  /** Null: its caller called it nothing that is remembered, or it is not of this service. */
+  readonly clientOrderId: string | null;
+  /** Placed here as a market order, whatever its venue made of it. */
+  readonly isMarket: boolean;
 }
 
 /** What the domain calls it: TAKE_PROFIT_* are STOP_* there, told apart by the trigger's kind. */

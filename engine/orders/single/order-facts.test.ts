@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Instrument } from "../../domain/instrument.js";
 import type { VenueOrder } from "../../domain/order.js";
 import { fakeInstrument } from "../test/fake-instrument.js";
-import { factsOfVenueOrder, instrumentOf, isUnsupported } from "./order-facts.js";
+import { factsOfVenueOrder, NO_TERMS, instrumentOf, isUnsupported } from "./order-facts.js";
 
 /** One contract is a thousand PEPE: native 0.0123 is 0.0000123 for one. */
 const kilo: Instrument = {
@@ -39,7 +39,7 @@ function order(overrides: Partial<VenueOrder> = {}): VenueOrder {
 
 describe("an order read from a venue", () => {
   it("is told in base units, with every digit of its id", () => {
-    expect(factsOfVenueOrder(kilo, order(), "mine")).toMatchObject({
+    expect(factsOfVenueOrder(kilo, order(), { clientOrderId: "mine", isMarket: false })).toMatchObject({
       symbol: "PEPE",
       orderId: "90071992547409931",
       clientOrderId: "mine",
@@ -55,7 +55,11 @@ describe("an order read from a venue", () => {
   });
 
   it("leaves out a figure that the venue printed badly", () => {
-    const facts = factsOfVenueOrder(kilo, order({ averagePrice: "n/a", triggerPrice: "soon", venueOrderId: "" }), null);
+    const facts = factsOfVenueOrder(
+      kilo,
+      order({ averagePrice: "n/a", triggerPrice: "soon", venueOrderId: "" }),
+      NO_TERMS,
+    );
     expect(facts).toMatchObject({ averagePrice: null, triggerPrice: null, filledNotional: "0", orderId: null });
   });
 

@@ -11,7 +11,7 @@ import { orderPrice } from "../attempt-figures.js";
 import { isOfUnknownOutcome, type Attempt } from "../trade-run.js";
 import type { ExecutionState } from "../trade-types.js";
 import { refusal } from "./order-check.js";
-import type { OrderAnswer, OrderFacts, OrderRefusal, ResolvedOrder, SingleOrderType } from "./order-desk.js";
+import type { OrderAnswer, OrderFacts, OrderRefusal, OwnTerms, ResolvedOrder, SingleOrderType } from "./order-desk.js";
 import { lastAttempt, type SingleRun } from "./single-run.js";
 
 const NOTIONAL_PLACES = 8;
@@ -130,8 +130,11 @@ export function factsOfRun(run: SingleRun, attempt: Attempt, nowMs: number): Ord
   };
 }
 
-/** An order that was read from the venue; `clientOrderId` where we remember what its caller called it. */
-export function factsOfVenueOrder(instrument: Instrument, order: VenueOrder, clientOrderId: string | null): OrderFacts {
+/** Of an order that nothing is known of. */
+export const NO_TERMS: OwnTerms = { clientOrderId: null, isMarket: false };
+
+/** An order that was read from the venue. */
+export function factsOfVenueOrder(instrument: Instrument, order: VenueOrder, own: OwnTerms): OrderFacts {
   const priceDecimals = canonicalPriceDecimals(instrument);
   const qtyDecimals = canonicalQtyDecimals(instrument);
   const { multiplierExp10 } = instrument;
@@ -142,10 +145,10 @@ export function factsOfVenueOrder(instrument: Instrument, order: VenueOrder, cli
     outcome: "CONFIRMED",
     reason: null,
     orderId: order.venueOrderId === "" ? null : order.venueOrderId,
-    clientOrderId,
+    clientOrderId: own.clientOrderId,
     venueClientOrderId: order.venueClientOrderId,
     side: order.side,
-    type: singleTypeOf(order),
+    type: own.isMarket ? "MARKET" : singleTypeOf(order),
     status: order.status,
     venueStatus: order.venueStatus,
     timeInForce: order.timeInForce ?? null,

@@ -10,7 +10,7 @@ import type { VenueOrder } from "../../domain/order.js";
 import type { OrderRef, Read, ReadFailure } from "../../ports.js";
 import { type Deadline, within } from "../../domain/deadline.js";
 import { refusal } from "./order-check.js";
-import type { OrderAnswer, OrderName } from "./order-desk.js";
+import type { OrderAnswer, OrderName, OwnTerms } from "./order-desk.js";
 import { answerOf, factsOfVenueOrder, instrumentOf } from "./order-facts.js";
 import { callOptions, readRefusal, type OpenedAccount } from "./open-account.js";
 import type { SingleConclusion } from "./single-conclude.js";
@@ -152,8 +152,8 @@ export async function orderStatus(
   const look = await lookUp(parts, opened, named, deadline);
   switch (look.kind) {
     case "found": {
-      const clientOrderId = named.clientOrderId ?? (await callersName(parts, opened, look.order));
-      return { ok: true, order: factsOfVenueOrder(look.instrument, look.order, clientOrderId), replayed: false };
+      const own = await ownTerms(parts, opened, look.order, named.clientOrderId);
+      return { ok: true, order: factsOfVenueOrder(look.instrument, look.order, own), replayed: false };
     }
     case "absent": {
       const recent = parts.recent.find(opened.accountHash, orderId);
@@ -175,12 +175,26 @@ export function lookRefusal(
   return readRefusal("FAILED_TO_FETCH_ORDER_STATUS", venue, { code, message, retryAfterMs });
 }
 
-/** What the caller had called an order that was read from the venue; null: nothing that we know of. */
-export async function callersName(
+/** `name`: what its caller calls it, where that is known already. */
+export async function ownTerms(
   parts: SingleParts,
   { accountHash }: OpenedAccount,
-  { venueClientOrderId }: VenueOrder,
-): Promise<string | null> {
-  if (venueClientOrderId === null) return null;
-  return (await parts.names.byVenueName(accountHash, venueClientOrderId))?.clientOrderId ?? null;
+  order: VenueOrder,
+  name: string | null,
+): Promise<OwnTerms> {
+  const { venueClientOrderId } = order;
+  const isMarket = wasPlacedAsMarket(parts, order);
+  if (name !== null || venueClientOrderId === null) return { clientOrderId: name, isMarket };
+  const named = await parts.names.byVenueName(accountHash, venueClientOrderId);
+  return { clientOrderId: named?.clientOrderId ?? null, isMarket };
+}
+
+/** By the client id that it was placed with. */
+export function wasPlacedAsMarket(
+  { rooms, clientIds }: Pick<SingleParts, "rooms" | "clientIds">,
+  { venue, venueClientOrderId }: VenueOrder,
+): boolean {
+  if (venueClientOrderId === null) return false;
+  const clientIdHex = rooms.get(venue)?.orders.parseClientOrderId?.(venueClientOrderId) ?? null;
+  return clientIdHex !== null && clientIds.isOfMarketOrder(clientIdHex);
 }

@@ -12,6 +12,7 @@
 import type { Clock } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { Logger } from "../../domain/logger.js";
+import type { VenueOrder } from "../../domain/order.js";
 import { DeadManSwitches, MAX_TIMEOUT_MS, MIN_TIMEOUT_MS, type PreparedSwitch } from "../../guards/dead-man.js";
 import { NO_GUARDS, type Guards } from "../../guards/guards.js";
 import type { AccountSession, CallOptions } from "../../ports.js";
@@ -63,6 +64,7 @@ import type {
   OrderName,
   OrderRefusal,
   OrderResolvedListener,
+  OwnTerms,
   PlaceRequest,
   SettingAnswer,
   SettingRequest,
@@ -70,7 +72,7 @@ import type {
   SwitchesAnswer,
 } from "./order-desk.js";
 import { factsOfVenueOrder, instrumentOf } from "./order-facts.js";
-import { callersName, orderStatus } from "./order-look.js";
+import { orderStatus, ownTerms, wasPlacedAsMarket } from "./order-look.js";
 import { OrderNames } from "../order-names.js";
 import { closingLimit } from "./hedge-close.js";
 import { PositionCloses, type CloseBatch } from "./position-close.js";
@@ -312,8 +314,13 @@ export class SingleOrderService implements OrderDesk {
     return armed === null ? refusal("SWITCH_NOT_FOUND") : { ok: true, armed };
   }
 
-  nameGiven(account: Pick<AccountSession, "venue" | "accountId">, venueClientOrderId: string | null): string | null {
-    return venueClientOrderId === null ? null : this.#parts.names.shownName(account, venueClientOrderId);
+  termsOf(order: VenueOrder, account: Pick<AccountSession, "venue" | "accountId"> | null): OwnTerms {
+    const { venueClientOrderId } = order;
+    const isNamed = account !== null && venueClientOrderId !== null;
+    return {
+      clientOrderId: isNamed ? this.#parts.names.shownName(account, venueClientOrderId) : null,
+      isMarket: wasPlacedAsMarket(this.#parts, order),
+    };
   }
 
   onResolved(listener: OrderResolvedListener): () => void {
@@ -380,7 +387,7 @@ export class SingleOrderService implements OrderDesk {
       read.value.flatMap((order) => {
         const instrument = instrumentOf(room.markets, order.nativeSymbol);
         if (instrument === null) return [];
-        return [callersName(this.#parts, opened, order).then((name) => factsOfVenueOrder(instrument, order, name))];
+        return [ownTerms(this.#parts, opened, order, null).then((own) => factsOfVenueOrder(instrument, order, own))];
       }),
     );
     return { ok: true, orders, asOfMs: read.asOfMs, source: read.source };

@@ -52,7 +52,7 @@ export function mintAttempt(
 ): Attempt {
   const { instrument, room, session } = flight;
   const attemptNumber = run.attempts.length + 1;
-  const clientIdHex = parts.clientIds.mint(flight.ticket, 0, attemptNumber);
+  const clientIdHex = parts.clientIds.mint(flight.ticket, 0, attemptNumber, run.type === "MARKET");
   const nowMs = parts.clock.wallMs();
   return {
     leg: 0,
