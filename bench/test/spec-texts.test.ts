@@ -95,7 +95,8 @@ describe("exact texts", () => {
       expect(system.sentCount()).toBe(sent);
       // Its order is out: what is known by now of the name is no answer to the same request.
       const again = await walker.post(path, order, key);
-      expect([again.status, at(again, "orderId")], again.text).toEqual([200, at(before, "orderId")]);
+      const idOf = "order.venueClientOrderId";
+      expect([again.status, at(again, idOf)], again.text).toEqual([200, at(before, idOf)]);
       expect(system.sentCount()).toBe(sent);
       await system.freshBooks();
       for (const userId of ["{alice}", walker.fill("{alice}").toUpperCase().replace("0X", "0x"), "alice"]) {
