@@ -511,7 +511,7 @@ describe("what venueone no longer lists of orders", () => {
       told(harness, { historical: ended(count) });
       const read = await harness.trading.history.readOrders(harness.open(), { ...ALL, instrument: BTC }, OPTIONS);
       expect(read).toMatchObject({ ok: true, value: { rows: [{ venueOrderId: "1" }], nextCursor: null } });
-      expect(read.ok && (read.value as { readonly isCut?: boolean }).isCut).toBe(isCut);
+      expect(read.ok && read.value.isCut).toBe(isCut);
     }
   });
 });
