@@ -45,4 +45,26 @@ describe("leverage and margin mode of venuethree", () => {
     expect(await settings.setMarginMode(session, BTC, "isolated", OPTIONS)).toMatchObject({ outcome: "accepted" });
     expect(harness.sent().at(-1)?.fields).toMatchObject({ InitialMarginFraction: FIVEFOLD, MarginMode: ISOLATED });
   });
+
+  it("are read as they were just set: an entry that asks for the former ones has to set them", async () => {
+    const { harness, session } = ready();
+    await harness.trading.resolveKey(session, OPTIONS);
+    behind(harness);
+    const { settings } = harness.trading;
+    await settings.setLeverage(session, BTC, 5, OPTIONS);
+    expect(await settings.read(session, BTC, OPTIONS)).toMatchObject({ value: { leverage: 5, marginMode: "cross" } });
+    harness.clock.advance(5_001);
+    expect(await settings.read(session, BTC, OPTIONS)).toMatchObject({ value: { leverage: 20, marginMode: "cross" } });
+  });
+
+  it("are not known where a change of them has no known end", async () => {
+    const { harness, session } = ready();
+    await harness.trading.resolveKey(session, OPTIONS);
+    behind(harness, 1);
+    const { settings } = harness.trading;
+    await settings.setLeverage(session, BTC, 5, OPTIONS);
+    expect(await settings.read(session, BTC, OPTIONS)).toMatchObject({
+      value: { leverage: null, marginMode: "cross" },
+    });
+  });
 });
