@@ -46,25 +46,18 @@ describe("leverage and margin mode of venuethree", () => {
     expect(harness.sent().at(-1)?.fields).toMatchObject({ InitialMarginFraction: FIVEFOLD, MarginMode: ISOLATED });
   });
 
-  it("are read as they were just set: an entry that asks for the former ones has to set them", async () => {
-    const { harness, session } = ready();
-    await harness.trading.resolveKey(session, OPTIONS);
-    behind(harness);
-    const { settings } = harness.trading;
-    await settings.setLeverage(session, BTC, 5, OPTIONS);
-    expect(await settings.read(session, BTC, OPTIONS)).toMatchObject({ value: { leverage: 5, marginMode: "cross" } });
-    harness.clock.advance(5_001);
-    expect(await settings.read(session, BTC, OPTIONS)).toMatchObject({ value: { leverage: 20, marginMode: "cross" } });
-  });
-
-  it("are not known where a change of them has no known end", async () => {
-    const { harness, session } = ready();
-    await harness.trading.resolveKey(session, OPTIONS);
-    behind(harness, 1);
-    const { settings } = harness.trading;
-    await settings.setLeverage(session, BTC, 5, OPTIONS);
-    expect(await settings.read(session, BTC, OPTIONS)).toMatchObject({
-      value: { leverage: null, marginMode: "cross" },
-    });
-  });
+  it.each([0, 1])(
+    "are not known until a read shows them, so that an entry sets its own (%i unanswered)",
+    async (lost) => {
+      const { harness, session } = ready();
+      await harness.trading.resolveKey(session, OPTIONS);
+      behind(harness, lost);
+      const { settings } = harness.trading;
+      await settings.setLeverage(session, BTC, 5, OPTIONS);
+      const read = () => settings.read(session, BTC, OPTIONS);
+      expect(await read()).toMatchObject({ value: { leverage: null, marginMode: "cross" } });
+      harness.clock.advance(5_001);
+      expect(await read()).toMatchObject({ value: { leverage: 20, marginMode: "cross" } });
+    },
+  );
 });

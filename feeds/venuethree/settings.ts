@@ -71,8 +71,17 @@ export class VenuethreeSettings implements AccountSettings {
   }
 
   async read(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<SymbolSettings>> {
-    const setting = await this.#read(session, instrument, new Deadline(this.#deps.clock, options));
-    return setting.ok ? { ...setting, value: settingsOf(setting.value) } : setting;
+    const read = await this.#read(session, instrument, new Deadline(this.#deps.clock, options));
+    if (!read.ok) return read;
+    const last =
+      session instanceof VenuethreeSession ? this.#sentLately(nameOf(session.accountIndex, instrument)) : null;
+    const shown = settingsOf(read.value);
+    if (last === null) return { ...read, value: shown };
+    // While the two differ either may be in force: whoever needs one of them has to set it.
+    const sent = settingsOf(last.setting);
+    const leverage = shown.leverage === sent.leverage ? sent.leverage : null;
+    const marginMode = shown.marginMode === sent.marginMode ? sent.marginMode : null;
+    return { ...read, value: { ...sent, leverage, marginMode } };
   }
 
   async setLeverage(
@@ -114,7 +123,7 @@ export class VenuethreeSettings implements AccountSettings {
     // First of all: whoever only names the account holds up nobody's changes.
     const key = keys.resolveKnown(session) ?? (await keys.resolve(session, options));
     if (!key.ok) return refusedByRead(key);
-    const name = `${key.value.accountIndex} ${instrument.nativeId}`;
+    const name = nameOf(key.value.accountIndex, instrument);
     const earlier: Promise<unknown> = this.#underWay.get(name) ?? Promise.resolve();
     const own = this.#afterwards(earlier, deadline, () =>
       this.#changeAlone(session, instrument, changed, name, deadline),
@@ -151,8 +160,7 @@ export class VenuethreeSettings implements AccountSettings {
     const { clock, clockOffsetMs, sender } = this.#deps;
     const before = await this.#read(session, instrument, deadline);
     if (!before.ok) return refusedByRead(before);
-    const last = this.#sent.get(name);
-    const onItsWay = last !== undefined && monoMs(clock) < last.untilMs ? last.setting : before.value;
+    const onItsWay = this.#sentLately(name)?.setting ?? before.value;
     const wanted = changed(onItsWay);
     const { marginFraction, marginMode } = wanted;
     const settings = settingsOf(wanted);
@@ -166,6 +174,11 @@ export class VenuethreeSettings implements AccountSettings {
     if (sent.kind === "rejected") return refusedOf(sent.rejected);
     this.#sent.set(name, { setting: wanted, untilMs: monoMs(clock) + LAG_MS });
     return sent.kind === "accepted" ? { outcome: "accepted", settings } : { outcome: "unknown", cause: sent.cause };
+  }
+
+  #sentLately(name: string): SentSetting | null {
+    const last = this.#sent.get(name);
+    return last !== undefined && monoMs(this.#deps.clock) < last.untilMs ? last : null;
   }
 
   async #read(session: AccountSession, instrument: Instrument, deadline: Deadline): Promise<Read<Setting>> {
@@ -195,6 +208,10 @@ export class VenuethreeSettings implements AccountSettings {
 }
 
 const NO_TIME = failedRead("TIMEOUT", "no time left for the settings");
+
+function nameOf(accountIndex: number, { nativeId }: Instrument): string {
+  return `${accountIndex} ${nativeId}`;
+}
 
 function isSame(left: Setting, right: Setting): boolean {
   return left.marginFraction === right.marginFraction && left.marginMode === right.marginMode;
