@@ -8,7 +8,12 @@ export class FakeNode {
   value = "";
   disabled = false;
   hidden = false;
+  className = "";
+  onclick: (() => void) | null = null;
   readonly dataset: Record<string, string> = {};
+  readonly children: FakeNode[] = [];
+  readonly #attributes = new Map<string, string>();
+  #parent: FakeNode | null = null;
   readonly #listeners = new Map<string, Listener[]>();
 
   addEventListener(kind: string, listener: Listener): void {
@@ -21,6 +26,35 @@ export class FakeNode {
 
   querySelectorAll(): readonly FakeNode[] {
     return [];
+  }
+
+  /** Only of lists that a module fills itself. */
+  get lastElementChild(): FakeNode | null {
+    return this.children.at(-1) ?? null;
+  }
+
+  append(...added: readonly (FakeNode | string)[]): void {
+    for (const one of added) if (typeof one !== "string") this.insertBefore(one, null);
+  }
+
+  insertBefore(added: FakeNode, before: FakeNode | null): void {
+    added.remove();
+    this.children.splice(before === null ? this.children.length : this.children.indexOf(before), 0, added);
+    added.#parent = this;
+  }
+
+  remove(): void {
+    const siblings = this.#parent?.children ?? [];
+    if (siblings.includes(this)) siblings.splice(siblings.indexOf(this), 1);
+    this.#parent = null;
+  }
+
+  setAttribute(name: string, value: string): void {
+    this.#attributes.set(name, value);
+  }
+
+  getAttribute(name: string): string | null {
+    return this.#attributes.get(name) ?? null;
   }
 
   showModal(): void {}
@@ -65,7 +99,10 @@ export class FakeDocument {
 export function installDocument(): FakeDocument {
   const page = new FakeDocument();
   for (const name of ELEMENTS) vi.stubGlobal(name, FakeNode);
-  vi.stubGlobal("document", { querySelector: (selector: string) => page.node(selector) });
+  vi.stubGlobal("document", {
+    querySelector: (selector: string) => page.node(selector),
+    createElement: () => new FakeNode(),
+  });
   vi.stubGlobal("window", globalThis);
   vi.stubGlobal(
     "FormData",
