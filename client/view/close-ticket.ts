@@ -67,7 +67,7 @@ export function ticketOf(data: CloseData, nowMs: number): Ticket | null {
   };
 }
 
-/** Of these nobody can say whether the close was made. */
+/** Of these nobody can say whether what was asked for was done. */
 const UNDECIDED: ReadonlySet<string> = new Set(["UNREACHABLE", "INTERNAL", "UNKNOWN", "IDEMPOTENCY_IN_PROGRESS"]);
 /** Said before the key of the call is looked at: of this call they say all, of an earlier one nothing. */
 const BEFORE_THE_KEY: ReadonlySet<string> = new Set([
