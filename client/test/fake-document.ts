@@ -49,6 +49,11 @@ export class FakeNode {
     this.#parent = null;
   }
 
+  replaceChildren(...nodes: readonly FakeNode[]): void {
+    for (const one of [...this.children]) one.remove();
+    this.append(...nodes);
+  }
+
   setAttribute(name: string, value: string): void {
     this.#attributes.set(name, value);
   }
