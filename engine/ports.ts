@@ -165,6 +165,8 @@ export interface HistoryPage<T> {
   readonly rows: readonly T[];
   /** Null: there is nothing older. */
   readonly nextCursor: string | null;
+  /** The venue's list ends here, and there may have been more that it no longer shows. */
+  readonly isCut?: true;
 }
 
 /** What an account did. Pages neither repeat nor skip a row that existed when the first was read. */

@@ -130,6 +130,41 @@ describe("the caller's name of a router order", () => {
     expect(await status("venueone", first)).toMatchObject({ orderId: first, clientOrderId: "again" });
   });
 
+  it("is free again where the venue took nothing: a single order may have it", async () => {
+    const clientOrderId = "limited";
+    const heal = pair.fault(["venuetwo"], {
+      kind: "rate429",
+      match: "POST /fapi/v1/order",
+      probability: 1,
+      retryAfterS: 1,
+    });
+    try {
+      const refused = await system.client.close({
+        symbol: "BTC",
+        direction: "LONG",
+        size: "0.01",
+        limitPrice: "95800",
+        preferredExchange: "venuetwo",
+        clientOrderId,
+        credentials: credentialsOf(trader),
+      });
+      expect([refused.status, (refused.body as { readonly code?: string }).code]).toEqual([503, "VENUE_RATE_LIMITED"]);
+    } finally {
+      heal();
+    }
+    const order = { userId: "namer", symbol: "BTCUSDT", side: "SELL", type: "LIMIT", price: "95800", quantity: "0.01" };
+    const place = () =>
+      system.client.send("/api/trading/venuetwo/orders", {
+        method: "POST",
+        headers: { ...JSON_TYPE, "x-wallet-id": WALLET_ID },
+        body: JSON.stringify({ ...order, reduceOnly: true, clientOrderId }),
+      });
+    // Until the venue's limit is over; what is refused takes no name.
+    await expect
+      .poll(async () => (await place()).text, { timeout: WAIT_MS, interval: 100 })
+      .toMatch(/^{"success":true/);
+  });
+
   it("is not told to those who only know the address", async () => {
     const orderId = await rest("venueone", "mine-alone");
     const frames: string[] = [];

@@ -254,7 +254,7 @@ describe.skipIf(chromium === null && !isRequired)(
       const { page, problems, close } = await open();
       await page.waitForSelector("#coverage li");
       await page.click("#account-open");
-      expect(await text(page, "#account-name")).toBe("No account is shown");
+      await expect.poll(() => text(page, "#account-name"), POLLING).toBe("No account is shown");
       expect(await page.isDisabled("#close-all")).toBe(true);
       await page.click("#account-open");
       await page.fill('input[name="walletAddress"]', "0x12");

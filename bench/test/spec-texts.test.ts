@@ -81,7 +81,8 @@ describe("exact texts", () => {
       const order = { ...LIMIT_THREE, userId: STRANGER };
       const path = `${ORDERS_THREE}?{key}`;
       await system.freshBooks();
-      const before = await walker.post(path, order);
+      const key = { "idempotency-key": "named-before-the-address-was-known" };
+      const before = await walker.post(path, order, key);
       expect(before.status, before.text).toBe(200);
       expect((await walker.send({ path: "/api/trading/venuethree/positions/{alice}" })).status).toBe(200);
       const sent = system.sentCount();
@@ -91,6 +92,11 @@ describe("exact texts", () => {
         "INVALID_PARAMETERS",
         [{ path: "userId", problem: "is not the account of accountIndex" }],
       ]);
+      expect(system.sentCount()).toBe(sent);
+      // Its order is out: what is known by now of the name is no answer to the same request.
+      const again = await walker.post(path, order, key);
+      const idOf = "order.venueClientOrderId";
+      expect([again.status, at(again, idOf)], again.text).toEqual([200, at(before, idOf)]);
       expect(system.sentCount()).toBe(sent);
       await system.freshBooks();
       for (const userId of ["{alice}", walker.fill("{alice}").toUpperCase().replace("0X", "0x"), "alice"]) {

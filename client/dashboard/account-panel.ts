@@ -11,6 +11,7 @@ import {
   positionRows,
   totalPnl,
 } from "../view/account.js";
+import { isUndecided } from "../view/close-ticket.js";
 import { fixedText, signOf, UNKNOWN_TEXT } from "../view/format.js";
 import type { AccountBoard } from "./account.js";
 import { fetchData } from "./api.js";
@@ -195,10 +196,13 @@ export class AccountPanel {
     if (result.ok) {
       this.#announce(`${name}: ${plainWords(result.data.status)}`);
       // Gone with the row that the stream takes away; one whose end is not known may be canceled again.
-      if (result.data.status === "UNKNOWN") this.#canceling.delete(row.key);
-      else this.#canceling.set(row.key, "Canceled");
+      if (result.data.status === "CANCELED") this.#canceling.set(row.key, "Canceled");
+      else this.#canceling.delete(row.key);
     } else {
-      this.#announce(`${name} was not canceled: ${result.error}`);
+      const isOpen = isUndecided(result.code, false);
+      this.#announce(
+        isOpen ? `${name} may have been canceled: ${result.error}` : `${name} was not canceled: ${result.error}`,
+      );
       this.#canceling.delete(row.key);
     }
     this.draw();

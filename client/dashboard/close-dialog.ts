@@ -8,6 +8,7 @@ import {
   closeBody,
   type CloseData,
   dryRunBody,
+  isUndecided,
   outcomeOf,
   type Ticket,
   ticketOf,
@@ -33,9 +34,14 @@ interface Quoted {
 
 /** A close that was sent, by its key: sent again it is the same close. */
 interface Sent {
+  /** Whose close: the account and its position. */
+  readonly name: string;
   readonly body: object;
   readonly key: string;
 }
+
+/** Closes whose end is not known, for when their position is opened again; the oldest goes. */
+const UNANSWERED_MAX = 64;
 
 export class CloseDialog {
   readonly #account: AccountBoard;
@@ -49,6 +55,9 @@ export class CloseDialog {
   #quoted: Quoted | null = null;
   /** Of unknown outcome: only this may be sent until it is known. */
   #sent: Sent | null = null;
+  readonly #unanswered = new Map<string, Sent>();
+  /** Counts what the dialog was opened for: an answer is told where it was asked for. */
+  #opening = 0;
   #isSending = false;
   #isDone = false;
   #timer = 0;
@@ -74,22 +83,32 @@ export class CloseDialog {
       this.#asking?.abort();
       this.#quoted = null;
       this.#position = null;
+      this.#isSending = false;
+      this.#opening++;
     });
     setInterval(() => this.#drawLife(), LIFE_MS);
   }
 
   open(position: PositionRow): void {
     this.#position = position;
-    this.#sent = null;
+    this.#sent = this.#unanswered.get(this.#nameOf(position)) ?? null;
     this.#isDone = false;
     this.#form.reset();
     this.#size.value = position.size;
     setText(part("#close-title", HTMLElement), `Close ${position.symbol} ${position.direction}`);
     setText(part("#close-here", HTMLElement), `On ${position.exchange} only`);
     this.#say("", "");
-    this.#enable(true);
+    this.#enable(this.#sent === null);
     this.#dialog.showModal();
-    void this.#ask();
+    if (this.#sent === null) void this.#ask();
+    else {
+      this.#drop("Sent before", "none");
+      this.#leaveOpen("No answer yet");
+    }
+  }
+
+  #nameOf({ key }: PositionRow): string {
+    return `${this.#account.account?.walletAddress ?? ""} ${key}`;
   }
 
   async #ask(): Promise<void> {
@@ -137,7 +156,9 @@ export class CloseDialog {
       return;
     }
     const { account } = this.#account;
-    if (account === null) return;
+    const position = this.#position;
+    if (account === null || position === null) return;
+    const isAgain = this.#sent !== null;
     if (this.#sent === null) {
       const quoted = this.#quoted;
       if (quoted === null || performance.now() >= quoted.endsMs) {
@@ -145,24 +166,36 @@ export class CloseDialog {
         return;
       }
       const body = closeBody(quoted.ask, account.credentials, quoted.ticket.quoteId);
-      this.#sent = { body, key: crypto.randomUUID() };
+      this.#sent = { name: this.#nameOf(position), body, key: crypto.randomUUID() };
+      this.#keep(this.#sent);
     }
+    const opening = this.#opening;
     this.#isSending = true;
     this.#enable(false);
     setText(this.#send, "Sending…");
     this.#say("Sent; waiting for the venue.", "open");
-    const { body, key } = this.#sent;
+    const { name, body, key } = this.#sent;
     const result = await fetchData<CloseData>(PATH, new AbortController().signal, {
       method: "POST",
       body,
       idempotencyKey: key,
       deadlineMs: SEND_DEADLINE_MS,
     });
+    const isOpen = !result.ok && isUndecided(result.code, isAgain);
+    if (!isOpen) this.#unanswered.delete(name);
+    // Left meanwhile: the positions show what came of it, and its own dialog asks again.
+    if (opening !== this.#opening) return;
     this.#isSending = false;
-    this.#conclude(result);
+    this.#conclude(result, isOpen);
   }
 
-  #conclude(result: FetchResult<CloseData>): void {
+  #keep(sent: Sent): void {
+    const [oldest] = this.#unanswered.keys();
+    if (this.#unanswered.size >= UNANSWERED_MAX && oldest !== undefined) this.#unanswered.delete(oldest);
+    this.#unanswered.set(sent.name, sent);
+  }
+
+  #conclude(result: FetchResult<CloseData>, isOpen: boolean): void {
     this.#quoted = null;
     if (result.ok) {
       const { kind, text } = outcomeOf(result.data);
@@ -170,11 +203,8 @@ export class CloseDialog {
       this.#finish();
       return;
     }
-    if (result.code === "UNREACHABLE") {
-      // Not answered is not refused. The same key again is the same close, whatever became of it.
-      this.#say("No answer: it may have been sent. Asking again is safe, it is the same close.", "open");
-      setText(this.#send, "Ask again");
-      this.#send.disabled = false;
+    if (isOpen) {
+      this.#leaveOpen(result.code === "UNREACHABLE" ? "No answer" : result.error);
       return;
     }
     const told = isCloseData(result.data) ? outcomeOf(result.data).text : result.error;
@@ -187,6 +217,13 @@ export class CloseDialog {
     this.#sent = null;
     this.#enable(true);
     this.#drop(result.code.startsWith("QUOTE_") ? "The quote has ended" : "Nothing was sent", "none");
+    setText(this.#send, "Ask again");
+    this.#send.disabled = false;
+  }
+
+  /** Not answered is not refused. The same key again is the same close, whatever became of it. */
+  #leaveOpen(why: string): void {
+    this.#say(`${why}: it may have been sent. Asking again is safe, it is the same close.`, "open");
     setText(this.#send, "Ask again");
     this.#send.disabled = false;
   }

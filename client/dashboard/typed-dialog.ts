@@ -2,6 +2,7 @@
 import type { Static } from "@sinclair/typebox";
 import type { closeEverythingReplySchema, killSwitchReplySchema } from "../../schemas/order-changes.js";
 import { plainWords } from "../view/account.js";
+import { isUndecided } from "../view/close-ticket.js";
 import type { AccountBoard } from "./account.js";
 import { fetchData } from "./api.js";
 import { part, setData, setText } from "./dom.js";
@@ -35,7 +36,10 @@ export class TypedDialog {
   readonly #go = part("#typed-go", HTMLButtonElement);
   #plan: Plan | null = null;
   #isActing = false;
+  /** Counts what the dialog was opened for: an answer is told where it was asked for. */
   #opening = 0;
+  /** Of the close of everything whose end is not known: sent again it is the same one. */
+  #closeKey: string | null = null;
 
   constructor(account: AccountBoard) {
     this.#account = account;
@@ -50,6 +54,7 @@ export class TypedDialog {
     });
     this.#dialog.addEventListener("close", () => {
       this.#plan = null;
+      this.#isActing = false;
       this.#opening++;
     });
     part("#close-all", HTMLElement).addEventListener("click", () => {
@@ -98,7 +103,7 @@ export class TypedDialog {
       });
     const dry = await call(true, null);
     if (!dry.ok) return { kind: "bad", text: dry.error };
-    const key = crypto.randomUUID();
+    const key = this.#closeKey ?? crypto.randomUUID();
     return {
       word: "CLOSE ALL",
       lines: [
@@ -110,16 +115,16 @@ export class TypedDialog {
         ),
       ],
       act: async () => {
+        const isAgain = this.#closeKey === key;
+        this.#closeKey = key;
         const result = await call(false, key);
-        if (!result.ok) {
-          return result.code === "UNREACHABLE"
-            ? {
-                kind: "open",
-                text: "No answer: it may be under way. Going on again is safe, it is the same call.",
-                isRepeatable: true,
-              }
-            : { kind: "bad", text: result.error };
+        if (!result.ok && isUndecided(result.code, isAgain)) {
+          const why = result.code === "UNREACHABLE" ? "No answer" : result.error;
+          const text = `${why}: it may be under way. Going on again is safe, it is the same call.`;
+          return { kind: "open", text, isRepeatable: true };
         }
+        if (this.#closeKey === key) this.#closeKey = null;
+        if (!result.ok) return { kind: "bad", text: result.error };
         const parts = result.data.venues.map(
           ({ exchange, state, closedCount, totalPositions }) =>
             `${exchange} ${plainWords(state)} (${closedCount} of ${totalPositions})`,
@@ -136,7 +141,10 @@ export class TypedDialog {
     this.#text.disabled = true;
     this.#drawGo();
     this.#say("Sent; waiting.", "open");
+    const opening = this.#opening;
     const said = await plan.act();
+    // Left meanwhile: the dialog is another one's now.
+    if (opening !== this.#opening) return;
     this.#isActing = false;
     this.#say(said.text, said.kind);
     if (said.isRepeatable !== true) this.#plan = null;

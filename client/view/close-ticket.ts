@@ -67,6 +67,21 @@ export function ticketOf(data: CloseData, nowMs: number): Ticket | null {
   };
 }
 
+/** Of these nobody can say whether what was asked for was done. */
+const UNDECIDED: ReadonlySet<string> = new Set(["UNREACHABLE", "INTERNAL", "UNKNOWN", "IDEMPOTENCY_IN_PROGRESS"]);
+/** Said before the key of the call is looked at: of this call they say all, of an earlier one nothing. */
+const BEFORE_THE_KEY: ReadonlySet<string> = new Set([
+  "RATE_LIMITED",
+  "OVERLOADED",
+  "SHUTTING_DOWN",
+  "STORE_UNAVAILABLE",
+]);
+
+/** Does a refusal leave open what became of the close? `isAgain`: the same close was sent before, and not answered. */
+export function isUndecided(code: string, isAgain: boolean): boolean {
+  return UNDECIDED.has(code) || (isAgain && BEFORE_THE_KEY.has(code));
+}
+
 export interface Outcome {
   /** good: all of it closed; bad: nothing was; open: some of it, or not known yet. */
   readonly kind: "good" | "open" | "bad";

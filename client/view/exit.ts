@@ -18,12 +18,13 @@ const MAX_SIZE_PLACES = 18;
 
 export type SizeCheck = { readonly ok: true; readonly size: string } | { readonly ok: false; readonly problem: string };
 
+/** Any other comma may be a decimal one: without it the size would be a thousand times what was meant. */
+const IN_THOUSANDS = /^[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?$/;
+
 /** What a person typed → the text the service takes; commas as thousands and blanks around are forgiven. */
 export function checkSize(typed: string): SizeCheck {
-  const text = typed
-    .trim()
-    .replace(/,(?=\d{3}(\D|$))/g, "")
-    .replace(/^\./, "0.");
+  const given = typed.trim();
+  const text = (IN_THOUSANDS.test(given) ? given.replaceAll(",", "") : given).replace(/^\./, "0.");
   if (text === "") return { ok: false, problem: "Enter a size." };
   if (!isDecimalText(text) || text.startsWith("-")) return { ok: false, problem: "A size is a number such as 0.25." };
   if (isZeroText(text)) return { ok: false, problem: "A size is greater than 0." };

@@ -248,6 +248,17 @@ describe("the size that is typed", () => {
     (typed) => expect(checkSize(typed).ok).toBe(false),
   );
 
+  // A comma before three digits is no thousand's where no thousand is: read as one, the size would be a thousand times it.
+  it.each(["0,125", "00,125", "1234,567", "0.125,000", ",125", "1.000,125"])(
+    "%j may be a decimal comma, and is refused",
+    (typed) => expect(checkSize(typed).ok).toBe(false),
+  );
+
+  it.each([
+    ["12,345,678.25", "12345678.25"],
+    ["999,000", "999000"],
+  ])("%j is in thousands", (typed, size) => expect(checkSize(typed)).toEqual({ ok: true, size }));
+
   it("goes into the address as data", () => {
     expect(exitPath("A/B?x=1#", "SELL", "0.25")).toBe(
       "/api/trade/routing/A%2FB%3Fx%3D1%23?side=SELL&size=0.25&refusals=body",

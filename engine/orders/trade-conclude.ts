@@ -19,6 +19,7 @@ import { buildTradeData, toTradeResult } from "./trade-reply.js";
 import { filledLots } from "./attempt-figures.js";
 import { isPriced, unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
 import { applyPrice } from "./fill-price.js";
+import { freeNames } from "./free-names.js";
 import { applyResolution, intentOutcome } from "./send-outcome.js";
 import { endTimings, roundMs } from "./trade-send.js";
 import type { TradeContext, TradeData, TradeRequest, TradeResult } from "./trade-types.js";
@@ -92,6 +93,7 @@ export class TradeConclusion {
       "conclusion",
       ticket === null ? store(() => []) : this.#complete(ticket, run, reply, store),
     );
+    this.#parts.background.run("names_free", freeNames(this.#parts, flight, run));
     this.followLate(flight, context, run, late);
     this.#followPrices(run, ticket?.recordKey ?? null);
     return reply;
@@ -153,6 +155,7 @@ export class TradeConclusion {
     const store = (ownWrites: () => StateWrite[]): Promise<void> =>
       this.#store(run, COMMIT_TRIES, (events) => [...ownWrites(), ...records.eventWrites(run, events)]);
     background.run("close_discard", ticket === null ? store(() => []) : idempotency.discard(ticket, store));
+    background.run("names_free", freeNames(this.#parts, flight, run));
   }
 
   /** Orders found never to have been placed, before the close goes on: it may end in a refusal, which concludes nothing. */

@@ -493,3 +493,25 @@ describe("accounts as a whole", () => {
       expect(createHarness().trading.openAddress(text).ok).toBe(false);
   });
 });
+
+describe("what venueone no longer lists of orders", () => {
+  it("is said to be cut off from where its list of the latest 2 000 is full", async () => {
+    const T = 1_789_999_000_000;
+    const ended = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({
+        order: order(index + 1, T + index, { coin: index === 0 ? "BTC" : "ETH" }),
+        status: "canceled",
+        statusTimestamp: T + index,
+      }));
+    for (const [count, isCut] of [
+      [1_999, undefined],
+      [2_000, true],
+    ] as const) {
+      const harness = createHarness();
+      told(harness, { historical: ended(count) });
+      const read = await harness.trading.history.readOrders(harness.open(), { ...ALL, instrument: BTC }, OPTIONS);
+      expect(read).toMatchObject({ ok: true, value: { rows: [{ venueOrderId: "1" }], nextCursor: null } });
+      expect(read.ok && read.value.isCut).toBe(isCut);
+    }
+  });
+});

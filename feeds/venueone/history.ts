@@ -45,6 +45,8 @@ const MAX_SPAN_MS = 4_096 * DAY_MS;
 /** One page: an account without history takes seven reads to the venue's first day. */
 const MAX_READS = 12;
 const FUNDING_ROWS = 500;
+/** Of `historicalOrders`: the latest ones. */
+const ORDER_ROWS = 2_000;
 /** Reads of the fills behind one page of orders. */
 const MAX_FILL_READS = 4;
 /** More than a page of orders can have fills; what is not covered shortens the page. */
@@ -138,10 +140,11 @@ export class VenueoneHistory implements AccountHistory {
       maxReads: 1,
       readSpan: async (fromMs, untilMs) => ({
         ...listed,
-        value: { rows: listed.value.filter((row) => row.tsMs >= fromMs && row.tsMs <= untilMs), isWhole: true },
+        value: { rows: listed.value.rows.filter((row) => row.tsMs >= fromMs && row.tsMs <= untilMs), isWhole: true },
       }),
     });
-    return read.ok ? this.#withFills(account, read, deadline) : read;
+    const page = read.ok ? await this.#withFills(account, read, deadline) : read;
+    return page.ok && listed.value.isFull ? { ...page, value: { ...page.value, isCut: true } } : page;
   }
 
   async #open(session: AccountSession, options: CallOptions): Promise<Read<Opened>> {
@@ -205,7 +208,7 @@ export class VenueoneHistory implements AccountHistory {
     account: string,
     query: HistoryQuery,
     deadline: Deadline,
-  ): Promise<Read<readonly HistoryRow<ListedOrder>[]>> {
+  ): Promise<Read<{ readonly rows: readonly HistoryRow<ListedOrder>[]; readonly isFull: boolean }>> {
     const left = deadline.left();
     if (left === null) return failedRead("TIMEOUT", "no time left for the orders");
     const [open, latest] = await Promise.all([
@@ -226,7 +229,7 @@ export class VenueoneHistory implements AccountHistory {
       if (instrument === null) continue;
       rows.push({ tsMs: update.order.timestamp, id: String(update.order.oid), value: { update, instrument } });
     }
-    return { ...latest, value: rows };
+    return { ...latest, value: { rows, isFull: latest.value.length >= ORDER_ROWS } };
   }
 
   /** Adds what filled. The page ends before the first order whose fills would take too many reads. */

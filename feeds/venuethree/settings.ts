@@ -4,6 +4,7 @@
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../engine/domain/clock.js";
+import { within } from "../../engine/domain/deadline.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type {
   AccountSession,
@@ -58,18 +59,29 @@ interface SentSetting {
 export class VenuethreeSettings implements AccountSettings {
   readonly #deps: VenuethreeSettingsDeps;
   /**
-   * What the venue took last, by account and market. It takes a change before it makes it, so that a read right after
-   * shows what was: sent along with the next change, that would take this one back.
+   * What the venue took last, or may have taken, by account and market. It takes a change before it makes it, so that a
+   * read right after shows what was: sent along with the next change, that would take this one back.
    */
   readonly #sent = new LRUCache<string, SentSetting>({ max: MAX_CHANGES });
+  /** The newest change under way, by the same name, which the next one waits for; gone with its end. */
+  readonly #underWay = new Map<string, Promise<unknown>>();
 
   constructor(deps: VenuethreeSettingsDeps) {
     this.#deps = deps;
   }
 
   async read(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<SymbolSettings>> {
-    const setting = await this.#read(session, instrument, new Deadline(this.#deps.clock, options));
-    return setting.ok ? { ...setting, value: settingsOf(setting.value) } : setting;
+    const read = await this.#read(session, instrument, new Deadline(this.#deps.clock, options));
+    if (!read.ok) return read;
+    const last =
+      session instanceof VenuethreeSession ? this.#sentLately(nameOf(session.accountIndex, instrument)) : null;
+    const shown = settingsOf(read.value);
+    if (last === null) return { ...read, value: shown };
+    // While the two differ either may be in force: whoever needs one of them has to set it.
+    const sent = settingsOf(last.setting);
+    const leverage = shown.leverage === sent.leverage ? sent.leverage : null;
+    const marginMode = shown.marginMode === sent.marginMode ? sent.marginMode : null;
+    return { ...read, value: { ...sent, leverage, marginMode } };
   }
 
   async setLeverage(
@@ -99,19 +111,56 @@ export class VenuethreeSettings implements AccountSettings {
     return session instanceof VenuethreeSession ? (this.#deps.budget?.otherWaitMs(session.accountIndex, lane) ?? 0) : 0;
   }
 
+  /** One after the other: two that read the same settings would each send the other's old one along. */
   async #change(
     session: AccountSession,
     instrument: Instrument,
     changed: (setting: Setting) => Setting,
     options: CallOptions,
   ): Promise<SettingOutcome> {
-    const { clock, clockOffsetMs, sender } = this.#deps;
+    const { clock, keys } = this.#deps;
     const deadline = new Deadline(clock, options);
+    // First of all: whoever only names the account holds up nobody's changes.
+    const key = keys.resolveKnown(session) ?? (await keys.resolve(session, options));
+    if (!key.ok) return refusedByRead(key);
+    const name = nameOf(key.value.accountIndex, instrument);
+    const earlier: Promise<unknown> = this.#underWay.get(name) ?? Promise.resolve();
+    const own = this.#afterwards(earlier, deadline, () =>
+      this.#changeAlone(session, instrument, changed, name, deadline),
+    );
+    // One that gave up waiting does not let the next one past what it waited for.
+    const ended = Promise.allSettled([earlier, own]);
+    this.#underWay.set(name, ended);
+    try {
+      return await own;
+    } finally {
+      void ended.then(() => {
+        if (this.#underWay.get(name) === ended) this.#underWay.delete(name);
+      });
+    }
+  }
+
+  async #afterwards(
+    earlier: Promise<unknown>,
+    deadline: Deadline,
+    change: () => Promise<SettingOutcome>,
+  ): Promise<SettingOutcome> {
+    const left = deadline.left();
+    if (left === null || !(await within(this.#deps.clock, earlier, left.timeoutMs)).done) return refusedByRead(NO_TIME);
+    return change();
+  }
+
+  async #changeAlone(
+    session: AccountSession,
+    instrument: Instrument,
+    changed: (setting: Setting) => Setting,
+    name: string,
+    deadline: Deadline,
+  ): Promise<SettingOutcome> {
+    const { clock, clockOffsetMs, sender } = this.#deps;
     const before = await this.#read(session, instrument, deadline);
     if (!before.ok) return refusedByRead(before);
-    const name = session instanceof VenuethreeSession ? `${session.accountIndex} ${instrument.nativeId}` : "";
-    const last = this.#sent.get(name);
-    const onItsWay = last !== undefined && monoMs(clock) < last.untilMs ? last.setting : before.value;
+    const onItsWay = this.#sentLately(name)?.setting ?? before.value;
     const wanted = changed(onItsWay);
     const { marginFraction, marginMode } = wanted;
     const settings = settingsOf(wanted);
@@ -122,11 +171,14 @@ export class VenuethreeSettings implements AccountSettings {
     if (left === null) return refusedOf(localReject("VENUE_STATE", "DEADLINE", "no time left before sending"));
     const expiresAtMs = Math.round(clock.wallMs() + clockOffsetMs()) + EXPIRY_MS;
     const sent = await sender.send(session, prepared.tx, expiresAtMs, left);
-    if (sent.kind === "accepted") {
-      this.#sent.set(name, { setting: wanted, untilMs: monoMs(clock) + LAG_MS });
-      return { outcome: "accepted", settings };
-    }
-    return sent.kind === "rejected" ? refusedOf(sent.rejected) : { outcome: "unknown", cause: sent.cause };
+    if (sent.kind === "rejected") return refusedOf(sent.rejected);
+    this.#sent.set(name, { setting: wanted, untilMs: monoMs(clock) + LAG_MS });
+    return sent.kind === "accepted" ? { outcome: "accepted", settings } : { outcome: "unknown", cause: sent.cause };
+  }
+
+  #sentLately(name: string): SentSetting | null {
+    const last = this.#sent.get(name);
+    return last !== undefined && monoMs(this.#deps.clock) < last.untilMs ? last : null;
   }
 
   async #read(session: AccountSession, instrument: Instrument, deadline: Deadline): Promise<Read<Setting>> {
@@ -156,6 +208,10 @@ export class VenuethreeSettings implements AccountSettings {
 }
 
 const NO_TIME = failedRead("TIMEOUT", "no time left for the settings");
+
+function nameOf(accountIndex: number, { nativeId }: Instrument): string {
+  return `${accountIndex} ${nativeId}`;
+}
 
 function isSame(left: Setting, right: Setting): boolean {
   return left.marginFraction === right.marginFraction && left.marginMode === right.marginMode;

@@ -128,9 +128,9 @@ async function addressPage<T>(
   return { room, walletAddress, query, page };
 }
 
-/** Null where a page before or after this one may hold more: nothing is read to count. */
-function totalOf({ cursor }: HistoryQuery, { rows, nextCursor }: HistoryPage<unknown>): number | null {
-  return cursor === null && nextCursor === null ? rows.length : null;
+/** Null where a page before or after this one may hold more, or the venue lost some: nothing is read to count. */
+function totalOf({ cursor }: HistoryQuery, { rows, nextCursor, isCut }: HistoryPage<unknown>): number | null {
+  return cursor === null && nextCursor === null && isCut !== true ? rows.length : null;
 }
 
 function fillsRoute(context: TradingContext): Route {

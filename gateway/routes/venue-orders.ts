@@ -24,7 +24,6 @@ import {
   callerBlock,
   findWallet,
   requireSameWallet,
-  tradingRoom,
   WALLET_HEADER,
   walletBlock,
   walletIdHeader,
@@ -32,7 +31,6 @@ import {
 import { normalizedOrder, orderIdText, venuetwoOrder } from "../accounts/order-views.js";
 import { VENUETHREE_KEY_HEADERS, venuethreeBlock } from "../accounts/venuethree-key.js";
 import { type Answer, type Ask, checkedBody, jsonRoute, replyText } from "../http/json-route.js";
-import { invalidParameters } from "../http/query.js";
 import type { Route } from "./context.js";
 import { orderContext, refusalError, symbolOn, type TradingContext } from "./order-desk-call.js";
 
@@ -48,7 +46,7 @@ interface OrderBody {
 }
 
 type Particulars = Pick<PlaceRequest, "type" | "price"> &
-  Partial<Pick<PlaceRequest, "stopPrice" | "triggerSource" | "positionSide">>;
+  Partial<Pick<PlaceRequest, "stopPrice" | "triggerSource" | "positionSide" | "accountNames">>;
 
 export function venueOrderRoutes(context: TradingContext): Route[] {
   return [...venuetwoRoutes(context), venueoneRoute(context), venuethreeRoute(context), venuefourRoute(context)];
@@ -198,8 +196,8 @@ function venuethreeRoute(context: TradingContext): Route {
       const block = venuethreeBlock(ask);
       const body = withTypeText(() => checkedBody(validate, ask.body));
       const price = limitPrice(body);
-      requireSameAccount(context, block, body);
-      const { order, replayed } = await place(context, ask, "venuethree", block, body, { type: body.type, price });
+      const particulars = { type: body.type, price, accountNames: accountNames(body) };
+      const { order, replayed } = await place(context, ask, "venuethree", block, body, particulars);
       const reply = {
         success: true as const,
         orderId: orderIdText(order),
@@ -213,18 +211,11 @@ function venuethreeRoute(context: TradingContext): Route {
   });
 }
 
-/** Names of the caller's own that are no account's stand for nothing here. Throws INVALID_PARAMETERS. */
-function requireSameAccount(
-  { view }: TradingContext,
-  block: unknown,
-  body: { readonly userId: string; readonly walletIdOrAddress?: string | null },
-): void {
-  const room = tradingRoom(view, "venuethree");
-  for (const path of ["userId", "walletIdOrAddress"] as const) {
-    const name = body[path] ?? null;
-    if (name !== null && room.namesAnother?.(block, name) === true)
-      throw invalidParameters({ path, problem: "is not the account of accountIndex" });
-  }
+/** Names of the caller's own that are no account's stand for nothing there. */
+function accountNames(body: { readonly userId: string; readonly walletIdOrAddress?: string | null }) {
+  const { userId, walletIdOrAddress = null } = body;
+  const other = walletIdOrAddress === null ? [] : [{ path: "walletIdOrAddress", name: walletIdOrAddress }];
+  return [{ path: "userId", name: userId }, ...other];
 }
 
 function venuefourRoute(context: TradingContext): Route {

@@ -6,8 +6,8 @@ import { scrub } from "../../domain/scrub.js";
 import { collectSecrets } from "../redact.js";
 import type { Rooms } from "../trade-accounts.js";
 import { intentAccountHash } from "../trade-intent.js";
-import { refusal } from "./order-check.js";
-import type { OrderAccount, OrderRefusal } from "./order-desk.js";
+import { invalid, refusal } from "./order-check.js";
+import type { OrderAccount, OrderRefusal, PlaceRequest } from "./order-desk.js";
 import { MAX_CALL_TIMEOUT_MS, type SingleParts } from "./single-context.js";
 
 /** Symbols named in an UNKNOWN_SYMBOL. */
@@ -81,4 +81,11 @@ export function readRefusal(
   const { retryAfterMs } = failure;
   const details = { exchange, reason: failure.code };
   return refusal(code, retryAfterMs === null ? details : { ...details, retryAfterMs });
+}
+
+/** Null: no name that the caller gives the account is known to be another's. */
+export function otherAccount(room: VenueRoom, { credentials, accountNames = [] }: PlaceRequest): OrderRefusal | null {
+  for (const { path, name } of accountNames)
+    if (room.namesAnother?.(credentials, name) === true) return invalid(path, "is not the account of accountIndex");
+  return null;
 }

@@ -133,6 +133,20 @@ describe("an amend", () => {
     ]);
   });
 
+  it("of an order that is not listed yet keeps what an amend before it changed, answered or not", async () => {
+    for (const knob of ["accept", "lose"] as const) {
+      const harness = await createDesk({ knobs: { amend: knob } });
+      harness.venue.indexLagMs = () => 1_500;
+      const { orderId } = await harness.order(LIMIT);
+      expect(await amend(harness, orderId ?? "", { price: "94000" })).toMatchObject({ ok: true });
+      expect(await amend(harness, orderId ?? "", { quantity: "0.5" })).toMatchObject({ ok: true });
+      expect(harness.calls.amended).toEqual([
+        { priceTicks: 940_000, qtyLots: 250 },
+        { priceTicks: 940_000, qtyLots: 500 },
+      ]);
+    }
+  });
+
   it("tells a refusal, an unknown outcome and a venue that cannot apart", async () => {
     for (const [amendKnob, expected] of [
       ["reject", { ok: false, code: "AMEND_REJECTED", details: { venueText: "no change today" } }],

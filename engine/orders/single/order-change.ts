@@ -144,7 +144,8 @@ export async function amendOrder(
   // Just accepted and not listed yet: as we sent it.
   const meant = look.kind === "found" ? look : justSent(parts, opened, orderId);
   if (meant === null) return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue });
-  const { order: current, instrument } = meant;
+  const { instrument } = meant;
+  const current = parts.recent.asChanged(opened.accountHash, meant.order);
   if (current.status !== "OPEN" && current.status !== "PARTIALLY_FILLED") {
     return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue, status: current.status });
   }
@@ -185,6 +186,7 @@ export async function amendOrder(
     if (outcome.reason === "NOT_FOUND") return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue });
     return refusedBy("AMEND_REJECTED", venue, outcome, secrets);
   }
+  parts.recent.change(opened.accountHash, current, change.change);
   const shown = outcome.outcome === "accepted" ? (outcome.order ?? current) : current;
   const order = factsOfVenueOrder(instrument, shown, own);
   return { ok: true, outcome: outcome.outcome === "accepted" ? "ACCEPTED" : "UNKNOWN", order };

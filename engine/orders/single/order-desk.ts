@@ -53,6 +53,8 @@ export type SingleOrderType =
   | "TAKE_PROFIT_LIMIT";
 
 export interface PlaceRequest extends OrderAccount {
+  /** What the caller calls the account, by the fields that do: one that is known to be another's is refused. */
+  readonly accountNames?: readonly { readonly path: string; readonly name: string }[];
   /** Canonical, e.g. `BTC`; a symbol that the venue does not list is UNKNOWN_SYMBOL. */
   readonly symbol: string;
   readonly side: Side;

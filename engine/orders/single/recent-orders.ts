@@ -1,15 +1,27 @@
 /**
- * Orders that their venue confirmed a moment ago. A venue may answer "no such order" about one that it has just
- * accepted; for that moment our own record of it is the better answer.
+ * Orders that their venue confirmed, or was asked to change, a moment ago. A venue may answer "no such order" about one
+ * that it has just accepted, or show it as it was; for that moment our own record of it is the better answer.
  *
- * Bounds: MAX_RECENT orders, the least recently used one goes; each speaks for INDEXING_LAG_MS after its confirmation.
+ * Bounds: MAX_RECENT orders, and changed ones, the least recently used one goes; each speaks for INDEXING_LAG_MS after its
+ * confirmation, or its last change, of which the last MAX_FORMER forms before it are known.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../domain/clock.js";
+import type { OrderChange, VenueOrder } from "../../domain/order.js";
 import { INDEXING_LAG_MS } from "../absence-proof.js";
 import { lastAttempt, type SingleRun } from "./single-run.js";
 
 const MAX_RECENT = 10_000;
+const MAX_FORMER = 8;
+
+type Figures = Pick<VenueOrder, "priceTicks" | "qtyLots">;
+
+interface Changed {
+  /** As the order stood before one of its changes: a read that shows it so may be late. */
+  readonly former: readonly Figures[];
+  readonly now: Figures;
+  readonly untilNs: number;
+}
 
 interface Recent {
   readonly run: SingleRun;
@@ -21,6 +33,7 @@ interface Recent {
 export class RecentOrders {
   readonly #clock: Clock;
   readonly #byName = new LRUCache<string, Recent>({ max: MAX_RECENT });
+  readonly #changed = new LRUCache<string, Changed>({ max: MAX_RECENT });
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -47,4 +60,32 @@ export class RecentOrders {
     const recent = this.#byName.get(`${accountHash}|${name}`);
     return recent !== undefined && this.#clock.monoNs() <= recent.untilNs ? recent.run : null;
   }
+
+  /** The order as it stands with what its venue took of changes, or may have taken, and does not show yet. */
+  asChanged(accountHash: string, order: VenueOrder): VenueOrder {
+    const changed = this.#live(changedKey(accountHash, order));
+    return changed?.former.some((figures) => isSame(figures, order)) === true ? { ...order, ...changed.now } : order;
+  }
+
+  /** `order`: as it stood, by `asChanged`. */
+  change(accountHash: string, order: VenueOrder, { priceTicks, qtyLots }: OrderChange): void {
+    const key = changedKey(accountHash, order);
+    const former = [...(this.#live(key)?.former ?? []), { priceTicks: order.priceTicks, qtyLots: order.qtyLots }];
+    const untilNs = this.#clock.monoNs() + INDEXING_LAG_MS * 1e6;
+    this.#changed.set(key, { former: former.slice(-MAX_FORMER), now: { priceTicks, qtyLots }, untilNs });
+  }
+
+  #live(key: string): Changed | null {
+    const changed = this.#changed.get(key);
+    return changed !== undefined && this.#clock.monoNs() <= changed.untilNs ? changed : null;
+  }
+}
+
+/** An order that is not listed yet has no id of the venue. */
+function changedKey(accountHash: string, { nativeSymbol, venueClientOrderId, venueOrderId }: VenueOrder): string {
+  return `${accountHash}|${nativeSymbol}|${venueClientOrderId ?? venueOrderId}`;
+}
+
+function isSame(left: Figures, right: Figures): boolean {
+  return left.priceTicks === right.priceTicks && left.qtyLots === right.qtyLots;
 }

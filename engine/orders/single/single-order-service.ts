@@ -40,6 +40,7 @@ import {
   roomOf,
   withAccount,
   type OpenedAccount,
+  otherAccount,
 } from "./open-account.js";
 import { amendOrder, cancelEverything, cancelOrder } from "./order-change.js";
 import { checkOrder, invalid, refusal, type CheckedOrder } from "./order-check.js";
@@ -197,7 +198,9 @@ export class SingleOrderService implements OrderDesk {
       if (!checked.ok) return checked;
       const { clientOrderId } = request;
       const { idempotencyKey } = context;
-      const plan = (flight: SingleFlight): Promise<Planned> => this.#plan(flight, checked.order);
+      // By what is known now: whatever an earlier order of the key came to has been answered before.
+      const plan = async (flight: SingleFlight): Promise<Planned> =>
+        otherAccount(room, request) ?? this.#plan(flight, checked.order);
       const job = {
         account: request,
         room,

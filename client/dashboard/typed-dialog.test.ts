@@ -1,0 +1,83 @@
+/** What is done behind a typed word, where an earlier one is still under way. The elements are plain objects. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type FakeDocument, installDocument } from "../test/fake-document.js";
+import type { AccountBoard } from "./account.js";
+import { TypedDialog } from "./typed-dialog.js";
+
+const ACCOUNT = { account: { walletAddress: "0x1", credentials: {}, isDemo: false } } as unknown as AccountBoard;
+const CLOSED = {
+  success: true,
+  data: {
+    success: true,
+    venues: [{ exchange: "venueone", state: "COMPLETED", closedCount: 2, totalPositions: 2, error: null }],
+  },
+};
+const SWITCH = { success: true, data: { active: false, halts: [] } };
+
+let page: FakeDocument;
+let sent: string[];
+let answerClose: (reply: object) => void;
+
+beforeEach(() => {
+  page = installDocument();
+  sent = [];
+  const closed = new Promise<object>((resolve) => {
+    answerClose = resolve;
+  });
+  vi.stubGlobal("fetch", async (path: string, init: { readonly method: string; readonly body?: string }) => {
+    const { dryRun, active } = JSON.parse(init.body ?? "{}") as { dryRun?: boolean; active?: boolean };
+    const isClose = path === "/api/trade/close-all";
+    if (init.method === "POST" && dryRun !== true) sent.push(isClose ? "close all" : `switch ${String(active)}`);
+    const reply = !isClose ? SWITCH : dryRun === true ? CLOSED : await closed;
+    return { json: async () => reply };
+  });
+  new TypedDialog(ACCOUNT);
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+async function type(opener: string, word: string): Promise<void> {
+  page.press(opener);
+  await page.settled();
+  page.node("#typed-text").value = word;
+  page.node("#typed-text").dispatch("input");
+  if (!page.node("#typed-go").disabled) page.node("#typed-form").dispatch("submit");
+  await page.settled();
+}
+
+const said = () => page.node("#typed-said").textContent;
+
+describe("the kill switch", () => {
+  it("waits for no close of everything that is under way", async () => {
+    await type("#close-all", "CLOSE ALL");
+    page.press("#typed-leave");
+    await type("#kill-switch", "STOP");
+    expect(sent).toEqual(["close all", "switch true"]);
+  });
+
+  it("is not ended, nor told, by what a close of everything comes to meanwhile", async () => {
+    await type("#close-all", "CLOSE ALL");
+    page.press("#typed-leave");
+    await type("#kill-switch", "ST");
+    answerClose(CLOSED);
+    await page.settled();
+    expect(said()).toBe("");
+    page.node("#typed-text").value = "STOP";
+    page.node("#typed-form").dispatch("submit");
+    await page.settled();
+    expect(sent).toEqual(["close all", "switch true"]);
+  });
+});
+
+describe("a close of everything", () => {
+  it("is sent once, however often its word is given while it is under way", async () => {
+    await type("#close-all", "CLOSE ALL");
+    page.node("#typed-form").dispatch("submit");
+    await page.settled();
+    expect([sent, page.node("#typed-go").disabled]).toEqual([["close all"], true]);
+    answerClose(CLOSED);
+    await page.settled();
+    expect(said()).toBe("venueone completed (2 of 2).");
+  });
+});
