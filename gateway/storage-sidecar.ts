@@ -14,7 +14,7 @@ import type { Clock, TimerHandle } from "../engine/domain/clock.js";
 import type { Logger } from "../engine/domain/logger.js";
 import type { Random } from "../engine/domain/random.js";
 import type { RecordsEndpoint } from "../engine/storage/records/clickhouse-client.js";
-import { type BackoffPolicy, fullJitterMs } from "../feeds/shared/backoff.js";
+import { type BackoffPolicy, fullJitterMs } from "../feeds/shared/net/backoff.js";
 import { isSidecarReport, type SidecarReport, type SidecarStart } from "./children/sidecar-messages.js";
 
 const DEFAULT_SIDECAR_MEMORY_BYTES = 1024 * 1024 * 1024;

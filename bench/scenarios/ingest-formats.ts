@@ -5,7 +5,7 @@
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Book } from "../../engine/market/book.js";
 import { createMarket } from "../../engine/market/market.js";
-import { NameTable } from "../../feeds/shared/name-table.js";
+import { NameTable } from "../../feeds/shared/book/name-table.js";
 import { DepthScanner as VenuefourScanner, SCAN_BOOK as VENUEFOUR_BOOK } from "../../feeds/venuefour/depth-scan.js";
 import { MarketApplier as VenuefourApplier, REST_LINK } from "../../feeds/venuefour/market-apply.js";
 import { DepthScanner as VenueoneScanner, SCAN_BOOK as VENUEONE_BOOK } from "../../feeds/venueone/depth-scan.js";

@@ -9,7 +9,7 @@ import { createSeededRandom } from "../../engine/domain/random.js";
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import { DEAF_LISTENER, type Market } from "../../engine/market/market.js";
-import { type Connection, type Connector, connectWs } from "../../feeds/shared/connector.js";
+import { type Connection, type Connector, connectWs } from "../../feeds/shared/net/connector.js";
 import { createVenuetwoRoom } from "../../feeds/venuetwo/room.js";
 import { startChild } from "../lib/child.js";
 import type { BenchRow, Scenario, ScenarioContext } from "../lib/types.js";

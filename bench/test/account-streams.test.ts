@@ -8,7 +8,7 @@ import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent, VenueRoom } from "../../engine/ports.js";
-import { failedRead } from "../../feeds/shared/call-results.js";
+import { failedRead } from "../../feeds/shared/net/call-results.js";
 import { createMemoryReservations } from "../../feeds/shared/test/memory-reservations.js";
 import { createVenueoneRoom } from "../../feeds/venueone/room.js";
 import { createVenuetwoRoom } from "../../feeds/venuetwo/room.js";

@@ -10,7 +10,7 @@ import { createSeededRandom } from "../../engine/domain/random.js";
 import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import type { MarketRoom, NonceReservations } from "../../engine/ports.js";
-import { type Connector, connectWs } from "../../feeds/shared/connector.js";
+import { type Connector, connectWs } from "../../feeds/shared/net/connector.js";
 import { createVenuefourRoom } from "../../feeds/venuefour/room.js";
 import { createVenueoneRoom } from "../../feeds/venueone/room.js";
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";

@@ -10,7 +10,7 @@ import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { Book, BOOK_LIVE } from "../../engine/market/book.js";
 import type { Market } from "../../engine/market/market.js";
-import { type Connector, connectWs } from "../../feeds/shared/connector.js";
+import { type Connector, connectWs } from "../../feeds/shared/net/connector.js";
 import { BookSync } from "../../feeds/venuetwo/book-sync.js";
 import { VenuetwoDecoder } from "../../feeds/venuetwo/decode.js";
 import { FRAME_DEPTH, type VenuetwoFrame } from "../../feeds/venuetwo/frame.js";

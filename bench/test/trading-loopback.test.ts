@@ -7,7 +7,7 @@ import type { OrderCommand } from "../../engine/domain/order.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
 import type { AccountReader, AccountSession, CallOptions, OpenSession, OrderSender } from "../../engine/ports.js";
-import { HttpPool } from "../../feeds/shared/http-pool.js";
+import { HttpPool } from "../../feeds/shared/net/http-pool.js";
 import { createMemoryReservations } from "../../feeds/shared/test/memory-reservations.js";
 import { createVenueoneTrading } from "../../feeds/venueone/trading.js";
 import { createVenuetwoTrading } from "../../feeds/venuetwo/trading.js";

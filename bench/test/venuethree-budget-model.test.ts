@@ -11,7 +11,7 @@ import type { PlaceOutcome } from "../../engine/domain/order.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { AccountSession, Lane, SettingOutcome, VenueRoom } from "../../engine/ports.js";
-import { AccountLimiter } from "../../feeds/shared/account-limiter.js";
+import { AccountLimiter } from "../../feeds/shared/net/account-limiter.js";
 import { countingAs } from "../../feeds/shared/test/counting-as.js";
 import { publicKeyOf } from "../../feeds/venuethree/crypto/schnorr.js";
 import { decodeDetails } from "../../feeds/venuethree/decode-slow.js";
@@ -23,7 +23,7 @@ import { commandOf, open as openSession, wholeTicks } from "./support/trading-ha
 
 /** Accounts are counted by themselves, whoever's they are. */
 const planted = vi.hoisted(() => ({ isIdentity: false }));
-vi.mock(import("../../feeds/shared/account-limiter.js"), async (load) => {
+vi.mock(import("../../feeds/shared/net/account-limiter.js"), async (load) => {
   const original = await load();
   type Parameters = ConstructorParameters<typeof original.AccountLimiter>;
   class Limiter extends original.AccountLimiter {

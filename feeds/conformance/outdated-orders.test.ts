@@ -12,7 +12,7 @@ import * as two from "../venuetwo/test/trading-harness.js";
 
 /** Orders are held to no present terms. */
 const planted = vi.hoisted(() => ({ isAnyGridTaken: false }));
-vi.mock(import("../shared/listing-terms.js"), async (load) => {
+vi.mock(import("../shared/room/listing-terms.js"), async (load) => {
   const original = await load();
   return {
     ...original,

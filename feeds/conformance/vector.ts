@@ -2,7 +2,7 @@
  * Access to one entry of a vector file and the comparisons that a check makes. Entries are foreign JSON, so every
  * read is checked; a miss is a VectorMismatch, which the runner reports as that entry's failure.
  */
-import { fromHex, toHex } from "../shared/eip712.js";
+import { fromHex, toHex } from "../shared/sign/eip712.js";
 
 export class VectorMismatch extends Error {
   override readonly name = "VectorMismatch";

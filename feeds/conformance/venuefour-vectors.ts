@@ -1,5 +1,5 @@
 /** Checks of the vector kinds of venuefour, one function per kind. */
-import { toHex } from "../shared/eip712.js";
+import { toHex } from "../shared/sign/eip712.js";
 import { decodeBase58 } from "../venuefour/base58.js";
 import {
   canonicalJson,

@@ -9,7 +9,7 @@ import {
   type TypedDomain,
   type TypedField,
   type TypedValue,
-} from "../shared/eip712.js";
+} from "../shared/sign/eip712.js";
 import { packMsgpack, type MsgpackValue } from "../venueone/msgpack.js";
 import { AGENT_DOMAIN_SEPARATOR, L1Signer, signatureBytes, type WireSignature } from "../venueone/sign.js";
 import { permitDepositCalldata, signDigest, userActionDigest } from "../venueone/sign-user.js";

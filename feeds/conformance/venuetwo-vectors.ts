@@ -1,5 +1,5 @@
 /** Checks of the vector kinds of venuetwo, one function per kind. */
-import { addressOfPrivateKey } from "../shared/eip712.js";
+import { addressOfPrivateKey } from "../shared/sign/eip712.js";
 import { encodeForm, MessageSigner, signHmac, type FormParams } from "../venuetwo/sign.js";
 import {
   approveCalldata,

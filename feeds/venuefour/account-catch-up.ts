@@ -10,7 +10,7 @@ import type { Clock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent, AccountHistory, CallOptions } from "../../engine/ports.js";
-import { PendingNews } from "../shared/pending-news.js";
+import { PendingNews } from "../shared/account/pending-news.js";
 import type { VenuefourAccount } from "./account.js";
 import { nativePrice } from "./account-normalize.js";
 import type { AccountState } from "./account-state.js";

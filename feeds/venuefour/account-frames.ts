@@ -8,7 +8,7 @@ import {
   isFields,
   parseJsonExact,
   textField,
-} from "../shared/wire-fields.js";
+} from "../shared/room/wire-fields.js";
 import {
   decodeOrderUpdate,
   decodePositionUpdate,

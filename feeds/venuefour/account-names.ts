@@ -11,8 +11,8 @@
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { AccountNames, AccountSession, CallOptions, Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
-import { Proofs } from "../shared/proofs.js";
+import { failedRead } from "../shared/net/call-results.js";
+import { Proofs } from "../shared/account/proofs.js";
 import { uuidOf } from "./client-id.js";
 import { CANCEL_CREDITS } from "./limits.js";
 import type { Sender } from "./sender.js";

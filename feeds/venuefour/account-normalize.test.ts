@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Fields } from "../shared/wire-fields.js";
+import type { Fields } from "../shared/room/wire-fields.js";
 import {
   nativePrice,
   normalizeAccount,

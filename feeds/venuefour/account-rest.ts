@@ -6,10 +6,10 @@
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { CallOptions, Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
-import type { CallerStanding } from "../shared/caller-standing.js";
-import type { HttpResult, VenueHttp } from "../shared/http.js";
-import type { Fields } from "../shared/wire-fields.js";
+import { failedRead } from "../shared/net/call-results.js";
+import type { CallerStanding } from "../shared/net/caller-standing.js";
+import type { HttpResult, VenueHttp } from "../shared/net/http.js";
+import type { Fields } from "../shared/room/wire-fields.js";
 import { classifyError, isKeyRefusal, readError } from "./errors.js";
 import { MAX_EXPIRY_MS, MIN_EXPIRY_MS } from "./limits.js";
 import { readEnvelope } from "./rest.js";

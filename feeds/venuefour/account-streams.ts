@@ -7,8 +7,8 @@
  */
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent, AccountSession, AccountStream, AccountStreams, Read } from "../../engine/ports.js";
-import type { WantedLots } from "../shared/streamed-reads.js";
-import { UnknownWords } from "../shared/unknown-words.js";
+import type { WantedLots } from "../shared/account/streamed-reads.js";
+import { UnknownWords } from "../shared/room/unknown-words.js";
 import { MAX_ACCOUNT_STREAMS } from "./limits.js";
 import { VenuefourSession } from "./session.js";
 import { type AccountCounters, type AccountStreamDeps, SharedAccountStream } from "./shared-account-stream.js";

@@ -17,7 +17,7 @@ import {
   textField,
   textOrNull,
   WireFault,
-} from "../shared/wire-fields.js";
+} from "../shared/room/wire-fields.js";
 
 export type VenuefourWireSide = "bid" | "ask";
 

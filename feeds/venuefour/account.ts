@@ -8,12 +8,12 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
 import type { AccountSummary, FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, CallOptions, OrderRef, Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
-import type { InstrumentIndex } from "../shared/instrument-index.js";
-import { normalizedRead } from "../shared/normalized-read.js";
-import type { StreamedAccount } from "../shared/own-order.js";
-import { streamedVersion, type WantedLots } from "../shared/streamed-reads.js";
-import type { VerifiedReads } from "../shared/verified-reads.js";
+import { failedRead } from "../shared/net/call-results.js";
+import type { InstrumentIndex } from "../shared/room/instrument-index.js";
+import { normalizedRead } from "../shared/room/normalized-read.js";
+import type { StreamedAccount } from "../shared/orders/own-order.js";
+import { streamedVersion, type WantedLots } from "../shared/account/streamed-reads.js";
+import type { VerifiedReads } from "../shared/account/verified-reads.js";
 import {
   normalizeAccount,
   normalizeBalances,

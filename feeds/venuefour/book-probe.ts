@@ -6,8 +6,8 @@
  * because subscribing anew costs no credits.
  */
 import type { Clock } from "../../engine/domain/clock.js";
-import { MessagePacer } from "../shared/connection-budget.js";
-import type { ProbeResult } from "../shared/subscriptions.js";
+import { MessagePacer } from "../shared/net/connection-budget.js";
+import type { ProbeResult } from "../shared/net/subscriptions.js";
 import { BOOK_LIVENESS_MS, PROBES_PER_MINUTE, READ_TIMEOUT_MS } from "./limits.js";
 import { APPLIED, PROVEN, REST_LINK } from "./market-apply.js";
 import type { MarketEntry } from "./market-entry.js";

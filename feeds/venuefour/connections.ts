@@ -8,11 +8,11 @@
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
-import { type ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
-import type { Connector } from "../shared/connector.js";
-import type { SubscribeProtocol } from "../shared/link.js";
-import { PersistentSocket } from "../shared/socket.js";
-import type { SocketStats } from "../shared/socket-options.js";
+import { type ConnectionBudget, MessagePacer } from "../shared/net/connection-budget.js";
+import type { Connector } from "../shared/net/connector.js";
+import type { SubscribeProtocol } from "../shared/net/link.js";
+import { PersistentSocket } from "../shared/net/socket.js";
+import type { SocketStats } from "../shared/net/socket-options.js";
 import {
   PING_EVERY_MS,
   PING_TEXT,

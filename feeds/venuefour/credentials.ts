@@ -5,7 +5,7 @@
  * Invariant: who signs is decided by the secret alone, because its public key can be derived; a stated public key that
  * says otherwise is refused here, before anything is sent. Problems name a field, never its value.
  */
-import { isFields } from "../shared/wire-fields.js";
+import { isFields } from "../shared/room/wire-fields.js";
 import { isAddress, readPrivateKey, type SigningKey } from "./sign.js";
 
 export interface VenuefourCredentials {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeJson } from "../shared/wire-fields.js";
+import { decodeJson } from "../shared/room/wire-fields.js";
 import { decodeBook, decodeFrame, decodeMarkets, decodePrices, decodeRestTrades } from "./decode.js";
 import { frameFixture, frameFixtures, readFixture } from "./fixtures/load.js";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ScannedSide } from "../shared/json-bytes.js";
+import type { ScannedSide } from "../shared/book/json-bytes.js";
 import { decodeFrame } from "./decode.js";
 import { DepthScanner, MAX_SCANNED_LEVELS, SCAN_BBO, SCAN_BOOK, SCAN_OTHER, type ScanKind } from "./depth-scan.js";
 import { frameFixture, frameFixtures } from "./fixtures/load.js";

@@ -3,7 +3,7 @@
  * One pass over the bytes of a `book` or `bbo` frame into integers: no strings, no per-level objects.
  *
  * The venue writes keys in alphabetical order, so the levels come before the symbol that says how to scale them:
- * figures are kept as digits and decimal places and scaled once the symbol is known (feeds/shared/json-bytes.ts). That
+ * figures are kept as digits and decimal places and scaled once the symbol is known (feeds/shared/book/json-bytes.ts). That
  * makes any order of keys readable. The scanner takes only what the venue is known to send, white space anywhere; for
  * everything else (escapes, exponents, nulls, unknown keys, deep books) it answers SCAN_OTHER and decode.ts decides.
  * What it takes, JSON.parse would take with the same result: a property test holds that.
@@ -17,7 +17,7 @@ import {
   isKey,
   ScannedSide,
   skipSpace,
-} from "../shared/json-bytes.js";
+} from "../shared/book/json-bytes.js";
 
 export const SCAN_OTHER = 0;
 export const SCAN_BOOK = 1;

@@ -5,7 +5,7 @@
  * Classes: P caller's parameters, A auth, F funds or margin, S state, R retry later, U outcome unknown, N nothing to do.
  */
 import type { RejectReason } from "../../engine/domain/order.js";
-import { isFields, parseJsonExact } from "../shared/wire-fields.js";
+import { isFields, parseJsonExact } from "../shared/room/wire-fields.js";
 
 export type ErrorClass = "P" | "A" | "F" | "S" | "R" | "U" | "N";
 

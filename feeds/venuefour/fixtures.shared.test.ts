@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import { createMarket } from "../../engine/market/market.js";
-import { asFields, decodeWith, type Fields } from "../shared/wire-fields.js";
+import { asFields, decodeWith, type Fields } from "../shared/room/wire-fields.js";
 import { decodeAccountFrame } from "./account-frames.js";
 import {
   decodeAccount,

@@ -17,10 +17,10 @@ import type {
   HistoryQuery,
   Read,
 } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
-import { Deadline } from "../shared/deadline.js";
-import type { InstrumentIndex } from "../shared/instrument-index.js";
-import { decodeWith, type Fields } from "../shared/wire-fields.js";
+import { failedRead } from "../shared/net/call-results.js";
+import { Deadline } from "../shared/net/deadline.js";
+import type { InstrumentIndex } from "../shared/room/instrument-index.js";
+import { decodeWith, type Fields } from "../shared/room/wire-fields.js";
 import { normalizeFill, normalizeFunding, normalizeOrder } from "./account-normalize.js";
 import type { AccountRest } from "./account-rest.js";
 import {

@@ -1,7 +1,7 @@
 /** What the market stream keeps per contract, and the subscriptions of a contract with the liveness of each. */
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import type { Market } from "../../engine/market/market.js";
-import type { ProbeResult } from "../shared/subscriptions.js";
+import type { ProbeResult } from "../shared/net/subscriptions.js";
 import { BOOK_LIVENESS_MS, TOUCH_LIVENESS_MS } from "./limits.js";
 import { MarketApplier } from "./market-apply.js";
 import type { Shard } from "./shard.js";

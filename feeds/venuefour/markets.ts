@@ -9,7 +9,7 @@ import { type Instrument, isSameScale } from "../../engine/domain/instrument.js"
 import type { Logger } from "../../engine/domain/logger.js";
 import type { FeeRates } from "../../engine/domain/position.js";
 import { createMarket, type Market } from "../../engine/market/market.js";
-import { canRestate, isAnothers, isSameTerms, restate } from "../shared/listing-terms.js";
+import { canRestate, isAnothers, isSameTerms, restate } from "../shared/room/listing-terms.js";
 import type { VenuefourMarketList } from "./decode.js";
 import { MAX_BOOK_AGE_MS } from "./limits.js";
 import type { MarketStream } from "./stream.js";

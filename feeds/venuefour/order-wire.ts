@@ -6,7 +6,7 @@ import { formatScaled } from "../../engine/domain/decimal.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { OrderChange, OrderCommand, VenueOrder } from "../../engine/domain/order.js";
 import type { OrderRef } from "../../engine/ports.js";
-import { localReject, type RejectedOrder } from "../shared/call-results.js";
+import { localReject, type RejectedOrder } from "../shared/net/call-results.js";
 import { isClientIdHex, uuidOf } from "./client-id.js";
 import type { OperationType, SignedFields } from "./sign.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { OrderCommand } from "../../engine/domain/order.js";
-import type { HttpResult } from "../shared/http.js";
+import type { HttpResult } from "../shared/net/http.js";
 import { normalizeOrder } from "./account-normalize.js";
 import { decodeOrderPage } from "./account-wire.js";
 import { EXPIRY_MARGIN_MS } from "./limits.js";

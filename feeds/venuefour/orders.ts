@@ -19,10 +19,10 @@ import type {
 } from "../../engine/domain/order.js";
 import { formatScaled } from "../../engine/domain/decimal.js";
 import type { AccountReader, AccountSession, CallOptions, OrderRef, OrderSender, Read } from "../../engine/ports.js";
-import { localReject, refusedOf } from "../shared/call-results.js";
-import { Deadline } from "../shared/deadline.js";
-import type { InstrumentIndex } from "../shared/instrument-index.js";
-import { outdatedChange, outdatedProblem } from "../shared/listing-terms.js";
+import { localReject, refusedOf } from "../shared/net/call-results.js";
+import { Deadline } from "../shared/net/deadline.js";
+import type { InstrumentIndex } from "../shared/room/instrument-index.js";
+import { outdatedChange, outdatedProblem } from "../shared/room/listing-terms.js";
 import { expiryWindowMs } from "./account-rest.js";
 import { decodeCancelledCount, decodeOrderId } from "./account-wire.js";
 import { clientIdHexOf, uuidOf } from "./client-id.js";

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { CallOptions } from "../../engine/ports.js";
-import type { HttpResponse } from "../shared/http-pool.js";
+import type { HttpResponse } from "../shared/net/http-pool.js";
 import { ScriptedHttp } from "../shared/test/scripted-http.js";
 import { readFixture } from "./fixtures/load.js";
-import type { HttpRequest } from "../shared/http.js";
+import type { HttpRequest } from "../shared/net/http.js";
 import { judgeLimit, readEnvelope, usedCredits, VenuefourRest } from "./rest.js";
 
 const OPTIONS: CallOptions = { timeoutMs: 1_000, lane: "read" };

@@ -3,11 +3,11 @@
  * `{success, data, error, code}`, refusals sometimes plain text. Credits are those of limits.ts; no call retries.
  */
 import type { CallOptions, Read, ReadFailure } from "../../engine/ports.js";
-import { failedRead, ofLimit, readFailureOf, venueText } from "../shared/call-results.js";
-import type { HttpRequest, HttpResult, VenueHttp } from "../shared/http.js";
-import type { HttpResponse, LimitVerdict, UsedWeight } from "../shared/http-pool.js";
-import { parseRetryAfterMs } from "../shared/retry-after.js";
-import { asFields, decodeJson, type Fields } from "../shared/wire-fields.js";
+import { failedRead, ofLimit, readFailureOf, venueText } from "../shared/net/call-results.js";
+import type { HttpRequest, HttpResult, VenueHttp } from "../shared/net/http.js";
+import type { HttpResponse, LimitVerdict, UsedWeight } from "../shared/net/http-pool.js";
+import { parseRetryAfterMs } from "../shared/net/retry-after.js";
+import { asFields, decodeJson, type Fields } from "../shared/room/wire-fields.js";
 import { decodeBook, decodeMarkets, decodePrices, decodeRestTrades, type VenuefourMarketList } from "./decode.js";
 import { classifyError, readError, type VenueError } from "./errors.js";
 import { CREDIT_WINDOW_MS, HEADER_UNITS_PER_CREDIT, READ_CREDITS } from "./limits.js";

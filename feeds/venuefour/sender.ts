@@ -20,9 +20,9 @@ import {
   type RejectedOrder,
   venueText,
   lastingBy,
-} from "../shared/call-results.js";
-import { Deadline, settleWithin } from "../shared/deadline.js";
-import { decodeJson, asFields, type Fields } from "../shared/wire-fields.js";
+} from "../shared/net/call-results.js";
+import { Deadline, settleWithin } from "../shared/net/deadline.js";
+import { decodeJson, asFields, type Fields } from "../shared/room/wire-fields.js";
 import { type AccountRest, expiryWindowMs, type Sent } from "./account-rest.js";
 import { classifyError, readError } from "./errors.js";
 import { EXPIRY_MARGIN_MS } from "./limits.js";

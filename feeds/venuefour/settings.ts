@@ -13,8 +13,8 @@ import type {
   SettingOutcome,
   SymbolSettings,
 } from "../../engine/ports.js";
-import { failedRead, localReject, refusedOf } from "../shared/call-results.js";
-import { monoMs } from "../shared/weight-window.js";
+import { failedRead, localReject, refusedOf } from "../shared/net/call-results.js";
+import { monoMs } from "../shared/net/weight-window.js";
 import type { AccountRest } from "./account-rest.js";
 import { decodeSettings, type VenuefourWireSetting } from "./account-wire.js";
 import { ORDER_CREDITS, READ_CREDITS } from "./limits.js";

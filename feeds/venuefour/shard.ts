@@ -3,7 +3,7 @@
  * carries twenty contracts with one subscription each in `book`, `bbo` and `trades`; the prices of all contracts are
  * one subscription, on a connection of their own, so that their long frames never stand before a book.
  */
-import type { PersistentSocket } from "../shared/socket.js";
+import type { PersistentSocket } from "../shared/net/socket.js";
 import { SUBSCRIPTIONS_PER_CHANNEL } from "./limits.js";
 import type { StreamSlot } from "./stream-slot.js";
 

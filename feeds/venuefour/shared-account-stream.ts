@@ -13,12 +13,12 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { AccountEvent, AccountStream, Read } from "../../engine/ports.js";
-import { fullJitterMs } from "../shared/backoff.js";
-import { type ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
-import type { Connector } from "../shared/connector.js";
-import type { StreamedAccount } from "../shared/own-order.js";
-import { PersistentSocket } from "../shared/socket.js";
-import { StreamMembers } from "../shared/stream-members.js";
+import { fullJitterMs } from "../shared/net/backoff.js";
+import { type ConnectionBudget, MessagePacer } from "../shared/net/connection-budget.js";
+import type { Connector } from "../shared/net/connector.js";
+import type { StreamedAccount } from "../shared/orders/own-order.js";
+import { PersistentSocket } from "../shared/net/socket.js";
+import { StreamMembers } from "../shared/account/stream-members.js";
 import {
   ConnectionLife,
   heldAtLeast,
@@ -26,9 +26,9 @@ import {
   StreamedReads,
   SURELY_LATER_MS,
   type WantedLots,
-} from "../shared/streamed-reads.js";
-import type { UnknownWords } from "../shared/unknown-words.js";
-import { WireFault } from "../shared/wire-fields.js";
+} from "../shared/account/streamed-reads.js";
+import type { UnknownWords } from "../shared/room/unknown-words.js";
+import { WireFault } from "../shared/room/wire-fields.js";
 import { AccountCatchUp, type CatchUpDeps } from "./account-catch-up.js";
 import { ACCOUNT_CHANNELS, type AccountFrame, decodeAccountFrame, ESSENTIAL_CHANNELS } from "./account-frames.js";
 import { normalizeFill, normalizeOrder } from "./account-normalize.js";

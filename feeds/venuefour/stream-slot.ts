@@ -2,8 +2,8 @@
  * One subscription as this venue answers it: an echo, or nothing at all. The echo frame (or data of the stream) is the
  * only sign that it was taken, so its absence is timed, per connection, and judged only while the connection speaks.
  */
-import type { PersistentSocket } from "../shared/socket.js";
-import type { Subscription, SubscriptionSpec } from "../shared/subscriptions.js";
+import type { PersistentSocket } from "../shared/net/socket.js";
+import type { Subscription, SubscriptionSpec } from "../shared/net/subscriptions.js";
 import { ECHO_TIMEOUT_MS, REFUSED_RETRY_CAP_MS, REFUSED_RETRY_MS } from "./limits.js";
 
 export type Channel = "book" | "bbo" | "trades" | "prices";

@@ -1,7 +1,7 @@
 /** A streamed account whose frames are lost or late: what its streamed positions stand for, and as of when. */
 import { describe, expect, it } from "vitest";
 import type { AccountEvent, AccountSession, AccountStream } from "../../engine/ports.js";
-import type { HttpResult } from "../shared/http.js";
+import type { HttpResult } from "../shared/net/http.js";
 import type { FakeConnection } from "../shared/test/fake-connector.js";
 import { BTC, CLOSE_LONG, createHarness, envelope, type Harness, OPTIONS, WALLET } from "./test/trading-harness.js";
 

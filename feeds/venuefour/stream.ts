@@ -9,10 +9,10 @@
 import { INVALID_DECODE } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import type { Market } from "../../engine/market/market.js";
-import type { ClockOffset } from "../shared/clock-offset.js";
-import { NameTable } from "../shared/name-table.js";
-import type { SocketStats } from "../shared/socket-options.js";
-import { barredBeforeMs, isTradeTime } from "../shared/stamps.js";
+import type { ClockOffset } from "../shared/book/clock-offset.js";
+import { NameTable } from "../shared/book/name-table.js";
+import type { SocketStats } from "../shared/net/socket-options.js";
+import { barredBeforeMs, isTradeTime } from "../shared/book/stamps.js";
 import { BookProbe } from "./book-probe.js";
 import { Connections, type ConnectionsOptions } from "./connections.js";
 import { decodeFrame, type VenuefourFrame } from "./decode.js";

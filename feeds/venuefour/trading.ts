@@ -13,14 +13,14 @@ import type {
   AccountSettings,
   OrderSender,
 } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
-import { CallerStanding } from "../shared/caller-standing.js";
-import type { ConnectionBudget } from "../shared/connection-budget.js";
-import type { Connector } from "../shared/connector.js";
-import type { VenueHttp } from "../shared/http.js";
-import { InstrumentIndex } from "../shared/instrument-index.js";
-import { type OrderAudience, toldOrders } from "../shared/own-order.js";
-import { VerifiedReads } from "../shared/verified-reads.js";
+import { failedRead } from "../shared/net/call-results.js";
+import { CallerStanding } from "../shared/net/caller-standing.js";
+import type { ConnectionBudget } from "../shared/net/connection-budget.js";
+import type { Connector } from "../shared/net/connector.js";
+import type { VenueHttp } from "../shared/net/http.js";
+import { InstrumentIndex } from "../shared/room/instrument-index.js";
+import { type OrderAudience, toldOrders } from "../shared/orders/own-order.js";
+import { VerifiedReads } from "../shared/account/verified-reads.js";
 import { VenuefourAccount } from "./account.js";
 import { VenuefourAccountNames } from "./account-names.js";
 import { AccountRest } from "./account-rest.js";

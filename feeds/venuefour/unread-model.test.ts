@@ -5,8 +5,8 @@
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { AccountStream } from "../../engine/ports.js";
-import type { HttpResult } from "../shared/http.js";
-import { StreamedReads } from "../shared/streamed-reads.js";
+import type { HttpResult } from "../shared/net/http.js";
+import { StreamedReads } from "../shared/account/streamed-reads.js";
 import { BTC, createHarness, envelope, WALLET } from "./test/trading-harness.js";
 
 const CHANNELS = ["account_positions", "account_order_updates", "account_trades", "account_leverage", "account_margin"];

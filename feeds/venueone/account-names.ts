@@ -7,9 +7,9 @@
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { AccountNames, AccountSession, CallOptions, Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
-import { Deadline } from "../shared/deadline.js";
-import { Proofs } from "../shared/proofs.js";
+import { failedRead } from "../shared/net/call-results.js";
+import { Deadline } from "../shared/net/deadline.js";
+import { Proofs } from "../shared/account/proofs.js";
 import type { AccountResolver } from "./account-resolver.js";
 import type { VenueoneExchange } from "./exchange.js";
 import { VenueoneSession } from "./session.js";

@@ -19,9 +19,9 @@ import type {
   VenueBalance,
   VenuePosition,
 } from "../../engine/domain/position.js";
-import { canonicalPrice, lotsOf, milliBpsOf, ticksOf } from "../shared/money-text.js";
-import { uncountedPosition } from "../shared/uncounted.js";
-import { WireFault } from "../shared/wire-fields.js";
+import { canonicalPrice, lotsOf, milliBpsOf, ticksOf } from "../shared/room/money-text.js";
+import { uncountedPosition } from "../shared/account/uncounted.js";
+import { WireFault } from "../shared/room/wire-fields.js";
 import type { VenueoneWireAccount, VenueoneWireFees, VenueoneWireSpotBalance } from "./account-wire.js";
 import type { VenueoneWireFunding } from "./history-wire.js";
 import type { VenueoneWireFill, VenueoneWireOrder, VenueoneWirePosition } from "./wire.js";

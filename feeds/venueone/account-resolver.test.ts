@@ -1,6 +1,6 @@
 /** Whoever asks what an address is has his own time, also where somebody asks already. */
 import { expect, it } from "vitest";
-import type { HttpResult } from "../shared/http.js";
+import type { HttpResult } from "../shared/net/http.js";
 import { createHarness, PRINCIPAL } from "./test/trading-harness.js";
 
 const AGENT_ROLE = { role: "agent", data: { user: PRINCIPAL } };

@@ -9,9 +9,9 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent } from "../../engine/ports.js";
-import { canonicalPrice, lotsOf, ticksOf } from "../shared/money-text.js";
-import { barredBeforeMs } from "../shared/stamps.js";
-import { decodeWith } from "../shared/wire-fields.js";
+import { canonicalPrice, lotsOf, ticksOf } from "../shared/room/money-text.js";
+import { barredBeforeMs } from "../shared/book/stamps.js";
+import { decodeWith } from "../shared/room/wire-fields.js";
 import {
   type FilledSummary,
   filledLotsOfRow,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AccountEvent } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
+import { failedRead } from "../shared/net/call-results.js";
 import type { VenueoneAccountStreams } from "./account-stream.js";
 import { addressOf, ALICE, fill, orderRow, sessionOf, setup } from "./test/account-harness.js";
 

@@ -18,15 +18,15 @@ import type {
   CallOptions,
   Read,
 } from "../../engine/ports.js";
-import { fullJitterMs } from "../shared/backoff.js";
-import { failedRead } from "../shared/call-results.js";
-import type { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
-import type { Connector } from "../shared/connector.js";
-import { RecentUses } from "../shared/recent-uses.js";
-import { PersistentSocket } from "../shared/socket.js";
-import { UnknownWords } from "../shared/unknown-words.js";
-import type { SocketStats } from "../shared/socket-options.js";
-import type { WantedLots } from "../shared/streamed-reads.js";
+import { fullJitterMs } from "../shared/net/backoff.js";
+import { failedRead } from "../shared/net/call-results.js";
+import type { ConnectionBudget, MessagePacer } from "../shared/net/connection-budget.js";
+import type { Connector } from "../shared/net/connector.js";
+import { RecentUses } from "../shared/account/recent-uses.js";
+import { PersistentSocket } from "../shared/net/socket.js";
+import { UnknownWords } from "../shared/room/unknown-words.js";
+import type { SocketStats } from "../shared/net/socket-options.js";
+import type { WantedLots } from "../shared/account/streamed-reads.js";
 import { decodeFrame, type VenueoneFrame } from "./decode.js";
 import { MAX_STREAMED_USERS, PING_EVERY_MS, PING_TEXT, QUIET_SOCKET_IDLE_MS } from "./limits.js";
 import { SUBSCRIBE_PROTOCOL } from "./stream.js";

@@ -17,7 +17,7 @@ import {
   textOrNull,
   WireFault,
   type Fields,
-} from "../shared/wire-fields.js";
+} from "../shared/room/wire-fields.js";
 import type { VenueoneWireFill, VenueoneWireOrder, VenueoneWireOrderUpdate, VenueoneWirePosition } from "./wire.js";
 
 /** `clearinghouseState`: positions and the margin figures of the account. */

@@ -9,11 +9,11 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
 import type { AccountSummary, FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, CallOptions, OrderRef, Read } from "../../engine/ports.js";
-import { failedRead, noSuchOrder } from "../shared/call-results.js";
-import { Deadline } from "../shared/deadline.js";
-import type { InstrumentIndex } from "../shared/instrument-index.js";
-import type { NonceSequencer } from "../shared/nonce-sequencer.js";
-import { normalizedRead } from "../shared/normalized-read.js";
+import { failedRead, noSuchOrder } from "../shared/net/call-results.js";
+import { Deadline } from "../shared/net/deadline.js";
+import type { InstrumentIndex } from "../shared/room/instrument-index.js";
+import type { NonceSequencer } from "../shared/orders/nonce-sequencer.js";
+import { normalizedRead } from "../shared/room/normalized-read.js";
 import {
   filledLotsOfRow,
   normalizeFees,

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { keccak256 } from "viem";
 import { describe, expect, it } from "vitest";
 import type { OrderCommand, VenueOrder } from "../../engine/domain/order.js";
-import { fromHex, toHex } from "../shared/eip712.js";
+import { fromHex, toHex } from "../shared/sign/eip712.js";
 import { packMsgpack, type MsgpackValue } from "./msgpack.js";
 import { orderAction, triggerItem } from "./order-wire.js";
 import { L1Signer, signatureBytes, type WireSignature } from "./sign.js";

@@ -16,8 +16,8 @@
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Lane } from "../../engine/ports.js";
-import type { AccountBudget } from "../shared/account-limiter.js";
-import { monoMs, WeightWindow } from "../shared/weight-window.js";
+import type { AccountBudget } from "../shared/net/account-limiter.js";
+import { monoMs, WeightWindow } from "../shared/net/weight-window.js";
 
 /** What an address may send before it has traded. */
 export const GRANTED_REQUESTS = 10_000;

@@ -4,8 +4,8 @@
  */
 import { hash, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { addressOfPrivateKey } from "../shared/eip712.js";
-import { secp256k1 } from "../shared/secp256k1.js";
+import { addressOfPrivateKey } from "../shared/sign/eip712.js";
+import { secp256k1 } from "../shared/sign/secp256k1.js";
 
 /** The least recently used one goes. */
 const MAX_ADDRESSES = 10_000;

@@ -1,8 +1,8 @@
 /** Reads the request budgets of the accounts that trade here, beside their orders: no order waits for a reading. */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { CallOptions } from "../../engine/ports.js";
-import type { CallerStanding } from "../shared/caller-standing.js";
-import { Deadline } from "../shared/deadline.js";
+import type { CallerStanding } from "../shared/net/caller-standing.js";
+import { Deadline } from "../shared/net/deadline.js";
 import type { AccountResolver } from "./account-resolver.js";
 import type { AddressBudget } from "./address-budget.js";
 import type { VenueoneRest } from "./rest.js";

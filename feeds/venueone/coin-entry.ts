@@ -1,8 +1,8 @@
 /** What the market stream keeps per coin, and the subscriptions of a coin with the liveness of each. */
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import type { Market } from "../../engine/market/market.js";
-import type { PersistentSocket } from "../shared/socket.js";
-import type { ProbeResult, Subscription, SubscriptionSpec } from "../shared/subscriptions.js";
+import type { PersistentSocket } from "../shared/net/socket.js";
+import type { ProbeResult, Subscription, SubscriptionSpec } from "../shared/net/subscriptions.js";
 import { CONTEXT_LIVENESS_MS, DEEP_BOOK_LIVENESS_MS, FAST_BOOK_LIVENESS_MS } from "./limits.js";
 import { MarketApplier, TIER_FAST, type Tier } from "./market-apply.js";
 import type { VenueoneWireTrade } from "./wire.js";

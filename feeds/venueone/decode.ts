@@ -19,7 +19,7 @@ import {
   textField,
   textOrNull,
   WireFault,
-} from "../shared/wire-fields.js";
+} from "../shared/room/wire-fields.js";
 import {
   decodeFills,
   decodeOrderRow,

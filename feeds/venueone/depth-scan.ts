@@ -8,7 +8,7 @@
  * SCAN_OTHER and decode.ts decides. What it takes, JSON.parse would take with the same result: a
  * property test holds that.
  *
- * A number is kept as digits and decimal places until the coin is known (feeds/shared/json-bytes.ts), so key order does
+ * A number is kept as digits and decimal places until the coin is known (feeds/shared/book/json-bytes.ts), so key order does
  * not matter.
  */
 import {
@@ -21,7 +21,7 @@ import {
   matches,
   ScannedSide,
   skipSpace,
-} from "../shared/json-bytes.js";
+} from "../shared/book/json-bytes.js";
 
 export const SCAN_OTHER = 0;
 export const SCAN_BOOK = 1;

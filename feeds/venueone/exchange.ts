@@ -18,12 +18,12 @@ import {
   venueText,
   type HttpResponse,
   type RejectedOrder,
-} from "../shared/call-results.js";
-import type { CallerStanding } from "../shared/caller-standing.js";
-import { Deadline } from "../shared/deadline.js";
-import type { HttpResult } from "../shared/http.js";
-import type { NonceSequencer } from "../shared/nonce-sequencer.js";
-import { decodeJson } from "../shared/wire-fields.js";
+} from "../shared/net/call-results.js";
+import type { CallerStanding } from "../shared/net/caller-standing.js";
+import { Deadline } from "../shared/net/deadline.js";
+import type { HttpResult } from "../shared/net/http.js";
+import type { NonceSequencer } from "../shared/orders/nonce-sequencer.js";
+import { decodeJson } from "../shared/room/wire-fields.js";
 import type { AccountResolver } from "./account-resolver.js";
 import type { AddressBudget } from "./address-budget.js";
 import { decodeExchange, type VenueoneWireStatus } from "./account-wire.js";

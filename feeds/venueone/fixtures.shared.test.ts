@@ -5,7 +5,7 @@ import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import { createMarket } from "../../engine/market/market.js";
-import { decodeWith } from "../shared/wire-fields.js";
+import { decodeWith } from "../shared/room/wire-fields.js";
 import { decodeAccount, decodeFills, decodeOpenOrders, decodePosition } from "./account-wire.js";
 import { decodeBook, decodeFrame, decodeMeta, decodeTrades, decodeUniverse, type VenueoneFrame } from "./decode.js";
 import { DepthScanner, SCAN_BOOK, SCAN_OTHER } from "./depth-scan.js";

@@ -7,7 +7,7 @@ import {
   integerField,
   oneOf,
   textField,
-} from "../shared/wire-fields.js";
+} from "../shared/room/wire-fields.js";
 import { decodeOrderRow } from "./account-wire.js";
 import type { VenueoneWireOrderUpdate } from "./wire.js";
 

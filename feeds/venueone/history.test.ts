@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Lane } from "../../engine/ports.js";
-import type { HttpRequest, HttpResult } from "../shared/http.js";
+import type { HttpRequest, HttpResult } from "../shared/net/http.js";
 import { BTC, createHarness, ETH, type Harness, OPTIONS, SIGNER, tradingFixture } from "./test/trading-harness.js";
 
 const HOUR_MS = 3_600_000;

@@ -15,11 +15,11 @@ import type {
   HistoryQuery,
   Read,
 } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
-import { Deadline } from "../shared/deadline.js";
-import { cursorAfter, type HistoryRow, type HistorySpan, pageOf, walkHistory } from "../shared/history-walk.js";
-import type { InstrumentIndex } from "../shared/instrument-index.js";
-import { decodeWith } from "../shared/wire-fields.js";
+import { failedRead } from "../shared/net/call-results.js";
+import { Deadline } from "../shared/net/deadline.js";
+import { cursorAfter, type HistoryRow, type HistorySpan, pageOf, walkHistory } from "../shared/account/history-walk.js";
+import type { InstrumentIndex } from "../shared/room/instrument-index.js";
+import { decodeWith } from "../shared/room/wire-fields.js";
 import {
   filledLotsOfRow,
   type FilledSummary,

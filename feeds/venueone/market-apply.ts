@@ -10,9 +10,9 @@
 import { parseScaled } from "../../engine/domain/decimal.js";
 import { BOOK_LIVE, type Book, INVALID_DECODE } from "../../engine/market/book.js";
 import type { Market } from "../../engine/market/market.js";
-import type { ScannedSide } from "../shared/json-bytes.js";
-import { applyLevels, scaleSide } from "../shared/scanned-levels.js";
-import { barredBeforeMs } from "../shared/stamps.js";
+import type { ScannedSide } from "../shared/book/json-bytes.js";
+import { applyLevels, scaleSide } from "../shared/book/scanned-levels.js";
+import { barredBeforeMs } from "../shared/book/stamps.js";
 import type { DepthScanner } from "./depth-scan.js";
 import type { VenueoneWireBbo, VenueoneWireBook, VenueoneWireLevel } from "./wire.js";
 

@@ -10,8 +10,8 @@ import { type Instrument, isSameScale } from "../../engine/domain/instrument.js"
 import type { Logger } from "../../engine/domain/logger.js";
 import type { FeeRates } from "../../engine/domain/position.js";
 import { createMarket, type Market } from "../../engine/market/market.js";
-import type { ClockOffset } from "../shared/clock-offset.js";
-import { canRestate, isAnothers, isSameTerms, restate } from "../shared/listing-terms.js";
+import type { ClockOffset } from "../shared/book/clock-offset.js";
+import { canRestate, isAnothers, isSameTerms, restate } from "../shared/room/listing-terms.js";
 import type { VenueoneWireUniverse } from "./decode.js";
 import { DEEP_BOOK_MAX_AGE_MS, FAST_BOOK_MAX_AGE_MS } from "./limits.js";
 import { applyContext } from "./normalize.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { toHex } from "../shared/eip712.js";
+import { toHex } from "../shared/sign/eip712.js";
 import { MsgpackWriter, packMsgpack, type MsgpackValue } from "./msgpack.js";
 
 /** A second encoder, written from the MessagePack specification over plain number lists: the reference. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { createNonceReservations } from "../../engine/orders/nonce-reservations.js";
 import { createMemoryStore } from "../../engine/storage/test/memory-store.js";
-import { NonceSequencer } from "../shared/nonce-sequencer.js";
+import { NonceSequencer } from "../shared/orders/nonce-sequencer.js";
 import { createVenueoneNonces } from "./nonces.js";
 
 const SIGNER = "0x21cf8ae13bb72632562c6fff438652ba1a151bb0";

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { NonceReservations } from "../../engine/ports.js";
-import { NonceSequencer } from "../shared/nonce-sequencer.js";
+import { NonceSequencer } from "../shared/orders/nonce-sequencer.js";
 
 /**
  * Short, although the window would allow hours: after a crash our nonces run ahead by a block and a half at most, and

@@ -16,8 +16,8 @@ import type {
   VenueOrder,
 } from "../../engine/domain/order.js";
 import type { AccountReader, AccountSession, CallOptions } from "../../engine/ports.js";
-import { localReject, refusedByRead, refusedOf } from "../shared/call-results.js";
-import { Deadline } from "../shared/deadline.js";
+import { localReject, refusedByRead, refusedOf } from "../shared/net/call-results.js";
+import { Deadline } from "../shared/net/deadline.js";
 import { classifyText } from "./errors.js";
 import type { Exchanged, VenueoneExchange } from "./exchange.js";
 import { refusal, type WireOrderItem } from "./order-wire.js";

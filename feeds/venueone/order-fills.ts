@@ -6,9 +6,9 @@
 import type { Clock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
-import type { Deadline } from "../shared/deadline.js";
-import { decodeWith } from "../shared/wire-fields.js";
+import { failedRead } from "../shared/net/call-results.js";
+import type { Deadline } from "../shared/net/deadline.js";
+import { decodeWith } from "../shared/room/wire-fields.js";
 import {
   filledLotsOfRow,
   isEndWord,

@@ -7,7 +7,13 @@ import { formatScaled, parseScaled } from "../../engine/domain/decimal.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { OrderCommand, OrderTrigger, PlaceOutcome, VenueOrder } from "../../engine/domain/order.js";
 import type { OrderRef } from "../../engine/ports.js";
-import { type HttpResponse, lastingBy, localReject, type RejectedOrder, venueText } from "../shared/call-results.js";
+import {
+  type HttpResponse,
+  lastingBy,
+  localReject,
+  type RejectedOrder,
+  venueText,
+} from "../shared/net/call-results.js";
 import type { VenueoneWireStatus } from "./account-wire.js";
 import { classifyText, type VenueError } from "./errors.js";
 import type { MsgpackValue } from "./msgpack.js";

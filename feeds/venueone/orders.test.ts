@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { OrderCommand, PlaceOutcome } from "../../engine/domain/order.js";
-import type { HttpResult } from "../shared/http.js";
-import { fromHex } from "../shared/eip712.js";
+import type { HttpResult } from "../shared/net/http.js";
+import { fromHex } from "../shared/sign/eip712.js";
 import { L1Signer, type WireSignature } from "./sign.js";
 import type { MsgpackValue } from "./msgpack.js";
 import {

@@ -3,9 +3,9 @@
  * key, `POST /exchange` carries its signature in the body. Weights are those of limits.ts; no call retries.
  */
 import type { CallOptions, Read } from "../../engine/ports.js";
-import { failedRead, isRateLimitStatus, readFailureOf, retryAfterMs } from "../shared/call-results.js";
-import type { HttpResult, VenueHttp } from "../shared/http.js";
-import { decodeJson } from "../shared/wire-fields.js";
+import { failedRead, isRateLimitStatus, readFailureOf, retryAfterMs } from "../shared/net/call-results.js";
+import type { HttpResult, VenueHttp } from "../shared/net/http.js";
+import { decodeJson } from "../shared/room/wire-fields.js";
 import {
   decodeAbstraction,
   decodeAccount,

@@ -25,18 +25,18 @@ import type {
   VenueClock,
   VenueRoom,
 } from "../../engine/ports.js";
-import { fullJitterMs } from "../shared/backoff.js";
-import { CallerStanding } from "../shared/caller-standing.js";
-import { ClockCheck, withProvenTimes } from "../shared/clock-check.js";
-import { ClockOffset } from "../shared/clock-offset.js";
-import { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
-import { type Connector, connectWs } from "../shared/connector.js";
-import type { HttpRequest, VenueHttp } from "../shared/http.js";
-import { type HttpPoolOptions, HttpPool, type HttpResponse } from "../shared/http-pool.js";
-import { InstrumentIndex } from "../shared/instrument-index.js";
-import type { SocketStats } from "../shared/socket-options.js";
-import { decodeJson } from "../shared/wire-fields.js";
-import { VerifiedReads } from "../shared/verified-reads.js";
+import { fullJitterMs } from "../shared/net/backoff.js";
+import { CallerStanding } from "../shared/net/caller-standing.js";
+import { ClockCheck, withProvenTimes } from "../shared/book/clock-check.js";
+import { ClockOffset } from "../shared/book/clock-offset.js";
+import { ConnectionBudget, MessagePacer } from "../shared/net/connection-budget.js";
+import { type Connector, connectWs } from "../shared/net/connector.js";
+import type { HttpRequest, VenueHttp } from "../shared/net/http.js";
+import { type HttpPoolOptions, HttpPool, type HttpResponse } from "../shared/net/http-pool.js";
+import { InstrumentIndex } from "../shared/room/instrument-index.js";
+import type { SocketStats } from "../shared/net/socket-options.js";
+import { decodeJson } from "../shared/room/wire-fields.js";
+import { VerifiedReads } from "../shared/account/verified-reads.js";
 import { VenueoneAccountStreams } from "./account-stream.js";
 import { AddressBudget } from "./address-budget.js";
 import { decodeUniverse } from "./decode.js";

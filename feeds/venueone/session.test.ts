@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { addressOfPrivateKey } from "../shared/eip712.js";
+import { addressOfPrivateKey } from "../shared/sign/eip712.js";
 import { AddressCache } from "./address-cache.js";
 import { openVenueoneSession, VenueoneSession } from "./session.js";
 

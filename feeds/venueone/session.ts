@@ -6,8 +6,8 @@
  * Invariant: key bytes leave this object only into a synchronous callback, and are zero after `close`.
  */
 import type { AccountSession, CallOptions, OpenSession } from "../../engine/ports.js";
-import { isAddress, isMistyped } from "../shared/eip712.js";
-import { isFields } from "../shared/wire-fields.js";
+import { isAddress, isMistyped } from "../shared/sign/eip712.js";
+import { isFields } from "../shared/room/wire-fields.js";
 import { AddressCache } from "./address-cache.js";
 
 const KEY_BYTES = 32;

@@ -12,8 +12,8 @@ import type {
   SettingOutcome,
   SymbolSettings,
 } from "../../engine/ports.js";
-import { failedRead, localReject, refusedByRead, refusedOf } from "../shared/call-results.js";
-import { Deadline } from "../shared/deadline.js";
+import { failedRead, localReject, refusedByRead, refusedOf } from "../shared/net/call-results.js";
+import { Deadline } from "../shared/net/deadline.js";
 import type { AccountResolver } from "./account-resolver.js";
 import type { VenueoneExchange } from "./exchange.js";
 import { doneOutcome } from "./order-changes.js";

@@ -14,8 +14,8 @@ import {
   type TypedDomain,
   type TypedField,
   type TypedValue,
-} from "../shared/eip712.js";
-import { secp256k1 } from "../shared/secp256k1.js";
+} from "../shared/sign/eip712.js";
+import { secp256k1 } from "../shared/sign/secp256k1.js";
 import type { WireSignature } from "./sign.js";
 import { isUserActionType, USER_ACTION_TYPES, userActionDomain } from "./typed-data.js";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { hashTypedData, keccak256 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { describe, expect, it } from "vitest";
-import { fromHex, toHex } from "../shared/eip712.js";
+import { fromHex, toHex } from "../shared/sign/eip712.js";
 import { packMsgpack, type MsgpackValue } from "./msgpack.js";
 import { L1Signer, limitOrderAction, signatureBytes, type WireLimitOrder } from "./sign.js";
 import { signUserAction } from "./sign-user.js";

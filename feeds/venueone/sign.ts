@@ -5,8 +5,8 @@
  * Pure functions of their arguments over scratch buffers of one signer object; nothing here yields, so one object
  * serves all sessions. User-signed actions are in sign-user.ts.
  */
-import { addressOfPublicKey, fromHex, hashText, keccak256Into, toHex } from "../shared/eip712.js";
-import { type Secp256k1, secp256k1 } from "../shared/secp256k1.js";
+import { addressOfPublicKey, fromHex, hashText, keccak256Into, toHex } from "../shared/sign/eip712.js";
+import { type Secp256k1, secp256k1 } from "../shared/sign/secp256k1.js";
 import { MsgpackWriter, type MsgpackValue } from "./msgpack.js";
 
 export interface WireSignature {

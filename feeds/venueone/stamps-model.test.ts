@@ -3,7 +3,7 @@
  * it must not blame, and one planted fault for each check. FUZZ_SEED replays one seed.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { ClockOffset } from "../shared/clock-offset.js";
+import { ClockOffset } from "../shared/book/clock-offset.js";
 import {
   believeProofs,
   byTheWall,
@@ -17,7 +17,7 @@ const SEEDS = process.env.FUZZ_SEED === undefined ? [1, 2] : [Number(process.env
 
 const planted = vi.hoisted((): { bars: "for ever" | "never" | null } => ({ bars: null }));
 
-vi.mock(import("../shared/stamps.js"), async (load) => {
+vi.mock(import("../shared/book/stamps.js"), async (load) => {
   const stamps = await load();
   return {
     ...stamps,

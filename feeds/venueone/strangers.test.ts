@@ -1,7 +1,7 @@
 /** Keys that the venue has not answered well: what they cost, what is kept of their refusal, and when they are known. */
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
-import type { HttpRequest } from "../shared/http.js";
+import type { HttpRequest } from "../shared/net/http.js";
 import { AddressBudget } from "./address-budget.js";
 import { BTC, CLOSE_LONG, createHarness, KEY, OPTIONS, PRINCIPAL, SIGNER } from "./test/trading-harness.js";
 

@@ -7,8 +7,8 @@ import { BOOK_INVALID, BOOK_LIVE, BOOK_SYNCING } from "../../engine/market/book.
 import { bestTicks } from "../../engine/market/depth-walk.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import { createMarket, DEAF_LISTENER, type Market } from "../../engine/market/market.js";
-import { ClockOffset } from "../shared/clock-offset.js";
-import { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
+import { ClockOffset } from "../shared/book/clock-offset.js";
+import { ConnectionBudget, MessagePacer } from "../shared/net/connection-budget.js";
 import { type FakeConnection, FakeNetwork } from "../shared/test/fake-connector.js";
 import { frameFixture, frameFixtures } from "./fixtures/market/load.js";
 import { MarketStream } from "./stream.js";

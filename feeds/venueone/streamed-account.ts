@@ -6,7 +6,7 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { PlaceOutcome } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, AccountSettings, OrderSender, Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
+import { failedRead } from "../shared/net/call-results.js";
 import {
   cancelAllTold,
   cancelTold,
@@ -14,9 +14,9 @@ import {
   idAtVenue,
   type OrderAudience,
   placeTold,
-} from "../shared/own-order.js";
-import { streamedVersion, type WantedLots } from "../shared/streamed-reads.js";
-import type { VerifiedReads } from "../shared/verified-reads.js";
+} from "../shared/orders/own-order.js";
+import { streamedVersion, type WantedLots } from "../shared/account/streamed-reads.js";
+import type { VerifiedReads } from "../shared/account/verified-reads.js";
 import type { VenueoneAccountStreams } from "./account-stream.js";
 import type { VenueoneTrading } from "./trading.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decodeWith } from "../shared/wire-fields.js";
+import { decodeWith } from "../shared/room/wire-fields.js";
 import { decodeMeta, decodeUniverse } from "./decode.js";
 import { readFixture } from "./fixtures/market/load.js";
 import { buildInstruments, canonicalSymbol, DEFAULT_FEES } from "./symbols.js";

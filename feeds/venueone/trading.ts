@@ -16,10 +16,10 @@ import type {
   OrderSender,
   Read,
 } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
-import { CallerStanding } from "../shared/caller-standing.js";
-import type { VenueHttp } from "../shared/http.js";
-import { InstrumentIndex } from "../shared/instrument-index.js";
+import { failedRead } from "../shared/net/call-results.js";
+import { CallerStanding } from "../shared/net/caller-standing.js";
+import type { VenueHttp } from "../shared/net/http.js";
+import { InstrumentIndex } from "../shared/room/instrument-index.js";
 import { VenueoneAccount } from "./account.js";
 import { AccountResolver } from "./account-resolver.js";
 import type { AddressBudget } from "./address-budget.js";

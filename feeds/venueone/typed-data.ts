@@ -2,8 +2,8 @@
  * The user-signed actions of venueone as EIP-712 types (sheet 5.2, 6.3): what moves money or approves an agent, and
  * what only the account's own key can sign. Field order is the hash's; names carry a colon.
  */
-import type { TypedDomain, TypedField } from "../shared/eip712.js";
-import { ZERO_ADDRESS } from "../shared/eip712.js";
+import type { TypedDomain, TypedField } from "../shared/sign/eip712.js";
+import { ZERO_ADDRESS } from "../shared/sign/eip712.js";
 
 const CHAIN: TypedField = { name: "hyperliquidChain", type: "string" };
 

@@ -13,12 +13,12 @@ import type { VenuePosition } from "../../engine/domain/position.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { FeedState } from "../../engine/market/market.js";
 import type { AccountEvent, CallOptions, Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
-import type { ClockOffset } from "../shared/clock-offset.js";
-import type { StreamedAccount } from "../shared/own-order.js";
-import { lotsOf } from "../shared/money-text.js";
-import { Deadline } from "../shared/deadline.js";
-import { Resync } from "../shared/resync.js";
+import { failedRead } from "../shared/net/call-results.js";
+import type { ClockOffset } from "../shared/book/clock-offset.js";
+import type { StreamedAccount } from "../shared/orders/own-order.js";
+import { lotsOf } from "../shared/room/money-text.js";
+import { Deadline } from "../shared/net/deadline.js";
+import { Resync } from "../shared/book/resync.js";
 import {
   ConnectionLife,
   heldAtLeast,
@@ -26,9 +26,9 @@ import {
   StreamedReads,
   SURELY_LATER_MS,
   type WantedLots,
-} from "../shared/streamed-reads.js";
-import type { UnknownWords } from "../shared/unknown-words.js";
-import type { ProbeResult } from "../shared/subscriptions.js";
+} from "../shared/account/streamed-reads.js";
+import type { UnknownWords } from "../shared/room/unknown-words.js";
+import type { ProbeResult } from "../shared/net/subscriptions.js";
 import { type FilledSummary, NOTHING_FILLED, statusOfWord } from "./account-normalize.js";
 import { AccountSlot } from "./account-slot.js";
 import type { VenueoneWireAccount } from "./account-wire.js";

@@ -6,7 +6,7 @@
 import type { Clock } from "../../engine/domain/clock.js";
 import type { AuthTokens } from "./auth-tokens.js";
 import type { ConfirmedKey } from "./key-directory.js";
-import { monoMs } from "../shared/weight-window.js";
+import { monoMs } from "../shared/net/weight-window.js";
 import { KEPT_TOKEN_RENEW_MS, STREAM_TOKEN_LIFE_S } from "./limits.js";
 
 /** A kept token is not used in its last minutes: our clock and the venue's may differ by less. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { LogFields, Logger } from "../../engine/domain/logger.js";
 import type { AccountEvent } from "../../engine/ports.js";
-import type { HttpRequest } from "../shared/http.js";
+import type { HttpRequest } from "../shared/net/http.js";
 import { FakeNetwork } from "../shared/test/fake-connector.js";
 import { misshapen, withField } from "../shared/test/misshape.js";
 import { account, position } from "./test/account-rows.js";

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { decodeWith, isFields, parseJsonExact } from "../shared/wire-fields.js";
+import { decodeWith, isFields, parseJsonExact } from "../shared/room/wire-fields.js";
 import { decodeAccountFrame } from "./account-frames.js";
 import { decodeOrders } from "./account-wire.js";
 

@@ -10,7 +10,7 @@ import {
   isFields,
   parseJsonExact,
   WireFault,
-} from "../shared/wire-fields.js";
+} from "../shared/room/wire-fields.js";
 import { decodeAccountTrade, decodeOrder, decodePositions } from "./account-wire.js";
 import type { VenuethreeWireAccountTrade, VenuethreeWireOrder, VenuethreeWirePosition } from "./account-wire.js";
 

@@ -1,10 +1,10 @@
 /** Watched accounts while reads are under way: what the stream told since is not undone by an answer that is older. */
 import { describe, expect, it } from "vitest";
 import type { AccountEvent, AccountSession, AccountStream } from "../../engine/ports.js";
-import type { HttpRequest, HttpResult } from "../shared/http.js";
+import type { HttpRequest, HttpResult } from "../shared/net/http.js";
 import { FakeNetwork } from "../shared/test/fake-connector.js";
-import { ConnectionLife, StreamedReads } from "../shared/streamed-reads.js";
-import { VerifiedReads } from "../shared/verified-reads.js";
+import { ConnectionLife, StreamedReads } from "../shared/account/streamed-reads.js";
+import { VerifiedReads } from "../shared/account/verified-reads.js";
 import { AccountSlot } from "./account-slot.js";
 import type { VenuethreeAccountStreams } from "./account-stream.js";
 import { decodeOrder, decodeTx } from "./account-wire.js";

@@ -10,9 +10,9 @@ import {
   retryAfterMs,
   venueText,
   type HttpResponse,
-} from "../shared/call-results.js";
-import type { HttpResult, VenueHttp } from "../shared/http.js";
-import { decodeWith, isFields, parseJsonExact } from "../shared/wire-fields.js";
+} from "../shared/net/call-results.js";
+import type { HttpResult, VenueHttp } from "../shared/net/http.js";
+import { decodeWith, isFields, parseJsonExact } from "../shared/room/wire-fields.js";
 import {
   decodeAccountLimits,
   decodeAccounts,

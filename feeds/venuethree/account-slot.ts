@@ -9,7 +9,7 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent } from "../../engine/ports.js";
-import { type Decoded, decodeWith } from "../shared/wire-fields.js";
+import { type Decoded, decodeWith } from "../shared/room/wire-fields.js";
 import { isEndWord, normalizeFill, normalizeOrder, normalizePosition, uncounted } from "./account-normalize.js";
 import type { VenuethreeWireAccountTrade, VenuethreeWireOrder, VenuethreeWirePosition } from "./account-wire.js";
 

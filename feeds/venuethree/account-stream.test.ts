@@ -1,7 +1,7 @@
 /** Account streams of venuethree on a virtual clock: tokens, renewal, refusals, bounds, failed reads. */
 import { describe, expect, it } from "vitest";
 import type { AccountEvent, AccountSession } from "../../engine/ports.js";
-import type { HttpRequest } from "../shared/http.js";
+import type { HttpRequest } from "../shared/net/http.js";
 import { type FakeConnection, FakeNetwork } from "../shared/test/fake-connector.js";
 import type { VenuethreeAccountStreams } from "./account-stream.js";
 import { VenuethreeSession } from "./session.js";

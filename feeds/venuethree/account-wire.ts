@@ -18,7 +18,7 @@ import {
   textField,
   textOrNull,
   WireFault,
-} from "../shared/wire-fields.js";
+} from "../shared/room/wire-fields.js";
 
 export interface VenuethreeWirePosition {
   readonly market_id: number;

@@ -12,9 +12,9 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { RejectReason, VenueOrder } from "../../engine/domain/order.js";
 import type { AccountSummary, FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, CallOptions, OrderRef, Read } from "../../engine/ports.js";
-import { failedRead, noSuchOrder, venueText } from "../shared/call-results.js";
-import { Deadline } from "../shared/deadline.js";
-import { decodeWith } from "../shared/wire-fields.js";
+import { failedRead, noSuchOrder, venueText } from "../shared/net/call-results.js";
+import { Deadline } from "../shared/net/deadline.js";
+import { decodeWith } from "../shared/room/wire-fields.js";
 import {
   normalizeBalances,
   normalizeFees,

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { NoncePool } from "./crypto/schnorr.js";
-import { monoMs } from "../shared/weight-window.js";
+import { monoMs } from "../shared/net/weight-window.js";
 import { STREAM_TOKEN_LIFE_S } from "./limits.js";
 import type { ConfirmedKey } from "./key-directory.js";
 import type { VenuethreeSession } from "./session.js";

@@ -9,12 +9,12 @@
  * A second subscribe while the first still stands is refused (30003) and brings no snapshot: a repair is unsubscribe,
  * wait for the acknowledgement, subscribe, wait for the snapshot.
  *
- * Invariants: at most one repair in flight per market (feeds/shared/resync.ts: full jitter between attempts); the book
+ * Invariants: at most one repair in flight per market (feeds/shared/book/resync.ts: full jitter between attempts); the book
  * has been invalidated before a repair begins; a deadline runs from the moment a request was written, not queued.
  */
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import type { Random } from "../../engine/domain/random.js";
-import { Resync } from "../shared/resync.js";
+import { Resync } from "../shared/book/resync.js";
 import {
   ATTEMPTS_BEFORE_REFUSED,
   EARLY_GRACE_MS,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../../engine/domain/order.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { CallOptions, Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
+import { failedRead } from "../shared/net/call-results.js";
 import { decodeTx, type VenuethreeWireTx } from "./account-wire.js";
 import { amendFate, cancelAllFate, type StoodOrders } from "./change-fate.js";
 import { orderOf } from "./sent-orders.js";

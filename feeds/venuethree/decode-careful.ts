@@ -3,8 +3,8 @@
  * fills the same registers with the same rules, so a frame means the same whichever half reads it (a property test
  * holds them together), and it is the one that says what a frame is that the fast half refused. Never throws.
  */
-import { SCAN_DRIFT, SCAN_MALFORMED, scanDecimal } from "../shared/scan-decimal.js";
-import { isFields, parseJsonExact } from "../shared/wire-fields.js";
+import { SCAN_DRIFT, SCAN_MALFORMED, scanDecimal } from "../shared/book/scan-decimal.js";
+import { isFields, parseJsonExact } from "../shared/room/wire-fields.js";
 import { readChannel } from "./channel.js";
 import {
   FRAME_DRIFT,

@@ -16,7 +16,7 @@ import {
   parseJsonExact,
   textField,
   WireFault,
-} from "../shared/wire-fields.js";
+} from "../shared/room/wire-fields.js";
 import { readChannel } from "./channel.js";
 import type {
   VenuethreeSlowFrame,

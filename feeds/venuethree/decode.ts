@@ -13,9 +13,9 @@
  * Reads past the end of a frame are harmless: the last byte is checked to be `}` first, loops over digits stop there,
  * and a frame counts only when the scan ends exactly at its end. The casts `as number` on indexed reads rest on that.
  */
-import { matches } from "../shared/json-bytes.js";
-import { skipField, skipScalar, UNEXPECTED } from "../shared/json-skip.js";
-import { SCAN_DRIFT, SCAN_MALFORMED, scanDecimal } from "../shared/scan-decimal.js";
+import { matches } from "../shared/book/json-bytes.js";
+import { skipField, skipScalar, UNEXPECTED } from "../shared/book/json-skip.js";
+import { SCAN_DRIFT, SCAN_MALFORMED, scanDecimal } from "../shared/book/scan-decimal.js";
 import { decodeCarefully } from "./decode-careful.js";
 import {
   FRAME_DRIFT,

@@ -3,8 +3,8 @@
  * 211xx account, 215xx transaction, 216xx market, 217xx order, 230xx limits, 295xx server, 300xx WebSocket).
  */
 import type { RejectReason } from "../../engine/domain/order.js";
-import { isFields, parseJsonExact } from "../shared/wire-fields.js";
-import { defaultLimitVerdict, type HttpResponse, type LimitVerdict } from "../shared/http-pool.js";
+import { isFields, parseJsonExact } from "../shared/room/wire-fields.js";
+import { defaultLimitVerdict, type HttpResponse, type LimitVerdict } from "../shared/net/http-pool.js";
 
 /** What an error frame means for us. Frames of this kind name no channel, or only in their text. */
 export type StreamFault =

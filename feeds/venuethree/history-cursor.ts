@@ -1,5 +1,5 @@
 /** Cursors of the history lists: what they hold, written as text that is opaque to everybody else, and read back. */
-import { isFields } from "../shared/wire-fields.js";
+import { isFields } from "../shared/room/wire-fields.js";
 
 /** A place in one list of the venue; `venueCursor` null is its beginning. */
 export interface ListCursor {

@@ -20,9 +20,9 @@ import type {
   HistoryQuery,
   Read,
 } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
-import { Deadline } from "../shared/deadline.js";
-import { decodeWith } from "../shared/wire-fields.js";
+import { failedRead } from "../shared/net/call-results.js";
+import { Deadline } from "../shared/net/deadline.js";
+import { decodeWith } from "../shared/room/wire-fields.js";
 import type { OpenedAccount, VenuethreeAccount } from "./account.js";
 import { createdMsOf, fundingMsOf, normalizeFill, normalizeFunding, normalizeOrder } from "./account-normalize.js";
 import type { PageQuery, VenuethreeAccountRest } from "./account-rest.js";

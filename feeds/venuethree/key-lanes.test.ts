@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { Lane, Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
+import { failedRead } from "../shared/net/call-results.js";
 import { KeyLanes, type LaneJob, type Turn } from "./key-lanes.js";
 import type { Way } from "./nonce-window.js";
 

@@ -10,8 +10,8 @@
  */
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import type { Lane, Read } from "../../engine/ports.js";
-import { failedRead, type FailedRead } from "../shared/call-results.js";
-import { LANES } from "../shared/lanes.js";
+import { failedRead, type FailedRead } from "../shared/net/call-results.js";
+import { LANES } from "../shared/net/lanes.js";
 import { type Flight, type NonceFate, NonceWindow, type Way } from "./nonce-window.js";
 
 /** What waits for its turn. No method may throw. */

@@ -11,7 +11,7 @@ import { BOOK_LIVE, INVALID_DISCONNECTED } from "../../engine/market/book.js";
 import { doubleMidTicks } from "../../engine/market/depth-walk.js";
 import type { Market } from "../../engine/market/market.js";
 import { isTouchNewer } from "../../engine/market/touch.js";
-import type { Subscription } from "../shared/subscriptions.js";
+import type { Subscription } from "../shared/net/subscriptions.js";
 import { BookChain, CHAIN_APPLIED, type ChainResult } from "./book-chain.js";
 import { FRAME_SNAPSHOT, type VenuethreeFrame } from "./frame.js";
 import { MAX_REMEMBERED_TRADES, OVERDUE_MS } from "./limits.js";

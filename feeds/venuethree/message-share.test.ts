@@ -1,7 +1,7 @@
 /** The messages of an address are shared: those of accounts leave room for books, without which nothing is routed. */
 import { expect, it } from "vitest";
 import { BOOK_LIVE } from "../../engine/market/book.js";
-import type { HttpRequest } from "../shared/http.js";
+import type { HttpRequest } from "../shared/net/http.js";
 import { type FakeConnection, FakeNetwork } from "../shared/test/fake-connector.js";
 import type { VenuethreeAccountStreams } from "./account-stream.js";
 import { accountStreamsOf } from "./test/account-streams.js";

@@ -7,7 +7,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createSeededRandom, type Random } from "../../engine/domain/random.js";
 import { BOOK_LIVE } from "../../engine/market/book.js";
-import { PersistentSocket } from "../shared/socket.js";
+import { PersistentSocket } from "../shared/net/socket.js";
 import type { FakeConnection } from "../shared/test/fake-connector.js";
 import { HEIGHT_LATE_MS, MAX_BOOK_AGE_MS } from "./limits.js";
 import { Shard } from "./shard.js";

@@ -7,7 +7,7 @@ import { parseScaled } from "../../engine/domain/decimal.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { OrderChange, OrderCommand, TimeInForce, VenueOrder } from "../../engine/domain/order.js";
 import type { OrderRef } from "../../engine/ports.js";
-import { localReject, type RejectedOrder } from "../shared/call-results.js";
+import { localReject, type RejectedOrder } from "../shared/net/call-results.js";
 import {
   type TxAttributes,
   TX_CANCEL_ALL,

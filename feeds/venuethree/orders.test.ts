@@ -1,7 +1,7 @@
 /** Orders of venuethree against a scripted venue: what is sent, and what each answer means. */
 import { describe, expect, it } from "vitest";
 import type { OrderCommand } from "../../engine/domain/order.js";
-import type { HttpResult } from "../shared/http.js";
+import type { HttpResult } from "../shared/net/http.js";
 import {
   ACCOUNT,
   accountFixture,

@@ -19,8 +19,8 @@ import type {
   VenueOrder,
 } from "../../engine/domain/order.js";
 import type { AccountSession, CallOptions, OrderRef, OrderSender } from "../../engine/ports.js";
-import { refusedOf } from "../shared/call-results.js";
-import { outdatedChange, outdatedProblem } from "../shared/listing-terms.js";
+import { refusedOf } from "../shared/net/call-results.js";
+import { outdatedChange, outdatedProblem } from "../shared/room/listing-terms.js";
 import {
   cancelAllTx,
   cancelTx,

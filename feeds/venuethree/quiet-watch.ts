@@ -17,7 +17,7 @@ import { type Clock, delay } from "../../engine/domain/clock.js";
 import { parseScaled } from "../../engine/domain/decimal.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import { BOOK_LIVE, type Book } from "../../engine/market/book.js";
-import { MessagePacer } from "../shared/connection-budget.js";
+import { MessagePacer } from "../shared/net/connection-budget.js";
 import { AUDIT_AFTER_MS, AUDITS_PER_MINUTE, OVERDUE_MS } from "./limits.js";
 import type { MarketSlot } from "./market-slot.js";
 import type { VenuethreeRest } from "./rest.js";

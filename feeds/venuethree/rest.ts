@@ -1,6 +1,6 @@
 /** The public REST calls that the room makes for itself. Mirrors the venue's endpoints; null means no usable answer. */
 import type { Lane } from "../../engine/ports.js";
-import type { HttpResult, VenueHttp } from "../shared/http.js";
+import type { HttpResult, VenueHttp } from "../shared/net/http.js";
 import { decodeDetails, decodeTop, type DetailsAnswer } from "./decode-slow.js";
 import { AUDIT_ORDERS, LOAD_TIMEOUT_MS, READ_TIMEOUT_MS } from "./limits.js";
 import type { VenuethreeWireTop } from "./wire.js";

@@ -28,15 +28,15 @@ import type {
   VenueClock,
   VenueRoom,
 } from "../../engine/ports.js";
-import { CallerStanding } from "../shared/caller-standing.js";
-import { fullJitterMs } from "../shared/backoff.js";
-import { ClockCheck, withProvenTimes } from "../shared/clock-check.js";
-import { ClockOffset } from "../shared/clock-offset.js";
-import { ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
-import { type Connector, connectWs } from "../shared/connector.js";
-import type { VenueHttp } from "../shared/http.js";
-import { HttpPool } from "../shared/http-pool.js";
-import { VerifiedReads } from "../shared/verified-reads.js";
+import { CallerStanding } from "../shared/net/caller-standing.js";
+import { fullJitterMs } from "../shared/net/backoff.js";
+import { ClockCheck, withProvenTimes } from "../shared/book/clock-check.js";
+import { ClockOffset } from "../shared/book/clock-offset.js";
+import { ConnectionBudget, MessagePacer } from "../shared/net/connection-budget.js";
+import { type Connector, connectWs } from "../shared/net/connector.js";
+import type { VenueHttp } from "../shared/net/http.js";
+import { HttpPool } from "../shared/net/http-pool.js";
+import { VerifiedReads } from "../shared/account/verified-reads.js";
 import { VenuethreeAccountStreams } from "./account-stream.js";
 import { judgeLimit } from "./errors.js";
 import {

@@ -7,8 +7,8 @@
  * Invariant: key bytes leave this object only into a synchronous callback, and are zero after `close`.
  */
 import type { AccountSession, OpenSession } from "../../engine/ports.js";
-import { isAddress } from "../shared/eip712.js";
-import { isFields } from "../shared/wire-fields.js";
+import { isAddress } from "../shared/sign/eip712.js";
+import { isFields } from "../shared/room/wire-fields.js";
 import { MAX_ACCOUNT_INDEX, MAX_API_KEY_INDEX } from "./limits.js";
 import type { PublicKeys } from "./public-keys.js";
 

@@ -1,6 +1,6 @@
 /** Changes of leverage and margin mode that meet each other: one transaction sets both, and none takes another back. */
 import { describe, expect, it } from "vitest";
-import type { HttpRequest, HttpResult } from "../shared/http.js";
+import type { HttpRequest, HttpResult } from "../shared/net/http.js";
 import { account, answerOf, position, ready } from "./test/account-rows.js";
 import { BTC, type Harness, OPTIONS, sentTx } from "./test/trading-harness.js";
 

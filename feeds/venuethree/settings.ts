@@ -15,10 +15,10 @@ import type {
   SettingOutcome,
   SymbolSettings,
 } from "../../engine/ports.js";
-import { failedRead, localReject, refusedByRead, refusedOf } from "../shared/call-results.js";
-import { Deadline } from "../shared/deadline.js";
-import { monoMs } from "../shared/weight-window.js";
-import { decodeWith } from "../shared/wire-fields.js";
+import { failedRead, localReject, refusedByRead, refusedOf } from "../shared/net/call-results.js";
+import { Deadline } from "../shared/net/deadline.js";
+import { monoMs } from "../shared/net/weight-window.js";
+import { decodeWith } from "../shared/room/wire-fields.js";
 import { leverageOf, marginFractionOf, marginOf } from "./account-normalize.js";
 import type { VenuethreeAccountRest } from "./account-rest.js";
 import type { KeyDirectory } from "./key-directory.js";

@@ -10,8 +10,8 @@
  * Where it is not asked for nothing is proven either, and a book lives by its own frames and by audits.
  * That one witness stands for all markets of the connection; none of them is asked about over REST meanwhile.
  */
-import type { PersistentSocket } from "../shared/socket.js";
-import type { Subscription } from "../shared/subscriptions.js";
+import type { PersistentSocket } from "../shared/net/socket.js";
+import type { Subscription } from "../shared/net/subscriptions.js";
 import { BATCH_MS, HEIGHT_DEAD_MS, HEIGHT_LATE_MS, PROOF_EVERY_MS } from "./limits.js";
 import type { MarketSlot } from "./market-slot.js";
 

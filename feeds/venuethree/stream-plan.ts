@@ -1,5 +1,5 @@
 /** Which channels a market needs, and how long each may be silent. Names are as the client writes them. */
-import type { ProbeResult, SubscriptionSpec } from "../shared/subscriptions.js";
+import type { ProbeResult, SubscriptionSpec } from "../shared/net/subscriptions.js";
 import type { MarketSlot } from "./market-slot.js";
 
 /** Of each market, all on one connection. */

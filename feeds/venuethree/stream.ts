@@ -1,7 +1,7 @@
 /**
  * Market data of venuethree: which channels go over which connection, and who is told when one breaks. Only the shell:
  * frames go through frame-router.ts, the decisions are in book-chain.ts (continuity), book-subscription.ts (repair),
- * quiet-watch.ts and shard.ts (silence), feeds/shared/socket.ts (connections).
+ * quiet-watch.ts and shard.ts (silence), feeds/shared/net/socket.ts (connections).
  *
  * Invariant: a book is LIVE only on an unbroken chain from an open connection; a lost connection or a gap invalidates
  * it before anything is repaired, and only that book is repaired.
@@ -15,12 +15,12 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
 import { INVALID_PROBE_MISMATCH, INVALID_REFUSED } from "../../engine/market/book.js";
 import type { Market } from "../../engine/market/market.js";
-import type { ClockOffset } from "../shared/clock-offset.js";
-import { type ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
-import type { Connector } from "../shared/connector.js";
-import type { SubscribeProtocol } from "../shared/link.js";
-import { PersistentSocket } from "../shared/socket.js";
-import type { ProbeResult } from "../shared/subscriptions.js";
+import type { ClockOffset } from "../shared/book/clock-offset.js";
+import { type ConnectionBudget, MessagePacer } from "../shared/net/connection-budget.js";
+import type { Connector } from "../shared/net/connector.js";
+import type { SubscribeProtocol } from "../shared/net/link.js";
+import { PersistentSocket } from "../shared/net/socket.js";
+import type { ProbeResult } from "../shared/net/subscriptions.js";
 import { BookSubscription } from "./book-subscription.js";
 import { Entries, type Entry } from "./entries.js";
 import { FrameRouter } from "./frame-router.js";

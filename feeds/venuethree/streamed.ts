@@ -8,8 +8,8 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, FollowedOrder, OrderRef, OrderSender, Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
-import { Deadline } from "../shared/deadline.js";
+import { failedRead } from "../shared/net/call-results.js";
+import { Deadline } from "../shared/net/deadline.js";
 import {
   cancelAllTold,
   cancelTold,
@@ -17,9 +17,9 @@ import {
   idAtVenue,
   type OrderAudience,
   placeTold,
-} from "../shared/own-order.js";
-import { streamedVersion, type WantedLots } from "../shared/streamed-reads.js";
-import type { VerifiedReads } from "../shared/verified-reads.js";
+} from "../shared/orders/own-order.js";
+import { streamedVersion, type WantedLots } from "../shared/account/streamed-reads.js";
+import type { VerifiedReads } from "../shared/account/verified-reads.js";
 import { wantedId } from "./account.js";
 import type { VenuethreeAccountStreams } from "./account-stream.js";
 import { cancelFate, hadEnded } from "./cancel-fate.js";

@@ -12,9 +12,9 @@ import type {
   OpenSession,
   Read,
 } from "../../engine/ports.js";
-import { CallerStanding } from "../shared/caller-standing.js";
-import { isAddress } from "../shared/eip712.js";
-import type { VenueHttp } from "../shared/http.js";
+import { CallerStanding } from "../shared/net/caller-standing.js";
+import { isAddress } from "../shared/sign/eip712.js";
+import type { VenueHttp } from "../shared/net/http.js";
 import { VenuethreeAccount } from "./account.js";
 import { VenuethreeAccountRest } from "./account-rest.js";
 import { AuthTokens } from "./auth-tokens.js";

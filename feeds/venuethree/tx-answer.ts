@@ -12,9 +12,9 @@ import {
   type RejectedOrder,
   retryAfterMs,
   venueText,
-} from "../shared/call-results.js";
-import type { HttpResult } from "../shared/http.js";
-import { isFields, parseJsonExact } from "../shared/wire-fields.js";
+} from "../shared/net/call-results.js";
+import type { HttpResult } from "../shared/net/http.js";
+import { isFields, parseJsonExact } from "../shared/room/wire-fields.js";
 import {
   isCredentialCode,
   isLastingCode,

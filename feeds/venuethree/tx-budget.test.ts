@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { CallOptions, Lane, Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
+import { failedRead } from "../shared/net/call-results.js";
 import { TX_CANCEL_ALL, TX_CANCEL_ORDER, TX_CREATE_ORDER, TX_MODIFY_ORDER, TX_UPDATE_LEVERAGE } from "./crypto/tx.js";
 import { TxBudget } from "./tx-budget.js";
 

@@ -13,10 +13,10 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../../engine/domain/clock.js";
 import { within } from "../../engine/domain/deadline.js";
 import type { CallOptions, Lane, Read } from "../../engine/ports.js";
-import { AccountLimiter } from "../shared/account-limiter.js";
-import { localReject, type RejectedOrder } from "../shared/call-results.js";
-import { isAddress } from "../shared/eip712.js";
-import { monoMs } from "../shared/weight-window.js";
+import { AccountLimiter } from "../shared/net/account-limiter.js";
+import { localReject, type RejectedOrder } from "../shared/net/call-results.js";
+import { isAddress } from "../shared/sign/eip712.js";
+import { monoMs } from "../shared/net/weight-window.js";
 import {
   TX_CANCEL_ALL,
   TX_CANCEL_ORDER,

@@ -9,8 +9,8 @@
 import { type Clock, delay } from "../../engine/domain/clock.js";
 import type { Refused } from "../../engine/domain/order.js";
 import type { CallOptions, Read } from "../../engine/ports.js";
-import { venueText } from "../shared/call-results.js";
-import { Deadline } from "../shared/deadline.js";
+import { venueText } from "../shared/net/call-results.js";
+import { Deadline } from "../shared/net/deadline.js";
 import { TX_FAILED, type VenuethreeWireTx } from "./account-wire.js";
 import { rejectReasonOf } from "./errors.js";
 

@@ -2,7 +2,7 @@
  * Frames of the connection that carries transactions → what was answered to which. Never throws. Refusals come as
  * `{"error":{code,message},"id"}`, and from some servers flat, under the type of the request (fact sheet 9.2).
  */
-import { isFields, parseJsonExact } from "../shared/wire-fields.js";
+import { isFields, parseJsonExact } from "../shared/room/wire-fields.js";
 
 export type TxFrame =
   | {

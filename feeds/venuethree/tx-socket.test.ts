@@ -4,8 +4,8 @@ import type { OrderCommand, PlaceOutcome } from "../../engine/domain/order.js";
 import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
-import { AccountLimiter } from "../shared/account-limiter.js";
-import { ConnectionBudget } from "../shared/connection-budget.js";
+import { AccountLimiter } from "../shared/net/account-limiter.js";
+import { ConnectionBudget } from "../shared/net/connection-budget.js";
 import { type FakeConnection, FakeNetwork } from "../shared/test/fake-connector.js";
 import { TxSocket } from "./tx-socket.js";
 import {

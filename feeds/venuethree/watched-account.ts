@@ -14,9 +14,9 @@ import type { VenuePosition } from "../../engine/domain/position.js";
 import type { Random } from "../../engine/domain/random.js";
 import type { FeedState } from "../../engine/market/market.js";
 import type { AccountEvent, CallOptions, Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
-import type { StreamedAccount } from "../shared/own-order.js";
-import { LoadRefused, Resync } from "../shared/resync.js";
+import { failedRead } from "../shared/net/call-results.js";
+import type { StreamedAccount } from "../shared/orders/own-order.js";
+import { LoadRefused, Resync } from "../shared/book/resync.js";
 import {
   type ConnectionLife,
   heldAtLeast,
@@ -24,8 +24,8 @@ import {
   StreamedReads,
   SURELY_LATER_MS,
   type WantedLots,
-} from "../shared/streamed-reads.js";
-import type { UnknownWords } from "../shared/unknown-words.js";
+} from "../shared/account/streamed-reads.js";
+import type { UnknownWords } from "../shared/room/unknown-words.js";
 import { ACCOUNT_CHANNELS, type AccountChannel, type AccountFrame } from "./account-frames.js";
 import type { VenuethreeAccountRest } from "./account-rest.js";
 import { AccountAccess } from "./account-access.js";

@@ -6,8 +6,8 @@
  */
 import { LRUCache } from "lru-cache";
 import type { AccountNames, AccountSession, CallOptions, Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
-import { asFields, asList } from "../shared/wire-fields.js";
+import { failedRead } from "../shared/net/call-results.js";
+import { asFields, asList } from "../shared/room/wire-fields.js";
 import { balanceCall } from "./calls.js";
 import { credentialTagOf } from "./credential-tag.js";
 import type { VenuetwoRest } from "./rest.js";

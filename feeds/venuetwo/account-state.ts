@@ -10,8 +10,8 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { AccountEvent } from "../../engine/ports.js";
-import { barredBeforeMs } from "../shared/stamps.js";
-import { WireFault } from "../shared/wire-fields.js";
+import { barredBeforeMs } from "../shared/book/stamps.js";
+import { WireFault } from "../shared/room/wire-fields.js";
 import { normalizeFill, normalizeOrderUpdate, normalizePositionUpdate, uncountedUpdate } from "./normalize.js";
 import type { VenuetwoWireOrderUpdate, VenuetwoWirePositionUpdate } from "./wire.js";
 

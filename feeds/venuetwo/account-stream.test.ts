@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { AccountEvent, AccountSession, AccountStream } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
+import { failedRead } from "../shared/net/call-results.js";
 import { FakeNetwork } from "../shared/test/fake-connector.js";
 import type { VenuetwoAccountStreams } from "./account-stream.js";
 import { MAX_ACCOUNT_STREAMS } from "./limits.js";

@@ -18,7 +18,7 @@ import {
   textOrNull,
   WireFault,
   type Fields,
-} from "../shared/wire-fields.js";
+} from "../shared/room/wire-fields.js";
 
 export type VenuetwoWireSide = "BUY" | "SELL";
 export type VenuetwoWirePositionSide = "BOTH" | "LONG" | "SHORT";

@@ -4,7 +4,7 @@
  * test holds them together), and it is the one that says what a frame is that the fast half refused.
  * Never throws.
  */
-import { SCAN_DRIFT, SCAN_MALFORMED, scanDecimal } from "../shared/scan-decimal.js";
+import { SCAN_DRIFT, SCAN_MALFORMED, scanDecimal } from "../shared/book/scan-decimal.js";
 import {
   FRAME_BOOK_TICKER,
   FRAME_DEPTH,

@@ -16,7 +16,7 @@ import {
   textField,
   textOrNull,
   WireFault,
-} from "../shared/wire-fields.js";
+} from "../shared/room/wire-fields.js";
 import type {
   VenuetwoWireMarkPrice,
   VenuetwoWireOrderUpdate,

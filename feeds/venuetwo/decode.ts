@@ -18,8 +18,8 @@
  *
  * Longer than most files: one scanner, its loops beside what they call for every level and digit.
  */
-import { skipField, skipScalar, UNEXPECTED } from "../shared/json-skip.js";
-import { SCAN_DRIFT, SCAN_MALFORMED, scanDecimal } from "../shared/scan-decimal.js";
+import { skipField, skipScalar, UNEXPECTED } from "../shared/book/json-skip.js";
+import { SCAN_DRIFT, SCAN_MALFORMED, scanDecimal } from "../shared/book/scan-decimal.js";
 import { decodeCarefully, decodeSnapshotCarefully } from "./decode-careful.js";
 import {
   FRAME_BOOK_TICKER,

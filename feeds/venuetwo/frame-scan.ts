@@ -3,7 +3,7 @@
  * The parts of a frame around its figures: envelope, event name, fields nobody reads. Each function
  * takes a position and gives the one after, or UNEXPECTED for a shape it does not know.
  */
-import { UNEXPECTED } from "../shared/json-skip.js";
+import { UNEXPECTED } from "../shared/book/json-skip.js";
 import { FRAME_BOOK_TICKER, FRAME_DEPTH, FRAME_OTHER, FRAME_TRADE, type FrameKind } from "./frame.js";
 
 const QUOTE = 0x22;

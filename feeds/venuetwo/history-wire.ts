@@ -10,7 +10,7 @@ import {
   oneOf,
   textField,
   textOrNull,
-} from "../shared/wire-fields.js";
+} from "../shared/room/wire-fields.js";
 import type { VenuetwoWireSide } from "./account-wire.js";
 
 /** Row of userTrades. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { HistoryPage, HistoryQuery, Read } from "../../engine/ports.js";
-import type { HttpRequest, HttpResult } from "../shared/http.js";
+import type { HttpRequest, HttpResult } from "../shared/net/http.js";
 import {
   BTC,
   CLIENT_ID,

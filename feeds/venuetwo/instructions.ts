@@ -15,8 +15,8 @@ import {
   type HttpResponse,
   type RejectedOrder,
   lastingBy,
-} from "../shared/call-results.js";
-import { Deadline } from "../shared/deadline.js";
+} from "../shared/net/call-results.js";
+import { Deadline } from "../shared/net/deadline.js";
 import { readError, type VenuetwoWireError } from "./account-wire.js";
 import { classifyError, isClockError, isOutcomeUnknown } from "./errors.js";
 import { limitRetryAfterMs, type Sent, type VenuetwoCall, type VenuetwoRest } from "./rest.js";

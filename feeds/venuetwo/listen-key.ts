@@ -1,6 +1,6 @@
 /** Keys of venuetwo's user streams. */
 import type { AccountSession, CallOptions, Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
+import { failedRead } from "../shared/net/call-results.js";
 import { decodeEmpty, decodeListenKey } from "./account-wire.js";
 import { listenKeyCall } from "./calls.js";
 import { classifyError } from "./errors.js";

@@ -1,8 +1,8 @@
 /** venuetwo's public REST calls that the room makes for itself: instruments, funding intervals, first tickers, server time. */
 import type { CallOptions, Lane } from "../../engine/ports.js";
-import type { ClockOffset } from "../shared/clock-offset.js";
-import type { HttpResult, VenueHttp } from "../shared/http.js";
-import { isFields, parseJsonExact } from "../shared/wire-fields.js";
+import type { ClockOffset } from "../shared/book/clock-offset.js";
+import type { HttpResult, VenueHttp } from "../shared/net/http.js";
+import { isFields, parseJsonExact } from "../shared/room/wire-fields.js";
 import { decodePremiumIndexes, decodeTickers24h } from "./decode-slow.js";
 import {
   ALL_PREMIUM_WEIGHT,

@@ -10,7 +10,7 @@
 import { type Instrument, isSameScale } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import { createMarket, type Market } from "../../engine/market/market.js";
-import { isAnothers, isSameTerms, restate } from "../shared/listing-terms.js";
+import { isAnothers, isSameTerms, restate } from "../shared/room/listing-terms.js";
 import { MAX_BOOK_AGE_MS } from "./limits.js";
 import type { MarketStream } from "./stream.js";
 import type { SkipReason, SymbolLoad } from "./symbols.js";

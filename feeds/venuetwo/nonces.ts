@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../engine/domain/clock.js";
 import type { NonceReservations } from "../../engine/ports.js";
-import { NonceSequencer } from "../shared/nonce-sequencer.js";
+import { NonceSequencer } from "../shared/orders/nonce-sequencer.js";
 
 /**
  * After a crash nonces run ahead of the clock by one and a half blocks at most, and each further start adds one: three in

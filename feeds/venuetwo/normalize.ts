@@ -7,8 +7,8 @@ import type { VenueOrder } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import type { Ticker } from "../../engine/market/ticker.js";
 import type { AccountEvent } from "../../engine/ports.js";
-import { lotsOf } from "../shared/money-text.js";
-import { WireFault } from "../shared/wire-fields.js";
+import { lotsOf } from "../shared/room/money-text.js";
+import { WireFault } from "../shared/room/wire-fields.js";
 import { normalizeOrder, normalizePosition, tradeIdOf, uncounted } from "./account-normalize.js";
 import type { VenuetwoWireOrder } from "./account-wire.js";
 import type {

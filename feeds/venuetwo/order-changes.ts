@@ -16,9 +16,9 @@ import type {
   VenueOrder,
 } from "../../engine/domain/order.js";
 import type { AccountNames, AccountSession, CallOptions, Read } from "../../engine/ports.js";
-import { failedRead, localReject, refusedByRead, refusedOf } from "../shared/call-results.js";
-import { Deadline } from "../shared/deadline.js";
-import { asFields, decodeJson } from "../shared/wire-fields.js";
+import { failedRead, localReject, refusedByRead, refusedOf } from "../shared/net/call-results.js";
+import { Deadline } from "../shared/net/deadline.js";
+import { asFields, decodeJson } from "../shared/room/wire-fields.js";
 import { normalizeOrder } from "./account-normalize.js";
 import { decodeOrder, decodeOrders } from "./account-wire.js";
 import { amendOrderCall, cancelAllCall, countdownCancelAllCall, openOrdersCall } from "./calls.js";

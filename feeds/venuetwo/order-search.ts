@@ -6,9 +6,9 @@
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
 import type { CallOptions, OrderRef, Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
-import type { Deadline } from "../shared/deadline.js";
-import { normalizedRead } from "../shared/normalized-read.js";
+import { failedRead } from "../shared/net/call-results.js";
+import type { Deadline } from "../shared/net/deadline.js";
+import { normalizedRead } from "../shared/room/normalized-read.js";
 import { normalizeOrder } from "./account-normalize.js";
 import { decodeOrders, decodePositionRisk } from "./account-wire.js";
 import { incomeCall, openOrdersCall, positionRiskCall } from "./calls.js";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { verifyTypedData } from "viem";
 import { describe, expect, it } from "vitest";
 import type { OrderCommand, PlaceOutcome } from "../../engine/domain/order.js";
-import type { HttpRequest, HttpResult } from "../shared/http.js";
+import type { HttpRequest, HttpResult } from "../shared/net/http.js";
 import { signHmac } from "./sign.js";
 import {
   AGENT,

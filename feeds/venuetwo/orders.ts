@@ -22,9 +22,9 @@ import type {
   VenueOrder,
 } from "../../engine/domain/order.js";
 import type { AccountSession, CallOptions, OrderRef, OrderSender } from "../../engine/ports.js";
-import { localReject, refusedOf, type HttpResponse, type RejectedOrder } from "../shared/call-results.js";
-import { decodeJson } from "../shared/wire-fields.js";
-import { outdatedChange, outdatedProblem } from "../shared/listing-terms.js";
+import { localReject, refusedOf, type HttpResponse, type RejectedOrder } from "../shared/net/call-results.js";
+import { decodeJson } from "../shared/room/wire-fields.js";
+import { outdatedChange, outdatedProblem } from "../shared/room/listing-terms.js";
 import { normalizeOrder } from "./account-normalize.js";
 import { decodeOrder } from "./account-wire.js";
 import { cancelOrderCall, newOrderCall, orderKey } from "./calls.js";

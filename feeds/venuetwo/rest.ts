@@ -14,12 +14,12 @@ import {
   venueText,
   type FailedRead,
   type HttpResponse,
-} from "../shared/call-results.js";
-import type { CallerStanding } from "../shared/caller-standing.js";
-import { Deadline, settleWithin } from "../shared/deadline.js";
-import type { HttpRequest, HttpResult, VenueHttp } from "../shared/http.js";
-import type { NonceSequencer } from "../shared/nonce-sequencer.js";
-import { decodeJson } from "../shared/wire-fields.js";
+} from "../shared/net/call-results.js";
+import type { CallerStanding } from "../shared/net/caller-standing.js";
+import { Deadline, settleWithin } from "../shared/net/deadline.js";
+import type { HttpRequest, HttpResult, VenueHttp } from "../shared/net/http.js";
+import type { NonceSequencer } from "../shared/orders/nonce-sequencer.js";
+import { decodeJson } from "../shared/room/wire-fields.js";
 import { readError, type VenuetwoWireError } from "./account-wire.js";
 import { credentialTagOf } from "./credential-tag.js";
 import { bannedUntilMs, classifyError, isClockError, isKeyRefusal } from "./errors.js";

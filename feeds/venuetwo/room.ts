@@ -27,14 +27,14 @@ import type {
   VenueClock,
   VenueRoom,
 } from "../../engine/ports.js";
-import { fullJitterMs } from "../shared/backoff.js";
-import { CallerStanding } from "../shared/caller-standing.js";
-import { ClockCheck } from "../shared/clock-check.js";
-import { ClockOffset } from "../shared/clock-offset.js";
-import { ConnectionBudget } from "../shared/connection-budget.js";
-import { type Connector, connectWs } from "../shared/connector.js";
-import { defaultLimitVerdict, HttpPool, type HttpResponse, type LimitVerdict } from "../shared/http-pool.js";
-import { InstrumentIndex } from "../shared/instrument-index.js";
+import { fullJitterMs } from "../shared/net/backoff.js";
+import { CallerStanding } from "../shared/net/caller-standing.js";
+import { ClockCheck } from "../shared/book/clock-check.js";
+import { ClockOffset } from "../shared/book/clock-offset.js";
+import { ConnectionBudget } from "../shared/net/connection-budget.js";
+import { type Connector, connectWs } from "../shared/net/connector.js";
+import { defaultLimitVerdict, HttpPool, type HttpResponse, type LimitVerdict } from "../shared/net/http-pool.js";
+import { InstrumentIndex } from "../shared/room/instrument-index.js";
 import { VenuetwoAccountStreams } from "./account-stream.js";
 import { readError } from "./account-wire.js";
 import { credentialTagOf } from "./credential-tag.js";

@@ -7,9 +7,9 @@
  */
 import { createHash } from "node:crypto";
 import type { AccountSession, OpenSession } from "../../engine/ports.js";
-import { addressOfPrivateKey, isAddress, isMistyped } from "../shared/eip712.js";
-import { secp256k1 } from "../shared/secp256k1.js";
-import { isFields } from "../shared/wire-fields.js";
+import { addressOfPrivateKey, isAddress, isMistyped } from "../shared/sign/eip712.js";
+import { secp256k1 } from "../shared/sign/secp256k1.js";
+import { isFields } from "../shared/room/wire-fields.js";
 import { privateKeyBytes } from "./sign.js";
 
 export type VenuetwoIdentity =

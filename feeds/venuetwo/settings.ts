@@ -11,9 +11,9 @@ import type {
   SettingOutcome,
   SymbolSettings,
 } from "../../engine/ports.js";
-import { failedRead, localReject, refusedOf } from "../shared/call-results.js";
-import { asFields, decodeJson, integerField, textField, WireFault } from "../shared/wire-fields.js";
-import { monoMs } from "../shared/weight-window.js";
+import { failedRead, localReject, refusedOf } from "../shared/net/call-results.js";
+import { asFields, decodeJson, integerField, textField, WireFault } from "../shared/room/wire-fields.js";
+import { monoMs } from "../shared/net/weight-window.js";
 import { integerOrNull, marginModeOf } from "./account-normalize.js";
 import { decodePositionRisk } from "./account-wire.js";
 import { leverageBracketCall, leverageCall, marginTypeCall, positionRiskCall } from "./calls.js";

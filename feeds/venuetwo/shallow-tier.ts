@@ -11,12 +11,12 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
 import { BOOK_LIVE, INVALID_DECODE, INVALID_DISCONNECTED, INVALID_PROBE_MISMATCH } from "../../engine/market/book.js";
 import { doubleMidTicks } from "../../engine/market/depth-walk.js";
-import { type ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
-import type { Connector } from "../shared/connector.js";
-import type { SubscribeProtocol } from "../shared/link.js";
-import { LoadRefused } from "../shared/resync.js";
-import { PersistentSocket } from "../shared/socket.js";
-import type { Subscription } from "../shared/subscriptions.js";
+import { type ConnectionBudget, MessagePacer } from "../shared/net/connection-budget.js";
+import type { Connector } from "../shared/net/connector.js";
+import type { SubscribeProtocol } from "../shared/net/link.js";
+import { LoadRefused } from "../shared/book/resync.js";
+import { PersistentSocket } from "../shared/net/socket.js";
+import type { Subscription } from "../shared/net/subscriptions.js";
 import type { VenuetwoDecoder } from "./decode.js";
 import { FRAME_DEPTH, FRAME_DRIFT, FRAME_OTHER } from "./frame.js";
 import {

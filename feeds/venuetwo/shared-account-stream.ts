@@ -25,13 +25,13 @@ import type {
   CallOptions,
   Read,
 } from "../../engine/ports.js";
-import { fullJitterMs } from "../shared/backoff.js";
-import { type ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
-import type { Connector } from "../shared/connector.js";
-import type { StreamedAccount } from "../shared/own-order.js";
-import { PendingNews } from "../shared/pending-news.js";
-import { PersistentSocket } from "../shared/socket.js";
-import { StreamMembers } from "../shared/stream-members.js";
+import { fullJitterMs } from "../shared/net/backoff.js";
+import { type ConnectionBudget, MessagePacer } from "../shared/net/connection-budget.js";
+import type { Connector } from "../shared/net/connector.js";
+import type { StreamedAccount } from "../shared/orders/own-order.js";
+import { PendingNews } from "../shared/account/pending-news.js";
+import { PersistentSocket } from "../shared/net/socket.js";
+import { StreamMembers } from "../shared/account/stream-members.js";
 import {
   ConnectionLife,
   heldAtLeast,
@@ -39,8 +39,8 @@ import {
   StreamedReads,
   SURELY_LATER_MS,
   type WantedLots,
-} from "../shared/streamed-reads.js";
-import type { UnknownWords } from "../shared/unknown-words.js";
+} from "../shared/account/streamed-reads.js";
+import type { UnknownWords } from "../shared/room/unknown-words.js";
 import { marginModeOf, statusOfWord } from "./account-normalize.js";
 import { AccountState, type AppliedEvent } from "./account-state.js";
 import { decodeUserEvent } from "./decode-slow.js";
@@ -72,7 +72,7 @@ export interface AccountStreamDeps {
   readonly listenKeys: ListenKeys;
   readonly instrumentOf: (nativeSymbol: string) => Instrument | null;
   readonly clockOffsetMs: () => number;
-  /** The first time of the venue that is not believed (feeds/shared/stamps.ts). */
+  /** The first time of the venue that is not believed (feeds/shared/book/stamps.ts). */
   readonly latestVenueMs: () => number;
   readonly counters: AccountCounters;
   readonly words: UnknownWords;

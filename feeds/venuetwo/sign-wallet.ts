@@ -18,7 +18,7 @@ import {
   type TypedDomain,
   type TypedField,
   type TypedValue,
-} from "../shared/eip712.js";
+} from "../shared/sign/eip712.js";
 import { messageDomainSeparator } from "./sign.js";
 
 /** Everything a check can compare: each stage of a typed-data signature. */

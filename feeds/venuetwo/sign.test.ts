@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { privateKeyToAccount } from "viem/accounts";
 import { describe, expect, it } from "vitest";
-import { fromHex, recoverAddress, toHex } from "../shared/eip712.js";
+import { fromHex, recoverAddress, toHex } from "../shared/sign/eip712.js";
 import { encodeForm, MESSAGE_CHAIN_ID, MessageSigner, privateKeyBytes, signHmac } from "./sign.js";
 import { signWithdraw, WITHDRAW_CHAINS } from "./sign-wallet.js";
 

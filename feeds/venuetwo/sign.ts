@@ -5,8 +5,8 @@
  * V3 an EIP-712 `Message(string msg)` around it signed by an approved agent. Pure.
  */
 import { createHmac } from "node:crypto";
-import { fromHex, hashDomain, hashText, keccak256Into, toHex, ZERO_ADDRESS } from "../shared/eip712.js";
-import { type Secp256k1, secp256k1 } from "../shared/secp256k1.js";
+import { fromHex, hashDomain, hashText, keccak256Into, toHex, ZERO_ADDRESS } from "../shared/sign/eip712.js";
+import { type Secp256k1, secp256k1 } from "../shared/sign/secp256k1.js";
 
 /** In the order sent. Order is free at the venue, but part of what is signed. */
 export type FormParams = readonly (readonly [name: string, value: string])[];

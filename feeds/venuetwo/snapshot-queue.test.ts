@@ -1,7 +1,7 @@
 /** What snapshots cost of the venue's weight: what was sent, and nothing else. */
 import { expect, it } from "vitest";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
-import type { HttpRequest, HttpResult, VenueHttp } from "../shared/http.js";
+import type { HttpRequest, HttpResult, VenueHttp } from "../shared/net/http.js";
 import { SHALLOW_WEIGHT_RESERVED, SNAPSHOT_WEIGHT, SNAPSHOT_WEIGHT_AT_ONCE } from "./limits.js";
 import type { MarketSlot } from "./market-slot.js";
 import { SnapshotQueue } from "./snapshot-queue.js";

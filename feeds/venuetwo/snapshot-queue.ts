@@ -7,9 +7,9 @@
  */
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import { BOOK_LIVE } from "../../engine/market/book.js";
-import type { VenueHttp } from "../shared/http.js";
-import { LoadRefused } from "../shared/resync.js";
-import { monoMs, WeightWindow } from "../shared/weight-window.js";
+import type { VenueHttp } from "../shared/net/http.js";
+import { LoadRefused } from "../shared/book/resync.js";
+import { monoMs, WeightWindow } from "../shared/net/weight-window.js";
 import {
   MAX_SNAPSHOTS_IN_FLIGHT,
   READ_TIMEOUT_MS,

@@ -3,8 +3,8 @@ import type { OrderCommand, PlaceOutcome } from "../../engine/domain/order.js";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { AccountReader, AccountSession, OrderSender, Read } from "../../engine/ports.js";
-import { failedRead } from "../shared/call-results.js";
-import { ConnectionLife, StreamedReads } from "../shared/streamed-reads.js";
+import { failedRead } from "../shared/net/call-results.js";
+import { ConnectionLife, StreamedReads } from "../shared/account/streamed-reads.js";
 import { openVenuetwoSession } from "./session.js";
 import { streamFirst } from "./stream-first.js";
 

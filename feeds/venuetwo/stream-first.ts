@@ -7,9 +7,9 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { VenueOrder } from "../../engine/domain/order.js";
 import type { AccountSummary, FeeRates, VenueBalance, VenuePosition } from "../../engine/domain/position.js";
 import type { AccountReader, AccountSession, CallOptions, OrderRef, OrderSender, Read } from "../../engine/ports.js";
-import { type OrderAudience, type StreamedAccount, toldOrders } from "../shared/own-order.js";
-import { streamedVersion, type WantedLots } from "../shared/streamed-reads.js";
-import { VerifiedReads } from "../shared/verified-reads.js";
+import { type OrderAudience, type StreamedAccount, toldOrders } from "../shared/orders/own-order.js";
+import { streamedVersion, type WantedLots } from "../shared/account/streamed-reads.js";
+import { VerifiedReads } from "../shared/account/verified-reads.js";
 import { credentialTagOf } from "./credential-tag.js";
 
 type RestReader = Required<Omit<AccountReader, "heldPositions" | "verifyPositions" | "followOrder">>;

@@ -1,5 +1,5 @@
 /** Which streams a market needs, how long each may be silent, and which of them share a URL. */
-import type { Subscription, SubscriptionSpec } from "../shared/subscriptions.js";
+import type { Subscription, SubscriptionSpec } from "../shared/net/subscriptions.js";
 import type { MarketSlot } from "./market-slot.js";
 import type { QuietProbe } from "./quiet-probe.js";
 

@@ -8,9 +8,9 @@ import { BOOK_INVALID, BOOK_LIVE, BOOK_SYNCING, INVALID_DISCONNECTED, INVALID_GA
 import { bestTicks } from "../../engine/market/depth-walk.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import { createMarket, DEAF_LISTENER, type Market } from "../../engine/market/market.js";
-import { ClockOffset } from "../shared/clock-offset.js";
-import { ConnectionBudget } from "../shared/connection-budget.js";
-import type { HttpRequest, HttpResult, VenueHttp } from "../shared/http.js";
+import { ClockOffset } from "../shared/book/clock-offset.js";
+import { ConnectionBudget } from "../shared/net/connection-budget.js";
+import type { HttpRequest, HttpResult, VenueHttp } from "../shared/net/http.js";
 import { type FakeConnection, FakeNetwork } from "../shared/test/fake-connector.js";
 import { MarketStream } from "./stream.js";
 import type { StreamHostLayout } from "./stream-plan.js";

@@ -1,7 +1,7 @@
 /**
  * Market data sockets of venuetwo: which streams go over which connection, frames to their markets,
  * and the recovery of a book that lost its chain. Only the shell: the decisions are in book-sync.ts
- * (chain), quiet-probe.ts (silence), feeds/shared/socket.ts (connections).
+ * (chain), quiet-probe.ts (silence), feeds/shared/net/socket.ts (connections).
  *
  * Invariant: a book is LIVE only on a chain of diffs from an open connection; a lost connection or a
  * gap invalidates it before anything is repaired, and only that book is repaired.
@@ -11,14 +11,14 @@ import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
 import { BOOK_LIVE, INVALID_DECODE, INVALID_DISCONNECTED, INVALID_PROBE_MISMATCH } from "../../engine/market/book.js";
 import type { Market } from "../../engine/market/market.js";
-import type { ClockOffset } from "../shared/clock-offset.js";
-import { type ConnectionBudget, MessagePacer } from "../shared/connection-budget.js";
-import type { Connector } from "../shared/connector.js";
-import type { VenueHttp } from "../shared/http.js";
-import type { SubscribeProtocol } from "../shared/link.js";
-import { LoadRefused, Resync } from "../shared/resync.js";
-import { PersistentSocket } from "../shared/socket.js";
-import { isTradeTime } from "../shared/stamps.js";
+import type { ClockOffset } from "../shared/book/clock-offset.js";
+import { type ConnectionBudget, MessagePacer } from "../shared/net/connection-budget.js";
+import type { Connector } from "../shared/net/connector.js";
+import type { VenueHttp } from "../shared/net/http.js";
+import type { SubscribeProtocol } from "../shared/net/link.js";
+import { LoadRefused, Resync } from "../shared/book/resync.js";
+import { PersistentSocket } from "../shared/net/socket.js";
+import { isTradeTime } from "../shared/book/stamps.js";
 import { BookSync } from "./book-sync.js";
 import { VenuetwoDecoder } from "./decode.js";
 import { decodeSlowFrame } from "./decode-slow.js";

@@ -12,9 +12,9 @@ import type {
   OpenSession,
   OrderSender,
 } from "../../engine/ports.js";
-import { CallerStanding } from "../shared/caller-standing.js";
-import type { VenueHttp } from "../shared/http.js";
-import { InstrumentIndex } from "../shared/instrument-index.js";
+import { CallerStanding } from "../shared/net/caller-standing.js";
+import type { VenueHttp } from "../shared/net/http.js";
+import { InstrumentIndex } from "../shared/room/instrument-index.js";
 import { VenuetwoAccountNames } from "./account-names.js";
 import { VenuetwoAccount } from "./account.js";
 import { VenuetwoHistory } from "./history.js";

@@ -16,7 +16,7 @@ import type {
   Read,
   VenueRoom,
 } from "../../../engine/ports.js";
-import { HttpPool } from "../../../feeds/shared/http-pool.js";
+import { HttpPool } from "../../../feeds/shared/net/http-pool.js";
 import { createMemoryReservations } from "../../../feeds/shared/test/memory-reservations.js";
 
 /** For a virtual clock. */

@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 import type { Lane } from "../../../engine/ports.js";
-import { AccountLimiter } from "../account-limiter.js";
+import { AccountLimiter } from "../net/account-limiter.js";
 
 /** A planted fault: whatever an account sends is counted as of `laneOf` its lane. Until all mocks are restored. */
 export function countingAs(laneOf: (lane: Lane) => Lane): void {

@@ -1,5 +1,5 @@
 /** A connector for tests: connections are opened, fed and closed by hand, and everything sent is kept. */
-import type { Connection, ConnectionHandlers, Connector } from "../connector.js";
+import type { Connection, ConnectionHandlers, Connector } from "../net/connector.js";
 
 export class FakeConnection implements Connection {
   readonly url: string;

@@ -1,6 +1,6 @@
 /** A hand-written VenueHttp for tests: answers come from a script in order, requests are kept. An empty script is an error. */
 import type { Clock } from "../../../engine/domain/clock.js";
-import type { HttpRequest, HttpResult, VenueHttp } from "../http.js";
+import type { HttpRequest, HttpResult, VenueHttp } from "../net/http.js";
 
 type Step = HttpResult | ((request: HttpRequest) => HttpResult | Promise<HttpResult>);
 

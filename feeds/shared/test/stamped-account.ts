@@ -7,7 +7,7 @@ import { vi } from "vitest";
 import type { Clock } from "../../../engine/domain/clock.js";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
 import type { VirtualClock } from "../../../engine/domain/virtual-clock.js";
-import { StreamedReads } from "../streamed-reads.js";
+import { StreamedReads } from "../account/streamed-reads.js";
 
 /** A room's streamed account, and the venue behind it; its time is the clock's true one. */
 export interface StampedAccount {

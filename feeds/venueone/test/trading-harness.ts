@@ -7,7 +7,7 @@ import { createSeededRandom } from "../../../engine/domain/random.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { LatencyWindow } from "../../../engine/market/latency-window.js";
 import type { AccountSession, CallOptions, NonceReservations } from "../../../engine/ports.js";
-import { CallerStanding } from "../../shared/caller-standing.js";
+import { CallerStanding } from "../../shared/net/caller-standing.js";
 import { createMemoryReservations } from "../../shared/test/memory-reservations.js";
 import { ScriptedHttp } from "../../shared/test/scripted-http.js";
 import type { AddressBudget } from "../address-budget.js";

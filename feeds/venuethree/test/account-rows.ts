@@ -1,6 +1,6 @@
 /** Rows of account answers, recorded or plain, that tests change one field of at a time; and a venue that has confirmed the key. */
 import type { AccountSession } from "../../../engine/ports.js";
-import { parseJsonExact } from "../../shared/wire-fields.js";
+import { parseJsonExact } from "../../shared/room/wire-fields.js";
 import { ACCOUNT, accountFixture, CLIENT_INDEX, createHarness, type Harness } from "./trading-harness.js";
 
 export const ADDRESS = `0x${"ab".repeat(20)}`;

@@ -2,7 +2,7 @@
 import type { Clock } from "../../../engine/domain/clock.js";
 import { type Logger, silentLogger } from "../../../engine/domain/logger.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
-import { ConnectionBudget, MessagePacer } from "../../shared/connection-budget.js";
+import { ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
 import type { FakeNetwork } from "../../shared/test/fake-connector.js";
 import { VenuethreeAccountStreams } from "../account-stream.js";
 import type { Harness } from "./trading-harness.js";

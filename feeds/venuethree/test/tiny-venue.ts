@@ -3,7 +3,7 @@
  * rules of the venue (acknowledgements, snapshots, refusals), and the two public REST calls.
  */
 import type { VirtualClock } from "../../../engine/domain/virtual-clock.js";
-import type { HttpRequest, HttpResult, VenueHttp } from "../../shared/http.js";
+import type { HttpRequest, HttpResult, VenueHttp } from "../../shared/net/http.js";
 import type { FakeConnection } from "../../shared/test/fake-connector.js";
 
 interface TinyMarket {

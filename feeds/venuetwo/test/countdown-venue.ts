@@ -3,7 +3,7 @@
  * own, so that what was sent first may come last; some are refused, some answers are lost, as the seed says.
  */
 import type { Random } from "../../../engine/domain/random.js";
-import type { HttpRequest, HttpResult } from "../../shared/http.js";
+import type { HttpRequest, HttpResult } from "../../shared/net/http.js";
 import { V1, createHarness, type Harness, paramsOf, BTC } from "./trading-harness.js";
 import { balancesOf, placedAnswer } from "./two-keys.js";
 

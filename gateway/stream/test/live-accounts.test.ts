@@ -14,7 +14,7 @@ import { createSeededRandom } from "../../../engine/domain/random.js";
 import type { VenueRoom } from "../../../engine/ports.js";
 import { credentialsOf, type LocalPair, startLocalPair, type Trader } from "../../../bench/test/support/local-pair.js";
 import { pause, waitUntil } from "../../../bench/test/support/system.js";
-import { addressOfPrivateKey } from "../../../feeds/shared/eip712.js";
+import { addressOfPrivateKey } from "../../../feeds/shared/sign/eip712.js";
 import { createMemoryReservations } from "../../../feeds/shared/test/memory-reservations.js";
 import { createVenueoneRoom } from "../../../feeds/venueone/room.js";
 import { createVenuetwoRoom } from "../../../feeds/venuetwo/room.js";

@@ -11,8 +11,8 @@ import { DEFAULT_PACES, Portfolio, type VenuePace } from "../../../engine/portfo
 import { FakeVenue } from "../../../engine/portfolio/test/fake-accounts.js";
 import { createKeyedHash } from "../../../engine/storage/server-secret.js";
 import type { Lane } from "../../../engine/ports.js";
-import { LaneQueue } from "../../../feeds/shared/lane-queue.js";
-import { LANE_SHARES, LaneBudget } from "../../../feeds/shared/lanes.js";
+import { LaneQueue } from "../../../feeds/shared/net/lane-queue.js";
+import { LANE_SHARES, LaneBudget } from "../../../feeds/shared/net/lanes.js";
 import { MAX_STREAMED_USERS, REST_WEIGHT_PER_MINUTE, REST_WINDOW_MS } from "../../../feeds/venueone/limits.js";
 
 const ACCOUNTS = 400;
