@@ -4,7 +4,7 @@
  */
 import { createHmac, createPrivateKey, sign as signBytes } from "node:crypto";
 import { privateKeyToAccount } from "viem/accounts";
-import { L1Signer } from "../../feeds/venueone/sign.js";
+import { L1Signer } from "../../feeds/venueone/sign/sign.js";
 import { NoncePool } from "../../feeds/venuethree/crypto/schnorr.js";
 import { TX_CREATE_ORDER } from "../../feeds/venuethree/crypto/tx.js";
 import { signTransaction } from "../../feeds/venuethree/sign.js";

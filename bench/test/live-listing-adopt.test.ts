@@ -13,7 +13,7 @@ import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.j
 import type { NonceReservations } from "../../engine/ports.js";
 import { VenuefourMarkets } from "../../feeds/venuefour/markets.js";
 import { createVenuefourRoom } from "../../feeds/venuefour/room.js";
-import { VenueoneMarkets } from "../../feeds/venueone/markets.js";
+import { VenueoneMarkets } from "../../feeds/venueone/market/listing.js";
 import { createVenueoneRoom } from "../../feeds/venueone/room.js";
 import { VenuethreeMarkets } from "../../feeds/venuethree/markets.js";
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";

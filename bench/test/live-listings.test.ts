@@ -17,7 +17,7 @@ import type { MarketRoom, NonceReservations } from "../../engine/ports.js";
 import { createVenuefourRoom } from "../../feeds/venuefour/room.js";
 import { MarketStream as VenuefourStream } from "../../feeds/venuefour/stream.js";
 import { createVenueoneRoom } from "../../feeds/venueone/room.js";
-import { MarketStream as VenueoneStream } from "../../feeds/venueone/stream.js";
+import { MarketStream as VenueoneStream } from "../../feeds/venueone/market/stream.js";
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";
 import { MarketStream as VenuethreeStream } from "../../feeds/venuethree/stream.js";
 import { createVenuetwoRoom } from "../../feeds/venuetwo/room.js";

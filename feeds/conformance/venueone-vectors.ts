@@ -10,16 +10,16 @@ import {
   type TypedField,
   type TypedValue,
 } from "../shared/sign/eip712.js";
-import { packMsgpack, type MsgpackValue } from "../venueone/msgpack.js";
-import { AGENT_DOMAIN_SEPARATOR, L1Signer, signatureBytes, type WireSignature } from "../venueone/sign.js";
-import { permitDepositCalldata, signDigest, userActionDigest } from "../venueone/sign-user.js";
+import { packMsgpack, type MsgpackValue } from "../venueone/sign/msgpack.js";
+import { AGENT_DOMAIN_SEPARATOR, L1Signer, signatureBytes, type WireSignature } from "../venueone/sign/sign.js";
+import { permitDepositCalldata, signDigest, userActionDigest } from "../venueone/sign/sign-user.js";
 import {
   isUserActionType,
   MULTI_SIG_FIELDS,
   PERMIT_FIELDS,
   USER_ACTION_TYPES,
   userActionDomain,
-} from "../venueone/typed-data.js";
+} from "../venueone/sign/typed-data.js";
 import {
   floatToInt,
   floatToWire,
@@ -28,7 +28,7 @@ import {
   isValidPrice,
   roundPrice,
   type MarketKind,
-} from "../venueone/wire-number.js";
+} from "../venueone/orders/wire-number.js";
 import { expectEqual, expectTrue, isObject, Vector, VectorMismatch } from "./vector.js";
 
 const mainnet = new L1Signer(true);

@@ -5,8 +5,8 @@
 import { parseScaled } from "../../engine/domain/decimal.js";
 import { Book, INVALID_CROSSED } from "../../engine/market/book.js";
 import { Touch } from "../../engine/market/touch.js";
-import { decodeFrame } from "../venueone/decode.js";
-import type { VenueoneWireBbo, VenueoneWireBook } from "../venueone/wire.js";
+import { decodeFrame } from "../venueone/market/decode.js";
+import type { VenueoneWireBbo, VenueoneWireBook } from "../venueone/market/wire.js";
 import { DecimalScan, NO_TIME, type PlayOutcome, type Player, reportBook } from "./player.js";
 import { frameStart } from "./raw-player.js";
 import { emptyCounts, type SymbolReport } from "./report.js";

@@ -37,9 +37,9 @@ import { InstrumentIndex } from "../shared/room/instrument-index.js";
 import type { SocketStats } from "../shared/net/socket-options.js";
 import { decodeJson } from "../shared/room/wire-fields.js";
 import { VerifiedReads } from "../shared/account/verified-reads.js";
-import { VenueoneAccountStreams } from "./account-stream.js";
-import { AddressBudget } from "./address-budget.js";
-import { decodeUniverse } from "./decode.js";
+import { VenueoneAccountStreams } from "./account/streams.js";
+import { AddressBudget } from "./orders/address-budget.js";
+import { decodeUniverse } from "./market/decode.js";
 import {
   CONNECTS_PER_MINUTE,
   infoWeight,
@@ -50,14 +50,14 @@ import {
   REST_WEIGHT_PER_MINUTE,
   REST_WINDOW_MS,
   rowWeight,
-} from "./limits.js";
-import { VenueoneMarkets } from "./markets.js";
-import { VenueoneRest } from "./rest.js";
-import { MarketStream, STREAMS_PER_COIN } from "./stream.js";
-import { DEFAULT_FEES } from "./symbols.js";
+} from "./rules/limits.js";
+import { VenueoneMarkets } from "./market/listing.js";
+import { VenueoneRest } from "./account/rest.js";
+import { MarketStream, STREAMS_PER_COIN } from "./market/stream.js";
+import { DEFAULT_FEES } from "./market/symbols.js";
 import { createVenueoneTrading, type VenueoneTrading } from "./trading.js";
-import { watchAccounts } from "./streamed-account.js";
-import { ACCOUNT_STREAMS } from "./watched-account.js";
+import { watchAccounts } from "./account/streamed-reads.js";
+import { ACCOUNT_STREAMS } from "./account/watched-account.js";
 
 export interface VenueoneLimits {
   /** REST weight per minute of this egress IP. */

@@ -45,7 +45,7 @@ describe("layer rules", () => {
     expect(
       violatedRules({
         "engine/book.ts": LEAF,
-        "feeds/venueone/stream.ts": 'import { leaf } from "../../engine/book.js";\nexport const up = leaf;\n',
+        "feeds/venueone/market/stream.ts": 'import { leaf } from "../../engine/book.js";\nexport const up = leaf;\n',
         "gateway/main.ts": 'import { up } from "../feeds/venueone/stream.js";\nexport const top = up;\n',
       }),
     ).toEqual([]);
@@ -79,7 +79,7 @@ describe("layer rules", () => {
     [
       "local-venues-prove-on-their-own",
       {
-        "feeds/venueone/sign.ts": LEAF,
+        "feeds/venueone/sign/sign.ts": LEAF,
         "bench/sim/a.ts": 'import { leaf } from "../../feeds/venueone/sign.js";\nexport const a = leaf;\n',
       },
     ],

@@ -8,9 +8,9 @@ import { ClockOffset } from "../../shared/book/clock-offset.js";
 import { ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
 import type { HttpRequest, HttpResult, VenueHttp } from "../../shared/net/http.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
-import { VenueoneAccountStreams } from "../account-stream.js";
-import { VenueoneRest } from "../rest.js";
-import { buildInstruments, DEFAULT_FEES } from "../symbols.js";
+import { VenueoneAccountStreams } from "../account/streams.js";
+import { VenueoneRest } from "../account/rest.js";
+import { buildInstruments, DEFAULT_FEES } from "../market/symbols.js";
 
 export const ALICE = `0x${"a1".repeat(20)}`;
 export const addressOf = (index: number): string => `0x${index.toString(16).padStart(40, "0")}`;

@@ -10,7 +10,7 @@ import type { AccountSession, CallOptions, NonceReservations } from "../../../en
 import { CallerStanding } from "../../shared/net/caller-standing.js";
 import { createMemoryReservations } from "../../shared/test/memory-reservations.js";
 import { ScriptedHttp } from "../../shared/test/scripted-http.js";
-import type { AddressBudget } from "../address-budget.js";
+import type { AddressBudget } from "../orders/address-budget.js";
 import { createVenueoneTrading, type VenueoneTrading } from "../trading.js";
 
 /** Published test key, of no value. */

@@ -13,7 +13,7 @@ import { createKeyedHash } from "../../../engine/storage/server-secret.js";
 import type { Lane } from "../../../engine/ports.js";
 import { LaneQueue } from "../../../feeds/shared/net/lane-queue.js";
 import { LANE_SHARES, LaneBudget } from "../../../feeds/shared/net/lanes.js";
-import { MAX_STREAMED_USERS, REST_WEIGHT_PER_MINUTE, REST_WINDOW_MS } from "../../../feeds/venueone/limits.js";
+import { MAX_STREAMED_USERS, REST_WEIGHT_PER_MINUTE, REST_WINDOW_MS } from "../../../feeds/venueone/rules/limits.js";
 
 const ACCOUNTS = 400;
 const MINUTES = 10;

@@ -1,0 +1,152 @@
+/**
+ * Which account a key acts for. A venueone key may be an agent's: positions and orders then belong to its principal,
+ * and the agent's own address looks like a flat account. So no read of an account happens before the venue has said
+ * what the address is (`userRole`, weight 60, hence cached; cached are addresses only, never account data).
+ */
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../../../engine/domain/clock.js";
+import { within } from "../../../engine/domain/deadline.js";
+import type { CallOptions, Read } from "../../../engine/ports.js";
+import { failedRead } from "../../shared/net/call-results.js";
+import { Deadline } from "../../shared/net/deadline.js";
+import type { CallerStanding } from "../../shared/net/caller-standing.js";
+import { monoMs } from "../../shared/net/weight-window.js";
+import type { VenueoneWireRole } from "./wire.js";
+import type { VenueoneRest } from "./rest.js";
+import { callOf, type VenueoneSession } from "./session.js";
+
+const MAX_ADDRESSES = 4096;
+/** An agent's principal never changes (the venue refuses a used agent address); revocation shows in the order's refusal, which forgets. */
+const ROLE_TTL_MS = 10 * 60_000;
+/** A fresh approval needs a second or two to be seen everywhere: a miss is remembered just long enough to stop a flood. */
+const MISSING_TTL_MS = 2_000;
+
+interface CachedRole {
+  readonly role: VenueoneWireRole;
+  /** Monotonic. */
+  readonly expiresAtMs: number;
+}
+
+export class AccountResolver {
+  readonly #rest: VenueoneRest;
+  readonly #clock: Clock;
+  readonly #standing: CallerStanding;
+  readonly #roles = new LRUCache<string, CachedRole>({ max: MAX_ADDRESSES });
+  /** One lookup per address and lane at a time (a close must not wait in another lane's queue); bounded by the calls in flight. */
+  readonly #pending = new Map<string, Promise<Read<VenueoneWireRole>>>();
+
+  constructor(rest: VenueoneRest, clock: Clock, standing: CallerStanding) {
+    this.#rest = rest;
+    this.#clock = clock;
+    this.#standing = standing;
+  }
+
+  /** The address to read and to charge. An AUTH failure says why this key acts for nobody. */
+  async resolve(session: VenueoneSession, options: CallOptions): Promise<Read<string>> {
+    const known = this.resolveKnown(session);
+    if (known !== null) return known;
+    const role = await this.#roleOf(addressOf(session), callOf(session, options));
+    return role.ok ? this.#accountOf(session, role.value, role.asOfMs) : role;
+  }
+
+  /** As `resolve` while the role is remembered; null where the venue has to be asked. */
+  resolveKnown(session: VenueoneSession): Read<string> | null {
+    if (!session.isOpen) return failedRead("AUTH", "session is closed");
+    const cached = this.#roles.get(addressOf(session));
+    if (cached === undefined || cached.expiresAtMs <= monoMs(this.#clock)) return null;
+    return this.#accountOf(session, cached.role, this.#clock.wallMs());
+  }
+
+  /** The account if it is known without asking; for budgets, where the key's own address will do until then. */
+  peek(session: VenueoneSession): string {
+    if (session.vaultAddress !== null) return session.vaultAddress;
+    const role = this.#roles.peek(session.signerAddress)?.role;
+    return role?.role === "agent" ? role.user : session.signerAddress;
+  }
+
+  /** The venue refused the signer: ask again next time. */
+  forget(session: VenueoneSession): void {
+    this.#roles.delete(session.signerAddress);
+  }
+
+  /** A key whose own account the venue names is known by that, and so is the account; what a session only names is not. */
+  #accountOf(session: VenueoneSession, role: VenueoneWireRole, asOfMs: number): Read<string> {
+    const account = accountRead(session, role, asOfMs);
+    if (account.ok && session.canSign && session.vaultAddress === null) {
+      this.#standing.answeredWell(session.signerAddress);
+      this.#standing.answeredWell(account.value);
+    }
+    return account;
+  }
+
+  async #roleOf(address: string, options: CallOptions): Promise<Read<VenueoneWireRole>> {
+    const key = `${options.lane} ${address}`;
+    const deadline = new Deadline(this.#clock, options);
+    // Somebody asks already, with a time of their own: waited for within ours, and asked again where only theirs was over.
+    for (let asked = this.#pending.get(key); asked !== undefined; asked = this.#pending.get(key)) {
+      const waited = await within(this.#clock, asked, Math.max(0, deadline.leftMs()));
+      if (!waited.done) return NO_TIME;
+      if (waited.value.ok || waited.value.code !== "TIMEOUT") return waited.value;
+    }
+    const left = deadline.left();
+    if (left === null) return NO_TIME;
+    const pending = this.#ask(address, left).finally(() => this.#pending.delete(key));
+    this.#pending.set(key, pending);
+    return pending;
+  }
+
+  async #ask(address: string, options: CallOptions): Promise<Read<VenueoneWireRole>> {
+    const answer = await this.#rest.userRole(address, options);
+    const isMissing = answer.ok && answer.value.role === "missing";
+    // Once answered well, an address is asked about again at once: the server that misses it may lag behind.
+    if (answer.ok && !(isMissing && this.#standing.isProven(address))) {
+      const ttlMs = isMissing ? MISSING_TTL_MS : ROLE_TTL_MS;
+      this.#roles.set(address, { role: answer.value, expiresAtMs: monoMs(this.#clock) + ttlMs });
+    }
+    return answer;
+  }
+}
+
+const NO_TIME = failedRead("TIMEOUT", "no time left for the role's look-up");
+
+/** Whose role decides. */
+function addressOf(session: VenueoneSession): string {
+  return session.vaultAddress ?? session.signerAddress;
+}
+
+function accountRead(session: VenueoneSession, role: VenueoneWireRole, asOfMs: number): Read<string> {
+  const account = accountOf(session, role);
+  return account.ok ? { ok: true, value: account.value, asOfMs, source: "venue" } : failedRead("AUTH", account.problem);
+}
+
+type Resolved = { readonly ok: true; readonly value: string } | { readonly ok: false; readonly problem: string };
+
+function accountOf(session: VenueoneSession, role: VenueoneWireRole): Resolved {
+  // An address that was only named: an agent's stands for its principal, which is the account it looks flat without.
+  if (!session.canSign) return { ok: true, value: role.role === "agent" ? role.user : session.signerAddress };
+  return session.vaultAddress === null ? accountOfKey(session, role) : accountOfVault(session, role);
+}
+
+function accountOfKey(session: VenueoneSession, role: VenueoneWireRole): Resolved {
+  if (role.role === "missing")
+    return { ok: false, problem: "AGENT_NOT_APPROVED: the key is neither an account's nor an approved agent's" };
+  // Neither kind of address has a key of its own: whoever holds one for it cannot act.
+  if (role.role === "vault" || role.role === "subAccount")
+    return { ok: false, problem: "the key's address is not an account that signs" };
+  const account = role.role === "agent" ? role.user : session.signerAddress;
+  if (session.walletAddress !== null && session.walletAddress !== account) {
+    return { ok: false, problem: "walletAddress is not the account of this key" };
+  }
+  return { ok: true, value: account };
+}
+
+function accountOfVault(session: VenueoneSession, role: VenueoneWireRole): Resolved {
+  const { vaultAddress, walletAddress } = session;
+  if (vaultAddress === null || (role.role !== "vault" && role.role !== "subAccount")) {
+    return { ok: false, problem: "vaultAddress is neither a vault nor a sub-account" };
+  }
+  if (walletAddress !== null && role.role === "subAccount" && role.master !== walletAddress) {
+    return { ok: false, problem: "vaultAddress is not a sub-account of walletAddress" };
+  }
+  return { ok: true, value: vaultAddress };
+}

@@ -1,0 +1,145 @@
+/**
+ * One caller's key for venueone, opened from the credentials block for one request and closed at its end. The block is
+ * `{privateKey}`, the account's own key or an agent's; optional `vaultAddress` (sub-account or vault traded for) and
+ * `walletAddress` (the account the caller means; checked, never trusted).
+ *
+ * Invariant: key bytes leave this object only into a synchronous callback, and are zero after `close`.
+ */
+import type { AccountSession, CallOptions, OpenSession } from "../../../engine/ports.js";
+import { isAddress, isMistyped } from "../../shared/sign/eip712.js";
+import { isFields } from "../../shared/room/wire-fields.js";
+import { AddressCache } from "../sign/address-cache.js";
+
+const KEY_BYTES = 32;
+const HEX_DIGITS = 2 * KEY_BYTES;
+
+export class VenueoneSession implements AccountSession {
+  readonly venue = "venueone";
+  /** Address of the key: provably the caller's, unlike the account behind an agent, which the venue must name. */
+  readonly accountId: string;
+  readonly vaultAddress: string | null;
+  readonly walletAddress: string | null;
+  /** Null: an address alone, which may be read but signs nothing. */
+  readonly #privateKey: Uint8Array | null;
+  #isOpen = true;
+
+  constructor(
+    privateKey: Uint8Array | null,
+    address: string,
+    vaultAddress: string | null,
+    walletAddress: string | null,
+  ) {
+    this.#privateKey = privateKey;
+    this.accountId = address;
+    this.vaultAddress = vaultAddress;
+    this.walletAddress = walletAddress;
+  }
+
+  get signerAddress(): string {
+    return this.accountId;
+  }
+
+  /** One key acts for its own account and for vaults and sub-accounts it names. */
+  get accountScope(): string {
+    return this.vaultAddress ?? "";
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  get canSign(): boolean {
+    return this.#privateKey !== null;
+  }
+
+  /** Null once closed, and without a key. `use` must not keep the bytes. */
+  withKey<T>(use: (privateKey: Uint8Array) => T): T | null {
+    return this.#isOpen && this.#privateKey !== null ? use(this.#privateKey) : null;
+  }
+
+  close(): void {
+    this.#isOpen = false;
+    this.#privateKey?.fill(0);
+  }
+
+  toJSON(): Record<string, never> {
+    return {};
+  }
+
+  /** What util.inspect, and so console and test output, prints. */
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return "VenueoneSession {}";
+  }
+}
+
+/**
+ * Who shares the lanes with others, as only the holder of the key can be: an address or a vault that is merely named
+ * spends nobody's share. The account itself where the key is all that decides.
+ */
+export function callerOf(session: VenueoneSession, account: string): string {
+  if (!session.canSign) return `reader ${session.accountId}`;
+  return session.vaultAddress === null ? account : `${session.signerAddress} ${session.vaultAddress}`;
+}
+
+/** The options of calls for a session whose account alone does not say who asks. */
+export function callOf(session: AccountSession, options: CallOptions): CallOptions {
+  if (!(session instanceof VenueoneSession) || (session.canSign && session.vaultAddress === null)) return options;
+  return { ...options, caller: callerOf(session, session.accountId) };
+}
+
+/** Reads a block of interface spec 2.3. `problem` names a field, never its value. */
+export function openVenueoneSession(raw: unknown, addresses: AddressCache = new AddressCache()): OpenSession {
+  if (!isFields(raw)) return problem("venueone credentials must be an object");
+  const keyText = raw["privateKey"];
+  if (typeof keyText !== "string") return problem("venueone.privateKey must be a string");
+  const vault = addressOption(raw, "vaultAddress");
+  const wallet = addressOption(raw, "walletAddress");
+  if (vault === undefined) return problem("venueone.vaultAddress must be an address of a right checksum");
+  if (wallet === undefined) return problem("venueone.walletAddress must be an address of a right checksum");
+  // Memory of its own, not of the shared pool: it is wiped at the end.
+  const privateKey = Buffer.alloc(KEY_BYTES);
+  if (!readKey(keyText, privateKey)) {
+    privateKey.fill(0);
+    return problem("venueone.privateKey must be 32 bytes of hex");
+  }
+  const address = addresses.addressOf(privateKey);
+  if (address === null) return problem("venueone.privateKey is not a key of the curve");
+  return { ok: true, session: new VenueoneSession(privateKey, address, vault, wallet) };
+}
+
+/** A session of an address alone: everything of an account is public on this venue but the right to act. */
+export function openVenueoneAddress(walletAddress: string): OpenSession {
+  if (!isAddress(walletAddress)) return problem("walletAddress must be an address");
+  return { ok: true, session: new VenueoneSession(null, walletAddress.toLowerCase(), null, null) };
+}
+
+/** 64 hex digits of any case, after `0x` or nothing, in one pass. False: they are not. */
+function readKey(text: string, into: Uint8Array): boolean {
+  const start = text.length === HEX_DIGITS + 2 && text.startsWith("0x") ? 2 : 0;
+  if (text.length !== start + HEX_DIGITS) return false;
+  for (let index = 0; index < KEY_BYTES; index++) {
+    const high = hexValue(text.charCodeAt(start + 2 * index));
+    const low = hexValue(text.charCodeAt(start + 2 * index + 1));
+    if (high < 0 || low < 0) return false;
+    into[index] = (high << 4) | low;
+  }
+  return true;
+}
+
+/** Of a digit's code; -1 if it is none. */
+function hexValue(code: number): number {
+  if (code >= 48 && code <= 57) return code - 48;
+  const lower = code | 32;
+  return lower >= 97 && lower <= 102 ? lower - 87 : -1;
+}
+
+/** Null if absent, undefined if wrong. */
+function addressOption(raw: Readonly<Record<string, unknown>>, name: string): string | null | undefined {
+  const value = raw[name];
+  if (value === undefined || value === null || value === "") return null;
+  return typeof value === "string" && isAddress(value) && !isMistyped(value) ? value.toLowerCase() : undefined;
+}
+
+function problem(text: string): OpenSession {
+  return { ok: false, problem: text };
+}
