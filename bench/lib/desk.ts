@@ -3,9 +3,9 @@ import { createMarket, type Market } from "../../engine/market/market.js";
 import { decideRoute } from "../../engine/routing/decide.js";
 import { setSizeText } from "../../engine/routing/route-input.js";
 import { Decision, RouteInput } from "../../engine/routing/route-types.js";
-import { BookSync } from "../../feeds/venuetwo/book-sync.js";
-import { VenuetwoDecoder } from "../../feeds/venuetwo/decode.js";
-import { FRAME_BOOK_TICKER, FRAME_DEPTH } from "../../feeds/venuetwo/frame.js";
+import { BookSync } from "../../feeds/venuetwo/market/sync.js";
+import { VenuetwoDecoder } from "../../feeds/venuetwo/market/decode.js";
+import { FRAME_BOOK_TICKER, FRAME_DEPTH } from "../../feeds/venuetwo/market/frame.js";
 import { VENUEONE_BTC, VENUETWO_BTC } from "./instruments.js";
 import type { RecordedFrame } from "./recording.js";
 

@@ -8,7 +8,7 @@ import { Pool } from "undici";
 import { decodeBase58 } from "../../feeds/venuefour/base58.js";
 import { signedBody, SigningKey } from "../../feeds/venuefour/sign.js";
 import { L1Signer, limitOrderAction } from "../../feeds/venueone/sign/sign.js";
-import { encodeForm } from "../../feeds/venuetwo/sign.js";
+import { encodeForm } from "../../feeds/venuetwo/sign/sign.js";
 import { DEMO_TRADER } from "../sim/demo-accounts.js";
 import { startStreamBot } from "./stream-bot.js";
 import { TAKEN, type Trader } from "./trader.js";

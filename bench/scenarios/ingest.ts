@@ -5,9 +5,9 @@
  * snapshots; the other wire formats are in ingest-formats.ts.
  */
 import { Book } from "../../engine/market/book.js";
-import { BookSync } from "../../feeds/venuetwo/book-sync.js";
-import { VenuetwoDecoder } from "../../feeds/venuetwo/decode.js";
-import { FRAME_BOOK_TICKER, FRAME_DEPTH } from "../../feeds/venuetwo/frame.js";
+import { BookSync } from "../../feeds/venuetwo/market/sync.js";
+import { VenuetwoDecoder } from "../../feeds/venuetwo/market/decode.js";
+import { FRAME_BOOK_TICKER, FRAME_DEPTH } from "../../feeds/venuetwo/market/frame.js";
 import { Touch } from "../../engine/market/touch.js";
 import { compareRates } from "../lib/compare.js";
 import { profileTop } from "../lib/profile.js";

@@ -9,7 +9,7 @@ import { NoncePool } from "../../feeds/venuethree/crypto/schnorr.js";
 import { TX_CREATE_ORDER } from "../../feeds/venuethree/crypto/tx.js";
 import { signTransaction } from "../../feeds/venuethree/sign.js";
 import { canonicalJson, type Operation, signedBody, SigningKey } from "../../feeds/venuefour/sign.js";
-import { encodeForm, MESSAGE_CHAIN_ID, MessageSigner, signHmac } from "../../feeds/venuetwo/sign.js";
+import { encodeForm, MESSAGE_CHAIN_ID, MessageSigner, signHmac } from "../../feeds/venuetwo/sign/sign.js";
 import { profileTop } from "../lib/profile.js";
 import { latencyText, median, percentile } from "../lib/stats.js";
 import { type BenchRow, type Scenario, verdict } from "../lib/types.js";

@@ -8,7 +8,7 @@ import { createSystemClock } from "../../engine/domain/clock.js";
 import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { createVenuetwoRoom } from "../../feeds/venuetwo/room.js";
-import { type SnapshotAnswer, SnapshotQueue } from "../../feeds/venuetwo/snapshot-queue.js";
+import { type SnapshotAnswer, SnapshotQueue } from "../../feeds/venuetwo/market/snapshot-queue.js";
 import { startVenuetwoSim } from "../sim/venuetwo/sim.js";
 import { BookChecker } from "./support/book-checker.js";
 import { PresentChecker } from "./support/present-checker.js";

@@ -11,9 +11,9 @@ import { createSeededRandom } from "../../engine/domain/random.js";
 import { Book, BOOK_LIVE } from "../../engine/market/book.js";
 import type { Market } from "../../engine/market/market.js";
 import { type Connector, connectWs } from "../../feeds/shared/net/connector.js";
-import { BookSync } from "../../feeds/venuetwo/book-sync.js";
-import { VenuetwoDecoder } from "../../feeds/venuetwo/decode.js";
-import { FRAME_DEPTH, type VenuetwoFrame } from "../../feeds/venuetwo/frame.js";
+import { BookSync } from "../../feeds/venuetwo/market/sync.js";
+import { VenuetwoDecoder } from "../../feeds/venuetwo/market/decode.js";
+import { FRAME_DEPTH, type VenuetwoFrame } from "../../feeds/venuetwo/market/frame.js";
 import { createVenuetwoRoom } from "../../feeds/venuetwo/room.js";
 import { startVenuetwoSim, type VenuetwoSim } from "../sim/venuetwo/sim.js";
 import { BookChecker } from "./support/book-checker.js";
@@ -21,7 +21,7 @@ import { waitUntil } from "./support/system.js";
 
 /** Whose book an unreadable frame was for is not looked at. */
 const planted = vi.hoisted(() => ({ isUnreadableIgnored: false }));
-vi.mock(import("../../feeds/venuetwo/unreadable.js"), async (load) => {
+vi.mock(import("../../feeds/venuetwo/market/unreadable.js"), async (load) => {
   const original = await load();
   return {
     ...original,

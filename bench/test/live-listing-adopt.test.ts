@@ -17,7 +17,7 @@ import { VenueoneMarkets } from "../../feeds/venueone/market/listing.js";
 import { createVenueoneRoom } from "../../feeds/venueone/room.js";
 import { VenuethreeMarkets } from "../../feeds/venuethree/markets.js";
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";
-import { VenuetwoMarkets } from "../../feeds/venuetwo/markets.js";
+import { VenuetwoMarkets } from "../../feeds/venuetwo/market/listing.js";
 import { createVenuetwoRoom } from "../../feeds/venuetwo/room.js";
 import { BookChecker } from "./support/book-checker.js";
 import { ListingChecker } from "./support/listing-checker.js";

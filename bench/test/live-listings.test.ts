@@ -21,7 +21,7 @@ import { MarketStream as VenueoneStream } from "../../feeds/venueone/market/stre
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";
 import { MarketStream as VenuethreeStream } from "../../feeds/venuethree/stream.js";
 import { createVenuetwoRoom } from "../../feeds/venuetwo/room.js";
-import { MarketStream as VenuetwoStream } from "../../feeds/venuetwo/stream.js";
+import { MarketStream as VenuetwoStream } from "../../feeds/venuetwo/market/stream.js";
 import type { ListingChange } from "../sim/core/listing-change.js";
 import type { SimInstrument } from "../sim/core/types.js";
 import { BookChecker } from "./support/book-checker.js";

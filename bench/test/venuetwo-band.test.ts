@@ -9,7 +9,7 @@ import { createSeededRandom } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { createMarket } from "../../engine/market/market.js";
 import { bandEdgeTicks, bandTicks, outerBandTicks } from "../../engine/routing/price-band.js";
-import { MarketRest } from "../../feeds/venuetwo/market-rest.js";
+import { MarketRest } from "../../feeds/venuetwo/market/rest.js";
 import { createVenuetwoTrading } from "../../feeds/venuetwo/trading.js";
 import type { VenuetwoSim } from "../sim/venuetwo/sim.js";
 import { API_KEY, API_SECRET, mainWallet, startTestVenue } from "../sim/venuetwo/test/support.js";

@@ -4,7 +4,7 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import type { OrderCommand, VenueOrder } from "../../engine/domain/order.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { AccountSession } from "../../engine/ports.js";
-import { MarketRest } from "../../feeds/venuetwo/market-rest.js";
+import { MarketRest } from "../../feeds/venuetwo/market/rest.js";
 import { createVenuetwoTrading, type VenuetwoTrading } from "../../feeds/venuetwo/trading.js";
 import type { VenuetwoSim } from "../sim/venuetwo/sim.js";
 import {

@@ -1,6 +1,6 @@
 /** Checks of the vector kinds of venuetwo, one function per kind. */
 import { addressOfPrivateKey } from "../shared/sign/eip712.js";
-import { encodeForm, MessageSigner, signHmac, type FormParams } from "../venuetwo/sign.js";
+import { encodeForm, MessageSigner, signHmac, type FormParams } from "../venuetwo/sign/sign.js";
 import {
   approveCalldata,
   depositCalldata,
@@ -15,7 +15,7 @@ import {
   signWithdraw,
   type ManagementParams,
   type TypedSignature,
-} from "../venuetwo/sign-wallet.js";
+} from "../venuetwo/sign/sign-wallet.js";
 import { expectEqual, expectTrue, type Vector, VectorMismatch } from "./vector.js";
 
 const TYPED_EXPECTATIONS = ["address", "typeString", "domainSeparator", "structHash", "digest", "signature"];

@@ -5,9 +5,9 @@
  */
 import { Book, INVALID_CROSSED, INVALID_DECODE } from "../../engine/market/book.js";
 import { Touch } from "../../engine/market/touch.js";
-import { BookSync, DIFF_BROKEN } from "../venuetwo/book-sync.js";
-import { VenuetwoDecoder } from "../venuetwo/decode.js";
-import { FRAME_BOOK_TICKER, FRAME_DEPTH, FRAME_DRIFT, FRAME_MALFORMED, FRAME_TRADE } from "../venuetwo/frame.js";
+import { BookSync, DIFF_BROKEN } from "../venuetwo/market/sync.js";
+import { VenuetwoDecoder } from "../venuetwo/market/decode.js";
+import { FRAME_BOOK_TICKER, FRAME_DEPTH, FRAME_DRIFT, FRAME_MALFORMED, FRAME_TRADE } from "../venuetwo/market/frame.js";
 import { DecimalScan, isFields, parseJson, type PlayOutcome, reportBook } from "./player.js";
 import { emptyCounts, type SymbolReport } from "./report.js";
 

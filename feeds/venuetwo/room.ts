@@ -35,19 +35,25 @@ import { ConnectionBudget } from "../shared/net/connection-budget.js";
 import { type Connector, connectWs } from "../shared/net/connector.js";
 import { defaultLimitVerdict, HttpPool, type HttpResponse, type LimitVerdict } from "../shared/net/http-pool.js";
 import { InstrumentIndex } from "../shared/room/instrument-index.js";
-import { VenuetwoAccountStreams } from "./account-stream.js";
-import { readError } from "./account-wire.js";
-import { credentialTagOf } from "./credential-tag.js";
-import { bannedUntilMs } from "./errors.js";
-import { HeldSymbols } from "./held-symbols.js";
-import { CONNECTS_PER_MINUTE, IP_WEIGHT_PER_MINUTE, LIST_EVERY_MS, MAX_CONNECTIONS, orderLimits } from "./limits.js";
-import { MarketRest } from "./market-rest.js";
-import { VenuetwoMarkets } from "./markets.js";
-import { applyPremiumIndex, applyTicker24h } from "./normalize.js";
-import { streamFirst } from "./stream-first.js";
-import { MarketStream, type MarketStreamOptions } from "./stream.js";
-import type { StreamHostLayout } from "./stream-plan.js";
-import type { SymbolOptions } from "./symbols.js";
+import { VenuetwoAccountStreams } from "./account/streams.js";
+import { readError } from "./account/wire.js";
+import { credentialTagOf } from "./account/credential-tag.js";
+import { bannedUntilMs } from "./rules/errors.js";
+import { HeldSymbols } from "./account/held-symbols.js";
+import {
+  CONNECTS_PER_MINUTE,
+  IP_WEIGHT_PER_MINUTE,
+  LIST_EVERY_MS,
+  MAX_CONNECTIONS,
+  orderLimits,
+} from "./rules/limits.js";
+import { MarketRest } from "./market/rest.js";
+import { VenuetwoMarkets } from "./market/listing.js";
+import { applyPremiumIndex, applyTicker24h } from "./market/normalize.js";
+import { streamFirst } from "./account/streamed-reads.js";
+import { MarketStream, type MarketStreamOptions } from "./market/stream.js";
+import type { StreamHostLayout } from "./market/stream-plan.js";
+import type { SymbolOptions } from "./market/symbols.js";
 import { createVenuetwoTrading } from "./trading.js";
 
 export interface VenuetwoRoomOptions {

@@ -15,19 +15,19 @@ import type {
 import { CallerStanding } from "../shared/net/caller-standing.js";
 import type { VenueHttp } from "../shared/net/http.js";
 import { InstrumentIndex } from "../shared/room/instrument-index.js";
-import { VenuetwoAccountNames } from "./account-names.js";
-import { VenuetwoAccount } from "./account.js";
-import { VenuetwoHistory } from "./history.js";
-import { VenuetwoInstructions } from "./instructions.js";
-import { VenuetwoListenKeys } from "./listen-key.js";
-import { createVenuetwoNonces } from "./nonces.js";
-import { VenuetwoOrderChanges } from "./order-changes.js";
-import { OrderMemory } from "./order-memory.js";
-import { VenuetwoOrders } from "./orders.js";
-import { VenuetwoRest } from "./rest.js";
-import { openVenuetwoSession } from "./session.js";
-import { VenuetwoSettings } from "./settings.js";
-import { MESSAGE_CHAIN_ID, MessageSigner } from "./sign.js";
+import { VenuetwoAccountNames } from "./orders/names.js";
+import { VenuetwoAccount } from "./account/reader.js";
+import { VenuetwoHistory } from "./account/history.js";
+import { VenuetwoInstructions } from "./orders/exchange.js";
+import { VenuetwoListenKeys } from "./account/listen-key.js";
+import { createVenuetwoNonces } from "./sign/nonces.js";
+import { VenuetwoOrderChanges } from "./orders/changes.js";
+import { OrderMemory } from "./account/order-memory.js";
+import { VenuetwoOrders } from "./orders/orders.js";
+import { VenuetwoRest } from "./account/rest.js";
+import { openVenuetwoSession } from "./account/session.js";
+import { VenuetwoSettings } from "./orders/settings.js";
+import { MESSAGE_CHAIN_ID, MessageSigner } from "./sign/sign.js";
 
 export interface VenuetwoTradingDeps {
   readonly http: VenueHttp;

@@ -18,8 +18,8 @@ import { buildInstruments as buildVenueone } from "../../../feeds/venueone/marke
 import { decodeDetails } from "../../../feeds/venuethree/decode-slow.js";
 import { VenuethreeMarkets } from "../../../feeds/venuethree/markets.js";
 import { buildInstruments as buildVenuethree } from "../../../feeds/venuethree/symbols.js";
-import { VenuetwoMarkets } from "../../../feeds/venuetwo/markets.js";
-import { normalizeExchangeInfo } from "../../../feeds/venuetwo/symbols.js";
+import { VenuetwoMarkets } from "../../../feeds/venuetwo/market/listing.js";
+import { normalizeExchangeInfo } from "../../../feeds/venuetwo/market/symbols.js";
 
 /** Ours: of a thousand units a contract, or of one. `id`: the venue's number, the same for its life. */
 export interface Contract {

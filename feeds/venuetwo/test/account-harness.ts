@@ -10,10 +10,10 @@ import type { AccountReader, AccountSession, Read } from "../../../engine/ports.
 import { failedRead } from "../../shared/net/call-results.js";
 import { ConnectionBudget } from "../../shared/net/connection-budget.js";
 import type { FakeNetwork } from "../../shared/test/fake-connector.js";
-import { VenuetwoAccountStreams } from "../account-stream.js";
-import { credentialTagOf } from "../credential-tag.js";
-import { openVenuetwoSession } from "../session.js";
-import { normalizeSymbol } from "../symbols.js";
+import { VenuetwoAccountStreams } from "../account/streams.js";
+import { credentialTagOf } from "../account/credential-tag.js";
+import { openVenuetwoSession } from "../account/session.js";
+import { normalizeSymbol } from "../market/symbols.js";
 
 export const BTC = ((): Instrument => {
   const made = normalizeSymbol({

@@ -1,0 +1,111 @@
+/**
+ * One caller's credentials for venuetwo, opened for one request and closed at its end. `{apiKey, apiSecret,
+ * walletAddress}` is a V1 key (HMAC) unless `apiKey` is an address and `apiSecret` a 32-byte key: then it is a V3
+ * agent (signer and its private key) acting for `walletAddress`.
+ *
+ * Invariant: secret bytes leave this object only into a synchronous callback, and are zero after `close`.
+ */
+import { createHash } from "node:crypto";
+import type { AccountSession, OpenSession } from "../../../engine/ports.js";
+import { addressOfPrivateKey, isAddress, isMistyped } from "../../shared/sign/eip712.js";
+import { secp256k1 } from "../../shared/sign/secp256k1.js";
+import { isFields } from "../../shared/room/wire-fields.js";
+import { privateKeyBytes } from "../sign/sign.js";
+
+export type VenuetwoIdentity =
+  | { readonly kind: "v1"; readonly apiKey: string }
+  /** `user` is the main wallet, `signer` the approved agent; both as the caller spelled them. */
+  | { readonly kind: "v3"; readonly user: string; readonly signer: string };
+
+/** Long enough for any key seen (64), short enough for a header. */
+const MAX_KEY_CHARS = 256;
+
+export class VenuetwoSession implements AccountSession {
+  readonly venue = "venuetwo";
+  readonly accountId: string;
+  /** Not enumerable through toJSON or inspect; `apiKey` is sent as a header, so it is no secret to the venue, but is one to logs. */
+  readonly #identity: VenuetwoIdentity;
+  readonly #secret: Uint8Array;
+  #isOpen = true;
+
+  constructor(identity: VenuetwoIdentity, secret: Uint8Array) {
+    this.#identity = identity;
+    this.#secret = secret;
+    this.accountId = accountIdOf(identity);
+  }
+
+  get identity(): VenuetwoIdentity {
+    return this.#identity;
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Null once closed. `use` must not keep the bytes. */
+  withSecret<T>(use: (secret: Uint8Array) => T): T | null {
+    return this.#isOpen ? use(this.#secret) : null;
+  }
+
+  close(): void {
+    this.#isOpen = false;
+    this.#secret.fill(0);
+  }
+
+  toJSON(): Record<string, never> {
+    return {};
+  }
+
+  /** What util.inspect, and so console and test output, prints. */
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return "VenuetwoSession {}";
+  }
+}
+
+/** Reads a block of interface spec 2.3. `problem` names a field, never its value. */
+export function openVenuetwoSession(raw: unknown): OpenSession {
+  if (!isFields(raw)) return problem("venuetwo credentials must be an object");
+  const { apiKey, apiSecret, walletAddress } = raw;
+  if (typeof apiKey !== "string" || !isHeaderToken(apiKey))
+    return problem("venuetwo.apiKey must be a printable string");
+  if (typeof apiSecret !== "string" || !isHeaderToken(apiSecret))
+    return problem("venuetwo.apiSecret must be a printable string");
+  const hasWallet = walletAddress !== undefined && walletAddress !== null && walletAddress !== "";
+  if (hasWallet && (typeof walletAddress !== "string" || !isAddress(walletAddress))) {
+    return problem("venuetwo.walletAddress must be an address");
+  }
+  if (typeof walletAddress === "string" && hasWallet && isMistyped(walletAddress))
+    return problem("venuetwo.walletAddress has a wrong checksum");
+  if (isAddress(apiKey) && isMistyped(apiKey)) return problem("venuetwo.apiKey has a wrong checksum");
+  const agentKey = isAddress(apiKey) ? privateKeyBytes(apiSecret) : null;
+  if (agentKey === null && isAddress(apiKey))
+    return problem("venuetwo.apiSecret must be 32 bytes of hex where apiKey is an agent's address");
+  if (agentKey === null) {
+    // V1: the wallet address plays no part at the venue.
+    return { ok: true, session: new VenuetwoSession({ kind: "v1", apiKey }, Buffer.from(apiSecret, "utf8")) };
+  }
+  if (typeof walletAddress !== "string" || !hasWallet)
+    return problem("venuetwo.walletAddress is needed with an agent key");
+  if (!secp256k1.isPrivateKey(agentKey)) return problem("venuetwo.apiSecret is not a key of the curve");
+  if (addressOfPrivateKey(agentKey) !== apiKey.toLowerCase())
+    return problem("venuetwo.apiSecret is not the key of apiKey");
+  return { ok: true, session: new VenuetwoSession({ kind: "v3", user: walletAddress, signer: apiKey }, agentKey) };
+}
+
+/** Printable ASCII without blanks: fits a header and a signed text unchanged. */
+function isHeaderToken(text: string): boolean {
+  return text.length <= MAX_KEY_CHARS && /^[\x21-\x7e]+$/.test(text);
+}
+
+/**
+ * Stable, so that idempotency survives a restart, and one-way: a V1 key is 256 bits of the venue's making, too many
+ * to be guessed, and the fixed prefix keeps the hash from matching one made elsewhere.
+ */
+function accountIdOf(identity: VenuetwoIdentity): string {
+  if (identity.kind === "v3") return identity.user.toLowerCase();
+  return `key:${createHash("sha256").update("unwind/venuetwo/api-key\0").update(identity.apiKey).digest("hex").slice(0, 40)}`;
+}
+
+function problem(text: string): OpenSession {
+  return { ok: false, problem: text };
+}

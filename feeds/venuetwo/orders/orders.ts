@@ -1,0 +1,211 @@
+// hot path
+/**
+ * Orders and cancels of venuetwo. Outcomes are exact: `rejected` only for what was refused before execution,
+ * `unknown` for every 5xx, lost answer, unreadable answer and for the codes that say so (orders/exchange.ts). MARKET
+ * commands go out as IOC limits at the worst price, so the venue never trades beyond it. What changes orders that rest
+ * is in orders/changes.ts.
+ *
+ * Allocates per order: the request text, its signature, the reply's JSON.
+ */
+import { formatScaled } from "../../../engine/domain/decimal.js";
+import type { Instrument } from "../../../engine/domain/instrument.js";
+import type { Logger } from "../../../engine/domain/logger.js";
+import type {
+  AmendOutcome,
+  CancelAllOutcome,
+  CancelOutcome,
+  OrderChange,
+  OrderCommand,
+  PlaceOutcome,
+  ScheduleOutcome,
+  TimeInForce,
+  VenueOrder,
+} from "../../../engine/domain/order.js";
+import type { AccountSession, CallOptions, OrderRef, OrderSender } from "../../../engine/ports.js";
+import { localReject, refusedOf, type HttpResponse, type RejectedOrder } from "../../shared/net/call-results.js";
+import { decodeJson } from "../../shared/room/wire-fields.js";
+import { outdatedChange, outdatedProblem } from "../../shared/room/listing-terms.js";
+import { normalizeOrder } from "../account/normalize.js";
+import { decodeOrder } from "../account/wire.js";
+import { cancelOrderCall, newOrderCall, orderKey } from "../account/calls.js";
+import { VALIDITY_MARGIN_MS, type VenuetwoInstructions } from "./exchange.js";
+import type { VenuetwoOrderChanges } from "./changes.js";
+import type { OrderMemory } from "../account/order-memory.js";
+import { validityBoundMs } from "../account/rest.js";
+import type { FormParams } from "../sign/sign.js";
+
+const TIF: Readonly<Record<TimeInForce, string>> = { IOC: "IOC", GTC: "GTC", POST_ONLY: "GTX", FOK: "FOK" };
+
+export interface VenuetwoOrdersDeps {
+  readonly instructions: VenuetwoInstructions;
+  readonly changes: VenuetwoOrderChanges;
+  /** What the venue lists now, by canonical symbol. */
+  readonly listed: () => ReadonlyMap<string, Instrument>;
+  readonly memory: OrderMemory;
+  readonly logger: Logger;
+}
+
+export class VenuetwoOrders implements OrderSender {
+  readonly #deps: VenuetwoOrdersDeps;
+
+  constructor(deps: VenuetwoOrdersDeps) {
+    this.#deps = deps;
+  }
+
+  /** The venue takes ^[\.A-Z\:/a-z0-9_-]{1,36}$: the 32 digits fit as they are. */
+  venueClientOrderId(clientIdHex: string): string {
+    return clientIdHex;
+  }
+
+  parseClientOrderId(text: string): string | null {
+    return /^[0-9a-f]{32}$/.test(text) ? text : null;
+  }
+
+  placeBoundMs(session: AccountSession, timeoutMs: number): number {
+    return validityBoundMs(session, timeoutMs) + VALIDITY_MARGIN_MS;
+  }
+
+  async place(session: AccountSession, command: OrderCommand, options: CallOptions): Promise<PlaceOutcome> {
+    const problem = commandProblem(command) ?? outdatedProblem(command, this.#deps.listed());
+    if (problem !== null) return problem;
+    // Before the send: also an order of unknown outcome is found by its client id.
+    this.#deps.memory.note(session, command.instrument.nativeSymbol, command.clientIdHex);
+    const answer = await this.#deps.instructions.send(session, newOrderCall(orderParams(command)), options);
+    if (answer.kind === "rejected") return answer.rejected;
+    if (mayRest(command)) this.#deps.changes.follow(session, command.instrument.nativeSymbol);
+    const { notPlacedAfterMs } = answer;
+    if (answer.kind === "unknown") return { outcome: "unknown", cause: answer.cause, notPlacedAfterMs };
+    const outcome = this.#placed(command, answer.response);
+    if (typeof outcome !== "string") {
+      if (outcome.outcome === "accepted")
+        this.#deps.memory.note(session, command.instrument.nativeSymbol, outcome.order.venueOrderId);
+      return outcome;
+    }
+    this.#deps.logger.error("venuetwo.order.reply", { problem: outcome });
+    return { outcome: "unknown", cause: outcome, notPlacedAfterMs };
+  }
+
+  async cancel(
+    session: AccountSession,
+    instrument: Instrument,
+    ref: OrderRef,
+    options: CallOptions,
+  ): Promise<CancelOutcome> {
+    const key = orderKey(ref);
+    if (key === null) return refusedOf(localReject("NOT_FOUND", "BAD_REF", "not an order id of this venue"));
+    const answer = await this.#deps.instructions.send(session, cancelOrderCall(instrument.nativeSymbol, key), options);
+    if (answer.kind === "rejected") return refusedOf(answer.rejected);
+    if (answer.kind === "unknown") return { outcome: "unknown", cause: answer.cause };
+    const order = decodeJson(answer.response.body, decodeOrder);
+    if (!order.ok) return { outcome: "unknown", cause: "REPLY_UNREADABLE" };
+    return order.value.status === "CANCELED" ? { outcome: "accepted" } : { outcome: "unknown", cause: "REPLY_STATUS" };
+  }
+
+  amend(
+    session: AccountSession,
+    instrument: Instrument,
+    current: VenueOrder,
+    change: OrderChange,
+    options: CallOptions,
+  ): Promise<AmendOutcome> {
+    const problem = outdatedChange(instrument, current, change, this.#deps.listed());
+    if (problem !== null) return Promise.resolve(problem);
+    return this.#deps.changes.amend(session, instrument, current, change, options);
+  }
+
+  cancelAll(session: AccountSession, instrument: Instrument | null, options: CallOptions): Promise<CancelAllOutcome> {
+    return this.#deps.changes.cancelAll(session, instrument, options);
+  }
+
+  scheduleCancel(session: AccountSession, atMs: number | null, options: CallOptions): Promise<ScheduleOutcome> {
+    return this.#deps.changes.scheduleCancel(session, atMs, options);
+  }
+
+  /** A text: why the reply cannot be taken for an answer to this order. */
+  #placed(command: OrderCommand, response: HttpResponse): PlaceOutcome | string {
+    const decoded = decodeJson(response.body, (value) => {
+      const wire = decodeOrder(value);
+      return { wire, order: normalizeOrder(wire, command.instrument) };
+    });
+    if (!decoded.ok) return "REPLY_UNREADABLE";
+    const { order, wire } = decoded.value;
+    if (wire.clientOrderId !== command.clientIdHex || wire.side !== command.side) return "REPLY_OF_ANOTHER_ORDER";
+    if (order.filledLots > command.qtyLots) return "REPLY_OVERFILL";
+    const ackMs = response.receivedAtMs - response.sentAtMs;
+    // A word that nobody knows is of an order that is there: its end is looked for, and no silence proves it absent.
+    if (order.status === "UNKNOWN")
+      this.#deps.logger.error("venuetwo.order.status", { word: wire.status.slice(0, 64) });
+    if (order.status === "REJECTED") {
+      return { ...localReject("VENUE_STATE", wire.status, "the venue rejected the order"), sent: true };
+    }
+    // What was meant, where the wire form differs from it: a MARKET as IOC limit, a hedge close without the flag.
+    const type = command.trigger === undefined ? command.type : order.type;
+    return { outcome: "accepted", order: { ...order, type, reduceOnly: command.reduceOnly }, ackMs };
+  }
+}
+
+/** Only what rests can be left behind. */
+function mayRest({ type, timeInForce, trigger }: OrderCommand): boolean {
+  return trigger !== undefined || (type === "LIMIT" && timeInForce !== "IOC" && timeInForce !== "FOK");
+}
+
+/** Parameters of a new order; texts on the instrument's grid. */
+export function orderParams(command: OrderCommand): FormParams {
+  const { instrument } = command;
+  return [
+    ["symbol", instrument.nativeSymbol],
+    ["side", command.side],
+    // Hedge mode forbids reduceOnly: the closed side says it. One-way accounts take the flag and no side.
+    ...(command.positionSide === "BOTH"
+      ? ([["reduceOnly", command.reduceOnly ? "true" : "false"]] as const)
+      : ([["positionSide", command.positionSide]] as const)),
+    ...typeParams(command),
+    ["quantity", formatScaled(command.qtyLots, instrument.qtyDecimals)],
+    ["newClientOrderId", command.clientIdHex],
+    // The default answer would say NEW with nothing filled, whatever happened.
+    ["newOrderRespType", "RESULT"],
+  ];
+}
+
+/**
+ * A MARKET is an IOC limit at the worst price. What waits for a trigger is the venue's own type: a market stop takes no
+ * price there, so that what protects a position is not left resting beyond it.
+ */
+function typeParams({ instrument, priceTicks, timeInForce, trigger, type }: OrderCommand): FormParams {
+  const price = ["price", formatScaled(priceTicks, instrument.priceDecimals)] as const;
+  if (trigger === undefined) return [["type", "LIMIT"], ["timeInForce", TIF[timeInForce]], price];
+  const stop = [
+    ["stopPrice", formatScaled(trigger.priceTicks, instrument.priceDecimals)],
+    ["workingType", trigger.source === "MARK" ? "MARK_PRICE" : "CONTRACT_PRICE"],
+  ] as const;
+  if (type === "MARKET") return [["type", `${trigger.kind}_MARKET`], ...stop];
+  return [["type", trigger.kind], ["timeInForce", TIF[timeInForce]], price, ...stop];
+}
+
+/** What must hold before anything is signed: a wrong number here is a fault of ours, and must not leave. */
+function commandProblem(command: OrderCommand): RejectedOrder | null {
+  const { instrument, positionSide, side } = command;
+  if (instrument.venue !== "venuetwo")
+    return localReject("VENUE_STATE", "INSTRUMENT", "not an instrument of this venue");
+  if (!Number.isSafeInteger(command.priceTicks) || command.priceTicks <= 0)
+    return localReject("PRICE", "PRICE", "price is not a positive number of ticks");
+  if (!Number.isSafeInteger(command.qtyLots) || command.qtyLots <= 0)
+    return localReject("SIZE", "SIZE", "size is not a positive number of lots");
+  if (!/^[0-9a-f]{32}$/.test(command.clientIdHex))
+    return localReject("VENUE_STATE", "CLIENT_ID", "client id is not 128 bits of hex");
+  const { trigger } = command;
+  if (trigger !== undefined && (!Number.isSafeInteger(trigger.priceTicks) || trigger.priceTicks <= 0))
+    return localReject("PRICE", "TRIGGER_PRICE", "trigger price is not a positive number of ticks");
+  if (
+    trigger !== undefined &&
+    command.type === "MARKET" &&
+    (command.timeInForce === "FOK" || command.timeInForce === "POST_ONLY")
+  )
+    return localReject("VENUE_STATE", "NO_TRIGGER_TIF", `a triggered market order has no ${command.timeInForce} here`);
+  const closes = (positionSide === "LONG" && side === "SELL") || (positionSide === "SHORT" && side === "BUY");
+  if (command.reduceOnly && positionSide !== "BOTH" && !closes) {
+    // Without the flag nothing at the venue would stop this order from adding to the position.
+    return localReject("REDUCE_ONLY", "HEDGE_SIDE", "this side would add to the position");
+  }
+  return null;
+}
