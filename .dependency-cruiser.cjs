@@ -76,14 +76,14 @@ module.exports = {
       to: {
         path: "^(engine|feeds|gateway|schemas|client)/",
         // The hashes and curves of venuethree are proven by vectors that no code of ours made.
-        pathNot: "^(engine/domain/(decimal|random|clock|virtual-clock)|feeds/venuethree/crypto/[a-z0-9-]+)\\.ts$",
+        pathNot: "^(engine/domain/(decimal|random|clock|virtual-clock)|feeds/venuethree/sign/[a-z0-9-]+)\\.ts$",
       },
     },
     {
       name: "only-local-venuethree-borrows-its-hashes",
       severity: "error",
       from: { path: "^bench/sim/(?!venuethree/)", pathNot: TEST },
-      to: { path: "^feeds/venuethree/crypto/" },
+      to: { path: "^feeds/venuethree/sign/" },
     },
   ],
   options: {

@@ -5,7 +5,7 @@
  */
 import type { GuardPolicy } from "../engine/guards/guard-book.js";
 import type { FeeRates } from "../engine/domain/position.js";
-import type { TierName } from "../feeds/venuethree/limits.js";
+import type { TierName } from "../feeds/venuethree/rules/limits.js";
 import { CONTROL_NAMES, type UnknownName, unknownNames } from "./config-names.js";
 import type { Option } from "./config-option.js";
 import { type OptionName, OPTIONS, type OptionValues } from "./config-options.js";

@@ -21,7 +21,7 @@ import { resolvedTrades } from "../engine/portfolio/resolved-executions.js";
 import { openLmdbStore } from "../engine/storage/lmdb-store.js";
 import { createKeyedHash, cryptoRandomIds, loadServerSecret } from "../engine/storage/server-secret.js";
 import type { StateStore } from "../engine/storage/state-store.js";
-import { TIERS } from "../feeds/venuethree/limits.js";
+import { TIERS } from "../feeds/venuethree/rules/limits.js";
 import { MemoryCredentials } from "./accounts/memory-credentials.js";
 import { createTradingDesk } from "./accounts/trading-desk.js";
 import type { Config } from "./config.js";

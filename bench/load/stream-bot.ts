@@ -7,9 +7,9 @@
  */
 import { once } from "node:events";
 import { WebSocket } from "ws";
-import { NoncePool, publicKeyOf } from "../../feeds/venuethree/crypto/schnorr.js";
-import { TX_CREATE_ORDER } from "../../feeds/venuethree/crypto/tx.js";
-import { authMessage, signAuthToken, signTransaction } from "../../feeds/venuethree/sign.js";
+import { NoncePool, publicKeyOf } from "../../feeds/venuethree/sign/schnorr.js";
+import { TX_CREATE_ORDER } from "../../feeds/venuethree/sign/tx.js";
+import { authMessage, signAuthToken, signTransaction } from "../../feeds/venuethree/sign/sign.js";
 import { DEMO_TRADER } from "../sim/demo-accounts.js";
 import { TAKEN, type Trader } from "./trader.js";
 

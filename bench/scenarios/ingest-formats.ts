@@ -10,9 +10,9 @@ import { DepthScanner as VenuefourScanner, SCAN_BOOK as VENUEFOUR_BOOK } from ".
 import { MarketApplier as VenuefourApplier, REST_LINK } from "../../feeds/venuefour/market-apply.js";
 import { DepthScanner as VenueoneScanner, SCAN_BOOK as VENUEONE_BOOK } from "../../feeds/venueone/market/scan.js";
 import { MarketApplier as VenueoneApplier, TIER_FAST } from "../../feeds/venueone/market/apply.js";
-import { BookChain } from "../../feeds/venuethree/book-chain.js";
-import { VenuethreeDecoder } from "../../feeds/venuethree/decode.js";
-import { FRAME_SNAPSHOT, FRAME_UPDATE } from "../../feeds/venuethree/frame.js";
+import { BookChain } from "../../feeds/venuethree/market/sync.js";
+import { VenuethreeDecoder } from "../../feeds/venuethree/market/decode.js";
+import { FRAME_SNAPSHOT, FRAME_UPDATE } from "../../feeds/venuethree/market/frame.js";
 import { compareRates } from "../lib/compare.js";
 import {
   generatedVenuefour,

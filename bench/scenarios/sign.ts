@@ -5,9 +5,9 @@
 import { createHmac, createPrivateKey, sign as signBytes } from "node:crypto";
 import { privateKeyToAccount } from "viem/accounts";
 import { L1Signer } from "../../feeds/venueone/sign/sign.js";
-import { NoncePool } from "../../feeds/venuethree/crypto/schnorr.js";
-import { TX_CREATE_ORDER } from "../../feeds/venuethree/crypto/tx.js";
-import { signTransaction } from "../../feeds/venuethree/sign.js";
+import { NoncePool } from "../../feeds/venuethree/sign/schnorr.js";
+import { TX_CREATE_ORDER } from "../../feeds/venuethree/sign/tx.js";
+import { signTransaction } from "../../feeds/venuethree/sign/sign.js";
 import { canonicalJson, type Operation, signedBody, SigningKey } from "../../feeds/venuefour/sign.js";
 import { encodeForm, MESSAGE_CHAIN_ID, MessageSigner, signHmac } from "../../feeds/venuetwo/sign/sign.js";
 import { profileTop } from "../lib/profile.js";

@@ -1,6 +1,6 @@
 /** The local venues as they are started together. */
 import { describe, expect, it } from "vitest";
-import { publicKeyOf } from "../../feeds/venuethree/crypto/schnorr.js";
+import { publicKeyOf } from "../../feeds/venuethree/sign/schnorr.js";
 import { DEMO_TRADER } from "./demo-accounts.js";
 import { DEMO_SYMBOLS, localVenuesOptions, startLocalVenues } from "./venues.js";
 

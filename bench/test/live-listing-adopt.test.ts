@@ -15,7 +15,7 @@ import { VenuefourMarkets } from "../../feeds/venuefour/markets.js";
 import { createVenuefourRoom } from "../../feeds/venuefour/room.js";
 import { VenueoneMarkets } from "../../feeds/venueone/market/listing.js";
 import { createVenueoneRoom } from "../../feeds/venueone/room.js";
-import { VenuethreeMarkets } from "../../feeds/venuethree/markets.js";
+import { VenuethreeMarkets } from "../../feeds/venuethree/market/listing.js";
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";
 import { VenuetwoMarkets } from "../../feeds/venuetwo/market/listing.js";
 import { createVenuetwoRoom } from "../../feeds/venuetwo/room.js";

@@ -19,7 +19,7 @@ import { MarketStream as VenuefourStream } from "../../feeds/venuefour/stream.js
 import { createVenueoneRoom } from "../../feeds/venueone/room.js";
 import { MarketStream as VenueoneStream } from "../../feeds/venueone/market/stream.js";
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";
-import { MarketStream as VenuethreeStream } from "../../feeds/venuethree/stream.js";
+import { MarketStream as VenuethreeStream } from "../../feeds/venuethree/market/stream.js";
 import { createVenuetwoRoom } from "../../feeds/venuetwo/room.js";
 import { MarketStream as VenuetwoStream } from "../../feeds/venuetwo/market/stream.js";
 import type { ListingChange } from "../sim/core/listing-change.js";

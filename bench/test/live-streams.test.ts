@@ -12,7 +12,7 @@ import type { MarketRoom, NonceReservations } from "../../engine/ports.js";
 import { type Connector, connectWs } from "../../feeds/shared/net/connector.js";
 import { Subscription } from "../../feeds/shared/net/subscriptions.js";
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";
-import { Shard } from "../../feeds/venuethree/shard.js";
+import { Shard } from "../../feeds/venuethree/market/shard.js";
 import { createVenuetwoRoom } from "../../feeds/venuetwo/room.js";
 import { BookChecker } from "./support/book-checker.js";
 import { type LocalMarkets, nativeSymbol, startLocalMarkets } from "./support/local-markets.js";

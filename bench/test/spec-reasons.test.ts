@@ -3,7 +3,7 @@
  * and in its own words, and never with a secret. Through the real gateway over the local venues.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { publicKeyOf } from "../../feeds/venuethree/crypto/schnorr.js";
+import { publicKeyOf } from "../../feeds/venuethree/sign/schnorr.js";
 import { type Trader, credentialsOf } from "./support/local-pair.js";
 import {
   HEDGE_PERP,

@@ -13,11 +13,11 @@ import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { AccountSession, Lane, SettingOutcome, VenueRoom } from "../../engine/ports.js";
 import { AccountLimiter } from "../../feeds/shared/net/account-limiter.js";
 import { countingAs } from "../../feeds/shared/test/counting-as.js";
-import { publicKeyOf } from "../../feeds/venuethree/crypto/schnorr.js";
-import { decodeDetails } from "../../feeds/venuethree/decode-slow.js";
-import { TxBudget } from "../../feeds/venuethree/tx-budget.js";
+import { publicKeyOf } from "../../feeds/venuethree/sign/schnorr.js";
+import { decodeDetails } from "../../feeds/venuethree/market/decode-slow.js";
+import { TxBudget } from "../../feeds/venuethree/orders/tx-budget.js";
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";
-import { buildInstruments } from "../../feeds/venuethree/symbols.js";
+import { buildInstruments } from "../../feeds/venuethree/market/symbols.js";
 import { startVenuethreeSim, type VenuethreeSim } from "../sim/venuethree/sim.js";
 import { commandOf, open as openSession, wholeTicks } from "./support/trading-half.js";
 

@@ -10,7 +10,7 @@ import type { OrderCommand, VenueOrder } from "../../engine/domain/order.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { Resolver } from "../../engine/orders/resolver.js";
 import type { AccountSession, VenueRoom } from "../../engine/ports.js";
-import { publicKeyOf } from "../../feeds/venuethree/crypto/schnorr.js";
+import { publicKeyOf } from "../../feeds/venuethree/sign/schnorr.js";
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";
 import { startVenuethreeSim, type VenuethreeSim } from "../sim/venuethree/sim.js";
 import { commandOf, nextClientId, open, PATIENT, unwrapRead, watch, wholeTicks } from "./support/trading-half.js";

@@ -9,11 +9,11 @@ import type { PlaceOutcome } from "../../engine/domain/order.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { AccountSession, Lane, SettingOutcome, VenueRoom } from "../../engine/ports.js";
-import { publicKeyOf } from "../../feeds/venuethree/crypto/schnorr.js";
-import { decodeDetails } from "../../feeds/venuethree/decode-slow.js";
+import { publicKeyOf } from "../../feeds/venuethree/sign/schnorr.js";
+import { decodeDetails } from "../../feeds/venuethree/market/decode-slow.js";
 import { untilSettled } from "../../feeds/shared/test/http-time.js";
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";
-import { buildInstruments } from "../../feeds/venuethree/symbols.js";
+import { buildInstruments } from "../../feeds/venuethree/market/symbols.js";
 import { startVenuethreeSim, type VenuethreeSim } from "../sim/venuethree/sim.js";
 import { commandOf, nextClientId, open, wholeTicks } from "./support/trading-half.js";
 

@@ -5,7 +5,7 @@ import type { Instrument } from "../../engine/domain/instrument.js";
 import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import type { AccountEvent, AccountSession, Read, VenueRoom } from "../../engine/ports.js";
-import { publicKeyOf } from "../../feeds/venuethree/crypto/schnorr.js";
+import { publicKeyOf } from "../../feeds/venuethree/sign/schnorr.js";
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";
 import { startVenuethreeSim, type VenuethreeSim } from "../sim/venuethree/sim.js";
 import { commandOf, nextClientId, open, PATIENT, watch, wholeTicks, type Watching } from "./support/trading-half.js";

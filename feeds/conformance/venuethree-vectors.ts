@@ -10,13 +10,13 @@ import {
   type Point,
   scalarFromBytes,
   scalarToBytes,
-} from "../venuethree/crypto/curve.js";
-import * as base from "../venuethree/crypto/goldilocks.js";
-import { hash, hashToQuintic, permute, WIDTH } from "../venuethree/crypto/poseidon2.js";
-import * as quintic from "../venuethree/crypto/quintic.js";
-import { nonceOf, publicKeyOf, signMessage, verifySignature } from "../venuethree/crypto/schnorr.js";
-import { foldDigests, hashText, hashTransaction, type TxAttributes, type TxFields } from "../venuethree/crypto/tx.js";
-import { authMessage, changePublicKeyMessage, signAuthToken, signTransaction } from "../venuethree/sign.js";
+} from "../venuethree/sign/curve.js";
+import * as base from "../venuethree/sign/goldilocks.js";
+import { hash, hashToQuintic, permute, WIDTH } from "../venuethree/sign/poseidon2.js";
+import * as quintic from "../venuethree/sign/quintic.js";
+import { nonceOf, publicKeyOf, signMessage, verifySignature } from "../venuethree/sign/schnorr.js";
+import { foldDigests, hashText, hashTransaction, type TxAttributes, type TxFields } from "../venuethree/sign/tx.js";
+import { authMessage, changePublicKeyMessage, signAuthToken, signTransaction } from "../venuethree/sign/sign.js";
 import { expectEqual, expectTrue, isObject, type Vector, VectorMismatch } from "./vector.js";
 
 function wordsOf(bytes: Uint8Array): Uint32Array {

@@ -7,10 +7,10 @@
  */
 import { Book, INVALID_CROSSED, INVALID_DECODE } from "../../engine/market/book.js";
 import { Touch } from "../../engine/market/touch.js";
-import { BookChain, CHAIN_BROKEN } from "../venuethree/book-chain.js";
-import { readChannel } from "../venuethree/channel.js";
-import { VenuethreeDecoder } from "../venuethree/decode.js";
-import { decodeSlowFrame } from "../venuethree/decode-slow.js";
+import { BookChain, CHAIN_BROKEN } from "../venuethree/market/sync.js";
+import { readChannel } from "../venuethree/market/channel.js";
+import { VenuethreeDecoder } from "../venuethree/market/decode.js";
+import { decodeSlowFrame } from "../venuethree/market/decode-slow.js";
 import {
   FRAME_DRIFT,
   FRAME_FOREIGN,
@@ -18,8 +18,8 @@ import {
   FRAME_OTHER,
   FRAME_SNAPSHOT,
   FRAME_TICKER,
-} from "../venuethree/frame.js";
-import { MAX_MARKET_ID } from "../venuethree/market-table.js";
+} from "../venuethree/market/frame.js";
+import { MAX_MARKET_ID } from "../venuethree/market/market-table.js";
 import { DecimalScan, isFields, NO_TIME, parseJson, type PlayOutcome, type Player, reportBook } from "./player.js";
 import { emptyCounts, type SymbolReport } from "./report.js";
 

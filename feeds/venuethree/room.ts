@@ -37,8 +37,8 @@ import { type Connector, connectWs } from "../shared/net/connector.js";
 import type { VenueHttp } from "../shared/net/http.js";
 import { HttpPool } from "../shared/net/http-pool.js";
 import { VerifiedReads } from "../shared/account/verified-reads.js";
-import { VenuethreeAccountStreams } from "./account-stream.js";
-import { judgeLimit } from "./errors.js";
+import { VenuethreeAccountStreams } from "./account/streams.js";
+import { judgeLimit } from "./rules/errors.js";
 import {
   CONNECTS_PER_MINUTE,
   MAX_CONNECTIONS,
@@ -49,15 +49,15 @@ import {
   TIERS,
   type TierName,
   USED_SHARE,
-} from "./limits.js";
-import { VenuethreeMarkets } from "./markets.js";
-import { VenuethreeRest } from "./rest.js";
-import { VenuethreeSession } from "./session.js";
-import { MarketStream } from "./stream.js";
-import { streamedReader, watchedOrders } from "./streamed.js";
+} from "./rules/limits.js";
+import { VenuethreeMarkets } from "./market/listing.js";
+import { VenuethreeRest } from "./market/rest.js";
+import { VenuethreeSession } from "./account/session.js";
+import { MarketStream } from "./market/stream.js";
+import { streamedReader, watchedOrders } from "./account/streamed-reads.js";
 import { createVenuethreeTrading, type VenuethreeTrading } from "./trading.js";
-import { TxBudget } from "./tx-budget.js";
-import { TxSocket } from "./tx-socket.js";
+import { TxBudget } from "./orders/tx-budget.js";
+import { TxSocket } from "./orders/tx-socket.js";
 
 export interface VenuethreeRoomOptions {
   /** Base of `/api/v1/…`, no trailing slash. */

@@ -86,7 +86,7 @@ describe("layer rules", () => {
     [
       "only-local-venuethree-borrows-its-hashes",
       {
-        "feeds/venuethree/crypto/tx.ts": LEAF,
+        "feeds/venuethree/sign/tx.ts": LEAF,
         "bench/sim/venuefour/a.ts":
           'import { leaf } from "../../../feeds/venuethree/crypto/tx.js";\nexport const a = leaf;\n',
       },

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { VenuePosition } from "../../engine/domain/position.js";
 import { AccountSlot as VenueoneSlot } from "../../feeds/venueone/account/state.js";
-import { AccountSlot as VenuethreeSlot } from "../../feeds/venuethree/account-slot.js";
+import { AccountSlot as VenuethreeSlot } from "../../feeds/venuethree/account/state.js";
 import { AccountState as VenuetwoState } from "../../feeds/venuetwo/account/state.js";
 
 const NONE_LISTED = (): null => null;

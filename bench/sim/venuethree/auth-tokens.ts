@@ -2,8 +2,8 @@
  * Auth tokens, fact sheet 4: `deadline:account:key:signature`, signed by an API key that is registered now. Each read of
  * private data is judged anew, so that replacing a key ends its tokens.
  */
-import { hashText } from "../../../feeds/venuethree/crypto/tx.js";
-import { verifySignature } from "../../../feeds/venuethree/crypto/schnorr.js";
+import { hashText } from "../../../feeds/venuethree/sign/tx.js";
+import { verifySignature } from "../../../feeds/venuethree/sign/schnorr.js";
 import type { Accounts, VenueAccount } from "./accounts.js";
 import { refuseAuth, refuseParameter } from "./errors.js";
 

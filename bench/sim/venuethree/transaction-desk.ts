@@ -3,9 +3,9 @@
  * over the real hash, nonce the next one, market and price plausible. What is refused here keeps its nonce. What passes
  * spends it and goes to the sequencer; the answer says no more than that.
  */
-import { toBytes } from "../../../feeds/venuethree/crypto/quintic.js";
-import { hashTransaction } from "../../../feeds/venuethree/crypto/tx.js";
-import { verifySignature } from "../../../feeds/venuethree/crypto/schnorr.js";
+import { toBytes } from "../../../feeds/venuethree/sign/quintic.js";
+import { hashTransaction } from "../../../feeds/venuethree/sign/tx.js";
+import { verifySignature } from "../../../feeds/venuethree/sign/schnorr.js";
 import { priceText, qtyText } from "../core/fixed.js";
 import { RollingBudget } from "../core/rolling-budget.js";
 import type { SimExchange } from "../core/types.js";

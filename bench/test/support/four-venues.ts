@@ -6,7 +6,7 @@ import { createHash, createPrivateKey, createPublicKey } from "node:crypto";
 import { privateKeyToAccount } from "viem/accounts";
 import { createSystemClock } from "../../../engine/domain/clock.js";
 import { encodeBase58 } from "../../../feeds/venuefour/base58.js";
-import { publicKeyOf } from "../../../feeds/venuethree/crypto/schnorr.js";
+import { publicKeyOf } from "../../../feeds/venuethree/sign/schnorr.js";
 import { createFactorModel } from "../../sim/core/factor-model.js";
 import { parseScaled } from "../../sim/core/fixed.js";
 import type { FaultInjector, FaultSpec } from "../../sim/core/fault-types.js";

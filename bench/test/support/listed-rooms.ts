@@ -15,9 +15,9 @@ import { buildInstruments as buildVenuefour } from "../../../feeds/venuefour/sym
 import { decodeUniverse } from "../../../feeds/venueone/market/decode.js";
 import { VenueoneMarkets } from "../../../feeds/venueone/market/listing.js";
 import { buildInstruments as buildVenueone } from "../../../feeds/venueone/market/symbols.js";
-import { decodeDetails } from "../../../feeds/venuethree/decode-slow.js";
-import { VenuethreeMarkets } from "../../../feeds/venuethree/markets.js";
-import { buildInstruments as buildVenuethree } from "../../../feeds/venuethree/symbols.js";
+import { decodeDetails } from "../../../feeds/venuethree/market/decode-slow.js";
+import { VenuethreeMarkets } from "../../../feeds/venuethree/market/listing.js";
+import { buildInstruments as buildVenuethree } from "../../../feeds/venuethree/market/symbols.js";
 import { VenuetwoMarkets } from "../../../feeds/venuetwo/market/listing.js";
 import { normalizeExchangeInfo } from "../../../feeds/venuetwo/market/symbols.js";
 

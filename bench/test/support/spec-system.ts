@@ -6,7 +6,7 @@ import { BOOK_LIVE } from "../../../engine/market/book.js";
 import { ageMs } from "../../../engine/market/freshness.js";
 import type { Market } from "../../../engine/market/market.js";
 import type { MarketRoom } from "../../../engine/ports.js";
-import { publicKeyOf } from "../../../feeds/venuethree/crypto/schnorr.js";
+import { publicKeyOf } from "../../../feeds/venuethree/sign/schnorr.js";
 import { MemoryCredentials } from "../../../gateway/accounts/memory-credentials.js";
 import type { TestClient } from "../../../gateway/test/client.js";
 import { startVenuefourSim, type VenuefourSim } from "../../sim/venuefour/sim.js";

@@ -7,11 +7,11 @@ import type { AccountSession } from "../../../engine/ports.js";
 import { AccountLimiter } from "../../../feeds/shared/net/account-limiter.js";
 import { ConnectionBudget } from "../../../feeds/shared/net/connection-budget.js";
 import { connectWs } from "../../../feeds/shared/net/connector.js";
-import { publicKeyOf } from "../../../feeds/venuethree/crypto/schnorr.js";
-import { decodeDetails } from "../../../feeds/venuethree/decode-slow.js";
-import { buildInstruments } from "../../../feeds/venuethree/symbols.js";
+import { publicKeyOf } from "../../../feeds/venuethree/sign/schnorr.js";
+import { decodeDetails } from "../../../feeds/venuethree/market/decode-slow.js";
+import { buildInstruments } from "../../../feeds/venuethree/market/symbols.js";
 import { createVenuethreeTrading, type VenuethreeTrading } from "../../../feeds/venuethree/trading.js";
-import { TxSocket } from "../../../feeds/venuethree/tx-socket.js";
+import { TxSocket } from "../../../feeds/venuethree/orders/tx-socket.js";
 import { startVenuethreeSim, type VenuethreeSim } from "../../sim/venuethree/sim.js";
 import { halfDeps, open, untilHolds } from "./trading-half.js";
 

@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from "../../../engine/domain/logger.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
 import type { FakeNetwork } from "../../shared/test/fake-connector.js";
-import { VenuethreeAccountStreams } from "../account-stream.js";
+import { VenuethreeAccountStreams } from "../account/streams.js";
 import type { Harness } from "./trading-harness.js";
 
 export interface AccountStreamsOptions {

@@ -9,11 +9,11 @@ import { createMarket, type Market } from "../../../engine/market/market.js";
 import { ClockOffset } from "../../shared/book/clock-offset.js";
 import { ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
 import { type FakeConnection, FakeNetwork } from "../../shared/test/fake-connector.js";
-import { MESSAGES_PER_MINUTE } from "../limits.js";
-import { VenuethreeRest } from "../rest.js";
-import { MarketStream } from "../stream.js";
-import { buildInstrument } from "../symbols.js";
-import type { VenuethreeWireMarket, VenuethreeWireStats } from "../wire.js";
+import { MESSAGES_PER_MINUTE } from "../rules/limits.js";
+import { VenuethreeRest } from "../market/rest.js";
+import { MarketStream } from "../market/stream.js";
+import { buildInstrument } from "../market/symbols.js";
+import type { VenuethreeWireMarket, VenuethreeWireStats } from "../market/wire.js";
 import { TinyVenue } from "./tiny-venue.js";
 
 export class StreamBench {

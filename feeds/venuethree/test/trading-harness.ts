@@ -14,10 +14,10 @@ import type { HttpRequest } from "../../shared/net/http.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
 import { ScriptedHttp } from "../../shared/test/scripted-http.js";
 import { parseJsonExact } from "../../shared/room/wire-fields.js";
-import { publicKeyOf, verifySignature } from "../crypto/schnorr.js";
-import { hashTransaction, type TxFields } from "../crypto/tx.js";
+import { publicKeyOf, verifySignature } from "../sign/schnorr.js";
+import { hashTransaction, type TxFields } from "../sign/tx.js";
 import { createVenuethreeTrading, type VenuethreeTrading } from "../trading.js";
-import { TxSocket } from "../tx-socket.js";
+import { TxSocket } from "../orders/tx-socket.js";
 
 /** Made for these tests, of no value. */
 export const KEY = "1f".repeat(40);

@@ -3,8 +3,8 @@
  * file is not here, so the proven primitives stand in for it; every other line that runs is the library's own.
  */
 import type { Exchange } from "ccxt";
-import { nonceOf, randomScalar, signMessage } from "../../../../feeds/venuethree/crypto/schnorr.js";
-import { hashText, hashTransaction, transactionText, type TxFields } from "../../../../feeds/venuethree/crypto/tx.js";
+import { nonceOf, randomScalar, signMessage } from "../../../../feeds/venuethree/sign/schnorr.js";
+import { hashText, hashTransaction, transactionText, type TxFields } from "../../../../feeds/venuethree/sign/tx.js";
 
 interface Signed {
   readonly txType: number;

@@ -3,15 +3,15 @@
  * venue's clock is virtual: a call is answered at once, what it causes waits for the delay of its kind.
  */
 import { privateKeyToAccount } from "viem/accounts";
-import { nonceOf, publicKeyOf, randomScalar, signMessage } from "../../../../feeds/venuethree/crypto/schnorr.js";
-import { toBytes } from "../../../../feeds/venuethree/crypto/quintic.js";
+import { nonceOf, publicKeyOf, randomScalar, signMessage } from "../../../../feeds/venuethree/sign/schnorr.js";
+import { toBytes } from "../../../../feeds/venuethree/sign/quintic.js";
 import {
   hashText,
   hashTransaction,
   transactionText,
   type TxAttributes,
   type TxFields,
-} from "../../../../feeds/venuethree/crypto/tx.js";
+} from "../../../../feeds/venuethree/sign/tx.js";
 import type { VirtualClock } from "../../../../engine/domain/virtual-clock.js";
 import type { VenuethreeAccount, VenuethreeSimOptions } from "../options.js";
 import type { VenuethreeSim } from "../sim.js";

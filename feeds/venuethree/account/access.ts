@@ -1,0 +1,84 @@
+/**
+ * Who may read a watched account: the keys of open sessions, and, where an account trades again and again, a token that
+ * outlives the request that signed it. No key does: a token reads, it cannot trade. It is kept in memory only, and for
+ * HOT_IDLE_MS after the last request that used the account, as long as a session may live on for an unknown order.
+ */
+import type { Clock } from "../../../engine/domain/clock.js";
+import type { AuthTokens } from "./auth-tokens.js";
+import type { ConfirmedKey } from "./key-directory.js";
+import { monoMs } from "../../shared/net/weight-window.js";
+import { KEPT_TOKEN_RENEW_MS, STREAM_TOKEN_LIFE_S } from "../rules/limits.js";
+
+/** A kept token is not used in its last minutes: our clock and the venue's may differ by less. */
+const SPARE_MS = 5 * 60_000;
+
+export interface StreamToken {
+  readonly text: string;
+  /** Monotonic. */
+  readonly madeAtMs: number;
+}
+
+export class AccountAccess {
+  /** Confirmed keys of those who watch; any open one signs. */
+  readonly keys = new Set<ConfirmedKey>();
+  readonly #clock: Clock;
+  readonly #tokens: AuthTokens;
+  #kept: StreamToken | null = null;
+
+  constructor(clock: Clock, tokens: AuthTokens) {
+    this.#clock = clock;
+    this.#tokens = tokens;
+  }
+
+  /** A request with this key is at work, and others of the account are expected after it. */
+  keep(key: ConfirmedKey): void {
+    const nowMs = monoMs(this.#clock);
+    if (this.#kept === null || nowMs - this.#kept.madeAtMs > KEPT_TOKEN_RENEW_MS)
+      this.#kept = this.#signed(key) ?? this.#kept;
+  }
+
+  /** Nobody can read this account any more where it is false. */
+  get isOpen(): boolean {
+    return this.#openKey() !== null || this.#keptToken() !== null;
+  }
+
+  /** For reads. Null: nobody can sign, and none is kept. */
+  readToken(): string | null {
+    const key = this.#openKey();
+    return (key === null ? null : this.#tokens.tokenOf(key)) ?? this.#keptToken()?.text ?? null;
+  }
+
+  /** For a subscription: signed as it is written where somebody can, so that it is never older. */
+  streamToken(): StreamToken | null {
+    const key = this.#openKey();
+    return (key === null ? null : this.#signed(key)) ?? this.#keptToken();
+  }
+
+  /** No request has used the account for a while. */
+  forgetKept(): void {
+    this.#kept = null;
+  }
+
+  /** The venue refused a token. */
+  refused(): void {
+    const key = this.#openKey();
+    if (key !== null) this.#tokens.forget(key.session);
+    this.#kept = null;
+  }
+
+  #openKey(): ConfirmedKey | null {
+    for (const key of this.keys) if (key.session.isOpen) return key;
+    return null;
+  }
+
+  #signed(key: ConfirmedKey): StreamToken | null {
+    const text = this.#tokens.streamTokenOf(key);
+    return text === null ? null : { text, madeAtMs: monoMs(this.#clock) };
+  }
+
+  #keptToken(): StreamToken | null {
+    const kept = this.#kept;
+    if (kept === null) return null;
+    return monoMs(this.#clock) - kept.madeAtMs < STREAM_TOKEN_LIFE_S * 1_000 - SPARE_MS ? kept : null;
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * What became of a cancel that the venue's API took (tx-fate.ts): canceled; refused, as there was no such order to cancel
+ * (any more); not known within the time, which is `isPending`.
+ */
+import type { CancelOutcome, VenueOrder } from "../../../engine/domain/order.js";
+import type { CallOptions } from "../../../engine/ports.js";
+import { txFate, type TxFateDeps } from "./tx-fate.js";
+
+const PENDING: CancelOutcome = { outcome: "accepted", isPending: true };
+const CANCELED: CancelOutcome = { outcome: "accepted" };
+
+/** `streamed`: the order's end, once the stream has told it. */
+export async function cancelFate(
+  deps: TxFateDeps,
+  txHash: string,
+  streamed: () => VenueOrder | null,
+  options: CallOptions,
+): Promise<CancelOutcome> {
+  const fate = await txFate(deps, txHash, streamed, options);
+  switch (fate.kind) {
+    case "told":
+      return endOf(fate.value);
+    case "executed":
+      return CANCELED;
+    case "refused":
+      return fate.refused;
+    case "pending":
+      return PENDING;
+  }
+}
+
+function endOf(order: VenueOrder): CancelOutcome {
+  return order.status === "CANCELED" ? CANCELED : { ...NO_LONGER_OPEN, venueCode: order.status, sent: true };
+}
+
+/** For an order whose end was known before: nothing is sent. */
+export function hadEnded(order: VenueOrder): CancelOutcome {
+  return { ...NO_LONGER_OPEN, venueCode: order.status, sent: false };
+}
+
+const NO_LONGER_OPEN = {
+  outcome: "rejected",
+  reason: "NOT_FOUND",
+  venueText: "the order had ended before it could be canceled",
+} as const;

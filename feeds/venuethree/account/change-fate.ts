@@ -1,0 +1,69 @@
+/**
+ * What became of a changed order, and of a cancel of all orders, that the venue's API took (tx-fate.ts). Refused by the
+ * sequencer is rejected. What is not known within the time stays the API's yes: no order with it, no count.
+ */
+import type { AmendOutcome, CancelAllOutcome, OrderChange, VenueOrder } from "../../../engine/domain/order.js";
+import type { CallOptions } from "../../../engine/ports.js";
+import { txFate, type TxFateDeps } from "./tx-fate.js";
+
+/** `streamed`: the order as the stream shows it now, open or ended. */
+export async function amendFate(
+  deps: TxFateDeps,
+  txHash: string,
+  current: VenueOrder,
+  change: OrderChange,
+  streamed: () => VenueOrder | null,
+  options: CallOptions,
+): Promise<AmendOutcome> {
+  const isNews = change.priceTicks !== current.priceTicks || change.qtyLots !== current.qtyLots;
+  /** Newer than what was changed: a row that the stream had not caught up with says nothing of this change. */
+  const newer = (): VenueOrder | null => {
+    const order = streamed();
+    return order !== null && order.tsVenueMs > current.tsVenueMs ? order : null;
+  };
+  // Only a row that shows the change proves it; whether an ended one that does not was too late is the transaction's to say.
+  const changed = (): VenueOrder | null => {
+    const order = isNews ? newer() : null;
+    return order?.priceTicks === change.priceTicks && order.qtyLots === change.qtyLots ? order : null;
+  };
+  const fate = await txFate(deps, txHash, changed, options);
+  switch (fate.kind) {
+    case "told":
+      return { outcome: "accepted", order: fate.value };
+    case "executed":
+      return { outcome: "accepted", order: newer() };
+    case "refused":
+      return fate.refused;
+    case "pending":
+      return { outcome: "accepted", order: null };
+  }
+}
+
+/** The orders that stood when a cancel of all left, and what the stream has told of them since. */
+export interface StoodOrders {
+  /** How many of them were canceled, once all have ended; null before. */
+  canceledCount(): number | null;
+  readonly size: number;
+}
+
+/** `stood`: null where the account is not streamed; then nobody knows how many it were. */
+export async function cancelAllFate(
+  deps: TxFateDeps,
+  txHash: string,
+  stood: StoodOrders | null,
+  options: CallOptions,
+): Promise<CancelAllOutcome> {
+  // With none known there is nothing to be told; the venue may know of some.
+  const told = (): number | null => (stood === null || stood.size === 0 ? null : stood.canceledCount());
+  const fate = await txFate(deps, txHash, told, options);
+  switch (fate.kind) {
+    case "told":
+      return { outcome: "accepted", canceledCount: fate.value, failed: [] };
+    case "executed":
+      return { outcome: "accepted", canceledCount: stood?.canceledCount() ?? null, failed: [] };
+    case "refused":
+      return fate.refused;
+    case "pending":
+      return { outcome: "accepted", canceledCount: null, failed: [] };
+  }
+}

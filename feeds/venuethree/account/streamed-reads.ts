@@ -1,0 +1,230 @@
+/**
+ * The reader and the sender of a room that also streams: positions come from the stream where it may stand for a live
+ * read (streamed-reads.ts), and the end of an order from it the moment it is pushed. A cancel, a change and a cancel of all are answered with what became of them
+ * (tx-fate.ts), and a cancel of an order whose end was streamed is not sent.
+ */
+import type { Clock } from "../../../engine/domain/clock.js";
+import type { Instrument } from "../../../engine/domain/instrument.js";
+import type { VenueOrder } from "../../../engine/domain/order.js";
+import type { VenuePosition } from "../../../engine/domain/position.js";
+import type {
+  AccountReader,
+  AccountSession,
+  FollowedOrder,
+  OrderRef,
+  OrderSender,
+  Read,
+} from "../../../engine/ports.js";
+import { failedRead } from "../../shared/net/call-results.js";
+import { Deadline } from "../../shared/net/deadline.js";
+import {
+  cancelAllTold,
+  cancelTold,
+  changeTold,
+  idAtVenue,
+  type OrderAudience,
+  placeTold,
+} from "../../shared/orders/own-order.js";
+import { streamedVersion, type WantedLots } from "../../shared/account/streamed-reads.js";
+import type { VerifiedReads } from "../../shared/account/verified-reads.js";
+import { wantedId } from "./reader.js";
+import type { VenuethreeAccountStreams } from "./streams.js";
+import { cancelFate, hadEnded } from "./cancel-fate.js";
+import { amendFate, cancelAllFate } from "./change-fate.js";
+import { VenuethreeSession } from "./session.js";
+import type { VenuethreeTrading } from "../trading.js";
+import type { TxFateDeps } from "./tx-fate.js";
+import type { WatchedAccount } from "./watched-account.js";
+
+/** Between the execution of an order and the moment from which a read shows it. */
+const READ_LAG_MS = 60;
+/** What a push may take beyond that before a live stream is not waited for any longer. */
+const PUSH_GRACE_MS = 500;
+
+export type PositionReads = VerifiedReads<readonly VenuePosition[]>;
+
+/** `takerDelayMs`: the venue's own, before it executes what takes. */
+export function streamedReader(
+  trading: VenuethreeTrading,
+  streams: VenuethreeAccountStreams,
+  clock: Clock,
+  takerDelayMs: number,
+  verified: PositionReads,
+): AccountReader {
+  const inner = trading.reader;
+  /** Null: ask the venue. Nothing streamed is shown to a key that the venue has not confirmed. */
+  const held = (
+    session: AccountSession,
+    instrument: Instrument | null,
+    wanted: WantedLots | null,
+  ): Read<readonly VenuePosition[]> | null => {
+    const key = trading.knownKey(session);
+    if (key === null || !key.ok) return null;
+    const live = streams.livePositions(key.value.accountIndex, wanted);
+    if (live === null || !live.ok || instrument === null) return live;
+    return { ...live, value: live.value.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
+  };
+  const noteUse = (session: AccountSession): void => {
+    const key = trading.knownKey(session);
+    if (key?.ok === true) streams.noteUse(key.value);
+  };
+  return {
+    heldPositions: (session, instrument, wantedLots) => {
+      const wanted = wantedLots === undefined ? null : { coin: instrument.nativeSymbol, lots: wantedLots };
+      const found = held(session, instrument, wanted);
+      // Nothing in hand: readPositions notes the use.
+      if (found !== null) noteUse(session);
+      return found;
+    },
+    readPositions: async (session, instrument, call) => {
+      const read = held(session, instrument, null) ?? (await inner.readPositions(session, instrument, call));
+      // All positions at once are for whoever shows them; a trade asks for its own.
+      if (instrument !== null) noteUse(session);
+      return read;
+    },
+    verifyPositions: async (session, instrument, call) => {
+      const deadline = new Deadline(clock, call);
+      const key = trading.knownKey(session) ?? (await trading.resolveKey(session, call));
+      if (!key.ok) return key;
+      streams.noteUse(key.value);
+      const { accountIndex } = key.value;
+      const left = deadline.left();
+      if (left === null) return failedRead("TIMEOUT", "no time left after the key was looked up");
+      const watched = streams.watched(accountIndex);
+      const version = streamedVersion(watched === null ? [] : [watched]);
+      const read = await verified.read(String(accountIndex), instrument?.nativeSymbol ?? "", version, left, (call) =>
+        inner.readPositions(session, instrument, call),
+      );
+      return read.ok && watched !== null ? { ...read, value: watched.compare(instrument, read.value) } : read;
+    },
+    readOrder: async (session, instrument, ref, call) => {
+      const told = streamedEnd(trading, streams, session, ref);
+      if (told !== null && told.nativeSymbol === instrument.nativeSymbol)
+        return { ok: true, value: told, asOfMs: clock.wallMs(), source: "stream" };
+      const read = await inner.readOrder(session, instrument, ref, call);
+      // The acknowledgement does not say what an order filled; until a frame does, this read may be all that does.
+      if (read.ok && read.value !== null) watchedBy(trading, streams, session)?.reads.looked(read.value);
+      return read;
+    },
+    followOrder: (session, instrument, ref, onEnd): FollowedOrder => {
+      const account = watchedBy(trading, streams, session);
+      const wanted = wantedId(ref);
+      const stop =
+        account === null || wanted?.field !== "client_order_id"
+          ? null
+          : account.followOrder(wanted.text, (order) => {
+              if (order.nativeSymbol === instrument.nativeSymbol) onEnd(order);
+            });
+      const isPushed = stop !== null && account?.state === "LIVE";
+      return {
+        lookAfterMs: takerDelayMs + READ_LAG_MS + (isPushed ? PUSH_GRACE_MS : 0),
+        stop: stop ?? NOTHING_TO_STOP,
+      };
+    },
+    readOpenOrders: (session, instrument, call) => inner.readOpenOrders(session, instrument, call),
+    readBalances: (session, call) => inner.readBalances(session, call),
+    readFeeRates: (session, instrument, call) => inner.readFeeRates(session, instrument, call),
+    findOrder: (session, ref, call) => inner.findOrder(session, ref, call),
+    readAccount: (session, call) => inner.readAccount(session, call),
+  };
+}
+
+const NOTHING_TO_STOP = (): void => {};
+
+/** Null where nothing is streamed of it, or to a key that the venue has not confirmed. */
+function watchedBy(
+  trading: VenuethreeTrading,
+  streams: VenuethreeAccountStreams,
+  session: AccountSession,
+): WatchedAccount | null {
+  const key = trading.knownKey(session);
+  return key?.ok === true ? streams.watched(key.value.accountIndex) : null;
+}
+
+/**
+ * The end of an order is final: once it was streamed, nobody is asked. Two or three of the few reads are spared. Null
+ * where it was not, or to a key that the venue has not confirmed.
+ */
+function streamedEnd(
+  trading: VenuethreeTrading,
+  streams: VenuethreeAccountStreams,
+  session: AccountSession,
+  ref: OrderRef,
+): VenueOrder | null {
+  const wanted = wantedId(ref);
+  return wanted === null ? null : (watchedBy(trading, streams, session)?.endedOrder(wanted.field, wanted.text) ?? null);
+}
+
+export function watchedOrders(
+  trading: VenuethreeTrading,
+  streams: VenuethreeAccountStreams,
+  fate: TxFateDeps,
+  verified: PositionReads,
+): OrderSender {
+  const inner = trading.orders;
+  // By the index the session names, confirmed or not: a doubt too many costs one read.
+  const accountOf = (session: AccountSession): WatchedAccount | null =>
+    session instanceof VenuethreeSession ? streams.watched(session.accountIndex) : null;
+  const audienceOf = (session: AccountSession): OrderAudience => ({
+    streamed: () => {
+      const account = accountOf(session);
+      return account === null ? [] : [account];
+    },
+    note: () => {
+      if (session instanceof VenuethreeSession) verified.noteOrder(String(session.accountIndex));
+    },
+  });
+  return {
+    place: (session, command, call) => {
+      accountOf(session)?.noteSending(inner.venueClientOrderId(command.clientIdHex));
+      const clientId = inner.venueClientOrderId(command.clientIdHex);
+      // The answer is "submitted": what became of it is streamed.
+      return placeTold(audienceOf(session), command, clientId, false, () => inner.place(session, command, call));
+    },
+    amend: async (session, instrument, current, change, call) => {
+      const deadline = new Deadline(fate.clock, call);
+      // A change may fill at once.
+      const { outcome, txHash } = await changeTold(audienceOf(session), () =>
+        inner.askAmend(session, instrument, current, change, call),
+      );
+      const left = deadline.left();
+      if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
+      const told = (): VenueOrder | null => {
+        const order = watchedBy(trading, streams, session)?.order(current.venueOrderId) ?? null;
+        return order?.nativeSymbol === instrument.nativeSymbol ? order : null;
+      };
+      return amendFate(fate, txHash, current, change, told, left);
+    },
+    cancel: async (session, instrument, ref, call) => {
+      const deadline = new Deadline(fate.clock, call);
+      const told = (): VenueOrder | null => {
+        // A client order index may be used again once its order has ended: only the venue's own id names one for good.
+        if (!("venueOrderId" in ref)) return null;
+        const order = streamedEnd(trading, streams, session, ref);
+        return order?.nativeSymbol === instrument.nativeSymbol ? order : null;
+      };
+      const before = told();
+      if (before !== null) return hadEnded(before);
+      return cancelTold(audienceOf(session), idAtVenue(ref, inner), async () => {
+        const { outcome, txHash } = await inner.askCancel(session, instrument, ref, call);
+        const left = deadline.left();
+        if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
+        return cancelFate(fate, txHash, told, left);
+      });
+    },
+    cancelAll: async (session, instrument, call) => {
+      const deadline = new Deadline(fate.clock, call);
+      const stood = watchedBy(trading, streams, session)?.stoodOrders(instrument?.nativeId ?? null) ?? null;
+      return cancelAllTold(audienceOf(session), async () => {
+        const { outcome, txHash } = await inner.askCancelAll(session, instrument, call);
+        const left = deadline.left();
+        if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
+        return cancelAllFate(fate, txHash, stood, left);
+      });
+    },
+    scheduleCancel: (session, atMs, call) => inner.scheduleCancel(session, atMs, call),
+    placeBoundMs: (session, timeoutMs) => inner.placeBoundMs(session, timeoutMs),
+    venueClientOrderId: (clientIdHex) => inner.venueClientOrderId(clientIdHex),
+    parseClientOrderId: (text) => inner.parseClientOrderId(text),
+  };
+}

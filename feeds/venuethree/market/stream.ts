@@ -1,0 +1,322 @@
+/**
+ * Market data of venuethree: which channels go over which connection, and who is told when one breaks. Only the shell:
+ * frames go through frame-router.ts, the decisions are in market/sync.ts (continuity), book-subscription.ts (repair),
+ * market/quiet-probe.ts and shard.ts (silence), feeds/shared/net/socket.ts (connections).
+ *
+ * Invariant: a book is LIVE only on an unbroken chain from an open connection; a lost connection or a gap invalidates
+ * it before anything is repaired, and only that book is repaired.
+ *
+ * Connections are not rotated: the venue states no life time, and 200 messages a minute would not carry the
+ * subscriptions of a whole connection over to its successor while both run.
+ */
+import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
+import { parseScaled } from "../../../engine/domain/decimal.js";
+import type { Logger } from "../../../engine/domain/logger.js";
+import type { Random } from "../../../engine/domain/random.js";
+import { INVALID_PROBE_MISMATCH, INVALID_REFUSED } from "../../../engine/market/book.js";
+import type { Market } from "../../../engine/market/market.js";
+import type { ClockOffset } from "../../shared/book/clock-offset.js";
+import { type ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
+import type { Connector } from "../../shared/net/connector.js";
+import type { SubscribeProtocol } from "../../shared/net/link.js";
+import { PersistentSocket } from "../../shared/net/socket.js";
+import type { ProbeResult } from "../../shared/net/subscriptions.js";
+import { BookSubscription } from "./book-subscription.js";
+import { Entries, type Entry } from "./entries.js";
+import { FrameRouter } from "./frame-router.js";
+import {
+  IDLE_SOCKET_MS,
+  KEEPALIVE_EVERY_MS,
+  MAX_SUBSCRIPTIONS_PER_SOCKET,
+  MESSAGES_PER_SECOND,
+} from "../rules/limits.js";
+import { MarketSlot } from "./entry.js";
+import { QuietWatch } from "./quiet-probe.js";
+import type { VenuethreeRest } from "./rest.js";
+import { Shard } from "./shard.js";
+import { bookSpec, CHANNELS_PER_MARKET, heightSpec, statsSpec, tickerSpec, tradeSpec } from "./stream-plan.js";
+
+export interface MarketStreamOptions {
+  readonly wsUrl: string;
+  readonly connector: Connector;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly rest: VenuethreeRest;
+  readonly clockOffset: ClockOffset;
+  readonly budget: ConnectionBudget;
+  /** Client messages of the address, shared by all its connections. */
+  readonly messages: MessagePacer;
+}
+
+const SWEEP_EVERY_MS = 250;
+/** Height and statistics. */
+const CHANNELS_PER_SOCKET = 2;
+const MARKETS_PER_SOCKET = Math.floor((MAX_SUBSCRIPTIONS_PER_SOCKET - CHANNELS_PER_SOCKET) / CHANNELS_PER_MARKET);
+/** Refused books on one connection from which, if they are half of it, the connection is taken for the culprit. */
+const MASS_REFUSAL_MIN = 3;
+export interface MarketStreamStatus {
+  readonly socketCount: number;
+  readonly openSocketCount: number;
+  readonly reconnectCount: number;
+  readonly resyncCount: number;
+  readonly gapCount: number;
+  readonly decodeErrorCount: number;
+  readonly protocolDriftCount: number;
+}
+
+export class MarketStream {
+  readonly #options: MarketStreamOptions;
+  readonly #entries = new Entries();
+  readonly #router: FrameRouter;
+  readonly #watch: QuietWatch;
+  readonly #protocol: SubscribeProtocol;
+  readonly #shards: Shard[] = [];
+  #sweepTimer: TimerHandle | null = null;
+  #isStopped = false;
+  /** Of removed markets, so that counters never fall. */
+  #retired = { gapCount: 0, resyncCount: 0, brokenTouchCount: 0 };
+
+  constructor(options: MarketStreamOptions) {
+    this.#options = options;
+    const { clock, logger, clockOffset, messages } = options;
+    this.#router = new FrameRouter({
+      entries: this.#entries,
+      clock,
+      logger,
+      clockOffset,
+      messages,
+      venueNowMs: () => Math.round(clock.wallMs() + clockOffset.offsetMs),
+      recover: (entry) => this.#recover(entry),
+    });
+    this.#watch = new QuietWatch({
+      clock,
+      rest: options.rest,
+      onDead: (slot) => this.#onDead(slot),
+    });
+    this.#protocol = {
+      subscribe: (names) => this.#write("subscribe", names[0] ?? ""),
+      unsubscribe: (names) => this.#write("unsubscribe", names[0] ?? ""),
+      maxNamesPerFrame: 1,
+    };
+  }
+
+  /** Streams listed markets. After the height books are asked for before the rest: a minute carries few messages, and routing needs books. */
+  add(markets: readonly Market[]): void {
+    const entries: Entry[] = [];
+    for (const market of markets) {
+      if (this.#isStopped || this.streams(market)) continue;
+      const entry = this.#createEntry(market);
+      entry.slot.books = entry.shard.socket.subscribe(bookSpec(entry.slot));
+      entries.push(entry);
+    }
+    const [first] = this.#shards;
+    first?.socket.subscribe(statsSpec(() => this.#probeStats()));
+    for (const { slot, shard } of entries) slot.touch = shard.socket.subscribe(tickerSpec(slot));
+    for (const { slot, shard } of entries) shard.socket.subscribe(tradeSpec(slot));
+    if (this.#sweepTimer === null && !this.#isStopped) this.#sweep();
+  }
+
+  streams(market: Market): boolean {
+    return this.#entries.byMarketId(market.instrument.nativeId)?.slot.market === market;
+  }
+
+  /** Stops streaming a market (halted, listed anew under other terms): its book leaves LIVE. */
+  remove(market: Market): void {
+    const entry = this.#entries.byMarketId(market.instrument.nativeId);
+    if (entry?.slot.market !== market) return;
+    const { slot, subscription, shard } = entry;
+    subscription.stop();
+    for (const { name } of [bookSpec(slot), tickerSpec(slot), tradeSpec(slot)]) shard.socket.unsubscribe(name);
+    shard.slots.delete(slot);
+    this.#entries.delete(slot.marketId);
+    this.#retired.gapCount += slot.chain.gapCount;
+    this.#retired.resyncCount += subscription.repairCount;
+    this.#retired.brokenTouchCount += slot.brokenTouchCount;
+    market.book.clear();
+    market.touch.clear();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    if (this.#sweepTimer !== null) this.#options.clock.clearTimer(this.#sweepTimer);
+    for (const { subscription } of this.#entries.all()) subscription.stop();
+    for (const { socket } of this.#shards) socket.stop();
+    for (const { slot } of this.#entries.all()) slot.onDown();
+  }
+
+  /** Has the statistics stream spoken of this market? Then an answer over REST is the older one. */
+  hasStats(market: Market): boolean {
+    const slot = this.#entries.byMarketId(market.instrument.nativeId)?.slot;
+    return slot?.market === market && slot.hasStats;
+  }
+
+  status(): MarketStreamStatus {
+    let reconnectCount = 0;
+    let openSocketCount = 0;
+    let handlerErrorCount = 0;
+    for (const { socket } of this.#shards) {
+      const stats = socket.stats();
+      reconnectCount += stats.reconnectCount;
+      handlerErrorCount += stats.handlerErrorCount;
+      if (stats.state === "open") openSocketCount++;
+    }
+    let { gapCount, resyncCount, brokenTouchCount } = this.#retired;
+    for (const { slot, subscription } of this.#entries.all()) {
+      gapCount += slot.chain.gapCount;
+      resyncCount += subscription.repairCount;
+      brokenTouchCount += slot.brokenTouchCount;
+    }
+    const { decoder } = this.#entries;
+    return {
+      socketCount: this.#shards.length,
+      openSocketCount,
+      reconnectCount,
+      resyncCount,
+      gapCount,
+      decodeErrorCount: decoder.malformedCount + this.#router.malformedCount + handlerErrorCount,
+      protocolDriftCount:
+        decoder.driftCount +
+        decoder.foreignCount +
+        this.#router.driftCount +
+        this.#router.unknownCount +
+        brokenTouchCount +
+        this.#watch.wrongTouchCount,
+    };
+  }
+
+  // ------------------------------------------------------------ layout
+
+  #createEntry(market: Market): Entry {
+    const { clock, random, logger } = this.#options;
+    const { symbol } = market.instrument;
+    const slot = new MarketSlot(market);
+    const shard = this.#shardWithRoom();
+    const spec = bookSpec(slot);
+    const subscription = new BookSubscription({
+      clock,
+      random,
+      leave: () => shard.socket.unsubscribe(spec.name),
+      join: () => {
+        slot.books = shard.socket.subscribe(spec);
+      },
+      isServed: () => slot.chain.isLive,
+      onAttempt: () => slot.chain.beginSync(),
+      onRefused: (attemptCount) => {
+        logger.error("venuethree.book-refused", { symbol, attemptCount });
+        slot.chain.invalidate(INVALID_REFUSED);
+        slot.dropTouch();
+        this.#judgeRefusals(shard);
+      },
+    });
+    const entry: Entry = { slot, subscription, shard };
+    this.#entries.set(entry);
+    shard.slots.add(slot);
+    slot.chain.beginSync();
+    return entry;
+  }
+
+  #shardWithRoom(): Shard {
+    const known = this.#shards.find((shard) => shard.slots.size < MARKETS_PER_SOCKET);
+    if (known !== undefined) return known;
+    const { wsUrl, clock, random, logger, connector, budget, messages } = this.#options;
+    const socket: PersistentSocket = new PersistentSocket({
+      name: `venuethree.market.${this.#shards.length}`,
+      url: wsUrl,
+      clock,
+      random,
+      logger,
+      connector,
+      budget,
+      // A WebSocket ping is a sign of life enough for the venue, and its answer one for us.
+      heartbeat: { pingText: null, everyMs: KEEPALIVE_EVERY_MS, idleMs: IDLE_SOCKET_MS },
+      protocol: this.#protocol,
+      pacers: () => [messages, new MessagePacer(clock, MESSAGES_PER_SECOND, 1_000)],
+      maxSubscriptions: MAX_SUBSCRIPTIONS_PER_SOCKET,
+      handlers: {
+        onFrame: (data, tsRecvNs, linkId) => this.#router.onFrame(shard, data, tsRecvNs, linkId),
+        onDown: () => this.#onDown(shard),
+        onSilent: (name) => this.#onSilent(name),
+        onQuarantined: (name) => logger.error("venuethree.channel-quarantined", { name }),
+      },
+    });
+    // What is asked for while it connects goes out in that order: the height first.
+    socket.start();
+    const shard = new Shard(socket, socket.subscribe(heightSpec()));
+    this.#shards.push(shard);
+    return shard;
+  }
+
+  #write(type: "subscribe" | "unsubscribe", name: string): string {
+    this.#entries.byBookChannel(name)?.subscription.written(type);
+    return JSON.stringify({ type, channel: name });
+  }
+
+  #sweep(): void {
+    const { clock } = this.#options;
+    this.#sweepTimer = clock.setTimer(() => {
+      const nowNs = clock.monoNs();
+      for (const shard of this.#shards) {
+        shard.sweep(nowNs);
+        if (shard.isPublishing(nowNs)) this.#watch.sweep(shard.slots, nowNs);
+      }
+      this.#sweep();
+    }, SWEEP_EVERY_MS);
+  }
+
+  // ------------------------------------------------------------ recovery
+
+  /** The book has been invalidated already. */
+  #recover(entry: Entry): void {
+    entry.slot.market.stats.breakSampling();
+    entry.subscription.recover();
+  }
+
+  #onDead(slot: MarketSlot): void {
+    const entry = this.#entries.byMarketId(slot.marketId);
+    if (entry?.slot !== slot) return;
+    this.#options.logger.warn("venuethree.book-dead", { symbol: slot.market.instrument.symbol });
+    slot.chain.invalidate(INVALID_PROBE_MISMATCH);
+    slot.dropTouch();
+    this.#recover(entry);
+  }
+
+  #onDown(shard: Shard): void {
+    shard.down();
+    for (const entry of this.#entries.all()) {
+      if (entry.shard !== shard) continue;
+      entry.slot.onDown();
+      entry.subscription.down();
+    }
+  }
+
+  /** A ticker or the statistics: the socket asks for them anew. */
+  #onSilent(name: string): void {
+    const marketId = /^ticker\/(\d+)$/.exec(name)?.[1];
+    if (marketId !== undefined) this.#entries.byMarketId(Number(marketId))?.slot.dropTouch();
+  }
+
+  /** Half of a connection's books refused is no matter of markets. */
+  #judgeRefusals(shard: Shard): void {
+    let refusedCount = 0;
+    for (const entry of this.#entries.all()) {
+      if (entry.shard === shard && entry.subscription.isRefused) refusedCount++;
+    }
+    if (refusedCount >= MASS_REFUSAL_MIN && refusedCount * 2 >= shard.slots.size) shard.socket.reconnect("refused");
+  }
+
+  /** Silent statistics: dead if the venue's last prices have moved on from ours. */
+  async #probeStats(): Promise<ProbeResult> {
+    const details = await this.#options.rest.orderBookDetails("background");
+    if (details === null) return "unknown";
+    for (const { stats } of details.markets) {
+      const slot = this.#entries.byMarketId(stats.market_id)?.slot;
+      if (slot === undefined || stats.last_trade_price === null) continue;
+      const decimals = slot.market.instrument.priceDecimals;
+      const before = parseScaled(slot.market.ticker.lastPrice, decimals);
+      const now = parseScaled(stats.last_trade_price, decimals);
+      if (!Number.isNaN(now) && before !== now) return "dead";
+    }
+    return "quiet";
+  }
+}

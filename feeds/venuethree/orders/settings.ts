@@ -1,0 +1,222 @@
+/**
+ * Leverage and margin mode of one market. The venue sets both by one transaction, so each change reads the other first
+ * and sends it as it is. A market the account never touched has no row: then the market's own default counts.
+ */
+import { LRUCache } from "lru-cache";
+import type { Clock } from "../../../engine/domain/clock.js";
+import { within } from "../../../engine/domain/deadline.js";
+import type { Instrument } from "../../../engine/domain/instrument.js";
+import type {
+  AccountSession,
+  AccountSettings,
+  CallOptions,
+  Lane,
+  Read,
+  SettingOutcome,
+  SymbolSettings,
+} from "../../../engine/ports.js";
+import { failedRead, localReject, refusedByRead, refusedOf } from "../../shared/net/call-results.js";
+import { Deadline } from "../../shared/net/deadline.js";
+import { monoMs } from "../../shared/net/weight-window.js";
+import { decodeWith } from "../../shared/room/wire-fields.js";
+import { leverageOf, marginFractionOf, marginOf } from "../account/normalize.js";
+import type { VenuethreeAccountRest } from "../account/rest.js";
+import type { KeyDirectory } from "../account/key-directory.js";
+import { leverageTx, marginFractionFor } from "./request.js";
+import { VenuethreeSession } from "../account/session.js";
+import type { TxBudget } from "./tx-budget.js";
+import type { TxSender } from "./exchange.js";
+
+/** A setting that waits does no harm for so long. */
+const EXPIRY_MS = 30_000;
+/** A read may not show a change for so long after the venue took it. */
+const LAG_MS = 5_000;
+/** Changes remembered; the least recently used one goes. */
+const MAX_CHANGES = 4_096;
+
+export interface VenuethreeSettingsDeps {
+  readonly rest: VenuethreeAccountRest;
+  readonly keys: KeyDirectory;
+  readonly sender: TxSender;
+  /** Null: nothing is counted. */
+  readonly budget: TxBudget | null;
+  readonly clock: Clock;
+  readonly clockOffsetMs: () => number;
+}
+
+interface Setting {
+  /** Units of 1e-4. */
+  readonly marginFraction: number;
+  readonly marginMode: "cross" | "isolated";
+}
+
+interface SentSetting {
+  readonly setting: Setting;
+  /** Monotonic. */
+  readonly untilMs: number;
+}
+
+export class VenuethreeSettings implements AccountSettings {
+  readonly #deps: VenuethreeSettingsDeps;
+  /**
+   * What the venue took last, or may have taken, by account and market. It takes a change before it makes it, so that a
+   * read right after shows what was: sent along with the next change, that would take this one back.
+   */
+  readonly #sent = new LRUCache<string, SentSetting>({ max: MAX_CHANGES });
+  /** The newest change under way, by the same name, which the next one waits for; gone with its end. */
+  readonly #underWay = new Map<string, Promise<unknown>>();
+
+  constructor(deps: VenuethreeSettingsDeps) {
+    this.#deps = deps;
+  }
+
+  async read(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<SymbolSettings>> {
+    const read = await this.#read(session, instrument, new Deadline(this.#deps.clock, options));
+    if (!read.ok) return read;
+    const last =
+      session instanceof VenuethreeSession ? this.#sentLately(nameOf(session.accountIndex, instrument)) : null;
+    const shown = settingsOf(read.value);
+    if (last === null) return { ...read, value: shown };
+    // While the two differ either may be in force: whoever needs one of them has to set it.
+    const sent = settingsOf(last.setting);
+    const leverage = shown.leverage === sent.leverage ? sent.leverage : null;
+    const marginMode = shown.marginMode === sent.marginMode ? sent.marginMode : null;
+    return { ...read, value: { ...sent, leverage, marginMode } };
+  }
+
+  async setLeverage(
+    session: AccountSession,
+    instrument: Instrument,
+    leverage: number,
+    options: CallOptions,
+  ): Promise<SettingOutcome> {
+    if (!Number.isInteger(leverage) || leverage < 1 || leverage > instrument.maxLeverage) {
+      const text = `leverage is a whole number from 1 to ${instrument.maxLeverage}`;
+      return refusedOf(localReject("VENUE_STATE", "LEVERAGE", text));
+    }
+    const marginFraction = marginFractionFor(leverage);
+    return this.#change(session, instrument, (setting) => ({ ...setting, marginFraction }), options);
+  }
+
+  async setMarginMode(
+    session: AccountSession,
+    instrument: Instrument,
+    marginMode: "cross" | "isolated",
+    options: CallOptions,
+  ): Promise<SettingOutcome> {
+    return this.#change(session, instrument, (setting) => ({ ...setting, marginMode }), options);
+  }
+
+  waitMs(session: AccountSession, lane: Lane): number {
+    return session instanceof VenuethreeSession ? (this.#deps.budget?.otherWaitMs(session.accountIndex, lane) ?? 0) : 0;
+  }
+
+  /** One after the other: two that read the same settings would each send the other's old one along. */
+  async #change(
+    session: AccountSession,
+    instrument: Instrument,
+    changed: (setting: Setting) => Setting,
+    options: CallOptions,
+  ): Promise<SettingOutcome> {
+    const { clock, keys } = this.#deps;
+    const deadline = new Deadline(clock, options);
+    // First of all: whoever only names the account holds up nobody's changes.
+    const key = keys.resolveKnown(session) ?? (await keys.resolve(session, options));
+    if (!key.ok) return refusedByRead(key);
+    const name = nameOf(key.value.accountIndex, instrument);
+    const earlier: Promise<unknown> = this.#underWay.get(name) ?? Promise.resolve();
+    const own = this.#afterwards(earlier, deadline, () =>
+      this.#changeAlone(session, instrument, changed, name, deadline),
+    );
+    // One that gave up waiting does not let the next one past what it waited for.
+    const ended = Promise.allSettled([earlier, own]);
+    this.#underWay.set(name, ended);
+    try {
+      return await own;
+    } finally {
+      void ended.then(() => {
+        if (this.#underWay.get(name) === ended) this.#underWay.delete(name);
+      });
+    }
+  }
+
+  async #afterwards(
+    earlier: Promise<unknown>,
+    deadline: Deadline,
+    change: () => Promise<SettingOutcome>,
+  ): Promise<SettingOutcome> {
+    const left = deadline.left();
+    if (left === null || !(await within(this.#deps.clock, earlier, left.timeoutMs)).done) return refusedByRead(NO_TIME);
+    return change();
+  }
+
+  async #changeAlone(
+    session: AccountSession,
+    instrument: Instrument,
+    changed: (setting: Setting) => Setting,
+    name: string,
+    deadline: Deadline,
+  ): Promise<SettingOutcome> {
+    const { clock, clockOffsetMs, sender } = this.#deps;
+    const before = await this.#read(session, instrument, deadline);
+    if (!before.ok) return refusedByRead(before);
+    const onItsWay = this.#sentLately(name)?.setting ?? before.value;
+    const wanted = changed(onItsWay);
+    const { marginFraction, marginMode } = wanted;
+    const settings = settingsOf(wanted);
+    if (isSame(wanted, before.value) && isSame(wanted, onItsWay)) return { outcome: "accepted", settings };
+    const prepared = leverageTx(instrument, marginFraction, marginMode);
+    if (!prepared.ok) return refusedOf(prepared.why);
+    const left = deadline.left();
+    if (left === null) return refusedOf(localReject("VENUE_STATE", "DEADLINE", "no time left before sending"));
+    const expiresAtMs = Math.round(clock.wallMs() + clockOffsetMs()) + EXPIRY_MS;
+    const sent = await sender.send(session, prepared.tx, expiresAtMs, left);
+    if (sent.kind === "rejected") return refusedOf(sent.rejected);
+    this.#sent.set(name, { setting: wanted, untilMs: monoMs(clock) + LAG_MS });
+    return sent.kind === "accepted" ? { outcome: "accepted", settings } : { outcome: "unknown", cause: sent.cause };
+  }
+
+  #sentLately(name: string): SentSetting | null {
+    const last = this.#sent.get(name);
+    return last !== undefined && monoMs(this.#deps.clock) < last.untilMs ? last : null;
+  }
+
+  async #read(session: AccountSession, instrument: Instrument, deadline: Deadline): Promise<Read<Setting>> {
+    const { keys, rest } = this.#deps;
+    const first = deadline.left();
+    if (first === null) return NO_TIME;
+    const key = keys.resolveKnown(session) ?? (await keys.resolve(session, first));
+    if (!key.ok) return key;
+    const second = deadline.left();
+    if (second === null) return NO_TIME;
+    const account = await rest.accountByIndex(key.value.accountIndex, second);
+    if (!account.ok) return account;
+    const row = account.value.positions.find((position) => position.market_id === instrument.nativeId);
+    if (row !== undefined) {
+      const decoded = decodeWith(row, () => ({
+        marginFraction: marginFractionOf(row),
+        marginMode: marginOf(row).marginMode,
+      }));
+      if (!decoded.ok) return failedRead("BAD_RESPONSE", `account: ${decoded.problem}`);
+      if (decoded.value.marginFraction > 0) return { ...account, value: decoded.value };
+    }
+    const third = deadline.left();
+    if (third === null) return NO_TIME;
+    const fallback = await rest.defaultMarginFraction(instrument.nativeId, third);
+    return fallback.ok ? { ...fallback, value: { marginFraction: fallback.value, marginMode: "cross" } } : fallback;
+  }
+}
+
+const NO_TIME = failedRead("TIMEOUT", "no time left for the settings");
+
+function nameOf(accountIndex: number, { nativeId }: Instrument): string {
+  return `${accountIndex} ${nativeId}`;
+}
+
+function isSame(left: Setting, right: Setting): boolean {
+  return left.marginFraction === right.marginFraction && left.marginMode === right.marginMode;
+}
+
+function settingsOf({ marginFraction, marginMode }: Setting): SymbolSettings {
+  return { leverage: leverageOf(marginFraction), marginMode, maxNotionalValue: null };
+}
