@@ -1,6 +1,6 @@
 /** venuefour's 24 h change and open interest: `yesterday_price` is an oracle price (fact sheet 4, `/info/prices`). */
 import { describe, expect, it } from "vitest";
-import { applyPrice } from "../feeds/venuefour/normalize.js";
+import { applyPrice } from "../feeds/venuefour/market/normalize.js";
 import { fakeInstrument, fakeMarket } from "./test/fake-room.js";
 import { venuefourPayload, venuethreePayload } from "./ticker-payload.js";
 

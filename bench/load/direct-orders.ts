@@ -5,8 +5,8 @@
  */
 import { createHmac } from "node:crypto";
 import { Pool } from "undici";
-import { decodeBase58 } from "../../feeds/venuefour/base58.js";
-import { signedBody, SigningKey } from "../../feeds/venuefour/sign.js";
+import { decodeBase58 } from "../../feeds/venuefour/sign/base58.js";
+import { signedBody, SigningKey } from "../../feeds/venuefour/sign/sign.js";
 import { L1Signer, limitOrderAction } from "../../feeds/venueone/sign/sign.js";
 import { encodeForm } from "../../feeds/venuetwo/sign/sign.js";
 import { DEMO_TRADER } from "../sim/demo-accounts.js";

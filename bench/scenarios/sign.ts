@@ -8,7 +8,7 @@ import { L1Signer } from "../../feeds/venueone/sign/sign.js";
 import { NoncePool } from "../../feeds/venuethree/sign/schnorr.js";
 import { TX_CREATE_ORDER } from "../../feeds/venuethree/sign/tx.js";
 import { signTransaction } from "../../feeds/venuethree/sign/sign.js";
-import { canonicalJson, type Operation, signedBody, SigningKey } from "../../feeds/venuefour/sign.js";
+import { canonicalJson, type Operation, signedBody, SigningKey } from "../../feeds/venuefour/sign/sign.js";
 import { encodeForm, MESSAGE_CHAIN_ID, MessageSigner, signHmac } from "../../feeds/venuetwo/sign/sign.js";
 import { profileTop } from "../lib/profile.js";
 import { latencyText, median, percentile } from "../lib/stats.js";

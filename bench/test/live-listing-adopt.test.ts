@@ -11,7 +11,7 @@ import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
 import type { NonceReservations } from "../../engine/ports.js";
-import { VenuefourMarkets } from "../../feeds/venuefour/markets.js";
+import { VenuefourMarkets } from "../../feeds/venuefour/market/listing.js";
 import { createVenuefourRoom } from "../../feeds/venuefour/room.js";
 import { VenueoneMarkets } from "../../feeds/venueone/market/listing.js";
 import { createVenueoneRoom } from "../../feeds/venueone/room.js";

@@ -15,7 +15,7 @@ import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.j
 import type { Market } from "../../engine/market/market.js";
 import type { MarketRoom, NonceReservations } from "../../engine/ports.js";
 import { createVenuefourRoom } from "../../feeds/venuefour/room.js";
-import { MarketStream as VenuefourStream } from "../../feeds/venuefour/stream.js";
+import { MarketStream as VenuefourStream } from "../../feeds/venuefour/market/stream.js";
 import { createVenueoneRoom } from "../../feeds/venueone/room.js";
 import { MarketStream as VenueoneStream } from "../../feeds/venueone/market/stream.js";
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";

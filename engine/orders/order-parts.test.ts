@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../domain/virtual-clock.js";
 import { createKeyedHash, cryptoRandomIds } from "../storage/server-secret.js";
 import { createMemoryStore } from "../storage/test/memory-store.js";
-import { uuidOf } from "../../feeds/venuefour/client-id.js";
+import { uuidOf } from "../../feeds/venuefour/account/client-id.js";
 import { createClientIdSource } from "./client-id.js";
 import type { Attempt, TradeRun } from "./trade-run.js";
 import type { TradeData } from "./trade-types.js";

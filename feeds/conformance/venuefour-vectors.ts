@@ -1,6 +1,6 @@
 /** Checks of the vector kinds of venuefour, one function per kind. */
 import { toHex } from "../shared/sign/eip712.js";
-import { decodeBase58 } from "../venuefour/base58.js";
+import { decodeBase58 } from "../venuefour/sign/base58.js";
 import {
   canonicalJson,
   isAddress,
@@ -15,7 +15,7 @@ import {
   signedMessage,
   type SigningKey,
   verifySignature,
-} from "../venuefour/sign.js";
+} from "../venuefour/sign/sign.js";
 import { expectEqual, expectTrue, type Vector, VectorMismatch } from "./vector.js";
 
 const API_ROOT = "/api/v1";

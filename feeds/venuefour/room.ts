@@ -45,15 +45,15 @@ import {
   READ_TIMEOUT_MS,
   SEEDED_LAST_PRICES,
   SUBSCRIPTIONS_PER_CHANNEL,
-} from "./limits.js";
-import { byVolume, VenuefourMarkets } from "./markets.js";
-import type { VenuefourAccountStreams } from "./account-streams.js";
-import { judgeLimit, usedCredits, usedKeyCredits, VenuefourRest } from "./rest.js";
-import { openVenuefourAddress, openVenuefourSession, VenuefourSession } from "./session.js";
-import { MarketStream } from "./stream.js";
-import { DEFAULT_FEES } from "./symbols.js";
+} from "./rules/limits.js";
+import { byVolume, VenuefourMarkets } from "./market/listing.js";
+import type { VenuefourAccountStreams } from "./account/streams.js";
+import { judgeLimit, usedCredits, usedKeyCredits, VenuefourRest } from "./market/rest.js";
+import { openVenuefourAddress, openVenuefourSession, VenuefourSession } from "./account/session.js";
+import { MarketStream } from "./market/stream.js";
+import { DEFAULT_FEES } from "./market/symbols.js";
 import { createVenuefourTrading } from "./trading.js";
-import type { VenuefourWirePrice } from "./wire.js";
+import type { VenuefourWirePrice } from "./market/wire.js";
 
 export interface VenuefourLimits {
   /** Request credits per rolling minute of this egress IP. */

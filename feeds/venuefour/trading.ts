@@ -21,17 +21,17 @@ import type { VenueHttp } from "../shared/net/http.js";
 import { InstrumentIndex } from "../shared/room/instrument-index.js";
 import { type OrderAudience, toldOrders } from "../shared/orders/own-order.js";
 import { VerifiedReads } from "../shared/account/verified-reads.js";
-import { VenuefourAccount } from "./account.js";
-import { VenuefourAccountNames } from "./account-names.js";
-import { AccountRest } from "./account-rest.js";
-import { VenuefourAccountStreams } from "./account-streams.js";
-import { VenuefourHistory } from "./history.js";
-import { OrderMemory } from "./order-memory.js";
-import { OrderSearch } from "./order-search.js";
-import { VenuefourOrders } from "./orders.js";
-import { Sender } from "./sender.js";
-import { VenuefourSession } from "./session.js";
-import { VenuefourSettings } from "./settings.js";
+import { VenuefourAccount } from "./account/reader.js";
+import { VenuefourAccountNames } from "./orders/names.js";
+import { AccountRest } from "./account/rest.js";
+import { VenuefourAccountStreams } from "./account/streams.js";
+import { VenuefourHistory } from "./account/history.js";
+import { OrderMemory } from "./account/order-memory.js";
+import { OrderSearch } from "./account/search.js";
+import { VenuefourOrders } from "./orders/orders.js";
+import { Sender } from "./orders/exchange.js";
+import { VenuefourSession } from "./account/session.js";
+import { VenuefourSettings } from "./orders/settings.js";
 
 export interface VenuefourTradingDeps {
   readonly http: VenueHttp;

@@ -5,7 +5,7 @@
 import { createHash, createPrivateKey, createPublicKey } from "node:crypto";
 import { privateKeyToAccount } from "viem/accounts";
 import { createSystemClock } from "../../../engine/domain/clock.js";
-import { encodeBase58 } from "../../../feeds/venuefour/base58.js";
+import { encodeBase58 } from "../../../feeds/venuefour/sign/base58.js";
 import { publicKeyOf } from "../../../feeds/venuethree/sign/schnorr.js";
 import { createFactorModel } from "../../sim/core/factor-model.js";
 import { parseScaled } from "../../sim/core/fixed.js";

@@ -7,10 +7,10 @@ import { ClockOffset } from "../../shared/book/clock-offset.js";
 import { ConnectionBudget } from "../../shared/net/connection-budget.js";
 import { type FakeConnection, FakeNetwork } from "../../shared/test/fake-connector.js";
 import { ScriptedHttp } from "../../shared/test/scripted-http.js";
-import { MAX_BOOK_AGE_MS } from "../limits.js";
-import { VenuefourRest } from "../rest.js";
-import { MarketStream } from "../stream.js";
-import { buildInstruments, DEFAULT_FEES } from "../symbols.js";
+import { MAX_BOOK_AGE_MS } from "../rules/limits.js";
+import { VenuefourRest } from "../market/rest.js";
+import { MarketStream } from "../market/stream.js";
+import { buildInstruments, DEFAULT_FEES } from "../market/symbols.js";
 
 export interface SeenTrade {
   readonly symbol: string;

@@ -12,9 +12,9 @@ import { ConnectionBudget } from "../../shared/net/connection-budget.js";
 import type { HttpRequest } from "../../shared/net/http.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
 import { ScriptedHttp } from "../../shared/test/scripted-http.js";
-import { encodeBase58 } from "../base58.js";
+import { encodeBase58 } from "../sign/base58.js";
 import { readFixture } from "../fixtures/load.js";
-import { openVenuefourAddress, openVenuefourSession } from "../session.js";
+import { openVenuefourAddress, openVenuefourSession } from "../account/session.js";
 import { createVenuefourTrading, type VenuefourTrading } from "../trading.js";
 
 /** Made for these tests: keys of nothing. */

@@ -1,0 +1,143 @@
+/**
+ * What REST says of a streamed account: positions, open orders, the end of orders that vanished, and after a loss the
+ * fills that no frame told.
+ *
+ * Invariants: no position is taken of a read that was not answered whole, and no order or fill that was learnt on the way
+ * is forgotten; each fill is told once, by its trade id (account/state.ts), an order only as it stands; an order that left
+ * the open ones is looked up, its end is not guessed.
+ */
+import type { Clock } from "../../../engine/domain/clock.js";
+import type { Instrument } from "../../../engine/domain/instrument.js";
+import type { VenuePosition } from "../../../engine/domain/position.js";
+import type { AccountEvent, AccountHistory, CallOptions } from "../../../engine/ports.js";
+import { PendingNews } from "../../shared/account/pending-news.js";
+import type { VenuefourAccount } from "./reader.js";
+import { nativePrice } from "./normalize.js";
+import type { AccountState } from "./state.js";
+import { LOAD_TIMEOUT_MS } from "../rules/limits.js";
+import type { OrderMemory } from "./order-memory.js";
+import type { VenuefourSession } from "./session.js";
+
+export interface CatchUpDeps {
+  readonly clock: Clock;
+  readonly account: VenuefourAccount;
+  readonly history: AccountHistory;
+  readonly memory: OrderMemory;
+  readonly instrumentOf: (nativeSymbol: string) => Instrument | null;
+  /** Venue wall clock minus ours. */
+  readonly clockOffsetMs: () => number;
+}
+
+/** Answered whole; its orders and fills stand in the account's state already (`takeNews`), its positions do not. */
+interface CaughtUp {
+  readonly positions: readonly VenuePosition[];
+  readonly lastId: number | null;
+  readonly asOfMs: number;
+  readonly askedAtVenueMs: number;
+}
+
+const OPTIONS: CallOptions = { timeoutMs: LOAD_TIMEOUT_MS, lane: "reconcile" };
+/** Orders looked up one by one after a loss, because they vanished from the open ones or have fills. */
+const MAX_LOOKED_UP = 30;
+/** Fills read after a loss; a longer gap shows in the orders' filled sizes. */
+const MAX_MISSED_FILLS = 200;
+/** Overlap of what is read with what was heard; the trade ids sort it out. */
+const FILL_OVERLAP_MS = 10_000;
+/**
+ * Error of our clock estimate (whole-second stamps). A fill from just before the stream began may so be told after the
+ * first loss: it is true and told once, where the other way round one would be missed.
+ */
+const CLOCK_MARGIN_MS = 2_000;
+
+export class AccountCatchUp {
+  readonly #deps: CatchUpDeps;
+  readonly #accountId: string;
+  readonly #state: AccountState;
+  /** Venue ms from which on every fill is to be told; null before the first LIVE. */
+  #fillsSinceMs: number | null = null;
+  #hasMissedFills = false;
+  readonly #news = new PendingNews();
+
+  constructor(deps: CatchUpDeps, accountId: string, state: AccountState) {
+    this.#deps = deps;
+    this.#accountId = accountId;
+    this.#state = state;
+  }
+
+  /** Frames may have been missed from here on. */
+  lost(): void {
+    this.#hasMissedFills = this.#fillsSinceMs !== null;
+  }
+
+  /** What was read has been taken: the account is LIVE from when it was asked for. */
+  taken({ askedAtVenueMs }: CaughtUp): void {
+    this.#fillsSinceMs ??= askedAtVenueMs - CLOCK_MARGIN_MS;
+  }
+
+  /** What has been learnt, for after the positions are taken; a fill has the newest state of its order. */
+  takeNews(): readonly AccountEvent[] {
+    return this.#news
+      .take((order) => this.#state.isNewest(order))
+      .map((event) => (event.kind === "fill" ? { ...event, order: this.#state.newestOf(event.order) } : event));
+  }
+
+  /** Null: not answered, or no longer wanted. */
+  async read(session: VenuefourSession, isWanted: () => boolean): Promise<CaughtUp | null> {
+    const { account, clock, clockOffsetMs } = this.#deps;
+    // Whole: it goes into a query, and the clock estimate has fractions.
+    const askedAtVenueMs = Math.floor(clock.wallMs() + clockOffsetMs());
+    const [snapshot, open] = await Promise.all([
+      account.readSnapshot(session, OPTIONS),
+      account.readOpenOrders(session, null, OPTIONS),
+    ]);
+    if (!isWanted() || !snapshot.ok || !open.ok) return null;
+    const openIds = new Set(open.value.map((order) => order.venueOrderId));
+    const gone = this.#state.openOrders().filter((order) => !openIds.has(order.venueOrderId));
+    for (const order of open.value) this.#news.add(this.#state.adoptOrder(order));
+    // Orders that ended while nobody listened, and orders of fills: each is asked for, so that nothing stays unknown.
+    for (const { venueOrderId, nativeSymbol } of [...gone, ...this.#state.awaitedOrderIds()].slice(0, MAX_LOOKED_UP)) {
+      const isAnswered = await this.#lookUp(session, venueOrderId, nativeSymbol);
+      if (!isWanted() || !isAnswered) return null;
+    }
+    const isAnswered = await this.#readMissedFills(session);
+    if (!isWanted() || !isAnswered) return null;
+    const { positions, lastId } = snapshot.value;
+    return { positions, lastId, asOfMs: snapshot.asOfMs, askedAtVenueMs };
+  }
+
+  /** False: no answer. */
+  async #lookUp(session: VenuefourSession, venueOrderId: string, nativeSymbol: string): Promise<boolean> {
+    const { account, instrumentOf, memory } = this.#deps;
+    const instrument = instrumentOf(nativeSymbol);
+    if (instrument === null) return true;
+    // The account's own channel named it.
+    memory.note(this.#accountId, venueOrderId, null);
+    const read = await account.readOrder(session, instrument, { venueOrderId }, OPTIONS);
+    if (!read.ok) return false;
+    if (read.value !== null) this.#news.add(this.#state.adoptOrder(read.value));
+    return true;
+  }
+
+  /** Fills since the stream began that no frame told, after a loss. False: no answer. */
+  async #readMissedFills(session: VenuefourSession): Promise<boolean> {
+    if (!this.#hasMissedFills || this.#fillsSinceMs === null) return true;
+    const sinceMs = this.#fillsSinceMs;
+    const query = { instrument: null, sinceMs, untilMs: null, limit: MAX_MISSED_FILLS, cursor: null };
+    const read = await this.#deps.history.readFills(session, query, OPTIONS);
+    if (!read.ok) return false;
+    this.#hasMissedFills = false;
+    // Oldest first, as they happened.
+    for (const fill of [...read.value.rows].reverse()) {
+      const { tradeId, venueOrderId, nativeSymbol, qtyLots, fee } = fill;
+      const instrument = this.#deps.instrumentOf(nativeSymbol);
+      if (instrument === null) continue;
+      const price = nativePrice(instrument, fill.price);
+      this.#news.add(this.#state.applyFill({ tradeId, venueOrderId, nativeSymbol, qtyLots, price, fee }));
+    }
+    for (const { venueOrderId, nativeSymbol } of this.#state.awaitedOrderIds().slice(0, MAX_LOOKED_UP))
+      await this.#lookUp(session, venueOrderId, nativeSymbol);
+    const newestMs = read.value.rows[0]?.tsVenueMs;
+    if (newestMs !== undefined) this.#fillsSinceMs = Math.max(sinceMs, newestMs - FILL_OVERLAP_MS);
+    return true;
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * What an account on venuefour holds, read live; positions from its stream where that may stand for a read
+ * (streamed-reads.ts). A read is whole or a failure: a row that cannot be understood fails it, since a position left out
+ * looks like a flat account. Holdings in contracts that are not listed are there without lots; such orders are left out.
+ */
+import type { Instrument } from "../../../engine/domain/instrument.js";
+import type { Logger } from "../../../engine/domain/logger.js";
+import type { VenueOrder } from "../../../engine/domain/order.js";
+import type { AccountSummary, FeeRates, VenueBalance, VenuePosition } from "../../../engine/domain/position.js";
+import type { AccountReader, AccountSession, CallOptions, OrderRef, Read } from "../../../engine/ports.js";
+import { failedRead } from "../../shared/net/call-results.js";
+import type { InstrumentIndex } from "../../shared/room/instrument-index.js";
+import { normalizedRead } from "../../shared/room/normalized-read.js";
+import type { StreamedAccount } from "../../shared/orders/own-order.js";
+import { streamedVersion, type WantedLots } from "../../shared/account/streamed-reads.js";
+import type { VerifiedReads } from "../../shared/account/verified-reads.js";
+import {
+  normalizeAccount,
+  normalizeBalances,
+  normalizeFees,
+  normalizeOrder,
+  normalizePosition,
+  uncounted,
+} from "./normalize.js";
+import type { AccountRest } from "./rest.js";
+import {
+  decodeAccount,
+  decodeOpenOrders,
+  decodePositions,
+  type VenuefourWireAccount,
+  type VenuefourWirePosition,
+} from "./wire.js";
+import { READ_CREDITS } from "../rules/limits.js";
+import type { OrderMemory } from "./order-memory.js";
+import type { OrderSearch } from "./search.js";
+import { VenuefourSession } from "./session.js";
+import type { VenuefourSettings } from "../orders/settings.js";
+
+const FOREIGN = failedRead("AUTH", "session of another venue");
+/** Rows in one log line. */
+const MAX_SYMBOL_CHARS = 32;
+
+interface ComparedAccount extends StreamedAccount {
+  compare(positions: readonly VenuePosition[]): readonly VenuePosition[];
+}
+
+export interface VenuefourAccountDeps {
+  readonly rest: AccountRest;
+  readonly search: OrderSearch;
+  readonly memory: OrderMemory;
+  readonly settings: VenuefourSettings;
+  readonly instruments: InstrumentIndex;
+  readonly logger: Logger;
+  readonly verified: VerifiedReads<readonly VenuePosition[]>;
+  /** Null where no stream of the same credentials may stand for a live read. */
+  readonly streamed: (
+    session: VenuefourSession,
+    wanted: WantedLots | null,
+  ) => Extract<Read<readonly VenuePosition[]>, { ok: true }> | null;
+  /** The account as it is streamed, for each set of credentials that watches it. */
+  readonly streamsOf: (accountId: string) => readonly ComparedAccount[];
+  /** That of these very credentials. */
+  readonly ownStream: (session: VenuefourSession) => ComparedAccount | null;
+}
+
+/** Positions of a REST answer with the sequence number that orders them among the stream's frames. */
+export interface PositionsAnswer {
+  readonly positions: readonly VenuePosition[];
+  readonly lastId: number | null;
+}
+
+export class VenuefourAccount implements Required<Omit<AccountReader, "followOrder">> {
+  readonly #deps: VenuefourAccountDeps;
+
+  constructor(deps: VenuefourAccountDeps) {
+    this.#deps = deps;
+  }
+
+  heldPositions(
+    session: AccountSession,
+    instrument: Instrument,
+    wantedLots?: number,
+  ): Read<readonly VenuePosition[]> | null {
+    if (!(session instanceof VenuefourSession)) return null;
+    const wanted = wantedLots === undefined ? null : { coin: instrument.nativeSymbol, lots: wantedLots };
+    const held = this.#deps.streamed(session, wanted);
+    if (held === null) return null;
+    return { ...held, value: held.value.filter((position) => position.nativeSymbol === instrument.nativeSymbol) };
+  }
+
+  async readPositions(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenuePosition[]>> {
+    if (!(session instanceof VenuefourSession)) return FOREIGN;
+    const held = this.#deps.streamed(session, null);
+    const read = held === null ? await this.readSnapshot(session, options) : null;
+    if (read !== null && !read.ok) return read;
+    const all = held?.value ?? read?.value.positions ?? [];
+    const value =
+      instrument === null ? all : all.filter((position) => position.nativeSymbol === instrument.nativeSymbol);
+    return { ok: true, value, asOfMs: (held ?? read)?.asOfMs ?? 0, source: held === null ? "venue" : "stream" };
+  }
+
+  async verifyPositions(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenuePosition[]>> {
+    if (!(session instanceof VenuefourSession)) return FOREIGN;
+    const { accountId, tag } = session;
+    const streamed = this.#deps.streamsOf(accountId);
+    const read = await this.#deps.verified.read(accountId, tag, streamedVersion(streamed), options, async (left) => {
+      const snapshot = await this.readSnapshot(session, left);
+      return snapshot.ok ? { ...snapshot, value: snapshot.value.positions } : snapshot;
+    });
+    if (!read.ok) return read;
+    for (const account of streamed) account.compare(read.value);
+    // Of what other credentials opened nothing is seen.
+    const value = this.#deps.ownStream(session)?.compare(read.value) ?? read.value;
+    if (instrument === null) return { ...read, value };
+    return { ...read, value: value.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
+  }
+
+  /** Always from the venue. Leverage stands with the settings, which cost a read of their own: not on the way out. */
+  async readSnapshot(session: VenuefourSession, options: CallOptions): Promise<Read<PositionsAnswer>> {
+    const { rest, settings } = this.#deps;
+    if (options.lane !== "exit") await settings.refresh(session, options);
+    const read = await rest.read(session, "/positions", {}, READ_CREDITS, decodePositions, options);
+    return normalizedRead(read, "positions", ({ rows, lastId }) => ({
+      positions: this.normalizePositions(session.accountId, rows),
+      lastId,
+    }));
+  }
+
+  /** Throws WireFault on a row that does not fit its instrument. */
+  normalizePositions(accountId: string, rows: readonly VenuefourWirePosition[]): readonly VenuePosition[] {
+    const { instruments, settings } = this.#deps;
+    const found: VenuePosition[] = [];
+    for (const wire of rows) {
+      const listed = instruments.byNativeSymbol(wire.symbol);
+      if (listed === null) {
+        this.#unlisted("venuefour.position.unlisted", wire.symbol);
+      }
+      const position =
+        listed === null ? uncounted(wire) : normalizePosition(wire, listed, settings.knownLeverage(accountId, listed));
+      if (position !== null) found.push(position);
+    }
+    return found;
+  }
+
+  async readOrder(
+    session: AccountSession,
+    instrument: Instrument,
+    ref: OrderRef,
+    options: CallOptions,
+  ): Promise<Read<VenueOrder | null>> {
+    if (!(session instanceof VenuefourSession)) return FOREIGN;
+    return this.#deps.search.find(session, instrument, ref, options);
+  }
+
+  async findOrder(session: AccountSession, ref: OrderRef, options: CallOptions): Promise<Read<VenueOrder | null>> {
+    if (!(session instanceof VenuefourSession)) return FOREIGN;
+    return this.#deps.search.find(session, null, ref, options);
+  }
+
+  async readOpenOrders(
+    session: AccountSession,
+    instrument: Instrument | null,
+    options: CallOptions,
+  ): Promise<Read<readonly VenueOrder[]>> {
+    if (!(session instanceof VenuefourSession)) return FOREIGN;
+    const rows = await this.#deps.rest.read(session, "/orders", {}, READ_CREDITS, decodeOpenOrders, options);
+    return normalizedRead(rows, "orders", (wires) => {
+      const found: VenueOrder[] = [];
+      for (const wire of wires) {
+        const listed = this.#deps.instruments.byNativeSymbol(wire.symbol);
+        if (listed === null) this.#unlisted("venuefour.order.unlisted", wire.symbol);
+        if (listed === null || (instrument !== null && wire.symbol !== instrument.nativeSymbol)) continue;
+        this.#deps.memory.note(session.accountId, wire.orderId, wire.clientOrderId);
+        found.push(normalizeOrder(wire, listed));
+      }
+      return found;
+    });
+  }
+
+  async readBalances(session: AccountSession, options: CallOptions): Promise<Read<readonly VenueBalance[]>> {
+    return this.#account(session, options, normalizeBalances);
+  }
+
+  async readFeeRates(session: AccountSession, _instrument: Instrument, options: CallOptions): Promise<Read<FeeRates>> {
+    return this.#account(session, options, normalizeFees);
+  }
+
+  async readAccount(session: AccountSession, options: CallOptions): Promise<Read<AccountSummary>> {
+    return this.#account(session, options, normalizeAccount);
+  }
+
+  async #account<T>(
+    session: AccountSession,
+    options: CallOptions,
+    normalize: (wire: VenuefourWireAccount) => T,
+  ): Promise<Read<T>> {
+    if (!(session instanceof VenuefourSession)) return FOREIGN;
+    const read = await this.#deps.rest.read(session, "/account", {}, READ_CREDITS, decodeAccount, options);
+    return normalizedRead(read, "account", normalize);
+  }
+
+  #unlisted(event: string, symbol: string): void {
+    this.#deps.logger.warn(event, { symbol: symbol.slice(0, MAX_SYMBOL_CHARS) });
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * A model of an account whose frames cannot be read now and then while reads lag behind what they told of, under a judge
+ * that holds the streamed position against the venue's. Virtual time, no dice. The room as it is, which the judge must
+ * not blame, and one planted fault for each check: the check sees it, and with the check taken out nothing does.
+ */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { AccountStream } from "../../../engine/ports.js";
+import type { HttpResult } from "../../shared/net/http.js";
+import { StreamedReads } from "../../shared/account/streamed-reads.js";
+import { BTC, createHarness, envelope, WALLET } from "../test/trading-harness.js";
+
+const CHANNELS = ["account_positions", "account_order_updates", "account_trades", "account_leverage", "account_margin"];
+const STEP_MS = 250;
+/** Reads trail by so long: the one that an unreadable frame asks for at once tells nothing of it. */
+const LAG_MS = 1_000;
+/** A read surely later is answered by then. */
+const TOLD_AFTER_MS = 8_000;
+const ROUND_MS = 20_000;
+/** What others make of the position, in lots; each is told in a frame that cannot be read. */
+const HELD_LOTS = [20, 50, 0, 30];
+
+/** HELD: what is LIVE is what the venue has. BACK: it is LIVE again. */
+type Check = "HELD" | "BACK";
+
+/** A frame is at its reader. */
+const unread = { isTelling: false };
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  unread.isTelling = false;
+});
+
+class Account {
+  readonly #harness = createHarness();
+  readonly #found = new Map<Check, string>();
+  readonly #without: readonly Check[];
+  readonly #session = this.#harness.open();
+  readonly #stream: AccountStream;
+  /** What reads say; it trails behind what is held. */
+  #readLots = 0;
+  #orderId = 5;
+
+  constructor(without: readonly Check[]) {
+    this.#without = without;
+    const { http, trading } = this.#harness;
+    http.step((request) => this.#answer(request.path));
+    const opened = trading.streams.openAccountStream(this.#session, () => {});
+    if (!opened.ok) throw new Error(opened.problem);
+    this.#stream = opened.stream;
+  }
+
+  async play(): Promise<Map<Check, string>> {
+    const { clock, network } = this.#harness;
+    network.last.open();
+    await clock.advanceAsync(500);
+    for (const source of CHANNELS) this.#send({ channel: "subscribe", data: { source, account: WALLET.publicKey } });
+    await clock.advanceAsync(STEP_MS);
+    expect([this.#stream.state, this.#heldLots()]).toEqual(["LIVE", 0]);
+    for (const lots of HELD_LOTS) await this.#round(lots);
+    return this.#found;
+  }
+
+  async #round(lots: number): Promise<void> {
+    unread.isTelling = true;
+    this.#send({ channel: "account_positions", data: {} });
+    unread.isTelling = false;
+    for (let passedMs = STEP_MS; passedMs <= ROUND_MS; passedMs += STEP_MS) {
+      await this.#harness.clock.advanceAsync(STEP_MS);
+      if (passedMs === LAG_MS) {
+        this.#readLots = lots;
+        this.#orderId++;
+      }
+      const shown = this.#heldLots();
+      if (passedMs < TOLD_AFTER_MS || this.#stream.state !== "LIVE" || shown === lots) continue;
+      this.#blame("HELD", `${String(shown)} lots are LIVE ${passedMs} ms after there were ${lots}`);
+    }
+    if (this.#stream.state !== "LIVE") this.#blame("BACK", `${this.#stream.state} after ${ROUND_MS} ms`);
+  }
+
+  #blame(check: Check, text: string): void {
+    if (!this.#without.includes(check)) this.#found.set(check, text);
+  }
+
+  #send(frame: object): void {
+    this.#harness.network.last.receive(JSON.stringify(frame));
+  }
+
+  #heldLots(): number | null {
+    const read = this.#harness.trading.reader.heldPositions(this.#session, BTC);
+    return read?.ok === true ? (read.value[0]?.qtyLots ?? 0) : null;
+  }
+
+  #answer(path: string): HttpResult {
+    const { http } = this.#harness;
+    http.step((request) => this.#answer(request.path));
+    if (!path.startsWith("/api/v1/positions")) return http.response(200, envelope([]));
+    const common = {
+      margin: "0",
+      funding: "0",
+      isolated: false,
+      liquidation_price: null,
+      created_at: 1,
+      updated_at: 1,
+    };
+    const row = { symbol: "BTC", side: "bid", amount: `0.000${this.#readLots}`, entry_price: "63441", ...common };
+    return http.response(200, envelope(this.#readLots === 0 ? [] : [row], { last_order_id: this.#orderId }));
+  }
+}
+
+/** What an unreadable frame told of is in the next answer, whenever that was asked for. */
+function believeNextRead(): void {
+  const { doubt } = StreamedReads.prototype;
+  vi.spyOn(StreamedReads.prototype, "doubt").mockImplementation(function (this: StreamedReads) {
+    if (!unread.isTelling) doubt.call(this);
+  });
+}
+
+/** No read is surely later than what is in doubt. */
+function believeNoRead(): void {
+  vi.spyOn(StreamedReads.prototype, "agreed").mockReturnValue();
+}
+
+const MUTANTS: readonly (readonly [string, Check, () => void])[] = [
+  ["a read that lags behind an unreadable frame is believed", "HELD", believeNextRead],
+  ["no read ends the doubt that an unreadable frame leaves", "BACK", believeNoRead],
+];
+
+describe("the judge of an account whose frames cannot be read", () => {
+  it("has nothing to say of a room that is right", async () => {
+    expect([...(await new Account([]).play())]).toEqual([]);
+  });
+
+  it.each(MUTANTS)("sees that %s by %s, and by nothing else", async (_, check, plant) => {
+    plant();
+    expect([...(await new Account([]).play()).keys()]).toEqual([check]);
+    expect([...(await new Account([check]).play())]).toEqual([]);
+  });
+});
