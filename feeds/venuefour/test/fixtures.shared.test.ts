@@ -24,7 +24,7 @@ import { APPLIED, MarketApplier, PROVEN } from "../market/apply.js";
 import { buildInstruments, DEFAULT_FEES } from "../market/symbols.js";
 import { integersBack } from "./trading-harness.js";
 
-const FOLDER = join(import.meta.dirname, "..", "..", "..", "shared", "fixtures", "venuefour");
+const FOLDER = join(import.meta.dirname, "..", "..", "..", "..", "shared", "fixtures", "venuefour");
 
 type Decode = (data: unknown) => unknown;
 

@@ -19,7 +19,7 @@ import { DepthScanner, SCAN_BOOK, SCAN_OTHER } from "../market/scan.js";
 import { APPLIED, MarketApplier, OUTDATED, TIER_FAST } from "../market/apply.js";
 import { buildInstruments, DEFAULT_FEES } from "../market/symbols.js";
 
-const SHARED = join(import.meta.dirname, "..", "..", "..", "shared");
+const SHARED = join(import.meta.dirname, "..", "..", "..", "..", "shared");
 const FOLDER = join(SHARED, "fixtures", "venueone");
 
 interface Entry {

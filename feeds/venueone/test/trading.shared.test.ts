@@ -15,7 +15,7 @@ import {
 import { classifyText } from "../rules/errors.js";
 import { decodeAssetSettings, decodeFunding } from "../account/history-wire.js";
 
-const dir = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..", "shared", "fixtures", "venueone");
+const dir = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..", "..", "shared", "fixtures", "venueone");
 
 function read(file: string): unknown {
   const parsed = JSON.parse(readFileSync(join(dir, file), "utf8")) as { response?: { body?: unknown } };

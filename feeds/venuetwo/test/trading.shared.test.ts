@@ -15,7 +15,7 @@ import {
 import { statusOfWord } from "../account/normalize.js";
 import { isListedCode } from "../rules/errors.js";
 
-const dir = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..", "shared", "fixtures", "venuetwo");
+const dir = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..", "..", "shared", "fixtures", "venuetwo");
 
 function read(file: string): Record<string, unknown> {
   return JSON.parse(readFileSync(join(dir, file), "utf8")) as Record<string, unknown>;
