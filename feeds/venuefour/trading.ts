@@ -32,6 +32,7 @@ import { VenuefourOrders } from "./orders/orders.js";
 import { Sender } from "./orders/exchange.js";
 import { VenuefourSession } from "./account/session.js";
 import { VenuefourSettings } from "./orders/settings.js";
+import { KnownSettings } from "./account/known-settings.js";
 
 export interface VenuefourTradingDeps {
   readonly http: VenueHttp;
@@ -79,7 +80,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     ackLatency,
     onClockError: deps.onClockError ?? (() => Promise.resolve()),
   });
-  const settings = new VenuefourSettings({ rest, sender, clock });
+  const knownSettings = new KnownSettings(rest, clock);
   const search = new OrderSearch({ rest, memory, instruments, clock, clockOffsetMs, logger });
   const history = new VenuefourHistory({ rest, instruments, clock });
   const streams: VenuefourAccountStreams = new VenuefourAccountStreams(() => ({
@@ -91,7 +92,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     budget,
     account: reader,
     history,
-    settings,
+    settings: knownSettings,
     memory,
     instrumentOf: (nativeSymbol) => instruments.byNativeSymbol(nativeSymbol),
     clockOffsetMs,
@@ -101,7 +102,7 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     rest,
     search,
     memory,
-    settings,
+    settings: knownSettings,
     instruments,
     logger,
     verified,
@@ -133,5 +134,12 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     streamed: () => streams.ofAccount(accountId),
     note: () => verified.noteOrder(accountId),
   });
-  return { reader, orders: toldOrders(orders, audienceOf), streams, history, settings, accountNames };
+  return {
+    reader,
+    orders: toldOrders(orders, audienceOf),
+    streams,
+    history,
+    settings: new VenuefourSettings(knownSettings, sender),
+    accountNames,
+  };
 }

@@ -34,7 +34,7 @@ import { READ_CREDITS } from "../rules/limits.js";
 import type { OrderMemory } from "./order-memory.js";
 import type { OrderSearch } from "./search.js";
 import { VenuefourSession } from "./session.js";
-import type { VenuefourSettings } from "../orders/settings.js";
+import type { KnownSettings } from "./known-settings.js";
 
 const FOREIGN = failedRead("AUTH", "session of another venue");
 /** Rows in one log line. */
@@ -48,7 +48,7 @@ export interface VenuefourAccountDeps {
   readonly rest: AccountRest;
   readonly search: OrderSearch;
   readonly memory: OrderMemory;
-  readonly settings: VenuefourSettings;
+  readonly settings: KnownSettings;
   readonly instruments: InstrumentIndex;
   readonly logger: Logger;
   readonly verified: VerifiedReads<readonly VenuePosition[]>;
@@ -144,7 +144,7 @@ export class VenuefourAccount implements Required<Omit<AccountReader, "followOrd
         this.#unlisted("venuefour.position.unlisted", wire.symbol);
       }
       const position =
-        listed === null ? uncounted(wire) : normalizePosition(wire, listed, settings.knownLeverage(accountId, listed));
+        listed === null ? uncounted(wire) : normalizePosition(wire, listed, settings.leverageOf(accountId, listed));
       if (position !== null) found.push(position);
     }
     return found;

@@ -42,7 +42,7 @@ import {
   ROTATE_AFTER_MS,
 } from "../rules/limits.js";
 import type { VenuefourSession } from "./session.js";
-import type { VenuefourSettings } from "../orders/settings.js";
+import type { KnownSettings } from "./known-settings.js";
 
 /** Summed over all accounts of a room. */
 export interface AccountCounters {
@@ -56,7 +56,7 @@ export interface AccountStreamDeps extends CatchUpDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly budget: ConnectionBudget;
-  readonly settings: VenuefourSettings;
+  readonly settings: KnownSettings;
   readonly counters: AccountCounters;
   readonly words: UnknownWords;
 }

@@ -5,7 +5,14 @@
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { PlaceOutcome } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
-import type { AccountReader, AccountSession, AccountSettings, OrderSender, Read } from "../../../engine/ports.js";
+import type {
+  AccountReader,
+  AccountSession,
+  AccountSettings,
+  CallOptions,
+  OrderSender,
+  Read,
+} from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import {
   cancelAllTold,
@@ -17,8 +24,17 @@ import {
 } from "../../shared/orders/own-order.js";
 import { streamedVersion, type WantedLots } from "../../shared/account/streamed-reads.js";
 import type { VerifiedReads } from "../../shared/account/verified-reads.js";
+import type { VenueoneAccount } from "./reader.js";
 import type { VenueoneAccountStreams } from "./streams.js";
-import type { VenueoneTrading } from "../trading.js";
+
+/** What the trading half of this venue brings (trading.ts). */
+export interface VenueoneTradingHalf {
+  readonly reader: VenueoneAccount;
+  readonly settings: AccountSettings;
+  readonly orders: Required<Omit<OrderSender, "ordersDoubtMs">>;
+  knownAccount(session: AccountSession): Read<string> | null;
+  resolveAccount(session: AccountSession, call: CallOptions): Promise<Read<string>>;
+}
 
 export interface WatchedHalf {
   readonly reader: AccountReader;
@@ -27,7 +43,7 @@ export interface WatchedHalf {
 }
 
 export function watchAccounts(
-  trading: VenueoneTrading,
+  trading: VenueoneTradingHalf,
   streams: VenueoneAccountStreams,
   verified: VerifiedReads<readonly VenuePosition[]>,
 ): WatchedHalf {

@@ -27,7 +27,7 @@ import { PersistentSocket } from "../../shared/net/socket.js";
 import { UnknownWords } from "../../shared/room/unknown-words.js";
 import type { SocketStats } from "../../shared/net/socket-options.js";
 import type { WantedLots } from "../../shared/account/streamed-reads.js";
-import { decodeFrame, type VenueoneFrame } from "../market/decode.js";
+import { decodeAccountFrame, type VenueoneAccountFrame } from "./frames.js";
 import { MAX_STREAMED_USERS, PING_EVERY_MS, PING_TEXT, QUIET_SOCKET_IDLE_MS } from "../rules/limits.js";
 import { SUBSCRIBE_PROTOCOL } from "../market/stream.js";
 import {
@@ -282,7 +282,7 @@ export class VenueoneAccountStreams implements AccountStreams {
       maxSubscriptions: MAX_STREAMED_USERS * ACCOUNT_STREAMS.length,
       heartbeat: { pingText: PING_TEXT, everyMs: PING_EVERY_MS, idleMs: QUIET_SOCKET_IDLE_MS },
       handlers: {
-        onFrame: (data, tsRecvNs, linkId) => this.#frame(decodeFrame(data), tsRecvNs, linkId),
+        onFrame: (data, tsRecvNs, linkId) => this.#frame(decodeAccountFrame(data), tsRecvNs, linkId),
         onDown: () => {
           for (const account of this.#accounts.values()) account.unsync("STALE");
         },
@@ -294,7 +294,7 @@ export class VenueoneAccountStreams implements AccountStreams {
     return socket;
   }
 
-  #frame(frame: VenueoneFrame, tsRecvNs: number, linkId: number): void {
+  #frame(frame: VenueoneAccountFrame, tsRecvNs: number, linkId: number): void {
     switch (frame.kind) {
       case "subscribed":
         if (frame.method === "subscribe" && frame.user !== null) {
@@ -327,7 +327,7 @@ export class VenueoneAccountStreams implements AccountStreams {
   }
 
   /** A frame of an account channel that does not say whose it is may be anybody's. */
-  #unreadable({ channel, subject, problem }: Extract<VenueoneFrame, { readonly kind: "malformed" }>): void {
+  #unreadable({ channel, subject, problem }: Extract<VenueoneAccountFrame, { readonly kind: "malformed" }>): void {
     const named = subject === null ? undefined : this.#accounts.get(subject.toLowerCase());
     if (named !== undefined) {
       named.onUnreadable(problem);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { Ticker } from "../../../engine/market/ticker.js";
-import { decodeFrame } from "./decode.js";
+import { decodeAccountFrame } from "../account/frames.js";
 import { frameFixture, frameFixtures } from "../fixtures/market/load.js";
 import { applyContext, applyLastTrade, nextFundingMs, normalizeTrade } from "./normalize.js";
 import { buildInstruments, DEFAULT_FEES } from "./symbols.js";
 
-const decode = (text: string) => decodeFrame(Buffer.from(text));
+const decode = (text: string) => decodeAccountFrame(Buffer.from(text));
 
 /** What each recorded frame must come out as. */
 const EXPECTED_KINDS: Readonly<Record<string, string>> = {

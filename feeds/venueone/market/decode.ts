@@ -1,8 +1,7 @@
 /**
- * Bytes → wire types, checked at the border: market data and the envelopes of the account streams
- * (their rows are read by account/wire.ts). For the two depth channels this is the reference that
- * market/scan.ts must equal, and the way for frames the scanner declines. Nothing here throws: what
- * can not be read comes out as `malformed`.
+ * Bytes → wire types of market data, checked at the border (channels of accounts: account/frames.ts).
+ * For the two depth channels this is the reference that market/scan.ts must equal, and the way for
+ * frames the scanner declines. Nothing here throws: what can not be read comes out as `malformed`.
  */
 import { plainFromVenueNumber } from "../../../engine/domain/decimal.js";
 import {
@@ -20,28 +19,17 @@ import {
   textOrNull,
   WireFault,
 } from "../../shared/room/wire-fields.js";
-import {
-  decodeFills,
-  decodeOrderRow,
-  decodeStreamedAccount,
-  decodeStreamedFills,
-  decodeStreamedOrders,
-  type VenueoneWireAccount,
-} from "../account/wire.js";
 import type {
   VenueoneWireAsset,
   VenueoneWireBbo,
   VenueoneWireBook,
   VenueoneWireContext,
-  VenueoneWireFill,
   VenueoneWireLevel,
   VenueoneWireMeta,
-  VenueoneWireOrder,
-  VenueoneWireOrderUpdate,
   VenueoneWireTrade,
 } from "./wire.js";
 
-export type VenueoneFrame =
+export type VenueoneMarketFrame =
   | { readonly kind: "book"; readonly book: VenueoneWireBook }
   | { readonly kind: "bbo"; readonly bbo: VenueoneWireBbo }
   | { readonly kind: "trades"; readonly trades: readonly VenueoneWireTrade[] }
@@ -53,18 +41,6 @@ export type VenueoneFrame =
       readonly coin: string | null;
       readonly user: string | null;
     }
-  /** Names no user: one account per socket. */
-  | { readonly kind: "orderUpdates"; readonly updates: readonly VenueoneWireOrderUpdate[] }
-  /** Channel `user`; other user events than fills come with none. Names no user. */
-  | { readonly kind: "userEvents"; readonly fills: readonly VenueoneWireFill[] }
-  | {
-      readonly kind: "userFills";
-      readonly user: string;
-      readonly isSnapshot: boolean;
-      readonly fills: readonly VenueoneWireFill[];
-    }
-  | { readonly kind: "openOrders"; readonly user: string; readonly orders: readonly VenueoneWireOrder[] }
-  | { readonly kind: "clearinghouseState"; readonly user: string; readonly account: VenueoneWireAccount }
   | { readonly kind: "pong" }
   | { readonly kind: "error"; readonly text: string }
   /** A channel that is known and not read here. */
@@ -76,7 +52,7 @@ export type VenueoneFrame =
   /** A known channel that does not fit, or no frame at all. `subject`: its coin or user, where that could still be read. */
   | { readonly kind: "malformed"; readonly channel: string; readonly subject: string | null; readonly problem: string };
 
-/** Streams we never subscribe (or replies we never ask for); a frame of one is harmless. */
+/** Streams we never subscribe on a socket of market data (or replies we never ask for); a frame of one is harmless. */
 const IGNORED_CHANNELS: ReadonlySet<string> = new Set([
   "activeAssetData",
   "activeSpotAssetCtx",
@@ -85,12 +61,17 @@ const IGNORED_CHANNELS: ReadonlySet<string> = new Set([
   "allMids",
   "assetCtxs",
   "candle",
+  "clearinghouseState",
   "fastAssetCtxs",
   "notification",
+  "openOrders",
+  "orderUpdates",
   "post",
   "spotAssetCtxs",
   "spotState",
   "twapStates",
+  "user",
+  "userFills",
   "userFundings",
   "userHistoricalOrders",
   "userNonFundingLedgerUpdates",
@@ -105,7 +86,15 @@ const OPEN_BRACE = 0x7b;
 /** An address or a coin in a log line is cut to this. */
 const MAX_SUBJECT_CHARS = 64;
 
-export function decodeFrame(data: Uint8Array): VenueoneFrame {
+export function decodeFrame(data: Uint8Array): VenueoneMarketFrame {
+  return decodeFrameBy(data, decodeMarketChannel);
+}
+
+/** One frame, its payload by `decodeChannel`, which throws WireFault where a payload does not fit. */
+export function decodeFrameBy<Frame>(
+  data: Uint8Array,
+  decodeChannel: (channel: string, payload: unknown) => Frame,
+): Frame | Extract<VenueoneMarketFrame, { readonly kind: "text" | "malformed" }> {
   const firstByte = data[0];
   const frame = parseJson(data);
   if (frame === undefined && firstByte !== OPEN_BRACE) return { kind: "text" };
@@ -126,7 +115,7 @@ function parseJson(data: Uint8Array): unknown {
   }
 }
 
-function decodeChannel(channel: string, data: unknown): VenueoneFrame {
+export function decodeMarketChannel(channel: string, data: unknown): VenueoneMarketFrame {
   switch (channel) {
     case "l2Book":
       return { kind: "book", book: decodeBook(data) };
@@ -151,29 +140,6 @@ function decodeChannel(channel: string, data: unknown): VenueoneFrame {
         user: textOrNull(subscription, "user"),
       };
     }
-    case "orderUpdates":
-      return { kind: "orderUpdates", updates: asList(data, "orderUpdates").map(decodeOrderUpdate) };
-    case "user": {
-      const fills = asFields(data, "user").fills;
-      return { kind: "userEvents", fills: fills === undefined ? [] : decodeFills(fills) };
-    }
-    case "userFills": {
-      const row = asFields(data, "userFills");
-      const fills = decodeStreamedFills(row.fills);
-      return { kind: "userFills", user: userField(row), isSnapshot: flagField(row, "isSnapshot"), fills };
-    }
-    case "openOrders": {
-      const row = asFields(data, "openOrders");
-      return { kind: "openOrders", user: userField(row), orders: decodeStreamedOrders(row.orders) };
-    }
-    case "clearinghouseState": {
-      const row = asFields(data, "clearinghouseState");
-      return {
-        kind: "clearinghouseState",
-        user: userField(row),
-        account: decodeStreamedAccount(row.clearinghouseState),
-      };
-    }
     case "pong":
       return { kind: "pong" };
     case "error":
@@ -182,10 +148,6 @@ function decodeChannel(channel: string, data: unknown): VenueoneFrame {
     default:
       return IGNORED_CHANNELS.has(channel) ? { kind: "ignored", channel } : { kind: "unknown", channel };
   }
-}
-
-function userField(row: Fields): string {
-  return textField(row, "user").toLowerCase();
 }
 
 /** Coin or user of a payload that could not be decoded, so that what depends on it can be doubted. */
@@ -261,15 +223,6 @@ function decodeContext(value: unknown): VenueoneWireContext {
     markPx: decimalField(row, "markPx"),
     midPx: decimalOrNull(row, "midPx"),
     dayBaseVlm: decimalOrNull(row, "dayBaseVlm"),
-  };
-}
-
-function decodeOrderUpdate(value: unknown): VenueoneWireOrderUpdate {
-  const row = asFields(value, "update");
-  return {
-    order: decodeOrderRow(row.order),
-    status: textField(row, "status"),
-    statusTimestamp: integerField(row, "statusTimestamp"),
   };
 }
 

@@ -23,7 +23,7 @@ import { PersistentSocket } from "../../shared/net/socket.js";
 import type { SocketStats } from "../../shared/net/socket-options.js";
 import { isTradeTime } from "../../shared/book/stamps.js";
 import { CoinEntry, contextSpec, depthSpec, readName, touchSpec, tradesSpec } from "./entry.js";
-import { decodeFrame, type VenueoneFrame } from "./decode.js";
+import { decodeFrame, type VenueoneMarketFrame } from "./decode.js";
 import { DepthScanner, SCAN_BBO, SCAN_BOOK, type ScanKind } from "./scan.js";
 import {
   MESSAGES_PER_SECOND,
@@ -267,7 +267,7 @@ export class MarketStream {
     else if (applied === REFUSED) this.#refusedCount++;
   }
 
-  #slowFrame(frame: VenueoneFrame, tier: Tier, tsRecvNs: number, linkId: number): void {
+  #slowFrame(frame: VenueoneMarketFrame, tier: Tier, tsRecvNs: number, linkId: number): void {
     switch (frame.kind) {
       case "book":
       case "bbo": {

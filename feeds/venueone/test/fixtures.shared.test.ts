@@ -7,14 +7,8 @@ import { BOOK_LIVE } from "../../../engine/market/book.js";
 import { createMarket } from "../../../engine/market/market.js";
 import { decodeWith } from "../../shared/room/wire-fields.js";
 import { decodeAccount, decodeFills, decodeOpenOrders, decodePosition } from "../account/wire.js";
-import {
-  decodeBook,
-  decodeFrame,
-  decodeMeta,
-  decodeTrades,
-  decodeUniverse,
-  type VenueoneFrame,
-} from "../market/decode.js";
+import { decodeBook, decodeMeta, decodeTrades, decodeUniverse } from "../market/decode.js";
+import { decodeAccountFrame, type VenueoneAccountFrame } from "../account/frames.js";
 import { DepthScanner, SCAN_BOOK, SCAN_OTHER } from "../market/scan.js";
 import { APPLIED, MarketApplier, OUTDATED, TIER_FAST } from "../market/apply.js";
 import { buildInstruments, DEFAULT_FEES } from "../market/symbols.js";
@@ -92,7 +86,7 @@ const BODIES: Readonly<Record<string, Decode | null>> = {
 };
 
 /** What a socket fixture must come out as, by what its name says. */
-const FRAME_KINDS: readonly (readonly [string, VenueoneFrame["kind"]])[] = [
+const FRAME_KINDS: readonly (readonly [string, VenueoneAccountFrame["kind"]])[] = [
   ["sub_ack", "subscribed"],
   ["error_", "error"],
   ["pong", "pong"],
@@ -126,7 +120,7 @@ describe.skipIf(!existsSync(FOLDER))("recorded messages of venueone (needs ../sh
       const text = JSON.stringify("channel" in value ? value : { channel: "l2Book", data: value });
       const expected = FRAME_KINDS.find(([part]) => file.includes(part))?.[1];
       expect(expected, `no kind known for ${file}`).toBeDefined();
-      const frame = decodeFrame(Buffer.from(text));
+      const frame = decodeAccountFrame(Buffer.from(text));
       expect(frame.kind).toBe(expected);
       // Whatever the scanner takes it takes for the same.
       const scanned = new DepthScanner().scan(Buffer.from(text));
@@ -194,7 +188,7 @@ describe.skipIf(!existsSync(TAPE))("recorded BTC tape (needs ../shared)", () => 
     for (const line of gunzipSync(readFileSync(TAPE)).toString("utf8").split("\n")) {
       if (line === "") continue;
       const bytes = Buffer.from(line.slice(line.indexOf(" ") + 1));
-      const frame = decodeFrame(bytes);
+      const frame = decodeAccountFrame(bytes);
       if (frame.kind === "trades") trades++;
       if (frame.kind !== "book") {
         expect(["trades", "subscribed"]).toContain(frame.kind);

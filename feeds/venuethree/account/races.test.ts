@@ -8,7 +8,7 @@ import { VerifiedReads } from "../../shared/account/verified-reads.js";
 import { AccountSlot } from "./state.js";
 import type { VenuethreeAccountStreams } from "./streams.js";
 import { decodeOrder, decodeTx } from "./wire.js";
-import { watchedOrders } from "./streamed-reads.js";
+import { watchedOrders } from "../orders/watched-orders.js";
 import { account, mine, order, position } from "../test/account-rows.js";
 import { accountStreamsOf } from "../test/account-streams.js";
 import {

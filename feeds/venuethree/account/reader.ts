@@ -31,7 +31,7 @@ import { rejectReasonOf } from "../rules/errors.js";
 import type { ConfirmedKey, KeyDirectory } from "./key-directory.js";
 import { MAX_PAGE_ROWS } from "../rules/limits.js";
 import type { MarketIndex } from "../market/market-index.js";
-import { clientOrderIndexOf } from "../orders/request.js";
+import { clientOrderIndexOf } from "./client-id.js";
 import type { SentOrders } from "./sent-orders.js";
 import { VenuethreeAddressSession } from "./session.js";
 

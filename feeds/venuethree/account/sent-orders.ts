@@ -7,7 +7,7 @@
 import { LRUCache } from "lru-cache";
 import type { OrderCommand, VenueOrder } from "../../../engine/domain/order.js";
 import { formatScaled } from "../../../engine/domain/decimal.js";
-import { clientOrderIndexOf } from "../orders/request.js";
+import { clientOrderIndexOf } from "./client-id.js";
 
 export interface SentOrder {
   /** 80 hex digits. Of the last attempt: earlier ones were refused for their nonce. */

@@ -1,7 +1,6 @@
 /**
- * The reader and the sender of a room that also streams: positions come from the stream where it may stand for a live
- * read (streamed-reads.ts), and the end of an order from it the moment it is pushed. A cancel, a change and a cancel of all are answered with what became of them
- * (tx-fate.ts), and a cancel of an order whose end was streamed is not sent.
+ * The reader of a room that also streams: positions come from the stream where it may stand for a live read
+ * (shared/account/streamed-reads.ts), and the end of an order from it the moment it is pushed.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
@@ -10,30 +9,18 @@ import type { VenuePosition } from "../../../engine/domain/position.js";
 import type {
   AccountReader,
   AccountSession,
+  CallOptions,
   FollowedOrder,
   OrderRef,
-  OrderSender,
   Read,
 } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
-import {
-  cancelAllTold,
-  cancelTold,
-  changeTold,
-  idAtVenue,
-  type OrderAudience,
-  placeTold,
-} from "../../shared/orders/own-order.js";
 import { streamedVersion, type WantedLots } from "../../shared/account/streamed-reads.js";
 import type { VerifiedReads } from "../../shared/account/verified-reads.js";
-import { wantedId } from "./reader.js";
+import type { ConfirmedKey } from "./key-directory.js";
+import { type VenuethreeAccount, wantedId } from "./reader.js";
 import type { VenuethreeAccountStreams } from "./streams.js";
-import { cancelFate, hadEnded } from "./cancel-fate.js";
-import { amendFate, cancelAllFate } from "./change-fate.js";
-import { VenuethreeSession } from "./session.js";
-import type { VenuethreeTrading } from "../trading.js";
-import type { TxFateDeps } from "./tx-fate.js";
 import type { WatchedAccount } from "./watched-account.js";
 
 /** Between the execution of an order and the moment from which a read shows it. */
@@ -43,9 +30,16 @@ const PUSH_GRACE_MS = 500;
 
 export type PositionReads = VerifiedReads<readonly VenuePosition[]>;
 
+/** What the trading half of this venue reads by (trading.ts). */
+export interface VenuethreeReads {
+  readonly reader: VenuethreeAccount;
+  resolveKey(session: AccountSession, options: CallOptions): Promise<Read<ConfirmedKey>>;
+  knownKey(session: AccountSession): Read<ConfirmedKey> | null;
+}
+
 /** `takerDelayMs`: the venue's own, before it executes what takes. */
 export function streamedReader(
-  trading: VenuethreeTrading,
+  trading: VenuethreeReads,
   streams: VenuethreeAccountStreams,
   clock: Clock,
   takerDelayMs: number,
@@ -132,8 +126,8 @@ export function streamedReader(
 const NOTHING_TO_STOP = (): void => {};
 
 /** Null where nothing is streamed of it, or to a key that the venue has not confirmed. */
-function watchedBy(
-  trading: VenuethreeTrading,
+export function watchedBy(
+  trading: VenuethreeReads,
   streams: VenuethreeAccountStreams,
   session: AccountSession,
 ): WatchedAccount | null {
@@ -145,86 +139,12 @@ function watchedBy(
  * The end of an order is final: once it was streamed, nobody is asked. Two or three of the few reads are spared. Null
  * where it was not, or to a key that the venue has not confirmed.
  */
-function streamedEnd(
-  trading: VenuethreeTrading,
+export function streamedEnd(
+  trading: VenuethreeReads,
   streams: VenuethreeAccountStreams,
   session: AccountSession,
   ref: OrderRef,
 ): VenueOrder | null {
   const wanted = wantedId(ref);
   return wanted === null ? null : (watchedBy(trading, streams, session)?.endedOrder(wanted.field, wanted.text) ?? null);
-}
-
-export function watchedOrders(
-  trading: VenuethreeTrading,
-  streams: VenuethreeAccountStreams,
-  fate: TxFateDeps,
-  verified: PositionReads,
-): OrderSender {
-  const inner = trading.orders;
-  // By the index the session names, confirmed or not: a doubt too many costs one read.
-  const accountOf = (session: AccountSession): WatchedAccount | null =>
-    session instanceof VenuethreeSession ? streams.watched(session.accountIndex) : null;
-  const audienceOf = (session: AccountSession): OrderAudience => ({
-    streamed: () => {
-      const account = accountOf(session);
-      return account === null ? [] : [account];
-    },
-    note: () => {
-      if (session instanceof VenuethreeSession) verified.noteOrder(String(session.accountIndex));
-    },
-  });
-  return {
-    place: (session, command, call) => {
-      accountOf(session)?.noteSending(inner.venueClientOrderId(command.clientIdHex));
-      const clientId = inner.venueClientOrderId(command.clientIdHex);
-      // The answer is "submitted": what became of it is streamed.
-      return placeTold(audienceOf(session), command, clientId, false, () => inner.place(session, command, call));
-    },
-    amend: async (session, instrument, current, change, call) => {
-      const deadline = new Deadline(fate.clock, call);
-      // A change may fill at once.
-      const { outcome, txHash } = await changeTold(audienceOf(session), () =>
-        inner.askAmend(session, instrument, current, change, call),
-      );
-      const left = deadline.left();
-      if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
-      const told = (): VenueOrder | null => {
-        const order = watchedBy(trading, streams, session)?.order(current.venueOrderId) ?? null;
-        return order?.nativeSymbol === instrument.nativeSymbol ? order : null;
-      };
-      return amendFate(fate, txHash, current, change, told, left);
-    },
-    cancel: async (session, instrument, ref, call) => {
-      const deadline = new Deadline(fate.clock, call);
-      const told = (): VenueOrder | null => {
-        // A client order index may be used again once its order has ended: only the venue's own id names one for good.
-        if (!("venueOrderId" in ref)) return null;
-        const order = streamedEnd(trading, streams, session, ref);
-        return order?.nativeSymbol === instrument.nativeSymbol ? order : null;
-      };
-      const before = told();
-      if (before !== null) return hadEnded(before);
-      return cancelTold(audienceOf(session), idAtVenue(ref, inner), async () => {
-        const { outcome, txHash } = await inner.askCancel(session, instrument, ref, call);
-        const left = deadline.left();
-        if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
-        return cancelFate(fate, txHash, told, left);
-      });
-    },
-    cancelAll: async (session, instrument, call) => {
-      const deadline = new Deadline(fate.clock, call);
-      const stood = watchedBy(trading, streams, session)?.stoodOrders(instrument?.nativeId ?? null) ?? null;
-      return cancelAllTold(audienceOf(session), async () => {
-        const { outcome, txHash } = await inner.askCancelAll(session, instrument, call);
-        const left = deadline.left();
-        if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
-        return cancelAllFate(fate, txHash, stood, left);
-      });
-    },
-    scheduleCancel: (session, atMs, call) => inner.scheduleCancel(session, atMs, call),
-    placeBoundMs: (session, timeoutMs) => inner.placeBoundMs(session, timeoutMs),
-    venueClientOrderId: (clientIdHex) => inner.venueClientOrderId(clientIdHex),
-    parseClientOrderId: (text) => inner.parseClientOrderId(text),
-  };
 }

@@ -33,7 +33,6 @@ import { statusOfWord } from "./normalize.js";
 import { AccountSlot, type Applied } from "./state.js";
 import type { VenuethreeWireAccount, VenuethreeWireAccountTrade, VenuethreeWireOrder } from "./wire.js";
 import type { AuthTokens } from "./auth-tokens.js";
-import type { StoodOrders } from "./change-fate.js";
 import { MAX_PAGE_ROWS } from "../rules/limits.js";
 import { OwnOrders } from "./own-orders.js";
 
@@ -77,6 +76,13 @@ interface Truth {
   readonly orders: readonly VenuethreeWireOrder[];
   readonly ended: readonly VenuethreeWireOrder[];
   readonly trades: readonly VenuethreeWireAccountTrade[];
+}
+
+/** The orders that stood when a cancel of all left, and what the stream has told of them since. */
+export interface StoodOrders {
+  /** How many of them were canceled, once all have ended; null before. */
+  canceledCount(): number | null;
+  readonly size: number;
 }
 
 export class WatchedAccount implements StreamedAccount {

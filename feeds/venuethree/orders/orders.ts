@@ -5,6 +5,7 @@
  * the sequencer refused is found by its transaction (account/reader.ts). Every transaction carries `ExpiredAt`, so an order of
  * unknown outcome, or one submitted and never seen, has a moment after which it provably was not placed.
  */
+import { clientIdHexOf, clientOrderIndexOf } from "../account/client-id.js";
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import type {
@@ -21,16 +22,7 @@ import type {
 import type { AccountSession, CallOptions, OrderRef, OrderSender } from "../../../engine/ports.js";
 import { refusedOf } from "../../shared/net/call-results.js";
 import { outdatedChange, outdatedProblem } from "../../shared/room/listing-terms.js";
-import {
-  cancelAllTx,
-  cancelTx,
-  clientIdHexOf,
-  clientOrderIndexOf,
-  createOrderTx,
-  modifyTx,
-  type Prepared,
-  scheduleCancelTx,
-} from "./request.js";
+import { cancelAllTx, cancelTx, createOrderTx, modifyTx, type Prepared, scheduleCancelTx } from "./request.js";
 import { orderOf, type SentOrders } from "../account/sent-orders.js";
 import type { OnSigned, TxSender } from "./exchange.js";
 

@@ -1,3 +1,4 @@
+import { clientIdHexOf, clientOrderIndexOf } from "../account/client-id.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { OrderCommand, VenueOrder } from "../../../engine/domain/order.js";
@@ -5,8 +6,6 @@ import { TX_CANCEL_ALL, TX_CANCEL_ORDER, TX_CREATE_ORDER, TX_MODIFY_ORDER, TX_UP
 import {
   cancelAllTx,
   cancelTx,
-  clientIdHexOf,
-  clientOrderIndexOf,
   createOrderTx,
   leverageTx,
   marginFractionFor,

@@ -17,7 +17,8 @@ import {
   TX_UPDATE_LEVERAGE,
   type TxInteger,
 } from "../sign/tx.js";
-import { MAX_BASE_AMOUNT, MAX_CLIENT_ORDER_INDEX, MAX_PERP_MARKET_ID, MAX_PRICE_TICKS } from "../rules/limits.js";
+import { clientIdHexOf, clientOrderIndexOf } from "../account/client-id.js";
+import { MAX_BASE_AMOUNT, MAX_PERP_MARKET_ID, MAX_PRICE_TICKS } from "../rules/limits.js";
 
 export interface PreparedTx {
   readonly type: number;
@@ -55,7 +56,6 @@ const ATTRIBUTE_CANCEL_ALL_MARKET = 5;
 /** Units of margin fractions. */
 const MARGIN_UNITS = 10_000;
 const MARGIN_MODES = { cross: 0, isolated: 1 } as const;
-const CLIENT_ID_BITS = 48;
 
 export function createOrderTx(command: OrderCommand, venueNowMs: number): Prepared {
   const problem = commandProblem(command);
@@ -163,19 +163,6 @@ export function leverageTx(instrument: Instrument, marginFraction: number, mode:
 /** Times → units of 1e-4, up: never more leverage than was asked for. */
 export function marginFractionFor(leverage: number): number {
   return Math.ceil(MARGIN_UNITS / leverage);
-}
-
-/** The low 48 bits of the 128; 0 means "none" to the venue, so that one of all becomes the highest. */
-export function clientOrderIndexOf(clientIdHex: string): number {
-  const index = Number.parseInt(clientIdHex.slice(-CLIENT_ID_BITS / 4), 16);
-  return index === 0 ? MAX_CLIENT_ORDER_INDEX : index;
-}
-
-/** The way back: the 32 digits that are written as this text; null for a text that never is. */
-export function clientIdHexOf(text: string): string | null {
-  if (!/^[1-9]\d{0,14}$/.test(text)) return null;
-  const index = Number(text);
-  return index > MAX_CLIENT_ORDER_INDEX ? null : index.toString(16).padStart(32, "0");
 }
 
 /** Below 2^48 an index is the client's, from there on the venue's own, which may leave the range of a double. */

@@ -6,7 +6,8 @@ import type { AccountEvent, AccountReader, AccountSession, AccountStream, OrderS
 import type { HttpRequest } from "../../shared/net/http.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
 import { VerifiedReads } from "../../shared/account/verified-reads.js";
-import { streamedReader, watchedOrders } from "../account/streamed-reads.js";
+import { streamedReader } from "../account/streamed-reads.js";
+import { watchedOrders } from "../orders/watched-orders.js";
 import { account, position } from "./account-rows.js";
 import { type AccountStreamsOptions, accountStreamsOf } from "./account-streams.js";
 import { ACCOUNT, API_KEY, BTC, createHarness, type Harness, PUBLIC_KEY, sentTx } from "./trading-harness.js";

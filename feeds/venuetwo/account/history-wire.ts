@@ -11,7 +11,7 @@ import {
   textField,
   textOrNull,
 } from "../../shared/room/wire-fields.js";
-import type { VenuetwoWireSide } from "./wire.js";
+import type { VenuetwoWireSide } from "../market/wire.js";
 
 /** Row of userTrades. */
 export interface VenuetwoWireTrade {

@@ -12,7 +12,7 @@ import type { VenuePosition } from "../../../engine/domain/position.js";
 import type { AccountEvent } from "../../../engine/ports.js";
 import { barredBeforeMs } from "../../shared/book/stamps.js";
 import { WireFault } from "../../shared/room/wire-fields.js";
-import { normalizeFill, normalizeOrderUpdate, normalizePositionUpdate, uncountedUpdate } from "../market/normalize.js";
+import { normalizeFill, normalizeOrderUpdate, normalizePositionUpdate, uncountedUpdate } from "./normalize-pushed.js";
 import type { VenuetwoWireOrderUpdate, VenuetwoWirePositionUpdate } from "../market/wire.js";
 
 /** Trade ids remembered to drop a fill that comes twice (two connections overlap in a rotation). */

@@ -19,9 +19,7 @@ import {
   WireFault,
   type Fields,
 } from "../../shared/room/wire-fields.js";
-
-export type VenuetwoWireSide = "BUY" | "SELL";
-export type VenuetwoWirePositionSide = "BOTH" | "LONG" | "SHORT";
+import type { VenuetwoWirePositionSide, VenuetwoWireSide } from "../market/wire.js";
 
 /** Order as answered to a new order, a cancel and every order query; fields one of them lacks are null. */
 export interface VenuetwoWireOrder {

@@ -4,7 +4,8 @@
  * futures API pages (README.md) and the recorded frames in fixtures/.
  */
 
-import type { VenuetwoWirePositionSide, VenuetwoWireSide } from "../account/wire.js";
+export type VenuetwoWireSide = "BUY" | "SELL";
+export type VenuetwoWirePositionSide = "BOTH" | "LONG" | "SHORT";
 
 /** GET exchangeInfo, one symbol. `pricePrecision` and `quantityPrecision` bound the printed decimals; they are not tick and step. */
 export interface VenuetwoWireSymbol {

@@ -14,7 +14,7 @@ import {
   decodeUserEvent,
 } from "../market/decode-slow.js";
 import { FRAME_BOOK_TICKER, FRAME_DEPTH, FRAME_MALFORMED, FRAME_OTHER, FRAME_TRADE } from "../market/frame.js";
-import { normalizeFill, normalizeOrderUpdate, normalizePositionUpdate } from "../market/normalize.js";
+import { normalizeFill, normalizeOrderUpdate, normalizePositionUpdate } from "../account/normalize-pushed.js";
 import { normalizeExchangeInfo, normalizeFundingInfo } from "../market/symbols.js";
 
 const FOLDER = join(fileURLToPath(new URL("../../../", import.meta.url)), "..", "shared", "fixtures", "venuetwo");

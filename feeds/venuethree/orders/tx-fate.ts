@@ -11,7 +11,7 @@ import type { Refused } from "../../../engine/domain/order.js";
 import type { CallOptions, Read } from "../../../engine/ports.js";
 import { venueText } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
-import { TX_FAILED, type VenuethreeWireTx } from "./wire.js";
+import { TX_FAILED, type VenuethreeWireTx } from "../account/wire.js";
 import { rejectReasonOf } from "../rules/errors.js";
 
 export interface TxFateDeps {

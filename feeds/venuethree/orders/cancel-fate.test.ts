@@ -4,9 +4,9 @@ import type { CancelOutcome, VenueOrder } from "../../../engine/domain/order.js"
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { CallOptions, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
-import { decodeTx, type VenuethreeWireTx } from "./wire.js";
+import { decodeTx, type VenuethreeWireTx } from "../account/wire.js";
 import { cancelFate, hadEnded } from "./cancel-fate.js";
-import { orderOf } from "./sent-orders.js";
+import { orderOf } from "../account/sent-orders.js";
 import { CLOSE_LONG } from "../test/trading-harness.js";
 
 const HASH = "ab".repeat(40);

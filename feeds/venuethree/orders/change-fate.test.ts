@@ -4,9 +4,10 @@ import type { VenueOrder } from "../../../engine/domain/order.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { CallOptions, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
-import { decodeTx, type VenuethreeWireTx } from "./wire.js";
-import { amendFate, cancelAllFate, type StoodOrders } from "./change-fate.js";
-import { orderOf } from "./sent-orders.js";
+import { decodeTx, type VenuethreeWireTx } from "../account/wire.js";
+import type { StoodOrders } from "../account/watched-account.js";
+import { amendFate, cancelAllFate } from "./change-fate.js";
+import { orderOf } from "../account/sent-orders.js";
 import { CLOSE_LONG } from "../test/trading-harness.js";
 import type { TxFateDeps } from "./tx-fate.js";
 

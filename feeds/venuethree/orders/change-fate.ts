@@ -2,6 +2,7 @@
  * What became of a changed order, and of a cancel of all orders, that the venue's API took (tx-fate.ts). Refused by the
  * sequencer is rejected. What is not known within the time stays the API's yes: no order with it, no count.
  */
+import type { StoodOrders } from "../account/watched-account.js";
 import type { AmendOutcome, CancelAllOutcome, OrderChange, VenueOrder } from "../../../engine/domain/order.js";
 import type { CallOptions } from "../../../engine/ports.js";
 import { txFate, type TxFateDeps } from "./tx-fate.js";
@@ -37,13 +38,6 @@ export async function amendFate(
     case "pending":
       return { outcome: "accepted", order: null };
   }
-}
-
-/** The orders that stood when a cancel of all left, and what the stream has told of them since. */
-export interface StoodOrders {
-  /** How many of them were canceled, once all have ended; null before. */
-  canceledCount(): number | null;
-  readonly size: number;
 }
 
 /** `stood`: null where the account is not streamed; then nobody knows how many it were. */
