@@ -13,7 +13,7 @@ import type { Clock } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { Logger } from "../../domain/logger.js";
 import type { VenueOrder } from "../../domain/order.js";
-import { DeadManSwitches, MAX_TIMEOUT_MS, MIN_TIMEOUT_MS, type PreparedSwitch } from "../../guards/dead-man.js";
+import { DeadManSwitches, MAX_TIMEOUT_MS, MIN_TIMEOUT_MS, type PreparedSwitch } from "./dead-man.js";
 import { NO_GUARDS, type Guards } from "../../guards/guards.js";
 import type { AccountSession, CallOptions } from "../../ports.js";
 import type { KeyedHash, RandomIds } from "../../storage/keyed-hash.js";

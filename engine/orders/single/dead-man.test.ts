@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { delay } from "../domain/clock.js";
-import type { CancelOutcome } from "../domain/order.js";
-import { createDesk, CREDENTIALS, SECRET, type DeskHarness } from "../orders/single/test/desk-harness.js";
-import type { DeskHarnessOptions } from "../orders/single/test/desk-harness.js";
-import type { SwitchFacts } from "../orders/single/order-desk.js";
-import type { VenueRoom } from "../ports.js";
+import { delay } from "../../domain/clock.js";
+import type { CancelOutcome } from "../../domain/order.js";
+import { createDesk, CREDENTIALS, SECRET, type DeskHarness } from "./test/desk-harness.js";
+import type { DeskHarnessOptions } from "./test/desk-harness.js";
+import type { SwitchFacts } from "./order-desk.js";
+import type { VenueRoom } from "../../ports.js";
 
 const LIMIT = { type: "LIMIT", price: "95000" } as const;
 

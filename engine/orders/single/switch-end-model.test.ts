@@ -5,8 +5,8 @@
  * the check taken out nothing does.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { ScheduleOutcome } from "../domain/order.js";
-import { createDesk, CREDENTIALS, type DeskHarness } from "../orders/single/test/desk-harness.js";
+import type { ScheduleOutcome } from "../../domain/order.js";
+import { createDesk, CREDENTIALS, type DeskHarness } from "./test/desk-harness.js";
 import { DeadManSwitches } from "./dead-man.js";
 
 const OTHER_KEY = { ...CREDENTIALS, account: "another-key" };

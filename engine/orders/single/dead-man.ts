@@ -19,16 +19,16 @@
  * Bounds: MAX_SWITCHES (one more: OVERLOADED), MAX_FIRE_TRIES cancels a firing, MAX_TRIES ends said of one disarm,
  * MIN_VENUE_REARM_MS between arms at a venue.
  */
-import type { Clock, TimerHandle } from "../domain/clock.js";
-import type { Logger } from "../domain/logger.js";
-import { delay } from "../domain/clock.js";
-import type { ScheduleOutcome } from "../domain/order.js";
-import type { RoutableVenue } from "../domain/venue.js";
-import type { AccountSession, VenueRoom } from "../ports.js";
-import type { RandomIds } from "../storage/keyed-hash.js";
-import { problemOf, type Background } from "../orders/background.js";
-import { cancelAllOrders } from "../orders/single/cancel-all.js";
-import { instrumentOf } from "../orders/single/order-facts.js";
+import type { Clock, TimerHandle } from "../../domain/clock.js";
+import type { Logger } from "../../domain/logger.js";
+import { delay } from "../../domain/clock.js";
+import type { ScheduleOutcome } from "../../domain/order.js";
+import type { RoutableVenue } from "../../domain/venue.js";
+import type { AccountSession, VenueRoom } from "../../ports.js";
+import type { RandomIds } from "../../storage/keyed-hash.js";
+import { problemOf, type Background } from "../background.js";
+import { cancelAllOrders } from "./cancel-all.js";
+import { instrumentOf } from "./order-facts.js";
 
 const MAX_SWITCHES = 1_000;
 export const MIN_TIMEOUT_MS = 5_000;

@@ -1,8 +1,8 @@
 /** The end of a dead-man's switch at its venue: it stays known until the venue has confirmed it. */
 import { expect, it } from "vitest";
-import type { CancelOutcome } from "../domain/order.js";
-import { createDesk, CREDENTIALS, type DeskHarness } from "../orders/single/test/desk-harness.js";
-import type { SwitchFacts } from "../orders/single/order-desk.js";
+import type { CancelOutcome } from "../../domain/order.js";
+import { createDesk, CREDENTIALS, type DeskHarness } from "./test/desk-harness.js";
+import type { SwitchFacts } from "./order-desk.js";
 
 const UNCLEAR = { outcome: "unknown", cause: "TIMEOUT" } as const;
 const DONE = { outcome: "accepted" } as const;
