@@ -1,4 +1,4 @@
 /** The service against the configured venues. */
-import { loadConfigOrExit, runService } from "./run.js";
+import { loadConfigOrExit, runService } from "./app/run.js";
 
 await runService(loadConfigOrExit(process.env));

@@ -10,7 +10,7 @@ import { createRecorder, type Recorder } from "../../engine/storage/recorder/rec
 import { createClickHouseStore } from "../../engine/storage/records/clickhouse-store.js";
 import type { RecordsBatch, RecordsStore } from "../../engine/storage/records/records-store.js";
 import { cryptoRandomIds } from "../../engine/storage/server-secret.js";
-import { startStorageSidecar } from "../../gateway/storage-sidecar.js";
+import { startStorageSidecar } from "../../gateway/app/storage-sidecar.js";
 
 const DATABASE = "unwind";
 const FLUSH_MS = 30_000;

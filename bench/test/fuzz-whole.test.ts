@@ -15,7 +15,7 @@ import { createVenuefourRoom } from "../../feeds/venuefour/room.js";
 import { createVenueoneRoom } from "../../feeds/venueone/room.js";
 import { createVenuethreeRoom } from "../../feeds/venuethree/room.js";
 import { createVenuetwoRoom } from "../../feeds/venuetwo/room.js";
-import { createLogger } from "../../gateway/log.js";
+import { createLogger } from "../../gateway/app/log.js";
 import { BookChecker } from "./support/book-checker.js";
 import { FrameMutator, mutateClose } from "./support/malformed.js";
 import { type LocalMarkets, startLocalMarkets } from "./support/local-markets.js";

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { CallerStanding } from "../../feeds/shared/net/caller-standing.js";
-import { OPTIONS } from "../../gateway/config-options.js";
+import { OPTIONS } from "../../gateway/app/config-options.js";
 import { type Reply, TestClient } from "../../gateway/test/client.js";
 import { credentialsOf, type LocalPair, startLocalPair, type Trader } from "./support/local-pair.js";
 import { startSystem, type System, waitUntil } from "./support/system.js";

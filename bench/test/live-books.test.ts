@@ -8,7 +8,7 @@ import { type Clock, createSystemClock } from "../../engine/domain/clock.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
 import type { MarketRoom, NonceReservations } from "../../engine/ports.js";
-import { createLogger } from "../../gateway/log.js";
+import { createLogger } from "../../gateway/app/log.js";
 import { createVenuefourRoom } from "../../feeds/venuefour/room.js";
 import { createVenueoneRoom } from "../../feeds/venueone/room.js";
 import { Book, BOOK_LIVE } from "../../engine/market/book.js";

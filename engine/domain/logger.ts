@@ -1,5 +1,5 @@
 /**
- * The logging port of engine and feeds. The shell's implementation (gateway/log.ts) redacts by
+ * The logging port of engine and feeds. The shell's implementation (gateway/app/log.ts) redacts by
  * construction; callers still never pass keys, secrets, signatures or credentials in `fields`.
  */
 

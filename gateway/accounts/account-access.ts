@@ -11,16 +11,16 @@ import type { CredentialSource, WalletCredentials } from "../../engine/custody/c
 import { ServiceError } from "../../engine/domain/errors.js";
 import { isRoutableVenue, type RoutableVenue, VENUES } from "../../engine/domain/venue.js";
 import { isTradingRoom, type VenueRoom } from "../../engine/ports.js";
-import { type OperatorAccess, requireOperator } from "../history/operator-access.js";
+import { type OperatorAccess, requireOperator } from "../http/operator-access.js";
 import type { Ask } from "../http/json-route.js";
 import { invalidParameters } from "../http/query.js";
-import { type MarketView, venueUnavailable } from "../market-view.js";
+import { type MarketView, venueUnavailable } from "../api/market-view.js";
 import {
   CREDENTIALS_HEADER,
   CREDENTIALS_QUERY,
   readBodyCredentials,
   readVenueCredentials,
-} from "../venue-credentials.js";
+} from "../api/venue-credentials.js";
 import { isBase58Key, isEvmAddress, isWalletId } from "./names.js";
 
 export const WALLET_HEADER = "x-wallet-id";

@@ -15,7 +15,7 @@ import {
 } from "../../engine/orders/single/order-desk.js";
 import type { CloseItem, OrderRecord, VenuetwoOrder } from "../../schemas/venue-orders.js";
 import { scrub } from "../../engine/domain/scrub.js";
-import { scaleText } from "../ticker-payload.js";
+import { scaleText } from "../api/ticker-payload.js";
 
 export function normalizedOrder(order: OrderFacts): NormalizedOrder {
   return {

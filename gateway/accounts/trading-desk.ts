@@ -3,7 +3,7 @@ import type { Clock } from "../../engine/domain/clock.js";
 import type { CredentialSource } from "../../engine/custody/credential-source.js";
 import type { GuardBook } from "../../engine/guards/guard-book.js";
 import type { OrderDesk } from "../../engine/orders/single/order-desk.js";
-import type { OperatorAccess } from "../history/operator-access.js";
+import type { OperatorAccess } from "../http/operator-access.js";
 import { AccountReads, type ReadLimits } from "./account-reads.js";
 
 /** Orders that open exposure are refused while it is thrown; exits and cancels go on. */

@@ -5,7 +5,7 @@
  */
 import { open, type RootDatabase } from "lmdb";
 import { STATE_FILE_OPTIONS } from "../../engine/storage/lmdb-file.js";
-import { DAMAGED_EXIT } from "../state-check.js";
+import { DAMAGED_EXIT } from "./state-check.js";
 
 const PROBE_KEY = Buffer.from("\0check", "utf8");
 

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { credentialsOf, DEMO_TRADER, mintDemoWallet } from "../../bench/sim/demo-accounts.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
-import { loadConfigOrExit, runService } from "../run.js";
+import { loadConfigOrExit, runService } from "../app/run.js";
 
 /** Enough for a machine that is busy with its first build. */
 const VENUES_START_MS = 30_000;

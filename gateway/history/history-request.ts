@@ -18,7 +18,7 @@ import {
 } from "../../schemas/history.js";
 import type { Validator } from "../../schemas/validate.js";
 import { ServiceError } from "../../engine/domain/errors.js";
-import { problemsError } from "../close-request.js";
+import { problemsError } from "../api/close-request.js";
 import { askedTimeMs, decodeComponent, invalidParameters, parseQuery } from "../http/query.js";
 import type { ReplyForm } from "./accept.js";
 import { type CursorQuery, decodeCursor } from "./cursor.js";

@@ -16,7 +16,7 @@ import { networkInterfaces } from "node:os";
 import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { RequestHead } from "./framing.js";
-import { isLoopback } from "../server-address.js";
+import { isLoopback } from "./server-address.js";
 
 export interface OriginRules {
   /** The address that the service listens on; 0.0.0.0 and :: are all addresses of this machine. */

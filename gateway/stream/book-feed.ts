@@ -5,7 +5,7 @@
 import { canonicalPriceDecimals, canonicalQtyDecimals } from "../../engine/domain/instrument.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { isTouchNewer } from "../../engine/market/touch.js";
-import { needsDeep, readLevels } from "../book-levels.js";
+import { needsDeep, readLevels } from "../api/book-levels.js";
 import { sameLevels, VenueBookImage } from "./book-image.js";
 import type { Feed, Image, Mark } from "./feed.js";
 import type { MarketTap } from "./market-tap.js";

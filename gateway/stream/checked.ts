@@ -1,5 +1,5 @@
 import type { Validator } from "../../schemas/validate.js";
-import { problemsError } from "../close-request.js";
+import { problemsError } from "../api/close-request.js";
 
 /** The frame as its schema types it; throws MISSING_PARAMETERS or INVALID_PARAMETERS. */
 export function checked<T>(validate: Validator<T>, frame: unknown): T {

@@ -6,7 +6,7 @@ import { NEVER_PROVEN_NS } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import type { FeedState } from "../../engine/market/market.js";
 import type { MarketRoom, RoomStatus } from "../../engine/ports.js";
-import type { MarketView } from "../market-view.js";
+import type { MarketView } from "../api/market-view.js";
 import type { Feed, Image } from "./feed.js";
 
 type ServiceState = "LIVE" | "STOPPING";

@@ -15,7 +15,7 @@ import type { Logger } from "../../engine/domain/logger.js";
 import { INTERVALS_MS } from "../../schemas/stream-data.js";
 import type { NoticeReason } from "../../schemas/stream.js";
 import { TokenBucket } from "../http/limiter.js";
-import type { MarketView } from "../market-view.js";
+import type { MarketView } from "../api/market-view.js";
 import type { StreamAccounts } from "./account-topics.js";
 import { PUBLIC_AUTH, type StreamAuth } from "./auth.js";
 import { DisconnectSwitches, type SwitchDesk } from "./disconnect-switches.js";

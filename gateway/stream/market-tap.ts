@@ -7,9 +7,9 @@ import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { BOOK_LIVE, type BookState } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import type { FeedState, Market, MarketListener } from "../../engine/market/market.js";
-import { feedStateOf } from "../market-view.js";
-import { venuefourPayload, venueonePayload, venuethreePayload, venuetwoPayload } from "../ticker-payload.js";
-import { TICKER_STALE_MS } from "../ticker-text.js";
+import { feedStateOf } from "../api/market-view.js";
+import { venuefourPayload, venueonePayload, venuethreePayload, venuetwoPayload } from "../api/ticker-payload.js";
+import { TICKER_STALE_MS } from "../api/ticker-text.js";
 import type { Mark } from "./feed.js";
 
 /** Fields of a REST ticker payload, `ageMs` 0. */

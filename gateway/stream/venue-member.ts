@@ -3,7 +3,7 @@
  * listing it; the member follows.
  */
 import type { RoutableVenue } from "../../engine/domain/venue.js";
-import type { MarketView } from "../market-view.js";
+import type { MarketView } from "../api/market-view.js";
 import type { Mark } from "./feed.js";
 import type { MarketTap, MarketTaps } from "./market-tap.js";
 

@@ -1,6 +1,6 @@
 /** Whose buckets a request spends: the account's once its credentials are read, else those of the caller's address. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { OPTIONS } from "../config-options.js";
+import { OPTIONS } from "../app/config-options.js";
 import { type Harness, startHarness } from "./harness.js";
 
 /** One token an hour: what is spent in a test does not come back in it. */

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { OPERATIONS } from "../../schemas/operations.js";
 import { MAX_VENUE_CREDENTIALS_CHARS } from "../../schemas/executions.js";
-import { readVenueCredentials } from "../venue-credentials.js";
+import { readVenueCredentials } from "../api/venue-credentials.js";
 import type { Json, Reply } from "./client.js";
 import { type Harness, startHarness } from "./harness.js";
 

@@ -3,7 +3,7 @@ import { afterEach, expect, it } from "vitest";
 import type { MarketRoom } from "../../engine/ports.js";
 import type { StoreStatus } from "../../engine/storage/state-store.js";
 import type { RecordingStatus } from "../../schemas/service.js";
-import { Metrics, type MetricSources } from "../metrics.js";
+import { Metrics, type MetricSources } from "../app/metrics.js";
 
 const RECORDING = {
   ...{ state: "on", reason: "", storeVersion: "26.7" },

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CredentialSource } from "../../../engine/custody/credential-source.js";
-import { readConfig, type Config } from "../../../gateway/config.js";
-import { createLogger } from "../../../gateway/log.js";
-import type { PageAccount } from "../../../gateway/routes/dashboard.js";
+import { readConfig, type Config } from "../../../gateway/app/config.js";
+import { createLogger } from "../../../gateway/app/log.js";
+import type { PageAccount } from "../../../gateway/api/routes/dashboard.js";
 import { TestClient } from "../../../gateway/test/client.js";
-import { createService, type Service } from "../../../gateway/wiring.js";
+import { createService, type Service } from "../../../gateway/app/wiring.js";
 import type { LocalPair } from "./local-pair.js";
 import { NO_RATE_LIMITS } from "../../lib/no-rate-limits.js";
 

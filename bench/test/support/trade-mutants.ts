@@ -13,9 +13,9 @@ import {
   type VenueRoom,
 } from "../../../engine/ports.js";
 import { createMemoryReservations } from "../../../feeds/shared/test/memory-reservations.js";
-import type { Config } from "../../../gateway/config.js";
-import { createLogger } from "../../../gateway/log.js";
-import { createRooms } from "../../../gateway/rooms.js";
+import type { Config } from "../../../gateway/app/config.js";
+import { createLogger } from "../../../gateway/app/log.js";
+import { createRooms } from "../../../gateway/app/rooms.js";
 import { FOUR_VENUES, type FourVenue } from "./four-venues.js";
 import { telling } from "./mutants/holdings.js";
 import { placing, replaced } from "./mutants/planting.js";

@@ -1,7 +1,7 @@
 /** A first start of schema version 1 that was cut short, under the present program, on the real engine. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { V1_STATEMENTS } from "../../../engine/storage/records/test/tables-v1.js";
-import type { StorageSidecar } from "../../storage-sidecar.js";
+import type { StorageSidecar } from "../../app/storage-sidecar.js";
 import { CHDB_MISSING, NEEDS_CHDB, SidecarBench } from "./sidecar.js";
 
 describe.skipIf(CHDB_MISSING)(`tables of version 1 that nothing tells of ${NEEDS_CHDB}`, () => {

@@ -3,7 +3,7 @@ import { request as httpRequest } from "node:http";
 import { Readable } from "node:stream";
 import { type ClickHouseClient, ClickHouseError, ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { StorageSidecar } from "../../storage-sidecar.js";
+import type { StorageSidecar } from "../../app/storage-sidecar.js";
 import { CHDB_MISSING, NEEDS_CHDB, SidecarBench } from "./sidecar.js";
 
 let bench: SidecarBench;

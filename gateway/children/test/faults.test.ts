@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import type { InsertOutcome, RecordsBatch, RecordsStore } from "../../../engine/storage/records/records-store.js";
 import { compileChild } from "../../../engine/storage/test/compile-child.js";
-import type { StorageSidecar } from "../../storage-sidecar.js";
+import type { StorageSidecar } from "../../app/storage-sidecar.js";
 import { CHDB_MISSING, NEEDS_CHDB, SidecarBench } from "./sidecar.js";
 
 const BOUNDS = { timeoutMs: 20_000, rowsMax: 1_000, bytesMax: 1_000_000 };

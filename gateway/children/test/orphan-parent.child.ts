@@ -2,7 +2,7 @@
 import { createSystemClock } from "../../../engine/domain/clock.js";
 import { silentLogger } from "../../../engine/domain/logger.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
-import { startStorageSidecar } from "../../storage-sidecar.js";
+import { startStorageSidecar } from "../../app/storage-sidecar.js";
 
 const [directory] = process.argv.slice(2);
 const sidecar = startStorageSidecar({

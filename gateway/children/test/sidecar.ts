@@ -11,7 +11,7 @@ import { createClickHouseStore } from "../../../engine/storage/records/clickhous
 import type { Migration } from "../../../engine/storage/records/migrations.js";
 import type { RecordsStore } from "../../../engine/storage/records/records-store.js";
 import { compileChild } from "../../../engine/storage/test/compile-child.js";
-import { type SidecarOptions, type StorageSidecar, startStorageSidecar } from "../../storage-sidecar.js";
+import { type SidecarOptions, type StorageSidecar, startStorageSidecar } from "../../app/storage-sidecar.js";
 
 /** Skips by name where the optional package is absent; on CI its absence is a failure. */
 export const CHDB_MISSING = process.env.CI !== "true" && !isInstalled();

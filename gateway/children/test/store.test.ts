@@ -4,7 +4,7 @@ import { addColumn } from "../../../engine/storage/records/ddl.js";
 import { MIGRATIONS, type Migration } from "../../../engine/storage/records/migrations.js";
 import type { QueryBounds, RecordsStore } from "../../../engine/storage/records/records-store.js";
 import { DERIVED_TABLES, RECORD_TABLES } from "../../../engine/storage/records/schema.js";
-import type { StorageSidecar } from "../../storage-sidecar.js";
+import type { StorageSidecar } from "../../app/storage-sidecar.js";
 import { CHDB_MISSING, NEEDS_CHDB, SidecarBench } from "./sidecar.js";
 
 const BOUNDS: QueryBounds = { timeoutMs: 10_000, rowsMax: 1_000, bytesMax: 1_000_000 };

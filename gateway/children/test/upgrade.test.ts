@@ -19,7 +19,7 @@ import { createMemoryStore } from "../../../engine/storage/test/memory-store.js"
 import { CANDLES } from "../../history/market-kinds.js";
 import { pageSql } from "../../history/query-builder.js";
 import { columnsBinary, type TestRow } from "../../history/test/row-binary.js";
-import type { StorageSidecar } from "../../storage-sidecar.js";
+import type { StorageSidecar } from "../../app/storage-sidecar.js";
 import { CHDB_MISSING, NEEDS_CHDB, SidecarBench } from "./sidecar.js";
 
 const BOUNDS = { timeoutMs: 60_000, rowsMax: 1_000, bytesMax: 1_000_000 };

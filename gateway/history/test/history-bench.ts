@@ -4,8 +4,8 @@ import { createClickHouseStore } from "../../../engine/storage/records/clickhous
 import type { RecordsStore } from "../../../engine/storage/records/records-store.js";
 import type { RecordTableName } from "../../../engine/storage/records/record-table.js";
 import { SidecarBench } from "../../children/test/sidecar.js";
-import type { HistoryOptions } from "../../routes/history.js";
-import type { StorageSidecar } from "../../storage-sidecar.js";
+import type { HistoryOptions } from "../../api/routes/history.js";
+import type { StorageSidecar } from "../../app/storage-sidecar.js";
 import { type HistoryServer, startHistoryServer } from "./history-server.js";
 import { rowBinary, type TestRow } from "./row-binary.js";
 

@@ -7,9 +7,9 @@ import { Edge } from "../../http/edge.js";
 import { OriginGuard } from "../../http/origin-guard.js";
 import { RateLimiter } from "../../http/limiter.js";
 import { mountRoutes } from "../../http/mount.js";
-import { createLogger } from "../../log.js";
-import { MarketView } from "../../market-view.js";
-import { type HistoryOptions, historyRoutes } from "../../routes/history.js";
+import { createLogger } from "../../app/log.js";
+import { MarketView } from "../../api/market-view.js";
+import { type HistoryOptions, historyRoutes } from "../../api/routes/history.js";
 import { TestClient } from "../../test/client.js";
 import { createFakeRoom, fakeInstrument, fakeMarket } from "../../test/fake-room.js";
 

@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import type { RecordRow } from "../../../engine/storage/records/records-store.js";
-import type { HistoryOptions } from "../../routes/history.js";
+import type { HistoryOptions } from "../../api/routes/history.js";
 import { PIECE_BYTES } from "../export-reply.js";
 import { DEFAULT_READ_LIMITS } from "../records-reader.js";
 import { type HistoryServer, startHistoryServer } from "./history-server.js";

@@ -1,6 +1,6 @@
 /** Best bid and offer that come faster than their book, in the `book` topic, on virtual time. */
 import { expect, it } from "vitest";
-import { venueBook } from "../../book-reply.js";
+import { venueBook } from "../../api/book-reply.js";
 import { VirtualStream } from "./virtual-stream.js";
 
 it("a touch that its book has not overtaken in time gives way to a book that is merely proven", () => {

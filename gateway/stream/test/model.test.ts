@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { createSeededRandom, type Random } from "../../../engine/domain/random.js";
 import { INVALID_DISCONNECTED, INVALID_GAP } from "../../../engine/market/book.js";
 import type { Market } from "../../../engine/market/market.js";
-import { venueBook } from "../../book-reply.js";
+import { venueBook } from "../../api/book-reply.js";
 import { parseKeyText } from "../key-text.js";
 import { MarketTap } from "../market-tap.js";
 import type { Fold } from "./frame-judge.js";

@@ -9,11 +9,11 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { createSystemClock } from "../../../engine/domain/clock.js";
 import type { OpenSession, VenueRoom } from "../../../engine/ports.js";
 import { MemoryCredentials } from "../../accounts/memory-credentials.js";
-import { readConfig } from "../../config.js";
+import { readConfig } from "../../app/config.js";
 import { TestClient } from "../../test/client.js";
 import { createFakeRoom, type FakeRoom, fakeInstrument, fakeMarket, loadBook } from "../../test/fake-room.js";
 import { PROVEN_AHEAD_NS } from "../../test/harness.js";
-import { createService, type Service } from "../../wiring.js";
+import { createService, type Service } from "../../app/wiring.js";
 import { StreamClient } from "./stream-client.js";
 
 const WALLET = "0b9f3c52-7d0a-4a53-9c64-6f1f3f2f9a10";

@@ -1,6 +1,6 @@
 /** Readers that are too slow, do not read, or do not answer, on virtual time. */
 import { describe, expect, it } from "vitest";
-import { venueBook } from "../../book-reply.js";
+import { venueBook } from "../../api/book-reply.js";
 import { fakeInstrument, fakeMarket } from "../../test/fake-room.js";
 import { type VirtualClient, VirtualStream } from "./virtual-stream.js";
 

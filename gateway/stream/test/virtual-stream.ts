@@ -9,7 +9,7 @@ import type { ResolvedExecution } from "../../../engine/portfolio/resolved-execu
 import { FakeVenue } from "../../../engine/portfolio/test/fake-accounts.js";
 import { createKeyedHash } from "../../../engine/storage/server-secret.js";
 import type { Market } from "../../../engine/market/market.js";
-import { MarketView } from "../../market-view.js";
+import { MarketView } from "../../api/market-view.js";
 import { createFakeRoom, type FakeRoom, fakeInstrument, fakeMarket, loadBook } from "../../test/fake-room.js";
 import type { Connection, StreamSocket } from "../connection.js";
 import { StreamHub } from "../hub.js";

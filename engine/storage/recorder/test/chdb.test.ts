@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CHDB_MISSING, NEEDS_CHDB, SidecarBench } from "../../../../gateway/children/test/sidecar.js";
-import type { StorageSidecar } from "../../../../gateway/storage-sidecar.js";
+import type { StorageSidecar } from "../../../../gateway/app/storage-sidecar.js";
 import { silentLogger } from "../../../domain/logger.js";
 import { createSeededRandom, systemRandom } from "../../../domain/random.js";
 import { openLmdbStore } from "../../lmdb-store.js";

@@ -1,0 +1,225 @@
+/**
+ * Positions (interface spec 4.9): of one address on all venues, on one venue, and venuetwo's native form for a server
+ * wallet. Each is a read of its moment; the stream has what moves.
+ *
+ * Invariants: one venue's failure never hides another's positions; what could not be read is an error or a coverage
+ * entry, never an empty list.
+ */
+import type { Instrument } from "../../../engine/domain/instrument.js";
+import type { VenuePosition } from "../../../engine/domain/position.js";
+import { ROUTABLE_VENUES, type RoutableVenue } from "../../../engine/domain/venue.js";
+import {
+  type AccountReader,
+  type AccountSession,
+  type CallOptions,
+  isTradingRoom,
+  type Read,
+} from "../../../engine/ports.js";
+import type { Coverage, CoverageByVenue } from "../../../schemas/account-common.js";
+import { OPERATIONS } from "../../../schemas/operations.js";
+import {
+  type AggregatedPosition,
+  allPositionsReplySchema,
+  nativePositionsQuerySchema,
+  nativePositionsReplySchema,
+  venuePositionsReplySchema,
+} from "../../../schemas/positions.js";
+import { compileSerialiser } from "../../../schemas/serialise.js";
+import { compileValidator } from "../../../schemas/validate.js";
+import {
+  ACCOUNT_HEADERS,
+  addressBlocks,
+  checkWalletAddress,
+  exchangeOf,
+  findWallet,
+  requireSameWallet,
+  tradingRoom,
+  type VenueBlocks,
+  WALLET_HEADER,
+  walletBlock,
+} from "../../accounts/account-access.js";
+import {
+  accountAddress,
+  type AccountRead,
+  type AccountRef,
+  requirePathsAccount,
+} from "../../accounts/account-reads.js";
+import {
+  aggregatedPosition,
+  nativePosition,
+  type PositionContract,
+  uncountedNative,
+} from "../../accounts/position-views.js";
+import { notConfigured, positionsCoverage, readError, requireSomeAnswer } from "../../accounts/read-errors.js";
+import { checkedQuery, jsonRoute } from "../../http/json-route.js";
+import type { MarketView } from "../market-view.js";
+import type { Route } from "./context.js";
+import { symbolOn, type TradingContext } from "./order-desk-call.js";
+
+export function positionRoutes(context: TradingContext): Route[] {
+  return [allRoute(context), venueRoute(context), nativeRoute(context)];
+}
+
+function refOf(blocks: VenueBlocks, venue: RoutableVenue, walletAddress: string): AccountRef {
+  return { walletAddress, block: blocks[venue] ?? null };
+}
+
+function rowsOf(
+  { view, clock }: TradingContext,
+  read: Extract<AccountRead<readonly VenuePosition[]>, { ok: true }>,
+  walletAddress: string,
+): AggregatedPosition[] {
+  const now = { wallMs: clock.wallMs(), monoNs: clock.monoNs() };
+  return read.value.flatMap((position) => {
+    const contract = contractOf(view, position);
+    return contract === null || position.qtyLots === 0
+      ? []
+      : [aggregatedPosition(position, contract, walletAddress, read, now)];
+  });
+}
+
+/** Null: of a contract that is not listed. */
+function contractOf(view: MarketView, { venue, symbol, uncounted }: VenuePosition): PositionContract | null {
+  const instrument = uncounted === undefined ? view.instrument(venue, symbol) : null;
+  return instrument === null ? null : { instrument, market: view.market(venue, symbol) };
+}
+
+function allRoute(context: TradingContext): Route {
+  const { clock, view, trading } = context;
+  const serialise = compileSerialiser(allPositionsReplySchema);
+
+  async function readVenue(
+    venue: RoutableVenue,
+    ref: AccountRef,
+  ): Promise<{ readonly rows: AggregatedPosition[]; readonly coverage: Coverage }> {
+    const room = view.room(venue);
+    if (room === null || !isTradingRoom(room)) return { rows: [], coverage: notConfigured(venue) };
+    const read = await trading.reads.read(room, ref, (session, options) =>
+      room.reader.readPositions(session, null, options),
+    );
+    const rows = read.ok ? rowsOf(context, read, read.account ?? accountAddress(venue, ref)) : [];
+    return { rows, coverage: positionsCoverage(venue, read) };
+  }
+
+  return jsonRoute(context, {
+    operation: OPERATIONS.allPositions,
+    headers: ACCOUNT_HEADERS,
+    sends: false,
+    async answer(ask) {
+      const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", null);
+      const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
+      const parts = await Promise.all(
+        ROUTABLE_VENUES.map((venue) =>
+          readVenue(venue, { ...refOf(blocks, venue, walletAddress), takesAnyAccount: true }),
+        ),
+      );
+      const coverage = {
+        ...(Object.fromEntries(ROUTABLE_VENUES.map((venue, index) => [venue, parts[index]?.coverage])) as Omit<
+          CoverageByVenue,
+          "venuefive"
+        >),
+        venuefive: notConfigured("venuefive"),
+      };
+      requireSomeAnswer(coverage, "FAILED_TO_FETCH_POSITIONS");
+      const positions = parts.flatMap((part) => part.rows);
+      return {
+        text: serialise({
+          success: true,
+          walletAddress,
+          positions,
+          totalPositions: positions.length,
+          data: { positions: { venuefive: { positions: [], count: 0 } } },
+          coverage,
+          timestamp: clock.wallMs(),
+        }),
+      };
+    },
+  });
+}
+
+function venueRoute(context: TradingContext): Route {
+  const { clock, view, trading } = context;
+  const serialise = compileSerialiser(venuePositionsReplySchema);
+  return jsonRoute(context, {
+    operation: OPERATIONS.venuePositions,
+    headers: ACCOUNT_HEADERS,
+    sends: false,
+    async answer(ask) {
+      const venue = exchangeOf(ask.params["exchange"] ?? "");
+      const walletAddress = checkWalletAddress(ask.params["walletAddress"] ?? "", venue);
+      const blocks = await addressBlocks(trading.wallets, trading.operator, ask, walletAddress);
+      const room = tradingRoom(view, venue);
+      const ref = refOf(blocks, venue, walletAddress);
+      requirePathsAccount(venue, ref);
+      const read = await trading.reads.read(room, ref, (session, options) =>
+        room.reader.readPositions(session, null, options),
+      );
+      if (!read.ok) throw readError(venue, read, "FAILED_TO_FETCH_POSITIONS");
+      const positions = rowsOf(context, read, accountAddress(venue, ref));
+      return {
+        text: serialise({
+          success: true,
+          exchange: venue,
+          walletAddress,
+          positions,
+          totalPositions: positions.length,
+          coverage: positionsCoverage(venue, read),
+          timestamp: clock.wallMs(),
+        }),
+      };
+    },
+  });
+}
+
+/**
+ * A pushed position lacks figures that the interface shows (spec 2.5): then the venue is asked, once for all who wait.
+ * Where it does not answer, the pushed one stands, and such a figure is empty.
+ */
+async function readWhole(
+  reader: AccountReader,
+  session: AccountSession,
+  instrument: Instrument | null,
+  options: CallOptions,
+): Promise<Read<readonly VenuePosition[]>> {
+  const read = await reader.readPositions(session, instrument, options);
+  const isWhole = !read.ok || read.source === "venue" || read.value.every(({ native }) => isWholeNative(native));
+  if (isWhole || reader.verifyPositions === undefined) return read;
+  const asked = await reader.verifyPositions(session, instrument, options);
+  return asked.ok ? asked : read;
+}
+
+function isWholeNative(native: VenuePosition["native"]): boolean {
+  return native?.["maxNotionalValue"] !== undefined;
+}
+
+function nativeRoute(context: TradingContext): Route {
+  const { clock, view, trading } = context;
+  const validate = compileValidator(nativePositionsQuerySchema);
+  const serialise = compileSerialiser(nativePositionsReplySchema);
+  return jsonRoute(context, {
+    operation: OPERATIONS.venuetwoNativePositions,
+    headers: [WALLET_HEADER],
+    sends: false,
+    async answer(ask) {
+      const query = checkedQuery(validate, ask.query);
+      const wallet = await findWallet(trading.wallets, ask.params["walletId"] ?? "");
+      requireSameWallet(wallet, ask.headers[WALLET_HEADER]);
+      const room = tradingRoom(view, "venuetwo");
+      const symbol = query.symbol === undefined ? null : symbolOn(context, "venuetwo", query.symbol);
+      const instrument = symbol === null ? null : (view.market("venuetwo", symbol)?.instrument ?? null);
+      const ref = { walletAddress: wallet.address, block: walletBlock(wallet, "venuetwo") };
+      const read = await trading.reads.read(room, ref, (session, options) =>
+        readWhole(room.reader, session, instrument, options),
+      );
+      if (!read.ok) throw readError("venuetwo", read, "FAILED_TO_FETCH_POSITIONS");
+      const now = { wallMs: clock.wallMs(), monoNs: clock.monoNs() };
+      const positions = read.value.flatMap((position) => {
+        if (position.uncounted !== undefined) return [uncountedNative(position)];
+        const contract = contractOf(view, position);
+        return contract === null ? [] : [nativePosition(position, contract, now)];
+      });
+      const data = { positions, total: positions.length };
+      return { text: serialise({ success: true, data, timestamp: clock.wallMs() }) };
+    },
+  });
+}

@@ -1,0 +1,164 @@
+// hot path
+/**
+ * GET /api/trading/ticker/{symbol} and GET /api/trading/{venue}/ticker/{symbol}. A symbol asked for in its
+ * canonical spelling costs one map look-up and a text made at most once per millisecond (ticker-text.ts); any other
+ * spelling is resolved first. Nothing a caller sends grows a map: entries exist for listed symbols only.
+ */
+import type { HttpRequest, HttpResponse } from "uWebSockets.js";
+import { ServiceError } from "../../../engine/domain/errors.js";
+import { ROUTABLE_VENUES, type RoutableVenue } from "../../../engine/domain/venue.js";
+import type { FeedState, Market } from "../../../engine/market/market.js";
+import { OPERATIONS } from "../../../schemas/operations.js";
+import { compileSerialiser } from "../../../schemas/serialise.js";
+import {
+  bestTouchSchema,
+  type TickerFailure,
+  tickerFailureSchema,
+  venuefourTickerSchema,
+  venueoneTickerSchema,
+  venuethreeTickerSchema,
+  venuetwoTickerSchema,
+} from "../../../schemas/ticker.js";
+import { decodeComponent } from "../../http/query.js";
+import { venueUnavailable } from "../market-view.js";
+import { venuefourPayload, venueonePayload, venuethreePayload, venuetwoPayload } from "../ticker-payload.js";
+import { type AggregatePart, AggregateText, type PayloadSerialiser, TickerText } from "../ticker-text.js";
+import type { Route, RouteContext } from "./context.js";
+import { checkSymbolText } from "./symbol-parameter.js";
+
+type Texts = Readonly<Record<RoutableVenue, TickerTexts>>;
+
+export function tickerRoutes(context: RouteContext): Route[] {
+  const one = compileSerialiser(venueoneTickerSchema);
+  const two = compileSerialiser(venuetwoTickerSchema);
+  const three = compileSerialiser(venuethreeTickerSchema);
+  const four = compileSerialiser(venuefourTickerSchema);
+  const texts: Texts = {
+    venueone: new TickerTexts(context, "venueone", (market, state) => one(venueonePayload(market, state, 0))),
+    venuetwo: new TickerTexts(context, "venuetwo", (market, state) => two(venuetwoPayload(market, state, 0))),
+    venuethree: new TickerTexts(context, "venuethree", (market, state) => three(venuethreePayload(market, state, 0))),
+    venuefour: new TickerTexts(context, "venuefour", (market, state) => four(venuefourPayload(market, state, 0))),
+  };
+  return [
+    aggregatedRoute(context, texts),
+    venueRoute(context, texts.venueone, OPERATIONS.venueoneTicker),
+    venueRoute(context, texts.venuetwo, OPERATIONS.venuetwoTicker),
+    venueRoute(context, texts.venuethree, OPERATIONS.venuethreeTicker),
+    venueRoute(context, texts.venuefour, OPERATIONS.venuefourTicker),
+  ];
+}
+
+/** The texts of one venue by canonical symbol. */
+class TickerTexts {
+  readonly venue: RoutableVenue;
+  readonly #context: RouteContext;
+  readonly #serialise: (market: Market, state: FeedState) => string;
+  readonly #bySymbol = new Map<string, TickerText>();
+
+  constructor(context: RouteContext, venue: RoutableVenue, serialise: PayloadSerialiser) {
+    this.venue = venue;
+    this.#context = context;
+    this.#serialise = serialise;
+  }
+
+  /** Undefined when the venue does not list the canonical symbol. A room may replace a market: then so is its text. */
+  get(symbol: string): TickerText | undefined {
+    const known = this.#bySymbol.get(symbol);
+    const market = this.#context.view.market(this.venue, symbol);
+    if (known !== undefined && known.market === market) return known;
+    if (market === null) {
+      this.#bySymbol.delete(symbol);
+      return undefined;
+    }
+    const text = new TickerText(market, this.#context.clock, this.#serialise);
+    this.#bySymbol.set(symbol, text);
+    return text;
+  }
+}
+
+/** Interface spec 5.5: for want of configured keys. */
+function isRefused(context: RouteContext, venue: AggregatePart["venue"]): boolean {
+  return venue === "venuetwo" && context.venuetwoTickerRefused;
+}
+
+function venueRoute(context: RouteContext, texts: TickerTexts, operation: Route["operation"]): Route {
+  const { edge, view } = context;
+  const venue = texts.venue;
+  const refused = isRefused(context, venue);
+  return {
+    operation,
+    handle(response, request) {
+      if (refused) throw new ServiceError("MISSING_CREDENTIALS", { exchange: venue });
+      const raw = request.getParameter(0);
+      const text = texts.get(raw) ?? resolve(request, raw);
+      if (!text.known) throw venueUnavailable(venue, "NO_DATA_YET");
+      edge.ok(response, text.reply());
+    },
+  };
+
+  function resolve(request: HttpRequest, raw: string): TickerText {
+    edge.checkTarget(request);
+    const asked = checkSymbolText(decodeComponent(raw, "symbol"));
+    view.requireRoom(venue);
+    const text = texts.get(view.resolveOn(venue, asked));
+    if (text === undefined) throw view.unknownSymbol(asked, venue);
+    return text;
+  }
+}
+
+function aggregatedRoute(context: RouteContext, texts: Texts): Route {
+  const { edge, view, clock } = context;
+  const failure = compileSerialiser(tickerFailureSchema);
+  const best = compileSerialiser(bestTouchSchema);
+  const bySymbol = new Map<string, { readonly parts: readonly AggregatePart[]; readonly text: AggregateText }>();
+
+  /** Undefined when no venue lists the canonical symbol. Rebuilt when a market behind it was replaced. */
+  function get(symbol: string): AggregateText | undefined {
+    const known = bySymbol.get(symbol);
+    if (known !== undefined && isCurrent(known.parts, symbol)) return known.text;
+    const parts = ROUTABLE_VENUES.map((venue) => part(venue, symbol, texts[venue].get(symbol) ?? null));
+    if (parts.every((each) => each.ticker === null)) return undefined;
+    const text = new AggregateText(parts, clock, best);
+    bySymbol.set(symbol, { parts, text });
+    return text;
+  }
+
+  function isCurrent(parts: readonly AggregatePart[], symbol: string): boolean {
+    for (const { venue, ticker } of parts) if ((texts[venue].get(symbol) ?? null) !== ticker) return false;
+    return true;
+  }
+
+  function part(venue: AggregatePart["venue"], symbol: string, ticker: TickerText | null): AggregatePart {
+    const withheld = isRefused(context, venue);
+    return { venue, ticker, withheld, failure: failure(failureOf(venue, symbol, ticker)) };
+  }
+
+  function failureOf(venue: AggregatePart["venue"], symbol: string, ticker: TickerText | null): TickerFailure {
+    if (isRefused(context, venue)) {
+      const { message: error } = new ServiceError("MISSING_CREDENTIALS", { exchange: venue });
+      return { error, code: "MISSING_CREDENTIALS", availableSymbols: [] };
+    }
+    if (view.room(venue) === null)
+      return { error: `${venue} is not configured`, code: "NOT_CONFIGURED", availableSymbols: [] };
+    if (ticker !== null)
+      return { error: `${venue} has sent no ticker yet`, code: "VENUE_UNAVAILABLE", availableSymbols: [] };
+    const availableSymbols = view.preview(venue);
+    return { error: `${venue} does not list ${symbol}`, code: "UNKNOWN_SYMBOL", availableSymbols };
+  }
+
+  function resolve(request: HttpRequest, raw: string): AggregateText {
+    edge.checkTarget(request);
+    const asked = checkSymbolText(decodeComponent(raw, "symbol"));
+    const text = get(view.resolve(asked));
+    if (text === undefined) throw view.unknownSymbol(asked, null);
+    return text;
+  }
+
+  return {
+    operation: OPERATIONS.aggregatedTicker,
+    handle(response: HttpResponse, request: HttpRequest) {
+      const raw = request.getParameter(0);
+      edge.ok(response, (get(raw) ?? resolve(request, raw)).reply());
+    },
+  };
+}

@@ -1,0 +1,189 @@
+/**
+ * Closes on one venue (interface spec 4.7): one position and all of them on venueone, the positions of a symbol on
+ * venuetwo. The desk re-reads the live position, derives the side from it and sends reduce-only.
+ */
+import { ServiceError } from "../../../engine/domain/errors.js";
+import type { CloseLeg } from "../../../engine/orders/single/order-desk.js";
+import { OPERATIONS } from "../../../schemas/operations.js";
+import { compileSerialiser } from "../../../schemas/serialise.js";
+import { compileValidator } from "../../../schemas/validate.js";
+import {
+  venueoneCloseAllReplySchema,
+  venueoneCloseAllRequestSchema,
+  venueoneCloseReplySchema,
+  venueoneCloseRequestSchema,
+  venuetwoCloseReplySchema,
+  venuetwoCloseRequestSchema,
+} from "../../../schemas/venue-orders.js";
+import {
+  findWallet,
+  requireSameWallet,
+  WALLET_HEADER,
+  walletBlock,
+  walletIdHeader,
+} from "../../accounts/account-access.js";
+import { closeItem, normalizedOrder, orderIdText, venuetwoOrder } from "../../accounts/order-views.js";
+import { checkedBody, jsonRoute, replyText } from "../../http/json-route.js";
+import { invalidParameters } from "../../http/query.js";
+import { checkReduceOnly, checkTimeInForce } from "../spec-fields.js";
+import type { Route } from "./context.js";
+import { orderContext, refusalError, symbolOn, type TradingContext } from "./order-desk-call.js";
+import { checkSymbolText } from "./symbol-parameter.js";
+import { withTypeText } from "./venue-orders.js";
+
+export function venueCloseRoutes(context: TradingContext): Route[] {
+  return [venueoneClose(context), venueoneCloseAll(context), venuetwoClose(context)];
+}
+
+function venueoneClose(context: TradingContext): Route {
+  const { edge, clock, trading, closeDefaults } = context;
+  const validate = compileValidator(venueoneCloseRequestSchema);
+  const serialise = compileSerialiser(venueoneCloseReplySchema);
+  return jsonRoute(context, {
+    operation: OPERATIONS.venueoneClose,
+    headers: [WALLET_HEADER],
+    sends: true,
+    async answer(ask) {
+      const walletId = walletIdHeader(ask);
+      const body = withTypeText(() => checkedBody(validate, ask.body));
+      if (!body.reduceOnly) throw invalidParameters({ path: "reduceOnly", problem: "must be true: this closes" });
+      checkTimeInForce(body.type, body.timeInForce);
+      const wallet = await findWallet(trading.wallets, walletId);
+      requireSameWallet(wallet, ask.params["walletId"], body.userId, body.walletIdOrAddress);
+      const symbol = symbolOn(context, "venueone", checkSymbolText(ask.params["symbol"] ?? ""));
+      if (symbolOn(context, "venueone", body.symbol) !== symbol)
+        throw invalidParameters({ path: "symbol", problem: "must be the symbol of the path" });
+      const answer = await trading.orders.closePosition(
+        {
+          venue: "venueone",
+          credentials: walletBlock(wallet, "venueone"),
+          symbol,
+          // The side is the opposite of the position: a position of the other direction is not what is meant.
+          direction: body.side === "SELL" ? "LONG" : "SHORT",
+          quantity: body.quantity,
+          type: body.type,
+          price: body.price,
+          clientOrderId: body.clientOrderId ?? null,
+          maxSlippageBps: body.maxSlippageBps ?? closeDefaults.maxSlippageBps,
+          deadlineMs: closeDefaults.deadlineMs,
+        },
+        orderContext(ask),
+      );
+      if (!answer.ok) throw refusalError(answer, "venueone");
+      const order = orderOf(answer.legs[0]);
+      const nowMs = clock.wallMs();
+      const data = {
+        closeId: orderIdText(order),
+        status: order.outcome === "UNKNOWN" ? "UNKNOWN" : "submitted",
+        timestamp: nowMs,
+        order: normalizedOrder(order),
+      };
+      return {
+        text: replyText(edge, serialise, { success: true, data, timestamp: nowMs }),
+        replayed: answer.replayed,
+      };
+    },
+  });
+}
+
+/** The order of a leg that was sent; a leg that failed, or found nothing left to close, is an error. */
+function orderOf(leg: CloseLeg | undefined): NonNullable<CloseLeg["order"]> {
+  if (leg?.order !== null && leg?.order !== undefined && leg.status !== "FAILED") return leg.order;
+  const error = leg?.error ?? null;
+  if (error !== null) throw refusalError({ ok: false, replayed: false, ...error }, leg?.venue ?? null);
+  // Flat when the order would have been sent: there is no order to name.
+  throw new ServiceError("SIZE_EXCEEDS_POSITION", {
+    maxSingleVenueSize: "0",
+    maxTotalSize: "0",
+    reason: "ALREADY_FLAT",
+  });
+}
+
+function venueoneCloseAll(context: TradingContext): Route {
+  const { edge, clock, trading, closeDefaults } = context;
+  const validate = compileValidator(venueoneCloseAllRequestSchema);
+  const serialise = compileSerialiser(venueoneCloseAllReplySchema);
+  return jsonRoute(context, {
+    operation: OPERATIONS.venueoneCloseAll,
+    headers: [WALLET_HEADER],
+    sends: true,
+    async answer(ask) {
+      const walletId = walletIdHeader(ask);
+      const body = checkedBody(validate, ask.body);
+      checkReduceOnly(body.reduceOnly);
+      const wallet = await findWallet(trading.wallets, walletId);
+      requireSameWallet(wallet, ask.params["walletId"], body.userId, body.walletIdOrAddress);
+      const answer = await trading.orders.closeAll(
+        {
+          accounts: [{ venue: "venueone", credentials: walletBlock(wallet, "venueone") }],
+          symbols: null,
+          dryRun: false,
+          cancelFirst: false,
+          maxSlippageBps: body.maxSlippageBps ?? closeDefaults.maxSlippageBps,
+          deadlineMs: closeDefaults.deadlineMs,
+        },
+        orderContext(ask),
+      );
+      if (!answer.ok) throw refusalError(answer, "venueone");
+      const venue = answer.venues[0];
+      // Positions that could not be read are not the same as none.
+      if (venue?.error != null) throw refusalError({ ok: false, replayed: false, ...venue.error }, "venueone");
+      const results = (venue?.legs ?? []).map(closeItem);
+      const closedCount = results.filter((item) => item.status === "CLOSED").length;
+      const data = {
+        success: closedCount === results.length,
+        closedCount,
+        totalPositions: results.length,
+        results,
+        message: results.length === 0 ? "No open positions" : `Closed ${closedCount} of ${results.length} positions`,
+      };
+      const text = replyText(edge, serialise, { success: true, data, timestamp: clock.wallMs() });
+      return { text, replayed: answer.replayed };
+    },
+  });
+}
+
+function venuetwoClose(context: TradingContext): Route {
+  const { edge, clock, trading, closeDefaults } = context;
+  const validate = compileValidator(venuetwoCloseRequestSchema);
+  const serialise = compileSerialiser(venuetwoCloseReplySchema);
+  return jsonRoute(context, {
+    operation: OPERATIONS.venuetwoClose,
+    headers: [WALLET_HEADER],
+    sends: true,
+    async answer(ask) {
+      const body = checkedBody(validate, ask.body);
+      checkReduceOnly(body.reduceOnly);
+      checkTimeInForce("MARKET", body.timeInForce);
+      const wallet = await findWallet(trading.wallets, ask.params["walletId"] ?? "");
+      requireSameWallet(wallet, ask.headers[WALLET_HEADER], body.userId, body.walletIdOrAddress);
+      const answer = await trading.orders.closePosition(
+        {
+          venue: "venuetwo",
+          credentials: walletBlock(wallet, "venuetwo"),
+          symbol: symbolOn(context, "venuetwo", body.symbol),
+          direction: body.positionSide ?? null,
+          quantity: null,
+          type: "MARKET",
+          price: null,
+          clientOrderId: body.clientOrderId ?? null,
+          maxSlippageBps: body.maxSlippageBps ?? closeDefaults.maxSlippageBps,
+          deadlineMs: closeDefaults.deadlineMs,
+        },
+        orderContext(ask),
+      );
+      if (!answer.ok) throw refusalError(answer, "venuetwo");
+      // The larger position comes first. A side that failed beside one that was sent must not hide that one.
+      const orders = answer.legs.flatMap((leg) =>
+        leg.order === null || leg.status === "FAILED" ? [] : [venuetwoOrder(leg.order, WORKING_TYPE)],
+      );
+      const first = orders[0] ?? venuetwoOrder(orderOf(answer.legs[0]), WORKING_TYPE);
+      const data = answer.legs.length > 1 ? { ...first, orders } : first;
+      const text = replyText(edge, serialise, { success: true, data, timestamp: clock.wallMs() });
+      return { text, replayed: answer.replayed };
+    },
+  });
+}
+
+/** Of orders without a trigger, as the venue prints it. */
+const WORKING_TYPE = "CONTRACT_PRICE";

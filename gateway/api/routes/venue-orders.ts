@@ -1,0 +1,238 @@
+/**
+ * Orders on one venue (interface spec 4.6): venuetwo by wallet in the path or in the header, venueone by wallet,
+ * venuethree and venuefour with the caller's own credentials.
+ *
+ * Invariant: a refusal (4xx) means that nothing was sent; an order whose outcome nobody knows is a 200 that says so.
+ */
+import { ServiceError } from "../../../engine/domain/errors.js";
+import type { RoutableVenue } from "../../../engine/domain/venue.js";
+import type { OrderFacts, PlaceRequest } from "../../../engine/orders/single/order-desk.js";
+import { OPERATIONS } from "../../../schemas/operations.js";
+import { compileSerialiser } from "../../../schemas/serialise.js";
+import { compileValidator } from "../../../schemas/validate.js";
+import {
+  venuefourOrderRequestSchema,
+  venueOrderReplySchema,
+  venueoneOrderRequestSchema,
+  venuethreeOrderReplySchema,
+  venuethreeOrderRequestSchema,
+  venuetwoOrderReplySchema,
+  venuetwoOrderRequestSchema,
+} from "../../../schemas/venue-orders.js";
+import {
+  ACCOUNT_HEADERS,
+  callerBlock,
+  findWallet,
+  requireSameWallet,
+  WALLET_HEADER,
+  walletBlock,
+  walletIdHeader,
+} from "../../accounts/account-access.js";
+import { normalizedOrder, orderIdText, venuetwoOrder } from "../../accounts/order-views.js";
+import { VENUETHREE_KEY_HEADERS, venuethreeBlock } from "../../accounts/venuethree-key.js";
+import { type Answer, type Ask, checkedBody, jsonRoute, replyText } from "../../http/json-route.js";
+import type { Route } from "./context.js";
+import { orderContext, refusalError, symbolOn, type TradingContext } from "./order-desk-call.js";
+
+/** What every order body has in common, as its schema left it. */
+interface OrderBody {
+  readonly symbol: string;
+  readonly side: "BUY" | "SELL";
+  readonly quantity: string;
+  readonly timeInForce?: PlaceRequest["timeInForce"] | "GTX";
+  readonly clientOrderId?: string | null;
+  readonly maxSlippageBps?: number | null;
+  readonly reduceOnly?: boolean | null;
+}
+
+type Particulars = Pick<PlaceRequest, "type" | "price"> &
+  Partial<Pick<PlaceRequest, "stopPrice" | "triggerSource" | "positionSide" | "accountNames">>;
+
+export function venueOrderRoutes(context: TradingContext): Route[] {
+  return [...venuetwoRoutes(context), venueoneRoute(context), venuethreeRoute(context), venuefourRoute(context)];
+}
+
+/** Throws what the desk refuses. */
+async function place(
+  context: TradingContext,
+  ask: Ask,
+  venue: RoutableVenue,
+  credentials: unknown,
+  body: OrderBody,
+  particulars: Particulars,
+): Promise<{ readonly order: OrderFacts; readonly replayed: boolean }> {
+  const { trading, closeDefaults } = context;
+  const answer = await trading.orders.place(
+    {
+      venue,
+      credentials,
+      symbol: symbolOn(context, venue, body.symbol),
+      side: body.side,
+      quantity: body.quantity,
+      timeInForce: body.timeInForce === "GTX" ? "POST_ONLY" : (body.timeInForce ?? null),
+      reduceOnly: body.reduceOnly ?? false,
+      positionSide: "BOTH",
+      stopPrice: null,
+      triggerSource: null,
+      clientOrderId: body.clientOrderId ?? null,
+      maxSlippageBps: body.maxSlippageBps ?? closeDefaults.maxSlippageBps,
+      deadlineMs: closeDefaults.deadlineMs,
+      ...particulars,
+    },
+    orderContext(ask),
+  );
+  if (!answer.ok) throw refusalError(answer, venue);
+  return answer;
+}
+
+function limitPrice(body: { readonly type: string; readonly price?: string | null }): string | null {
+  if (body.type !== "LIMIT") return null;
+  const price = body.price ?? null;
+  if (price === null) throw missing("price", "is required for a LIMIT order");
+  return price;
+}
+
+function missing(path: string, problem: string): ServiceError {
+  return new ServiceError("MISSING_PARAMETERS", { fields: [{ path, problem }] });
+}
+
+/** A type that is none of the two has a text of its own (spec section 7), unless a field is missing. */
+export function withTypeText<T>(check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    const fields = error instanceof ServiceError ? error.context["fields"] : null;
+    const isType = Array.isArray(fields) && fields.some((field: { readonly path?: unknown }) => field.path === "type");
+    if (isType && error instanceof ServiceError && error.code === "INVALID_PARAMETERS")
+      throw new ServiceError("INVALID_ORDER_TYPE", { fields });
+    throw error;
+  }
+}
+
+// ---------------------------------------------------------------- venuetwo
+
+function venuetwoRoutes(context: TradingContext): Route[] {
+  const { edge, clock, trading } = context;
+  const validate = compileValidator(venuetwoOrderRequestSchema);
+  const serialise = compileSerialiser(venuetwoOrderReplySchema);
+
+  async function answer(ask: Ask, walletId: string): Promise<Answer> {
+    const body = checkedBody(validate, ask.body);
+    const isStop = body.type === "STOP_MARKET" || body.type === "TAKE_PROFIT_MARKET";
+    const price = limitPrice(body);
+    const stopPrice = isStop ? (body.stopPrice ?? body.price ?? null) : null;
+    if (isStop && stopPrice === null) throw missing("stopPrice", "stopPrice or price is required for a stop order");
+    if (!isStop && (body.stopPrice ?? null) !== null)
+      throw new ServiceError("INVALID_PARAMETERS", {
+        fields: [{ path: "stopPrice", problem: "is for STOP_MARKET and TAKE_PROFIT_MARKET only" }],
+      });
+    const wallet = await findWallet(trading.wallets, walletId);
+    requireSameWallet(wallet, ask.headers[WALLET_HEADER], body.userId, body.walletIdOrAddress);
+    const workingType = body.workingType ?? "CONTRACT_PRICE";
+    const { order, replayed } = await place(context, ask, "venuetwo", walletBlock(wallet, "venuetwo"), body, {
+      type: body.type,
+      price,
+      stopPrice,
+      triggerSource: workingType === "MARK_PRICE" ? "MARK" : "LAST",
+      positionSide: body.positionSide ?? "BOTH",
+    });
+    const data = venuetwoOrder(order, workingType);
+    return { text: replyText(edge, serialise, { success: true, data, timestamp: clock.wallMs() }), replayed };
+  }
+
+  const common = { headers: [WALLET_HEADER], sends: true };
+  return [
+    jsonRoute(context, {
+      ...common,
+      operation: OPERATIONS.venuetwoPerpOrder,
+      answer: (ask) => answer(ask, ask.params["walletId"] ?? ""),
+    }),
+    jsonRoute(context, {
+      ...common,
+      operation: OPERATIONS.venuetwoOrder,
+      answer: async (ask) => answer(ask, walletIdHeader(ask)),
+    }),
+  ];
+}
+
+// ---------------------------------------------------------------- venueone
+
+function venueoneRoute(context: TradingContext): Route {
+  const { edge, clock, trading } = context;
+  const validate = compileValidator(venueoneOrderRequestSchema);
+  const serialise = compileSerialiser(venueOrderReplySchema);
+  return jsonRoute(context, {
+    operation: OPERATIONS.venueoneOrder,
+    headers: [WALLET_HEADER],
+    sends: true,
+    async answer(ask) {
+      const walletId = walletIdHeader(ask);
+      const body = withTypeText(() => checkedBody(validate, ask.body));
+      const wallet = await findWallet(trading.wallets, walletId);
+      requireSameWallet(wallet, body.userId, body.walletIdOrAddress);
+      const block = walletBlock(wallet, "venueone");
+      // The price of a MARKET order is its worst price here.
+      const { order, replayed } = await place(context, ask, "venueone", block, body, {
+        type: body.type,
+        price: body.price,
+      });
+      const reply = { success: true as const, data: normalizedOrder(order), timestamp: clock.wallMs() };
+      return { text: replyText(edge, serialise, reply), replayed };
+    },
+  });
+}
+
+// ---------------------------------------------------------------- venuethree, venuefour
+
+function venuethreeRoute(context: TradingContext): Route {
+  const { edge, clock } = context;
+  const validate = compileValidator(venuethreeOrderRequestSchema);
+  const serialise = compileSerialiser(venuethreeOrderReplySchema);
+  return jsonRoute(context, {
+    operation: OPERATIONS.venuethreeOrder,
+    headers: [...ACCOUNT_HEADERS, ...VENUETHREE_KEY_HEADERS],
+    sends: true,
+    async answer(ask) {
+      const block = venuethreeBlock(ask);
+      const body = withTypeText(() => checkedBody(validate, ask.body));
+      const price = limitPrice(body);
+      const particulars = { type: body.type, price, accountNames: accountNames(body) };
+      const { order, replayed } = await place(context, ask, "venuethree", block, body, particulars);
+      const reply = {
+        success: true as const,
+        orderId: orderIdText(order),
+        status: order.outcome === "UNKNOWN" ? "UNKNOWN" : "submitted",
+        adapter: "venuethree" as const,
+        timestamp: clock.wallMs(),
+        order: normalizedOrder(order),
+      };
+      return { text: replyText(edge, serialise, reply), replayed };
+    },
+  });
+}
+
+/** Names of the caller's own that are no account's stand for nothing there. */
+function accountNames(body: { readonly userId: string; readonly walletIdOrAddress?: string | null }) {
+  const { userId, walletIdOrAddress = null } = body;
+  const other = walletIdOrAddress === null ? [] : [{ path: "walletIdOrAddress", name: walletIdOrAddress }];
+  return [{ path: "userId", name: userId }, ...other];
+}
+
+function venuefourRoute(context: TradingContext): Route {
+  const { edge, clock, trading } = context;
+  const validate = compileValidator(venuefourOrderRequestSchema);
+  const serialise = compileSerialiser(venueOrderReplySchema);
+  return jsonRoute(context, {
+    operation: OPERATIONS.venuefourOrder,
+    headers: ACCOUNT_HEADERS,
+    sends: true,
+    async answer(ask) {
+      const body = withTypeText(() => checkedBody(validate, ask.body));
+      const price = limitPrice(body);
+      const block = await callerBlock(trading.wallets, ask, "venuefour");
+      const { order, replayed } = await place(context, ask, "venuefour", block, body, { type: body.type, price });
+      const reply = { success: true as const, data: normalizedOrder(order), timestamp: clock.wallMs() };
+      return { text: replyText(edge, serialise, reply), replayed };
+    },
+  });
+}

@@ -1,0 +1,388 @@
+/**
+ * Configuration: environment over one optional JSON file over defaults, validated at start. All problems are found
+ * before any is reported. A problem names the option and what is wrong; the value is shown only where it cannot be
+ * a secret.
+ */
+import type { GuardPolicy } from "../../engine/guards/guard-book.js";
+import type { FeeRates } from "../../engine/domain/position.js";
+import type { TierName } from "../../feeds/venuethree/rules/limits.js";
+import { CONTROL_NAMES, type UnknownName, unknownNames } from "./config-names.js";
+import type { Option } from "./config-option.js";
+import { type OptionName, OPTIONS, type OptionValues } from "./config-options.js";
+import {
+  isAmount,
+  isCanonicalSymbol,
+  readHosts,
+  readOrigins,
+  milliBps,
+  readFees,
+  readGuards,
+  readQuoteRates,
+  readStreamLimits,
+  type StreamConfig,
+} from "./config-values.js";
+import type { BucketRules } from "../http/limiter.js";
+import type { LogLevel } from "./log.js";
+import { isLoopback } from "../http/server-address.js";
+
+export type Profile = "start" | "serve";
+
+export interface VenueConfig {
+  readonly enabled: boolean;
+  readonly restUrl: string;
+  readonly wsUrl: string;
+  readonly isMainnet: boolean;
+  /** Null: the venue's published base rates. */
+  readonly fees: FeeRates | null;
+  readonly restWeightPerMinute: number;
+  readonly httpConnections: number;
+}
+
+export interface RecordingConfig {
+  readonly enabled: boolean;
+  /** Null: the embedded store. */
+  readonly server: { readonly url: string; readonly user: string; readonly password: string } | null;
+  readonly database: string;
+  /** Null: one server. */
+  readonly cluster: { readonly name: string; readonly keeperPath: string } | null;
+  readonly spoolBytesMax: number;
+  /** Disk of the embedded store. */
+  readonly embeddedBytesMax: number;
+  readonly embeddedMemoryBytesMax: number;
+}
+
+export interface Config {
+  readonly profile: Profile;
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly logLevel: LogLevel;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+  readonly symbols: readonly string[];
+  readonly venueone: VenueConfig;
+  readonly venuetwo: VenueConfig;
+  readonly venuethree: Omit<VenueConfig, "isMainnet">;
+  readonly venuethreeTier: TierName;
+  readonly venuefour: Omit<VenueConfig, "isMainnet">;
+  readonly venuetwoOrderLimits: { readonly perMinute: number; readonly per10Seconds: number };
+  readonly venuetwoStreamLayout: "single" | "split";
+  readonly venuetwoTickerRefused: boolean;
+  readonly recording: RecordingConfig;
+  readonly closeDefaults: {
+    readonly maxSlippageBps: number;
+    readonly maxQuoteAgeMs: number;
+    readonly deadlineMs: number;
+  };
+  readonly guards: GuardPolicy;
+  /** Null: minted and kept by the store. */
+  readonly serverSecret: Uint8Array | null;
+  readonly latencyFactor: number;
+  /** Quote asset → parts per million of the common quote. */
+  readonly quoteRatePpm: ReadonlyMap<string, number>;
+  readonly strictFields: boolean;
+  readonly bodyBytesMax: number;
+  readonly bodyDeadlineMs: number;
+  readonly targetBytesMax: number;
+  readonly openBodiesMax: number;
+  readonly closesInFlightMax: number;
+  readonly executionsInMemoryMax: number;
+  readonly shutdownGraceMs: number;
+  readonly rateLimits: BucketRules;
+  readonly rateLimitCallersMax: number;
+  readonly stream: StreamConfig;
+  /** Of the environment; told at the start. */
+  readonly unknownNames: readonly UnknownName[];
+}
+
+export type ConfigResult =
+  | { readonly ok: true; readonly config: Config }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Default path of the file; `UNWIND_CONFIG` names another one, which must then exist. */
+export const DEFAULT_CONFIG_FILE = "unwind.config.json";
+
+export const SERVE_REFUSAL =
+  "npm run serve refuses to start: API-key authentication does not exist yet, and without it anyone who reaches the port could trade. Use npm start (loopback only) until it does.";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `readFile` gives the file's text, or null if there is none. */
+export function readConfig(environment: Environment, readFile: (path: string) => string | null): ConfigResult {
+  const problems: string[] = [];
+  const profile = readProfile(environment, problems);
+  const file = readConfigFile(environment, readFile, problems);
+  const values: Record<string, unknown> = {};
+  for (const name of Object.keys(OPTIONS) as OptionName[]) values[name] = readOption(name, environment, file, problems);
+  if (problems.length > 0) return { ok: false, problems };
+  const config = {
+    ...assemble(values as OptionValues, profile, problems),
+    unknownNames: unknownNames(Object.keys(environment)),
+  };
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, config };
+}
+
+function readProfile(environment: Environment, problems: string[]): Profile {
+  const text = environment.UNWIND_PROFILE ?? "start";
+  if (text !== "start" && text !== "serve") problems.push("UNWIND_PROFILE must be start or serve");
+  if (text === "serve") problems.push(SERVE_REFUSAL);
+  return text === "serve" ? "serve" : "start";
+}
+
+function readConfigFile(
+  environment: Environment,
+  readFile: (path: string) => string | null,
+  problems: string[],
+): Readonly<Record<string, unknown>> {
+  const named = environment.UNWIND_CONFIG;
+  const path = named === undefined || named === "" ? DEFAULT_CONFIG_FILE : named;
+  const text = readFile(path);
+  if (text === null) {
+    if (path === named) problems.push(`UNWIND_CONFIG: cannot read ${path}`);
+    return {};
+  }
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    // The parser's message quotes the file, which may hold secrets.
+    problems.push(`${path} is not valid JSON`);
+    return {};
+  }
+  if (parsed === null || typeof parsed !== "object" || Array.isArray(parsed)) {
+    problems.push(`${path} must hold one JSON object`);
+    return {};
+  }
+  for (const key of Object.keys(parsed)) {
+    if (!Object.hasOwn(OPTIONS, key)) {
+      problems.push(
+        CONTROL_NAMES.includes(key)
+          ? `${path}: ${key} is read from the environment only`
+          : `${path}: unknown option ${key}`,
+      );
+    }
+  }
+  return parsed as Readonly<Record<string, unknown>>;
+}
+
+function readOption(
+  name: OptionName,
+  environment: Environment,
+  file: Readonly<Record<string, unknown>>,
+  problems: string[],
+): unknown {
+  const option: Option = OPTIONS[name];
+  const fromEnvironment = environment[name];
+  if (fromEnvironment !== undefined) {
+    // An empty variable is how a shell unsets one; for text it is a value.
+    if (fromEnvironment === "" && option.kind !== "text" && option.kind !== "secret" && option.kind !== "list")
+      return option.default;
+    return parseOption(name, option, fromEnvironment, problems);
+  }
+  if (!Object.hasOwn(file, name)) return option.default;
+  const value = file[name];
+  if (option.kind === "list" && Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
+  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean")
+    return parseOption(name, option, String(value), problems);
+  problems.push(`${name} must be ${kindWords(option)}`);
+  return option.default;
+}
+
+function parseOption(name: OptionName, option: Option, text: string, problems: string[]): unknown {
+  const refuse = () => {
+    problems.push(`${name} must be ${kindWords(option)}`);
+    return option.default;
+  };
+  switch (option.kind) {
+    case "text":
+      return name === "DATA_DIR" || name === "HOST"
+        ? text.trim() === ""
+          ? refuse()
+          : text
+        : /[\r\n]/.test(text)
+          ? refuse()
+          : text;
+    case "secret":
+      return text;
+    case "amount":
+      return text === "" || isAmount(text) ? text : refuse();
+    case "bps":
+      return text === "" || !Number.isNaN(milliBps(text)) ? text : refuse();
+    case "url":
+    case "optional-url":
+      return isUrl(text, name) ? text.replace(/\/+$/, "") : refuse();
+    case "word":
+      return option.words.includes(text) ? text : refuse();
+    case "boolean":
+      return text === "true" || text === "1" ? true : text === "false" || text === "0" ? false : refuse();
+    case "list":
+      return text
+        .split(",")
+        .map((item) => item.trim())
+        .filter((item) => item !== "");
+    default: {
+      const value = /^-?[0-9]+(\.[0-9]+)?$/.test(text) ? Number(text) : Number.NaN;
+      const whole = option.kind === "number" || Number.isInteger(value);
+      return whole && value >= option.min && value <= option.max ? value : refuse();
+    }
+  }
+}
+
+function isUrl(text: string, name: OptionName): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  const schemes = name.endsWith("_WS_URL") ? ["ws:", "wss:"] : ["http:", "https:"];
+  return schemes.includes(url.protocol) && url.username === "" && url.password === "";
+}
+
+function kindWords(option: Option): string {
+  switch (option.kind) {
+    case "text":
+      return "non-empty text on one line";
+    case "secret":
+      return "text";
+    case "url":
+    case "optional-url":
+      return "a URL (http or https; ws or wss for *_WS_URL) without user or password";
+    case "bps":
+      return "basis points from -100 to 100 with at most three decimals, or empty";
+    case "amount":
+      return "an amount above 0 with at most six decimals, or empty";
+    case "word":
+      return `one of ${option.words.join(", ")}`;
+    case "boolean":
+      return "true or false";
+    case "list":
+      return "a comma-separated list (in the file: an array of texts)";
+    case "integer":
+      return `a whole number from ${option.min} to ${option.max}`;
+    case "number":
+      return `a number from ${option.min} to ${option.max}`;
+  }
+}
+
+/** Rules between options. */
+function assemble(values: OptionValues, profile: Profile, problems: string[]): Omit<Config, "unknownNames"> {
+  if (values.AUTH_MODE !== "public") {
+    problems.push(
+      `AUTH_MODE=${values.AUTH_MODE} needs API-key authentication, which does not exist yet; only public is possible`,
+    );
+  }
+  if (!isLoopback(values.HOST)) {
+    problems.push(
+      "HOST must be a loopback address (127.0.0.1, ::1 or localhost) while AUTH_MODE is public: anyone who reaches the port could trade",
+    );
+  }
+  if (!values.VENUEONE_ENABLED && !values.VENUETWO_ENABLED && !values.VENUETHREE_ENABLED && !values.VENUEFOUR_ENABLED)
+    problems.push(
+      "at least one of VENUEONE_ENABLED, VENUETWO_ENABLED, VENUETHREE_ENABLED, VENUEFOUR_ENABLED must be true",
+    );
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(values.CLICKHOUSE_DATABASE))
+    problems.push("CLICKHOUSE_DATABASE must be a letter or underscore, then at most 62 letters, digits or underscores");
+  if (values.CLICKHOUSE_CLUSTER !== "" && !/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(values.CLICKHOUSE_CLUSTER))
+    problems.push("CLICKHOUSE_CLUSTER must be a letter or underscore, then at most 62 letters, digits or underscores");
+  if (values.CLICKHOUSE_CLUSTER !== "" && values.CLICKHOUSE_URL === "")
+    problems.push("CLICKHOUSE_CLUSTER needs CLICKHOUSE_URL: the embedded store is one server");
+  if (!/^(\/[A-Za-z0-9_-]{1,63}){1,8}$/.test(values.CLICKHOUSE_KEEPER_PATH))
+    problems.push("CLICKHOUSE_KEEPER_PATH must be a path such as /clickhouse/tables");
+  if ((values.VENUETWO_API_KEY === "") !== (values.VENUETWO_API_SECRET === "")) {
+    problems.push("VENUETWO_API_KEY and VENUETWO_API_SECRET must be set together");
+  }
+  if (values.SERVER_SECRET !== "" && !/^[0-9a-fA-F]{64}$/.test(values.SERVER_SECRET))
+    problems.push("SERVER_SECRET must be 64 hex digits");
+  for (const symbol of values.SYMBOLS) {
+    if (!isCanonicalSymbol(symbol))
+      problems.push(`SYMBOLS: ${JSON.stringify(symbol)} is no canonical symbol such as BTC`);
+  }
+  return {
+    profile,
+    host: values.HOST,
+    port: values.PORT,
+    dataDir: values.DATA_DIR,
+    logLevel: values.LOG_LEVEL as LogLevel,
+    allowedHosts: readHosts(values, problems),
+    allowedOrigins: readOrigins(values, problems),
+    symbols: values.SYMBOLS,
+    venueone: {
+      enabled: values.VENUEONE_ENABLED,
+      restUrl: values.VENUEONE_REST_URL,
+      wsUrl: values.VENUEONE_WS_URL,
+      isMainnet: values.VENUEONE_MAINNET,
+      fees: readFees("VENUEONE", values.VENUEONE_TAKER_FEE_BPS, values.VENUEONE_MAKER_FEE_BPS, problems),
+      restWeightPerMinute: values.VENUEONE_REST_WEIGHT_PER_MINUTE,
+      httpConnections: values.VENUEONE_HTTP_CONNECTIONS,
+    },
+    venuetwo: {
+      enabled: values.VENUETWO_ENABLED,
+      restUrl: values.VENUETWO_REST_URL,
+      wsUrl: values.VENUETWO_WS_URL,
+      isMainnet: values.VENUETWO_MAINNET,
+      fees: readFees("VENUETWO", values.VENUETWO_TAKER_FEE_BPS, values.VENUETWO_MAKER_FEE_BPS, problems),
+      restWeightPerMinute: values.VENUETWO_REST_WEIGHT_PER_MINUTE,
+      httpConnections: values.VENUETWO_HTTP_CONNECTIONS,
+    },
+    venuethree: {
+      enabled: values.VENUETHREE_ENABLED,
+      restUrl: values.VENUETHREE_REST_URL,
+      wsUrl: values.VENUETHREE_WS_URL,
+      fees: readFees("VENUETHREE", values.VENUETHREE_TAKER_FEE_BPS, values.VENUETHREE_MAKER_FEE_BPS, problems),
+      restWeightPerMinute: values.VENUETHREE_REST_WEIGHT_PER_MINUTE,
+      httpConnections: values.VENUETHREE_HTTP_CONNECTIONS,
+    },
+    venuethreeTier: values.VENUETHREE_TIER as TierName,
+    venuefour: {
+      enabled: values.VENUEFOUR_ENABLED,
+      restUrl: values.VENUEFOUR_REST_URL,
+      wsUrl: values.VENUEFOUR_WS_URL,
+      fees: readFees("VENUEFOUR", values.VENUEFOUR_TAKER_FEE_BPS, values.VENUEFOUR_MAKER_FEE_BPS, problems),
+      restWeightPerMinute: values.VENUEFOUR_REST_WEIGHT_PER_MINUTE,
+      httpConnections: values.VENUEFOUR_HTTP_CONNECTIONS,
+    },
+    recording: {
+      enabled: values.RECORDING,
+      server:
+        values.CLICKHOUSE_URL === ""
+          ? null
+          : { url: values.CLICKHOUSE_URL, user: values.CLICKHOUSE_USER, password: values.CLICKHOUSE_PASSWORD },
+      database: values.CLICKHOUSE_DATABASE,
+      cluster:
+        values.CLICKHOUSE_CLUSTER === ""
+          ? null
+          : { name: values.CLICKHOUSE_CLUSTER, keeperPath: values.CLICKHOUSE_KEEPER_PATH },
+      spoolBytesMax: values.RECORD_SPOOL_BYTES_MAX,
+      embeddedBytesMax: values.RECORD_STORE_BYTES_MAX,
+      embeddedMemoryBytesMax: values.RECORD_MEMORY_BYTES_MAX,
+    },
+    venuetwoOrderLimits: {
+      perMinute: values.VENUETWO_ORDERS_PER_MINUTE,
+      per10Seconds: values.VENUETWO_ORDERS_PER_10_SECONDS,
+    },
+    venuetwoStreamLayout: values.VENUETWO_STREAM_LAYOUT === "split" ? "split" : "single",
+    venuetwoTickerRefused: values.VENUETWO_TICKER_AUTH === "required" && values.VENUETWO_API_KEY === "",
+    closeDefaults: {
+      maxSlippageBps: values.MAX_SLIPPAGE_BPS,
+      maxQuoteAgeMs: values.MAX_QUOTE_AGE_MS,
+      deadlineMs: values.CLOSE_DEADLINE_MS,
+    },
+    guards: readGuards(values, problems),
+    serverSecret: values.SERVER_SECRET === "" ? null : Buffer.from(values.SERVER_SECRET, "hex"),
+    latencyFactor: values.LATENCY_PENALTY_FACTOR,
+    quoteRatePpm: readQuoteRates(values.QUOTE_RATES, problems),
+    strictFields: values.STRICT_FIELDS,
+    bodyBytesMax: values.BODY_BYTES_MAX,
+    bodyDeadlineMs: values.BODY_DEADLINE_MS,
+    targetBytesMax: values.TARGET_BYTES_MAX,
+    openBodiesMax: values.OPEN_BODIES_MAX,
+    closesInFlightMax: values.CLOSES_IN_FLIGHT_MAX,
+    executionsInMemoryMax: values.EXECUTIONS_IN_MEMORY_MAX,
+    shutdownGraceMs: values.SHUTDOWN_GRACE_MS,
+    rateLimits: {
+      read: { perSecond: values.RATE_READ_PER_SECOND, burst: values.RATE_READ_BURST },
+      trade: { perSecond: values.RATE_TRADE_PER_SECOND, burst: values.RATE_TRADE_BURST },
+      exit: { perSecond: values.RATE_EXIT_PER_SECOND, burst: values.RATE_EXIT_BURST },
+      anon: { perSecond: values.RATE_ANON_PER_SECOND, burst: values.RATE_ANON_BURST },
+    },
+    rateLimitCallersMax: values.RATE_CALLERS_MAX,
+    stream: readStreamLimits(values, problems),
+  };
+}

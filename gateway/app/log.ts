@@ -1,0 +1,151 @@
+/**
+ * The service's log: pino behind the Logger port, safe by construction.
+ *
+ * Invariants: a line holds the event name and fields of the allow-list below, nothing else; bodies, headers,
+ * query strings and error messages of others have no field to arrive in. A field that is not on the list is
+ * dropped and counted, never printed. What looks like a 32-byte key is replaced as a last line of defence, and
+ * text is cut.
+ */
+import { type DestinationStream, destination, pino } from "pino";
+import type { LogFields, Logger } from "../../engine/domain/logger.js";
+import { scrubLine } from "../../engine/domain/scrub.js";
+
+export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Longest text of one field. */
+export const MAX_FIELD_CHARS = 400;
+
+/** Every field a log line may carry. Names of things, counts, times and codes: no place for what a caller sent. */
+export const ALLOWED_FIELDS: ReadonlySet<string> = new Set([
+  // whose
+  "venue",
+  "symbol",
+  "nativeSymbol",
+  "routeId",
+  "requestId",
+  "route",
+  "stream",
+  "socket",
+  "channel",
+  "tier",
+  "lane",
+  "scope",
+  "link",
+  "name",
+  "names",
+  "coin",
+  "coins",
+  "clientId",
+  "part",
+  // what
+  "what",
+  "word",
+  "text",
+  "cause",
+  "wasLive",
+  "isPrimary",
+  "isHopeless",
+  "code",
+  "closeCode",
+  "venueCode",
+  "reason",
+  "state",
+  "from",
+  "to",
+  "outcome",
+  "kind",
+  "problem",
+  "problems",
+  "errorName",
+  "frames",
+  "signal",
+  "phase",
+  "port",
+  "host",
+  "url",
+  "version",
+  "profile",
+  "status",
+  "method",
+  // how much
+  "attempt",
+  "attempts",
+  "attemptCount",
+  "askedLastSecond",
+  "refusalCount",
+  "deadCount",
+  "positionCount",
+  "marketCount",
+  "knownCount",
+  "count",
+  "limit",
+  "bytes",
+  "markets",
+  "seq",
+  "expectedSeq",
+  "pending",
+  "closes",
+  "unknown",
+  "dropped",
+  // when
+  "delayMs",
+  "elapsedMs",
+  "timeoutMs",
+  "retryAfterMs",
+  "ageMs",
+  "offsetMs",
+  "untilMs",
+]);
+
+export interface ServiceLogger extends Logger {
+  /** Fields dropped or scrubbed since start. */
+  readonly redactedCount: number;
+}
+
+/** `stream` is for tests; by default lines go to stderr, so that stdout holds the ready line alone. */
+export function createLogger(
+  level: LogLevel,
+  stream: DestinationStream = destination({ dest: 2, sync: true }),
+): ServiceLogger {
+  const log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: "event" }, stream);
+  let redactedCount = 0;
+
+  function safe(fields: LogFields): Record<string, string | number | boolean | null> {
+    const line: Record<string, string | number | boolean | null> = {};
+    let dropped = 0;
+    for (const [name, value] of Object.entries(fields)) {
+      if (!ALLOWED_FIELDS.has(name)) dropped++;
+      else if (typeof value !== "string") line[name] = typeof value === "object" && value !== null ? null : value;
+      else {
+        const clean = cleanText(value);
+        if (clean !== value) redactedCount++;
+        line[name] = clean;
+      }
+    }
+    if (dropped > 0) {
+      redactedCount += dropped;
+      line.dropped = dropped;
+    }
+    return line;
+  }
+
+  function write(method: "debug" | "info" | "warn" | "error", event: string, fields: LogFields | undefined): void {
+    if (!log.isLevelEnabled(method)) return;
+    log[method](fields === undefined ? {} : safe(fields), cleanText(event));
+  }
+
+  return {
+    get redactedCount() {
+      return redactedCount;
+    },
+    debug: (event, fields) => write("debug", event, fields),
+    info: (event, fields) => write("info", event, fields),
+    warn: (event, fields) => write("warn", event, fields),
+    error: (event, fields) => write("error", event, fields),
+  };
+}
+
+function cleanText(text: string): string {
+  return scrubLine(text, MAX_FIELD_CHARS);
+}

@@ -1,0 +1,113 @@
+/**
+ * A service as a process: the ready line, signals, and the end on what nobody caught. Used by main.ts and by
+ * the demo.
+ */
+import { readFileSync } from "node:fs";
+import { ServiceError } from "../../engine/domain/errors.js";
+import type { Config, Environment } from "./config.js";
+import { readConfig } from "./config.js";
+import { createLogger, type ServiceLogger } from "./log.js";
+import { StartError } from "./start-error.js";
+import { checkStateFile } from "../children/state-check.js";
+import { exitCodeOf, onStopSignals } from "./stop-signals.js";
+import { createService, type Service, type ServiceOverrides } from "./wiring.js";
+
+/** Any long time: the interval only keeps the event loop from ending. */
+const KEEP_ALIVE_MS = 3_600_000;
+
+/** Exit codes: 1 a fault, 2 configuration or start refused. */
+export const EXIT_FAULT = 1;
+export const EXIT_REFUSED = 2;
+
+/** The configuration of this process; prints every problem and exits when there is one. */
+export function loadConfigOrExit(environment: Environment): Config {
+  const result = readConfig(environment, readFileOrNull);
+  if (result.ok) return result.config;
+  process.stderr.write(`unwind cannot start:\n${result.problems.map((problem) => `  - ${problem}\n`).join("")}`);
+  process.exit(EXIT_REFUSED);
+}
+
+function readFileOrNull(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    // Absent or unreadable is the same to the reader: it says which path it wanted.
+    return null;
+  }
+}
+
+/** Starts, prints `ready <url>` once listening, and stops on SIGINT and SIGTERM; before that a signal just ends it. `onStopped` runs after a graceful stop. */
+export async function runService(
+  config: Config,
+  overrides: ServiceOverrides = {},
+  onStopped: () => Promise<void> = async () => {},
+): Promise<Service> {
+  // The clock's timers do not hold the process: while it starts or drains, nothing else may.
+  setInterval(() => {}, KEEP_ALIVE_MS);
+  let service: Service;
+  const logger = overrides.logger ?? createLogger(config.logLevel);
+  for (const { name, meant } of config.unknownNames)
+    logger.warn("config.unknown_name", meant === null ? { name } : { name, problem: `is no option; ${meant} is one` });
+  try {
+    await checkStateFile(config.dataDir, logger);
+    service = await createService(config, { onStoreFailure: () => process.exit(EXIT_FAULT), ...overrides });
+  } catch (error) {
+    process.stderr.write(`unwind cannot start: ${startProblem(error)}\n`);
+    await onStopped();
+    process.exit(EXIT_REFUSED);
+  }
+  guardProcess(service.logger);
+  stopOnSignals(service, onStopped);
+  process.stdout.write(`ready ${service.url}\n`);
+  return service;
+}
+
+function startProblem(error: unknown): string {
+  if (error instanceof StartError) return error.message;
+  if (error instanceof ServiceError) {
+    const reason = error.context.reason;
+    const directory = error.context.directory;
+    return `${error.message}${typeof reason === "string" ? ` (${reason})` : ""}${typeof directory === "string" ? ` in ${directory}` : ""}`;
+  }
+  // A bug: its frames help, its message might quote something it should not.
+  return error instanceof Error ? `${error.name}\n${framesOf(error)}` : "unknown error";
+}
+
+/** A fault nobody caught leaves the process in an unknown state: log it and end; a supervisor starts it anew. */
+function guardProcess(logger: ServiceLogger): void {
+  const end = (event: string) => (error: unknown) => {
+    logger.error(event, {
+      errorName: error instanceof Error ? error.name : "unknown",
+      frames: error instanceof Error ? framesOf(error) : "",
+    });
+    process.exit(EXIT_FAULT);
+  };
+  process.on("uncaughtException", end("process.uncaught_exception"));
+  process.on("unhandledRejection", end("process.unhandled_rejection"));
+}
+
+function framesOf(error: Error): string {
+  return (error.stack ?? "")
+    .split("\n")
+    .filter((line) => line.startsWith("    at "))
+    .slice(0, 8)
+    .join(" | ");
+}
+
+function stopOnSignals(service: Service, onStopped: () => Promise<void>): void {
+  onStopSignals((signal, force) => {
+    if (force) {
+      // Asked again: the operator does not want to wait. Orders under way are in the intent log.
+      service.logger.warn("service.stop_forced", { signal });
+      process.exit(exitCodeOf(signal));
+    }
+    service.logger.info("service.stopping", { signal });
+    service
+      .stop()
+      .then(onStopped)
+      .then(
+        () => process.exit(0),
+        () => process.exit(EXIT_FAULT),
+      );
+  });
+}

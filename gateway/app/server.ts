@@ -1,0 +1,239 @@
+/**
+ * The HTTP server: routes, rate limits, metrics on one uWebSockets.js app.
+ *
+ * Invariants: listens on one address; after `stop` no new connection is taken, closes under way are waited for
+ * up to a bound, then every connection is closed. A handler never throws into native code.
+ */
+import { randomBytes } from "node:crypto";
+import { isIP } from "node:net";
+import uws, { type us_listen_socket } from "uWebSockets.js";
+import { type Clock, delay } from "../../engine/domain/clock.js";
+import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
+import { callerOfAsk } from "../accounts/ask-caller.js";
+import type { Portfolio } from "../../engine/portfolio/portfolio.js";
+import type { Recorder } from "../../engine/storage/recorder/recorder.js";
+import type { RecordsStore } from "../../engine/storage/records/records-store.js";
+import type { TradingDesk } from "../accounts/trading-desk.js";
+import type { CloseDefaults } from "../api/close-request.js";
+import { BodyReader } from "../http/body.js";
+import { Edge } from "../http/edge.js";
+import { type BucketRules, RateLimiter } from "../http/limiter.js";
+import { mountRoutes } from "../http/mount.js";
+import { OriginGuard } from "../http/origin-guard.js";
+import type { ServiceLogger } from "./log.js";
+import type { MarketView } from "../api/market-view.js";
+import type { Metrics } from "./metrics.js";
+import type { TradeDesk } from "../api/ports.js";
+import { bookRoutes } from "../api/routes/books.js";
+import type { RouteContext, RouteLimits } from "../api/routes/context.js";
+import { mountDashboard, type PageAccount } from "../api/routes/dashboard.js";
+import { executionRoute } from "../api/routes/execution.js";
+import { historyRoutes } from "../api/routes/history.js";
+import { instrumentsRoute } from "../api/routes/instruments.js";
+import { positionCloseRoute } from "../api/routes/position-close.js";
+import { positionOpenRoute } from "../api/routes/position-open.js";
+import { routingDryRunRoute } from "../api/routes/routing-dry-run.js";
+import { serviceRoutes } from "../api/routes/service-info.js";
+import { tradingRoutes } from "../api/routes/trading.js";
+import { tickerRoutes } from "../api/routes/tickers.js";
+import { recordingStatus } from "./status.js";
+import { isLoopback } from "../http/server-address.js";
+import { StartError } from "./start-error.js";
+import type { StreamAccounts } from "../stream/account-topics.js";
+import { mountStream } from "../stream/endpoint.js";
+import { StreamHub } from "../stream/hub.js";
+import { DEFAULT_STREAM_LIMITS, type StreamLimits } from "../stream/limits.js";
+import type { StreamCounts } from "../stream/stream-counts.js";
+
+export interface ServerOptions extends RouteLimits {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly rateLimits: BucketRules;
+  readonly rateLimitCallersMax: number;
+  /** Beside the addresses that it listens on. */
+  readonly allowedHosts: readonly string[];
+  /** Of pages; `*` stands for any, for what only reads. */
+  readonly allowedOrigins: readonly string[];
+  readonly targetBytesMax: number;
+  readonly closeDefaults: CloseDefaults;
+  readonly venuetwoTickerRefused: boolean;
+  readonly strictFields: boolean;
+  readonly version: string;
+  /** What differs from the stream's defaults. */
+  readonly stream?: Partial<StreamLimits>;
+  /** The built client; default: where the build puts it. */
+  readonly dashboardFolder?: string;
+  /** Of the demo alone. */
+  readonly pageAccount?: PageAccount;
+}
+
+export interface ServerParts {
+  readonly clock: Clock;
+  readonly logger: ServiceLogger;
+  readonly view: MarketView;
+  readonly desk: TradeDesk;
+  readonly metrics: Metrics;
+  readonly records: RecordsStore;
+  /** Null: nothing is recorded, by choice. */
+  readonly recorder: Recorder | null;
+  /** The server's key: signs cursors. */
+  readonly hash: KeyedHash;
+  /** Absent: the stream serves no positions and orders. Its owner stops it, after the server. */
+  readonly portfolio?: Portfolio;
+  /** Accounts and single-venue orders; absent: those routes are not served. */
+  readonly trading?: TradingDesk;
+}
+
+export interface Server {
+  readonly port: number;
+  readonly url: string;
+  readonly streamCounts: StreamCounts;
+  /** Stops listening, ends the stream, refuses new closes, waits for those under way at most `graceMs`, closes all connections. Idempotent. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** What the native module has beyond its type declarations (checked in its source, 2026-11-21). */
+const native = uws as unknown as { _cfg(key: string): void; readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number };
+
+interface NativeListener {
+  listen(host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void): void;
+}
+
+/** How often a stopping server looks whether the last close has ended. */
+const DRAIN_POLL_MS = 5;
+/** Two starts of the service with the same stream epoch: one in 2^48. */
+const EPOCH_BYTES = 6;
+/** Leaves the server's own name out of the reply headers. */
+const SILENT = "999999990007";
+
+function accountsOf(portfolio: Portfolio, { hash, trading }: ServerParts): StreamAccounts {
+  const orders = trading?.orders;
+  return orders === undefined
+    ? { portfolio, hash }
+    : { portfolio, hash, termsOf: (order, account) => orders.termsOf(order, account) };
+}
+
+export async function startServer(options: ServerOptions, parts: ServerParts): Promise<Server> {
+  native._cfg(SILENT);
+  const { clock, logger, metrics } = parts;
+  const limiter = new RateLimiter(options.rateLimits, options.rateLimitCallersMax);
+  const origins = new OriginGuard({ ...options, listenHost: options.host }, clock);
+  const edge = new Edge({
+    clock,
+    logger,
+    limiter,
+    idPrefix: `${randomBytes(5).toString("hex")}-`,
+    origins,
+    loopbackOnly: isLoopback(options.host),
+    targetBytesMax: options.targetBytesMax,
+  });
+  const bodies = new BodyReader(clock, options);
+  const inFlight = { closes: 0 };
+  const app = uws.App();
+  const stream = new StreamHub(
+    { ...DEFAULT_STREAM_LIMITS, ...options.stream },
+    {
+      clock,
+      logger,
+      view: parts.view,
+      publish: (channel, text) => void app.publish(channel, text, false, false),
+      defer: (run) => void setImmediate(run),
+      epoch: randomBytes(EPOCH_BYTES).toString("hex"),
+      venuetwoTickerRefused: options.venuetwoTickerRefused,
+      ...(parts.portfolio === undefined ? {} : { accounts: accountsOf(parts.portfolio, parts) }),
+      ...(parts.trading === undefined ? {} : { orders: parts.trading.orders }),
+    },
+  );
+  const context: RouteContext = {
+    edge,
+    clock,
+    view: parts.view,
+    desk: parts.desk,
+    bodies,
+    metrics,
+    records: parts.records,
+    recorder: parts.recorder,
+    stream: stream.counts,
+    limits: options,
+    closeDefaults: options.closeDefaults,
+    venuetwoTickerRefused: options.venuetwoTickerRefused,
+    strictFields: options.strictFields,
+    version: options.version,
+    ...(parts.trading === undefined ? {} : { trading: parts.trading }),
+    startedAtMs: clock.wallMs(),
+    callerOfAsk,
+    inFlight,
+  };
+  metrics.attach({
+    routes: edge.routes,
+    rooms: parts.view.rooms,
+    inFlight,
+    callerCount: () => limiter.callerCount,
+    openBodyCount: () => bodies.openCount,
+    unknownOrderCount: () => parts.desk.unknownOrders(0).count,
+    redactedLogFieldCount: () => logger.redactedCount,
+    stream: stream.counts,
+    recording: () => recordingStatus(parts.records, parts.recorder),
+    store: () => parts.desk.storeStatus(),
+  });
+  mountStream(app, edge, stream);
+  mountDashboard(app, edge, options.dashboardFolder ?? null, options.pageAccount ?? null);
+  mountRoutes(
+    app,
+    edge,
+    [
+      positionCloseRoute(context),
+      positionOpenRoute(context),
+      routingDryRunRoute(context),
+      executionRoute(context),
+      ...tradingRoutes(context),
+      ...tickerRoutes(context),
+      ...bookRoutes(context),
+      instrumentsRoute(context),
+      ...historyRoutes(context, parts.records, {
+        hash: parts.hash,
+        loopbackOnly: isLoopback(options.host),
+        // No option opens them yet: without API keys the service listens on loopback alone.
+        open: false,
+      }),
+      ...serviceRoutes(context),
+    ],
+    origins.hasOrigins,
+  );
+  let socket: us_listen_socket | null = await listen(app, options.host, options.port);
+  const port = uws.us_socket_local_port(socket);
+
+  return {
+    port,
+    url: `http://${isIP(options.host) === 6 ? `[${options.host}]` : options.host}:${port}`,
+    streamCounts: stream.counts,
+    async stop(graceMs) {
+      if (socket === null) return;
+      edge.closing = true;
+      uws.us_listen_socket_close(socket);
+      socket = null;
+      stream.stop();
+      const untilNs = clock.monoNs() + graceMs * 1e6;
+      while ((inFlight.closes > 0 || bodies.openCount > 0) && clock.monoNs() < untilNs)
+        await delay(clock, DRAIN_POLL_MS);
+      if (inFlight.closes > 0) logger.warn("server.drain_incomplete", { closes: inFlight.closes });
+      bodies.stop();
+      app.close();
+      metrics.stop();
+    },
+  };
+}
+
+function listen(app: ReturnType<typeof uws.App>, host: string, port: number): Promise<us_listen_socket> {
+  return new Promise((resolve, reject) => {
+    // An exclusive port: without it a second process would silently share the address.
+    (app as unknown as NativeListener).listen(host, port, native.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
+      if (socket === false)
+        reject(
+          new StartError([`cannot listen on ${host}:${port}: the port is taken, or the address is not this machine's`]),
+        );
+      else resolve(socket);
+    });
+  });
+}

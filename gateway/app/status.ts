@@ -1,0 +1,128 @@
+/** Rooms → status rows and readiness. */
+import { BOOK_LIVE } from "../../engine/market/book.js";
+import { ageMs } from "../../engine/market/freshness.js";
+import type { MarketRoom } from "../../engine/ports.js";
+import type { Recorder } from "../../engine/storage/recorder/recorder.js";
+import type { RecordsStore } from "../../engine/storage/records/records-store.js";
+import type { StoreStatus } from "../../engine/storage/state-store.js";
+import type { ReadyPart, RecordingStatus, StoreStatusRow, VenueStatus } from "../../schemas/service.js";
+import type { MarketView } from "../api/market-view.js";
+import type { TradeDesk } from "../api/ports.js";
+
+const MIB = 1 << 20;
+const SHED_TEXT = {
+  NOTHING: "",
+  TICKS: "; no room for ticks",
+  MARKET: "; no room for market data",
+} as const satisfies Record<RecordingStatus["shed"], string>;
+
+export function venueStatus(room: MarketRoom, nowNs: number): VenueStatus {
+  const status = room.status();
+  let liveBooks = 0;
+  let oldest = -1;
+  for (const market of room.markets.values()) {
+    if (market.book.state !== BOOK_LIVE) continue;
+    liveBooks++;
+    oldest = Math.max(oldest, ageMs(market.book.tsProvenNs, nowNs));
+  }
+  const latency = room.ackLatency;
+  const measured = latency.count > 0;
+  return {
+    exchange: room.venue,
+    state: status.state,
+    markets: room.markets.size,
+    liveBooks,
+    oldestLiveBookAgeMs: oldest < 0 ? null : oldest,
+    breaker: status.breaker,
+    breakerOpenUntil: status.breaker === "open" ? Math.max(0, Math.ceil(status.breakerOpenUntilMs)) : null,
+    clockOffsetMs: status.clockOffsetMs,
+    sockets: status.socketCount,
+    reconnects: status.reconnectCount,
+    resyncs: status.resyncCount,
+    gaps: status.gapCount,
+    decodeErrors: status.decodeErrorCount,
+    protocolDrift: status.protocolDriftCount,
+    laneTokens: { ...status.laneTokens },
+    ackLatency: {
+      count: latency.count,
+      // Without samples the window answers its default, which is an assumption and not shown as a measurement.
+      p50Ms: measured ? latency.p50() : null,
+      p90Ms: measured ? latency.p90() : null,
+      p99Ms: measured ? latency.p99() : null,
+    },
+  };
+}
+
+export function recordingStatus(records: RecordsStore, recorder: Recorder | null): RecordingStatus {
+  const { state, reason, version } = records.state();
+  const status = recorder?.status() ?? null;
+  return {
+    state,
+    reason,
+    storeVersion: version,
+    tables: Object.entries(status?.tables ?? {}).map(
+      ([table, { accepted, recovered, stored, droppedTotal, pending, cut }]) => ({
+        table,
+        accepted,
+        recovered,
+        stored,
+        dropped: droppedTotal,
+        pending,
+        cut,
+      }),
+    ),
+    spool: { files: status?.spool.files ?? 0, bytes: status?.spool.bytes ?? 0 },
+    outbox: status?.outbox ?? { rows: 0, bytes: 0, backlogged: false },
+    shed: status?.shed ?? "NOTHING",
+    storeBytes: status?.storeBytes ?? null,
+  };
+}
+
+export function storeStatusRow(status: StoreStatus): StoreStatusRow {
+  const { writable, problem, space, freeBytes, reserveBytes, pendingBatchCount } = status;
+  return { writable, problem, space, freeBytes, reserveBytes, pendingBatches: pendingBatchCount };
+}
+
+/** For people. A volume that gets short is told before it is. */
+function storeDetail({ writable, problem, pendingBatchCount, space, freeBytes }: StoreStatus): string {
+  const free = freeBytes === null ? "" : `, ${(freeBytes / MIB).toFixed(1)} MiB free`;
+  if (!writable) return `not writable: ${problem ?? "unknown"}${free}`;
+  const said = { AMPLE: "", TIGHT: "; ticks are not recorded", LOW: "; DISK_LOW: nothing is opened", FULL: "" }[space];
+  return `${pendingBatchCount} batches pending${said}${said === "" ? "" : free}`;
+}
+
+/**
+ * Ready to close positions: the store takes writes and every configured venue has a live feed. A record that is off or
+ * away is no reason to send callers elsewhere; one whose fills and decisions pile up is.
+ */
+export function readyParts(
+  view: MarketView,
+  desk: TradeDesk,
+  recording: RecordingStatus,
+  closing: boolean,
+): ReadyPart[] {
+  const parts: ReadyPart[] = [{ name: "process", ready: !closing, detail: closing ? "shutting down" : "running" }];
+  const store = desk.storeStatus();
+  parts.push({ name: "store", ready: store.writable, detail: storeDetail(store) });
+  const waiting = `${recording.outbox.rows} fills, orders and decisions waiting`;
+  parts.push({
+    name: "recording",
+    ready: !recording.outbox.backlogged,
+    detail: recording.outbox.backlogged
+      ? `RECORDS_BACKLOG: ${waiting}`
+      : `${recording.state}${recording.reason === "" ? "" : `, ${recording.reason}`}, ${waiting}${SHED_TEXT[recording.shed]}`,
+  });
+  for (const room of view.rooms) {
+    let live = 0;
+    for (const market of room.markets.values()) if (market.book.state === BOOK_LIVE) live++;
+    const status = room.status();
+    const isFed = status.state !== "DOWN" && status.state !== "STALE";
+    const ready = live > 0 && status.breaker !== "open" && isFed;
+    parts.push({
+      name: room.venue,
+      ready,
+      detail: `${status.state}, ${live} of ${room.markets.size} books live, breaker ${status.breaker}`,
+    });
+  }
+  return parts;
+}

@@ -1,0 +1,55 @@
+/** The close service in the form the routes need. */
+import type { ListedOrder } from "../../engine/orders/listed-orders.js";
+import type { SingleOrderService } from "../../engine/orders/single/single-order-service.js";
+import type { TradeService } from "../../engine/orders/trade-service.js";
+import type { StateStore } from "../../engine/storage/state-store.js";
+import type { UnknownOrderRow } from "../../schemas/service.js";
+import type { OrderRows, TradeDesk } from "../api/ports.js";
+
+/** `singleOrders`: whose orders the status lists beside those of the trades. */
+export function createTradeDesk(
+  service: TradeService,
+  store: StateStore,
+  singleOrders?: Pick<SingleOrderService, "status">,
+): TradeDesk {
+  return {
+    trade: (request, context) => service.tradeAtOnce(request, context) ?? service.trade(request, context),
+    quote: (request) => service.quote(request),
+    execution: (routeId) => service.execution(routeId),
+    askExecution: (routeId, credentials) => service.askExecution(routeId, credentials),
+    unknownOrders(limit): OrderRows {
+      const trades = service.status();
+      const single = singleOrders?.status();
+      const count = trades.unknownCount + (single?.unknownCount ?? 0);
+      return { count, orders: oldest(trades.unknown, single?.unknown ?? [], limit) };
+    },
+    openOrders(limit): OrderRows {
+      const trades = service.status();
+      const open = singleOrders?.status().open ?? [];
+      return { count: trades.openCount + open.length, orders: oldest(trades.open, open, limit) };
+    },
+    followed() {
+      const trades = service.status();
+      const single = singleOrders?.status();
+      return {
+        count: trades.followedCount + (single?.followedCount ?? 0),
+        unattendedCount: trades.unattendedCount + (single?.unattendedCount ?? 0),
+      };
+    },
+    storeStatus: () => store.status(),
+  };
+}
+
+function oldest(trades: readonly ListedOrder[], single: readonly ListedOrder[], limit: number): UnknownOrderRow[] {
+  return [...trades, ...single]
+    .sort((left, right) => left.sinceMs - right.sinceMs)
+    .slice(0, limit)
+    .map((one) => ({
+      routeId: one.routeId,
+      exchange: one.venue,
+      symbol: one.symbol,
+      venueClientOrderId: one.venueClientOrderId,
+      sentAt: one.sinceMs,
+      fromEarlierStart: one.fromEarlierStart,
+    }));
+}

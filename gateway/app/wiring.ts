@@ -1,0 +1,201 @@
+/**
+ * Puts the service together: store, secret, rooms, trade and order services, portfolio, HTTP server, and takes it apart
+ * in the order that loses nothing. Everything that touches the outside can be replaced through `overrides`.
+ *
+ * Invariant: after `stop` resolves no socket, timer or file of the service is open.
+ */
+import { type Clock, createSystemClock } from "../../engine/domain/clock.js";
+import { type Random, systemRandom } from "../../engine/domain/random.js";
+import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
+import type { CredentialSource } from "../../engine/custody/credential-source.js";
+import { GuardBook } from "../../engine/guards/guard-book.js";
+import { createNonceReservations } from "../../engine/orders/nonce-reservations.js";
+import type { RecordSink } from "../../engine/orders/record-sink.js";
+import { SingleOrderService } from "../../engine/orders/single/single-order-service.js";
+import { OrderNames } from "../../engine/orders/order-names.js";
+import { OrderListeners } from "../../engine/orders/order-listeners.js";
+import { TradeService } from "../../engine/orders/trade-service.js";
+import { isTradingRoom, type MarketRoom } from "../../engine/ports.js";
+import { Portfolio } from "../../engine/portfolio/portfolio.js";
+import { resolvedTrades } from "../../engine/portfolio/resolved-executions.js";
+import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
+import { createKeyedHash, cryptoRandomIds, loadServerSecret } from "../../engine/storage/server-secret.js";
+import type { StateStore } from "../../engine/storage/state-store.js";
+import { TIERS } from "../../feeds/venuethree/rules/limits.js";
+import { MemoryCredentials } from "../accounts/memory-credentials.js";
+import { createTradingDesk } from "../accounts/trading-desk.js";
+import type { Config } from "./config.js";
+import { createLogger, type ServiceLogger } from "./log.js";
+import { MarketView } from "../api/market-view.js";
+import { Metrics } from "./metrics.js";
+import { createRecording, type Recording } from "./recording.js";
+import { RoomStarter, waitForBooks } from "./room-starter.js";
+import { createRooms } from "./rooms.js";
+import type { PageAccount } from "../api/routes/dashboard.js";
+import { startServer } from "./server.js";
+import { isLoopback } from "../http/server-address.js";
+import { allResolved, resolvedOrders } from "../stream/resolved-orders.js";
+import { createTradeDesk } from "./trade-desk.js";
+
+/** The speed bump that venuefour puts before market, GTC and IOC orders (its order-types page, since 2025-11-12). */
+const VENUEFOUR_TAKER_DELAY_MS = 200;
+/** What the services may still need after the last HTTP reply: a last look at unknown orders, and writes. */
+const DRAIN_EXTRA_MS = 5_000;
+
+export interface ServiceOverrides {
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly logger?: ServiceLogger;
+  /** Instead of the configured venues. */
+  readonly rooms?: readonly MarketRoom[];
+  readonly version?: string;
+  /** The built client; default: where the build puts it. */
+  readonly dashboardFolder?: string;
+  /** What the page opens with; the demo's alone. */
+  readonly pageAccount?: PageAccount;
+  /** Server wallets and their credentials; none where absent. */
+  readonly wallets?: CredentialSource;
+  /** In place of the record, for what orders did. */
+  readonly records?: RecordSink;
+  /** A commit failed: the process is to be restarted. */
+  readonly onStoreFailure?: () => void;
+}
+
+export interface Service {
+  readonly url: string;
+  readonly port: number;
+  readonly rooms: readonly MarketRoom[];
+  readonly closeService: TradeService;
+  readonly store: StateStore;
+  readonly recording: Recording;
+  readonly logger: ServiceLogger;
+  /** Graceful and idempotent: listening, closes under way, rooms, store. */
+  stop(): Promise<void>;
+}
+
+/** Rejects with StartError, or STORE_UNAVAILABLE; what had been opened is closed again. */
+export async function createService(config: Config, overrides: ServiceOverrides = {}): Promise<Service> {
+  const clock = overrides.clock ?? createSystemClock();
+  const logger = overrides.logger ?? createLogger(config.logLevel);
+  const version = overrides.version ?? "0.1.0";
+  const store = openLmdbStore({
+    directory: config.dataDir,
+    clock,
+    onFailure: () => {
+      logger.error("store.commit_failed");
+      overrides.onStoreFailure?.();
+    },
+  });
+  const undo: (() => Promise<void>)[] = [() => store.close()];
+  try {
+    const hash = createKeyedHash(await loadServerSecret(store, config.serverSecret));
+    const random = overrides.random ?? systemRandom;
+    const recording = createRecording({
+      config: config.recording,
+      dataDir: config.dataDir,
+      stateStore: store,
+      hash,
+      randomIds: cryptoRandomIds,
+      clock,
+      random,
+      logger,
+    });
+    undo.push(() => recording.stop());
+    await recording.start();
+    const rooms = overrides.rooms ?? createRooms(config, clock, random, logger, createNonceReservations(store));
+    const starter = new RoomStarter(rooms, clock, logger);
+    undo.push(async () => {
+      starter.stop();
+      await Promise.allSettled(rooms.map((room) => room.stop()));
+    });
+    await starter.start();
+    recording.watch(rooms);
+    const tradingRooms = new Map(rooms.filter(isTradingRoom).map((room) => [room.venue, room]));
+    const guards = new GuardBook({ store, clock, logger, policy: config.guards });
+    await guards.start();
+    const records = overrides.records ?? recording.closes;
+    const listeners = new OrderListeners({ clock, logger });
+    const names = new OrderNames(store, hash, clock);
+    const keeps = { store, hash, guards, listeners, names };
+    const common = { ...keeps, rooms: tradingRooms, clock, logger, randomIds: cryptoRandomIds };
+    const closeService = new TradeService({
+      ...common,
+      marketRooms: new Map(rooms.map((room) => [room.venue, room])),
+      maxInFlight: config.closesInFlightMax,
+      maxRecent: config.executionsInMemoryMax,
+      records,
+      observer: recording.observer,
+      routing: {
+        latencyFactor: config.latencyFactor,
+        quoteRatePpm: config.quoteRatePpm,
+        takerDelayMs: {
+          venuethree: TIERS[config.venuethreeTier].takerDelayMs,
+          venuefour: VENUEFOUR_TAKER_DELAY_MS,
+        },
+        configuredFees: new Set(ROUTABLE_VENUES.filter((venue) => config[venue].fees !== null)),
+      },
+    });
+    undo.push(() => closeService.drain(DRAIN_EXTRA_MS));
+    await closeService.start();
+    const orders = new SingleOrderService({
+      ...common,
+      maxInFlight: config.closesInFlightMax,
+      records,
+    });
+    undo.push(() => orders.drain(DRAIN_EXTRA_MS));
+    await orders.start();
+    const resolved = allResolved([resolvedTrades(closeService), resolvedOrders(orders)]);
+    const portfolio = new Portfolio({ rooms: tradingRooms, clock, logger, hash, resolved });
+    undo.push(async () => portfolio.stop());
+    await waitForBooks(rooms, clock);
+    const operator = { loopbackOnly: isLoopback(config.host), open: false };
+    const wallets = overrides.wallets ?? new MemoryCredentials();
+    const server = await startServer(
+      {
+        ...config,
+        version,
+        ...(overrides.dashboardFolder === undefined ? {} : { dashboardFolder: overrides.dashboardFolder }),
+        ...(overrides.pageAccount === undefined ? {} : { pageAccount: overrides.pageAccount }),
+      },
+      {
+        clock,
+        logger,
+        view: new MarketView(rooms),
+        desk: createTradeDesk(closeService, store, orders),
+        metrics: new Metrics(),
+        records: recording.store,
+        recorder: recording.recorder,
+        hash,
+        portfolio,
+        trading: createTradingDesk({ clock, wallets, orders, killSwitch: guards, operator }),
+      },
+    );
+    undo.push(() => server.stop(config.shutdownGraceMs));
+    logger.info("service.listening", { host: config.host, port: server.port, version, profile: config.profile });
+    const { url, port } = server;
+    const stop = once(() => unwind(undo, logger));
+    return { url, port, rooms, closeService, store, recording, logger, stop };
+  } catch (error) {
+    await unwind(undo, logger);
+    throw error;
+  }
+}
+
+/** Last opened, first closed; a part that fails to close does not keep the others open. */
+async function unwind(undo: (() => Promise<void>)[], logger: ServiceLogger): Promise<void> {
+  for (const close of undo.splice(0).reverse()) {
+    try {
+      await close();
+    } catch (error) {
+      logger.error("service.stop_failed", { errorName: error instanceof Error ? error.name : "unknown" });
+    }
+  }
+}
+
+function once(run: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  return () => {
+    running ??= run();
+    return running;
+  };
+}
