@@ -19,7 +19,7 @@ import { createOffStore, type RecordsState, type RecordsStore } from "../../engi
 import type { StateStore } from "../../engine/storage/state-store.js";
 import type { RecordingConfig } from "./config.js";
 import type { ServiceLogger } from "./log.js";
-import { StartError } from "./start-error.js";
+import { StartError } from "../children/start-error.js";
 import { startStorageSidecar, type StorageSidecar } from "./storage-sidecar.js";
 
 /** Markets listed later are watched within this time. */

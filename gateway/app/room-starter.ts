@@ -3,7 +3,7 @@ import { type Clock, delay, type TimerHandle } from "../../engine/domain/clock.j
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import type { MarketRoom } from "../../engine/ports.js";
 import type { ServiceLogger } from "./log.js";
-import { StartError } from "./start-error.js";
+import { StartError } from "../children/start-error.js";
 
 /** How long the service waits for a first live book of every venue before it listens anyway. */
 const FIRST_BOOK_WAIT_MS = 5_000;

@@ -7,7 +7,7 @@ import { ServiceError } from "../../engine/domain/errors.js";
 import type { Config, Environment } from "./config.js";
 import { readConfig } from "./config.js";
 import { createLogger, type ServiceLogger } from "./log.js";
-import { StartError } from "./start-error.js";
+import { StartError } from "../children/start-error.js";
 import { checkStateFile } from "../children/state-check.js";
 import { exitCodeOf, onStopSignals } from "./stop-signals.js";
 import { createService, type Service, type ServiceOverrides } from "./wiring.js";

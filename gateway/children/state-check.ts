@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Logger } from "../../engine/domain/logger.js";
-import { StartError } from "../app/start-error.js";
+import { StartError } from "./start-error.js";
 
 /** Of the child: the file is refused. */
 export const DAMAGED_EXIT = 3;

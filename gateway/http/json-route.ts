@@ -6,18 +6,43 @@
  * before anything is sent.
  */
 import type { HttpRequest, HttpResponse } from "uWebSockets.js";
+import type { Clock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Operation } from "../../schemas/operation.js";
 import type { Validator } from "../../schemas/validate.js";
 import type { RequestOrigin } from "./operator-access.js";
-import type { Route, RouteContext } from "../api/routes/context.js";
+import type { Asked, Payers } from "./caller-tags.js";
 import type { Edge } from "./edge.js";
 import { asServiceError } from "./error-reply.js";
 import { parseJsonBody } from "./json-body.js";
 import type { PendingReply } from "./pending-reply.js";
 import { askedTimeMs, decodeComponent, invalidParameters, parseQuery } from "./query.js";
-import { announcesBody, checkIdempotencyKey, checkMediaType, headerOrNull, receiveBody } from "./receive.js";
+import {
+  announcesBody,
+  type BodyBounds,
+  type BodyParts,
+  checkIdempotencyKey,
+  checkMediaType,
+  headerOrNull,
+  receiveBody,
+} from "./receive.js";
+import type { Route } from "./route.js";
 import { fieldCheck, queryCheck } from "./unknown-fields.js";
+
+export interface RouteLimits extends BodyBounds {
+  readonly closesInFlightMax: number;
+}
+
+export interface JsonRouteParts extends BodyParts {
+  readonly clock: Clock;
+  readonly limits: RouteLimits;
+  /** Unknown body fields are refused where something is sent; else they are ignored and named. */
+  readonly strictFields: boolean;
+  /** Whose buckets a request with credentials spends; null: its address's. */
+  readonly callerOfAsk?: (asked: Asked) => Payers;
+  /** Requests that may send something and whose reply is not known yet; shutdown and status read it too. */
+  readonly inFlight: { closes: number };
+}
 
 /** Everything of one request that a route may look at. */
 export interface Ask {
@@ -59,7 +84,7 @@ export interface JsonRouteOptions {
 const REPLAYED = "\r\nIdempotent-Replayed: true";
 const NO_BODY = Buffer.alloc(0);
 
-export function jsonRoute(context: RouteContext, options: JsonRouteOptions): Route {
+export function jsonRoute(context: JsonRouteParts, options: JsonRouteOptions): Route {
   const { operation, sends } = options;
   const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
   const queryNames = Object.keys((operation.query as { properties?: object } | null)?.properties ?? {});

@@ -9,7 +9,7 @@
 import type { HttpRequest, HttpResponse, TemplatedApp } from "uWebSockets.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import { coversPath, type Operation } from "../../schemas/operation.js";
-import type { Route } from "../api/routes/context.js";
+import type { Route } from "./route.js";
 import type { Edge } from "./edge.js";
 import type { Access, RouteCounts } from "./reply-state.js";
 

@@ -14,7 +14,7 @@ import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import type { OrderDesk, SwitchFacts } from "../../engine/orders/single/order-desk.js";
-import { refusalError } from "../api/routes/order-desk-call.js";
+import { refusalError } from "../accounts/order-refusal.js";
 import type { Connection } from "./connection.js";
 
 export type SwitchDesk = Pick<OrderDesk, "armSwitches" | "heartbeat" | "expireSwitch" | "disarmSwitch">;

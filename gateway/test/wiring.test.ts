@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createSystemClock } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import { type Config, readConfig } from "../app/config.js";
-import { StartError } from "../app/start-error.js";
+import { StartError } from "../children/start-error.js";
 import { StreamClient } from "../stream/test/stream-client.js";
 import { createService, type Service } from "../app/wiring.js";
 import { TestClient } from "./client.js";

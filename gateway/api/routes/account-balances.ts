@@ -38,7 +38,7 @@ import {
 import { accountAddress, type AccountRef, requirePathsAccount } from "../../accounts/account-reads.js";
 import { coverageOf, isComplete, notConfigured, readError, requireSomeAnswer } from "../../accounts/read-errors.js";
 import { jsonRoute } from "../../http/json-route.js";
-import type { Route } from "./context.js";
+import type { Route } from "../../http/route.js";
 import type { TradingContext } from "./order-desk-call.js";
 
 interface AccountState {

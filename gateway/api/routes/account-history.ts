@@ -47,7 +47,7 @@ import { orderRecord } from "../../accounts/order-views.js";
 import { readError } from "../../accounts/read-errors.js";
 import { type Ask, checkedQuery, jsonRoute } from "../../http/json-route.js";
 import { invalidParameters } from "../../http/query.js";
-import type { Route } from "./context.js";
+import type { Route } from "../../http/route.js";
 import { symbolHint, type TradingContext } from "./order-desk-call.js";
 
 const INTEGERS = ["limit"];

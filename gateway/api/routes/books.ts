@@ -7,7 +7,8 @@ import { compileSerialiser } from "../../../schemas/serialise.js";
 import { consolidatedBook, venueBook } from "../book-reply.js";
 import { decodeComponent, invalidParameters, parseQuery } from "../../http/query.js";
 import { venueUnavailable } from "../market-view.js";
-import type { Route, RouteContext } from "./context.js";
+import type { RouteContext } from "./context.js";
+import type { Route } from "../../http/route.js";
 import { checkSymbolText } from "./symbol-parameter.js";
 
 export function bookRoutes({ edge, clock, view }: RouteContext): Route[] {

@@ -21,8 +21,9 @@ import { keyMessage } from "../../accounts/read-errors.js";
 import { checkedBody, jsonRoute, replyText } from "../../http/json-route.js";
 import { invalidParameters } from "../../http/query.js";
 import { checkReduceOnly } from "../spec-fields.js";
-import type { Route } from "./context.js";
-import { orderContext, refusalError, type TradingContext } from "./order-desk-call.js";
+import type { Route } from "../../http/route.js";
+import { orderContext, type TradingContext } from "./order-desk-call.js";
+import { refusalError } from "../../accounts/order-refusal.js";
 
 export function closeEverythingRoute(context: TradingContext): Route {
   const { edge, clock, view, trading, closeDefaults } = context;

@@ -12,7 +12,8 @@ import { asServiceError } from "../../http/error-reply.js";
 import { decodeComponent, invalidParameters, parseQuery } from "../../http/query.js";
 import { scrub } from "../../../engine/domain/scrub.js";
 import { CREDENTIALS_HEADER, CREDENTIALS_QUERY, readVenueCredentials } from "../venue-credentials.js";
-import type { Route, RouteContext } from "./context.js";
+import type { RouteContext } from "./context.js";
+import type { Route } from "../../http/route.js";
 
 /** Begins the references of single orders: no routed execution is behind them. */
 const SINGLE_ORDER = "or_";

@@ -41,7 +41,8 @@ import type { RecordKind } from "../../history/record-kind.js";
 import { DEFAULT_READ_LIMITS, type ReadLimits, RecordsReader } from "../../history/records-reader.js";
 import { asServiceError } from "../../http/error-reply.js";
 import type { PendingReply } from "../../http/pending-reply.js";
-import type { Route, RouteContext } from "./context.js";
+import type { RouteContext } from "./context.js";
+import type { Route } from "../../http/route.js";
 
 export interface HistoryOptions extends OperatorAccess {
   /** The server's key: signs cursors. */

@@ -7,7 +7,8 @@ import { compileSerialiser } from "../../../schemas/serialise.js";
 import { compileValidator } from "../../../schemas/validate.js";
 import { problemsError } from "../close-request.js";
 import { parseQuery } from "../../http/query.js";
-import type { Route, RouteContext } from "./context.js";
+import type { RouteContext } from "./context.js";
+import type { Route } from "../../http/route.js";
 
 const QUERY_NAMES = Object.keys(instrumentsQuerySchema.properties);
 

@@ -30,9 +30,10 @@ import {
 import { orderRecord } from "../../accounts/order-views.js";
 import { type Ask, checkedBody, checkedQuery, jsonRoute, replyText } from "../../http/json-route.js";
 import { leverageWarning } from "../leverage-warning.js";
-import type { Route } from "./context.js";
+import type { Route } from "../../http/route.js";
 import { checkOrderId } from "./order-id.js";
-import { orderContext, refusalError, symbolHint, symbolOn, type TradingContext } from "./order-desk-call.js";
+import { orderContext, symbolHint, symbolOn, type TradingContext } from "./order-desk-call.js";
+import { refusalError } from "../../accounts/order-refusal.js";
 
 export function orderChangeRoutes(context: TradingContext): Route[] {
   return [

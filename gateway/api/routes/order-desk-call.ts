@@ -1,10 +1,9 @@
-/** What the routes that call the order desk share: who asks, with which bounds, and refusals as errors. */
-import { type ErrorCode, type ErrorContext, ServiceError } from "../../../engine/domain/errors.js";
+/** What the routes that call the order desk share: who asks, and with which bounds. */
 import type { RoutableVenue } from "../../../engine/domain/venue.js";
-import type { OrderContext, OrderRefusal } from "../../../engine/orders/single/order-desk.js";
+import type { OrderContext } from "../../../engine/orders/single/order-desk.js";
 import type { TradingDesk } from "../../accounts/trading-desk.js";
 import { tradingRoom } from "../../accounts/account-access.js";
-import { type Ask, ReplayedRefusal } from "../../http/json-route.js";
+import type { Ask } from "../../http/json-route.js";
 import type { RouteContext } from "./context.js";
 
 /** Routes about accounts exist only where there is a trading desk. */
@@ -35,28 +34,4 @@ export function symbolHint(
   text: string | null | undefined,
 ): string | null {
   return text === null || text === undefined ? null : symbolOn(context, venue, text);
-}
-
-/** A refusal of the desk as the error of the reply. */
-export function refusalError(refusal: OrderRefusal, venue: RoutableVenue | null = null): ServiceError {
-  const { code, context } = errorOf(refusal, venue);
-  return refusal.replayed ? new ReplayedRefusal(code, context) : new ServiceError(code, context);
-}
-
-/** A key that the venue no longer takes (expired, revoked, another account's) is the caller's to repair: 401, on venuethree 403. */
-function errorOf(
-  { code, details }: OrderRefusal,
-  venue: RoutableVenue | null,
-): { readonly code: ErrorCode; readonly context: ErrorContext } {
-  // A room whose venue can do no such thing says so by this word, unsent.
-  if (details["venueCode"] === "NOT_SUPPORTED" && code !== "NOT_SUPPORTED")
-    return { code: "NOT_SUPPORTED", context: { what: details["venueText"], exchange: details["exchange"] } };
-  const isAuth = code === "MISSING_CREDENTIALS" || code === "INVALID_API_CREDENTIALS" || isAuthReject(details);
-  if (venue === "venuethree" && isAuth) return { code: "INVALID_API_CREDENTIALS", context: details };
-  if (isAuth && venue !== null) return { code: "MISSING_CREDENTIALS", context: { exchange: venue, ...details } };
-  return { code, context: details };
-}
-
-function isAuthReject(details: OrderRefusal["details"]): boolean {
-  return details["reason"] === "AUTH";
 }

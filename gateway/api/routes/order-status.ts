@@ -7,8 +7,9 @@ import { compileValidator } from "../../../schemas/validate.js";
 import { ACCOUNT_HEADERS, callerBlock, exchangeOf, tradingRoom } from "../../accounts/account-access.js";
 import { orderRecord } from "../../accounts/order-views.js";
 import { checkedQuery, jsonRoute } from "../../http/json-route.js";
-import type { Route } from "./context.js";
-import { orderContext, refusalError, symbolHint, type TradingContext } from "./order-desk-call.js";
+import type { Route } from "../../http/route.js";
+import { orderContext, symbolHint, type TradingContext } from "./order-desk-call.js";
+import { refusalError } from "../../accounts/order-refusal.js";
 import { checkOrderId } from "./order-id.js";
 
 export function orderReadRoutes(context: TradingContext): Route[] {

@@ -3,7 +3,8 @@ import { closeReplySchema, closeRequestSchema } from "../../../schemas/close.js"
 import { OPERATIONS } from "../../../schemas/operations.js";
 import { compileValidator } from "../../../schemas/validate.js";
 import { buildCloseRequest, withSize } from "../close-request.js";
-import type { Route, RouteContext } from "./context.js";
+import type { RouteContext } from "./context.js";
+import type { Route } from "../../http/route.js";
 import { tradeRoute } from "./position-trade.js";
 
 export function positionCloseRoute(context: RouteContext): Route {

@@ -4,7 +4,8 @@ import { OPERATIONS } from "../../../schemas/operations.js";
 import { compileValidator } from "../../../schemas/validate.js";
 import { withSize } from "../close-request.js";
 import { buildOpenRequest } from "../open-request.js";
-import type { Route, RouteContext } from "./context.js";
+import type { RouteContext } from "./context.js";
+import type { Route } from "../../http/route.js";
 import { tradeRoute } from "./position-trade.js";
 
 export function positionOpenRoute(context: RouteContext): Route {

@@ -19,7 +19,8 @@ import { checkIdempotencyKey, checkMediaType, headerOrNull, receiveBody } from "
 import { scrub } from "../../../engine/domain/scrub.js";
 import { type Completing, fieldCheck, queryCheck } from "../../http/unknown-fields.js";
 import { leverageWarning } from "../leverage-warning.js";
-import type { Route, RouteContext } from "./context.js";
+import type { RouteContext } from "./context.js";
+import type { Route } from "../../http/route.js";
 
 /** What one of them has of its own. */
 export interface TradeRouteParts {

@@ -53,7 +53,7 @@ import {
 import { notConfigured, positionsCoverage, readError, requireSomeAnswer } from "../../accounts/read-errors.js";
 import { checkedQuery, jsonRoute } from "../../http/json-route.js";
 import type { MarketView } from "../market-view.js";
-import type { Route } from "./context.js";
+import type { Route } from "../../http/route.js";
 import { symbolOn, type TradingContext } from "./order-desk-call.js";
 
 export function positionRoutes(context: TradingContext): Route[] {

@@ -8,7 +8,8 @@ import { compileValidator } from "../../../schemas/validate.js";
 import { checkExact, problemsError } from "../close-request.js";
 import { decodeComponent, parseQuery } from "../../http/query.js";
 import { checkSymbolText } from "./symbol-parameter.js";
-import type { Route, RouteContext } from "./context.js";
+import type { RouteContext } from "./context.js";
+import type { Route } from "../../http/route.js";
 
 const QUERY_NAMES = Object.keys(routingQuerySchema.properties);
 const INTEGER_NAMES = ["maxSlippageBps", "maxQuoteAgeMs", "quoteTtlMs"];

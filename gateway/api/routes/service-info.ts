@@ -14,10 +14,11 @@ import {
   timeReplySchema,
 } from "../../../schemas/service.js";
 import { asServiceError } from "../../http/error-reply.js";
-import { readyParts, recordingStatus, storeStatusRow, venueStatus } from "../../app/status.js";
+import { readyParts, recordingStatus, storeStatusRow, venueStatus } from "../status.js";
 import { payersOf } from "../../http/caller-tags.js";
 import { CREDENTIALS_HEADER, readVenueCredentials } from "../venue-credentials.js";
-import type { Route, RouteContext } from "./context.js";
+import type { RouteContext } from "./context.js";
+import type { Route } from "../../http/route.js";
 
 /** Orders of unknown outcome listed by the status; the count is exact beyond it. */
 const UNKNOWN_ORDERS_LISTED = 100;

@@ -15,9 +15,10 @@ import { compileValidator } from "../../../schemas/validate.js";
 import { ACCOUNT_HEADERS, callerBlock, exchangeOf, tradingRoom } from "../../accounts/account-access.js";
 import { requireOperator } from "../../http/operator-access.js";
 import { type Answer, type Ask, checkedBody, jsonRoute, replyText } from "../../http/json-route.js";
-import type { Route } from "./context.js";
+import type { Route } from "../../http/route.js";
 import { checkOrderId } from "./order-id.js";
-import { refusalError, type TradingContext } from "./order-desk-call.js";
+import type { TradingContext } from "./order-desk-call.js";
+import { refusalError } from "../../accounts/order-refusal.js";
 
 export function switchRoutes(context: TradingContext): Route[] {
   return [...killSwitchRoutes(context), ...deadManRoutes(context)];

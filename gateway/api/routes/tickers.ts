@@ -23,7 +23,8 @@ import { decodeComponent } from "../../http/query.js";
 import { venueUnavailable } from "../market-view.js";
 import { venuefourPayload, venueonePayload, venuethreePayload, venuetwoPayload } from "../ticker-payload.js";
 import { type AggregatePart, AggregateText, type PayloadSerialiser, TickerText } from "../ticker-text.js";
-import type { Route, RouteContext } from "./context.js";
+import type { RouteContext } from "./context.js";
+import type { Route } from "../../http/route.js";
 import { checkSymbolText } from "./symbol-parameter.js";
 
 type Texts = Readonly<Record<RoutableVenue, TickerTexts>>;

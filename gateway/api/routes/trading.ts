@@ -2,7 +2,8 @@
 import { accountHistoryRoutes } from "./account-history.js";
 import { balanceRoutes } from "./account-balances.js";
 import { closeEverythingRoute } from "./close-everything.js";
-import type { Route, RouteContext } from "./context.js";
+import type { RouteContext } from "./context.js";
+import type { Route } from "../../http/route.js";
 import { orderChangeRoutes } from "./order-changes.js";
 import { orderReadRoutes } from "./order-status.js";
 import { positionRoutes } from "./positions.js";

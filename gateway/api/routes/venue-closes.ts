@@ -26,8 +26,9 @@ import { closeItem, normalizedOrder, orderIdText, venuetwoOrder } from "../../ac
 import { checkedBody, jsonRoute, replyText } from "../../http/json-route.js";
 import { invalidParameters } from "../../http/query.js";
 import { checkReduceOnly, checkTimeInForce } from "../spec-fields.js";
-import type { Route } from "./context.js";
-import { orderContext, refusalError, symbolOn, type TradingContext } from "./order-desk-call.js";
+import type { Route } from "../../http/route.js";
+import { orderContext, symbolOn, type TradingContext } from "./order-desk-call.js";
+import { refusalError } from "../../accounts/order-refusal.js";
 import { checkSymbolText } from "./symbol-parameter.js";
 import { withTypeText } from "./venue-orders.js";
 

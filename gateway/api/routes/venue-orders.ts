@@ -31,8 +31,9 @@ import {
 import { normalizedOrder, orderIdText, venuetwoOrder } from "../../accounts/order-views.js";
 import { VENUETHREE_KEY_HEADERS, venuethreeBlock } from "../../accounts/venuethree-key.js";
 import { type Answer, type Ask, checkedBody, jsonRoute, replyText } from "../../http/json-route.js";
-import type { Route } from "./context.js";
-import { orderContext, refusalError, symbolOn, type TradingContext } from "./order-desk-call.js";
+import type { Route } from "../../http/route.js";
+import { orderContext, symbolOn, type TradingContext } from "./order-desk-call.js";
+import { refusalError } from "../../accounts/order-refusal.js";
 
 /** What every order body has in common, as its schema left it. */
 interface OrderBody {

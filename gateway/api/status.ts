@@ -6,8 +6,8 @@ import type { Recorder } from "../../engine/storage/recorder/recorder.js";
 import type { RecordsStore } from "../../engine/storage/records/records-store.js";
 import type { StoreStatus } from "../../engine/storage/state-store.js";
 import type { ReadyPart, RecordingStatus, StoreStatusRow, VenueStatus } from "../../schemas/service.js";
-import type { MarketView } from "../api/market-view.js";
-import type { TradeDesk } from "../api/ports.js";
+import type { MarketView } from "./market-view.js";
+import type { TradeDesk } from "./ports.js";
 
 const MIB = 1 << 20;
 const SHED_TEXT = {
