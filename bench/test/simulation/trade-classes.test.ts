@@ -1,0 +1,123 @@
+/**
+ * One planted fault for each class that the judge of trades has a check for: the check sees it, and with the check taken
+ * out nothing does. All of them in one service, each for traders of its own. `PLANTS="part of a name"` plays some of them
+ * and prints what is found.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { FOLLOWED, type FourTrader, type FourVenues, startFourVenues, UNFOLLOWED } from "../support/four-venues.js";
+import { type Baseline, baselineOf } from "../support/judge/evidence.js";
+import type { CheckName } from "../support/judge/checks.js";
+import { phaseOf, PLANTS, plantedScenes, tradersWith } from "../support/mutants/classes.js";
+import { type Plant, Planting } from "../support/mutants/planting.js";
+import { CALLER_DAILY_MAX } from "../support/scenes/accounts.js";
+import { judgeTrades, type TradeJudgement } from "../support/trade-judge.js";
+import { roomsOf } from "../support/trade-mutants.js";
+import type { RecordedState } from "../support/recorded-orders.js";
+import type { Ask } from "../support/trade-ask.js";
+import { runWorkload, startTradeSystem, type TradeSystem } from "../support/trade-run.js";
+import type { TradeTrial } from "../support/trade-trial.js";
+import { addTraders, type PlannedScene } from "../support/trade-workload.js";
+
+const SEED = Number(process.env.FUZZ_SEED ?? 20_261_121);
+/** A switch of a scene is for five: of those that are planted none ends anything. */
+const SWITCH_END_MS = 8_000;
+/** A scene ends where a venue refuses what it begins with, as on a machine that stands still: those are played again. */
+const ROUNDS = 5;
+
+let four: FourVenues;
+let system: TradeSystem;
+let traders: ReadonlyMap<string, FourTrader>;
+let baseline: Baseline;
+const played: { trials: TradeTrial[]; asks: Ask[]; recorded: readonly RecordedState[] } = {
+  trials: [],
+  asks: [],
+  recorded: [],
+};
+let follow = (): void => {};
+const planting = new Planting();
+const planted = Array.from({ length: ROUNDS }, (_, round) => plantedScenes(SEED, round));
+
+beforeAll(async () => {
+  four = await startFourVenues({ seed: SEED, symbols: [...FOLLOWED, UNFOLLOWED] });
+  traders = addTraders(
+    four,
+    planted.flat().map(({ trader }) => trader),
+    String(SEED),
+  );
+  for (const plant of PLANTS)
+    for (const trader of tradersWith(plant, planted.flat(), traders)) planting.add(trader, plant);
+  follow = planting.unfollow();
+  system = await startTradeSystem(four, { rooms: (config) => planting.rooms(roomsOf(config)) });
+  baseline = baselineOf(four, traders.values());
+  for (const scenes of planted) {
+    const unseen = scenes.filter(({ plant }) => !isSeen(plant)).map(({ scene }) => scene);
+    if (unseen.length > 0) await play(unseen);
+  }
+}, 900_000);
+
+afterAll(async () => {
+  follow();
+  await system?.stop();
+  await four?.stop();
+  system?.cleanUp();
+});
+
+async function play(scenes: readonly PlannedScene[]): Promise<void> {
+  const { trials, asks, recorded } = await runWorkload(
+    four,
+    system,
+    traders,
+    { phases: [phaseOf(scenes)] },
+    {
+      firstAnswersOnly: true,
+      clientOf: (trader, client) => planting.client(trader, client),
+      switchEndMs: SWITCH_END_MS,
+    },
+  );
+  played.trials.push(...trials);
+  played.asks.push(...asks);
+  // Of all rounds.
+  played.recorded = recorded;
+}
+
+function isSeen(plant: Plant): boolean {
+  const [own] = plant.checks;
+  const found = judged(plant, []).byCheck.get(own) ?? [];
+  return found.some((violation) => plant.seen?.test(violation) ?? true);
+}
+
+/** Of the plant's traders alone. */
+function judged(plant: Plant, without: readonly CheckName[]): TradeJudgement {
+  const own = tradersWith(plant, planted.flat(), traders);
+  return judgeTrades(
+    four,
+    played.trials.filter(({ trader }) => own.includes(trader)),
+    baseline,
+    {
+      recorded: played.recorded,
+      asks: played.asks.filter(({ trader }) => own.includes(trader)),
+      callerDailyMax: CALLER_DAILY_MAX,
+      traders: own,
+      without,
+    },
+  );
+}
+
+describe("a fault of one class", () => {
+  it.each(PLANTS)("is seen by its check alone: $name ($checks)", (plant) => {
+    const [own] = plant.checks;
+    const { byCheck } = judged(plant, []);
+    if (process.env.PLANTS !== undefined)
+      process.stdout.write(
+        `${JSON.stringify(
+          [...byCheck].map(([name, found]) => [name, found.slice(0, 4)]),
+          null,
+          1,
+        )}\n`,
+      );
+    expect([...byCheck.keys()]).toContain(own);
+    if (plant.seen !== undefined) expect(byCheck.get(own)).toContainEqual(expect.stringMatching(plant.seen));
+    // Taken out, with those that see the same thing from another side, the fault goes unseen.
+    expect(judged(plant, plant.checks).violations).toEqual([]);
+  });
+});

@@ -1,0 +1,109 @@
+/** The end of the demo by Ctrl-C and by a supervisor: in order, without a word of trouble, and with nothing left behind. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DemoBench } from "../support/demo-process.js";
+import { pause } from "../support/system.js";
+
+/** Of time in which this process could run: the service's own grace, its stores, and what a shared machine adds. */
+const END_MS = 40_000;
+const AGAIN_EVERY_MS = 100;
+/** Where nothing has to be ended in order. */
+const START_END_MS = 5_000;
+/** Longer than the time in which two signals count as one. */
+const HELD_UP_MS = 1_500;
+const CLEAN = { code: 0, signal: null };
+
+let bench: DemoBench;
+beforeAll(() => {
+  bench = new DemoBench();
+});
+afterAll(() => bench.dispose());
+
+describe("the demo ends without an error", () => {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    it(`by ${signal} to all of its processes at once`, async () => {
+      const demo = bench.start();
+      await demo.shows('"recording.store"');
+      await demo.shows("curl -s");
+      demo.forgetOutput();
+      demo.signalGroup(signal);
+      expect(await demo.gone(END_MS)).toEqual(CLEAN);
+      expect(demo.complaints()).toEqual([]);
+    });
+
+    it(`by ${signal} to the launcher alone`, async () => {
+      const demo = bench.start();
+      await demo.shows('"recording.store"');
+      await demo.shows("curl -s");
+      demo.forgetOutput();
+      demo.signalLauncher(signal);
+      expect(await demo.gone(END_MS)).toEqual(CLEAN);
+      expect(demo.complaints()).toEqual([]);
+    });
+  }
+
+  it("by Ctrl-C in the moment of its ready line, while its store is still starting", async () => {
+    const demo = bench.start();
+    await demo.shows("ready http");
+    demo.signalGroup("SIGINT");
+    expect(await demo.gone(END_MS)).toEqual(CLEAN);
+    expect(demo.complaints().filter((line) => /cannot|restarting|ended|Error|^ {4}at /.test(line))).toEqual([]);
+  });
+
+  it("by one Ctrl-C that a launcher without a core passes on late", async () => {
+    const demo = bench.start();
+    await demo.shows('"recording.store"');
+    await demo.shows("curl -s");
+    // A store that does not answer holds the end up for longer than the launcher stands still.
+    process.kill(await demo.pidOf("sidecar"), "SIGSTOP");
+    demo.forgetOutput();
+    demo.signalLauncher("SIGSTOP");
+    demo.signalGroup("SIGINT");
+    await demo.shows('"service.stopping"');
+    await pause(HELD_UP_MS);
+    demo.signalLauncher("SIGCONT");
+    expect(await demo.gone(END_MS)).toEqual(CLEAN);
+    expect(demo.complaints().filter((line) => line.includes("service."))).toEqual([]);
+  });
+});
+
+describe("a Ctrl-C again and again", () => {
+  it("ends at once what waits for a store that does not answer, and leaves nothing behind", async () => {
+    const demo = bench.start();
+    await demo.shows('"recording.store"');
+    await demo.shows("curl -s");
+    const sidecar = await demo.pidOf("sidecar");
+    demo.forgetOutput();
+    process.kill(sidecar, "SIGSTOP");
+    demo.signalGroup("SIGINT");
+    const again = setInterval(() => {
+      if (!demo.isEnded) demo.signalGroup("SIGINT");
+    }, AGAIN_EVERY_MS);
+    try {
+      await demo.shows('"service.stop_forced"').catch(() => {});
+    } finally {
+      clearInterval(again);
+    }
+    process.kill(sidecar, "SIGCONT");
+    expect(await demo.gone(END_MS)).toEqual({ code: 130, signal: null });
+    expect(demo.complaints().filter((line) => !line.includes('"service.stop_forced"'))).toEqual([]);
+  });
+});
+
+describe("a demo that is ended while it starts", () => {
+  for (const to of ["group", "main"] as const) {
+    for (const part of ["venues", "sidecar"] as const) {
+      it(`with its ${part} just begun, by a signal to the ${to}, says nothing and leaves nothing behind`, async () => {
+        const demo = bench.start();
+        const main = await demo.pidOf("main");
+        await demo.pidOf(part);
+        demo.forgetOutput();
+        if (to === "group") demo.signalGroup("SIGINT");
+        else process.kill(main, "SIGTERM");
+        const { code } = await demo.gone(START_END_MS);
+        // By the signal itself: there is nothing to end in order yet.
+        expect([0, 130, 143]).toContain(code);
+        expect(demo.complaints().filter((line) => /cannot|restarting|ended|Error|^ {4}at /.test(line))).toEqual([]);
+      });
+    }
+  }
+});

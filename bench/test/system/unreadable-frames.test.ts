@@ -1,0 +1,92 @@
+/**
+ * The last frame of a venuethree market before it falls quiet cannot be read, and what it changed no ticker shows: the
+ * connection goes on to prove that nothing is missing. Once as the room is, and once with its rule taken out: the check
+ * of the present sees it, and the comparison of each book with the moment it names does not.
+ */
+import { expect, it } from "vitest";
+import { createSystemClock } from "../../../engine/domain/clock.js";
+import { silentLogger } from "../../../engine/domain/logger.js";
+import { createSeededRandom } from "../../../engine/domain/random.js";
+import { BOOK_LIVE } from "../../../engine/market/book.js";
+import { VenuethreeDecoder } from "../../../feeds/venuethree/market/decode.js";
+import { FRAME_MALFORMED } from "../../../feeds/venuethree/market/frame.js";
+import { createVenuethreeRoom } from "../../../feeds/venuethree/room.js";
+import { startVenuethreeSim } from "../../sim/venuethree/sim.js";
+import { BookChecker } from "../support/book-checker.js";
+import { PresentChecker } from "../support/present-checker.js";
+import { waitUntil } from "../support/system.js";
+
+const SEED = Number(process.env.FUZZ_SEED ?? 20_261_125);
+const DEADLINE_MS = 60_000;
+const LOOK_EVERY_MS = 20;
+/** What a proof is good for, and what a busy machine adds. */
+const WINDOW_MS = 4_000;
+const BEST_TICKS = 1_000_000;
+const LEVELS = 5;
+
+/** Until the venue's book is shown again, or an old one is called fresh. */
+async function watchQuiet(seed: number): Promise<PresentChecker> {
+  const clock = createSystemClock();
+  const sim = await startVenuethreeSim({ seed, symbols: ["BTC"], flow: null, clock });
+  const { exchange } = sim;
+  for (let level = 0; level < LEVELS; level++) {
+    exchange.setHouseLevel("BTC", "BUY", BEST_TICKS - level, 1_000);
+    exchange.setHouseLevel("BTC", "SELL", BEST_TICKS + 1 + level, 1_000);
+  }
+  const room = createVenuethreeRoom({
+    clock,
+    random: createSeededRandom(seed),
+    logger: silentLogger,
+    symbols: ["BTC"],
+    restUrl: sim.restUrl,
+    wsUrl: sim.wsUrl,
+  });
+  const books = new BookChecker();
+  const present = new PresentChecker(clock, WINDOW_MS);
+  let reader: NodeJS.Timeout | null = null;
+  try {
+    await room.start();
+    const market = room.markets.get("BTC");
+    if (market === undefined) throw new Error("no BTC");
+    const { book } = market;
+    books.watchMarket("venuethree", sim, "BTC", market);
+    present.watch("venuethree", sim, "BTC", market);
+    await waitUntil("a LIVE book", DEADLINE_MS, () => book.state === BOOK_LIVE && book.bidCount === LEVELS);
+    reader = setInterval(() => present.sample(), LOOK_EVERY_MS);
+    await waitUntil("a fresh book", DEADLINE_MS, () => present.claimCount > 0);
+    const half = sim.faults.add({ kind: "halfFrame", scope: ["market"], match: "order_book", count: 1 });
+    const worstTicks = BEST_TICKS - LEVELS + 1;
+    exchange.setHouseLevel("BTC", "BUY", worstTicks, 0);
+    await waitUntil("the frame", DEADLINE_MS, () => sim.faults.hits().halfFrame > 0);
+    sim.faults.remove(half.id);
+    await waitUntil(
+      "the venue's book, or the old one called fresh",
+      DEADLINE_MS,
+      () => (book.state === BOOK_LIVE && book.bidCount === LEVELS - 1) || present.frozenCount > 0,
+    );
+  } finally {
+    if (reader !== null) clearInterval(reader);
+    await room.stop();
+    await sim.stop();
+  }
+  expect(books.differences).toEqual([]);
+  return present;
+}
+
+it("is not called fresh, and read again", async () => {
+  expect((await watchQuiet(SEED)).problems).toEqual([]);
+}, 120_000);
+
+it("is seen to be once its channel is not looked for, each book being right by its own nonce", async () => {
+  const { decodeFrame } = VenuethreeDecoder.prototype;
+  VenuethreeDecoder.prototype.decodeFrame = function (...bytes) {
+    const kind = decodeFrame.call(this, ...bytes);
+    if (kind === FRAME_MALFORMED) this.frame.slot = -1;
+    return kind;
+  };
+  try {
+    expect((await watchQuiet(SEED)).frozenCount).toBeGreaterThan(0);
+  } finally {
+    VenuethreeDecoder.prototype.decodeFrame = decodeFrame;
+  }
+}, 120_000);

@@ -1,0 +1,74 @@
+/**
+ * The whole gateway over four local venues whose account frames are lost, late or silent, each with an account that is
+ * streamed: whatever the stream shows, a position that the venue holds is never FLAT, and a close of it is refused
+ * neither for its size nor as flat already. What is held comes from the venues' own books.
+ */
+import { describe, expect, it } from "vitest";
+import { FOUR_VENUES, type FourTrader } from "../support/four-venues.js";
+import { Caller, streamed, streamedSystem, TEST_MS, USER_FAULTS } from "../support/streamed-caller.js";
+import { pause } from "../support/system.js";
+
+/** Longer than an own order was ever believed to be told of by the clock alone, and than reads lag. */
+const LATER_MS = 4_000;
+const BOUGHT = "0.4";
+const CLOSED = "0.1";
+
+const system = streamedSystem(31);
+
+async function onEach(trader: FourTrader, play: (caller: Caller) => Promise<void>): Promise<void> {
+  await Promise.all(FOUR_VENUES.map((venue) => play(new Caller(system, venue, trader))));
+}
+
+describe.each(USER_FAULTS)("account frames are %s", (name, spec) => {
+  it(
+    "a position that somebody else opened is closed as it is held, and is never FLAT",
+    async () => {
+      const trader = system.four.addTrader(`elsewhere ${name}`, {});
+      const client = await streamed(system, trader);
+      system.fault(FOUR_VENUES, [spec]);
+      await onEach(trader, async (caller) => {
+        const { venue } = caller;
+        expect([venue, system.four.outside(venue, trader, "BTC", "BUY", BOUGHT)]).toEqual([venue, expect.any(Number)]);
+        const { heldLots } = caller;
+        expect(heldLots).toBeGreaterThan(0);
+        // A size that the stream does not have.
+        const part = await caller.trade("/api/trade/position/close", { size: CLOSED });
+        expect(part, JSON.stringify([venue, part])).toMatchObject({
+          success: true,
+          data: { execution: { note: null } },
+        });
+        expect([venue, caller.heldLots]).toEqual([venue, heldLots * 0.75]);
+        const dry = await caller.closeAll(true);
+        expect(dry, JSON.stringify([venue, dry])).toMatchObject({ state: "SIMULATED", totalPositions: 1 });
+        await caller.closesEverything();
+      });
+      await client.stop();
+    },
+    TEST_MS,
+  );
+
+  it(
+    "a position that we opened ourselves is closed as it is held, at once and seconds later",
+    async () => {
+      const trader = system.four.addTrader(`ourselves ${name}`, {});
+      const client = await streamed(system, trader);
+      system.fault(FOUR_VENUES, [spec]);
+      await onEach(trader, async (caller) => {
+        await caller.trade("/api/trade/position/open", { size: BOUGHT });
+        expect([caller.venue, caller.heldLots > 0]).toEqual([caller.venue, true]);
+        while (caller.heldLots > 0) {
+          const all = await caller.trade("/api/trade/position/close", { size: "ALL" });
+          const told = JSON.stringify([caller.venue, all]);
+          expect(all, told).toMatchObject({ success: true, data: { execution: { note: null } } });
+          if (told.includes('"state":"COMPLETED"')) expect(caller.heldLots, told).toBe(0);
+        }
+        await caller.trade("/api/trade/position/open", { size: BOUGHT });
+        expect([caller.venue, caller.heldLots > 0]).toEqual([caller.venue, true]);
+        await pause(LATER_MS);
+        await caller.closesEverything();
+      });
+      await client.stop();
+    },
+    TEST_MS,
+  );
+});

@@ -1,0 +1,255 @@
+/**
+ * What becomes of orders, changes and cancels of venuethree after its API took them, learnt against its local venue over
+ * real sockets: from the account's stream, with no read; from reads where the stream is deaf.
+ */
+import { afterEach, describe, expect, it } from "vitest";
+import { createSystemClock } from "../../../engine/domain/clock.js";
+import type { Instrument } from "../../../engine/domain/instrument.js";
+import { silentLogger } from "../../../engine/domain/logger.js";
+import type { OrderCommand, VenueOrder } from "../../../engine/domain/order.js";
+import { createSeededRandom } from "../../../engine/domain/random.js";
+import { Resolver } from "../../../engine/orders/resolver.js";
+import type { AccountSession, VenueRoom } from "../../../engine/ports.js";
+import { publicKeyOf } from "../../../feeds/venuethree/sign/schnorr.js";
+import { createVenuethreeRoom } from "../../../feeds/venuethree/room.js";
+import { startVenuethreeSim, type VenuethreeSim } from "../../sim/venuethree/sim.js";
+import { commandOf, nextClientId, open, PATIENT, unwrapRead, watch, wholeTicks } from "../support/trading-half.js";
+
+const ALICE = 516;
+/** Made for these tests, of no value. */
+const KEY = "11".repeat(40);
+const CREDENTIALS = { apiKeyPrivateKey: KEY, accountIndex: ALICE };
+const READS_PER_MINUTE = 10_000;
+const HELD_LOTS = 100_000;
+/** For what comes over a socket of this process within milliseconds. */
+const EVENTUALLY_MS = 60_000;
+
+interface Bench {
+  readonly sim: VenuethreeSim;
+  readonly room: VenueRoom;
+  readonly btc: Instrument;
+  readonly price: (share: number) => number;
+}
+
+let bench: Bench | null = null;
+
+async function start(): Promise<Bench> {
+  const publicKey = Buffer.from(publicKeyOf(Buffer.from(KEY, "hex"))).toString("hex");
+  const sim = await startVenuethreeSim({
+    seed: 12,
+    symbols: ["BTC"],
+    accounts: [
+      {
+        accountIndex: ALICE,
+        l1Address: `0x${"a1".repeat(20)}`,
+        deposit: "1000000",
+        apiKeys: [{ apiKeyIndex: 4, publicKey }],
+        positions: [{ symbol: "BTC", size: "1" }],
+      },
+    ],
+    limits: { readsPerMinute: READS_PER_MINUTE, transactionsPerMinute: READS_PER_MINUTE },
+  });
+  const room = createVenuethreeRoom({
+    restUrl: sim.restUrl,
+    wsUrl: sim.wsUrl,
+    symbols: ["BTC"],
+    clock: createSystemClock(),
+    random: createSeededRandom(5),
+    logger: silentLogger,
+    limits: { restPerMinute: READS_PER_MINUTE },
+  });
+  await room.start();
+  const btc = room.markets.get("BTC")?.instrument;
+  if (btc === undefined) throw new Error("BTC is not listed");
+  bench = { sim, room, btc, price: (share) => wholeTicks(btc, (sim.exchange.mark("BTC").markE8 / 1e8) * share) };
+  return bench;
+}
+
+afterEach(async () => {
+  await bench?.room.stop();
+  await bench?.sim.stop();
+  bench = null;
+});
+
+async function eventually(what: string, holds: () => boolean): Promise<void> {
+  for (const endMs = performance.now() + EVENTUALLY_MS; performance.now() < endMs; ) {
+    if (holds()) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  throw new Error(`never: ${what}`);
+}
+
+/** A request of a trader: a session of its own, closed at its end. */
+async function within<T>({ room }: Bench, work: (session: AccountSession) => Promise<T>): Promise<T> {
+  const session = open(room, CREDENTIALS);
+  try {
+    return await work(session);
+  } finally {
+    session.close();
+  }
+}
+
+/** Two requests that read the position, after which the account is streamed without anybody's key. */
+async function makeHot(on: Bench): Promise<void> {
+  for (let count = 0; count < 2; count++)
+    await within(on, async (session) => {
+      const [held] = unwrapRead(await on.room.reader.readPositions(session, on.btc, PATIENT));
+      expect(held?.qtyLots).toBe(HELD_LOTS);
+    });
+  await within(on, (session) => eventually("streamed positions", () => streamedLots(on, session) === HELD_LOTS));
+}
+
+function streamedLots({ room, btc }: Bench, session: AccountSession): number | null {
+  const read = room.reader.heldPositions?.(session, btc) ?? null;
+  return read?.ok === true && read.source === "stream" ? (read.value[0]?.qtyLots ?? 0) : null;
+}
+
+function closing({ btc, price }: Bench, qtyLots: number): OrderCommand {
+  return commandOf(btc, {
+    side: "SELL",
+    reduceOnly: true,
+    qtyLots,
+    priceTicks: price(0.97),
+    clientIdHex: nextClientId(),
+  });
+}
+
+/** As the trade path does: placed, and its end learnt by a resolver that gets a session of its own. */
+async function trade(on: Bench, command: OrderCommand): Promise<VenueOrder> {
+  const { room, btc } = on;
+  const outcome = await within(on, (session) => room.orders.place(session, command, PATIENT));
+  expect(outcome).toMatchObject({ outcome: "accepted", order: { status: "OPEN" } });
+  const resolution = await new Resolver(createSystemClock(), silentLogger).resolve(
+    {
+      routeId: "rt",
+      room,
+      instrument: btc,
+      clientIdHex: command.clientIdHex,
+      bound: () => null,
+      markSeen: () => {},
+      takePrice: () => {},
+      isAcknowledged: true,
+      sent: { side: command.side, qtyLots: command.qtyLots },
+      mayRest: false,
+    },
+    open(room, CREDENTIALS),
+  );
+  if (resolution.kind !== "found") throw new Error(resolution.kind);
+  return resolution.order;
+}
+
+async function place(on: Bench, session: AccountSession): Promise<VenueOrder> {
+  const { room, btc, price } = on;
+  const clientIdHex = nextClientId();
+  const terms = { type: "LIMIT", timeInForce: "GTC", qtyLots: 1_000, priceTicks: price(0.9), clientIdHex } as const;
+  expect(await room.orders.place(session, commandOf(btc, terms), PATIENT)).toMatchObject({ outcome: "accepted" });
+  for (let look = 0; look < 1_000; look++) {
+    const order = unwrapRead(await room.reader.readOrder(session, btc, { clientIdHex }, PATIENT));
+    if (order !== null) return order;
+  }
+  throw new Error("it does not show");
+}
+
+describe("orders of an account that trades again and again", () => {
+  it("end when the stream says so, and need no read: neither for the fill nor for the position after it", async () => {
+    const on = await start();
+    await makeHot(on);
+    // Whatever would be read of the account is refused from here on.
+    on.sim.faults.add({ kind: "errorBefore", scope: ["rest"], match: "GET /api/v1/account" });
+    let heldLots = HELD_LOTS;
+    for (let count = 0; count < 3; count++) {
+      const order = await trade(on, closing(on, 1_000));
+      expect(order).toMatchObject({ status: "FILLED", filledLots: 1_000, side: "SELL", reduceOnly: true });
+      heldLots -= 1_000;
+      await within(on, (session) => eventually("the position after it", () => streamedLots(on, session) === heldLots));
+    }
+    expect(on.sim.exchange.position(String(ALICE), "BTC", "BOTH")?.qtyLots).toBe(heldLots);
+  });
+
+  it("that run at once leave a position for each next one that fits, and the exact one only when all is told", async () => {
+    const on = await start();
+    await makeHot(on);
+    const trades = Array.from({ length: 5 }, () => trade(on, closing(on, 1_000)));
+    await within(on, async (session) => {
+      const held = (wantedLots?: number) => on.room.reader.heldPositions?.(session, on.btc, wantedLots)?.ok ?? null;
+      expect([held(), held(HELD_LOTS - 5_000), held(HELD_LOTS - 4_999)]).toEqual([null, true, null]);
+      for (const order of await Promise.all(trades)) expect(order.status).toBe("FILLED");
+      await eventually("the position after all", () => streamedLots(on, session) === HELD_LOTS - 5_000);
+    });
+  });
+
+  it("are looked up where the stream is deaf", async () => {
+    const on = await start();
+    await makeHot(on);
+    on.sim.faults.add({ kind: "loss", scope: ["user"], match: `update/account_all_orders:${ALICE}` });
+    expect(await trade(on, closing(on, 1_000))).toMatchObject({ status: "FILLED", filledLots: 1_000 });
+  });
+
+  it("under a client id that an earlier order had are not taken for that one", async () => {
+    const on = await start();
+    await makeHot(on);
+    const command = closing(on, 1_000);
+    expect((await trade(on, command)).filledLots).toBe(1_000);
+    expect(await trade(on, { ...command, qtyLots: 700 })).toMatchObject({ status: "FILLED", filledLots: 700 });
+  });
+
+  it("that the sequencer refuses, of which the stream tells nothing, are found refused", async () => {
+    const on = await start();
+    await makeHot(on);
+    const order = await trade(on, { ...closing(on, 1_000), side: "BUY", priceTicks: on.price(1.03) });
+    expect(order).toMatchObject({ status: "REJECTED", filledLots: 0 });
+  });
+});
+
+describe("changes and cancels of all", () => {
+  it("are answered with what became of them, where the account is streamed", async () => {
+    const on = await start();
+    const { room, btc, price, sim } = on;
+    await within(on, async (session) => {
+      const stream = await watch(room, session);
+      const shown = (order: VenueOrder) =>
+        stream.until(
+          "open order",
+          (event) => event.kind === "order" && event.order.venueOrderId === order.venueOrderId,
+        );
+      const current = await place(on, session);
+      await shown(current);
+      await shown(await place(on, session));
+      // Slow: the stream has told long before.
+      const slow = sim.faults.add({ kind: "latency", scope: ["rest"], match: "GET /api/v1/tx", delayMs: 10_000 });
+      const change = { priceTicks: price(0.88), qtyLots: 1_500 };
+      const amended = await room.orders.amend?.(session, btc, current, change, PATIENT);
+      expect(amended).toMatchObject({ outcome: "accepted", order: { status: "OPEN", ...change } });
+      const canceled = await room.orders.cancelAll?.(session, btc, PATIENT);
+      expect(canceled).toEqual({ outcome: "accepted", canceledCount: 2, failed: [] });
+      sim.faults.remove(slow.id);
+      expect(await room.orders.amend?.(session, btc, current, { ...change, qtyLots: 1_600 }, PATIENT)).toMatchObject({
+        outcome: "rejected",
+        reason: "NOT_FOUND",
+        sent: true,
+      });
+      expect(await room.orders.cancelAll?.(session, btc, PATIENT)).toMatchObject({ canceledCount: 0 });
+      stream.stream.close();
+    });
+  });
+
+  it("are true when they are answered, where it is not", async () => {
+    const on = await start();
+    const { room, btc, price } = on;
+    await within(on, async (session) => {
+      const current = await place(on, session);
+      const change = { priceTicks: price(0.88), qtyLots: 1_500 };
+      const amended = await room.orders.amend?.(session, btc, current, change, PATIENT);
+      expect(amended).toEqual({ outcome: "accepted", order: null });
+      const ref = { venueOrderId: current.venueOrderId };
+      expect(unwrapRead(await room.reader.readOrder(session, btc, ref, PATIENT))).toMatchObject(change);
+      const canceled = await room.orders.cancelAll?.(session, btc, PATIENT);
+      expect(canceled).toEqual({ outcome: "accepted", canceledCount: null, failed: [] });
+      expect(unwrapRead(await room.reader.readOpenOrders(session, null, PATIENT))).toEqual([]);
+      expect(await room.orders.amend?.(session, btc, current, { ...change, qtyLots: 1_600 }, PATIENT)).toMatchObject({
+        outcome: "rejected",
+        reason: "NOT_FOUND",
+      });
+    });
+  });
+});

@@ -1,0 +1,257 @@
+/**
+ * Many orders of one key over venuethree's socket against its local venue: strict nonces there, several in flight here.
+ * The venue's own log and its lists are the judge: no nonce twice, no order twice, none lost, every outcome true.
+ */
+import { afterEach, describe, expect, it } from "vitest";
+import type { OrderCommand, PlaceOutcome } from "../../../engine/domain/order.js";
+import { createVenuethreeTrading } from "../../../feeds/venuethree/trading.js";
+import { commandOf, halfDeps, nextClientId, open, OPTIONS, unwrapRead, wholeTicks } from "../support/trading-half.js";
+import { ALICE, KEYS, startVenuethreeBench, type VenuethreeBench } from "../support/venuethree-half.js";
+
+/** Longer than the venue's deliberate delays. */
+const SETTLE_MS = 1_000;
+const TIMEOUT_MS = OPTIONS.timeoutMs;
+const ORDERS = 200;
+/** So long nothing was answered: only time brings more. */
+const QUIET_MS = 50;
+const WINDOW = 8;
+
+let bench: VenuethreeBench | null = null;
+
+async function start(): Promise<VenuethreeBench> {
+  bench = await startVenuethreeBench(true);
+  // Confirms the key, so that what follows starts at once.
+  await bench.half.resolveKey(bench.alice, OPTIONS);
+  return bench;
+}
+
+afterEach(async () => {
+  await bench?.stop();
+  bench = null;
+});
+
+/** A buy that rests 10 % below the mark. */
+function resting({ btc, mark }: VenuethreeBench, changes: Partial<OrderCommand> = {}): OrderCommand {
+  const priceTicks = wholeTicks(btc, mark() * 0.9);
+  return commandOf(btc, {
+    type: "LIMIT",
+    timeInForce: "GTC",
+    priceTicks,
+    qtyLots: 100,
+    clientIdHex: nextClientId(),
+    ...changes,
+  });
+}
+
+/** More than the account can carry: refused by the API, its nonce kept. */
+function tooLarge(on: VenuethreeBench): OrderCommand {
+  return resting(on, { qtyLots: 100_000_000_000 });
+}
+
+/** All at once; the clock moves while any is unanswered, as time would. */
+async function sendAll(on: VenuethreeBench, commands: readonly OrderCommand[]): Promise<readonly PlaceOutcome[]> {
+  let openCount = commands.length;
+  const outcomes = commands.map(async (command) => {
+    const outcome = await on.half.orders.place(on.alice, command, OPTIONS);
+    openCount--;
+    return outcome;
+  });
+  let progressMs = performance.now();
+  for (let idleTurns = 0; openCount > 0; ) {
+    const before = openCount;
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+    idleTurns = openCount === before ? idleTurns + 1 : 0;
+    if (idleTurns === 0) progressMs = performance.now();
+    // Turns alone prove nothing where the kernel is late with what is under way.
+    if (idleTurns >= 3 && performance.now() - progressMs >= QUIET_MS) on.clock.advance(50);
+  }
+  return Promise.all(outcomes);
+}
+
+/** The venue's lists and log agree with every outcome. */
+async function judge(
+  on: VenuethreeBench,
+  commands: readonly OrderCommand[],
+  outcomes: readonly PlaceOutcome[],
+): Promise<Readonly<Record<PlaceOutcome["outcome"], number>>> {
+  on.sim.faults.clear();
+  on.clock.advance(SETTLE_MS);
+  const openOrders = unwrapRead(await on.half.reader.readOpenOrders(on.alice, null, OPTIONS));
+  const atVenue = new Set(openOrders.map((order) => order.venueClientOrderId));
+  expect(atVenue.size).toBe(openOrders.length);
+  const counts = { accepted: 0, rejected: 0, unknown: 0 };
+  for (const [index, outcome] of outcomes.entries()) {
+    counts[outcome.outcome]++;
+    const id = on.half.orders.venueClientOrderId(commands[index]?.clientIdHex ?? "");
+    if (outcome.outcome === "accepted") expect(atVenue.has(id)).toBe(true);
+    if (outcome.outcome === "rejected") expect(atVenue.has(id)).toBe(false);
+  }
+  const taken = on.sim.log.records({ action: "place" }).filter(({ refusal }) => refusal === null);
+  expect(new Set(taken.map(({ nonce }) => nonce)).size).toBe(taken.length);
+  expect(new Set(taken.map(({ clientId }) => clientId)).size).toBe(taken.length);
+  return counts;
+}
+
+describe("200 orders at once on one key", () => {
+  it("each placed once, over the socket alone, several in flight", async () => {
+    const on = await start();
+    const commands = Array.from({ length: ORDERS }, () => resting(on));
+    const outcomes = await sendAll(on, commands);
+    expect(await judge(on, commands, outcomes)).toEqual({ accepted: ORDERS, rejected: 0, unknown: 0 });
+    // In the order of their nonces, none refused on the way.
+    const records = on.sim.log.records({ action: "place" });
+    expect(records.map(({ nonce }) => Number(nonce))).toEqual(records.map((_, index) => 42 + index));
+    expect(on.txSocket?.stats()?.frameCount).toBe(1 + ORDERS);
+  });
+
+  it("some of them refused by the venue: those and no others", async () => {
+    const on = await start();
+    const commands = Array.from({ length: ORDERS }, (_, index) => (index % 11 === 5 ? tooLarge(on) : resting(on)));
+    const outcomes = await sendAll(on, commands);
+    const refusedCount = commands.filter(({ qtyLots }) => qtyLots > 100).length;
+    expect(await judge(on, commands, outcomes)).toEqual({
+      accepted: ORDERS - refusedCount,
+      rejected: refusedCount,
+      unknown: 0,
+    });
+    for (const [index, outcome] of outcomes.entries())
+      if (outcome.outcome === "rejected")
+        expect([commands[index]?.qtyLots, outcome.venueCode]).toEqual([1e11, "21739"]);
+  });
+
+  it.each([
+    ["lost on the way there", { kind: "loss", match: "jsonapi/sendtx" }, false],
+    ["answered by nobody", { kind: "loss", match: "txAnswer" }, true],
+    ["failed at the server after execution", { kind: "errorAfter", match: "jsonapi/sendtx" }, true],
+    ["failed at the server before", { kind: "errorBefore", match: "jsonapi/sendtx" }, false],
+  ] as const)("some of them %s: unknown, and all others true", async (_what, fault, isPlaced) => {
+    const on = await start();
+    on.sim.faults.add({ ...fault, probability: 0.03 });
+    const commands = Array.from({ length: ORDERS }, () => resting(on));
+    const outcomes = await sendAll(on, commands);
+    const counts = await judge(on, commands, outcomes);
+    expect(counts.unknown).toBeGreaterThan(0);
+    const openOrders = unwrapRead(await on.half.reader.readOpenOrders(on.alice, null, OPTIONS));
+    expect(openOrders).toHaveLength(counts.accepted + (isPlaced ? counts.unknown : 0));
+  });
+
+  it("the connection cut between execution and answer: at most a window is unknown, the rest goes on without it", async () => {
+    const on = await start();
+    on.sim.faults.add({ kind: "disconnect", match: "txAnswer", probability: 0.04 });
+    const commands = Array.from({ length: ORDERS }, () => resting(on));
+    const outcomes = await sendAll(on, commands);
+    const cuts = on.sim.faults.hits().disconnect;
+    const counts = await judge(on, commands, outcomes);
+    expect(cuts).toBeGreaterThan(0);
+    expect(counts.unknown).toBeGreaterThanOrEqual(cuts);
+    expect(counts.unknown).toBeLessThanOrEqual(cuts * WINDOW);
+  });
+
+  it("a venue that takes them in another order than they were written: slower, and every outcome true", async () => {
+    const on = await start();
+    on.sim.setQuirks({ unorderedTransactions: true });
+    const commands = Array.from({ length: 40 }, () => resting(on));
+    const outcomes = await sendAll(on, commands);
+    const counts = await judge(on, commands, outcomes);
+    expect(counts).toEqual({ accepted: 40, rejected: 0, unknown: 0 });
+    // It was met with, and learned from: far fewer wasted than a full window would waste each time.
+    const wasted = on.sim.log.records({ action: "place" }).length - 40;
+    expect(wasted).toBeGreaterThan(0);
+    expect(wasted).toBeLessThan(40);
+  });
+});
+
+describe("one of the window", () => {
+  it("the socket lost between send and answer: the whole window unknown, each at the venue or not, and found there", async () => {
+    const on = await start();
+    on.sim.faults.add({ kind: "replyLost", match: "jsonapi/sendtx", count: 1 });
+    const commands = Array.from({ length: WINDOW }, () => resting(on));
+    const outcomes = await sendAll(on, commands);
+    const counts = await judge(on, commands, outcomes);
+    expect(counts.unknown).toBeGreaterThan(0);
+    for (const [index, outcome] of outcomes.entries()) {
+      if (outcome.outcome !== "unknown") continue;
+      expect(outcome.cause).toBe("CONNECTION_LOST");
+      const { clientIdHex, instrument } = commands[index] as OrderCommand;
+      const found = unwrapRead(await on.half.reader.readOrder(on.alice, instrument, { clientIdHex }, OPTIONS));
+      if (found !== null) expect(found.status).toBe("OPEN");
+    }
+    // Single requests until it is back, then the socket again.
+    const during = resting(on);
+    expect(await sendAll(on, [during])).toMatchObject([{ outcome: "accepted" }]);
+    for (let turn = 0; turn < 20 && on.txSocket?.way().id === 0; turn++) {
+      on.clock.advance(500);
+      for (let wait = 0; wait < 200; wait++) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await on.connected();
+    const frames = on.txSocket?.stats()?.frameCount ?? 0;
+    const after = Array.from({ length: 20 }, () => resting(on));
+    for (const outcome of await sendAll(on, after)) expect(outcome.outcome).toBe("accepted");
+    expect(on.txSocket?.stats()?.frameCount).toBe(frames + 20);
+  });
+
+  it("a refused one in its midst costs those behind it one more try and nothing else", async () => {
+    const on = await start();
+    const commands = [resting(on), resting(on), tooLarge(on), ...Array.from({ length: 5 }, () => resting(on))];
+    const outcomes = await sendAll(on, commands);
+    expect(outcomes.map(({ outcome }) => outcome === "accepted")).toEqual([
+      true,
+      true,
+      false,
+      true,
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect(await judge(on, commands, outcomes)).toEqual({ accepted: 7, rejected: 1, unknown: 0 });
+  });
+
+  it("a lost one in its midst is unknown, never placed, and keeps no other from its outcome", async () => {
+    const on = await start();
+    const commands = Array.from({ length: WINDOW }, () => resting(on));
+    const [first, second] = [commands.slice(0, 2), commands.slice(2)];
+    const early = await sendAll(on, first);
+    on.sim.faults.add({ kind: "loss", match: "jsonapi/sendtx", count: 1 });
+    const late = await sendAll(on, second);
+    const outcomes = [...early, ...late];
+    expect(await judge(on, commands, outcomes)).toEqual({ accepted: 7, rejected: 0, unknown: 1 });
+    const index = outcomes.findIndex(({ outcome }) => outcome === "unknown");
+    const outcome = outcomes[index];
+    if (outcome?.outcome !== "unknown") return;
+    on.clock.advance(TIMEOUT_MS + 10_000);
+    expect(on.clock.wallMs()).toBeGreaterThan(outcome.notPlacedAfterMs);
+    const { clientIdHex, instrument } = commands[index] as OrderCommand;
+    expect(unwrapRead(await on.half.reader.readOrder(on.alice, instrument, { clientIdHex }, OPTIONS))).toBeNull();
+  });
+
+  it("another program that uses the key at the same time: every order of ours goes out", async () => {
+    const on = await start();
+    const other = otherProgram(on);
+    const commands = Array.from({ length: 40 }, () => resting(on));
+    const foreign = Array.from({ length: 10 }, () => resting(on));
+    const [outcomes, others] = await Promise.all([
+      sendAll(on, commands),
+      Promise.all(foreign.map((command) => other.place(command))),
+    ]);
+    const accepted = outcomes.filter(({ outcome }) => outcome === "accepted").length;
+    expect(accepted + outcomes.filter(({ outcome }) => outcome === "rejected").length).toBe(40);
+    expect(accepted).toBeGreaterThan(30);
+    await judge(on, [...commands, ...foreign], [...outcomes, ...others]);
+    await other.stop();
+  });
+});
+
+/** Knows nothing of the first one's count; single requests. */
+function otherProgram(on: VenuethreeBench) {
+  const deps = halfDeps(on.sim.restUrl, on.clock, () => new Map([["BTC", on.btc]]));
+  const half = createVenuethreeTrading({ ...deps, chainId: 304, tier: "standard" });
+  const session = open(half, { apiKeyPrivateKey: KEYS.alice, accountIndex: ALICE });
+  return {
+    place: (command: OrderCommand) => half.orders.place(session, command, OPTIONS),
+    async stop() {
+      half.stop();
+      await deps.http.close(0);
+    },
+  };
+}
