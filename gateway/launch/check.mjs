@@ -7,6 +7,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { apiDescription } from "./api-description.mjs";
+import { folderCycles } from "./folder-cycles.mjs";
 import { listSources, repoRoot } from "./prepare.mjs";
 import { licenceProblems } from "./licences.mjs";
 import { tidyProblems } from "./tidy.mjs";
@@ -91,6 +92,7 @@ function layersHold() {
   return report([
     ...unseen.map((path) => `not cruised: ${path}`),
     ...summary.violations.map((violation) => `${violation.rule.name}: ${violation.from} → ${violation.to}`),
+    ...folderCycles(modules),
   ]);
 }
 

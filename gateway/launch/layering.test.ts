@@ -1,8 +1,9 @@
-/** The layer rules must catch what they forbid: each case plants one violation in an empty tree and runs the real configuration on it. */
+/** The layer rules must catch what they forbid: violations are planted in an empty tree, and the real configuration runs on it. */
 import { spawnSync } from "node:child_process";
+import { createRequire } from "node:module";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 
@@ -13,8 +14,15 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Names of the rules that fire on a tree of path → source. */
-function violatedRules(files: Record<string, string>): string[] {
+interface Cruise {
+  readonly modules: readonly unknown[];
+  readonly summary: {
+    readonly violations: readonly { readonly from: string; readonly rule: { readonly name: string } }[];
+  };
+}
+
+/** What the real configuration finds in a tree of path → source. */
+function cruise(files: Record<string, string>): Cruise {
   const root = mkdtempSync(join(tmpdir(), "unwind-layers-"));
   folders.push(root);
   for (const [path, source] of Object.entries(files)) {
@@ -29,13 +37,24 @@ function violatedRules(files: Record<string, string>): string[] {
   const result = spawnSync(
     process.execPath,
     [cruiser, "--config", ".dependency-cruiser.cjs", "--output-type", "json", ...tops],
-    {
-      cwd: root,
-      encoding: "utf8",
-    },
+    { cwd: root, encoding: "utf8" },
   );
-  const report = JSON.parse(result.stdout) as { summary: { violations: { rule: { name: string } }[] } };
-  return [...new Set(report.summary.violations.map((violation) => violation.rule.name))].sort();
+  return JSON.parse(result.stdout) as Cruise;
+}
+
+/** Names of the rules that fire. */
+function violatedRules(files: Record<string, string>): string[] {
+  return [...new Set(cruise(files).summary.violations.map((violation) => violation.rule.name))].sort();
+}
+
+/** First line of each finding of the check on folders. */
+function foldersInRings(files: Record<string, string>): string[] {
+  const script = `import { readFileSync } from "node:fs";
+    import { folderCycles } from ${JSON.stringify(join(repoRoot, "gateway", "launch", "folder-cycles.mjs"))};
+    process.stdout.write(JSON.stringify(folderCycles(JSON.parse(readFileSync(0, "utf8")))));`;
+  const input = JSON.stringify(cruise(files).modules);
+  const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", script], { input, encoding: "utf8" });
+  return (JSON.parse(stdout) as string[]).map((finding) => finding.split("\n")[0] ?? "");
 }
 
 const LEAF = "export const leaf = 1;\n";
@@ -45,62 +64,84 @@ describe("layer rules", () => {
     expect(
       violatedRules({
         "engine/book.ts": LEAF,
-        "feeds/venueone/market/stream.ts": 'import { leaf } from "../../engine/book.js";\nexport const up = leaf;\n',
-        "gateway/main.ts": 'import { up } from "../feeds/venueone/stream.js";\nexport const top = up;\n',
+        "feeds/venueone/market/stream.ts": 'import { leaf } from "../../../engine/book.js";\nexport const up = leaf;\n',
+        "gateway/main.ts": 'import { up } from "../feeds/venueone/market/stream.js";\nexport const top = up;\n',
       }),
     ).toEqual([]);
   });
 
-  const cases: [rule: string, files: Record<string, string>][] = [
-    [
-      "engine-looks-down",
-      { "feeds/x.ts": LEAF, "engine/a.ts": 'import { leaf } from "../feeds/x.js";\nexport const a = leaf;\n' },
-    ],
-    ["engine-is-pure", { "engine/a.ts": 'import { readFileSync } from "node:fs";\nexport const a = readFileSync;\n' }],
-    [
-      "feeds-look-down",
-      { "gateway/x.ts": LEAF, "feeds/a.ts": 'import { leaf } from "../gateway/x.js";\nexport const a = leaf;\n' },
-    ],
-    [
-      "rooms-are-apart",
-      {
-        "feeds/venuetwo/x.ts": LEAF,
-        "feeds/venueone/a.ts": 'import { leaf } from "../venuetwo/x.js";\nexport const a = leaf;\n',
-      },
-    ],
-    [
-      "schemas-import-nothing",
-      { "engine/x.ts": LEAF, "schemas/a.ts": 'import { leaf } from "../engine/x.js";\nexport const a = leaf;\n' },
-    ],
-    [
-      "nothing-imports-bench",
-      { "bench/x.ts": LEAF, "gateway/a.ts": 'import { leaf } from "../bench/x.js";\nexport const a = leaf;\n' },
-    ],
-    [
-      "local-venues-prove-on-their-own",
-      {
-        "feeds/venueone/sign/sign.ts": LEAF,
-        "bench/sim/a.ts": 'import { leaf } from "../../feeds/venueone/sign.js";\nexport const a = leaf;\n',
-      },
-    ],
-    [
-      "only-local-venuethree-borrows-its-hashes",
-      {
-        "feeds/venuethree/sign/tx.ts": LEAF,
-        "bench/sim/venuefour/a.ts":
-          'import { leaf } from "../../../feeds/venuethree/crypto/tx.js";\nexport const a = leaf;\n',
-      },
-    ],
-    [
-      "no-circular",
-      {
-        "engine/a.ts": 'import type { B } from "./b.js";\nexport type A = B | 1;\n',
-        "engine/b.ts": 'import type { A } from "./a.js";\nexport type B = A | 2;\n',
-      },
-    ],
+  /** Rule, folder that breaks it, file it imports. All are planted in one tree, each in a file of its own. */
+  const PLANTED: readonly (readonly [rule: string, folder: string, target: string])[] = [
+    ["engine-looks-down", "engine", "feeds/x.ts"],
+    ["feeds-look-down", "feeds", "gateway/x.ts"],
+    ["rooms-are-apart", "feeds/venueone", "feeds/venuetwo/x.ts"],
+    ["shared-knows-no-room", "feeds/shared/room", "feeds/venueone/x.ts"],
+    ["feeds-take-no-schemas", "feeds/venueone", "schemas/x.ts"],
+    ["schemas-import-nothing", "schemas", "engine/x.ts"],
+    ["client-takes-schemas-only", "client", "gateway/x.ts"],
+    ["nothing-imports-bench", "gateway", "bench/x.ts"],
+    ["local-venues-prove-on-their-own", "bench/sim", "feeds/venueone/sign/sign.ts"],
+    ["only-local-venuethree-borrows-its-hashes", "bench/sim/venuefour", "feeds/venuethree/sign/tx.ts"],
+    ["room-rows-look-down", "feeds/venueone/market", "feeds/venueone/orders/x.ts"],
+    ["room-rows-look-down", "feeds/venuetwo/market", "feeds/venuetwo/account/x.ts"],
+    ["room-accounts-take-no-orders", "feeds/venueone/account", "feeds/venueone/orders/x.ts"],
+    ["room-signs-on-its-own", "feeds/venueone/sign", "feeds/venueone/account/x.ts"],
+    ["room-signs-on-its-own", "feeds/venueone/rules", "feeds/venueone/market/x.ts"],
+    ["room-rows-know-no-shell", "feeds/venueone/market", "feeds/venueone/room.ts"],
+    ["shared-net-is-lowest", "feeds/shared/net", "feeds/shared/book/x.ts"],
+    ["shared-net-is-lowest", "feeds/shared/sign", "feeds/shared/orders/x.ts"],
+    ["shared-book-and-room-take-net", "feeds/shared/book", "feeds/shared/account/x.ts"],
+    ["shared-accounts-take-no-orders", "feeds/shared/account", "feeds/shared/orders/x.ts"],
+    ["http-knows-no-routes", "gateway/http", "gateway/api/routes/x.ts"],
+    ["children-know-no-service", "gateway/children", "gateway/app/x.ts"],
+    ["views-know-no-routes", "gateway/api", "gateway/api/routes/x.ts"],
+    ["views-know-no-routes", "gateway/accounts", "gateway/stream/x.ts"],
+    ["routes-and-stream-know-no-wiring", "gateway/api/routes", "gateway/app/x.ts"],
+    ["stream-knows-no-routes", "gateway/stream", "gateway/api/routes/x.ts"],
+    ["domain-is-lowest", "engine/domain", "engine/market/x.ts"],
+    ["engine-parts-know-no-orders", "engine/guards", "engine/orders/x.ts"],
+    ["orders-know-no-portfolio", "engine/orders", "engine/portfolio/x.ts"],
   ];
+  /** What no import of another file of ours can show. */
+  const OTHERS: Readonly<Record<string, string>> = {
+    "engine/planted-pure.ts": 'import { readFileSync } from "node:fs";\nexport const a = readFileSync;\n',
+    "engine/planted-transport.ts": 'import type { WebSocket } from "ws";\nexport type A = WebSocket;\n',
+    "engine/planted-nowhere.ts": 'import { a } from "./nowhere.js";\nexport const b = a;\n',
+    "engine/planted-circle.ts": 'import type { B } from "./circle.js";\nexport type A = B | 1;\n',
+    "engine/circle.ts": 'import type { A } from "./planted-circle.js";\nexport type B = A | 2;\n',
+  };
 
-  it.each(cases)("%s fires on a planted violation", (rule, files) => {
-    expect(violatedRules(files)).toContain(rule);
+  it("each catch what they forbid, and all of them have something planted", { timeout: 60_000 }, () => {
+    const files: Record<string, string> = { ...OTHERS };
+    const expected = new Set([
+      "engine-is-pure: engine/planted-pure.ts",
+      "engine-takes-no-transport: engine/planted-transport.ts",
+      "not-to-unresolvable: engine/planted-nowhere.ts",
+      "no-circular: engine/circle.ts",
+    ]);
+    for (const [index, [rule, folder, target]] of PLANTED.entries()) {
+      const from = `${folder}/planted-${index}.ts`;
+      const path = relative(folder, target).replace(/\.ts$/, ".js");
+      files[target] = LEAF;
+      files[from] = `import { leaf } from "${path.startsWith(".") ? path : `./${path}`}";\nexport const a = leaf;\n`;
+      expected.add(`${rule}: ${from}`);
+    }
+    const found = new Set(cruise(files).summary.violations.map(({ rule, from }) => `${rule.name}: ${from}`));
+    expect([...expected].filter((violation) => !found.has(violation))).toEqual([]);
+    const config = createRequire(import.meta.url)(join(repoRoot, ".dependency-cruiser.cjs")) as {
+      readonly forbidden: readonly { readonly name: string }[];
+    };
+    const caught = new Set([...expected].map((violation) => violation.split(":")[0]));
+    expect(config.forbidden.map(({ name }) => name).filter((name) => !caught.has(name))).toEqual([]);
+  });
+
+  it("find folders that import each other where no file does", () => {
+    const files = {
+      "engine/one/a.ts": 'import { leaf } from "../two/leaf.js";\nexport const a = leaf;\n',
+      "engine/two/b.ts": 'import { a } from "../one/a.js";\nexport const b = a;\n',
+      "engine/two/leaf.ts": LEAF,
+    };
+    expect(foldersInRings(files)).toEqual(["folders import each other: engine/one, engine/two"]);
+    expect(foldersInRings({ ...files, "engine/two/b.ts": LEAF })).toEqual([]);
   });
 });
