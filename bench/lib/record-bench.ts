@@ -6,7 +6,7 @@ import { createSystemClock } from "../../engine/domain/clock.js";
 import { silentLogger } from "../../engine/domain/logger.js";
 import { systemRandom } from "../../engine/domain/random.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
-import { createRecorder, type Recorder } from "../../engine/storage/recorder/recorder.js";
+import { createRecorder, type Recorder } from "../../engine/recorder/recorder.js";
 import { createClickHouseStore } from "../../engine/storage/records/clickhouse-store.js";
 import type { RecordsBatch, RecordsStore } from "../../engine/storage/records/records-store.js";
 import { cryptoRandomIds } from "../../engine/storage/server-secret.js";

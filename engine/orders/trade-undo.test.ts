@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { OpenTerms, TradeData, TradeRequest } from "./trade-types.js";
 import type { PlaceFate } from "./test/fake-matching.js";
 import type { FakeVenueOptions } from "./test/fake-venue.js";
-import { CloseRows } from "../storage/recorder/close-rows.js";
-import { readRows } from "../storage/recorder/test/read-row.js";
+import { CloseRows } from "../recorder/close-rows.js";
+import { readRows } from "../recorder/test/read-row.js";
 import { NO_RECORDS, type RecordSink } from "./record-sink.js";
 import { createHarness, recordingLogger, type Harness } from "./test/harness.js";
 

@@ -2,7 +2,7 @@
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
 import type { MarketRoom } from "../../engine/ports.js";
-import type { Recorder } from "../../engine/storage/recorder/recorder.js";
+import type { Recorder } from "../../engine/recorder/recorder.js";
 import type { RecordsStore } from "../../engine/storage/records/records-store.js";
 import type { StoreStatus } from "../../engine/storage/state-store.js";
 import type { ReadyPart, RecordingStatus, StoreStatusRow, VenueStatus } from "../../schemas/service.js";

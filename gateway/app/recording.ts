@@ -13,7 +13,7 @@ import { NO_OBSERVER, type RouteObserver } from "../../engine/orders/route-obser
 import { NO_RECORDS, type RecordSink } from "../../engine/orders/record-sink.js";
 import type { MarketRoom } from "../../engine/ports.js";
 import type { KeyedHash, RandomIds } from "../../engine/storage/keyed-hash.js";
-import { createRecorder, type Recorder } from "../../engine/storage/recorder/recorder.js";
+import { createRecorder, type Recorder } from "../../engine/recorder/recorder.js";
 import { createClickHouseStore, START_WORD_MS } from "../../engine/storage/records/clickhouse-store.js";
 import { createOffStore, type RecordsState, type RecordsStore } from "../../engine/storage/records/records-store.js";
 import type { StateStore } from "../../engine/storage/state-store.js";

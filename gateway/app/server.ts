@@ -11,7 +11,7 @@ import { type Clock, delay } from "../../engine/domain/clock.js";
 import type { KeyedHash } from "../../engine/storage/keyed-hash.js";
 import { callerOfAsk } from "../accounts/ask-caller.js";
 import type { Portfolio } from "../../engine/portfolio/portfolio.js";
-import type { Recorder } from "../../engine/storage/recorder/recorder.js";
+import type { Recorder } from "../../engine/recorder/recorder.js";
 import type { RecordsStore } from "../../engine/storage/records/records-store.js";
 import type { TradingDesk } from "../accounts/trading-desk.js";
 import type { CloseDefaults } from "../api/close-request.js";

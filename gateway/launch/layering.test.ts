@@ -101,6 +101,7 @@ describe("layer rules", () => {
     ["domain-is-lowest", "engine/domain", "engine/market/x.ts"],
     ["engine-parts-know-no-orders", "engine/guards", "engine/orders/x.ts"],
     ["orders-know-no-portfolio", "engine/orders", "engine/portfolio/x.ts"],
+    ["orders-know-no-portfolio", "engine/orders/single", "engine/recorder/x.ts"],
   ];
   /** What no import of another file of ours can show. */
   const OTHERS: Readonly<Record<string, string>> = {

@@ -5,8 +5,8 @@ import type { VenueRoom } from "../../ports.js";
 import { closeRequest, createHarness } from "../test/harness.js";
 import type { OrderEvent } from "../order-events.js";
 import { NO_RECORDS, type RecordSink } from "../record-sink.js";
-import { CloseRows } from "../../storage/recorder/close-rows.js";
-import { readRows } from "../../storage/recorder/test/read-row.js";
+import { CloseRows } from "../../recorder/close-rows.js";
+import { readRows } from "../../recorder/test/read-row.js";
 import { createDesk, orderContext, orderName, type DeskHarness } from "./test/desk-harness.js";
 
 interface ToldFill {

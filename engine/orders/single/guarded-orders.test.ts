@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { NO_LIMITS, type GuardPolicy } from "../../guards/guard-book.js";
-import { CloseRows } from "../../storage/recorder/close-rows.js";
+import { CloseRows } from "../../recorder/close-rows.js";
 import type { StateWrite } from "../../storage/state-store.js";
 import { recordingLogger } from "../test/harness.js";
 import { createRowSink, toldRows } from "../test/row-sink.js";

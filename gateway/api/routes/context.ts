@@ -1,5 +1,5 @@
 /** What every route is built from. */
-import type { Recorder } from "../../../engine/storage/recorder/recorder.js";
+import type { Recorder } from "../../../engine/recorder/recorder.js";
 import type { RecordsStore } from "../../../engine/storage/records/records-store.js";
 import type { TradingDesk } from "../../accounts/trading-desk.js";
 import type { CloseDefaults } from "../close-request.js";

@@ -1,0 +1,341 @@
+/**
+ * Closes as rows of the record: one wide decision row, one row for each state of an order, one for each filled order.
+ *
+ * Invariant: a row of the durable lane is always made; a figure that does not fit its column is left out, said in the
+ * log, and kept in `detail`. Nothing here but what replies hold: no credential, no account label.
+ */
+import { formatScaled } from "../domain/decimal.js";
+import { formatRatio, multiplyRatio, ratioFromScaled, ratioFromText, subtractRatio } from "../domain/decimal-ratio.js";
+import type { Logger } from "../domain/logger.js";
+import { averagePrice, feeOf } from "../orders/trade-reply.js";
+import { isOfPosition, type Attempt } from "../orders/trade-run.js";
+import type { TradeData } from "../orders/trade-types.js";
+import type { DecisionEvent } from "../orders/decision-event.js";
+import type { OrderEvent } from "../orders/order-events.js";
+import type { ConcludedTrade, RecordedRun } from "../orders/record-sink.js";
+import type { RoutingCandidate, RoutingReport } from "../routing/report.js";
+import type { RecordTableName } from "../storage/records/record-table.js";
+import { recordTable } from "../storage/records/schema.js";
+import type { StateWrite } from "../storage/state-store.js";
+import { MAX_ROW_BYTES, outboxWrite, type DurableTable } from "./outbox.js";
+import { RowWriter } from "./row-binary.js";
+import { createRowCodec, type RowCodec, type RowValues } from "./row-codec.js";
+
+/** Scale of the money columns. */
+const MONEY_PLACES = 18;
+const DETAIL_CHARS_MAX = 16_384;
+
+export class CloseRows {
+  readonly #logger: Logger;
+  readonly #writer = new RowWriter(Buffer.alloc(4096));
+  readonly #codecs: Readonly<Record<DurableTable, RowCodec>> = {
+    routing_decisions: createRowCodec(recordTable("routing_decisions")),
+    fills: createRowCodec(recordTable("fills")),
+    order_events: createRowCodec(recordTable("order_events")),
+  };
+
+  readonly #cuts: Record<DurableTable, number> = { routing_decisions: 0, fills: 0, order_events: 0 };
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** Figures made without some of their digits. */
+  cutCount(table: RecordTableName): number {
+    return table in this.#cuts ? this.#cuts[table as DurableTable] : 0;
+  }
+
+  decision(concluded: ConcludedTrade): StateWrite[] {
+    const { run, events, routing } = concluded;
+    const id = decisionId(concluded);
+    const writes = run === null ? [] : this.events(run, events);
+    writes.push(this.#write("routing_decisions", concluded.tsMs, id, decisionRow(id, concluded, routing)));
+    return writes;
+  }
+
+  events(run: RecordedRun, events: readonly OrderEvent[]): StateWrite[] {
+    const writes: StateWrite[] = [];
+    for (const event of events) {
+      const { attempt, ver } = event;
+      const order = `${run.routeId}|${attempt.clientIdHex}`;
+      writes.push(this.#write("order_events", event.atMs, `${order}|${ver}`, orderEventRow(run, event)));
+      if (!event.filled) continue;
+      // A row of its own: the one before may still wait in the outbox.
+      const unique = event.isFilledAgain === true ? `${order}|${ver}` : order;
+      writes.push(this.#write("fills", run.startedAtMs, unique, fillRow(run, event)));
+    }
+    return writes;
+  }
+
+  /** The row of a decision that no order followed and nothing waits for. */
+  noted(event: DecisionEvent, id: string): Buffer {
+    const routing = event.data?.routing ?? event.routing;
+    const { tsMs, requestId, symbol, direction, code, data, elapsedMs } = event;
+    const kind = event.kind === "replayed" ? "replied" : event.kind;
+    const concluded = { kind, tsMs, requestId, symbol, direction, code, data, elapsedMs, run: null, events: [] };
+    return this.#encode("routing_decisions", {
+      ...decisionRow(id, concluded, routing),
+      dry_run: event.dryRun,
+    });
+  }
+
+  #write(table: DurableTable, atMs: number, unique: string, row: RowValues): StateWrite {
+    return outboxWrite(table, monthOf(atMs), unique, this.#encode(table, row));
+  }
+
+  #encode(table: DurableTable, row: RowValues): Buffer {
+    const writer = this.#writer;
+    writer.begin(writer.buffer);
+    const replaced = this.#codecs[table].writeAnyway(writer, row);
+    this.#cuts[table] += writer.cutCount;
+    if (replaced.length > 0) {
+      const kept = Object.fromEntries(replaced.map((name) => [name, row[name] ?? null]));
+      this.#logger.error("record_figures_left_out", { name: table, problem: replaced.join(",").slice(0, 200) });
+      if ("detail" in row && !replaced.includes("detail")) {
+        writer.rewind(0);
+        this.#codecs[table].writeAnyway(writer, { ...row, detail: detailText({ leftOut: kept }) });
+      }
+    }
+    if (writer.at > MAX_ROW_BYTES && "detail" in row) {
+      writer.rewind(0);
+      this.#codecs[table].writeAnyway(writer, { ...row, detail: "" });
+    }
+    return Buffer.from(writer.written());
+  }
+}
+
+/** UTC year and month, as toYYYYMM has it. */
+export function monthOf(atMs: number): number {
+  const date = new Date(atMs);
+  return date.getUTCFullYear() * 100 + date.getUTCMonth() + 1;
+}
+
+/** One for each conclusion, the same when it is concluded again after a crash. */
+function decisionId({ kind, requestId, routing, run }: ConcludedTrade): string {
+  if (kind === "refused") return `${routing.routeId}:refused:${requestId}`;
+  if (kind === "replied") return `${routing.routeId}:replied`;
+  const told = run === null ? 0 : run.attempts.reduce((sum, attempt) => sum + (attempt.recorded?.ver ?? 0), 0);
+  return `${routing.routeId}:resolved:${told}`;
+}
+
+// ---------------------------------------------------------------- rows
+
+function orderEventRow(run: RecordedRun, event: OrderEvent): RowValues {
+  const { attempt, status } = event;
+  const order = status === "INTENT" || status === "SENT" ? null : attempt.order;
+  const refused = attempt.outcome === "REJECTED" || attempt.outcome === "NOT_SENT";
+  return {
+    rx: event.atMs * 1000,
+    ex: order?.tsVenueMs ?? 0,
+    venue: attempt.venue,
+    symbol: run.symbol,
+    order_key: attempt.clientIdHex,
+    ver: versionOf(event),
+    route_id: run.routeId,
+    request_id: run.requestId,
+    order_id: order?.venueOrderId ?? "",
+    client_order_id: attempt.venueClientOrderId,
+    side: attempt.side,
+    order_type: attempt.type ?? run.orderType,
+    status,
+    outcome: status === "INTENT" || status === "SENT" ? "PENDING" : attempt.outcome,
+    px: formatScaled(attempt.priceTicks, attempt.priceDecimals),
+    qty: formatScaled(attempt.qtyLots, attempt.qtyDecimals),
+    filled: formatScaled(order?.filledLots ?? 0, attempt.qtyDecimals),
+    avg_px: order === null ? null : averageText(attempt),
+    reduce_only: attempt.reduceOnly ?? true,
+    err: refused && status !== "INTENT" && status !== "SENT" ? refusalText(attempt) : "",
+  };
+}
+
+function fillRow(run: RecordedRun, event: OrderEvent): RowValues {
+  const { attempt } = event;
+  const order = attempt.order;
+  const filledLots = order?.filledLots ?? 0;
+  const orderId = order?.venueOrderId ?? "";
+  const fee = feeOf(attempt)[0];
+  const candidate = run.routing?.candidates.find(({ exchange }) => exchange === attempt.venue);
+  return {
+    rx: event.atMs * 1000,
+    ex: order?.tsVenueMs ?? 0,
+    at: run.startedAtMs,
+    venue: attempt.venue,
+    symbol: run.symbol,
+    fill_id: orderId === "" ? attempt.venueClientOrderId : orderId,
+    ver: versionOf(event),
+    order_key: attempt.clientIdHex,
+    route_id: run.routeId,
+    request_id: run.requestId,
+    wallet_id: "",
+    direction: run.direction,
+    side: attempt.side,
+    order_type: attempt.type ?? run.orderType,
+    price: averageText(attempt),
+    intent: attempt.reduceOnly === false ? "OPEN" : "CLOSE",
+    qty: formatScaled(filledLots, attempt.qtyDecimals),
+    ordered_qty: formatScaled(attempt.qtyLots, attempt.qtyDecimals),
+    fee: fee?.amount ?? null,
+    fee_asset: fee?.asset ?? "",
+    fee_source: fee?.source ?? "",
+    maker: false,
+    realized_pnl: realizedPnl(run, attempt),
+    // What follows an entry was not routed.
+    quoted_px: isOfPosition(attempt) ? (candidate?.vwap ?? null) : null,
+    worst_px: formatScaled(attempt.priceTicks, attempt.priceDecimals),
+    ref_mid: referenceOf(run, attempt),
+  };
+}
+
+/** What followed an entry was decided later: a stop by its trigger, the undo by the mid of its moment. */
+function referenceOf(run: RecordedRun, attempt: Attempt): string | null {
+  if (isOfPosition(attempt)) return run.routing?.reference?.mid ?? null;
+  if (attempt.triggerTicks !== undefined) return formatScaled(attempt.triggerTicks, attempt.priceDecimals);
+  return attempt.refMid ?? null;
+}
+
+type DecisionParts = Omit<ConcludedTrade, "routing">;
+
+function decisionRow(id: string, concluded: DecisionParts, routing: RoutingReport | null): RowValues {
+  const { data, run } = concluded;
+  const candidates = routing?.candidates ?? [];
+  const isLimit = (run?.orderType ?? data?.order?.type) === "LIMIT";
+  return {
+    at: concluded.tsMs,
+    symbol: concluded.symbol,
+    decision_id: id,
+    request_id: concluded.requestId,
+    route_id: routing?.routeId ?? "",
+    kind: concluded.kind,
+    direction: concluded.direction,
+    dry_run: false,
+    err: concluded.code ?? "",
+    order_type: run?.orderType ?? data?.order?.type ?? "",
+    requested_sz: data?.execution.requestedSize ?? run?.requestedSize ?? null,
+    limit_px: isLimit ? (routing?.limits.worstPrice ?? null) : null,
+    preferred: routing?.forced === true ? (routing.recommended ?? "") : "",
+    max_slippage_bps: routing === null ? null : numberText(routing.limits.maxSlippageBps),
+    recommended: routing?.recommended ?? "",
+    reason: routing?.reason ?? "",
+    expected_px: routing?.price ?? null,
+    worst_px: routing?.limits.worstPrice ?? null,
+    ref_mid: routing?.reference?.mid ?? null,
+    ref_venue: routing?.reference?.exchange ?? "",
+    savings: routing?.savings ?? null,
+    ...candidateColumns(candidates),
+    ...resultColumns(data),
+    total_us: stageUs(data?.execution.timingMs.total ?? concluded.elapsedMs),
+    positions_us: stageUs(data?.execution.timingMs.positions ?? null),
+    decide_us: stageUs(data?.execution.timingMs.routing ?? null),
+    sign_us: stageUs(data?.execution.timingMs.sign ?? null),
+    venue_us: stageUs(data?.execution.timingMs.venue ?? null),
+    detail: detailOf(data, candidates),
+    intent: run === null ? "" : (run.intent ?? "CLOSE"),
+  };
+}
+
+function candidateColumns(candidates: readonly RoutingCandidate[]): RowValues {
+  return {
+    c_venue: candidates.map(({ exchange }) => exchange),
+    c_status: candidates.map(({ selected, eligible }) =>
+      selected === true ? "selected" : eligible ? "eligible" : "ineligible",
+    ),
+    c_reason: candidates.map(({ reasonCode }) => reasonCode ?? ""),
+    c_all_in_px: candidates.map(({ allInPrice }) => allInPrice ?? null),
+    c_vwap: candidates.map(({ vwap }) => vwap ?? null),
+    c_fee_bps: candidates.map(({ feeBps }) => feeBps ?? null),
+    c_slippage_bps: candidates.map(({ slippageBps }) => slippageBps ?? null),
+    c_cost_bps: candidates.map(({ costBps }) => costBps ?? null),
+    c_depth: candidates.map(({ depthWithinCap }) => depthWithinCap ?? null),
+    c_book_age_us: candidates.map(({ book }) => bookAgeUs(book?.ageMs ?? null)),
+    c_book_seq: candidates.map(({ book }) => book?.venueSeq ?? null),
+  };
+}
+
+function resultColumns(data: TradeData | null): RowValues {
+  const execution = data?.execution ?? null;
+  return {
+    executed_on: data?.executedOn ?? "",
+    state: execution?.state ?? "",
+    order_id: data?.order?.orderId ?? "",
+    submitted_sz: execution?.submittedSize ?? null,
+    filled_sz: execution?.filledSize ?? null,
+    avg_px: execution?.averagePrice ?? null,
+    notional: execution?.notional ?? null,
+    slippage_bps: execution?.realizedSlippageBps ?? null,
+    vs_quote_bps: execution?.vsQuoteBps ?? null,
+  };
+}
+
+// ---------------------------------------------------------------- figures
+
+/** Room for this many states of one attempt. */
+const STATES_MAX = 4_096;
+
+/**
+ * Grows also where a client id comes back: a close that never left this machine frees its key, and the next one with the
+ * key mints the same id.
+ */
+function versionOf({ attempt, ver }: OrderEvent): number {
+  return attempt.intentAtMs * STATES_MAX + Math.min(ver, STATES_MAX - 1);
+}
+
+function averageText(attempt: Attempt): string | null {
+  const average = averagePrice(attempt);
+  return average === null ? null : formatRatio(average, MONEY_PLACES, "halfUp");
+}
+
+/** Before fees; null where nothing was closed, or the position's entry price was not known. */
+function realizedPnl(run: RecordedRun, attempt: Attempt): string | null {
+  if (attempt.reduceOnly === false || !isOfPosition(attempt)) return null;
+  const entry = run.positionsBefore.find(({ venue }) => venue === attempt.venue)?.entryPrice ?? null;
+  const average = averagePrice(attempt);
+  if (entry === null || average === null) return null;
+  const entryRatio = ratioFromText(entry);
+  const gain = run.direction === "LONG" ? subtractRatio(average, entryRatio) : subtractRatio(entryRatio, average);
+  const filled = ratioFromScaled(attempt.order?.filledLots ?? 0, attempt.qtyDecimals);
+  return formatRatio(multiplyRatio(gain, filled), MONEY_PLACES, "halfUp");
+}
+
+function refusalText(attempt: Attempt): string {
+  return attempt.venueText === null ? (attempt.reason ?? "") : `${attempt.reason ?? ""}: ${attempt.venueText}`;
+}
+
+function stageUs(ms: number | null): number | null {
+  return ms === null ? null : Math.min(0xffff_ffff, Math.max(0, Math.round(ms * 1000)));
+}
+
+/** An age that was never proven is no number. */
+function bookAgeUs(ageMs: number | null): number | null {
+  return ageMs === null || ageMs > 1e9 ? null : ageMs * 1000;
+}
+
+/** A caller's own figure, 0 to 10000 with at most a few places. */
+function numberText(value: number): string {
+  return value.toFixed(6);
+}
+
+/** What has no column: legs and adjustments as replied, and how each candidate came to its figures. */
+function detailOf(data: TradeData | null, candidates: readonly RoutingCandidate[]): string {
+  if (data === null && candidates.length === 0) return "";
+  const execution = data?.execution;
+  return detailText({
+    note: execution?.note ?? null,
+    adjustments: execution?.adjustments ?? [],
+    fees: execution?.fees ?? [],
+    legs: execution?.legs ?? [],
+    ...(execution?.protection == null
+      ? {}
+      : { protection: execution.protection, protectionOrders: execution.protectionOrders ?? [] }),
+    candidates: candidates.map(
+      ({ exchange, rank, topOfBook, worstLevel, levelsUsed, latencyMsP90, feeSource, book }) => ({
+        ...{ exchange, rank, topOfBook, worstLevel, levelsUsed, latencyMsP90, feeSource },
+        source: book?.source,
+      }),
+    ),
+  });
+}
+
+function detailText(detail: unknown): string {
+  const text = JSON.stringify(detail);
+  return text.length > DETAIL_CHARS_MAX ? "" : text;
+}

@@ -1,0 +1,344 @@
+/**
+ * The durable lane: fills, order events and routing decisions wait in the state store, written in the same atomic
+ * batch as what they tell of, until the record store has acknowledged them.
+ *
+ *   row ──one commit──→ claimed batch (token, exact bytes; its rows are gone) ──insert──→ stored ──next commit──→ removed
+ *
+ * Invariant: a row is in the store of states, or in the record, at any moment; after a crash the same bytes go out
+ * under the same token, so the record has each row once.
+ *
+ * Bounds: rows are never dropped, so there is none that could be kept by force. Past `rowsMax` or `bytesMax` (default
+ * 512 MiB, about a million rows of closes) `backlogged` is true, which the service reports as not ready, and closes go
+ * on; below them that is the disk it takes. What ends a growth without end is the state store's own floor of free disk,
+ * where no close starts any more. CLAIM_ROWS rows a cycle, BATCH_BYTES_MAX a batch, REFUSED_ROWS_MAX refused rows kept.
+ *
+ * One drainer per state store: with a shared store one service has the role.
+ */
+import type { Clock, TimerHandle } from "../domain/clock.js";
+import type { Logger } from "../domain/logger.js";
+import type { Random } from "../domain/random.js";
+import type { InsertOutcome, RecordsStore } from "../storage/records/records-store.js";
+import type { RecordTableName } from "../storage/records/record-table.js";
+import { recordTable } from "../storage/records/schema.js";
+import { MAX_BATCH_ROWS, MAX_SCAN_ROWS, type StateStore, type StateWrite } from "../storage/state-store.js";
+import type { TokenSource } from "./batch.js";
+import type { TableCounts } from "./counters.js";
+import {
+  decodeOutboxBatch,
+  encodeOutboxBatch,
+  makeOutboxBatch,
+  splitOutboxBatch,
+  type OutboxBatch,
+} from "./outbox-batch.js";
+import { insertSafely, RETRY_MAX_MS, RETRY_MIN_MS } from "./shipper.js";
+
+const ROWS = "record-rows";
+const BATCHES = "record-batches";
+const REFUSED = "record-refused";
+
+/** Written to the state store with a close. Order of claiming. */
+export const DURABLE_TABLES = ["routing_decisions", "fills", "order_events"] as const;
+export type DurableTable = (typeof DURABLE_TABLES)[number];
+
+/** With the batches themselves this leaves room for acknowledged ones within one commit of the state store. */
+const CLAIM_ROWS = 240;
+/** Of the tables with one row per close or order; the rest goes to order events. */
+const CLAIM_ROWS_EACH = 80;
+/** Below MAX_VALUE_BYTES with its header. */
+const BATCH_BYTES_MAX = 900_000;
+export const MAX_ROW_BYTES = 64 * 1024;
+export const REFUSED_ROWS_MAX = 10_000;
+export const DEFAULT_BACKLOG_ROWS = 1_000_000;
+export const DEFAULT_BACKLOG_BYTES = 512 << 20;
+const DRAIN_DELAY_MS = 250;
+
+export interface OutboxOptions {
+  readonly stateStore: StateStore;
+  readonly store: RecordsStore;
+  readonly counts: Readonly<Record<RecordTableName, TableCounts>>;
+  readonly token: TokenSource;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly rowsMax?: number;
+  readonly bytesMax?: number;
+}
+
+/** The write that puts a row into the outbox. `unique` names it within its table; `partition` is its month. */
+export function outboxWrite(table: DurableTable, partition: number, unique: string, row: Uint8Array): StateWrite {
+  const columnCount = recordTable(table).columns.length;
+  return { namespace: ROWS, key: `${table}|${columnCount}|${partition}|${unique}`, value: row };
+}
+
+interface Backlog {
+  readonly rows: number;
+  readonly bytes: number;
+  readonly backlogged: boolean;
+}
+
+export class Outbox {
+  readonly #options: OutboxOptions;
+  readonly #rowsMax: number;
+  readonly #bytesMax: number;
+  readonly #rows: Record<DurableTable, number> = { routing_decisions: 0, fills: 0, order_events: 0 };
+  #bytes = 0;
+  /** Claimed and not acknowledged, oldest first. */
+  #batches: OutboxBatch[] = [];
+  /** Acknowledged, but still in the state store; removed with the next commit. */
+  #acknowledged: string[] = [];
+  #refusedKept = 0;
+  #running: Promise<void> | null = null;
+  #timer: TimerHandle | null = null;
+  #failures = 0;
+  #stopped = false;
+  #wasBacklogged = false;
+  readonly #loggedRefusals = new Set<string>();
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    this.#rowsMax = options.rowsMax ?? DEFAULT_BACKLOG_ROWS;
+    this.#bytesMax = options.bytesMax ?? DEFAULT_BACKLOG_BYTES;
+  }
+
+  /** Takes over what an earlier start left, and begins to drain. Before the first close. */
+  async start(): Promise<void> {
+    const { counts } = this.#options;
+    await this.#scanAll(BATCHES, (key, value) => {
+      const batch = decodeOutboxBatch(key, value);
+      this.#batches.push(batch);
+      this.#bytes += batch.bytes.length;
+      counts[batch.table].recovered += batch.rowCount;
+    });
+    await this.#scanAll(ROWS, (key, value) => {
+      const table = tableOf(key);
+      this.#rows[table] += 1;
+      this.#bytes += value.length;
+      counts[table].recovered += 1;
+    });
+    await this.#scanAll(REFUSED, () => {
+      this.#refusedKept += 1;
+    });
+    this.#checkBacklog();
+    this.#schedule(0);
+  }
+
+  /** The rows among the writes of a commit are durable now. */
+  committed(writes: readonly StateWrite[]): void {
+    let any = false;
+    for (const { namespace, key, value } of writes) {
+      if (namespace !== ROWS || value === null) continue;
+      const table = tableOf(key);
+      this.#rows[table] += 1;
+      this.#bytes += value.length;
+      this.#options.counts[table].accepted += 1;
+      any = true;
+    }
+    if (!any) return;
+    this.#checkBacklog();
+    this.#schedule(DRAIN_DELAY_MS);
+  }
+
+  pendingRows(table: RecordTableName): number {
+    let rows = isDurable(table) ? this.#rows[table] : 0;
+    for (const batch of this.#batches) if (batch.table === table) rows += batch.rowCount;
+    return rows;
+  }
+
+  backlog(): Backlog {
+    const rows = DURABLE_TABLES.reduce((sum, table) => sum + this.pendingRows(table), 0);
+    return { rows, bytes: this.#bytes, backlogged: rows > this.#rowsMax || this.#bytes > this.#bytesMax };
+  }
+
+  /** One attempt to bring everything out now; true: nothing is left. */
+  async flush(): Promise<boolean> {
+    await this.#running;
+    this.#run();
+    await this.#running;
+    return this.backlog().rows === 0;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    if (this.#timer !== null) this.#options.clock.clearTimer(this.#timer);
+    this.#timer = null;
+    await this.#running;
+  }
+
+  /** An earlier wake wins, but never over the pause after a failure. */
+  #schedule(delayMs: number): void {
+    if (this.#stopped || this.#running !== null || this.#timer !== null) return;
+    this.#timer = this.#options.clock.setTimer(() => {
+      this.#timer = null;
+      this.#run();
+    }, delayMs);
+  }
+
+  #run(): void {
+    if (this.#running !== null) return;
+    if (this.#timer !== null) {
+      this.#options.clock.clearTimer(this.#timer);
+      this.#timer = null;
+    }
+    this.#running = this.#drain()
+      .catch((error: unknown) => {
+        // The state store refused, or a bug: everything is where it was.
+        this.#options.logger.warn("outbox_failed", { errorName: error instanceof Error ? error.name : "unknown" });
+        return "failed" as const;
+      })
+      .then((end) => {
+        this.#running = null;
+        this.#checkBacklog();
+        if (end !== "empty") this.#schedule(this.#pauseMs());
+        else {
+          this.#failures = 0;
+          // Rows that were committed during the last look.
+          if (this.backlog().rows > 0) this.#schedule(DRAIN_DELAY_MS);
+        }
+      });
+  }
+
+  #pauseMs(): number {
+    const limitMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.#failures, 10));
+    this.#failures += 1;
+    return limitMs * (0.5 + 0.5 * this.#options.random.next());
+  }
+
+  async #drain(): Promise<"empty" | "away"> {
+    for (;;) {
+      if (this.#batches.length === 0 && !(await this.#claim())) return "empty";
+      const sending = this.#batches.slice(0, DURABLE_TABLES.length);
+      const outcomes = await Promise.all(sending.map((batch) => insertSafely(this.#options.store, batch)));
+      let away = false;
+      for (const [index, batch] of sending.entries()) {
+        const outcome = outcomes[index] as InsertOutcome;
+        if (outcome.outcome === "stored") this.#stored(batch);
+        else if (outcome.outcome === "refused") await this.#refused(batch, outcome);
+        else away = true;
+      }
+      if (away) return "away";
+      this.#failures = 0;
+      if (this.#stopped) return "away";
+    }
+  }
+
+  /** Rows → batches, with the removal of what is acknowledged, in one commit. false: there was nothing to do. */
+  async #claim(): Promise<boolean> {
+    const { stateStore, token } = this.#options;
+    const writes: StateWrite[] = [];
+    const claimed: OutboxBatch[] = [];
+    let quota = CLAIM_ROWS;
+    for (const table of DURABLE_TABLES) {
+      const limit = table === "order_events" ? quota : Math.min(quota, CLAIM_ROWS_EACH);
+      const rows = await stateStore.scan(ROWS, { prefix: `${table}|`, limit });
+      const group = rows[0] === undefined ? "" : groupOf(rows[0].key);
+      const taken: Uint8Array[] = [];
+      let byteCount = 0;
+      for (const { key, value } of rows) {
+        if (groupOf(key) !== group || (taken.length > 0 && byteCount + value.length > BATCH_BYTES_MAX)) break;
+        taken.push(value);
+        byteCount += value.length;
+        writes.push({ namespace: ROWS, key, value: null });
+      }
+      if (taken.length === 0) continue;
+      quota -= taken.length;
+      const batch = makeOutboxBatch(table, columnCountOf(group), token(), taken);
+      writes.push({ namespace: BATCHES, key: batch.token, value: encodeOutboxBatch(batch) });
+      claimed.push(batch);
+    }
+    // A refused batch is acknowledged in many parts: those that find no room go with the next claim.
+    const removed = this.#acknowledged.slice(0, MAX_BATCH_ROWS - writes.length);
+    for (const key of removed) writes.push({ namespace: BATCHES, key, value: null });
+    if (writes.length === 0) return false;
+    await stateStore.commit({ writes });
+    this.#acknowledged = this.#acknowledged.slice(removed.length);
+    for (const batch of claimed) {
+      this.#rows[batch.table as DurableTable] -= batch.rowCount;
+      this.#batches.push(batch);
+    }
+    return claimed.length > 0 || this.#acknowledged.length > 0;
+  }
+
+  #stored(batch: OutboxBatch): void {
+    this.#forget(batch);
+    this.#acknowledged.push(batch.token);
+    const counts = this.#options.counts[batch.table];
+    counts.stored += batch.rowCount;
+    counts.batchesStored += 1;
+  }
+
+  /** Takes the batch apart until the one row is found that the server refuses; that one is set aside. */
+  async #refused(batch: OutboxBatch, outcome: Extract<InsertOutcome, { outcome: "refused" }>): Promise<void> {
+    const { stateStore, token, counts, logger } = this.#options;
+    const gone: StateWrite = { namespace: BATCHES, key: batch.token, value: null };
+    if (batch.rowCount > 1) {
+      const halves = splitOutboxBatch(batch, token);
+      const puts = halves.map((half) => ({ namespace: BATCHES, key: half.token, value: encodeOutboxBatch(half) }));
+      await stateStore.commit({ writes: [gone, ...puts] });
+      const at = this.#batches.indexOf(batch);
+      this.#batches.splice(at, 1, ...halves);
+      return;
+    }
+    const keep = this.#refusedKept < REFUSED_ROWS_MAX;
+    const kept = keep ? [{ namespace: REFUSED, key: batch.token, value: encodeOutboxBatch(batch) }] : [];
+    await stateStore.commit({ writes: [gone, ...kept] });
+    if (keep) this.#refusedKept += 1;
+    this.#forget(batch);
+    counts[batch.table].dropped.refused += batch.rowCount;
+    const what = `${batch.table} ${outcome.code}`;
+    if (this.#loggedRefusals.has(what)) return;
+    this.#loggedRefusals.add(what);
+    logger.error("records_batch_refused", {
+      name: batch.table,
+      code: outcome.code,
+      errorName: outcome.name,
+      count: batch.rowCount,
+    });
+  }
+
+  #forget(batch: OutboxBatch): void {
+    this.#batches.splice(this.#batches.indexOf(batch), 1);
+    this.#bytes = Math.max(0, this.#bytes - batch.bytes.length);
+  }
+
+  #checkBacklog(): void {
+    const { rows, backlogged } = this.backlog();
+    if (backlogged === this.#wasBacklogged) return;
+    this.#wasBacklogged = backlogged;
+    if (backlogged) this.#options.logger.error("records_backlog", { count: rows });
+    else this.#options.logger.info("records_backlog_gone", { count: rows });
+  }
+
+  async #scanAll(namespace: string, each: (key: string, value: Uint8Array) => void): Promise<void> {
+    let after: string | undefined;
+    for (;;) {
+      const rows = await this.#options.stateStore.scan(namespace, {
+        prefix: "",
+        limit: MAX_SCAN_ROWS,
+        ...(after === undefined ? {} : { after }),
+      });
+      for (const { key, value } of rows) each(key, value);
+      after = rows.at(-1)?.key;
+      if (rows.length < MAX_SCAN_ROWS || after === undefined) return;
+    }
+  }
+}
+
+function isDurable(table: RecordTableName): table is DurableTable {
+  return (DURABLE_TABLES as readonly string[]).includes(table);
+}
+
+/** Of a key that outboxWrite made. */
+function tableOf(key: string): DurableTable {
+  return key.slice(0, key.indexOf("|")) as DurableTable;
+}
+
+/** table|columns|partition: what one batch may hold. */
+function groupOf(key: string): string {
+  let end = -1;
+  for (let bars = 0; bars < 3; bars++) end = key.indexOf("|", end + 1);
+  return key.slice(0, end);
+}
+
+function columnCountOf(group: string): number {
+  return Number(group.split("|")[1]);
+}

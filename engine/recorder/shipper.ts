@@ -1,0 +1,251 @@
+/**
+ * Brings batches of market data into the store: fresh ones straight, those it could not place through the spool.
+ *
+ *   offer → queue (bounded) → insert ──stored──→ counted, buffer used again
+ *                      │         ├──refused──→ set aside, counted, logged once
+ *                      └─over──→ └──away────→ spool → replay, oldest first, beside fresh ones
+ *
+ * While the store is away nothing but one probe at a time is sent, after a jittered, growing pause; everything else
+ * goes to the spool. Invariant: each row is stored, dropped and counted, or held in exactly one place.
+ *
+ * Bounds: `queueBytesMax` in memory (beyond it the oldest waiting batch goes to the spool), `inFlightMax` inserts of
+ * fresh batches and one of the spool.
+ */
+import type { Clock, TimerHandle } from "../domain/clock.js";
+import type { Logger } from "../domain/logger.js";
+import type { Random } from "../domain/random.js";
+import type { InsertOutcome, RecordsStore } from "../storage/records/records-store.js";
+import type { RecordTableName } from "../storage/records/record-table.js";
+import type { Batch } from "./batch.js";
+import type { BufferPool } from "./buffer-pool.js";
+import type { TableCounts } from "./counters.js";
+import type { Spool, SpooledBatch } from "./spool.js";
+
+export const DEFAULT_QUEUE_BYTES = 64 << 20;
+export const DEFAULT_IN_FLIGHT = 2;
+export const RETRY_MIN_MS = 250;
+export const RETRY_MAX_MS = 10_000;
+
+export interface ShipperOptions {
+  readonly store: RecordsStore;
+  readonly spool: Spool;
+  readonly pool: BufferPool;
+  readonly counts: Readonly<Record<RecordTableName, TableCounts>>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly queueBytesMax?: number;
+  readonly inFlightMax?: number;
+}
+
+export class Shipper {
+  readonly #options: ShipperOptions;
+  readonly #queueBytesMax: number;
+  readonly #inFlightMax: number;
+  readonly #queue: Batch[] = [];
+  #queueBytes = 0;
+  readonly #inFlight = new Set<Batch>();
+  #replaying: Promise<void> | null = null;
+  #away = false;
+  /** Away, and the next fresh batch is sent to see whether it still is. */
+  #probeNext = false;
+  #failures = 0;
+  #retryTimer: TimerHandle | null = null;
+  #stopped = false;
+  readonly #loggedRefusals = new Set<string>();
+  readonly #idleWaiters = new Set<() => void>();
+
+  constructor(options: ShipperOptions) {
+    this.#options = options;
+    this.#queueBytesMax = options.queueBytesMax ?? DEFAULT_QUEUE_BYTES;
+    this.#inFlightMax = options.inFlightMax ?? DEFAULT_IN_FLIGHT;
+  }
+
+  /** Begins with what an earlier start left in the spool. */
+  start(): void {
+    this.#replay();
+  }
+
+  /** Away, or slower than batches come: another small one would only wait behind the others. */
+  get behind(): boolean {
+    return this.#away || this.#queue.length > 0;
+  }
+
+  /** Rows in memory: waiting or being inserted. Those of the spool are counted there. */
+  pendingRows(table: RecordTableName): number {
+    let rows = 0;
+    for (const batch of this.#queue) if (batch.table === table) rows += batch.rowCount;
+    for (const batch of this.#inFlight) if (batch.table === table) rows += batch.rowCount;
+    return rows;
+  }
+
+  offer(batch: Batch): void {
+    if (this.#away && !this.#probeNext) {
+      this.#options.spool.put(batch);
+      return;
+    }
+    this.#probeNext = false;
+    this.#queue.push(batch);
+    this.#queueBytes += batch.bytes.length;
+    while (this.#queueBytes > this.#queueBytesMax && this.#queue.length > 1) this.#spoolOldest();
+    this.#pump();
+  }
+
+  /** Resolves when no batch is in memory any more; the caller bounds the wait. */
+  idle(): Promise<void> {
+    if (this.#queue.length === 0 && this.#inFlight.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idleWaiters.add(resolve));
+  }
+
+  /** The file calls of the replay have ended. Only after `stop`; the caller bounds the wait. */
+  async settled(): Promise<void> {
+    await this.#replaying;
+  }
+
+  /** Nothing is sent any more; what is in memory goes to the spool, inserts under way too: their token makes that safe. */
+  stop(): void {
+    this.#stopped = true;
+    if (this.#retryTimer !== null) this.#options.clock.clearTimer(this.#retryTimer);
+    for (const batch of this.#inFlight) this.#options.spool.put(batch, true);
+    this.#inFlight.clear();
+    while (this.#queue.length > 0) this.#spoolOldest();
+    this.#tellIdle();
+  }
+
+  #spoolOldest(): void {
+    const batch = this.#queue.shift();
+    if (batch === undefined) return;
+    this.#queueBytes -= batch.bytes.length;
+    this.#options.spool.put(batch);
+  }
+
+  #pump(): void {
+    while (!this.#stopped && this.#inFlight.size < this.#inFlightMax) {
+      const batch = this.#queue.shift();
+      if (batch === undefined) return;
+      this.#queueBytes -= batch.bytes.length;
+      this.#inFlight.add(batch);
+      void this.#send(batch);
+    }
+  }
+
+  async #send(batch: Batch): Promise<void> {
+    const outcome = await insertSafely(this.#options.store, batch);
+    // Stopped meanwhile: the batch is in the spool, and counted there.
+    if (!this.#inFlight.delete(batch)) return;
+    if (outcome.outcome === "stored") {
+      this.#stored(batch);
+      this.#options.pool.recycle(batch.bytes);
+    } else if (outcome.outcome === "refused") {
+      this.#refused(batch, outcome);
+      void this.#options.spool.keepRefused(batch);
+    } else {
+      this.#options.spool.put(batch, true);
+      this.#wentAway(outcome.reason);
+    }
+    this.#pump();
+    this.#tellIdle();
+    // Batches that a full queue pushed there while the store was slow.
+    if (!this.#away) this.#replay();
+  }
+
+  #replay(): void {
+    if (this.#replaying !== null || this.#stopped) return;
+    this.#replaying = this.#replayAll().finally(() => {
+      this.#replaying = null;
+    });
+  }
+
+  async #replayAll(): Promise<void> {
+    const { spool, store } = this.#options;
+    while (!this.#stopped) {
+      const spooled: SpooledBatch | null = await spool.oldest();
+      if (spooled === null) {
+        // Nothing to probe with here (the disk may refuse all): the next fresh batch does it.
+        if (this.#away) this.#probeNext = true;
+        return;
+      }
+      const { batch } = spooled;
+      const outcome = await insertSafely(store, batch);
+      // The folder may be the next start's by now; it sends the file again, under the same token.
+      if (this.#stopped) return;
+      if (outcome.outcome === "away") {
+        this.#wentAway(outcome.reason);
+        return;
+      }
+      if (outcome.outcome === "stored") {
+        // Counted in the turn in which the spool forgets it.
+        this.#stored(batch);
+        await spool.sent(spooled);
+      } else {
+        this.#refused(batch, outcome);
+        await spool.setAside(spooled);
+      }
+    }
+  }
+
+  #stored(batch: Batch): void {
+    const counts = this.#options.counts[batch.table];
+    counts.stored += batch.rowCount;
+    counts.batchesStored += 1;
+    this.#isBack();
+  }
+
+  #refused(batch: Batch, outcome: Extract<InsertOutcome, { outcome: "refused" }>): void {
+    this.#options.counts[batch.table].dropped.refused += batch.rowCount;
+    this.#isBack();
+    const what = `${batch.table} ${outcome.code}`;
+    // One line for each table and code; the count goes on in the metrics.
+    if (this.#loggedRefusals.has(what)) return;
+    this.#loggedRefusals.add(what);
+    this.#options.logger.error("records_batch_refused", {
+      name: batch.table,
+      code: outcome.code,
+      errorName: outcome.name,
+      count: batch.rowCount,
+    });
+  }
+
+  /** An answer, whatever it says. */
+  #isBack(): void {
+    this.#failures = 0;
+    if (!this.#away) return;
+    this.#away = false;
+    this.#probeNext = false;
+    this.#options.logger.info("records_store_back", { count: this.#options.spool.fileCount });
+    this.#replay();
+  }
+
+  #wentAway(reason: string): void {
+    if (this.#stopped) return;
+    if (!this.#away) this.#options.logger.warn("records_store_away", { reason });
+    this.#away = true;
+    while (this.#queue.length > 0) this.#spoolOldest();
+    if (this.#retryTimer !== null) return;
+    const { clock, random } = this.#options;
+    const limitMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(this.#failures, 10));
+    this.#failures += 1;
+    this.#retryTimer = clock.setTimer(
+      () => {
+        this.#retryTimer = null;
+        this.#replay();
+      },
+      limitMs * (0.5 + 0.5 * random.next()),
+    );
+  }
+
+  #tellIdle(): void {
+    if (this.#queue.length > 0 || this.#inFlight.size > 0) return;
+    for (const waiter of this.#idleWaiters) waiter();
+    this.#idleWaiters.clear();
+  }
+}
+
+/** A store that throws breaks its contract; the rows are as safe as with one that is away. */
+export async function insertSafely(store: RecordsStore, batch: Batch): Promise<InsertOutcome> {
+  try {
+    return await store.insert(batch);
+  } catch (error) {
+    return { outcome: "away", reason: error instanceof Error ? error.name : "threw" };
+  }
+}

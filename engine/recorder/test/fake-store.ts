@@ -1,0 +1,102 @@
+/**
+ * A record store in memory with the server's rule of tokens (the same token again stores nothing), and knobs for what
+ * goes wrong on the way: refusals, outages, inserts that were stored although nobody heard of it.
+ */
+import type {
+  InsertOutcome,
+  QueryParams,
+  QueryResult,
+  RecordsBatch,
+  RecordsState,
+  RecordsStore,
+} from "../../storage/records/records-store.js";
+import type { RecordTableName } from "../../storage/records/record-table.js";
+import { recordTable, writtenColumns } from "../../storage/records/schema.js";
+
+export type InsertFate =
+  | "store"
+  /** Never arrives. */
+  | "lose"
+  /** Stored; the answer is lost. */
+  | "storeUnheard"
+  | "refuse"
+  | "throw";
+
+export class FakeStore implements RecordsStore {
+  /** Rows by table, each batch once. */
+  readonly batches = new Map<string, RecordsBatch>();
+  readonly sentBytes = new Map<string, string>();
+  /** A token that came with other bytes: a fault of ours. */
+  tokenClashes = 0;
+  insertCount = 0;
+  queryCount = 0;
+  queryFails = false;
+  /** What an earlier life left in the table. */
+  knownTrades: { readonly venue: string; readonly symbol: string; readonly trade_id: string }[] = [];
+  inFlight = 0;
+  maxInFlight = 0;
+  status: RecordsState = { state: "on", reason: "", version: "26.7" };
+  fate: (batch: RecordsBatch) => InsertFate = () => "store";
+  /** Awaited before the fate is drawn. */
+  latency: () => Promise<void> = async () => {};
+
+  async start(): Promise<RecordsState> {
+    return this.status;
+  }
+
+  async insert(batch: RecordsBatch): Promise<InsertOutcome> {
+    this.insertCount += 1;
+    this.inFlight += 1;
+    this.maxInFlight = Math.max(this.maxInFlight, this.inFlight);
+    try {
+      await this.latency();
+      if (this.status.state !== "on") return { outcome: "away", reason: this.status.state };
+      const fate = this.fate(batch);
+      if (fate === "throw") throw new TypeError("a store that breaks its contract");
+      if (fate === "lose") return { outcome: "away", reason: "timeout" };
+      if (fate === "refuse") return { outcome: "refused", code: 33, name: "CANNOT_READ_ALL_DATA", text: "" };
+      this.#store(batch);
+      return fate === "store" ? { outcome: "stored" } : { outcome: "away", reason: "timeout" };
+    } finally {
+      this.inFlight -= 1;
+    }
+  }
+
+  rowCount(table: RecordTableName): number {
+    let rows = 0;
+    for (const batch of this.batches.values()) if (batch.table === table) rows += batch.rowCount;
+    return rows;
+  }
+
+  /** What all its tables take on disk. */
+  bytesOnDisk = 0;
+  sizeQueryCount = 0;
+
+  /** The two questions that the recorder asks: which of these trades are there, and how large it has grown. */
+  async query(sql: string, params: QueryParams): Promise<QueryResult> {
+    const isOfSize = sql.includes("bytes_on_disk");
+    if (isOfSize) this.sizeQueryCount += 1;
+    else this.queryCount += 1;
+    await this.latency();
+    if (this.status.state !== "on" || this.queryFails) return { ok: false, reason: "away", code: 0, text: "" };
+    if (isOfSize) return { ok: true, rows: [{ bytes: String(this.bytesOnDisk) }] };
+    const { ids } = params;
+    const asked = new Set(Array.isArray(ids) ? (ids as readonly string[]) : []);
+    return { ok: true, rows: this.knownTrades.filter(({ trade_id: id }) => asked.has(id)) };
+  }
+
+  queryStream = async () => ({ ok: false, reason: "away", code: 0, text: "", bytes: 0 }) as const;
+  state = (): RecordsState => this.status;
+  close = async (): Promise<void> => {};
+
+  #store(batch: RecordsBatch): void {
+    const columns = batch.columns ?? writtenColumns(recordTable(batch.table)).map(({ name }) => name);
+    const bytes = `${batch.table} ${columns.join()} ${Buffer.from(batch.bytes).toString("base64")}`;
+    const known = this.sentBytes.get(batch.token);
+    if (known !== undefined && known !== bytes) this.tokenClashes += 1;
+    this.sentBytes.set(batch.token, bytes);
+    // A copy: whoever writes into the buffer afterwards is found out by the next send.
+    if (!this.batches.has(batch.token))
+      this.batches.set(batch.token, { ...batch, bytes: Uint8Array.from(batch.bytes) });
+  }
+}
