@@ -8,7 +8,7 @@ import { silentLogger } from "../../engine/domain/logger.js";
 import { createSeededRandom } from "../../engine/domain/random.js";
 import { BOOK_LIVE } from "../../engine/market/book.js";
 import { ageMs } from "../../engine/market/freshness.js";
-import { DEAF_LISTENER, type Market } from "../../engine/market/market.js";
+import { NO_MARKET_LISTENER, type Market } from "../../engine/market/market.js";
 import { type Connection, type Connector, connectWs } from "../../feeds/shared/net/connector.js";
 import { createVenuetwoRoom } from "../../feeds/venuetwo/room.js";
 import { startChild } from "../lib/child.js";
@@ -71,7 +71,7 @@ async function measure({ count, goalS }: Size, context: ScenarioContext): Promis
   try {
     const startMs = performance.now();
     await room.start();
-    for (const symbol of NEEDED) room.markets.get(symbol)?.signal.listen(DEAF_LISTENER);
+    for (const symbol of NEEDED) room.markets.get(symbol)?.signal.listen(NO_MARKET_LISTENER);
     const markets = [...room.markets.values()].filter(({ instrument }) => instrument.status === "TRADING");
     const fromStart = await untilLive(markets, startMs);
     const oldestMs = await oldestAgeMs(markets, () => clock.monoNs());

@@ -9,7 +9,7 @@
  * States: EMPTY → SYNCING → LIVE → INVALID. A room invalidates first and repairs after; readers ask
  * `state === BOOK_LIVE`. After each `commit` the touched part is checked (order, sign, crossing).
  */
-import { type Changed, UNHEARD } from "./changed.js";
+import { type Changed, NO_LISTENER } from "./changed.js";
 import { LadderSide } from "./ladder-side.js";
 
 export const BOOK_EMPTY = 0;
@@ -81,7 +81,7 @@ export class Book implements BookApi {
   readonly bids: LadderSide;
   readonly asks: LadderSide;
   /** Told after each commit and whenever the book leaves LIVE. */
-  heard: Changed = UNHEARD;
+  onChange: Changed = NO_LISTENER;
   #state: BookState = BOOK_EMPTY;
   #invalidReason = "";
   /** Takes changes: LIVE, or inside a snapshot. */
@@ -154,7 +154,7 @@ export class Book implements BookApi {
     this.#invalidReason = "";
     this.#open = false;
     this.#broken = "";
-    if (wasLive) this.heard.changed();
+    if (wasLive) this.onChange.changed();
   }
 
   beginSnapshot(): void {
@@ -198,7 +198,7 @@ export class Book implements BookApi {
     if (this.#state !== BOOK_LIVE || tsRecvNs > this.#tsProvenNs) this.#tsProvenNs = tsRecvNs;
     this.#state = BOOK_LIVE;
     this.#invalidReason = "";
-    this.heard.changed();
+    this.onChange.changed();
     return true;
   }
 
@@ -212,7 +212,7 @@ export class Book implements BookApi {
     this.#invalidReason = reason;
     this.#open = false;
     this.#broken = "";
-    this.heard.changed();
+    this.onChange.changed();
   }
 
   clear(): void {
@@ -226,7 +226,7 @@ export class Book implements BookApi {
     this.#tsVenueMs = 0;
     this.#tsRecvNs = 0;
     this.#tsProvenNs = NEVER_PROVEN_NS;
-    this.heard.changed();
+    this.onChange.changed();
   }
 }
 

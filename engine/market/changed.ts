@@ -4,4 +4,4 @@ export interface Changed {
 }
 
 /** For parts that stand alone (tests, replay). */
-export const UNHEARD: Changed = { changed() {} };
+export const NO_LISTENER: Changed = { changed() {} };

@@ -66,7 +66,7 @@ export interface MarketListener {
 }
 
 /** Hears nothing; a listener that wants some of it starts from this one. */
-export const DEAF_LISTENER: MarketListener = {
+export const NO_MARKET_LISTENER: MarketListener = {
   bookChanged() {},
   deepChanged() {},
   touchChanged() {},
@@ -147,9 +147,9 @@ export function createMarket(instrument: Instrument, options: MarketOptions): Ma
     maxDeepAgeMs: options.maxDeepAgeMs,
     signal,
   };
-  market.book.heard = { changed: () => signal.bookChanged(market) };
-  if (market.deep !== null) market.deep.heard = { changed: () => signal.deepChanged(market) };
-  market.touch.heard = { changed: () => signal.touchChanged(market) };
-  market.ticker.heard = { changed: () => signal.tickerChanged(market) };
+  market.book.onChange = { changed: () => signal.bookChanged(market) };
+  if (market.deep !== null) market.deep.onChange = { changed: () => signal.deepChanged(market) };
+  market.touch.onChange = { changed: () => signal.touchChanged(market) };
+  market.ticker.onChange = { changed: () => signal.tickerChanged(market) };
   return market;
 }

@@ -1,5 +1,5 @@
 // hot path
-import { type Changed, UNHEARD } from "./changed.js";
+import { type Changed, NO_LISTENER } from "./changed.js";
 
 /**
  * Ticker of one contract: the union of the fields of interface spec 2.8. Venue decimals are kept as
@@ -34,13 +34,13 @@ export class Ticker {
   /** Monotonic ns of the newest field; 0 before the first. */
   tsRecvNs = 0;
   /** Told after each stamp. */
-  heard: Changed = UNHEARD;
+  onChange: Changed = NO_LISTENER;
 
   /** Stamps an update; its fields are assigned before. */
   stamp(tsVenueMs: number, tsRecvNs: number): void {
     if (tsVenueMs > this.tsVenueMs) this.tsVenueMs = tsVenueMs;
     this.tsRecvNs = tsRecvNs;
-    this.heard.changed();
+    this.onChange.changed();
   }
 
   get known(): boolean {

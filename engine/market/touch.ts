@@ -5,7 +5,7 @@
  * has one (venuetwo), else 0 and venue times decide.
  */
 
-import { type Changed, UNHEARD } from "./changed.js";
+import { type Changed, NO_LISTENER } from "./changed.js";
 
 /** Just the stamps of a book that the comparison needs. */
 export interface BookStamp {
@@ -30,7 +30,7 @@ export class Touch {
   /** Has a frame been taken since the last clear? */
   present = false;
   /** Told after each set and clear. */
-  heard: Changed = UNHEARD;
+  onChange: Changed = NO_LISTENER;
 
   /**
    * Takes one frame; lots 0 mean an empty side. Input that is not a safe integer, negative, or crossed
@@ -61,7 +61,7 @@ export class Touch {
     this.tsVenueMs = tsVenueMs;
     this.tsRecvNs = tsRecvNs;
     this.present = true;
-    this.heard.changed();
+    this.onChange.changed();
     return true;
   }
 
@@ -74,7 +74,7 @@ export class Touch {
     this.tsVenueMs = 0;
     this.tsRecvNs = 0;
     this.present = false;
-    this.heard.changed();
+    this.onChange.changed();
   }
 }
 

@@ -11,7 +11,7 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../domain/clock.js";
 import type { VenueOrder } from "../domain/order.js";
 import type { VenueRoom } from "../ports.js";
-import type { Attempt } from "./trade-run.js";
+import type { OrderAttempt } from "./trade-run.js";
 
 /** How long a venue may answer "no such order" about one that it has accepted (seen: up to 1.1 s; doubled). */
 export const INDEXING_LAG_MS = 2_000;
@@ -48,7 +48,7 @@ export class SendBounds {
   }
 
   /** Null: nothing proves this order absent. */
-  of(attempt: Attempt): AbsenceBound | null {
+  of(attempt: OrderAttempt): AbsenceBound | null {
     if (attempt.notPlacedAfterMs === NO_PROOF_OF_ABSENCE) return null;
     return {
       venueMs: attempt.notPlacedAfterVenueMs ?? attempt.notPlacedAfterMs + UNMEASURED_CLOCK_MS,
@@ -61,7 +61,7 @@ export class SendBounds {
 export function boundOf(
   { venueClock }: VenueRoom,
   notPlacedAfterMs: number,
-): Pick<Attempt, "notPlacedAfterMs" | "notPlacedAfterVenueMs" | "sentAfterVenueMs"> {
+): Pick<OrderAttempt, "notPlacedAfterMs" | "notPlacedAfterVenueMs" | "sentAfterVenueMs"> {
   const venueMs = venueClock.nowAtLeastMs();
   return {
     notPlacedAfterMs,
@@ -90,7 +90,7 @@ export function proofInMs({ venueMs, monoNs }: AbsenceBound, now: Moment): numbe
 const UNKNOWN_TIME_MS = 3_600_000;
 
 /** What an order found under its client id must agree with. */
-export type ExpectedOrder = Pick<Attempt, "side" | "qtyLots" | "sentAfterVenueMs">;
+export type ExpectedOrder = Pick<OrderAttempt, "side" | "qtyLots" | "sentAfterVenueMs">;
 
 /** Is the order found the one that was sent, and not another one under the same client id? */
 export function isOrderSent(sent: ExpectedOrder, found: VenueOrder): boolean {

@@ -12,7 +12,7 @@ import { FakeStreams } from "./test/fake-streams.js";
 import { FakeVenue } from "./test/fake-venue.js";
 import { createRowSink, rowFaults } from "./test/row-sink.js";
 import { createDesk, type DeskHarness, orderContext, orderName } from "./single/test/desk-harness.js";
-import { ExecutionAsks } from "./execution-ask.js";
+import { ExecutionLookup } from "./execution-ask.js";
 import { OrderFollows } from "./order-follows.js";
 import { Resolver } from "./resolver.js";
 
@@ -137,10 +137,10 @@ function leaveUnlisted(): void {
 
 /** What a question finds resting is told, and left. */
 function leaveAsked(): void {
-  const { ask } = ExecutionAsks.prototype;
+  const { ask } = ExecutionLookup.prototype;
   const { consider } = OrderFollows.prototype;
   let asking = 0;
-  vi.spyOn(ExecutionAsks.prototype, "ask").mockImplementation(async function (this: ExecutionAsks, ...asked) {
+  vi.spyOn(ExecutionLookup.prototype, "ask").mockImplementation(async function (this: ExecutionLookup, ...asked) {
     asking++;
     try {
       return await ask.apply(this, asked);

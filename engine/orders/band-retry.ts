@@ -17,9 +17,9 @@ import type { Lane, MarketRoom } from "../ports.js";
 import { bandTicks } from "../routing/price-band.js";
 import { problemOf } from "./background.js";
 import type { Logger } from "../domain/logger.js";
-import { MIN_RETRY_MS, POSITIONS_DEADLINE_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
+import { MIN_RETRY_MS, POSITIONS_DEADLINE_MS, type TradeExecution, type TradeParts } from "./trade-context.js";
 import type { SendPlan } from "./trade-plan.js";
-import type { Attempt, TradeRun } from "./trade-run.js";
+import type { OrderAttempt, TradeRun } from "./trade-run.js";
 import type { SentOrder } from "./trade-send.js";
 
 interface RefusedBound {
@@ -32,7 +32,7 @@ interface RefusedBound {
 /** The orders to send in place of those that were refused for the band, at most `maxCount`; `repriced`: venues that had theirs. */
 export async function bandRetries(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   orders: readonly SentOrder[],
   plans: readonly SendPlan[],
@@ -67,7 +67,7 @@ export async function bandRetries(
   return again;
 }
 
-export function isBandRefusal({ outcome, reason }: Attempt): boolean {
+export function isBandRefusal({ outcome, reason }: OrderAttempt): boolean {
   return outcome === "REJECTED" && reason === "PRICE_BAND";
 }
 

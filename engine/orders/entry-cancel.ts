@@ -15,15 +15,15 @@ import { problemOf } from "./background.js";
 import { readPriceLater } from "./fill-price.js";
 import { isOpen } from "./protection-report.js";
 import { applyResolution } from "./send-outcome.js";
-import type { TradeFlight, TradeParts } from "./trade-context.js";
+import type { TradeExecution, TradeParts } from "./trade-context.js";
 import { unknownOrderOf } from "./trade-recover.js";
-import { positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
+import { positionAttempts, type OrderAttempt, type TradeRun } from "./trade-run.js";
 
 const MAX_LOOKS = 4;
 const LOOK_GAP_MS = 250;
 const CALL_TIMEOUT_MS = 3_000;
 
-export async function cancelRest(parts: TradeParts, flight: TradeFlight, run: TradeRun): Promise<void> {
+export async function cancelRest(parts: TradeParts, flight: TradeExecution, run: TradeRun): Promise<void> {
   const open = positionAttempts(run).filter((attempt) => attempt.outcome === "CONFIRMED" && isOpen(attempt));
   await Promise.all(open.map((attempt) => cancelAndRead(parts, flight, run, attempt, "entry_rest_canceled")));
 }
@@ -34,9 +34,9 @@ export async function cancelRest(parts: TradeParts, flight: TradeFlight, run: Tr
  */
 export async function cancelAndRead(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
-  attempt: Attempt,
+  attempt: OrderAttempt,
   event: string,
 ): Promise<CancelOutcome | null> {
   const { clock, logger } = parts;

@@ -11,7 +11,7 @@ import { problemOf } from "./background.js";
 import type { TradeConclusion } from "./trade-conclude.js";
 import type { TradeParts } from "./trade-context.js";
 import { unknownOrderOf } from "./trade-recover.js";
-import { unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
+import { unsettledAttempt, type OrderAttempt, type TradeRun } from "./trade-run.js";
 import { intentAccountHash } from "./trade-intent.js";
 import { applyResolution } from "./send-outcome.js";
 import type { TradeRequest, ExecutionAnswer } from "./trade-types.js";
@@ -26,7 +26,7 @@ export const MAX_ASKS = 256;
 
 type Credentials = TradeRequest["credentials"];
 
-export class ExecutionAsks {
+export class ExecutionLookup {
   readonly #parts: TradeParts;
   readonly #conclusion: TradeConclusion;
   readonly #asking = new Set<string>();
@@ -102,7 +102,7 @@ export class ExecutionAsks {
   /** True: the attempt is settled now. */
   async #lookAndTell(
     run: TradeRun,
-    attempt: Attempt,
+    attempt: OrderAttempt,
     order: UnknownOrder,
     intent: OrderIntent,
     account: Account,
@@ -132,7 +132,7 @@ export class ExecutionAsks {
       });
       // Found where it rests: from here on as one that rested at its reply.
       follows.consider(run, recordKey, (venue) => (venue === attempt.venue ? account : null));
-      if (unsettledAttempt(run) === null) await this.#conclusion.publishAsked(run, recordKey);
+      if (unsettledAttempt(run) === null) await this.#conclusion.publishLookup(run, recordKey);
       return true;
     } finally {
       release?.();

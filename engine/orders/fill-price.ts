@@ -12,7 +12,7 @@ import { within } from "../domain/deadline.js";
 import type { AccountSession } from "../ports.js";
 import type { LookUp, Resolver, UnknownOrder } from "./resolver.js";
 import { applyResolution } from "./send-outcome.js";
-import { isPriced, type Attempt } from "./trade-run.js";
+import { isPriced, type OrderAttempt } from "./trade-run.js";
 
 /** A reply waits this long for a price, and no longer than its caller does. */
 const REPLY_WAIT_MS = 1_500;
@@ -28,7 +28,7 @@ interface PriceParts extends OutcomeParts {
 
 /** The price of an order whose end is known; null: its venue never said it. */
 interface AwaitedPrice {
-  readonly attempt: Attempt;
+  readonly attempt: OrderAttempt;
   readonly price: Promise<VenueOrder | null>;
 }
 
@@ -47,7 +47,7 @@ export function readPriceLater(
 /** Waits for the prices that are being read. Returns what outlasts the wait, to be followed beside the reply. */
 export async function waitForPrices(
   parts: PriceParts,
-  attempts: readonly Attempt[],
+  attempts: readonly OrderAttempt[],
   leftMs: number,
 ): Promise<readonly AwaitedPrice[]> {
   const awaited = attempts.flatMap((attempt) => {
@@ -67,7 +67,7 @@ export async function waitForPrices(
 }
 
 /** The price that was found, written into its attempt; false: there is none, or it is known already. */
-export function applyPrice(parts: OutcomeParts, attempt: Attempt, found: VenueOrder | null): boolean {
+export function applyPrice(parts: OutcomeParts, attempt: OrderAttempt, found: VenueOrder | null): boolean {
   const { order } = attempt;
   if (found === null || attempt.outcome !== "CONFIRMED" || (order?.averagePrice ?? null) !== null) return false;
   if (order === null || found.filledLots > order.filledLots)

@@ -6,7 +6,7 @@ import { closeContext, closeRequest, createHarness, recordingLogger, type Harnes
 import { FakeStreams } from "./test/fake-streams.js";
 import { createRowSink, toldRows } from "./test/row-sink.js";
 import { createDesk, orderContext, orderName } from "./single/test/desk-harness.js";
-import type { Attempt } from "./trade-run.js";
+import type { OrderAttempt } from "./trade-run.js";
 import { Resolver } from "./resolver.js";
 import { applyPrice } from "./fill-price.js";
 
@@ -133,7 +133,7 @@ describe("a price that is read late", () => {
       qtyLots: 250,
       timeInForce: "GTC",
       order: known,
-    } as Attempt;
+    } as OrderAttempt;
     const logger = recordingLogger([]);
     const parts = { clock: harness.clock, logger, resolver: new Resolver(harness.clock, logger) };
     const before: VenueOrder = { ...known, status: "PARTIALLY_FILLED", averagePrice: "101000" };

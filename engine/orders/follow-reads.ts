@@ -12,7 +12,7 @@ import { problemOf } from "./background.js";
 import type { FollowKeys } from "./follow-keys.js";
 import { isResting, type Followed, type FollowedRun } from "./followed-run.js";
 import { PacedReads, type PacedLook } from "./paced-reads.js";
-import { isUnshown, type Attempt } from "./trade-run.js";
+import { isUnshown, type OrderAttempt } from "./trade-run.js";
 
 /** Venues keep the record of an order that ended about as long. */
 export const FOLLOW_MAX_MS = 30 * 86_400_000;
@@ -39,14 +39,14 @@ interface ReadOwner<Run> {
   orders(): Iterable<Followed<Run>>;
   readonly keys: FollowKeys;
   isLive(account: string): boolean;
-  isReadElsewhere(run: Run, attempt: Attempt): boolean;
+  isReadElsewhere(run: Run, attempt: OrderAttempt): boolean;
   /** False: it filled without a price, and is to be read again. */
   see(order: Followed<Run>, seen: VenueOrder, isTakenUnpriced: boolean): boolean;
   /** Its venue said yes to it and never showed it: it was never placed. */
   seeAbsent(order: Followed<Run>): void;
   /** Other credentials of the account are in use, or none any more. */
   renew(account: string): void;
-  giveUp(order: Followed<Run>, reason: string): void;
+  stopFollowing(order: Followed<Run>, reason: string): void;
 }
 
 export class FollowReads<Run extends FollowedRun> {
@@ -91,7 +91,7 @@ export class FollowReads<Run extends FollowedRun> {
     const owner = this.#owner;
     const { account, attempt, entry } = order;
     order.dueNs = clock.monoNs() + this.#pauseNs(order);
-    if ((clock.monoNs() - entry.sinceNs) / 1e6 > FOLLOW_MAX_MS) return owner.giveUp(order, "TOO_OLD");
+    if ((clock.monoNs() - entry.sinceNs) / 1e6 > FOLLOW_MAX_MS) return owner.stopFollowing(order, "TOO_OLD");
     if (owner.keys.expire(account)) owner.renew(account);
     if (!owner.keys.has(account)) return;
     if (owner.isReadElsewhere(entry.run, attempt)) return;
@@ -107,7 +107,7 @@ export class FollowReads<Run extends FollowedRun> {
         if (owner.see(order, read.order, order.unpricedCount >= MAX_UNPRICED)) order.unpricedCount = 0;
         else order.unpricedCount++;
       }
-      if (order.absentCount >= MAX_ABSENT) owner.giveUp(order, "NOT_FOUND");
+      if (order.absentCount >= MAX_ABSENT) owner.stopFollowing(order, "NOT_FOUND");
     } catch (error) {
       // A room never throws for what a venue does: a bug of ours, and the next look comes.
       logger.error("order_follow_failed", { routeId: entry.run.routeId, problem: problemOf(error) });

@@ -6,12 +6,12 @@ import type { AccountSession, VenueRoom } from "../ports.js";
 import { isOrderSent } from "./absence-proof.js";
 import { filledLots } from "./attempt-figures.js";
 import { isOpen } from "./protection-report.js";
-import { isOfUnknownOutcome, mayRest, type Attempt } from "./trade-run.js";
+import { isOfUnknownOutcome, mayRest, type OrderAttempt } from "./trade-run.js";
 
 export interface FollowedRun {
   readonly routeId: string;
   readonly symbol: string;
-  readonly attempts: readonly Attempt[];
+  readonly attempts: readonly OrderAttempt[];
 }
 
 export interface FollowOwner<Run extends FollowedRun> {
@@ -21,7 +21,7 @@ export interface FollowOwner<Run extends FollowedRun> {
   /** Called in the turn in which more was seen of an order (`order`), or in which it should be looked at (null). */
   onSight?(run: Run, order: VenueOrder | null): void;
   /** Somebody else reads this order, closer than it would be read here. */
-  isReadElsewhere?(run: Run, attempt: Attempt): boolean;
+  isReadElsewhere?(run: Run, attempt: OrderAttempt): boolean;
 }
 
 /** Where one venue's part of a run gets its sessions. */
@@ -55,7 +55,7 @@ export interface FollowEntry<Run> extends FollowRow<Run> {
 
 export interface Followed<Run> {
   readonly entry: FollowEntry<Run>;
-  readonly attempt: Attempt;
+  readonly attempt: OrderAttempt;
   readonly room: VenueRoom;
   readonly instrument: Instrument;
   readonly account: string;
@@ -79,7 +79,7 @@ export function knowsMore(run: FollowedRun, than: FollowedRun): boolean {
 }
 
 /** Is it the order that was sent, in the size in which it was sent or that its caller gave it since? */
-export function isSame(attempt: Attempt, known: VenueOrder, seen: VenueOrder): boolean {
+export function isSame(attempt: OrderAttempt, known: VenueOrder, seen: VenueOrder): boolean {
   const ofSize = (qtyLots: number): boolean => isOrderSent({ ...attempt, qtyLots }, seen);
   if (ofSize(attempt.qtyLots) || ofSize(known.qtyLots)) return true;
   const isChanged = seen.status === "OPEN" || seen.status === "PARTIALLY_FILLED";
@@ -87,6 +87,6 @@ export function isSame(attempt: Attempt, known: VenueOrder, seen: VenueOrder): b
 }
 
 /** Where it was meant to be, so that nobody else waits for its end. */
-export function isResting(attempt: Attempt): boolean {
+export function isResting(attempt: OrderAttempt): boolean {
   return attempt.outcome === "CONFIRMED" && isOpen(attempt) && mayRest(attempt) && attempt.unfollowed !== true;
 }

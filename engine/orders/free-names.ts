@@ -1,12 +1,12 @@
 /** Names of trades that came to nothing: at a venue that took no order of a run, its caller's name is free again. */
 import { sessionHash } from "./trade-accounts.js";
-import type { TradeFlight, TradeParts } from "./trade-context.js";
+import type { TradeExecution, TradeParts } from "./trade-context.js";
 import type { TradeRun } from "./trade-run.js";
 
 /** Looks at the accounts at once, before their sessions are closed. Resolves when the rows are gone. */
 export async function freeNames(
   { hash, names, store }: Pick<TradeParts, "hash" | "names" | "store">,
-  { accounts }: Pick<TradeFlight, "accounts">,
+  { accounts }: Pick<TradeExecution, "accounts">,
   { attempts, clientOrderId, routeId }: TradeRun,
 ): Promise<void> {
   if (clientOrderId === null) return;

@@ -3,10 +3,10 @@
  * with the run, in the same batch as the events: after a crash the two agree.
  */
 import type { OrderStatus } from "../domain/order.js";
-import { isPriced, isSettled, mayRest, type Attempt, type AttemptRecord, type TradeRun } from "./trade-run.js";
+import { isPriced, isSettled, mayRest, type OrderAttempt, type AttemptRecord, type TradeRun } from "./trade-run.js";
 
 export interface OrderEvent {
-  readonly attempt: Attempt;
+  readonly attempt: OrderAttempt;
   /** 1 INTENT, 2 SENT, then one more for each state the order was seen in. */
   readonly ver: number;
   readonly status: OrderStatus | "INTENT" | "SENT" | "NOT_SENT";
@@ -26,7 +26,7 @@ const MAX_VER = 4_000;
 export interface TakenEvents {
   readonly events: readonly OrderEvent[];
   /** They did not become durable: they are told again next time. */
-  giveBack(): void;
+  untake(): void;
 }
 
 /** What is new since the last call, and marks it as told. */
@@ -36,7 +36,7 @@ export function takeOrderEvents(run: Pick<TradeRun, "attempts">, nowMs: number):
   for (const attempt of run.attempts) takeAttempt(attempt, nowMs, events);
   return {
     events,
-    giveBack() {
+    untake() {
       for (const [index, recorded] of before.entries()) {
         const attempt = run.attempts[index];
         if (attempt !== undefined) attempt.recorded = recorded ?? NOTHING_TOLD;
@@ -45,7 +45,7 @@ export function takeOrderEvents(run: Pick<TradeRun, "attempts">, nowMs: number):
   };
 }
 
-function takeAttempt(attempt: Attempt, nowMs: number, events: OrderEvent[]): void {
+function takeAttempt(attempt: OrderAttempt, nowMs: number, events: OrderEvent[]): void {
   const told = attempt.recorded ?? NOTHING_TOLD;
   let { ver } = told;
   if (ver < INTENT_VER) {
@@ -90,7 +90,7 @@ function hasRested(state: string): boolean {
   return state.startsWith("OPEN ") || state.startsWith("PARTIALLY_FILLED ");
 }
 
-function statusOf(attempt: Attempt): OrderEvent["status"] {
+function statusOf(attempt: OrderAttempt): OrderEvent["status"] {
   switch (attempt.outcome) {
     case "CONFIRMED":
       return attempt.order?.status ?? "UNKNOWN";
@@ -102,7 +102,7 @@ function statusOf(attempt: Attempt): OrderEvent["status"] {
   }
 }
 
-function hasFinalFill(attempt: Attempt): boolean {
+function hasFinalFill(attempt: OrderAttempt): boolean {
   const { order } = attempt;
   return (
     attempt.outcome === "CONFIRMED" && order !== null && order.filledLots > 0 && isSettled(order, mayRest(attempt))

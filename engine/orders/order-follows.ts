@@ -82,7 +82,7 @@ export class OrderFollows<Run extends FollowedRun> {
       see: (order, seen, isTakenUnpriced) => this.#see(order, seen, isTakenUnpriced),
       seeAbsent: (order) => this.#seeAbsent(order),
       renew: (account) => this.#renew(account),
-      giveUp: (order, reason) => this.#giveUp(order, reason),
+      stopFollowing: (order, reason) => this.#stopFollowing(order, reason),
     });
     this.#publications = new FollowPublications<Run>(parts, owner, (entry) => this.#update(entry));
   }
@@ -365,7 +365,7 @@ export class OrderFollows<Run extends FollowedRun> {
     for (const order of orders) this.#begin(order);
   }
 
-  #giveUp({ attempt, entry }: Followed<Run>, reason: string): void {
+  #stopFollowing({ attempt, entry }: Followed<Run>, reason: string): void {
     const { background, logger, store } = this.#parts;
     const { run } = entry;
     logger.warn("order_follow_ended", { routeId: run.routeId, venue: attempt.venue, reason });

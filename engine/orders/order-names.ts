@@ -58,7 +58,7 @@ export interface NameClaim {
   readonly before: OwnOrder | null;
 }
 
-export class OrderNames {
+export class ClientOrderIdIndex {
   readonly #store: StateStore;
   readonly #hash: KeyedHash;
   readonly #lifetime: LifetimeClock;

@@ -6,7 +6,7 @@ import { createKeyedHash, cryptoRandomIds } from "../storage/server-secret.js";
 import { createMemoryStore } from "../storage/test/memory-store.js";
 import { uuidOf } from "../../feeds/venuefour/account/client-id.js";
 import { createClientIdSource } from "./client-id.js";
-import type { Attempt, TradeRun } from "./trade-run.js";
+import type { OrderAttempt, TradeRun } from "./trade-run.js";
 import type { TradeData } from "./trade-types.js";
 import { Deadline, within } from "../domain/deadline.js";
 import { ExecutionRegistry } from "./execution-registry.js";
@@ -140,7 +140,7 @@ describe("rows with an end", () => {
 
 describe("the execution registry", () => {
   const data = (routeId: string): TradeData => ({ routing: { routeId } }) as unknown as TradeData;
-  const run = { attempts: [] as readonly Attempt[] } as TradeRun;
+  const run = { attempts: [] as readonly OrderAttempt[] } as TradeRun;
   const unknown = (routeId: string): ListedOrder => ({
     routeId,
     venue: "venueone",

@@ -6,7 +6,7 @@
  */
 import { canonicalQtyDecimals, type Instrument } from "../domain/instrument.js";
 import type { RoutableVenue } from "../domain/venue.js";
-import type { Attempt, TradeRun } from "./trade-run.js";
+import type { OrderAttempt, TradeRun } from "./trade-run.js";
 
 /** Canonical decimals in which everything that the run counts at this venue is whole: the finest of them. */
 export function lotDecimals({ attempts, positionsBefore }: TradeRun, venue: RoutableVenue): number {
@@ -28,7 +28,7 @@ export function lotsOfContract(lots: number, from: number, instrument: Instrumen
 
 /** The contract on the scale of the order, for reading it; null: the symbol is another contract by now. */
 export function contractOf(
-  { multiplierExp10, nativeSymbol, priceDecimals, qtyDecimals }: Attempt,
+  { multiplierExp10, nativeSymbol, priceDecimals, qtyDecimals }: OrderAttempt,
   listed: Instrument,
 ): Instrument | null {
   if (listed.nativeSymbol !== nativeSymbol) return null;

@@ -13,7 +13,7 @@ import { ConclusionCommits } from "./conclusion-commits.js";
 import { ExecutionRegistry } from "./execution-registry.js";
 import { FollowKeys } from "./follow-keys.js";
 import { OrderFollows } from "./order-follows.js";
-import { type Attempt, isGuard } from "./trade-run.js";
+import { type OrderAttempt, isGuard } from "./trade-run.js";
 
 type Fault =
   | "sibling stands"
@@ -53,7 +53,7 @@ vi.mock(import("./protection-parts.js"), async (load) => {
         }
         case "another part's goes":
           return guards.map((guard) => {
-            const isOther = ({ order, role }: Attempt): boolean => role === guard.role && order?.status === "OPEN";
+            const isOther = ({ order, role }: OrderAttempt): boolean => role === guard.role && order?.status === "OPEN";
             return run.attempts.findLast((attempt) => isOther(attempt) && attempt.qtyLots < guard.qtyLots) ?? guard;
           });
         case "taken back once":

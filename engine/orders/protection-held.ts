@@ -13,8 +13,8 @@ import type { RoutableVenue } from "../domain/venue.js";
 import { openLots, readVerified } from "./account-readings.js";
 import { lotsOn } from "./order-scale.js";
 import { heldByEntry, lotsToProtect, openedOn, type FilledPart } from "./protection-parts.js";
-import { POSITIONS_DEADLINE_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
-import type { Attempt, TradeRun } from "./trade-run.js";
+import { POSITIONS_DEADLINE_MS, type TradeExecution, type TradeParts } from "./trade-context.js";
+import type { OrderAttempt, TradeRun } from "./trade-run.js";
 
 /** Longer than any venue was seen to show an order late. */
 const LAG_MS = 2_000;
@@ -24,10 +24,10 @@ const POSITION_CLOSED = "POSITION_CLOSED";
 /** Writes into the run what its owner closed of it, at venues that refused one of `refused`. */
 export async function noteClosedByOwner(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   filled: readonly FilledPart[],
-  refused: readonly Attempt[],
+  refused: readonly OrderAttempt[],
 ): Promise<void> {
   const { protection } = run;
   for (const part of filled) {
@@ -56,7 +56,7 @@ export async function noteClosedByOwner(
 /** What the entry holds by its own orders and the venue does not show; 0 where the venue does not say. */
 async function missingLots(
   { clock, rooms }: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   { attempt, qtyDecimals }: FilledPart,
 ): Promise<number> {

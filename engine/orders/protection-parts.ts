@@ -20,7 +20,7 @@ import {
   isUnshown,
   isWorking,
   positionAttempts,
-  type Attempt,
+  type OrderAttempt,
   type TradeRun,
 } from "./trade-run.js";
 
@@ -28,7 +28,7 @@ type GuardRole = "TAKE_PROFIT" | "STOP_LOSS";
 
 export interface FilledPart {
   /** The first order that filled there: what venue, contract and side are taken from. */
-  readonly attempt: Attempt;
+  readonly attempt: OrderAttempt;
   /** Of `qtyDecimals` canonical decimals. */
   readonly lots: number;
   readonly qtyDecimals: number;
@@ -44,12 +44,12 @@ const PASSING: ReadonlySet<string> = new Set([
   ...["NOT_PLACED", "STORE_UNAVAILABLE"],
 ]);
 
-export function isRefused({ outcome }: Attempt): boolean {
+export function isRefused({ outcome }: OrderAttempt): boolean {
   return outcome === "REJECTED" || outcome === "NOT_SENT";
 }
 
 /** It stood, and ended with something unfilled. One that we took back, or that was sent again, is none. */
-function isLost(attempt: Attempt): boolean {
+function isLost(attempt: OrderAttempt): boolean {
   const { order, outcome, qtyLots, replaced, takenBack } = attempt;
   const isEnded = order?.status === "CANCELED" || order?.status === "REJECTED";
   const isOurs = replaced === true || takenBack === true;
@@ -57,7 +57,7 @@ function isLost(attempt: Attempt): boolean {
 }
 
 /** Why it guards nothing; null: it does, or may. */
-export function failureOf(attempt: Attempt): string | null {
+export function failureOf(attempt: OrderAttempt): string | null {
   if (isRefused(attempt)) return attempt.reason ?? "VENUE_STATE";
   return isLost(attempt) ? (attempt.order?.endReason ?? CANCELED) : null;
 }
@@ -66,7 +66,7 @@ export function failureOf(attempt: Attempt): string | null {
 const CANCELED = "CANCELED";
 
 /** What ended it was neither its owner nor the end of the position. */
-function isFailedByVenue(attempt: Attempt): boolean {
+function isFailedByVenue(attempt: OrderAttempt): boolean {
   if (isRefused(attempt)) return true;
   const { endReason } = attempt.order ?? {};
   return isLost(attempt) && endReason !== undefined && endReason !== "REDUCE_ONLY";
@@ -77,7 +77,7 @@ export function mayTryAgain(run: TradeRun): boolean {
   return run.attempts.some((attempt) => isTriedAgain(run, attempt));
 }
 
-export function isTriedAgain(run: TradeRun, attempt: Attempt): boolean {
+export function isTriedAgain(run: TradeRun, attempt: OrderAttempt): boolean {
   const { protection } = run;
   if (protection === undefined || protection.closeOnFailure || protection.isGivenUp === true) return false;
   if (!isGuard(attempt) || attempt.replaced === true || attempt.isLasting === true) return false;
@@ -99,7 +99,7 @@ function closedLots(run: TradeRun, venue: RoutableVenue): number {
 }
 
 /** Of the orders there, on the common scale. */
-function sumLots(run: TradeRun, venue: RoutableVenue, lotsOf: (attempt: Attempt) => number): number {
+function sumLots(run: TradeRun, venue: RoutableVenue, lotsOf: (attempt: OrderAttempt) => number): number {
   const decimals = lotDecimals(run, venue);
   let sum = 0;
   for (const attempt of run.attempts)
@@ -164,7 +164,7 @@ function standingLots(run: TradeRun, { attempt: { venue } }: FilledPart, role: G
  * cancel a reduce-only order with its position. One whose cancel is out goes first, as it may be gone by then; then one of
  * the size of a guard that closed its part; then the last one placed.
  */
-export function guardsToTakeBack(run: TradeRun): Attempt[] {
+export function guardsToTakeBack(run: TradeRun): OrderAttempt[] {
   const isAbandoned = isToBeAbandoned(run);
   return filledByVenue(run).flatMap((part) => {
     const closed = run.attempts.filter(
@@ -177,14 +177,14 @@ export function guardsToTakeBack(run: TradeRun): Attempt[] {
         ({ order, outcome, role: own }) => own === role && outcome === "CONFIRMED" && order !== null && isOpen(order),
       );
       // What it will close yet: what it closed is not left of the position.
-      const sizeOf = (guard: Attempt): number =>
+      const sizeOf = (guard: OrderAttempt): number =>
         lotsOn(guard.qtyLots - filledLots(guard), guard.qtyDecimals, part.qtyDecimals);
       let beyond = standing.reduce((sum, guard) => sum + sizeOf(guard), 0) - Math.max(0, left);
       const ended = closed.filter(
         (guard) => isGuard(guard) && guard.role !== role && filledLots(guard) >= guard.qtyLots,
       );
       const endedLots = ended.map(({ qtyDecimals, qtyLots }) => lotsOn(qtyLots, qtyDecimals, part.qtyDecimals));
-      const rank = (guard: Attempt): number =>
+      const rank = (guard: OrderAttempt): number =>
         guard.takenBack === true ? 0 : endedLots.includes(sizeOf(guard)) ? 1 : 2;
       const inTurn = standing.reverse().sort((one, other) => rank(one) - rank(other));
       return inTurn.filter((guard) => {
@@ -210,11 +210,11 @@ function closingLots(run: TradeRun, part: FilledPart): number {
   });
 }
 
-function mostSent(run: TradeRun, part: FilledPart, counts: (attempt: Attempt) => boolean): number {
+function mostSent(run: TradeRun, part: FilledPart, counts: (attempt: OrderAttempt) => boolean): number {
   return Math.max(sentLots(run, part, "STOP_LOSS", counts), sentLots(run, part, "TAKE_PROFIT", counts));
 }
 
-function sentLots(run: TradeRun, part: FilledPart, role: GuardRole, counts: (attempt: Attempt) => boolean): number {
+function sentLots(run: TradeRun, part: FilledPart, role: GuardRole, counts: (attempt: OrderAttempt) => boolean): number {
   return sumLots(run, part.attempt.venue, (guard) => {
     const isCounted = guard.role === role && guard.replaced !== true && counts(guard);
     return isCounted ? guard.qtyLots : 0;

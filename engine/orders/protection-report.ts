@@ -8,7 +8,7 @@ import {
   isUnshown,
   mayRest,
   positionAttempts,
-  type Attempt,
+  type OrderAttempt,
   type ProtectionWish,
   type TradeRun,
 } from "./trade-run.js";
@@ -47,13 +47,13 @@ export function protectionReport(run: TradeRun): ProtectionPart {
   };
 }
 
-function isSuperseded({ order, outcome, replaced }: Attempt): boolean {
+function isSuperseded({ order, outcome, replaced }: OrderAttempt): boolean {
   const isEnded = order?.status === "CANCELED" && order.endReason !== undefined;
   return replaced === true && (outcome === "REJECTED" || outcome === "NOT_SENT" || isEnded);
 }
 
 /** It guards nothing, and there is something to guard. */
-function isFailed(run: TradeRun, attempt: Attempt): boolean {
+function isFailed(run: TradeRun, attempt: OrderAttempt): boolean {
   const isRefused = attempt.outcome === "REJECTED" || attempt.outcome === "NOT_SENT";
   return isRefused || (failureOf(attempt) !== null && !isAllClosed(run, attempt.venue));
 }
@@ -68,7 +68,7 @@ function isAwaited(
   run: TradeRun,
   { watch }: ProtectionWish,
   problem: string | null,
-  guards: readonly Attempt[],
+  guards: readonly OrderAttempt[],
 ): boolean {
   return watch === WATCHED && problem === OUTCOME_UNKNOWN && guards.length === 0 && !mayFillMore(run) && !isIdle(run);
 }
@@ -78,9 +78,9 @@ export function mayFillMore(run: TradeRun): boolean {
   return positionAttempts(run).some((attempt) => mayYetFill(attempt) || isOpen(attempt));
 }
 
-function problemOf(run: TradeRun, problem: string | null, guards: readonly Attempt[]): string | null {
+function problemOf(run: TradeRun, problem: string | null, guards: readonly OrderAttempt[]): string | null {
   if (problem !== OUTCOME_UNKNOWN || guards.length === 0) return problem;
-  const isProtected = (attempt: Attempt): boolean => {
+  const isProtected = (attempt: OrderAttempt): boolean => {
     if (mayYetFill(attempt)) return false;
     return filledLots(attempt) === 0 || guards.some(({ venue }) => venue === attempt.venue);
   };
@@ -88,15 +88,15 @@ function problemOf(run: TradeRun, problem: string | null, guards: readonly Attem
 }
 
 /** By an order that was not meant to rest; what one that rests will fill is not waited for. */
-export function mayYetFill(attempt: Attempt): boolean {
+export function mayYetFill(attempt: OrderAttempt): boolean {
   return isOfUnknownOutcome(attempt) || (isOpen(attempt) && !mayRest(attempt));
 }
 
-export function isOpen({ order }: Attempt): boolean {
+export function isOpen({ order }: OrderAttempt): boolean {
   return order?.status === "OPEN" || order?.status === "PARTIALLY_FILLED";
 }
 
-function stateOf(run: TradeRun, problem: string | null, guards: readonly Attempt[]): ProtectionState {
+function stateOf(run: TradeRun, problem: string | null, guards: readonly OrderAttempt[]): ProtectionState {
   if (guards.some((attempt) => isOfUnknownOutcome(attempt) || isUnshown(attempt))) return "UNKNOWN";
   if (guards.length === 0) return problem === null || isIdle(run) ? "NOT_PLACED" : "FAILED";
   const placed = guards.filter((attempt) => attempt.outcome === "CONFIRMED" && !isFailed(run, attempt)).length;
@@ -109,7 +109,7 @@ function isIdle(run: TradeRun): boolean {
   return positionAttempts(run).every((attempt) => filledLots(attempt) === 0);
 }
 
-function orderReport(attempt: Attempt): ProtectionOrder {
+function orderReport(attempt: OrderAttempt): ProtectionOrder {
   const refused = attempt.outcome === "REJECTED" || attempt.outcome === "NOT_SENT";
   const kind = attempt.role === "TAKE_PROFIT" ? "TAKE_PROFIT" : attempt.role === "STOP_LOSS" ? "STOP_LOSS" : "CLOSE";
   return {

@@ -12,10 +12,10 @@ import { capMarket, insideBand, type MarketPrice } from "../routing/market-price
 import { bandRetries } from "./band-retry.js";
 import { cancelAndRead } from "./entry-cancel.js";
 import { isOpen } from "./protection-report.js";
-import { MIN_RETRY_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
+import { MIN_RETRY_MS, type TradeExecution, type TradeParts } from "./trade-context.js";
 import { waitForEnds, type LateOrder } from "./trade-execute.js";
 import type { SendPlan } from "./trade-plan.js";
-import type { Attempt, TradeRun } from "./trade-run.js";
+import type { OrderAttempt, TradeRun } from "./trade-run.js";
 import { sendOrders } from "./trade-send.js";
 import { guardsToTakeBack, isToBeAbandoned } from "./protection-parts.js";
 
@@ -26,7 +26,7 @@ type NoPrice = Extract<MarketPrice, { readonly ok: false }>["reason"];
 /** `unpriced`: a reduce-only MARKET for what filled on each venue. Returns what outlasts the request. */
 export async function undoEntry(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   unpriced: readonly SendPlan[],
 ): Promise<readonly LateOrder[]> {
@@ -55,7 +55,7 @@ export async function undoEntry(
   return late;
 }
 
-function priceUndo(parts: TradeParts, flight: TradeFlight, run: TradeRun, plan: SendPlan): SendPlan | NoPrice {
+function priceUndo(parts: TradeParts, flight: TradeExecution, run: TradeRun, plan: SendPlan): SendPlan | NoPrice {
   const market = parts.rooms.get(plan.venue)?.markets.get(run.symbol);
   if (market === undefined) return "BOOK_INVALID";
   const { maxQuoteAgeMs, maxSlippageBps } = flight.request;
@@ -69,7 +69,7 @@ function priceUndo(parts: TradeParts, flight: TradeFlight, run: TradeRun, plan: 
 
 async function sendUndo(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   first: readonly SendPlan[],
 ): Promise<readonly LateOrder[]> {
@@ -95,9 +95,9 @@ function noteProblem({ protection }: TradeRun, problem: string): void {
  * What stands for more than is left is canceled: it would close what its caller opens later. One whose end is not read
  * now, with what it closed before, is canceled again with the next round of the watch.
  */
-export async function takeBackGuards(parts: TradeParts, flight: TradeFlight, run: TradeRun): Promise<void> {
+export async function takeBackGuards(parts: TradeParts, flight: TradeExecution, run: TradeRun): Promise<void> {
   const isAbandoned = isToBeAbandoned(run);
-  const takeBack = async (attempt: Attempt): Promise<void> => {
+  const takeBack = async (attempt: OrderAttempt): Promise<void> => {
     // Its end may be seen before the answer.
     if (!isAbandoned) attempt.takenBack = true;
     const outcome = await cancelAndRead(parts, flight, run, attempt, "protection_taken_back");

@@ -26,7 +26,7 @@ import { collectSecrets } from "./redact.js";
 import { applyResolution } from "./send-outcome.js";
 import { TradeAccounts } from "./trade-accounts.js";
 import type { TradeConclusion } from "./trade-conclude.js";
-import type { TradeFlight, TradeParts } from "./trade-context.js";
+import type { TradeExecution, TradeParts } from "./trade-context.js";
 import {
   awaitsProtection,
   guardsToTakeBack,
@@ -42,7 +42,7 @@ import {
   isOfPosition,
   positionAttempts,
   unsettledAttempt,
-  type Attempt,
+  type OrderAttempt,
   type ProtectionWish,
   type TradeRun,
 } from "./trade-run.js";
@@ -83,7 +83,7 @@ export class ProtectionWatch {
   }
 
   /** Before the reply: watches the run if more of it may fill, and writes into it whether it does. */
-  consider(flight: TradeFlight, context: TradeContext, run: TradeRun): void {
+  consider(flight: TradeExecution, context: TradeContext, run: TradeRun): void {
     const { protection, routeId } = run;
     if (protection === undefined || this.#byRoute.has(routeId)) return;
     this.#ended.set(routeId, watchedBefore(flight, context));
@@ -231,7 +231,7 @@ export class ProtectionWatch {
       }
       const isOver = !mayFillMore(run);
       if (isOver && (!hasWorkLeft(run) || (isLast() && !awaitsProtection(run)))) return this.#end(entry);
-      if (isLast()) return this.#giveUp(entry);
+      if (isLast()) return this.#stopWatching(entry);
       if (isProtected || hint !== null || stateText(run) !== before) {
         await this.#conclusion.publishProgress(run, keyOf(entry));
         pollMs = FIRST_POLL_MS;
@@ -289,7 +289,7 @@ export class ProtectionWatch {
   }
 
   /** One read of one order; what it says less than is known already is left out. */
-  async #look(run: TradeRun, accounts: TradeAccounts, attempt: Attempt): Promise<void> {
+  async #look(run: TradeRun, accounts: TradeAccounts, attempt: OrderAttempt): Promise<void> {
     const account = accounts.get(attempt.venue);
     const order = unknownOrderOf(this.#parts, run, attempt);
     if (account === null || order === null) return;
@@ -337,11 +337,11 @@ export class ProtectionWatch {
   async #end(entry: Watched): Promise<void> {
     const { run, tellsEnd } = entry;
     if (run.protection !== undefined) run.protection.watch = null;
-    if (tellsEnd) await this.#conclusion.publishAsked(run, keyOf(entry));
+    if (tellsEnd) await this.#conclusion.publishLookup(run, keyOf(entry));
     else await this.#conclusion.publishProgress(run, keyOf(entry));
   }
 
-  async #giveUp(entry: Watched): Promise<void> {
+  async #stopWatching(entry: Watched): Promise<void> {
     const { run } = entry;
     if (run.protection !== undefined) run.protection.watch = WATCH_ENDED;
     this.#parts.logger.warn("protection_watch_ended", { routeId: run.routeId });
@@ -376,7 +376,7 @@ function isLeftOpen(run: TradeRun): boolean {
   return isResting || partsToClose(run).length > 0;
 }
 
-function mayFill(attempt: Attempt): boolean {
+function mayFill(attempt: OrderAttempt): boolean {
   return mayYetFill(attempt) || isOpen(attempt);
 }
 

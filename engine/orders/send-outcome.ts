@@ -15,7 +15,7 @@ import { NO_PROOF_OF_ABSENCE, type SendBounds } from "./absence-proof.js";
 import type { IntentOutcome } from "./intent-log.js";
 import { redactVenueText } from "./redact.js";
 import type { Resolution } from "./resolver.js";
-import { isGuard, isPriced, isSettled, isUnshown, mayRest, type Attempt } from "./trade-run.js";
+import { isGuard, isPriced, isSettled, isUnshown, mayRest, type OrderAttempt } from "./trade-run.js";
 
 interface OutcomeParts {
   readonly clock: Clock;
@@ -31,7 +31,7 @@ interface Sending {
   readonly room: VenueRoom;
   readonly session: AccountSession;
   readonly command: OrderCommand;
-  readonly attempt: Attempt;
+  readonly attempt: OrderAttempt;
   readonly timeoutMs: number;
   readonly routeId: string;
   /** Texts to blank in whatever a venue says. */
@@ -157,7 +157,7 @@ function momentOfSend(clock: Clock, room: VenueRoom): SentAt {
 }
 
 /** Writes what the resolver found into the attempt; false: still unknown. */
-export function applyResolution(parts: OutcomeParts, attempt: Attempt, resolution: Resolution): boolean {
+export function applyResolution(parts: OutcomeParts, attempt: OrderAttempt, resolution: Resolution): boolean {
   if (resolution.kind === "found") {
     confirm(parts, attempt, resolution.order);
     attempt.ackAtMs ??= parts.clock.wallMs();
@@ -176,7 +176,7 @@ export function applyResolution(parts: OutcomeParts, attempt: Attempt, resolutio
 }
 
 /** How the intent log remembers the attempt's end; null: it has none yet. */
-export function intentOutcome(attempt: Attempt): IntentOutcome | null {
+export function intentOutcome(attempt: OrderAttempt): IntentOutcome | null {
   switch (attempt.outcome) {
     case "CONFIRMED":
       return attempt.order !== null && isSettled(attempt.order, mayRest(attempt)) ? "CONFIRMED" : null;
@@ -190,7 +190,7 @@ export function intentOutcome(attempt: Attempt): IntentOutcome | null {
 }
 
 /** What a reply computes with is checked here, once: a venue's odd figure must not fail an order that happened. */
-function confirm(parts: Pick<OutcomeParts, "logger">, attempt: Attempt, order: VenueOrder): void {
+function confirm(parts: Pick<OutcomeParts, "logger">, attempt: OrderAttempt, order: VenueOrder): void {
   const filledLots = Number.isSafeInteger(order.filledLots)
     ? Math.min(Math.max(0, order.filledLots), attempt.qtyLots)
     : 0;

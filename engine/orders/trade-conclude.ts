@@ -12,12 +12,12 @@ import type { RoutableVenue } from "../domain/venue.js";
 import type { StateCondition, StateWrite } from "../storage/state-store.js";
 import { problemOf } from "./background.js";
 import { COMMIT_TRIES, ConclusionCommits } from "./conclusion-commits.js";
-import type { TradeFlight, TradeParts } from "./trade-context.js";
+import type { TradeExecution, TradeParts } from "./trade-context.js";
 import { doubtOrders, faultData } from "./trade-fault.js";
 import type { LateOrder } from "./trade-execute.js";
 import { buildTradeData, toTradeResult } from "./trade-reply.js";
 import { filledLots } from "./attempt-figures.js";
-import { isPriced, unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
+import { isPriced, unsettledAttempt, type OrderAttempt, type TradeRun } from "./trade-run.js";
 import { applyPrice } from "./fill-price.js";
 import { freeNames } from "./free-names.js";
 import { applyResolution, intentOutcome } from "./send-outcome.js";
@@ -76,7 +76,7 @@ export class TradeConclusion {
   }
 
   /** The reply of a run that this request carried to its end; the durable parts follow beside it. */
-  finish(flight: TradeFlight, context: TradeContext, run: TradeRun, late: readonly LateOrder[]): Concluded {
+  finish(flight: TradeExecution, context: TradeContext, run: TradeRun, late: readonly LateOrder[]): Concluded {
     const { registry } = this.#parts;
     const reply = this.#reply(flight, context, run);
     const { ticket } = flight;
@@ -110,7 +110,7 @@ export class TradeConclusion {
 
   async #publishPrice(
     run: TradeRun,
-    attempt: Attempt,
+    attempt: OrderAttempt,
     price: Promise<VenueOrder | null>,
     recordKey: string | null,
   ): Promise<void> {
@@ -119,14 +119,14 @@ export class TradeConclusion {
   }
 
   /** Orders that are with the resolver still: their ends bring up to date what remembers the run. */
-  followLate(flight: TradeFlight, context: TradeContext, run: TradeRun, late: readonly LateOrder[]): void {
+  followLate(flight: TradeExecution, context: TradeContext, run: TradeRun, late: readonly LateOrder[]): void {
     this.#followResting(flight, run);
     for (const order of late)
       this.#parts.background.run("late_resolution", this.#resolveLate(flight, context, run, order));
   }
 
   /** What rests is followed from here on, with the credentials it was sent with. */
-  #followResting(flight: TradeFlight, run: TradeRun): void {
+  #followResting(flight: TradeExecution, run: TradeRun): void {
     const { follows } = this.#parts;
     follows.consider(run, flight.ticket?.recordKey ?? null, (venue) => {
       const account = flight.accounts.get(venue);
@@ -149,7 +149,7 @@ export class TradeConclusion {
   }
 
   /** The end of a run none of whose orders left this machine: a retry with the key runs anew. */
-  discard(flight: TradeFlight, run: TradeRun): void {
+  discard(flight: TradeExecution, run: TradeRun): void {
     const { background, idempotency, records } = this.#parts;
     const { ticket } = flight;
     const store = (ownWrites: () => StateWrite[]): Promise<void> =>
@@ -164,7 +164,7 @@ export class TradeConclusion {
   }
 
   /** The reply of a run that stays open: its record stays RUNNING, and the next request with the key looks again. */
-  leaveOpen(flight: TradeFlight, context: TradeContext, run: TradeRun): Concluded {
+  leaveOpen(flight: TradeExecution, context: TradeContext, run: TradeRun): Concluded {
     return this.#reply(flight, context, run);
   }
 
@@ -211,7 +211,7 @@ export class TradeConclusion {
   }
 
   /** As publishResolved, for an end that was found by asking: no request is at work on it any more. */
-  async publishAsked(run: TradeRun, recordKey: string | null): Promise<void> {
+  async publishLookup(run: TradeRun, recordKey: string | null): Promise<void> {
     const deadline = new Deadline(this.#parts.clock, 0);
     const data = await this.publishResolved(run, recordKey);
     this.emit("resolved", { ...run, dryRun: false }, run, deadline, { data });
@@ -273,7 +273,7 @@ export class TradeConclusion {
     this.#parts.records.committed(writes);
   }
 
-  #reply(flight: TradeFlight, context: TradeContext, run: TradeRun): Concluded {
+  #reply(flight: TradeExecution, context: TradeContext, run: TradeRun): Concluded {
     const { registry } = this.#parts;
     const elapsedMs = flight.deadline.elapsedMs();
     endTimings(run.timingMs, elapsedMs);
@@ -329,7 +329,7 @@ export class TradeConclusion {
   }
 
   /** An entry's order that ended with nothing filled gives back what it took of the daily limits. */
-  async #releaseWrites(attempt: Attempt): Promise<readonly StateWrite[]> {
+  async #releaseWrites(attempt: OrderAttempt): Promise<readonly StateWrite[]> {
     if (attempt.reduceOnly !== false || filledLots(attempt) > 0 || attempt.order?.status === "OPEN") return [];
     const { guards, reservations } = this.#parts;
     const reservation = reservations.get(attempt);
@@ -362,7 +362,7 @@ export class TradeConclusion {
       }
       return committed;
     } finally {
-      if (!committed) taken.giveBack();
+      if (!committed) taken.untake();
     }
   }
 
@@ -385,7 +385,7 @@ export class TradeConclusion {
     }
   }
 
-  async #resolveLate(flight: TradeFlight, context: TradeContext, run: TradeRun, late: LateOrder): Promise<void> {
+  async #resolveLate(flight: TradeExecution, context: TradeContext, run: TradeRun, late: LateOrder): Promise<void> {
     if (!applyResolution(this.#parts, late.attempt, await late.resolution)) {
       // No end, but the order may say more than it did at the reply.
       const data = this.dataOf(run);

@@ -16,13 +16,13 @@ import type { ExecutionRegistry } from "./execution-registry.js";
 import type { FeeCache } from "./fee-cache.js";
 import type { IdempotencyRecords, IdempotencyTicket } from "./idempotency.js";
 import type { IntentLog } from "./intent-log.js";
-import type { OrderNames } from "./order-names.js";
+import type { ClientOrderIdIndex } from "./order-names.js";
 import type { BoundQuote, QuoteBook } from "./quote-book.js";
 import type { RecordSink } from "./record-sink.js";
 import type { RouteObserver } from "./route-observer.js";
 import type { Resolver } from "./resolver.js";
 import type { OrderFollows } from "./order-follows.js";
-import type { Attempt, TradeRun } from "./trade-run.js";
+import type { OrderAttempt, TradeRun } from "./trade-run.js";
 
 /** Live positions are waited for no longer than this (routing design, 1.1). */
 export const POSITIONS_DEADLINE_MS = 800;
@@ -46,7 +46,7 @@ export interface TradeParts {
   readonly routing: TradeRouting;
   readonly clientIds: ClientIdSource;
   readonly intents: IntentLog;
-  readonly names: OrderNames;
+  readonly names: ClientOrderIdIndex;
   readonly idempotency: IdempotencyRecords;
   readonly registry: ExecutionRegistry;
   readonly resolver: Resolver;
@@ -58,12 +58,12 @@ export interface TradeParts {
   readonly quotes: QuoteBook;
   readonly guards: Guards;
   /** What opening orders of this process took of the daily limits, until their end is stored. */
-  readonly reservations: WeakMap<Attempt, GuardReservation>;
+  readonly reservations: WeakMap<OrderAttempt, GuardReservation>;
   readonly observer: RouteObserver;
 }
 
 /** One request on its way. */
-export interface TradeFlight {
+export interface TradeExecution {
   /** As it came; bound to a quote with the quote's slippage where it names none. */
   request: TradeRequest;
   readonly accounts: TradeAccounts;

@@ -13,16 +13,16 @@ import {
   MAX_ATTEMPTS,
   MIN_RETRY_MS,
   POSITIONS_DEADLINE_MS,
-  type TradeFlight,
+  type TradeExecution,
   type TradeParts,
 } from "./trade-context.js";
 import { readVerified, openLots, heldPosition, type AccountReading } from "./account-readings.js";
 import { filledAnything, remainingSize } from "./trade-reply.js";
 import { bandRetries } from "./band-retry.js";
 import type { SendPlan } from "./trade-plan.js";
-import { isOpening, isWorking, unknownAttempt, type Attempt, type TradeRun } from "./trade-run.js";
+import { isOpening, isWorking, unknownAttempt, type OrderAttempt, type TradeRun } from "./trade-run.js";
 import { applyResolution } from "./send-outcome.js";
-import { filledLots, tookNothing } from "./attempt-figures.js";
+import { filledLots, isUnfilled } from "./attempt-figures.js";
 import { lookAtMarketable } from "./trade-look.js";
 import { sendOrders, type SentOrder } from "./trade-send.js";
 import { applySettings } from "./trade-settings.js";
@@ -31,7 +31,7 @@ import type { Resolution } from "./resolver.js";
 
 /** An order that is with the resolver still: its end comes after the reply. */
 export interface LateOrder {
-  readonly attempt: Attempt;
+  readonly attempt: OrderAttempt;
   readonly resolution: Promise<Resolution>;
 }
 
@@ -42,7 +42,7 @@ export type ExecuteEnd =
 
 /** An order that ended definitively, and what it was sent for. */
 interface Ended {
-  readonly attempt: Attempt;
+  readonly attempt: OrderAttempt;
   readonly plan: SendPlan;
 }
 
@@ -50,7 +50,7 @@ const NONE_LATE: ExecuteEnd = { kind: "done", late: [] };
 
 export async function executeTrade(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   firstPlans: readonly SendPlan[],
   readings: ReadonlyMap<RoutableVenue, AccountReading>,
@@ -76,7 +76,7 @@ export async function executeTrade(
     const late: LateOrder[] = await waitForEnds(parts, flight, run, end.orders);
     const sent = end.orders.map(({ attempt }) => attempt);
     late.push(...(await lookAtMarketable(parts, flight, run, sent)));
-    giveBack(parts, end.orders);
+    releaseUnfilled(parts, end.orders);
     // One leg of unknown outcome: the others stand, and nothing more is sent beside it.
     if (late.length > 0 || unknownAttempt(run) !== null) return { kind: "done", late };
     // Its resolver gave up.
@@ -107,7 +107,7 @@ function endedOf(orders: readonly SentOrder[], plans: readonly SendPlan[]): Ende
 /** Waits for those that are with the resolver, all at once, as long as the caller does. Returns the ones that outlast it. */
 export async function waitForEnds(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   orders: readonly SentOrder[],
 ): Promise<LateOrder[]> {
@@ -125,14 +125,14 @@ export async function waitForEnds(
 }
 
 /** What orders that came to nothing took of the daily limits is there for the next one. Their rows go with the conclusion. */
-function giveBack(parts: TradeParts, orders: readonly SentOrder[]): void {
-  for (const { attempt } of orders) if (tookNothing(attempt)) parts.reservations.get(attempt)?.release();
+function releaseUnfilled(parts: TradeParts, orders: readonly SentOrder[]): void {
+  for (const { attempt } of orders) if (isUnfilled(attempt)) parts.reservations.get(attempt)?.release();
 }
 
 /** What to send after all orders ended definitively; null: nothing more. */
 async function nextPlan(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   ended: readonly Ended[],
   readings: ReadonlyMap<RoutableVenue, AccountReading>,
@@ -184,7 +184,7 @@ async function nextPlan(
   return next === undefined || flight.accounts.isTaken(next.venue) ? null : next;
 }
 
-function saysReduceOnly({ order, reason }: Attempt): boolean {
+function saysReduceOnly({ order, reason }: OrderAttempt): boolean {
   return reason === "REDUCE_ONLY" || order?.endReason === "REDUCE_ONLY";
 }
 
@@ -192,7 +192,7 @@ function saysReduceOnly({ order, reason }: Attempt): boolean {
  * May it have ended because there is less to reduce? Also where no word says so: a venue with one word for every end, or
  * one that fills what is there and drops the rest, ends such an order as it ends one in a thin book.
  */
-function mayLackPosition(attempt: Attempt, plan: SendPlan): boolean {
+function mayLackPosition(attempt: OrderAttempt, plan: SendPlan): boolean {
   if (!plan.reduceOnly) return false;
   if (attempt.outcome === "CONFIRMED") return filledLots(attempt) < attempt.qtyLots;
   return attempt.outcome === "REJECTED" && (saysReduceOnly(attempt) || attempt.reason === "VENUE_STATE");
@@ -204,7 +204,7 @@ function mayLackPosition(attempt: Attempt, plan: SendPlan): boolean {
  */
 async function rereadPosition(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   plan: SendPlan,
   takenLots: number,

@@ -9,7 +9,7 @@ import { orderPrice, worstPrice } from "./attempt-figures.js";
 import { protectionReport } from "./protection-report.js";
 import { remainderReport } from "./remainder-report.js";
 import { algoOf } from "./trade-reply.js";
-import { isOpening, positionAttempts, type Attempt, type TradeRun } from "./trade-run.js";
+import { isOpening, positionAttempts, type OrderAttempt, type TradeRun } from "./trade-run.js";
 import type { TradeData, ExecutionLeg } from "./trade-types.js";
 
 /** Forgets what the venue said of the orders that it knows, so that they are read again by whoever looks next. */
@@ -75,7 +75,7 @@ export function faultData(run: TradeRun, nowMs: number): TradeData {
   };
 }
 
-function legOf(attempt: Attempt): ExecutionLeg {
+function legOf(attempt: OrderAttempt): ExecutionLeg {
   const { outcome } = attempt;
   const rejected = outcome === "REJECTED" || outcome === "NOT_SENT";
   return {
@@ -97,6 +97,6 @@ function legOf(attempt: Attempt): ExecutionLeg {
   };
 }
 
-function sizeOf(attempt: Attempt): string {
+function sizeOf(attempt: OrderAttempt): string {
   return formatScaled(attempt.qtyLots, attempt.qtyDecimals);
 }

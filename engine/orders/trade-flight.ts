@@ -1,6 +1,6 @@
 /** What a request begins with: its flight, and the record of a run that has no order yet. */
 import type { TradeAccounts } from "./trade-accounts.js";
-import type { TradeFlight } from "./trade-context.js";
+import type { TradeExecution } from "./trade-context.js";
 import { tradeSide } from "./trade-plan.js";
 import type { Routed } from "./trade-routing.js";
 import type { ProtectionWish, TradeRun } from "./trade-run.js";
@@ -11,13 +11,13 @@ import { collectSecrets } from "./redact.js";
 
 const NO_SECRETS: readonly string[] = [];
 
-export function flightOf(
+export function executionOf(
   request: TradeRequest,
   context: TradeContext,
   accounts: TradeAccounts,
   ticket: IdempotencyTicket | null,
   deadline: Deadline,
-): TradeFlight {
+): TradeExecution {
   return {
     request,
     accounts,
@@ -32,7 +32,7 @@ export function flightOf(
 }
 
 export function emptyRun(
-  { request, quote, unread }: TradeFlight,
+  { request, quote, unread }: TradeExecution,
   context: TradeContext,
   routed: Routed,
   startedAtMs: number,

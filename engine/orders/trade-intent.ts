@@ -20,25 +20,25 @@ import {
   MAX_SEND_TIMEOUT_MS,
   MIN_SEND_TIMEOUT_MS,
   STORE_TIMEOUT_MS,
-  type TradeFlight,
+  type TradeExecution,
   type TradeParts,
 } from "./trade-context.js";
 import type { SendPlan } from "./trade-plan.js";
-import type { Attempt, AttemptRole, TradeRun } from "./trade-run.js";
+import type { OrderAttempt, AttemptRole, TradeRun } from "./trade-run.js";
 
 /** An attempt on its way. */
 export interface Outgoing {
   readonly plan: SendPlan;
   readonly account: OpenAccount;
-  readonly attempt: Attempt;
+  readonly attempt: OrderAttempt;
   readonly reservation: GuardReservation;
 }
 
 export function guardedOrder(
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   plan: SendPlan,
-  attempt: Attempt,
+  attempt: OrderAttempt,
   accountHash: string,
 ): GuardedOrder {
   return {
@@ -62,11 +62,11 @@ const LEG_BASE: Readonly<Record<AttemptRole, number>> = { POSITION: 0, TAKE_PROF
 
 export function mintAttempt(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   plan: SendPlan,
   account: OpenAccount,
-): Attempt {
+): OrderAttempt {
   const { role, leg, type } = plan;
   const attemptNumber =
     1 + run.attempts.filter((other) => (other.role ?? "POSITION") === role && other.leg === leg).length;
@@ -110,7 +110,7 @@ export function mintAttempt(
 }
 
 /** The market has moved since the decision: what undoes it is measured from where it stood then. */
-function ownReference(parts: TradeParts, plan: SendPlan, maxQuoteAgeMs: number): Pick<Attempt, "refMid"> {
+function ownReference(parts: TradeParts, plan: SendPlan, maxQuoteAgeMs: number): Pick<OrderAttempt, "refMid"> {
   const market = parts.rooms.get(plan.venue)?.markets.get(plan.instrument.symbol);
   const doubleMid = market === undefined ? 0 : liveDoubleMid(market, maxQuoteAgeMs, parts.clock.monoNs());
   // Half a tick is one decimal finer.
@@ -133,7 +133,7 @@ export type Durable =
 /** All intents in one batch, so that no leg is on its way without the others being known. */
 export async function makeDurable(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   outgoing: readonly Outgoing[],
 ): Promise<Durable> {
@@ -194,9 +194,9 @@ async function nameRows(
 function intentOf(
   parts: TradeParts,
   run: TradeRun,
-  attempt: Attempt,
+  attempt: OrderAttempt,
   account: OpenAccount,
-  flight: TradeFlight,
+  flight: TradeExecution,
 ): OrderIntent {
   return {
     clientIdHex: attempt.clientIdHex,
@@ -222,7 +222,7 @@ function intentOf(
   };
 }
 
-export function sendTimeoutMs(flight: TradeFlight): number {
+export function sendTimeoutMs(flight: TradeExecution): number {
   return boundedTimeoutMs(flight.deadline.leftMs());
 }
 
@@ -236,7 +236,7 @@ function boundedTimeoutMs(leftMs: number): number {
  * grows no faster than its timeout, the longest wait is the worst case. While the process lives the room's own bound,
  * known after signing, replaces it.
  */
-function notPlacedBoundMs(flight: TradeFlight, account: OpenAccount, nowMs: number): number {
+function notPlacedBoundMs(flight: TradeExecution, account: OpenAccount, nowMs: number): number {
   const timeoutMs = boundedTimeoutMs(flight.deadline.leftMs() - STORE_TIMEOUT_MS);
   return nowMs + STORE_TIMEOUT_MS + account.room.orders.placeBoundMs(account.session, timeoutMs);
 }

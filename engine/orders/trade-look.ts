@@ -15,9 +15,9 @@ import { readPriceLater } from "./fill-price.js";
 import { isOpen } from "./protection-report.js";
 import { lookUpOrder, type Resolution } from "./resolver.js";
 import { applyResolution } from "./send-outcome.js";
-import type { TradeFlight, TradeParts } from "./trade-context.js";
+import type { TradeExecution, TradeParts } from "./trade-context.js";
 import { unknownOrderOf } from "./trade-recover.js";
-import type { Attempt, TradeRun } from "./trade-run.js";
+import type { OrderAttempt, TradeRun } from "./trade-run.js";
 
 const MAX_LOOKS = 5;
 /** Where the room does not know when its venue shows an order. */
@@ -29,16 +29,16 @@ const BELIEVED_AFTER_MS = 1_500;
 
 /** An order that turned out to be of unknown outcome: it is with the resolver. */
 interface Unclear {
-  readonly attempt: Attempt;
+  readonly attempt: OrderAttempt;
   readonly resolution: Promise<Resolution>;
 }
 
 /** All at once. Returns those that the resolver has now. */
 export async function lookAtMarketable(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
-  attempts: readonly Attempt[],
+  attempts: readonly OrderAttempt[],
 ): Promise<Unclear[]> {
   // An ACK is all that caller waits for.
   if (run.waitFor === "ACK") return [];
@@ -51,12 +51,12 @@ export async function lookAtMarketable(
   return unclear;
 }
 
-function mayHaveTraded(attempt: Attempt): boolean {
+function mayHaveTraded(attempt: OrderAttempt): boolean {
   const { marketableLots = 0, outcome } = attempt;
   return outcome === "CONFIRMED" && isOpen(attempt) && filledLots(attempt) < marketableLots;
 }
 
-async function look(parts: TradeParts, flight: TradeFlight, run: TradeRun, attempt: Attempt): Promise<Unclear | null> {
+async function look(parts: TradeParts, flight: TradeExecution, run: TradeRun, attempt: OrderAttempt): Promise<Unclear | null> {
   const { clock } = parts;
   const { accounts, deadline } = flight;
   const account = accounts.isTaken(attempt.venue) ? null : accounts.get(attempt.venue);

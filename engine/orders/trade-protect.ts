@@ -10,7 +10,7 @@ import { closingSide } from "../domain/order.js";
 import { parseScaledRounded } from "../domain/decimal.js";
 import { protectPrice } from "../domain/price-grid.js";
 import { problemOf } from "./background.js";
-import type { TradeFlight, TradeParts } from "./trade-context.js";
+import type { TradeExecution, TradeParts } from "./trade-context.js";
 import { cancelRest } from "./entry-cancel.js";
 import { lotsOfContract } from "./order-scale.js";
 import { noteClosedByOwner } from "./protection-held.js";
@@ -37,7 +37,7 @@ export const PROTECTION_SLIPPAGE_BPS = 1_000;
 /** Sends what is wanted and not there yet. Returns what outlasts the request. Never rejects for what a venue does. */
 export async function protectEntry(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
 ): Promise<readonly LateOrder[]> {
   const { protection } = run;
@@ -74,7 +74,7 @@ export async function protectEntry(
 }
 
 /** The rest of the entry is taken back, and what no order guards is closed. */
-async function abandon(parts: TradeParts, flight: TradeFlight, run: TradeRun): Promise<readonly LateOrder[]> {
+async function abandon(parts: TradeParts, flight: TradeExecution, run: TradeRun): Promise<readonly LateOrder[]> {
   const { protection } = run;
   if (protection !== undefined) protection.isAbandoned = true;
   await cancelRest(parts, flight, run);
@@ -87,7 +87,7 @@ async function abandon(parts: TradeParts, flight: TradeFlight, run: TradeRun): P
 /** The same. The entry stands by now, so whatever goes wrong here is reported, not thrown. */
 export async function protectSafely(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
 ): Promise<readonly LateOrder[]> {
   if (run.protection === undefined) return [];
@@ -111,7 +111,7 @@ function idleReason(run: TradeRun): string {
   return attempts.some(isOpen) ? RESTING : "NOTHING_FILLED";
 }
 
-function protectionPlans(parts: TradeParts, flight: TradeFlight, run: TradeRun, filled: FilledPart): SendPlan[] {
+function protectionPlans(parts: TradeParts, flight: TradeExecution, run: TradeRun, filled: FilledPart): SendPlan[] {
   const { protection } = run;
   if (protection === undefined) return [];
   const side = closingSide(run.direction);
@@ -138,7 +138,7 @@ function protectionPlans(parts: TradeParts, flight: TradeFlight, run: TradeRun, 
 /** A reduce-only order for what filled there; null where it cannot be sent. */
 function reducingPlan(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   filled: FilledPart,
   role: SendPlan["role"],
@@ -174,7 +174,7 @@ function reducingPlan(
 
 async function undo(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   filled: readonly FilledPart[],
 ): Promise<readonly LateOrder[]> {

@@ -9,9 +9,9 @@ import { delay } from "../domain/clock.js";
 import { filledLots } from "./attempt-figures.js";
 import { problemOf } from "./background.js";
 import { readPriceLater } from "./fill-price.js";
-import type { TradeFlight, TradeParts } from "./trade-context.js";
+import type { TradeExecution, TradeParts } from "./trade-context.js";
 import { contractOf } from "./order-scale.js";
-import { isOfPosition, unsettledAttempt, type Attempt, type TradeRun } from "./trade-run.js";
+import { isOfPosition, unsettledAttempt, type OrderAttempt, type TradeRun } from "./trade-run.js";
 import { applyResolution } from "./send-outcome.js";
 import { FIRST_POLL_DELAY_MS, lookUpOrder, type LookUp, type UnknownOrder } from "./resolver.js";
 import { unknownOrder } from "./unknown-order.js";
@@ -25,7 +25,7 @@ export type RecoveryEnd = "FOUND" | "NOT_PLACED" | "STILL_UNKNOWN";
 /** `waitForProof`: poll until the deadline; otherwise look once. */
 export async function recoverRun(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   waitForProof: boolean,
 ): Promise<RecoveryEnd> {
@@ -58,7 +58,7 @@ export async function recoverRun(
 
 async function pollUntilKnown(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   order: UnknownOrder,
   waitForProof: boolean,
 ): Promise<LookUp> {
@@ -79,7 +79,7 @@ async function pollUntilKnown(
 }
 
 /** Null: the venue or the contract is not there any more. */
-export function unknownOrderOf(parts: TradeParts, run: TradeRun, attempt: Attempt): UnknownOrder | null {
+export function unknownOrderOf(parts: TradeParts, run: TradeRun, attempt: OrderAttempt): UnknownOrder | null {
   const room = parts.rooms.get(attempt.venue);
   const listed = room?.markets.get(run.symbol)?.instrument;
   const instrument = listed === undefined ? null : contractOf(attempt, listed);

@@ -5,7 +5,7 @@ import type { RoutingReport } from "../routing/report.js";
 import { isStreamedFor, type AccountReading } from "./account-readings.js";
 import type { Rooms } from "./trade-accounts.js";
 import type { MarketRooms } from "./trade-routing.js";
-import type { Attempt, TradeRun } from "./trade-run.js";
+import type { OrderAttempt, TradeRun } from "./trade-run.js";
 import type { TradeRequest } from "./trade-types.js";
 
 /** Symbols named in an UNKNOWN_SYMBOL. */
@@ -47,7 +47,7 @@ export const DEFAULT_RETRY_MS = 1_000;
  */
 export function refusedUnexecuted(run: TradeRun, { preferredExchange }: TradeRequest): Refused | null {
   const last = run.attempts.at(-1);
-  const isUnexecuted = ({ outcome, reason }: Attempt): boolean =>
+  const isUnexecuted = ({ outcome, reason }: OrderAttempt): boolean =>
     outcome === "NOT_SENT" || (preferredExchange !== null && outcome === "REJECTED" && reason === "RATE_LIMITED");
   if (last === undefined || !run.attempts.every(isUnexecuted)) return null;
   const code =

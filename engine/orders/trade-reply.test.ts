@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../domain/order.js";
 import type { RoutingReport } from "../routing/report.js";
 import { buildTradeData, remainingSize } from "./trade-reply.js";
-import { decodeRun, encodeRun, type Attempt, type TradeRun } from "./trade-run.js";
+import { decodeRun, encodeRun, type OrderAttempt, type TradeRun } from "./trade-run.js";
 
 const NOW_MS = 1_790_000_000_422;
 
@@ -45,7 +45,7 @@ function order(overrides: Partial<VenueOrder> = {}): VenueOrder {
   };
 }
 
-function attempt(overrides: Partial<Attempt> = {}): Attempt {
+function attempt(overrides: Partial<OrderAttempt> = {}): OrderAttempt {
   return {
     leg: 0,
     attempt: 1,
@@ -76,7 +76,7 @@ function attempt(overrides: Partial<Attempt> = {}): Attempt {
   };
 }
 
-function closeRun(attempts: Attempt[], overrides: Partial<TradeRun> = {}): TradeRun {
+function closeRun(attempts: OrderAttempt[], overrides: Partial<TradeRun> = {}): TradeRun {
   return {
     routeId: routing.routeId,
     requestId: "req",

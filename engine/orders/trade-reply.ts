@@ -29,7 +29,7 @@ import {
   mayRest,
   positionAttempts,
   unknownAttempt,
-  type Attempt,
+  type OrderAttempt,
   type TradeRun,
 } from "./trade-run.js";
 import type {
@@ -137,7 +137,7 @@ function quoteRate(run: TradeRun, venue: string | null): Ratio {
 }
 
 /** The first orders of all legs, and what later ones sent beyond what those left unfilled; never above the request. */
-function submittedOverLegs(attempts: readonly Attempt[], requested: Ratio): Ratio {
+function submittedOverLegs(attempts: readonly OrderAttempt[], requested: Ratio): Ratio {
   let first = ZERO;
   for (const attempt of attempts)
     if (isSent(attempt) && attempt.attempt === 1) first = addRatio(first, lots(attempt, attempt.qtyLots));
@@ -162,11 +162,11 @@ function isDust(run: TradeRun, remaining: Ratio): boolean {
 }
 
 /** The order that stands for the close: of unknown outcome, else the largest fill, else the last one. */
-function leadAttempt(run: TradeRun, state: ExecutionState): Attempt | null {
+function leadAttempt(run: TradeRun, state: ExecutionState): OrderAttempt | null {
   if (state === "NOOP") return null;
   const attempts = positionAttempts(run);
   const unknown = attempts.find(isOfUnknownOutcome) ?? null;
-  let lead: Attempt | null = null;
+  let lead: OrderAttempt | null = null;
   for (const attempt of attempts) {
     if (
       filledLots(attempt) > 0 &&
@@ -179,11 +179,11 @@ function leadAttempt(run: TradeRun, state: ExecutionState): Attempt | null {
   return lead ?? attempts.at(-1) ?? null;
 }
 
-function isSplit(attempts: readonly Attempt[]): boolean {
+function isSplit(attempts: readonly OrderAttempt[]): boolean {
   return attempts.some(({ leg }) => leg !== attempts[0]?.leg);
 }
 
-function normalizedOrder(run: TradeRun, lead: Attempt, totals: Totals, nowMs: number): NormalizedOrder {
+function normalizedOrder(run: TradeRun, lead: OrderAttempt, totals: Totals, nowMs: number): NormalizedOrder {
   const attempts = positionAttempts(run);
   const aggregate = isSplit(attempts) || attempts.filter((attempt) => filledLots(attempt) > 0).length > 1;
   return {
@@ -210,7 +210,7 @@ function normalizedOrder(run: TradeRun, lead: Attempt, totals: Totals, nowMs: nu
 }
 
 /** The aggregate's: unknown or open while any leg is, filled when all are. */
-function splitStatus(attempts: readonly Attempt[]): OrderStatus {
+function splitStatus(attempts: readonly OrderAttempt[]): OrderStatus {
   const statuses = attempts.map(statusOf);
   for (const status of ["UNKNOWN", "OPEN", "PARTIALLY_FILLED"] as const) if (statuses.includes(status)) return status;
   if (statuses.every((status) => status === "REJECTED")) return "REJECTED";
@@ -221,7 +221,7 @@ function executionReport(
   run: TradeRun,
   totals: Totals,
   state: ExecutionState,
-  lead: Attempt | null,
+  lead: OrderAttempt | null,
   order: NormalizedOrder | null,
 ): ExecutionReport {
   const leadOrderId = lead === null ? null : orderId(lead);
@@ -262,7 +262,7 @@ export function algoOf(run: Pick<TradeRun, "orderType">): "GTC" | "IOC" | "STOP"
   return run.orderType === "LIMIT" ? "GTC" : "STOP";
 }
 
-function executionLeg(attempt: Attempt): ExecutionLeg {
+function executionLeg(attempt: OrderAttempt): ExecutionLeg {
   const rejected = attempt.outcome === "REJECTED" || attempt.outcome === "NOT_SENT";
   return {
     leg: attempt.leg,
@@ -294,7 +294,7 @@ function costBps(run: TradeRun, benchmark: string | null, rate: Ratio, average: 
 }
 
 /** None, or one. */
-export function feeOf(attempt: Attempt): ExecutionReport["fees"] {
+export function feeOf(attempt: OrderAttempt): ExecutionReport["fees"] {
   if (filledLots(attempt) === 0) return [];
   const reported = attempt.order?.fee ?? null;
   if (reported !== null) return [{ amount: reported.amount, asset: reported.asset, source: "venue" }];
@@ -306,7 +306,7 @@ export function feeOf(attempt: Attempt): ExecutionReport["fees"] {
   return [{ amount: formatRatio(amount, FEE_PLACES, "halfUp"), asset: attempt.quoteAsset, source: "computed" }];
 }
 
-function computedPosition(run: TradeRun, lead: Attempt, nowMs: number): PositionAfter | null {
+function computedPosition(run: TradeRun, lead: OrderAttempt, nowMs: number): PositionAfter | null {
   const before = run.positionsBefore.find((position) => position.venue === lead.venue);
   if (before === undefined) return null;
   const held = ratioFromScaled(before.qtyLots, before.qtyDecimals);
@@ -336,7 +336,7 @@ function computedPosition(run: TradeRun, lead: Attempt, nowMs: number): Position
 /** After an entry: what was held and what came to it; of a position that it netted, what is left of that. */
 function openedPosition(
   run: TradeRun,
-  lead: Attempt,
+  lead: OrderAttempt,
   before: TradeRun["positionsBefore"][number],
   added: Ratio,
   nowMs: number,
@@ -368,18 +368,18 @@ function entryAverage(entry: string | null, held: Ratio, added: Ratio, price: Ra
   return divideRatio(value, addRatio(held, added));
 }
 
-function isSent(attempt: Attempt): boolean {
+function isSent(attempt: OrderAttempt): boolean {
   return attempt.outcome !== "NOT_SENT";
 }
 
 /** Canonical quoting; null while nothing filled. */
-export function averagePrice(attempt: Attempt): Ratio | null {
+export function averagePrice(attempt: OrderAttempt): Ratio | null {
   const native = attempt.order?.averagePrice ?? null;
   if (native === null || filledLots(attempt) === 0) return null;
   return multiplyRatio(ratioFromText(native), ratioFromScaled(1, attempt.multiplierExp10));
 }
 
-function lots(attempt: Attempt, count: number): Ratio {
+function lots(attempt: OrderAttempt, count: number): Ratio {
   return ratioFromScaled(count, attempt.qtyDecimals);
 }
 
@@ -387,7 +387,7 @@ function sizeText(value: Ratio): string {
   return formatRatio(value, SIZE_PLACES, "floor");
 }
 
-function priceText(value: Ratio | null, attempt: Attempt): string | null {
+function priceText(value: Ratio | null, attempt: OrderAttempt): string | null {
   return value === null
     ? null
     : formatRatio(value, Math.max(0, attempt.priceDecimals) + EXTRA_AVERAGE_PLACES, "halfUp");

@@ -9,7 +9,7 @@ import { problemOf } from "./background.js";
 import { waitForPrices } from "./fill-price.js";
 import { TradeAccounts } from "./trade-accounts.js";
 import type { TradeConclusion, Concluded } from "./trade-conclude.js";
-import { MIN_RETRY_MS, POSITIONS_DEADLINE_MS, type TradeFlight, type TradeParts } from "./trade-context.js";
+import { MIN_RETRY_MS, POSITIONS_DEADLINE_MS, type TradeExecution, type TradeParts } from "./trade-context.js";
 import { executeTrade, type ExecuteEnd, type LateOrder } from "./trade-execute.js";
 import {
   readAccounts,
@@ -23,7 +23,7 @@ import type { BoundQuote } from "./quote-book.js";
 import { collectSecrets, redactVenueText } from "./redact.js";
 import { recoverRun } from "./trade-recover.js";
 import { filledAnything, remainingSize, toTradeResult } from "./trade-reply.js";
-import { emptyRun, flightOf } from "./trade-flight.js";
+import { emptyRun, executionOf } from "./trade-flight.js";
 import { TradeKeys } from "./trade-keys.js";
 import { tradeSide, type SendPlan } from "./trade-plan.js";
 import type { ProtectionWatch } from "./protection-watch.js";
@@ -84,7 +84,7 @@ export class TradeRequests {
       if (request.preferredExchange !== null && accounts.problem(request.preferredExchange) !== null) return null;
       const readings = readHeldAccounts(accounts.all(), request, feeCache);
       if (readings === null) return null;
-      const flight = flightOf(request, context, accounts, null, deadline);
+      const flight = executionOf(request, context, accounts, null, deadline);
       const unbound = this.#bindQuote(flight, null);
       const decided =
         unbound === null ? this.#decide(flight, context, readings, 0, null, null, false) : { end: unbound };
@@ -121,11 +121,11 @@ export class TradeRequests {
       const begun = await this.#keys.begin(request, context, accounts);
       if (begun !== null && begun.kind === "refused") return refuse(refused(begun.code, {}));
       ticket = begun === null ? null : begun.ticket;
-      const flight = flightOf(request, context, accounts, ticket, deadline);
+      const flight = executionOf(request, context, accounts, ticket, deadline);
       if (begun?.kind === "replay") return await this.#replay(flight, context, begun.result, begun.run);
       const end = await (begun?.kind === "recover"
         ? this.#recover(flight, context, begun.run)
-        : this.#tradeAnew(flight, context, null));
+        : this.#executeFresh(flight, context, null));
       if (!end.ok) return refuse(end);
       // The use of the key that the crash cut short, carried on.
       return begun?.kind === "recover" ? { ...end, replayed: true } : end;
@@ -144,10 +144,10 @@ export class TradeRequests {
   }
 
   /** `earlier`: the run of a crashed request, all of whose orders are known by now. */
-  async #tradeAnew(flight: TradeFlight, context: TradeContext, earlier: TradeRun | null): Promise<Concluded | Refused> {
+  async #executeFresh(flight: TradeExecution, context: TradeContext, earlier: TradeRun | null): Promise<Concluded | Refused> {
     const { clock, feeCache } = this.#parts;
     const unbound = this.#bindQuote(flight, earlier);
-    if (unbound !== null) return this.#orWhatStands(flight, context, unbound, earlier);
+    if (unbound !== null) return this.#keepEarlierFills(flight, context, unbound, earlier);
     const { request, accounts, deadline } = flight;
     const startedMs = deadline.elapsedMs();
     const readMs = Math.min(POSITIONS_DEADLINE_MS, Math.max(MIN_RETRY_MS, deadline.leftMs()));
@@ -159,7 +159,7 @@ export class TradeRequests {
       readings = (await verifyReadings(clock, readings, request, verifyMs)) ?? readings;
       decided = this.#decide(flight, context, readings, startedMs, earlier, size, true);
     }
-    if (decided.end !== null) return this.#orWhatStands(flight, context, decided.end, earlier);
+    if (decided.end !== null) return this.#keepEarlierFills(flight, context, decided.end, earlier);
     const { routed } = decided;
     if (routed === null) throw new ServiceError("INTERNAL", { problem: "positions verified twice" });
     const { plans } = routed;
@@ -175,7 +175,7 @@ export class TradeRequests {
     run.timingMs.positions = decided.positionsMs;
     run.timingMs.routing = decided.routingMs;
     const taken = this.#claimQuote(flight, run);
-    if (taken !== null) return this.#orWhatStands(flight, context, taken, earlier);
+    if (taken !== null) return this.#keepEarlierFills(flight, context, taken, earlier);
     const end = await this.#execute(flight, run, plans, readings);
     if (end.kind === "notSent") {
       return end.error === null
@@ -197,7 +197,7 @@ export class TradeRequests {
    * `isVerified`: nothing streamed is left to ask the venues about.
    */
   #decide(
-    flight: TradeFlight,
+    flight: TradeExecution,
     context: TradeContext,
     readings: Readings,
     startedMs: number,
@@ -237,8 +237,8 @@ export class TradeRequests {
   }
 
   /** After a crash a refusal to go on is none of what filled before it: that stands, an entry with its protection. */
-  async #orWhatStands(
-    flight: TradeFlight,
+  async #keepEarlierFills(
+    flight: TradeExecution,
     context: TradeContext,
     end: Concluded | Refused,
     earlier: TradeRun | null,
@@ -248,7 +248,7 @@ export class TradeRequests {
   }
 
   /** Null: the call is bound to its quote, or to none. A retry after a crash is the use that its record shows. */
-  #bindQuote(flight: TradeFlight, earlier: TradeRun | null): Refused | null {
+  #bindQuote(flight: TradeExecution, earlier: TradeRun | null): Refused | null {
     const { request, accounts, ticket } = flight;
     if (request.quoteId === null) return null;
     if (earlier?.quote !== undefined) {
@@ -271,7 +271,7 @@ export class TradeRequests {
   }
 
   /** Before the first order. Null: nobody else may use the quote any more, unless none of the orders leaves. */
-  #claimQuote(flight: TradeFlight, run: TradeRun): Refused | null {
+  #claimQuote(flight: TradeExecution, run: TradeRun): Refused | null {
     const { quoteId } = flight.request;
     // A use that its record shows is claimed, or of a process before.
     if (quoteId === null || flight.quote === null || run.attempts.length > 0) return null;
@@ -280,14 +280,14 @@ export class TradeRequests {
   }
 
   /** A use that sent nothing consumes nothing. */
-  #releaseQuote(flight: TradeFlight, run: TradeRun): void {
+  #releaseQuote(flight: TradeExecution, run: TradeRun): void {
     const { quoteId } = flight.request;
     if (quoteId === null || run.attempts.some(({ sentAtMs }) => sentAtMs !== null)) return;
     this.#parts.quotes.release(quoteId, quoteUser(flight, run));
   }
 
   /** What filled is protected before the reply; what may fill later is watched from then on. */
-  async #protect(flight: TradeFlight, context: TradeContext, run: TradeRun): Promise<readonly LateOrder[]> {
+  async #protect(flight: TradeExecution, context: TradeContext, run: TradeRun): Promise<readonly LateOrder[]> {
     const late = await protectSafely(this.#parts, flight, run);
     this.#watch.consider(flight, context, run);
     return late;
@@ -295,7 +295,7 @@ export class TradeRequests {
 
   /** A fault of ours after a send is an unknown outcome, never an error. */
   async #execute(
-    flight: TradeFlight,
+    flight: TradeExecution,
     run: TradeRun,
     plans: readonly SendPlan[],
     readings: ReadonlyMap<RoutableVenue, AccountReading>,
@@ -315,7 +315,7 @@ export class TradeRequests {
 
   /** Nothing to route for. After a crash that may be an answer, not an error: flat is flat. */
   #refuseRoute(
-    flight: TradeFlight,
+    flight: TradeExecution,
     context: TradeContext,
     answer: Extract<RouteAnswer, { ok: false }>,
     readings: ReadonlyMap<RoutableVenue, AccountReading>,
@@ -353,7 +353,7 @@ export class TradeRequests {
 
   /** The stored reply; one that was not final in its current state. */
   async #replay(
-    flight: TradeFlight,
+    flight: TradeExecution,
     context: TradeContext,
     stored: TradeResult,
     storedRun: TradeRun,
@@ -385,18 +385,18 @@ export class TradeRequests {
   }
 
   /** Asks the venue once, with the caller's credentials, about an order that no resolver has in hand. */
-  async #lookOnce(flight: TradeFlight, run: TradeRun): Promise<boolean> {
+  async #lookOnce(flight: TradeExecution, run: TradeRun): Promise<boolean> {
     const unsettled = unsettledAttempt(run);
     if (unsettled === null || this.#parts.resolver.isActive(unsettled.clientIdHex)) return false;
     return (await recoverRun(this.#parts, flight, run, false)) !== "STILL_UNKNOWN";
   }
 
   /** A crash left the record RUNNING: its order first. */
-  async #recover(flight: TradeFlight, context: TradeContext, run: TradeRun): Promise<Concluded | Refused> {
+  async #recover(flight: TradeExecution, context: TradeContext, run: TradeRun): Promise<Concluded | Refused> {
     const end = await recoverRun(this.#parts, flight, run, true);
     if (end === "NOT_PLACED") {
       this.#conclusion.settleIntents(run);
-      return this.#tradeAnew(flight, context, run);
+      return this.#executeFresh(flight, context, run);
     }
     if (end === "STILL_UNKNOWN") return this.#conclusion.leaveOpen(flight, context, run);
     // The crash may have come between the entry and its protection.
@@ -404,7 +404,7 @@ export class TradeRequests {
   }
 
   #simulate(
-    flight: TradeFlight,
+    flight: TradeExecution,
     context: TradeContext,
     routed: Routed,
     positionsMs: number,
@@ -439,20 +439,20 @@ export class TradeRequests {
 }
 
 /** A call that names no slippage takes the quote's: the default could be wider or narrower than what was quoted. */
-function bindTo(flight: TradeFlight, quote: BoundQuote): void {
+function bindTo(flight: TradeExecution, quote: BoundQuote): void {
   flight.quote = quote;
   const { request } = flight;
   if (request.isSlippageDefault === true) flight.request = { ...request, maxSlippageBps: quote.maxSlippageBps };
 }
 
 /** What is wrong with the credentials for a venue: their form, or the venue's own words, without what is secret in them. */
-function keyProblem({ accounts, request }: TradeFlight, readings: Readings, venue: RoutableVenue): string | null {
+function keyProblem({ accounts, request }: TradeExecution, readings: Readings, venue: RoutableVenue): string | null {
   const problem = accounts.problem(venue) ?? readings.get(venue)?.problem ?? null;
   // A dry run's flight has no list of its secrets.
   return problem === null ? null : redactVenueText(problem, collectSecrets(request.credentials));
 }
 
 /** Whose use it is: the key's, or this request's alone. */
-function quoteUser({ ticket }: TradeFlight, run: TradeRun): string {
+function quoteUser({ ticket }: TradeExecution, run: TradeRun): string {
   return ticket?.recordKey ?? run.routeId;
 }

@@ -17,7 +17,7 @@ export type AttemptOutcome = LegOutcome | "PENDING";
 export type AttemptRole = "POSITION" | "TAKE_PROFIT" | "STOP_LOSS" | "UNDO";
 
 /** One order that was or may have been sent. Scales are copied so that no instrument is needed to print it. */
-export interface Attempt {
+export interface OrderAttempt {
   /** Absent: POSITION. */
   readonly role?: AttemptRole;
   readonly leg: number;
@@ -151,7 +151,7 @@ export interface TradeRun {
   adjustments: ExecutionReport["adjustments"];
   readonly startedAtMs: number;
   readonly positionsBefore: PositionBefore[];
-  readonly attempts: Attempt[];
+  readonly attempts: OrderAttempt[];
   /** ALREADY_FLAT, DUST_REMAINDER, … */
   note: string | null;
   positionAfter: PositionAfter | null;
@@ -161,12 +161,12 @@ export interface TradeRun {
 }
 
 /** Is any order of the run without a known outcome? */
-export function unknownAttempt(run: TradeRun): Attempt | null {
+export function unknownAttempt(run: TradeRun): OrderAttempt | null {
   return run.attempts.find(isOfUnknownOutcome) ?? null;
 }
 
 /** Nobody knows how it ended, or a status that we do not know is all that its venue says. It may yet fill. */
-export function isOfUnknownOutcome({ outcome, order }: Pick<Attempt, "outcome" | "order">): boolean {
+export function isOfUnknownOutcome({ outcome, order }: Pick<OrderAttempt, "outcome" | "order">): boolean {
   return outcome === "UNKNOWN" || outcome === "PENDING" || (outcome === "CONFIRMED" && order?.status === "UNKNOWN");
 }
 
@@ -174,38 +174,38 @@ export function isOpening(run: Pick<TradeRun, "intent">): boolean {
   return run.intent === "OPEN";
 }
 
-export function isOfPosition(attempt: Pick<Attempt, "role">): boolean {
+export function isOfPosition(attempt: Pick<OrderAttempt, "role">): boolean {
   return attempt.role === undefined || attempt.role === "POSITION";
 }
 
 /** Take-profit or stop-loss of an entry. */
-export function isGuard({ role }: Pick<Attempt, "role">): boolean {
+export function isGuard({ role }: Pick<OrderAttempt, "role">): boolean {
   return role === "TAKE_PROFIT" || role === "STOP_LOSS";
 }
 
 /** Protection to which its venue has said yes, and no more: it may still refuse it, or end it at once. */
-export function isUnshown(attempt: Pick<Attempt, "role" | "outcome" | "order">): boolean {
+export function isUnshown(attempt: Pick<OrderAttempt, "role" | "outcome" | "order">): boolean {
   const { order, outcome } = attempt;
   return isGuard(attempt) && outcome === "CONFIRMED" && order?.status === "OPEN" && order.venueOrderId === "";
 }
 
 /** The orders of the trade itself. */
-export function positionAttempts(run: TradeRun): Attempt[] {
+export function positionAttempts(run: TradeRun): OrderAttempt[] {
   return run.attempts.filter(isOfPosition);
 }
 
 /** Any order that reading the venue can still end: of unknown outcome, or accepted and working when it was last seen. */
-export function unsettledAttempt(run: TradeRun): Attempt | null {
+export function unsettledAttempt(run: TradeRun): OrderAttempt | null {
   return unknownAttempt(run) ?? run.attempts.find(isWorking) ?? null;
 }
 
 /** Accepted, and not settled when it was last seen. */
-export function isWorking(attempt: Attempt): boolean {
+export function isWorking(attempt: OrderAttempt): boolean {
   return attempt.outcome === "CONFIRMED" && attempt.order !== null && !isSettled(attempt.order, mayRest(attempt));
 }
 
 /** Is an order that is open at the venue where it was meant to be? */
-export function mayRest(attempt: Pick<Attempt, "timeInForce" | "rests">): boolean {
+export function mayRest(attempt: Pick<OrderAttempt, "timeInForce" | "rests">): boolean {
   return attempt.rests ?? (attempt.timeInForce === "GTC" || attempt.timeInForce === "POST_ONLY");
 }
 

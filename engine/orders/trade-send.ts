@@ -8,11 +8,11 @@
  */
 import { ServiceError } from "../domain/errors.js";
 import type { OrderCommand } from "../domain/order.js";
-import type { TradeFlight, TradeParts } from "./trade-context.js";
+import type { TradeExecution, TradeParts } from "./trade-context.js";
 import { guardedOrder, makeDurable, mintAttempt, sendTimeoutMs, type Durable, type Outgoing } from "./trade-intent.js";
 import type { SendPlan } from "./trade-plan.js";
 import { countedAccount } from "./account-behind.js";
-import { isOpening, type Attempt, type TradeRun } from "./trade-run.js";
+import { isOpening, type OrderAttempt, type TradeRun } from "./trade-run.js";
 import type { Resolution } from "./resolver.js";
 import { unknownOrder } from "./unknown-order.js";
 import { sendAttempt } from "./send-outcome.js";
@@ -20,7 +20,7 @@ import type { ExecutionReport } from "./trade-types.js";
 
 /** One order of a batch, durable and sent. */
 export interface SentOrder {
-  readonly attempt: Attempt;
+  readonly attempt: OrderAttempt;
   /** Outcome UNKNOWN, or accepted and still working: the resolver has it. Null: the attempt's outcome is final. */
   readonly resolution: Promise<Resolution> | null;
 }
@@ -37,7 +37,7 @@ export type SendEnd =
  */
 export async function sendOrders(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   plans: readonly SendPlan[],
 ): Promise<SendEnd> {
@@ -70,7 +70,7 @@ export async function sendOrders(
     );
     run.attempts.push(attempt);
     if (!verdict.ok) {
-      keepBack(run, before, verdict.code);
+      markNotSent(run, before, verdict.code);
       for (const { reservation } of outgoing) reservation.release();
       return { kind: "guarded", error: new ServiceError(verdict.code, verdict.details) };
     }
@@ -81,7 +81,7 @@ export async function sendOrders(
   const startNs = clock.monoNs();
   const durable = await makeDurable(parts, flight, run, outgoing);
   if (durable.kind !== "durable") {
-    keepBack(run, before, "STORE_UNAVAILABLE");
+    markNotSent(run, before, "STORE_UNAVAILABLE");
     for (const { reservation } of outgoing) reservation.release();
     return durable;
   }
@@ -97,7 +97,7 @@ export async function sendOrders(
 }
 
 /** Nothing of the batch left this machine, and no intent of it stands. */
-function keepBack(run: TradeRun, before: number, reason: string): void {
+function markNotSent(run: TradeRun, before: number, reason: string): void {
   for (const attempt of run.attempts.slice(before)) {
     attempt.outcome = "NOT_SENT";
     attempt.reason = reason;
@@ -112,7 +112,7 @@ interface BatchTimings {
 
 async function sendOne(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   outgoing: Outgoing,
   timings: BatchTimings,
@@ -157,10 +157,10 @@ async function sendOne(
 
 function startResolving(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   plan: SendPlan,
-  attempt: Attempt,
+  attempt: OrderAttempt,
 ): Promise<Resolution> {
   const room = parts.rooms.get(plan.venue);
   // What follows an entry shares its venue with others of its kind: their session must outlive this order's resolution.

@@ -21,7 +21,7 @@ import type { OrderListeners } from "./order-listeners.js";
 import { Background } from "./background.js";
 import { createClientIdSource } from "./client-id.js";
 import type { Rooms } from "./trade-accounts.js";
-import { ExecutionAsks } from "./execution-ask.js";
+import { ExecutionLookup } from "./execution-ask.js";
 import { TradeConclusion, type ResolvedListener } from "./trade-conclude.js";
 import type { TradeParts } from "./trade-context.js";
 import { giveQuote } from "./trade-quote.js";
@@ -51,7 +51,7 @@ import { QuoteIds } from "./quote-ids.js";
 import { NO_RECORDS, type RecordSink } from "./record-sink.js";
 import { NO_OBSERVER, type RouteObserver } from "./route-observer.js";
 import { Resolver, type ResolverCounts } from "./resolver.js";
-import { OrderNames } from "./order-names.js";
+import { ClientOrderIdIndex } from "./order-names.js";
 import { mintRouteId } from "./route-ids.js";
 
 export const MAX_IN_FLIGHT = 2_000;
@@ -75,7 +75,7 @@ export interface TradeServiceOptions {
   /** Shared with the desk of single orders; own ones where absent. */
   readonly listeners?: OrderListeners;
   /** The same: what callers call their orders. */
-  readonly names?: OrderNames;
+  readonly names?: ClientOrderIdIndex;
   readonly maxInFlight?: number;
   /** Executions in memory. */
   readonly maxRecent?: number;
@@ -111,7 +111,7 @@ export class TradeService {
   readonly #conclusion: TradeConclusion;
   readonly #requests: TradeRequests;
   readonly #watch: ProtectionWatch;
-  readonly #asks: ExecutionAsks;
+  readonly #asks: ExecutionLookup;
   readonly #randomIds: RandomIds;
   readonly #marketRooms: MarketRooms;
   readonly #maxInFlight: number;
@@ -139,7 +139,7 @@ export class TradeService {
       ),
       clientIds: createClientIdSource(hash, randomIds),
       intents: new IntentLog(store, clock, logger),
-      names: options.names ?? new OrderNames(store, hash, clock),
+      names: options.names ?? new ClientOrderIdIndex(store, hash, clock),
       idempotency: new IdempotencyRecords({ store, hash, clock, bootId: randomIds.randomHex128(), isBootAlive }),
       registry: new ExecutionRegistry(store, clock, options.maxRecent),
       resolver: new Resolver(clock, logger, options.maxUnresolved),
@@ -159,7 +159,7 @@ export class TradeService {
     this.#conclusion = new TradeConclusion(this.#parts, options.onDecision ?? (() => {}));
     this.#watch = new ProtectionWatch(this.#parts, this.#conclusion, options.maxWatched);
     this.#requests = new TradeRequests(this.#parts, this.#conclusion, this.#watch, randomIds);
-    this.#asks = new ExecutionAsks(this.#parts, this.#conclusion);
+    this.#asks = new ExecutionLookup(this.#parts, this.#conclusion);
     this.#randomIds = randomIds;
     this.#maxInFlight = options.maxInFlight ?? MAX_IN_FLIGHT;
   }

@@ -10,7 +10,7 @@ import type { CallOptions, SettingOutcome } from "../ports.js";
 import { problemOf } from "./background.js";
 import type { AccountReading } from "./account-readings.js";
 import { redactVenueText } from "./redact.js";
-import type { TradeFlight, TradeParts } from "./trade-context.js";
+import type { TradeExecution, TradeParts } from "./trade-context.js";
 import type { SendPlan } from "./trade-plan.js";
 import type { TradeRun } from "./trade-run.js";
 import type { ExecutionAdjustment } from "./trade-types.js";
@@ -22,7 +22,7 @@ const UNKNOWN_SETTING = "unknown";
 /** Null: all are as wanted. What was changed stands in the run's adjustments. */
 export async function applySettings(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   plans: readonly SendPlan[],
   readings: ReadonlyMap<RoutableVenue, AccountReading>,
@@ -35,7 +35,7 @@ export async function applySettings(
 
 async function applyOn(
   parts: TradeParts,
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   plan: SendPlan,
   reading: AccountReading | undefined,
@@ -82,7 +82,7 @@ async function applyOn(
 }
 
 function notSet(
-  flight: TradeFlight,
+  flight: TradeExecution,
   run: TradeRun,
   exchange: RoutableVenue,
   field: "leverage" | "marginMode",

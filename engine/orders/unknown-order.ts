@@ -4,7 +4,7 @@ import type { VenueRoom } from "../ports.js";
 import { NO_PROOF_OF_ABSENCE, type SendBounds } from "./absence-proof.js";
 import { applyPrice } from "./fill-price.js";
 import type { UnknownOrder } from "./resolver.js";
-import { mayRest, type Attempt } from "./trade-run.js";
+import { mayRest, type OrderAttempt } from "./trade-run.js";
 
 /** An order that reading the venue may end. */
 export function unknownOrder(
@@ -12,7 +12,7 @@ export function unknownOrder(
   routeId: string,
   room: VenueRoom,
   instrument: Instrument,
-  attempt: Attempt,
+  attempt: OrderAttempt,
 ): UnknownOrder {
   return {
     routeId,

@@ -1,5 +1,5 @@
 /** An entry whose protection is watched (protection-watch.ts), and what is kept of it once that is over. */
-import type { TradeFlight } from "./trade-context.js";
+import type { TradeExecution } from "./trade-context.js";
 import { positionAttempts, type TradeRun } from "./trade-run.js";
 import type { TradeContext, TradeRequest } from "./trade-types.js";
 
@@ -7,7 +7,7 @@ export interface Watched {
   readonly run: TradeRun;
   readonly context: TradeContext;
   /** The request's own: what is concluded of the run is kept under its key. */
-  readonly flight: TradeFlight;
+  readonly flight: TradeExecution;
   /** Of the venues that the entry went to. */
   credentials: TradeRequest["credentials"];
   /** Nobody else tells the end of this run: its orders were settled, resting, at the reply, or ended in a look of its own. */
@@ -26,7 +26,7 @@ export interface Watched {
 
 /** Without a credential, a session or a text of a request. */
 export interface WatchedBefore extends Pick<Watched, "roundCount" | "retryCount" | "context"> {
-  readonly flight: Omit<TradeFlight, "accounts" | "secrets">;
+  readonly flight: Omit<TradeExecution, "accounts" | "secrets">;
 }
 
 /** Of the idempotency record of the request; null without one. */
@@ -44,6 +44,6 @@ export function watchedBefore(flight: WatchedBefore["flight"], context: TradeCon
   };
 }
 
-export function credentialsOf({ request }: TradeFlight, run: TradeRun): TradeRequest["credentials"] {
+export function credentialsOf({ request }: TradeExecution, run: TradeRun): TradeRequest["credentials"] {
   return Object.fromEntries(positionAttempts(run).map(({ venue }) => [venue, request.credentials[venue]]));
 }

@@ -8,7 +8,7 @@ import { formatScaled } from "../domain/decimal.js";
 import { formatRatio, multiplyRatio, ratioFromScaled, ratioFromText, subtractRatio } from "../domain/decimal-ratio.js";
 import type { Logger } from "../domain/logger.js";
 import { averagePrice, feeOf } from "../orders/trade-reply.js";
-import { isOfPosition, type Attempt } from "../orders/trade-run.js";
+import { isOfPosition, type OrderAttempt } from "../orders/trade-run.js";
 import type { TradeData } from "../orders/trade-types.js";
 import type { DecisionEvent } from "../orders/decision-event.js";
 import type { OrderEvent } from "../orders/order-events.js";
@@ -187,7 +187,7 @@ function fillRow(run: RecordedRun, event: OrderEvent): RowValues {
 }
 
 /** What followed an entry was decided later: a stop by its trigger, the undo by the mid of its moment. */
-function referenceOf(run: RecordedRun, attempt: Attempt): string | null {
+function referenceOf(run: RecordedRun, attempt: OrderAttempt): string | null {
   if (isOfPosition(attempt)) return run.routing?.reference?.mid ?? null;
   if (attempt.triggerTicks !== undefined) return formatScaled(attempt.triggerTicks, attempt.priceDecimals);
   return attempt.refMid ?? null;
@@ -279,13 +279,13 @@ function versionOf({ attempt, ver }: OrderEvent): number {
   return attempt.intentAtMs * STATES_MAX + Math.min(ver, STATES_MAX - 1);
 }
 
-function averageText(attempt: Attempt): string | null {
+function averageText(attempt: OrderAttempt): string | null {
   const average = averagePrice(attempt);
   return average === null ? null : formatRatio(average, MONEY_PLACES, "halfUp");
 }
 
 /** Before fees; null where nothing was closed, or the position's entry price was not known. */
-function realizedPnl(run: RecordedRun, attempt: Attempt): string | null {
+function realizedPnl(run: RecordedRun, attempt: OrderAttempt): string | null {
   if (attempt.reduceOnly === false || !isOfPosition(attempt)) return null;
   const entry = run.positionsBefore.find(({ venue }) => venue === attempt.venue)?.entryPrice ?? null;
   const average = averagePrice(attempt);
@@ -296,7 +296,7 @@ function realizedPnl(run: RecordedRun, attempt: Attempt): string | null {
   return formatRatio(multiplyRatio(gain, filled), MONEY_PLACES, "halfUp");
 }
 
-function refusalText(attempt: Attempt): string {
+function refusalText(attempt: OrderAttempt): string {
   return attempt.venueText === null ? (attempt.reason ?? "") : `${attempt.reason ?? ""}: ${attempt.venueText}`;
 }
 

@@ -130,7 +130,7 @@ export function scoreAllIn(input: RouteInput, decision: Decision, index: number)
     const penalty = (result.latencyPenaltyMilliBps / ONE_MILLI_BPS) * (benchmark[0] as number);
     allIn[index] = (vwapTicks[index] as number) * unit * takerFactor + sign * penalty;
     rank[index] = allIn[index] as number;
-    if (input.opens) addWayOut(input, decision, index);
+    if (input.opens) addExitCost(input, decision, index);
     return;
   }
   const makerFactor = 1 + (sign * candidate.makerFeeMilliBps) / ONE_MILLI_BPS;
@@ -139,14 +139,14 @@ export function scoreAllIn(input: RouteInput, decision: Decision, index: number)
   const taken = walked > 0 ? (vwapTicks[index] as number) * takerFactor * share : 0;
   allIn[index] = (taken + result.priceTicks * makerFactor * (1 - share)) * unit;
   rank[index] = allIn[index] as number;
-  if (input.opens) addWayOut(input, decision, index);
+  if (input.opens) addExitCost(input, decision, index);
 }
 
 /**
  * An entry fixes the exit venue: what ranks is the entry with the estimated way out (other side of the same book, taker
  * fee, measured from the shared mid) and the funding of the expected hold. Without a mid there is nothing to measure by.
  */
-function addWayOut(input: RouteInput, decision: Decision, index: number): void {
+function addExitCost(input: RouteInput, decision: Decision, index: number): void {
   const { rank, benchmark } = decision.scores;
   const mid = benchmark[0] as number;
   const result = decision.results[index] as CandidateResult;

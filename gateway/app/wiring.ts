@@ -12,7 +12,7 @@ import { GuardBook } from "../../engine/guards/guard-book.js";
 import { createNonceReservations } from "../../engine/orders/nonce-reservations.js";
 import type { RecordSink } from "../../engine/orders/record-sink.js";
 import { SingleOrderService } from "../../engine/orders/single/single-order-service.js";
-import { OrderNames } from "../../engine/orders/order-names.js";
+import { ClientOrderIdIndex } from "../../engine/orders/order-names.js";
 import { OrderListeners } from "../../engine/orders/order-listeners.js";
 import { TradeService } from "../../engine/orders/trade-service.js";
 import { isTradingRoom, type MarketRoom } from "../../engine/ports.js";
@@ -115,7 +115,7 @@ export async function createService(config: Config, overrides: ServiceOverrides 
     await guards.start();
     const records = overrides.records ?? recording.closes;
     const listeners = new OrderListeners({ clock, logger });
-    const names = new OrderNames(store, hash, clock);
+    const names = new ClientOrderIdIndex(store, hash, clock);
     const keeps = { store, hash, guards, listeners, names };
     const common = { ...keeps, rooms: tradingRooms, clock, logger, randomIds: cryptoRandomIds };
     const closeService = new TradeService({

@@ -7,7 +7,7 @@ import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { isTouchNewer } from "../../engine/market/touch.js";
 import { needsDeep, readLevels } from "../api/book-levels.js";
 import { sameLevels, VenueBookImage } from "./book-image.js";
-import type { Feed, Image, Mark } from "./feed.js";
+import type { Feed, Image, MarkDirty } from "./feed.js";
 import type { MarketTap } from "./market-tap.js";
 import { type MemberSources, VenueMember } from "./venue-member.js";
 
@@ -57,7 +57,7 @@ export class BookFeed implements Feed {
   readonly #shown: Shown[] = [];
   #image: BookImage | null = null;
 
-  constructor(sources: MemberSources, symbol: string, venues: readonly RoutableVenue[], depth: number, mark: Mark) {
+  constructor(sources: MemberSources, symbol: string, venues: readonly RoutableVenue[], depth: number, mark: MarkDirty) {
     this.#symbol = symbol;
     this.#venues = venues;
     this.#depth = depth;

@@ -140,7 +140,7 @@ export class Connection implements KeyWaiter {
   }
 
   /** Goes on where the subscriber says to be: the updates missed since, no snapshot. None, where it runs already. */
-  takeUp(key: StreamKey, missedFrames: readonly string[]): void {
+  resume(key: StreamKey, missedFrames: readonly string[]): void {
     if (this.holds(key.text)) return;
     for (const frame of missedFrames) this.send(frame);
     if (!this.isOpen) return;

@@ -34,7 +34,7 @@ export interface FeedEvents {
 }
 
 /** Called by a feed when its key may have changed. `urgent`: what was shown is no longer true, do not wait for the interval. */
-export type Mark = (urgent: boolean) => void;
+export type MarkDirty = (urgent: boolean) => void;
 
 export interface KeySpec {
   /** Everything that shapes the frames; what clients call the subscription. */
@@ -45,5 +45,5 @@ export interface KeySpec {
   /** A private key keeps its latest updates for clients that come back, and counts against a bound of its own. */
   readonly isPrivate?: boolean;
   /** `shown`: what a key that rested had shown last; null for a new one. */
-  open(mark: Mark, shown: Image | null): Feed;
+  open(mark: MarkDirty, shown: Image | null): Feed;
 }

@@ -102,7 +102,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
       epoch: parts.epoch,
       limits,
       counts: this.counts,
-      mark: (key, urgent) => this.#mark(key, urgent),
+      markDirty: (key, urgent) => this.#markDirty(key, urgent),
     });
     this.logger = parts.logger;
     this.auth = parts.auth ?? PUBLIC_AUTH;
@@ -232,7 +232,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
     this.#keys.release(key);
   }
 
-  #mark(key: StreamKey, urgent: boolean): void {
+  #markDirty(key: StreamKey, urgent: boolean): void {
     if (urgent || key.intervalMs === 0) {
       if (key.isUrgent) return;
       key.isUrgent = true;
@@ -369,6 +369,6 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
 
   /** What time alone changed goes out now: a state that is no longer true is urgent. */
   #lookForDrift(nowNs: number): void {
-    for (const key of this.#keys.values()) if (key.drifted(nowNs)) this.#mark(key, true);
+    for (const key of this.#keys.values()) if (key.drifted(nowNs)) this.#markDirty(key, true);
   }
 }

@@ -10,7 +10,7 @@ import type { FeedState, Market, MarketListener } from "../../engine/market/mark
 import { feedStateOf } from "../api/market-view.js";
 import { venuefourPayload, venueonePayload, venuethreePayload, venuetwoPayload } from "../api/ticker-payload.js";
 import { TICKER_STALE_MS } from "../api/ticker-text.js";
-import type { Mark } from "./feed.js";
+import type { MarkDirty } from "./feed.js";
 
 /** Fields of a REST ticker payload, `ageMs` 0. */
 export type TickerFields = Readonly<Record<string, string | number | null>>;
@@ -34,8 +34,8 @@ export class MarketTap implements MarketListener {
   readonly market: Market;
   /** Grows with every signal of book, deep tier or touch. */
   bookVersion = 0;
-  readonly #tickerMarks: Mark[] = [];
-  readonly #bookMarks: Mark[] = [];
+  readonly #tickerMarks: MarkDirty[] = [];
+  readonly #bookMarks: MarkDirty[] = [];
   readonly #endListening: () => void;
   #bookState: BookState;
   #ticker: VenueTicker | null = null;
@@ -51,15 +51,15 @@ export class MarketTap implements MarketListener {
     return this.#tickerMarks.length > 0 || this.#bookMarks.length > 0;
   }
 
-  readTicker(mark: Mark): void {
+  readTicker(mark: MarkDirty): void {
     this.#tickerMarks.push(mark);
   }
 
-  readBook(mark: Mark): void {
+  readBook(mark: MarkDirty): void {
     this.#bookMarks.push(mark);
   }
 
-  leave(mark: Mark): void {
+  leave(mark: MarkDirty): void {
     for (const marks of [this.#tickerMarks, this.#bookMarks]) {
       const index = marks.indexOf(mark);
       if (index >= 0) marks.splice(index, 1);
@@ -125,7 +125,7 @@ export class MarketTap implements MarketListener {
   traded(): void {}
 }
 
-function markAll(marks: readonly Mark[], urgent: boolean): void {
+function markAll(marks: readonly MarkDirty[], urgent: boolean): void {
   for (let index = 0; index < marks.length; index++) marks[index]?.(urgent);
 }
 
@@ -146,7 +146,7 @@ export class MarketTaps {
     return tap;
   }
 
-  leave(tap: MarketTap, mark: Mark): void {
+  leave(tap: MarketTap, mark: MarkDirty): void {
     tap.leave(mark);
     if (tap.isRead) return;
     tap.close();

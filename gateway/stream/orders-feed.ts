@@ -22,7 +22,7 @@ import {
   coverageMark,
   coverageText,
 } from "./account-members.js";
-import type { Feed, FeedEvents, Image, Mark } from "./feed.js";
+import type { Feed, FeedEvents, Image, MarkDirty } from "./feed.js";
 
 /** A venue that tells again after a reconnect what was missed tells up to 2000 fills at once. */
 const PENDING_MAX = 2_500;
@@ -31,7 +31,7 @@ type Fill = Extract<AccountChange, { readonly kind: "fill" }>;
 
 export class OrdersFeed implements Feed, FeedEvents, Image {
   readonly events: FeedEvents = this;
-  readonly #mark: Mark;
+  readonly #markDirty: MarkDirty;
   readonly #sources: AccountSources;
   readonly #members: AccountMembers;
   readonly #coverageMarks = new Map<string, string>();
@@ -41,8 +41,8 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
   /** Nothing is told before the first snapshot. */
   #isShown = false;
 
-  constructor(sources: AccountSources, wish: AccountWish, mark: Mark) {
-    this.#mark = mark;
+  constructor(sources: AccountSources, wish: AccountWish, mark: MarkDirty) {
+    this.#markDirty = mark;
     this.#sources = sources;
     this.#members = new AccountMembers(sources, wish, true, (watch, change) => this.#hear(watch, change));
   }
@@ -127,7 +127,7 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
   #hear(watch: AccountWatch, change: AccountChange): void {
     if (!this.#isShown) {
       // The first snapshot may have become possible.
-      if (change.kind === "coverage" || change.kind === "ordersReset") this.#mark(true);
+      if (change.kind === "coverage" || change.kind === "ordersReset") this.#markDirty(true);
       return;
     }
     const data = this.#dataOf(watch, change);
@@ -153,7 +153,7 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
         return this.#coverageData(watch);
       case "ordersReset":
         this.#isLost = true;
-        this.#mark(true);
+        this.#markDirty(true);
         return null;
       case "positions":
         return null;
@@ -175,7 +175,7 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
       this.#pending = [];
       this.#told = 0;
     } else this.#pending.push(data);
-    this.#mark(true);
+    this.#markDirty(true);
   }
 }
 

@@ -18,7 +18,7 @@ import {
   coverageMark,
   coverageText,
 } from "./account-members.js";
-import type { Feed, Image, Mark } from "./feed.js";
+import type { Feed, Image, MarkDirty } from "./feed.js";
 import { type CoverageRow, isSameRow, type PositionRow, PositionsImage } from "./positions-image.js";
 import { VenueMember } from "./venue-member.js";
 
@@ -30,7 +30,7 @@ const ENDINGS_MAX = 1_024;
 export class PositionsFeed implements Feed {
   readonly #sources: AccountSources;
   readonly #wish: AccountWish;
-  readonly #mark: Mark;
+  readonly #markDirty: MarkDirty;
   readonly #members: AccountMembers;
   /** Marks of the contracts held, by venue and symbol. */
   readonly #taps = new Map<string, VenueMember>();
@@ -41,10 +41,10 @@ export class PositionsFeed implements Feed {
   #refreshedNs = 0;
 
   /** `shown`: what the key showed before it rested. */
-  constructor(sources: AccountSources, wish: AccountWish, mark: Mark, shown: Image | null) {
+  constructor(sources: AccountSources, wish: AccountWish, mark: MarkDirty, shown: Image | null) {
     this.#sources = sources;
     this.#wish = wish;
-    this.#mark = mark;
+    this.#markDirty = mark;
     this.#image = shown instanceof PositionsImage ? shown : null;
     this.#members = new AccountMembers(sources, wish, false, (watch, change) => this.#hear(watch, change));
   }
@@ -87,12 +87,12 @@ export class PositionsFeed implements Feed {
           this.#note(`${watch.venue}|${positionKey(position.symbol, position.direction)}`, event, position.qtyLots);
         }
         this.#isDirty = true;
-        this.#mark(isHeld);
+        this.#markDirty(isHeld);
         return;
       }
       case "coverage":
         this.#isDirty = true;
-        this.#mark(true);
+        this.#markDirty(true);
         return;
       default:
         // Orders are another topic's.
@@ -163,9 +163,9 @@ export class PositionsFeed implements Feed {
       return;
     }
     // A mark that grows old, or a book that leaves LIVE, moves figures and nothing else: no hurry.
-    const mark: Mark = () => {
+    const mark: MarkDirty = () => {
       this.#isDirty = true;
-      this.#mark(false);
+      this.#markDirty(false);
     };
     this.#taps.set(name, new VenueMember(this.#sources, watch.venue, symbol, "ticker", mark));
   }

@@ -144,7 +144,7 @@ export class Protocol {
           ...(exchanges === undefined ? {} : { exchanges }),
           ...(credentials === undefined ? {} : { credentials }),
         };
-        this.#takeUp(
+        this.#resumeAll(
           connection,
           subs.map((wish) => ({ ...common, ...wish })),
           id,
@@ -186,7 +186,7 @@ export class Protocol {
     }
   }
 
-  #takeUp(connection: Connection, wishes: readonly ResumeWish[], id: IdPart): void {
+  #resumeAll(connection: Connection, wishes: readonly ResumeWish[], id: IdPart): void {
     const bySub = new Map(wishes.map((wish) => [wish.sub, wish]));
     const specs = [...bySub.values()].map((wish) => this.#host.topics.resumed(wish));
     const keys = this.#host.open(connection, specs);
@@ -222,7 +222,7 @@ export class Protocol {
     for (const { key, missedFrames } of rows) {
       if (!connection.isOpen) return;
       if (missedFrames === null) connection.restart(key, "RESUME_MISS");
-      else connection.takeUp(key, missedFrames);
+      else connection.resume(key, missedFrames);
     }
   }
 

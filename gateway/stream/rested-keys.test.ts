@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { Feed, Image } from "./feed.js";
 import { RING_AGE_MS } from "./frame-ring.js";
-import { RestedKeys } from "./rested-keys.js";
+import { RetainedTopics } from "./rested-keys.js";
 import { StreamKey } from "./stream-key.js";
 
 interface Source {
@@ -37,7 +37,7 @@ function keyOf(text: string, source: Source, seq = 3): StreamKey {
 }
 
 it("a key at rest has closed its sources, and keeps its numbers and what they told", () => {
-  const rested = new RestedKeys(new VirtualClock());
+  const rested = new RetainedTopics(new VirtualClock());
   const source = { value: 0, closedCount: 0 };
   const key = keyOf("k", source);
   rested.add(key);
@@ -47,7 +47,7 @@ it("a key at rest has closed its sources, and keeps its numbers and what they to
 
 it("the oldest is forgotten beyond the bound, each after its time, all at the end", () => {
   const clock = new VirtualClock();
-  const rested = new RestedKeys(clock, 2);
+  const rested = new RetainedTopics(clock, 2);
   const keys = ["a", "b", "c"].map((text) => keyOf(text, { value: 0, closedCount: 0 }));
   for (const key of keys) {
     rested.add(key);
@@ -65,7 +65,7 @@ it("the oldest is forgotten beyond the bound, each after its time, all at the en
 
 it("a key that was taken up again is not forgotten, and rests anew from its next end", () => {
   const clock = new VirtualClock();
-  const rested = new RestedKeys(clock);
+  const rested = new RetainedTopics(clock);
   const key = keyOf("k", { value: 0, closedCount: 0 });
   rested.add(key);
   clock.advance(RING_AGE_MS - 1);

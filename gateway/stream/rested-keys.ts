@@ -14,7 +14,7 @@ interface Rested {
   readonly untilNs: number;
 }
 
-export class RestedKeys {
+export class RetainedTopics {
   readonly #clock: Clock;
   readonly #keysMax: number;
   /** The oldest first. */

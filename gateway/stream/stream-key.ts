@@ -9,7 +9,7 @@
  * it goes on from there: merged values with the difference to what was shown last, events with a resync and a snapshot,
  * since what happened meanwhile was heard by nobody.
  */
-import type { Feed, FeedEvents, Image, KeySpec, Mark } from "./feed.js";
+import type { Feed, FeedEvents, Image, KeySpec, MarkDirty } from "./feed.js";
 import { FrameRing } from "./frame-ring.js";
 
 /** A key at rest has nothing to show. */
@@ -65,7 +65,7 @@ export class StreamKey {
   isUrgent = false;
   isClosed = false;
 
-  constructor(spec: KeySpec, epoch: string, channel: string, mark: Mark) {
+  constructor(spec: KeySpec, epoch: string, channel: string, mark: MarkDirty) {
     this.text = spec.text;
     this.intervalMs = spec.intervalMs;
     this.epoch = epoch;
@@ -195,7 +195,7 @@ export class StreamKey {
   }
 
   /** Somebody holds it again, with the credentials of `spec`. Throws what opening its sources throws; it rests on then. */
-  wake(spec: KeySpec, mark: Mark): void {
+  wake(spec: KeySpec, mark: MarkDirty): void {
     this.#feed = spec.open(mark, this.#image);
     this.#events = this.#feed.events ?? null;
     this.#isReady = this.#feed.isReady === undefined;

@@ -11,7 +11,7 @@ import { ServiceError } from "../../engine/domain/errors.js";
 import type { Connection } from "./connection.js";
 import type { KeySpec } from "./feed.js";
 import type { StreamLimits } from "./limits.js";
-import { RestedKeys } from "./rested-keys.js";
+import { RetainedTopics } from "./rested-keys.js";
 import type { StreamCounts } from "./stream-counts.js";
 import { StreamKey } from "./stream-key.js";
 
@@ -22,13 +22,13 @@ interface StreamKeysParts {
   readonly limits: StreamLimits;
   readonly counts: StreamCounts;
   /** A key has something to tell. */
-  readonly mark: (key: StreamKey, urgent: boolean) => void;
+  readonly markDirty: (key: StreamKey, urgent: boolean) => void;
 }
 
 export class StreamKeys {
   readonly #parts: StreamKeysParts;
   readonly #open = new Map<string, StreamKey>();
-  readonly #rested: RestedKeys;
+  readonly #rested: RetainedTopics;
   #privateCount = 0;
   /** Of all open keys. */
   #levelCount = 0;
@@ -37,7 +37,7 @@ export class StreamKeys {
 
   constructor(parts: StreamKeysParts) {
     this.#parts = parts;
-    this.#rested = new RestedKeys(parts.clock);
+    this.#rested = new RetainedTopics(parts.clock);
   }
 
   get(text: string): StreamKey | undefined {
@@ -131,7 +131,7 @@ export class StreamKeys {
   }
 
   #create(spec: KeySpec): StreamKey {
-    const { epoch, mark } = this.#parts;
+    const { epoch, markDirty: mark } = this.#parts;
     const number = (this.#openedCount++).toString(36);
     const key: StreamKey = new StreamKey(spec, epoch + number, number, (urgent) => mark(key, urgent));
     return key;
@@ -140,7 +140,7 @@ export class StreamKeys {
   #wake(spec: KeySpec): StreamKey | null {
     const key = this.#rested.get(spec.text);
     if (key === null) return null;
-    const { mark } = this.#parts;
+    const { markDirty: mark } = this.#parts;
     key.wake(spec, (urgent) => mark(key, urgent));
     this.#rested.remove(key);
     // Its sources may have answered already; then nobody else marks it.

@@ -5,7 +5,7 @@
  */
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { ageMs } from "../../engine/market/freshness.js";
-import type { Feed, Image, Mark } from "./feed.js";
+import type { Feed, Image, MarkDirty } from "./feed.js";
 import type { VenueTicker } from "./market-tap.js";
 import { type MemberSources, VenueMember } from "./venue-member.js";
 
@@ -61,7 +61,7 @@ export class TickerFeed implements Feed {
   readonly #members: readonly VenueMember[];
   #image: TickerImage | null = null;
 
-  constructor(sources: MemberSources, symbol: string, venues: readonly RoutableVenue[], mark: Mark) {
+  constructor(sources: MemberSources, symbol: string, venues: readonly RoutableVenue[], mark: MarkDirty) {
     this.#symbol = symbol;
     this.#venues = venues;
     this.#members = venues.map((venue) => new VenueMember(sources, venue, symbol, "ticker", mark));

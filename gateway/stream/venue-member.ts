@@ -4,7 +4,7 @@
  */
 import type { RoutableVenue } from "../../engine/domain/venue.js";
 import type { MarketView } from "../api/market-view.js";
-import type { Mark } from "./feed.js";
+import type { MarkDirty } from "./feed.js";
 import type { MarketTap, MarketTaps } from "./market-tap.js";
 
 export interface MemberSources {
@@ -16,12 +16,12 @@ export class VenueMember {
   readonly venue: RoutableVenue;
   readonly #symbol: string;
   readonly #sources: MemberSources;
-  readonly #mark: Mark;
+  readonly #mark: MarkDirty;
   readonly #part: "ticker" | "book";
   /** Null while the venue does not list the symbol. */
   tap: MarketTap | null = null;
 
-  constructor(sources: MemberSources, venue: RoutableVenue, symbol: string, part: "ticker" | "book", mark: Mark) {
+  constructor(sources: MemberSources, venue: RoutableVenue, symbol: string, part: "ticker" | "book", mark: MarkDirty) {
     this.venue = venue;
     this.#symbol = symbol;
     this.#sources = sources;

@@ -1,8 +1,8 @@
 /** What every account stream does with a holding in a contract that is not listed: it is held, without lots, until it is gone. */
 import { describe, expect, it } from "vitest";
 import type { VenuePosition } from "../../engine/domain/position.js";
-import { AccountSlot as VenueoneSlot } from "../../feeds/venueone/account/state.js";
-import { AccountSlot as VenuethreeSlot } from "../../feeds/venuethree/account/state.js";
+import { AccountState as VenueoneSlot } from "../../feeds/venueone/account/state.js";
+import { AccountState as VenuethreeSlot } from "../../feeds/venuethree/account/state.js";
 import { AccountState as VenuetwoState } from "../../feeds/venuetwo/account/state.js";
 
 const NONE_LISTED = (): null => null;

@@ -155,6 +155,6 @@ export function acceptsNonce(nextNonce: number, nonce: number, skips: boolean): 
 }
 
 /** A transaction died before it was executed: its nonce is free again, unless a later one was spent meanwhile. */
-export function giveBack(key: ApiKey, nonce: number): void {
+export function releaseNonce(key: ApiKey, nonce: number): void {
   if (key.nextNonce === nonce + 1) key.nextNonce = nonce;
 }

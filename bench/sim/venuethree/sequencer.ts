@@ -7,7 +7,7 @@ import type { TimerHandle } from "../../../engine/domain/clock.js";
 import type { SimExchange } from "../core/types.js";
 import type { SimRequestLog } from "../core/request-log.js";
 import { AccountChanges } from "./account-changes.js";
-import { type Accounts, type ApiKey, giveBack, type VenueAccount } from "./accounts.js";
+import { type Accounts, type ApiKey, releaseNonce, type VenueAccount } from "./accounts.js";
 import { type TransactionCode, transactionText } from "./errors.js";
 import type { Listing } from "./listing.js";
 import type { OrderEvents } from "./order-events.js";
@@ -89,7 +89,7 @@ export class Sequencer {
     const nowMs = exchange.nowMs();
     if (transaction.expiredAtMs <= nowMs) {
       transactions.failed(stored, nowMs);
-      giveBack(key, transaction.nonce);
+      releaseNonce(key, transaction.nonce);
       for (const index of logIndexes) log.refused(index, "expired", "the transaction expired before it was executed");
     } else {
       const code = this.#run(stored, logIndexes);

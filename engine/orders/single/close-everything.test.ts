@@ -4,12 +4,12 @@ import type { Instrument } from "../../domain/instrument.js";
 import type { VenuePosition } from "../../domain/position.js";
 import type { VenueRoom } from "../../ports.js";
 import { closeAllRequest, createDesk, orderContext, type DeskHarness } from "./test/desk-harness.js";
-import type { CloseAllAnswer, CloseAllRequest, OrderContext } from "./order-desk.js";
+import type { CloseAllAnswer, CloseAllRequest, OrderRequestContext } from "./order-desk.js";
 
 function closeAll(
   harness: DeskHarness,
   request: Partial<CloseAllRequest> = {},
-  context: Partial<OrderContext> = {},
+  context: Partial<OrderRequestContext> = {},
 ): Promise<CloseAllAnswer> {
   return harness.run(harness.desk.closeAll(closeAllRequest(request), orderContext(harness.clock, context)));
 }

@@ -20,7 +20,7 @@ import type {
   OrderAccount,
   OrderAdjustment,
   OrderAnswer,
-  OrderContext,
+  OrderRequestContext,
   OrderFacts,
   OrderRefusal,
 } from "./order-desk.js";
@@ -46,7 +46,7 @@ export interface LegTerms {
   readonly maxSlippageBps: number;
   readonly clientOrderId: string | null;
   readonly idempotencyKey: string | null;
-  readonly context: OrderContext;
+  readonly context: OrderRequestContext;
   readonly deadline: Deadline;
 }
 

@@ -254,7 +254,7 @@ export class DeadManSwitches {
 
   /** True: nothing is left to be said, and it is gone. */
   async #endAtVenue(armed: Switch): Promise<boolean> {
-    await this.#sayToVenue(armed, null);
+    await this.#syncVenueTimer(armed, null);
     if (armed.state === "ending" && !armed.mayVenueFire) this.#end(armed);
     return armed.state !== "ending";
   }
@@ -285,7 +285,7 @@ export class DeadManSwitches {
         });
         if (outcome.outcome === "accepted" && outcome.failed.length === 0) {
           // What the venue's would cancel from here on are orders of a time after ours.
-          if (this.#holds(armed)) await this.#sayToVenue(armed, null);
+          if (this.#holds(armed)) await this.#syncVenueTimer(armed, null);
           return;
         }
         const isAwaited = this.#isStopping || !this.#holds(armed);
@@ -320,11 +320,11 @@ export class DeadManSwitches {
   async #armVenue(armed: Switch): Promise<void> {
     if (armed.room.orders.scheduleCancel === undefined) return;
     armed.venueArmedMs = this.#nowMs();
-    armed.cover = await this.#sayToVenue(armed, armed.endsMs + VENUE_LATER_MS);
+    armed.cover = await this.#syncVenueTimer(armed, armed.endsMs + VENUE_LATER_MS);
   }
 
   /** `endsMs`: monotonic; null takes back what was said. */
-  #sayToVenue(armed: Switch, endsMs: number | null): Promise<VenueCover> {
+  #syncVenueTimer(armed: Switch, endsMs: number | null): Promise<VenueCover> {
     const { accountHash, room, session } = armed;
     const said = (this.#lastSaid.get(accountHash) ?? Promise.resolve()).then(async (): Promise<VenueCover> => {
       if (endsMs === null && !armed.mayVenueFire) return "nothing";

@@ -25,7 +25,7 @@ import type {
   CancelAllAnswer,
   CancelAllRequest,
   CancelAnswer,
-  OrderContext,
+  OrderRequestContext,
   OrderName,
   OrderRefusal,
 } from "./order-desk.js";
@@ -123,7 +123,7 @@ export async function amendOrder(
   parts: SingleParts,
   opened: OpenedAccount,
   request: AmendRequest,
-  context: OrderContext,
+  context: OrderRequestContext,
   deadline: Deadline,
 ): Promise<AmendAnswer> {
   const { room, session, secrets } = opened;
@@ -170,7 +170,7 @@ export async function amendOrder(
   const own = await ownTerms(parts, opened, current, named.clientOrderId);
   if (!guarded.reservation.mayStillSend()) {
     // Switched off while the change was being written down.
-    giveBack(parts, guarded.reservation);
+    releaseReservation(parts, guarded.reservation);
     return refusal("TRADING_HALTED", { exchange: venue });
   }
   let outcome: Awaited<ReturnType<NonNullable<typeof room.orders.amend>>>;
@@ -182,7 +182,7 @@ export async function amendOrder(
     outcome = { outcome: "unknown", cause: "INTERNAL" };
   }
   if (outcome.outcome === "rejected") {
-    giveBack(parts, guarded.reservation);
+    releaseReservation(parts, guarded.reservation);
     if (outcome.reason === "NOT_FOUND") return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue });
     return refusedBy("AMEND_REJECTED", venue, outcome, secrets);
   }
@@ -231,7 +231,7 @@ function changeOf(
 async function guardChange(
   parts: SingleParts,
   { room, session, accountHash }: OpenedAccount,
-  { apiKeyId }: OrderContext,
+  { apiKeyId }: OrderRequestContext,
   timeoutMs: number,
   instrument: Instrument,
   current: VenueOrder,
@@ -273,13 +273,13 @@ async function guardChange(
     if (!committed.done) throw storeUnavailable("TIMEOUT");
     return { ok: true, reservation };
   } catch (error) {
-    giveBack(parts, reservation);
+    releaseReservation(parts, reservation);
     if (!(error instanceof ServiceError)) throw error;
     return refusal(error.code, error.context);
   }
 }
 
-function giveBack(parts: SingleParts, reservation: GuardReservation): void {
+function releaseReservation(parts: SingleParts, reservation: GuardReservation): void {
   const writes = reservation.release();
   if (writes.length > 0) parts.background.run("amend_give_back", parts.store.commit({ writes }));
 }

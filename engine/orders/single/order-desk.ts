@@ -32,7 +32,7 @@ export interface OrderAccount {
 }
 
 /** Who asks. The same for every call. */
-export interface OrderContext {
+export interface OrderRequestContext {
   readonly requestId: string;
   /** Idempotency-Key header; null if none. Honoured by place, closePosition and closeAll; the other calls are idempotent by nature. */
   readonly idempotencyKey: string | null;
@@ -376,22 +376,22 @@ export interface ResolvedOrder {
 export type OrderResolvedListener = (resolved: ResolvedOrder) => void;
 
 export interface OrderDesk {
-  place(request: PlaceRequest, context: OrderContext): Promise<OrderAnswer>;
-  cancel(request: OrderName, context: OrderContext): Promise<CancelAnswer>;
-  amend(request: AmendRequest, context: OrderContext): Promise<AmendAnswer>;
-  cancelAll(request: CancelAllRequest, context: OrderContext): Promise<CancelAllAnswer>;
+  place(request: PlaceRequest, context: OrderRequestContext): Promise<OrderAnswer>;
+  cancel(request: OrderName, context: OrderRequestContext): Promise<CancelAnswer>;
+  amend(request: AmendRequest, context: OrderRequestContext): Promise<AmendAnswer>;
+  cancelAll(request: CancelAllRequest, context: OrderRequestContext): Promise<CancelAllAnswer>;
   /** Re-reads the live position, derives the side, always reduce-only. Flat: SIZE_EXCEEDS_POSITION with both maxima "0". */
-  closePosition(request: ClosePositionRequest, context: OrderContext): Promise<ClosePositionAnswer>;
-  closeAll(request: CloseAllRequest, context: OrderContext): Promise<CloseAllAnswer>;
+  closePosition(request: ClosePositionRequest, context: OrderRequestContext): Promise<ClosePositionAnswer>;
+  closeAll(request: CloseAllRequest, context: OrderRequestContext): Promise<CloseAllAnswer>;
   /** A whole number from 1 to 125 and to the contract's maximum. */
-  setLeverage(request: SettingRequest & { readonly leverage: number }, context: OrderContext): Promise<SettingAnswer>;
+  setLeverage(request: SettingRequest & { readonly leverage: number }, context: OrderRequestContext): Promise<SettingAnswer>;
   setMarginMode(
     request: SettingRequest & { readonly mode: "cross" | "isolated" },
-    context: OrderContext,
+    context: OrderRequestContext,
   ): Promise<SettingAnswer>;
   /** ORDER_NOT_FOUND only when every place that could hold it was read; else FAILED_TO_FETCH_ORDER_STATUS {reason}. */
-  orderStatus(request: OrderName, context: OrderContext): Promise<OrderAnswer>;
-  openOrders(request: OpenOrdersRequest, context: OrderContext): Promise<OpenOrdersAnswer>;
+  orderStatus(request: OrderName, context: OrderRequestContext): Promise<OrderAnswer>;
+  openOrders(request: OpenOrdersRequest, context: OrderRequestContext): Promise<OpenOrdersAnswer>;
   /** Dead-man's switch. Arming an account that has one replaces it. */
   armSwitch(request: ArmRequest): Promise<SwitchAnswer>;
   /** All of them or none: what is refused leaves every switch that stood as it was. */

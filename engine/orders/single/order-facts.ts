@@ -8,7 +8,7 @@ import { formatRatio, multiplyRatio, ratioFromScaled, ratioFromText, type Ratio 
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
 import type { VenueOrder } from "../../domain/order.js";
 import { orderPrice } from "../attempt-figures.js";
-import { isOfUnknownOutcome, type Attempt } from "../trade-run.js";
+import { isOfUnknownOutcome, type OrderAttempt } from "../trade-run.js";
 import type { ExecutionState } from "../trade-types.js";
 import { refusal } from "./order-check.js";
 import type { OrderAnswer, OrderFacts, OrderRefusal, OwnTerms, ResolvedOrder, SingleOrderType } from "./order-desk.js";
@@ -36,7 +36,7 @@ export function answerOf(run: SingleRun, nowMs: number): OrderAnswer | null {
 }
 
 /** How an order of unknown outcome ended, for those who were told that it was unknown. */
-export function resolvedOrder(run: SingleRun, attempt: Attempt, nowMs: number): ResolvedOrder {
+export function resolvedOrder(run: SingleRun, attempt: OrderAttempt, nowMs: number): ResolvedOrder {
   const order = attempt.outcome === "CONFIRMED" ? factsOfRun(run, attempt, nowMs) : null;
   return {
     orderRef: run.routeId,
@@ -62,7 +62,7 @@ function endState(order: OrderFacts | null, isFilled: boolean): ExecutionState {
 }
 
 /** Our own limiter, breaker or check stopped it: no venue has seen it. */
-export function unsentAnswer(run: SingleRun, attempt: Attempt): OrderRefusal {
+export function unsentAnswer(run: SingleRun, attempt: OrderAttempt): OrderRefusal {
   const { reason, venueText } = attempt;
   const { venue: exchange, venueCode } = run;
   const { retryAfterMs } = attempt;
@@ -91,7 +91,7 @@ export function isUnsupported(venueCode: string): boolean {
   return venueCode === "NOT_SUPPORTED" || venueCode === "POSITION_SIDE" || venueCode.startsWith("NO_");
 }
 
-export function factsOfRun(run: SingleRun, attempt: Attempt, nowMs: number): OrderFacts {
+export function factsOfRun(run: SingleRun, attempt: OrderAttempt, nowMs: number): OrderFacts {
   const { order } = attempt;
   const isKnown = order !== null && !isOfUnknownOutcome(attempt);
   const { priceDecimals, qtyDecimals, multiplierExp10 } = attempt;

@@ -8,7 +8,7 @@ import type {
   CloseAllRequest,
   ClosePositionAnswer,
   ClosePositionRequest,
-  OrderContext,
+  OrderRequestContext,
 } from "./order-desk.js";
 
 const KEYED = { idempotencyKey: "key-1" };
@@ -16,7 +16,7 @@ const KEYED = { idempotencyKey: "key-1" };
 function close(
   harness: DeskHarness,
   request: Partial<ClosePositionRequest> = {},
-  context: Partial<OrderContext> = {},
+  context: Partial<OrderRequestContext> = {},
 ): Promise<ClosePositionAnswer> {
   return harness.run(harness.desk.closePosition(closeRequest(request), orderContext(harness.clock, context)));
 }
@@ -24,7 +24,7 @@ function close(
 function closeAll(
   harness: DeskHarness,
   request: Partial<CloseAllRequest> = {},
-  context: Partial<OrderContext> = {},
+  context: Partial<OrderRequestContext> = {},
 ): Promise<CloseAllAnswer> {
   return harness.run(harness.desk.closeAll(closeAllRequest(request), orderContext(harness.clock, context)));
 }

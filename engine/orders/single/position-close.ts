@@ -43,7 +43,7 @@ import type {
   ClosePositionAnswer,
   ClosePositionRequest,
   OrderAccount,
-  OrderContext,
+  OrderRequestContext,
   OrderRefusal,
 } from "./order-desk.js";
 import type { SingleParts } from "./single-context.js";
@@ -76,7 +76,7 @@ type Terms = Omit<LegTerms, "clientOrderId" | "idempotencyKey" | "context" | "de
 interface BatchJob {
   readonly accounts: readonly OrderAccount[];
   readonly clientOrderId: string | null;
-  readonly context: OrderContext;
+  readonly context: OrderRequestContext;
   readonly deadline: Deadline;
   readonly terms: Terms;
   /** Reads and decides, for one venue. A refusal refuses the whole request. */
@@ -102,7 +102,7 @@ export class PositionCloses {
 
   async closePosition(
     request: ClosePositionRequest,
-    context: OrderContext,
+    context: OrderRequestContext,
     deadline: Deadline,
   ): Promise<ClosePositionAnswer> {
     const room = roomOf(this.#parts.rooms, request);
@@ -123,7 +123,7 @@ export class PositionCloses {
     return { ok: true, legs: answer.venues.flatMap(({ legs }) => legs), replayed: answer.replayed };
   }
 
-  async closeAll(request: CloseAllRequest, context: OrderContext, deadline: Deadline): Promise<CloseAllAnswer> {
+  async closeAll(request: CloseAllRequest, context: OrderRequestContext, deadline: Deadline): Promise<CloseAllAnswer> {
     const problem = checkSlippage(request.maxSlippageBps);
     if (problem !== null) return problem;
     const venues = new Set(request.accounts.map(({ venue }) => venue));

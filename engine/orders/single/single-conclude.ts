@@ -8,7 +8,7 @@
 import { ServiceError } from "../../domain/errors.js";
 import type { VenueOrder } from "../../domain/order.js";
 import type { StateCondition, StateWrite } from "../../storage/state-store.js";
-import { tookNothing } from "../attempt-figures.js";
+import { isUnfilled } from "../attempt-figures.js";
 import { problemOf } from "../background.js";
 import { COMMIT_TRIES, ConclusionCommits } from "../conclusion-commits.js";
 import { within } from "../../domain/deadline.js";
@@ -16,12 +16,12 @@ import type { IdempotencyTicket, RecordUpdate } from "../idempotency.js";
 import { takeOrderEvents, type OrderEvent } from "../order-events.js";
 import type { Resolution } from "../resolver.js";
 import { STORE_TIMEOUT_MS } from "../trade-context.js";
-import { isPriced, type Attempt } from "../trade-run.js";
+import { isPriced, type OrderAttempt } from "../trade-run.js";
 import { applyPrice } from "../fill-price.js";
 import { applyResolution, intentOutcome } from "../send-outcome.js";
 import type { OrderAnswer, OrderResolvedListener } from "./order-desk.js";
 import { answerOf, resolvedOrder } from "./order-facts.js";
-import type { SingleFlight, SingleParts } from "./single-context.js";
+import type { OrderContext, SingleParts } from "./single-context.js";
 import { isUnsettled, lastAttempt, neverAtVenue, type SingleRun, type StoredAnswer } from "./single-run.js";
 
 const MAX_RESOLVED_LISTENERS = 16;
@@ -51,7 +51,7 @@ export class SingleConclusion {
   }
 
   /** The answer of a run as far as its request carried it; the durable parts follow beside it. `late`: still with the resolver. */
-  finish(flight: SingleFlight, run: SingleRun, late: Promise<Resolution> | null): OrderAnswer {
+  finish(flight: OrderContext, run: SingleRun, late: Promise<Resolution> | null): OrderAnswer {
     const { background, follows, unsettled, recent, clock } = this.#parts;
     const { ticket } = flight;
     const answer = answerOf(run, clock.wallMs());
@@ -80,7 +80,7 @@ export class SingleConclusion {
 
   async #storePrice(
     run: SingleRun,
-    attempt: Attempt,
+    attempt: OrderAttempt,
     price: Promise<VenueOrder | null>,
     recordKey: string | null,
   ): Promise<void> {
@@ -95,7 +95,7 @@ export class SingleConclusion {
    * Its last order never left this machine. Where none did a retry with the key begins anew; where an earlier one did
    * and came to nothing, the record goes on counting them: a client id that was sent is never used again.
    */
-  discard(flight: SingleFlight, run: SingleRun): void {
+  discard(flight: OrderContext, run: SingleRun): void {
     const { background, idempotency } = this.#parts;
     const { ticket } = flight;
     if (ticket !== null && run.attempts.some(({ outcome }) => outcome !== "NOT_SENT")) {
@@ -121,7 +121,7 @@ export class SingleConclusion {
   }
 
   /** As publishResolved, with the account at hand: an order that was found resting is followed from here on. */
-  publishFound({ credentials, session, ticket }: SingleFlight, run: SingleRun): Promise<OrderAnswer> {
+  publishFound({ credentials, session, ticket }: OrderContext, run: SingleRun): Promise<OrderAnswer> {
     const recordKey = ticket?.recordKey ?? null;
     this.#parts.follows.consider(run, recordKey, () => ({ session, credentials }));
     return this.publishResolved(run, recordKey);
@@ -194,7 +194,7 @@ export class SingleConclusion {
     }
   }
 
-  async #resolveLate(flight: SingleFlight, run: SingleRun, late: Promise<Resolution>): Promise<void> {
+  async #resolveLate(flight: OrderContext, run: SingleRun, late: Promise<Resolution>): Promise<void> {
     const attempt = lastAttempt(run);
     if (attempt === null || !applyResolution(this.#parts, attempt, await late)) return;
     await this.publishFound(flight, run);
@@ -244,7 +244,7 @@ export class SingleConclusion {
       }
       return committed;
     } finally {
-      if (!committed) taken.giveBack();
+      if (!committed) taken.untake();
     }
   }
 
@@ -260,7 +260,7 @@ export class SingleConclusion {
       if (outcome === null) continue;
       const ref = { clientIdHex: attempt.clientIdHex, createdAtMs: attempt.intentAtMs };
       writes.push(...(await intents.settleWrites(ref, outcome)));
-      if (tookNothing(attempt)) writes.push(...(await this.#giveBack(attempt)));
+      if (isUnfilled(attempt)) writes.push(...(await this.#releaseUnfilled(attempt)));
     }
     if (run.clientOrderId !== null && neverAtVenue(run)) {
       const freed = await names.freeRows(run.accountHash, run.clientOrderId, run.routeId);
@@ -281,7 +281,7 @@ export class SingleConclusion {
     return writes;
   }
 
-  async #giveBack(attempt: Attempt): Promise<readonly StateWrite[]> {
+  async #releaseUnfilled(attempt: OrderAttempt): Promise<readonly StateWrite[]> {
     const { guards, reservations } = this.#parts;
     const reservation = reservations.get(attempt);
     if (reservation !== undefined) return reservation.release();

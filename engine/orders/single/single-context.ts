@@ -16,8 +16,8 @@ import type { OrderFollows } from "../order-follows.js";
 import type { RecordSink } from "../record-sink.js";
 import type { Resolver } from "../resolver.js";
 import type { Rooms } from "../trade-accounts.js";
-import type { Attempt } from "../trade-run.js";
-import type { OrderNames } from "../order-names.js";
+import type { OrderAttempt } from "../trade-run.js";
+import type { ClientOrderIdIndex } from "../order-names.js";
 import type { RecentOrders } from "./recent-orders.js";
 import type { SingleRun, StoredAnswer } from "./single-run.js";
 import type { UnsettledOrders } from "./unsettled-orders.js";
@@ -37,7 +37,7 @@ export interface SingleParts {
   readonly clientIds: ClientIdSource;
   readonly intents: IntentLog<SingleRun>;
   readonly idempotency: IdempotencyRecords<SingleRun, StoredAnswer>;
-  readonly names: OrderNames;
+  readonly names: ClientOrderIdIndex;
   readonly unsettled: UnsettledOrders;
   /** The last ones that were confirmed, for the moment in which their venue does not list them yet. */
   readonly recent: RecentOrders;
@@ -46,13 +46,13 @@ export interface SingleParts {
   readonly bounds: SendBounds;
   readonly guards: Guards;
   /** Of attempts of this start; of others the guards know by their rows. */
-  readonly reservations: WeakMap<Attempt, GuardReservation>;
+  readonly reservations: WeakMap<OrderAttempt, GuardReservation>;
   readonly background: Background;
   readonly records: RecordSink;
 }
 
 /** One order on its way, with the session it is sent with. */
-export interface SingleFlight {
+export interface OrderContext {
   readonly room: VenueRoom;
   readonly instrument: Instrument;
   readonly session: AccountSession;

@@ -59,7 +59,7 @@ import type {
   OpenOrdersRequest,
   OrderAccount,
   OrderAnswer,
-  OrderContext,
+  OrderRequestContext,
   OrderDesk,
   OrderDeskStatus,
   OrderName,
@@ -74,12 +74,12 @@ import type {
 } from "./order-desk.js";
 import { factsOfVenueOrder, instrumentOf } from "./order-facts.js";
 import { orderStatus, ownTerms, wasPlacedAsMarket } from "./order-look.js";
-import { OrderNames } from "../order-names.js";
+import { ClientOrderIdIndex } from "../order-names.js";
 import { closingLimit } from "./hedge-close.js";
 import { PositionCloses, type CloseBatch } from "./position-close.js";
 import { RecentOrders } from "./recent-orders.js";
 import { SingleConclusion } from "./single-conclude.js";
-import type { SingleFlight, SingleParts } from "./single-context.js";
+import type { OrderContext, SingleParts } from "./single-context.js";
 import { SinglePlacements, type Planned } from "./single-place.js";
 import type { SingleRun, StoredAnswer } from "./single-run.js";
 import { UnsettledOrders } from "./unsettled-orders.js";
@@ -104,7 +104,7 @@ export interface SingleOrderServiceOptions {
   /** Shared with the routed orders; own ones where absent. */
   readonly listeners?: OrderListeners;
   /** Shared with the router; own ones where absent. */
-  readonly names?: OrderNames;
+  readonly names?: ClientOrderIdIndex;
   /** For a store that several services share: is the service of that boot still at work? */
   readonly isBootAlive?: (bootId: string) => boolean;
 }
@@ -145,7 +145,7 @@ export class SingleOrderService implements OrderDesk {
       clientIds: createClientIdSource(hash, randomIds),
       intents: new IntentLog<SingleRun>(store, clock, logger, SINGLE_INTENTS),
       idempotency: new IdempotencyRecords<SingleRun, StoredAnswer>({ ...idempotency, namespace: "order-idempotency" }),
-      names: options.names ?? new OrderNames(store, hash, clock),
+      names: options.names ?? new ClientOrderIdIndex(store, hash, clock),
       unsettled: new UnsettledOrders(),
       recent: new RecentOrders(clock),
       resolver: new Resolver(clock, logger, options.maxUnresolved),
@@ -188,7 +188,7 @@ export class SingleOrderService implements OrderDesk {
     background.startSweeps(this.#sweepables);
   }
 
-  place(request: PlaceRequest, context: OrderContext): Promise<OrderAnswer> {
+  place(request: PlaceRequest, context: OrderRequestContext): Promise<OrderAnswer> {
     return this.#run(request.deadlineMs, async (deadline) => {
       const room = roomOf(this.#parts.rooms, request);
       if (!("orders" in room)) return room;
@@ -199,7 +199,7 @@ export class SingleOrderService implements OrderDesk {
       const { clientOrderId } = request;
       const { idempotencyKey } = context;
       // By what is known now: whatever an earlier order of the key came to has been answered before.
-      const plan = async (flight: SingleFlight): Promise<Planned> =>
+      const plan = async (flight: OrderContext): Promise<Planned> =>
         otherAccount(room, request) ?? this.#plan(flight, checked.order);
       const job = {
         account: request,
@@ -215,46 +215,46 @@ export class SingleOrderService implements OrderDesk {
     });
   }
 
-  cancel(request: OrderName, _context: OrderContext): Promise<CancelAnswer> {
+  cancel(request: OrderName, _context: OrderRequestContext): Promise<CancelAnswer> {
     return this.#withAccount(request, (opened, deadline) => cancelOrder(this.#parts, opened, request, deadline));
   }
 
-  amend(request: AmendRequest, context: OrderContext): Promise<AmendAnswer> {
+  amend(request: AmendRequest, context: OrderRequestContext): Promise<AmendAnswer> {
     return this.#withAccount(request, (opened, deadline) =>
       amendOrder(this.#parts, opened, request, context, deadline),
     );
   }
 
-  cancelAll(request: CancelAllRequest, _context: OrderContext): Promise<CancelAllAnswer> {
+  cancelAll(request: CancelAllRequest, _context: OrderRequestContext): Promise<CancelAllAnswer> {
     return this.#withAccount(request, (opened, deadline) => cancelEverything(this.#parts, opened, request, deadline));
   }
 
-  closePosition(request: ClosePositionRequest, context: OrderContext): Promise<ClosePositionAnswer> {
+  closePosition(request: ClosePositionRequest, context: OrderRequestContext): Promise<ClosePositionAnswer> {
     return this.#run(request.deadlineMs, (deadline) => this.#closes.closePosition(request, context, deadline));
   }
 
-  closeAll(request: CloseAllRequest, context: OrderContext): Promise<CloseAllAnswer> {
+  closeAll(request: CloseAllRequest, context: OrderRequestContext): Promise<CloseAllAnswer> {
     return this.#run(request.deadlineMs, (deadline) => this.#closes.closeAll(request, context, deadline));
   }
 
-  setLeverage(request: SettingRequest & { readonly leverage: number }, _context: OrderContext): Promise<SettingAnswer> {
+  setLeverage(request: SettingRequest & { readonly leverage: number }, _context: OrderRequestContext): Promise<SettingAnswer> {
     return this.#withAccount(request, (opened, deadline) => setLeverage(this.#parts, opened, request, deadline));
   }
 
   setMarginMode(
     request: SettingRequest & { readonly mode: "cross" | "isolated" },
-    _context: OrderContext,
+    _context: OrderRequestContext,
   ): Promise<SettingAnswer> {
     return this.#withAccount(request, (opened, deadline) => setMarginMode(this.#parts, opened, request, deadline));
   }
 
-  orderStatus(request: OrderName, _context: OrderContext): Promise<OrderAnswer> {
+  orderStatus(request: OrderName, _context: OrderRequestContext): Promise<OrderAnswer> {
     return this.#withAccount(request, (opened, deadline) =>
       orderStatus(this.#parts, this.#conclusion, opened, request, deadline),
     );
   }
 
-  openOrders(request: OpenOrdersRequest, _context: OrderContext): Promise<OpenOrdersAnswer> {
+  openOrders(request: OpenOrdersRequest, _context: OrderRequestContext): Promise<OpenOrdersAnswer> {
     return this.#withAccount(request, (opened, deadline) => this.#openOrders(opened, request, deadline));
   }
 
@@ -362,7 +362,7 @@ export class SingleOrderService implements OrderDesk {
   }
 
   /** On a hedge the flag is not the venue's to enforce: the live position bounds the size. */
-  async #plan(flight: SingleFlight, order: CheckedOrder): Promise<Planned> {
+  async #plan(flight: OrderContext, order: CheckedOrder): Promise<Planned> {
     if (order.positionSide === "BOTH" || !order.reduceOnly) return { ok: true, order, positionsBefore: [] };
     const { room, session, instrument, deadline } = flight;
     const read = await readLive(this.#parts, room, session, instrument, deadline, "streamed");

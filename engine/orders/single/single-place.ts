@@ -12,7 +12,7 @@ import { type Deadline, within } from "../../domain/deadline.js";
 import type { IdempotencyBegin, IdempotencyTicket } from "../idempotency.js";
 import { collectSecrets } from "../redact.js";
 import { mintRouteId } from "../route-ids.js";
-import type { Attempt, PositionBefore } from "../trade-run.js";
+import type { OrderAttempt, PositionBefore } from "../trade-run.js";
 import { countedAccount } from "../account-behind.js";
 import { intentAccountHash } from "../trade-intent.js";
 import { callOptions } from "./open-account.js";
@@ -27,13 +27,13 @@ import {
   type OrderAccount,
   type OrderAdjustment,
   type OrderAnswer,
-  type OrderContext,
+  type OrderRequestContext,
   type OrderRefusal,
 } from "./order-desk.js";
 import { freshBound, isBandRefusal, noteBand } from "../band-retry.js";
 import { answerOf, unsentAnswer } from "./order-facts.js";
 import type { SingleConclusion } from "./single-conclude.js";
-import { MAX_QUOTE_AGE_MS, type SingleFlight, type SingleParts } from "./single-context.js";
+import { MAX_QUOTE_AGE_MS, type OrderContext, type SingleParts } from "./single-context.js";
 import { isUnsettled, lastAttempt, type SingleRun, type StoredAnswer } from "./single-run.js";
 import { mintAttempt, sendOrder, type SingleSendEnd } from "./single-send.js";
 import { recoverOrder } from "./single-settle.js";
@@ -62,12 +62,12 @@ interface OrderJob {
   /** Null: without. A leg's key is derived from its request's. */
   readonly idempotencyKey: string | null;
   /** What the order is to be; asked once no earlier order of the key stands in the way. */
-  plan(flight: SingleFlight): Promise<Planned>;
+  plan(flight: OrderContext): Promise<Planned>;
 }
 
 /** An attempt that was put to its venue, or kept back at the last moment. */
 interface Tried {
-  readonly attempt: Attempt;
+  readonly attempt: OrderAttempt;
   readonly end: Exclude<SingleSendEnd, { readonly kind: "notSent" }>;
 }
 
@@ -83,14 +83,14 @@ export class SinglePlacements {
   }
 
   /** Never rejects. The session it opened is closed when it resolves, or belongs to the resolver. */
-  async perform(job: OrderJob, context: OrderContext): Promise<OrderAnswer> {
+  async perform(job: OrderJob, context: OrderRequestContext): Promise<OrderAnswer> {
     const { account, room, instrument, deadline } = job;
     const opened = room.openSession(account.credentials);
     if (!opened.ok) return refusal("MISSING_CREDENTIALS", { exchange: account.venue, problem: opened.problem });
     const { session } = opened;
     const { hash, idempotency } = this.#parts;
     let ticket: IdempotencyTicket<SingleRun, StoredAnswer> | null = null;
-    let flight: SingleFlight | null = null;
+    let flight: OrderContext | null = null;
     try {
       const accountHash = intentAccountHash(hash, session);
       const begun = await this.#begin(job, context, accountHash);
@@ -123,7 +123,7 @@ export class SinglePlacements {
         // The use of the key that the crash cut short, carried on.
         return answer.ok ? { ...answer, replayed: true } : answer;
       }
-      return await this.#placeAnew(flight, job, context, null);
+      return await this.#placeFresh(flight, job, context, null);
     } catch (error) {
       return this.#explain(error);
     } finally {
@@ -136,7 +136,7 @@ export class SinglePlacements {
   /** Null: no key. */
   async #begin(
     job: OrderJob,
-    context: OrderContext,
+    context: OrderRequestContext,
     accountHash: string,
   ): Promise<IdempotencyBegin<SingleRun, StoredAnswer> | null> {
     if (job.idempotencyKey === null) return null;
@@ -147,10 +147,10 @@ export class SinglePlacements {
   }
 
   /** `earlier`: the run of a crashed request, whose orders are all known never to have been placed. */
-  async #placeAnew(
-    flight: SingleFlight,
+  async #placeFresh(
+    flight: OrderContext,
     job: OrderJob,
-    context: OrderContext,
+    context: OrderRequestContext,
     earlier: SingleRun | null,
   ): Promise<OrderAnswer> {
     const { clock } = this.#parts;
@@ -205,7 +205,7 @@ export class SinglePlacements {
 
   /** One order of the run: named, let through, sent. A refusal: nothing left this machine. */
   async #attempt(
-    flight: SingleFlight,
+    flight: OrderContext,
     job: OrderJob,
     run: SingleRun,
     { qtyLots, timeInForce }: CheckedOrder,
@@ -248,7 +248,7 @@ export class SinglePlacements {
 
   /** A MARKET that was refused for the venue's band is priced once more, by a fresh mark. Null: the first attempt stands. */
   async #attemptAgain(
-    flight: SingleFlight,
+    flight: OrderContext,
     job: OrderJob,
     run: SingleRun,
     order: CheckedOrder,
@@ -277,7 +277,7 @@ export class SinglePlacements {
     return null;
   }
 
-  async #conclude(flight: SingleFlight, run: SingleRun, { attempt, end }: Tried): Promise<OrderAnswer> {
+  async #conclude(flight: OrderContext, run: SingleRun, { attempt, end }: Tried): Promise<OrderAnswer> {
     if (end.kind === "settled") {
       if (attempt.outcome !== "NOT_SENT") return this.#conclusion.finish(flight, run, null);
       this.#conclusion.discard(flight, run);
@@ -291,7 +291,7 @@ export class SinglePlacements {
   }
 
   /** By the mark of now: whatever an earlier order of the key came to has been answered before. */
-  #beyondBand({ room, instrument }: SingleFlight, order: CheckedOrder): OrderRefusal | null {
+  #beyondBand({ room, instrument }: OrderContext, order: CheckedOrder): OrderRefusal | null {
     if (order.type !== "LIMIT" || order.priceTicks === null) return null;
     const market = room.markets.get(instrument.symbol);
     return limitBandRefusal(market, order.side, order.priceTicks, this.#parts.clock.monoNs());
@@ -299,7 +299,7 @@ export class SinglePlacements {
 
   /** The price that is sent. A MARKET takes it from the live book, or is not sent. */
   #price(
-    flight: SingleFlight,
+    flight: OrderContext,
     order: CheckedOrder,
     heldTicks: number | null,
   ):
@@ -318,14 +318,14 @@ export class SinglePlacements {
   }
 
   /** 0: there is no live one. */
-  #doubleMid({ room, instrument }: SingleFlight): number {
+  #doubleMid({ room, instrument }: OrderContext): number {
     const market = room.markets.get(instrument.symbol);
     const doubleMid = market === undefined ? 0 : liveDoubleMid(market, MAX_QUOTE_AGE_MS, this.#parts.clock.monoNs());
     return typeof doubleMid === "number" ? doubleMid : 0;
   }
 
   /** The stored answer; one of unknown outcome, or of an order that was working still, in its current state. */
-  async #replay(flight: SingleFlight, stored: StoredAnswer, storedRun: SingleRun): Promise<OrderAnswer> {
+  async #replay(flight: OrderContext, stored: StoredAnswer, storedRun: SingleRun): Promise<OrderAnswer> {
     const run = this.#shared(storedRun);
     if (!stored.ok || (stored.order.outcome !== "UNKNOWN" && !isUnsettled(storedRun)))
       return { ...stored, replayed: true };
@@ -341,9 +341,9 @@ export class SinglePlacements {
 
   /** A crash left the record RUNNING: its order first. */
   async #recover(
-    flight: SingleFlight,
+    flight: OrderContext,
     job: OrderJob,
-    context: OrderContext,
+    context: OrderRequestContext,
     storedRun: SingleRun,
   ): Promise<OrderAnswer> {
     const run = this.#shared(storedRun);
@@ -351,7 +351,7 @@ export class SinglePlacements {
     if (end === "SETTLED") return this.#conclusion.finish(flight, run, null);
     if (end === "NOT_PLACED") {
       await this.#conclusion.settleAbsent(run);
-      return this.#placeAnew(flight, job, context, run);
+      return this.#placeFresh(flight, job, context, run);
     }
     // Its record stays RUNNING: the next request with the key looks again.
     const answer = answerOf(run, this.#parts.clock.wallMs());

@@ -6,7 +6,7 @@
  */
 import type { Direction, OrderTrigger, OrderType, PositionSide, Side } from "../../domain/order.js";
 import type { RoutableVenue } from "../../domain/venue.js";
-import { isOfUnknownOutcome, isWorking, type Attempt, type PositionBefore } from "../trade-run.js";
+import { isOfUnknownOutcome, isWorking, type OrderAttempt, type PositionBefore } from "../trade-run.js";
 import type { OrderAnswer, OrderAdjustment, SingleOrderType } from "./order-desk.js";
 
 /** What an idempotency record keeps. */
@@ -36,13 +36,13 @@ export interface SingleRun {
   readonly positionsBefore: PositionBefore[];
   readonly routing: null;
   /** The last one counts; those before it were proven never to have been placed, or refused by the venue. */
-  readonly attempts: Attempt[];
+  readonly attempts: OrderAttempt[];
   /** The venue's own code of a reject; null otherwise. */
   venueCode: string | null;
 }
 
 /** The order as it was last tried; null before the first. */
-export function lastAttempt(run: SingleRun): Attempt | null {
+export function lastAttempt(run: SingleRun): OrderAttempt | null {
   return run.attempts.at(-1) ?? null;
 }
 

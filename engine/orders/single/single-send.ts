@@ -19,17 +19,17 @@ import type { Resolution } from "../resolver.js";
 import { unknownOrder } from "../unknown-order.js";
 import { MAX_SEND_TIMEOUT_MS, MIN_SEND_TIMEOUT_MS, STORE_TIMEOUT_MS } from "../trade-context.js";
 import { sendAttempt } from "../send-outcome.js";
-import type { Attempt } from "../trade-run.js";
+import type { OrderAttempt } from "../trade-run.js";
 import { isMarket } from "./order-check.js";
 import type { OrderRefusal } from "./order-desk.js";
-import type { NameClaim, OrderNames } from "../order-names.js";
+import type { NameClaim, ClientOrderIdIndex } from "../order-names.js";
 import { accountHashOf } from "../trade-accounts.js";
-import type { SingleFlight, SingleParts } from "./single-context.js";
+import type { OrderContext, SingleParts } from "./single-context.js";
 import type { SingleRun } from "./single-run.js";
 
 /** An order ready to be sent: checked, priced, let through by the guards. */
 interface SendOrder {
-  readonly attempt: Attempt;
+  readonly attempt: OrderAttempt;
   readonly reservation: GuardReservation;
   /** Null: the caller gave it no name. */
   readonly claim: NameClaim | null;
@@ -46,10 +46,10 @@ export type SingleSendEnd =
 /** The next attempt of the run, not a part of it yet. */
 export function mintAttempt(
   parts: SingleParts,
-  flight: SingleFlight,
+  flight: OrderContext,
   run: SingleRun,
-  priced: { readonly qtyLots: number; readonly priceTicks: number; readonly timeInForce: Attempt["timeInForce"] },
-): Attempt {
+  priced: { readonly qtyLots: number; readonly priceTicks: number; readonly timeInForce: OrderAttempt["timeInForce"] },
+): OrderAttempt {
   const { instrument, room, session } = flight;
   const attemptNumber = run.attempts.length + 1;
   const clientIdHex = parts.clientIds.mint(flight.ticket, 0, attemptNumber, run.type === "MARKET");
@@ -90,7 +90,7 @@ export function mintAttempt(
 /** Adds the attempt to the run, first of all. */
 export async function sendOrder(
   parts: SingleParts,
-  flight: SingleFlight,
+  flight: OrderContext,
   run: SingleRun,
   ready: SendOrder,
 ): Promise<SingleSendEnd> {
@@ -138,7 +138,7 @@ export async function sendOrder(
 /** Null: durable. Else nothing is sent, and what may land late is taken back behind it. */
 async function makeDurable(
   parts: SingleParts,
-  flight: SingleFlight,
+  flight: OrderContext,
   run: SingleRun,
   { attempt, reservation, claim }: SendOrder,
 ): Promise<OrderRefusal | null> {
@@ -179,19 +179,19 @@ async function makeDurable(
 }
 
 /** A trigger at market, at a venue that takes no price with it. */
-function isUnpriced({ trigger, type }: SingleRun, instrument: SingleFlight["instrument"]): boolean {
+function isUnpriced({ trigger, type }: SingleRun, instrument: OrderContext["instrument"]): boolean {
   const isAtMarket = type === "STOP_MARKET" || type === "TAKE_PROFIT_MARKET";
   return trigger !== null && isAtMarket && instrument.marketTriggersUnpriced === true;
 }
 
-type ClaimedRows = ReturnType<OrderNames["claimRows"]>;
+type ClaimedRows = ReturnType<ClientOrderIdIndex["claimRows"]>;
 
 /** Null: the caller gave the order no name. */
 function claimedRows(
   { names, hash }: SingleParts,
-  { session }: SingleFlight,
+  { session }: OrderContext,
   run: SingleRun,
-  attempt: Attempt,
+  attempt: OrderAttempt,
   claim: NameClaim | null,
 ): ClaimedRows | null {
   const { accountHash, clientOrderId, routeId, symbol } = run;
@@ -214,9 +214,9 @@ async function lostRace(parts: SingleParts, run: SingleRun): Promise<OrderRefusa
 /** Its batch may land late; these writes queue behind it. */
 async function takeBack(
   parts: SingleParts,
-  flight: SingleFlight,
+  flight: OrderContext,
   run: SingleRun,
-  attempt: Attempt,
+  attempt: OrderAttempt,
   release: readonly StateWrite[],
 ): Promise<void> {
   const { ticket } = flight;
@@ -232,7 +232,7 @@ async function takeBack(
   if (freed.writes.length > 0) await parts.store.commit(freed);
 }
 
-function intentOf(run: SingleRun, attempt: Attempt, flight: SingleFlight): OrderIntent<SingleRun> {
+function intentOf(run: SingleRun, attempt: OrderAttempt, flight: OrderContext): OrderIntent<SingleRun> {
   return {
     clientIdHex: attempt.clientIdHex,
     accountHash: run.accountHash,
@@ -257,7 +257,7 @@ function intentOf(run: SingleRun, attempt: Attempt, flight: SingleFlight): Order
   };
 }
 
-function startResolving(parts: SingleParts, flight: SingleFlight, run: SingleRun, attempt: Attempt): SingleSendEnd {
+function startResolving(parts: SingleParts, flight: OrderContext, run: SingleRun, attempt: OrderAttempt): SingleSendEnd {
   const { room, instrument, session } = flight;
   if (flight.taken) throw new ServiceError("INTERNAL", { problem: "no session for the resolver" });
   flight.taken = true;
@@ -274,7 +274,7 @@ function boundedTimeoutMs(leftMs: number): number {
  * wait before the send takes at most STORE_TIMEOUT_MS, and what it takes the send has less of. While the process lives
  * the room's own bound, known after signing, replaces it.
  */
-function notPlacedBoundMs(flight: SingleFlight, nowMs: number): number {
+function notPlacedBoundMs(flight: OrderContext, nowMs: number): number {
   const timeoutMs = boundedTimeoutMs(flight.deadline.leftMs() - STORE_TIMEOUT_MS);
   return nowMs + STORE_TIMEOUT_MS + flight.room.orders.placeBoundMs(flight.session, timeoutMs);
 }

@@ -14,10 +14,10 @@ import type { Account } from "../followed-run.js";
 import { FIRST_POLL_DELAY_MS, lookUpOrder, type LookUp, type UnknownOrder } from "../resolver.js";
 import { unknownOrder } from "../unknown-order.js";
 import { contractOf } from "../order-scale.js";
-import type { Attempt } from "../trade-run.js";
+import type { OrderAttempt } from "../trade-run.js";
 import { applyResolution } from "../send-outcome.js";
 import type { SingleConclusion } from "./single-conclude.js";
-import type { SingleFlight, SingleParts } from "./single-context.js";
+import type { OrderContext, SingleParts } from "./single-context.js";
 import { isUnsettled, lastAttempt, type SingleRun } from "./single-run.js";
 import type { UnsettledOrder } from "./unsettled-orders.js";
 
@@ -27,7 +27,7 @@ export type RecoveryEnd = "SETTLED" | "NOT_PLACED" | "OPEN";
 /** For a request that holds the order's idempotency key. `waitForProof`: polls until the deadline; otherwise looks once. */
 export async function recoverOrder(
   parts: SingleParts,
-  flight: SingleFlight,
+  flight: OrderContext,
   run: SingleRun,
   waitForProof: boolean,
 ): Promise<RecoveryEnd> {
@@ -97,13 +97,13 @@ export async function settleAsked(
 }
 
 /** Nobody's refusal: it did not get to the venue. */
-function neverPlaced({ outcome, reason }: Attempt): boolean {
+function neverPlaced({ outcome, reason }: OrderAttempt): boolean {
   return outcome === "NOT_SENT" || (outcome === "REJECTED" && reason === "NOT_PLACED");
 }
 
 async function pollUntilKnown(
   parts: SingleParts,
-  flight: SingleFlight,
+  flight: OrderContext,
   order: UnknownOrder,
   waitForProof: boolean,
 ): Promise<LookUp> {

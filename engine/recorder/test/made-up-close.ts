@@ -1,5 +1,5 @@
 /** A concluded close, complete enough for every column of its rows. */
-import type { Attempt, TradeRun } from "../../orders/trade-run.js";
+import type { OrderAttempt, TradeRun } from "../../orders/trade-run.js";
 import { buildTradeData } from "../../orders/trade-reply.js";
 import { takeOrderEvents } from "../../orders/order-events.js";
 import type { ConcludedTrade } from "../../orders/record-sink.js";
@@ -9,11 +9,11 @@ export interface MadeUpClose {
   /** Makes every id of it unique. */
   readonly number: number;
   readonly atMs: number;
-  readonly overrides?: Partial<Attempt>;
+  readonly overrides?: Partial<OrderAttempt>;
 }
 
 export function madeUpRun({ number, atMs, overrides }: MadeUpClose): TradeRun {
-  const attempt: Attempt = {
+  const attempt: OrderAttempt = {
     leg: 1,
     attempt: 1,
     venue: "venueone",

@@ -23,7 +23,7 @@ interface Awaited {
   pendingCount: number;
 }
 
-export class OrderDoubts {
+export class UnconfirmedOrders {
   readonly #clock: Clock;
   /** By the id that we know of the order and what is awaited of it, in the order they were sent. */
   readonly #awaited = new Map<string, Awaited>();

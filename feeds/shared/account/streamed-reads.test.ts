@@ -25,13 +25,13 @@ function setUp() {
   const clock = new VirtualClock(1_000_000);
   const life = new ConnectionLife(clock);
   const reads = new StreamedReads(clock, life);
-  life.heard();
+  life.noteFrame();
   const sent = (clientId: string, side: "BUY" | "SELL", qtyLots: number, rests = false): void =>
     reads.sent({ clientId, coin: "BTC", side, qtyLots, rests });
   /** Time goes by on a connection that lives. */
   const wait = (ms: number): void => {
     clock.advance(ms);
-    life.heard();
+    life.noteFrame();
   };
   return { clock, life, reads, sent, wait };
 }
@@ -356,7 +356,7 @@ describe("a connection", () => {
     expect(reads.stand(held(1), null)).toBe(true);
     clock.advance(1);
     expect(reads.stand(held(1), null)).toBe(false);
-    life.heard();
+    life.noteFrame();
     life.lost();
     expect(reads.isAlive).toBe(false);
   });

@@ -23,7 +23,7 @@
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Side, VenueOrder } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
-import { OrderDoubts } from "./order-doubts.js";
+import { UnconfirmedOrders } from "./order-doubts.js";
 
 /**
  * A read tells of an order only when it began this long after its answer: the venues' reads lag by up to 1.1 s (venueone,
@@ -67,7 +67,7 @@ export class ConnectionLife {
   }
 
   /** It said something, a pong at least. */
-  heard(): void {
+  noteFrame(): void {
     this.#heardMs = this.#clock.monoNs() / 1e6;
   }
 
@@ -102,7 +102,7 @@ interface OwnOrder {
 
 export class StreamedReads {
   /** Of the order events alone: a read of positions says nothing of open orders. */
-  readonly orders: OrderDoubts;
+  readonly orders: UnconfirmedOrders;
   readonly #clock: Clock;
   /** By client id, in the order they were sent. */
   readonly #orders = new Map<string, OwnOrder>();
@@ -117,7 +117,7 @@ export class StreamedReads {
   constructor(clock: Clock, life: ConnectionLife) {
     this.#clock = clock;
     this.#life = life;
-    this.orders = new OrderDoubts(clock);
+    this.orders = new UnconfirmedOrders(clock);
   }
 
   // ---------------------------------------------------------------- orders of ours
@@ -298,7 +298,7 @@ export class StreamedReads {
 
   /** May these positions stand for a live read? `wanted` null: exact sizes count. */
   stand(positions: readonly VenuePosition[], wanted: WantedLots | null): boolean {
-    return this.isAlive && this.#doubtMs === null && this.#leaves(positions, wanted);
+    return this.isAlive && this.#doubtMs === null && this.#coversAtLeast(positions, wanted);
   }
 
   /** These positions where they may stand for a live read of `wanted`, each as it surely is; else null. */
@@ -340,7 +340,7 @@ export class StreamedReads {
 
   // ----------------------------------------------------------------
 
-  #leaves(positions: readonly VenuePosition[], wanted: WantedLots | null): boolean {
+  #coversAtLeast(positions: readonly VenuePosition[], wanted: WantedLots | null): boolean {
     if (this.#orders.size === 0) return true;
     if (wanted === null) return false;
     const { coin, lots } = wanted;

@@ -80,11 +80,11 @@ describe("AccountLimiter", () => {
     const takenAtMs = clock.monoNs() / 1e6;
     expect(limiter.tryTake("a", 4, "exit")).toBe(0);
     clock.advance(3_000);
-    limiter.giveBack("a", 3, "exit", takenAtMs);
+    limiter.refund("a", 3, "exit", takenAtMs);
     expect(limiter.tryTake("a", 3, "exit")).toBe(0);
     expect(limiter.waitMs("a", 1, "exit")).toBeGreaterThan(0);
     clock.advance(30_000);
-    limiter.giveBack("a", 1, "exit", takenAtMs);
+    limiter.refund("a", 1, "exit", takenAtMs);
     expect(limiter.tryTake("a", 4, "exit")).toBe(0);
     expect(limiter.waitMs("a", 1, "exit")).toBeGreaterThan(0);
   });

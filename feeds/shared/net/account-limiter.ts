@@ -22,7 +22,7 @@ export interface AccountBudget {
   /** As `tryTake`, and nothing is charged. */
   waitMs(account: string, weight: number, lane: Lane): number;
   /** Of what was taken at `takenAtMs` nothing left this machine. */
-  giveBack(account: string, weight: number, lane: Lane, takenAtMs: number): void;
+  refund(account: string, weight: number, lane: Lane, takenAtMs: number): void;
   /** The venue limits this account. */
   block(account: string, forMs: number): void;
   /** The venue's own count of what the account has used, also by keys that are not known to be its. */
@@ -88,7 +88,7 @@ export class AccountLimiter implements AccountBudget {
     return waitOf(use, weight, lane, monoMs(this.#clock));
   }
 
-  giveBack(account: string, weight: number, lane: Lane, takenAtMs: number): void {
+  refund(account: string, weight: number, lane: Lane, takenAtMs: number): void {
     const nowMs = monoMs(this.#clock);
     for (const window of this.#accounts.get(this.#countedAs(account))?.windows ?? []) {
       window.all.remove(nowMs, weight, takenAtMs);

@@ -179,7 +179,7 @@ export class LaneQueue {
   /** The venue answered this caller well: it is one of those that are known, also where it waits. */
   known(caller: string): void {
     for (const lane of LANES) {
-      this.#unproven[lane].giveBack(caller);
+      this.#unproven[lane].refund(caller);
       for (const waiter of this.#waiting[lane]) if (waiter.caller === caller) waiter.isProven = true;
     }
     this.#drain();

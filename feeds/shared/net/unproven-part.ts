@@ -83,7 +83,7 @@ export class UnprovenPart {
   }
 
   /** The venue answered it well: what it took was no stranger's. */
-  giveBack(caller: string): void {
+  refund(caller: string): void {
     const place = this.#line.get(caller);
     if (place === undefined) return;
     this.#left = Math.min(this.#capacity, this.#left + place.taken);

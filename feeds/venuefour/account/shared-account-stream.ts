@@ -220,7 +220,7 @@ export class SharedAccountStream implements StreamedAccount {
   }
 
   #onOpen(linkId: number): void {
-    this.#life.heard();
+    this.#life.noteFrame();
     for (const known of [...this.#echoes.keys()]) if (known < linkId) this.#echoes.delete(known);
     this.#echoTryCount = 0;
     // A standby that takes over was answered before: nothing was lost, and it stays LIVE meanwhile.
@@ -268,7 +268,7 @@ export class SharedAccountStream implements StreamedAccount {
   // ------------------------------------------------------------ frames
 
   #onFrame(data: Buffer, tsRecvNs: number, linkId: number): void {
-    if (linkId === this.#socket.primaryLinkId) this.#life.heard();
+    if (linkId === this.#socket.primaryLinkId) this.#life.noteFrame();
     const frame = decodeAccountFrame(data.toString("utf8"));
     if (frame.kind === "ignored") return;
     if (frame.kind === "unknown") {

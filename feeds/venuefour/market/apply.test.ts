@@ -107,7 +107,7 @@ describe("book frames", () => {
     const { market, book } = setup();
     let signals = 0;
     book(GOOD, 10);
-    market.book.heard = { changed: () => signals++ };
+    market.book.onChange = { changed: () => signals++ };
     expect(book(GOOD, 250)).toBe(PROVEN);
     expect(
       book(
@@ -322,8 +322,8 @@ describe("the touch", () => {
     if (absent.kind !== "bbo") throw new Error("not a touch");
     expect(fast.touch(frame, 3)).toBe(APPLIED);
     expect(slow.applier.applyDecodedTouch(absent.bbo, 3)).toBe(APPLIED);
-    const { heard: _fastHeard, ...fastTouch } = fast.market.touch;
-    const { heard: _slowHeard, ...slowTouch } = slow.market.touch;
+    const { onChange: _fastHeard, ...fastTouch } = fast.market.touch;
+    const { onChange: _slowHeard, ...slowTouch } = slow.market.touch;
     expect(slowTouch).toEqual(fastTouch);
   });
 });

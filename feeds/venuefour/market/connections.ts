@@ -122,7 +122,7 @@ export class Connections {
 
   /** Gives a stream up for good. */
   drop(shard: Shard, slot: StreamSlot): void {
-    slot.giveUp();
+    slot.dispose();
     shard.slots.delete(slot);
     this.#slots.delete(slotKey(slot.channel, slot.symbol));
   }

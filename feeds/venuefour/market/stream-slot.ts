@@ -112,7 +112,7 @@ export class StreamSlot {
   }
 
   /** For good: the contract is gone. */
-  giveUp(): void {
+  dispose(): void {
     this.#retryAtNs = NOT_WAITING;
     this.#subscription = null;
     this.#socket.unsubscribe(this.name);

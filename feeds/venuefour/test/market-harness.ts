@@ -2,7 +2,7 @@
 import type { LogFields, Logger } from "../../../engine/domain/logger.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
-import { createMarket, DEAF_LISTENER, type Market } from "../../../engine/market/market.js";
+import { createMarket, NO_MARKET_LISTENER, type Market } from "../../../engine/market/market.js";
 import { ClockOffset } from "../../shared/book/clock-offset.js";
 import { ConnectionBudget } from "../../shared/net/connection-budget.js";
 import { type FakeConnection, FakeNetwork } from "../../shared/test/fake-connector.js";
@@ -68,7 +68,7 @@ export function setup(symbols: readonly string[] = ["BTC", "ETH"], startMs = 1_7
   for (const instrument of bySymbol.values()) {
     const market = createMarket(instrument, { deepTier: false, maxBookAgeMs: MAX_BOOK_AGE_MS, maxDeepAgeMs: 0 });
     market.signal.listen({
-      ...DEAF_LISTENER,
+      ...NO_MARKET_LISTENER,
       traded: ({ instrument: { symbol } }, side, priceTicks, qtyLots, tradeId, tsVenueMs) =>
         trades.push({ symbol, side, priceTicks, qtyLots, tradeId, tsVenueMs }),
     });

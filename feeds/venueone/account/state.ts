@@ -41,7 +41,7 @@ export type Applied = { readonly ok: true } | { readonly ok: false; readonly pro
 
 const OK: Applied = { ok: true };
 
-export class AccountSlot {
+export class AccountState {
   readonly #instrumentOf: (coin: string) => Instrument | null;
   readonly #emit: (event: AccountEvent) => void;
   readonly #latestMs: () => number;

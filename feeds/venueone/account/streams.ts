@@ -184,7 +184,7 @@ export class VenueoneAccountStreams implements AccountStreams {
   stop(): void {
     this.#isStopped = true;
     if (this.#housekeeping !== null) this.#options.clock.clearTimer(this.#housekeeping);
-    for (const account of this.#accounts.values()) account.giveUp();
+    for (const account of this.#accounts.values()) account.dispose();
     this.#accounts.clear();
     this.#socket?.stop();
   }
@@ -223,7 +223,7 @@ export class VenueoneAccountStreams implements AccountStreams {
     const account = new WatchedAccount(address, { ...this.#options, counters: this.#counters, words: this.#words });
     this.#accounts.set(address, account);
     this.#subscribe(account);
-    this.#keepHouse();
+    this.#housekeep();
     return account;
   }
 
@@ -240,7 +240,7 @@ export class VenueoneAccountStreams implements AccountStreams {
 
   #drop(account: WatchedAccount): void {
     this.#accounts.delete(account.address);
-    account.giveUp();
+    account.dispose();
     if (!account.isSubscribed) return;
     for (const type of ACCOUNT_STREAMS) this.#socket?.unsubscribe(streamName(type, account.address));
     this.#freeing.set(account.address, this.#monoMs() + FREEING_MS);
@@ -284,7 +284,7 @@ export class VenueoneAccountStreams implements AccountStreams {
       handlers: {
         onFrame: (data, tsRecvNs, linkId) => this.#frame(decodeAccountFrame(data), tsRecvNs, linkId),
         onDown: () => {
-          for (const account of this.#accounts.values()) account.unsync("STALE");
+          for (const account of this.#accounts.values()) account.invalidate("STALE");
         },
         onSilent: (name) => this.#silent(name),
       },
@@ -341,7 +341,7 @@ export class VenueoneAccountStreams implements AccountStreams {
   #silent(name: string): void {
     for (const account of this.#accounts.values()) {
       if (!name.includes(account.address)) continue;
-      account.unsync("STALE");
+      account.invalidate("STALE");
       // All three are asked for again: an acknowledgement of one alone would not make the account whole.
       for (const type of ACCOUNT_STREAMS) this.#socket?.resubscribe(streamName(type, account.address));
     }
@@ -356,17 +356,17 @@ export class VenueoneAccountStreams implements AccountStreams {
     for (const account of refused) this.#drop(account);
   }
 
-  #keepHouse(): void {
+  #housekeep(): void {
     if (this.#housekeeping !== null || this.#isStopped) return;
     this.#housekeeping = this.#options.clock.setTimer(() => {
       this.#housekeeping = null;
       const nowMs = this.#monoMs();
       for (const account of [...this.#accounts.values()]) {
         if (account.listeners.size === 0 && nowMs - account.lastUseMs > HOT_IDLE_MS) this.#drop(account);
-        else if (account.isSubscribed) account.keepTrue();
+        else if (account.isSubscribed) account.reverify();
         else this.#subscribe(account);
       }
-      if (this.#accounts.size > 0) this.#keepHouse();
+      if (this.#accounts.size > 0) this.#housekeep();
     }, HOUSEKEEPING_MS);
   }
 }

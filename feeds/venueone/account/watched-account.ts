@@ -30,7 +30,7 @@ import {
 import type { UnknownWords } from "../../shared/room/unknown-words.js";
 import type { ProbeResult } from "../../shared/net/subscriptions.js";
 import { type FilledSummary, NOTHING_FILLED, statusOfWord } from "./normalize.js";
-import { AccountSlot } from "./state.js";
+import { AccountState } from "./state.js";
 import type { VenueoneWireAccount } from "./wire.js";
 import { OrderFills } from "./order-fills.js";
 import type { VenueoneRest } from "./rest.js";
@@ -92,7 +92,7 @@ export class WatchedAccount implements StreamedAccount {
   lastUseMs: number;
   isSubscribed = false;
   readonly #deps: WatchedAccountDeps;
-  readonly #data: AccountSlot;
+  readonly #data: AccountState;
   readonly #fills: OrderFills;
   /** Heard are whole states: they are pushed all the time, and nothing else tells what is held. */
   readonly #life: ConnectionLife;
@@ -120,7 +120,7 @@ export class WatchedAccount implements StreamedAccount {
     const { clock, clockOffset, rest } = deps;
     this.#fills = new OrderFills({ rest, clock, clockOffsetMs: () => clockOffset.offsetMs });
     const latestMs = (): number => deps.clockOffset.latestMs(deps.clock.wallMs());
-    this.#data = new AccountSlot(deps.instrumentOf, (event) => this.#emit(event), address, latestMs);
+    this.#data = new AccountState(deps.instrumentOf, (event) => this.#emit(event), address, latestMs);
     this.#resync = new Resync<never, Truth>({
       clock: deps.clock,
       random: deps.random,
@@ -174,20 +174,20 @@ export class WatchedAccount implements StreamedAccount {
 
   acknowledge(type: string): void {
     this.#acknowledged.add(type);
-    this.#life.heard();
+    this.#life.noteFrame();
     // From here on nothing is missed: a read begun now and the streams together are the whole truth.
     if (this.#isWhole() && this.#state !== "LIVE") this.#reconcile();
   }
 
   /** The streams are gone (`STALE`) or asked for anew: all must be acknowledged again. */
-  unsync(state: FeedState): void {
+  invalidate(state: FeedState): void {
     this.#acknowledged.clear();
     this.#life.lost();
     this.#resync.cancel();
     this.#setState(state);
   }
 
-  giveUp(): void {
+  dispose(): void {
     this.#isGone = true;
     this.#setState("DOWN");
     this.#resync.cancel();
@@ -195,7 +195,7 @@ export class WatchedAccount implements StreamedAccount {
   }
 
   onState(account: VenueoneWireAccount): void {
-    this.#life.heard();
+    this.#life.noteFrame();
     const applied = this.#applyState(account);
     if (!applied.ok) this.onUnreadable(applied.problem);
     else {
@@ -246,7 +246,7 @@ export class WatchedAccount implements StreamedAccount {
   }
 
   /** Called regularly. */
-  keepTrue(): void {
+  reverify(): void {
     if (this.#state !== "LIVE") return;
     if (this.reads.isUnshown) {
       // Lost or late: also what was told of others' orders may be.
@@ -275,7 +275,7 @@ export class WatchedAccount implements StreamedAccount {
   }
 
   /** `isNewest`: nothing newer was held. */
-  #applyState(account: VenueoneWireAccount): ReturnType<AccountSlot["applyState"]> & { readonly isNewest: boolean } {
+  #applyState(account: VenueoneWireAccount): ReturnType<AccountState["applyState"]> & { readonly isNewest: boolean } {
     if (!this.#isYet(account.time)) return { ok: false, problem: NOT_YET, differences: 0, isNewest: false };
     const before = this.#data.positions();
     const isNewest = account.time >= this.#data.stateMs;

@@ -6,7 +6,7 @@ import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { BOOK_INVALID, BOOK_LIVE, BOOK_SYNCING } from "../../../engine/market/book.js";
 import { bestTicks } from "../../../engine/market/depth-walk.js";
 import { ageMs } from "../../../engine/market/freshness.js";
-import { createMarket, DEAF_LISTENER, type Market } from "../../../engine/market/market.js";
+import { createMarket, NO_MARKET_LISTENER, type Market } from "../../../engine/market/market.js";
 import { ClockOffset } from "../../shared/book/clock-offset.js";
 import { ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
 import { type FakeConnection, FakeNetwork } from "../../shared/test/fake-connector.js";
@@ -54,7 +54,7 @@ function setup(coins: readonly string[] = ["BTC", "ETH"], startMs = 1_790_000_00
     if (instrument === undefined) throw new Error(`no ${coin}`);
     const market = createMarket(instrument, { deepTier: true, maxBookAgeMs: 2_000, maxDeepAgeMs: 7_000 });
     market.signal.listen({
-      ...DEAF_LISTENER,
+      ...NO_MARKET_LISTENER,
       traded: (_market, side, priceTicks, qtyLots, tradeId, tsVenueMs) =>
         trades.push({ side, priceTicks, qtyLots, tradeId, tsVenueMs }),
     });

@@ -34,7 +34,7 @@ describe("a cumulative address budget", () => {
     expect(budget.tryTake(ADDRESS, 7_400, "exit")).toBe(0);
     expect(budget.tryTake(ADDRESS, 100, "trade")).toBe(0);
     expect(budget.tryTake(ADDRESS, 1, "trade")).toBeGreaterThan(0);
-    budget.giveBack(ADDRESS, 100);
+    budget.refund(ADDRESS, 100);
     expect(budget.tryTake(ADDRESS, 100, "trade")).toBe(0);
   });
 

@@ -79,7 +79,7 @@ export class AddressBudget implements AccountBudget {
     return use === undefined ? 0 : this.#waitOf(use, count, lane);
   }
 
-  giveBack(address: string, count: number): void {
+  refund(address: string, count: number): void {
     const use = this.#addresses.get(address);
     if (use !== undefined) use.sentCount = Math.max(0, use.sentCount - count);
   }

@@ -5,7 +5,7 @@ import type { HttpRequest, HttpResult } from "../../shared/net/http.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
 import { ConnectionLife, StreamedReads } from "../../shared/account/streamed-reads.js";
 import { VerifiedReads } from "../../shared/account/verified-reads.js";
-import { AccountSlot } from "./state.js";
+import { AccountState } from "./state.js";
 import type { VenuethreeAccountStreams } from "./streams.js";
 import { decodeOrder, decodeTx } from "./wire.js";
 import { watchedOrders } from "../orders/watched-orders.js";
@@ -274,7 +274,7 @@ describe("an order that went out before its account was watched", () => {
     harness.confirmKey();
     const session = harness.open();
     const life = new ConnectionLife(clock);
-    life.heard();
+    life.noteFrame();
     const watched = { noteSending: () => {}, reads: new StreamedReads(clock, life), refreshSoon: () => {} };
     const stands = (): boolean => watched.reads.stand([], null);
     let isWatched = false;
@@ -289,7 +289,7 @@ describe("an order that went out before its account was watched", () => {
     expect((await orders.place(session, CLOSE_LONG, OPTIONS)).outcome).toBe("accepted");
     expect(stands()).toBe(false);
     clock.advance(5_000);
-    life.heard();
+    life.noteFrame();
     watched.reads.agreed(watched.reads.begin());
     expect(stands()).toBe(true);
   });
@@ -297,7 +297,7 @@ describe("an order that went out before its account was watched", () => {
 
 describe("an order whose status is a word we do not know", () => {
   it("has not ended: it is looked up, and may be canceled", () => {
-    const slot = new AccountSlot({ accountIndex: ACCOUNT, instrumentOf: () => BTC, emit: () => {}, onMoved: () => {} });
+    const slot = new AccountState({ accountIndex: ACCOUNT, instrumentOf: () => BTC, emit: () => {}, onMoved: () => {} });
     const row = decodeOrder(order({ ...mine, status: "resting" }));
     expect(slot.applyOrders([row])).toEqual({ ok: true });
     expect(slot.endedOrder("order_id", row.order_id)).toBeNull();

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AccountEvent } from "../../../engine/ports.js";
 import { accountChannel, type AccountFrame, decodeAccountFrame } from "./frames.js";
-import { AccountSlot } from "./state.js";
+import { AccountState } from "./state.js";
 import type { VenuethreeWireOrder } from "./wire.js";
 import { accountFixture, BTC, ETH } from "../test/trading-harness.js";
 
@@ -13,9 +13,9 @@ function frameOf<K extends AccountFrame["kind"]>(kind: K, text: string): Extract
   return frame as Extract<AccountFrame, { kind: K }>;
 }
 
-function slotOf(accountIndex: number): { readonly slot: AccountSlot; readonly events: AccountEvent[] } {
+function slotOf(accountIndex: number): { readonly slot: AccountState; readonly events: AccountEvent[] } {
   const events: AccountEvent[] = [];
-  const slot = new AccountSlot({
+  const slot = new AccountState({
     accountIndex,
     instrumentOf: (marketId) => [BTC, ETH].find(({ nativeId }) => nativeId === marketId) ?? null,
     emit: (event) => events.push(event),

@@ -32,7 +32,7 @@ export interface AccountSlotDeps {
   readonly onMoved: (before: readonly VenuePosition[], after: readonly VenuePosition[]) => void;
 }
 
-export class AccountSlot {
+export class AccountState {
   readonly #deps: AccountSlotDeps;
   #positions: ReadonlyMap<number, VenuePosition> | null = null;
   readonly #open = new Map<string, VenuethreeWireOrder>();

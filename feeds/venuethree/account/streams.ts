@@ -225,7 +225,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
   stop(): void {
     this.#isStopped = true;
     if (this.#housekeeping !== null) this.#options.clock.clearTimer(this.#housekeeping);
-    for (const { account } of this.#watches.values()) account.giveUp();
+    for (const { account } of this.#watches.values()) account.dispose();
     this.#watches.clear();
     this.#socket?.stop();
   }
@@ -259,7 +259,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
     });
     const watch: Watch = { account, askedAtMs: null, unwritten: new Set(), tryCount: 0, tokenAtMs: 0, lastUseMs: null };
     this.#watches.set(accountIndex, watch);
-    this.#keepHouse();
+    this.#housekeep();
     return watch;
   }
 
@@ -294,7 +294,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
     // Dropped before, by whoever was first; another watch may carry the account since.
     if (this.#watches.get(account.accountIndex) !== watch) return;
     this.#watches.delete(account.accountIndex);
-    account.giveUp();
+    account.dispose();
     for (const channel of ACCOUNT_CHANNELS) this.#socket?.unsubscribe(accountChannel(channel, account.accountIndex));
   }
 
@@ -315,7 +315,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
   /** Unsubscribes and subscribes anew, with a fresh token: all of it, as one channel alone would not make it whole. */
   #ask(watch: Watch): void {
     this.#asks(watch);
-    watch.account.unsync("SYNCING");
+    watch.account.invalidate("SYNCING");
     for (const channel of ACCOUNT_CHANNELS)
       this.#socket?.resubscribe(accountChannel(channel, watch.account.accountIndex));
   }
@@ -341,11 +341,11 @@ export class VenuethreeAccountStreams implements AccountStreams {
       heartbeat: { pingText: PING_TEXT, everyMs: ACCOUNT_PING_EVERY_MS, idleMs: IDLE_SOCKET_MS },
       handlers: {
         onFrame: (data) => {
-          this.#life.heard();
+          this.#life.noteFrame();
           this.#frame(decodeAccountFrame(data.toString("utf8")));
         },
         onOpen: () => {
-          this.#life.heard();
+          this.#life.noteFrame();
           for (const watch of this.#watches.values()) watch.askedAtMs = monoMs(clock);
         },
         onDown: () => {
@@ -353,7 +353,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
           for (const watch of this.#watches.values()) {
             // The next connection asks for all of it anew.
             this.#asks(watch);
-            watch.account.unsync("STALE");
+            watch.account.invalidate("STALE");
           }
         },
       },
@@ -406,12 +406,12 @@ export class VenuethreeAccountStreams implements AccountStreams {
     }
   }
 
-  #keepHouse(): void {
+  #housekeep(): void {
     if (this.#housekeeping !== null || this.#isStopped) return;
     this.#housekeeping = this.#options.clock.setTimer(() => {
       this.#housekeeping = null;
       for (const watch of [...this.#watches.values()]) this.#look(watch);
-      if (this.#watches.size > 0) this.#keepHouse();
+      if (this.#watches.size > 0) this.#housekeep();
     }, HOUSEKEEPING_MS);
   }
 
@@ -427,7 +427,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
     if (this.#socket?.state !== "open" || watch.askedAtMs === null) return;
     if (account.isWhole) {
       watch.tryCount = 0;
-      account.keepTrue();
+      account.reverify();
       if (nowMs - watch.tokenAtMs > TOKEN_RENEW_MS) this.#ask(watch);
       return;
     }

@@ -30,7 +30,7 @@ import { ACCOUNT_CHANNELS, type AccountChannel, type AccountFrame } from "./fram
 import type { VenuethreeAccountRest } from "./rest.js";
 import { AccountAccess } from "./access.js";
 import { statusOfWord } from "./normalize.js";
-import { AccountSlot, type Applied } from "./state.js";
+import { AccountState, type Applied } from "./state.js";
 import type { VenuethreeWireAccount, VenuethreeWireAccountTrade, VenuethreeWireOrder } from "./wire.js";
 import type { AuthTokens } from "./auth-tokens.js";
 import { MAX_PAGE_ROWS } from "../rules/limits.js";
@@ -91,7 +91,7 @@ export class WatchedAccount implements StreamedAccount {
   readonly listeners = new Set<(event: AccountEvent) => void>();
   readonly access: AccountAccess;
   readonly #deps: WatchedAccountDeps;
-  readonly #data: AccountSlot;
+  readonly #data: AccountState;
   readonly #orders = new OwnOrders();
   readonly #resync: Resync<never, Truth>;
   readonly #acknowledged = new Set<AccountChannel>();
@@ -114,7 +114,7 @@ export class WatchedAccount implements StreamedAccount {
     this.#deps = deps;
     this.access = new AccountAccess(deps.clock, deps.tokens);
     this.reads = new StreamedReads(deps.clock, deps.life);
-    this.#data = new AccountSlot({
+    this.#data = new AccountState({
       accountIndex,
       instrumentOf: deps.instrumentOf,
       emit: (event) => this.#emit(event),
@@ -243,13 +243,13 @@ export class WatchedAccount implements StreamedAccount {
   }
 
   /** The channels are gone (`STALE`) or asked for anew: all must be acknowledged again. */
-  unsync(state: FeedState): void {
+  invalidate(state: FeedState): void {
     this.#acknowledged.clear();
     this.#resync.cancel();
     this.#setState(state);
   }
 
-  giveUp(): void {
+  dispose(): void {
     this.#isGone = true;
     this.#resync.cancel();
     this.#clearRefresh();
@@ -261,7 +261,7 @@ export class WatchedAccount implements StreamedAccount {
   }
 
   /** Called regularly. */
-  keepTrue(): void {
+  reverify(): void {
     if (this.#state === "LIVE") {
       // Lost or late: also what was told of others' orders may be.
       if (!this.reads.isAlive) this.#setState("STALE");

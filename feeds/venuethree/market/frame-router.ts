@@ -71,7 +71,7 @@ export class FrameRouter {
     if (entry === undefined) return;
     if (kind === FRAME_UPDATE || kind === FRAME_SNAPSHOT || kind === FRAME_TICKER) {
       const asOfNs = this.#asOfNs(frame.tsVenueMs, tsRecvNs);
-      shard.heard(asOfNs);
+      shard.noteFrame(asOfNs);
       if (kind === FRAME_TICKER) entry.slot.onTicker(frame, asOfNs, linkId);
       else this.#onBook(entry, kind, asOfNs, linkId);
     } else if (kind === FRAME_DRIFT || kind === FRAME_MALFORMED) {
@@ -120,12 +120,12 @@ export class FrameRouter {
       case "trades":
         this.malformedCount += frame.brokenCount;
         // What a subscription repeats is of any age, and an empty frame of none.
-        if (!frame.isSnapshot && frame.trades.length > 0) shard.heard(this.#asOfNs(newestMs(frame.trades), tsRecvNs));
+        if (!frame.isSnapshot && frame.trades.length > 0) shard.noteFrame(this.#asOfNs(newestMs(frame.trades), tsRecvNs));
         this.#onTrades(frame.marketId, frame.trades, tsRecvNs);
         return;
       case "stats":
         this.malformedCount += frame.brokenCount;
-        shard.heard(this.#asOfNs(frame.tsVenueMs, tsRecvNs));
+        shard.noteFrame(this.#asOfNs(frame.tsVenueMs, tsRecvNs));
         shard.socket.subscription(STATS_CHANNEL)?.alive(tsRecvNs, linkId);
         for (const row of frame.rows) {
           this.#entries
@@ -135,7 +135,7 @@ export class FrameRouter {
         return;
       case "height":
         shard.onHeight(tsRecvNs, linkId);
-        shard.heard(this.#asOfNs(frame.tsVenueMs, tsRecvNs));
+        shard.noteFrame(this.#asOfNs(frame.tsVenueMs, tsRecvNs));
         return;
       case "pong":
         shard.pong(linkId);

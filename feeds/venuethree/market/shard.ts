@@ -46,13 +46,13 @@ export class Shard {
   }
 
   /** `asOfNs`: receipt of a frame, or earlier when it was held up on its way. */
-  heard(asOfNs: number): void {
+  noteFrame(asOfNs: number): void {
     if (asOfNs > this.#currentNs) this.#currentNs = asOfNs;
   }
 
   pong(linkId: number): void {
     if (this.#pingNs === NEVER || linkId !== this.#pingLinkId) return;
-    this.heard(this.#pingNs);
+    this.noteFrame(this.#pingNs);
     this.#pingNs = NEVER;
   }
 

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { BOOK_EMPTY, BOOK_LIVE, INVALID_PROBE_MISMATCH } from "../../../engine/market/book.js";
-import { DEAF_LISTENER, type Market } from "../../../engine/market/market.js";
+import { NO_MARKET_LISTENER, type Market } from "../../../engine/market/market.js";
 import type { FakeConnection } from "../../shared/test/fake-connector.js";
 import type { MarketStream } from "./stream.js";
 import { marketOf, sentTo, StreamBench } from "../test/stream-bench.js";
@@ -102,7 +102,7 @@ describe("quiet books", () => {
     venue.move(1, 1_100);
     connection.receive(venue.ticker(1));
     const reasons: string[] = [];
-    one.signal.listen({ ...DEAF_LISTENER, bookChanged: ({ book }) => reasons.push(book.invalidReason) });
+    one.signal.listen({ ...NO_MARKET_LISTENER, bookChanged: ({ book }) => reasons.push(book.invalidReason) });
     await pass(1_000, () => connection.receive(venue.height()));
     expect(ageOf(one)).toBeGreaterThan(900);
     expect(ageOf(two)).toBeLessThan(500);
@@ -184,7 +184,7 @@ describe("touch, statistics, trades", () => {
     const connection = await goLive(markets);
     const seen: unknown[] = [];
     one.signal.listen({
-      ...DEAF_LISTENER,
+      ...NO_MARKET_LISTENER,
       traded: (_market, side, ticks, lots, id) => seen.push([side, ticks, lots, id]),
     });
     const big = "9007199254740993";
@@ -206,7 +206,7 @@ describe("touch, statistics, trades", () => {
   it("counts a trade that the market's decimals cannot hold, and passes it not on", async () => {
     const connection = await goLive(markets);
     let count = 0;
-    one.signal.listen({ ...DEAF_LISTENER, traded: () => count++ });
+    one.signal.listen({ ...NO_MARKET_LISTENER, traded: () => count++ });
     connection.receive(venue.trades(1, [{ trade_id: 1, price: "100.05" }]));
     expect([count, stream.status().protocolDriftCount]).toEqual([0, 1]);
   });
@@ -214,7 +214,7 @@ describe("touch, statistics, trades", () => {
   it("counts a trade of 1970, and passes it not on: the stamp is in other units, or none", async () => {
     const connection = await goLive(markets);
     let count = 0;
-    one.signal.listen({ ...DEAF_LISTENER, traded: () => count++ });
+    one.signal.listen({ ...NO_MARKET_LISTENER, traded: () => count++ });
     const rows = [0, 5, 1_790_000_000].map((timestamp, index) => ({ trade_id: index + 1, timestamp }));
     connection.receive(venue.trades(1, rows));
     expect([count, stream.status().protocolDriftCount]).toEqual([0, 3]);
@@ -258,7 +258,7 @@ describe("frames from the future", () => {
     const connection = await goLive(markets);
     measure();
     let count = 0;
-    one.signal.listen({ ...DEAF_LISTENER, traded: () => count++ });
+    one.signal.listen({ ...NO_MARKET_LISTENER, traded: () => count++ });
     for (const aheadMs of [5_100, 30_000, 86_400_000])
       connection.receive(venue.trades(1, [{ trade_id: 1, timestamp: clock.wallMs() + aheadMs }]));
     expect([count, stream.status().protocolDriftCount]).toEqual([0, 3]);

@@ -11,7 +11,7 @@ import {
   INVALID_GAP,
   INVALID_REFUSED,
 } from "../../../engine/market/book.js";
-import { DEAF_LISTENER, type Market } from "../../../engine/market/market.js";
+import { NO_MARKET_LISTENER, type Market } from "../../../engine/market/market.js";
 import type { FakeConnection, FakeNetwork } from "../../shared/test/fake-connector.js";
 import { REFUSED_RETRY_MS } from "../rules/limits.js";
 import type { MarketStream } from "./stream.js";
@@ -109,7 +109,7 @@ describe("continuity", () => {
   it("tells readers of the gap before it repairs", async () => {
     const connection = await goLive(markets);
     const seen: (string | number)[] = [];
-    one.signal.listen({ ...DEAF_LISTENER, bookChanged: ({ book }) => seen.push(book.invalidReason || book.state) });
+    one.signal.listen({ ...NO_MARKET_LISTENER, bookChanged: ({ book }) => seen.push(book.invalidReason || book.state) });
     venue.move(1, 1_100);
     connection.receive(venue.move(1, 1_200));
     expect(seen[0]).toBe(INVALID_GAP);
@@ -199,7 +199,7 @@ describe("continuity", () => {
     const connection = await goLive(markets);
     const reasons: string[] = [];
     one.signal.listen({
-      ...DEAF_LISTENER,
+      ...NO_MARKET_LISTENER,
       bookChanged: ({ book }) => {
         if (book.state === BOOK_INVALID) reasons.push(book.invalidReason);
       },

@@ -5,7 +5,7 @@ import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { CallOptions, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import { decodeTx, type VenuethreeWireTx } from "../account/wire.js";
-import { cancelFate, hadEnded } from "./cancel-fate.js";
+import { confirmCancel, hadEnded } from "./cancel-fate.js";
 import { orderOf } from "../account/sent-orders.js";
 import { CLOSE_LONG } from "../test/trading-harness.js";
 
@@ -49,7 +49,7 @@ async function run(
   const streamed = (): VenueOrder | null => (clock.wallMs() - startMs >= endAtMs ? ended : null);
   let outcome: CancelOutcome | null = null;
   const options: CallOptions = { timeoutMs, lane: "exit" };
-  void cancelFate({ clock, cancelDelayMs: DELAY_MS, readTx }, HASH, streamed, options).then((value) => {
+  void confirmCancel({ clock, cancelDelayMs: DELAY_MS, readTx }, HASH, streamed, options).then((value) => {
     outcome = value;
   });
   for (let step = 0; step < 1_000 && outcome === null; step++) {

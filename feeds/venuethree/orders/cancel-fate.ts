@@ -4,19 +4,19 @@
  */
 import type { CancelOutcome, VenueOrder } from "../../../engine/domain/order.js";
 import type { CallOptions } from "../../../engine/ports.js";
-import { txFate, type TxFateDeps } from "./tx-fate.js";
+import { confirmTx, type TxConfirmationDeps } from "./tx-fate.js";
 
 const PENDING: CancelOutcome = { outcome: "accepted", isPending: true };
 const CANCELED: CancelOutcome = { outcome: "accepted" };
 
 /** `streamed`: the order's end, once the stream has told it. */
-export async function cancelFate(
-  deps: TxFateDeps,
+export async function confirmCancel(
+  deps: TxConfirmationDeps,
   txHash: string,
   streamed: () => VenueOrder | null,
   options: CallOptions,
 ): Promise<CancelOutcome> {
-  const fate = await txFate(deps, txHash, streamed, options);
+  const fate = await confirmTx(deps, txHash, streamed, options);
   switch (fate.kind) {
     case "told":
       return endOf(fate.value);

@@ -6,10 +6,10 @@ import type { CallOptions, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import { decodeTx, type VenuethreeWireTx } from "../account/wire.js";
 import type { StoodOrders } from "../account/watched-account.js";
-import { amendFate, cancelAllFate } from "./change-fate.js";
+import { confirmAmend, confirmCancelAll } from "./change-fate.js";
 import { orderOf } from "../account/sent-orders.js";
 import { CLOSE_LONG } from "../test/trading-harness.js";
-import type { TxFateDeps } from "./tx-fate.js";
+import type { TxConfirmationDeps } from "./tx-fate.js";
 
 const HASH = "ab".repeat(40);
 const DELAY_MS = 200;
@@ -36,7 +36,7 @@ interface Run<T> {
 }
 
 /** `ask` is given what it needs, and how long it has run. */
-async function run<T>(read: TxRead, ask: (deps: TxFateDeps, elapsedMs: () => number) => Promise<T>): Promise<Run<T>> {
+async function run<T>(read: TxRead, ask: (deps: TxConfirmationDeps, elapsedMs: () => number) => Promise<T>): Promise<Run<T>> {
   const clock = new VirtualClock();
   const startMs = clock.wallMs();
   let readCount = 0;
@@ -59,13 +59,13 @@ async function run<T>(read: TxRead, ask: (deps: TxFateDeps, elapsedMs: () => num
 }
 
 function amend(read: TxRead, shown: (elapsedMs: number) => VenueOrder | null, change = CHANGE) {
-  return run(read, (deps, elapsedMs) => amendFate(deps, HASH, CURRENT, change, () => shown(elapsedMs()), OPTIONS));
+  return run(read, (deps, elapsedMs) => confirmAmend(deps, HASH, CURRENT, change, () => shown(elapsedMs()), OPTIONS));
 }
 
 function cancelAll(read: TxRead, size: number | null, count: (elapsedMs: number) => number | null) {
   return run(read, (deps, elapsedMs) => {
     const stood: StoodOrders | null = size === null ? null : { size, canceledCount: () => count(elapsedMs()) };
-    return cancelAllFate(deps, HASH, stood, OPTIONS);
+    return confirmCancelAll(deps, HASH, stood, OPTIONS);
   });
 }
 

@@ -5,11 +5,11 @@
 import type { StoodOrders } from "../account/watched-account.js";
 import type { AmendOutcome, CancelAllOutcome, OrderChange, VenueOrder } from "../../../engine/domain/order.js";
 import type { CallOptions } from "../../../engine/ports.js";
-import { txFate, type TxFateDeps } from "./tx-fate.js";
+import { confirmTx, type TxConfirmationDeps } from "./tx-fate.js";
 
 /** `streamed`: the order as the stream shows it now, open or ended. */
-export async function amendFate(
-  deps: TxFateDeps,
+export async function confirmAmend(
+  deps: TxConfirmationDeps,
   txHash: string,
   current: VenueOrder,
   change: OrderChange,
@@ -27,7 +27,7 @@ export async function amendFate(
     const order = isNews ? newer() : null;
     return order?.priceTicks === change.priceTicks && order.qtyLots === change.qtyLots ? order : null;
   };
-  const fate = await txFate(deps, txHash, changed, options);
+  const fate = await confirmTx(deps, txHash, changed, options);
   switch (fate.kind) {
     case "told":
       return { outcome: "accepted", order: fate.value };
@@ -41,15 +41,15 @@ export async function amendFate(
 }
 
 /** `stood`: null where the account is not streamed; then nobody knows how many it were. */
-export async function cancelAllFate(
-  deps: TxFateDeps,
+export async function confirmCancelAll(
+  deps: TxConfirmationDeps,
   txHash: string,
   stood: StoodOrders | null,
   options: CallOptions,
 ): Promise<CancelAllOutcome> {
   // With none known there is nothing to be told; the venue may know of some.
   const told = (): number | null => (stood === null || stood.size === 0 ? null : stood.canceledCount());
-  const fate = await txFate(deps, txHash, told, options);
+  const fate = await confirmTx(deps, txHash, told, options);
   switch (fate.kind) {
     case "told":
       return { outcome: "accepted", canceledCount: fate.value, failed: [] };

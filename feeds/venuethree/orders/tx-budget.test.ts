@@ -103,7 +103,7 @@ describe("the address of an account", () => {
     expect(budget.sends.waitMs("2", 1, "trade")).toBeGreaterThan(0);
     expect(budget.sends.waitMs("2", 2, "exit")).toBe(0);
     expect(budget.sends.waitMs("2", 3, "exit")).toBeGreaterThan(0);
-    budget.sends.giveBack("2", 1, "trade", takenAtMs);
+    budget.sends.refund("2", 1, "trade", takenAtMs);
     expect(budget.sends.waitMs("1", 1, "trade")).toBe(0);
     expect(budget.sends.waitMs("3", 6, "trade")).toBe(0);
     clock.advance(63_001);

@@ -14,7 +14,7 @@ import { Deadline } from "../../shared/net/deadline.js";
 import { TX_FAILED, type VenuethreeWireTx } from "../account/wire.js";
 import { rejectReasonOf } from "../rules/errors.js";
 
-export interface TxFateDeps {
+export interface TxConfirmationDeps {
   readonly clock: Clock;
   /** The venue's own delay before it executes a cancel or a change. */
   readonly cancelDelayMs: number;
@@ -22,7 +22,7 @@ export interface TxFateDeps {
   readonly readTx: (hash: string, options: CallOptions) => Promise<Read<VenuethreeWireTx | null>>;
 }
 
-export type TxFate<T> =
+export type TxConfirmation<T> =
   | { readonly kind: "told"; readonly value: T }
   | { readonly kind: "executed" }
   | { readonly kind: "refused"; readonly refused: Refused }
@@ -40,12 +40,12 @@ const RESERVE_MS = 200;
 const PENDING = { kind: "pending" } as const;
 
 /** `streamed`: what the stream has told, once that says enough. */
-export async function txFate<T>(
-  deps: TxFateDeps,
+export async function confirmTx<T>(
+  deps: TxConfirmationDeps,
   txHash: string,
   streamed: () => T | null,
   options: CallOptions,
-): Promise<TxFate<T>> {
+): Promise<TxConfirmation<T>> {
   const { clock, cancelDelayMs, readTx } = deps;
   const deadline = new Deadline(clock, { ...options, timeoutMs: options.timeoutMs - RESERVE_MS });
   let waitMs = cancelDelayMs + LAG_MS;
@@ -80,7 +80,7 @@ async function lookFor<T>(
   return streamed();
 }
 
-function decided({ refusal, status }: VenuethreeWireTx): TxFate<never> {
+function decided({ refusal, status }: VenuethreeWireTx): TxConfirmation<never> {
   if (refusal === null && status !== TX_FAILED) return { kind: "executed" };
   // Failed without a word: it expired, and nothing came of it.
   const { code, message } = refusal ?? { code: 0, message: "the transaction failed" };

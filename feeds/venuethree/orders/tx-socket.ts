@@ -129,7 +129,7 @@ export class TxSocket {
       });
       const text = `{"type":"jsonapi/sendtx","data":{"id":"${id}","tx_type":${type},"tx_info":${info}}}`;
       if (this.#socket?.send(text) === true || !this.#unanswered.has(id)) return;
-      accounts.giveBack(account, 1, lane, takenAtMs);
+      accounts.refund(account, 1, lane, takenAtMs);
       this.#settle(id, NOT_WRITTEN);
     });
   }

@@ -17,15 +17,15 @@ import { VenuethreeSession } from "../account/session.js";
 import { type PositionReads, streamedEnd, type VenuethreeReads, watchedBy } from "../account/streamed-reads.js";
 import type { VenuethreeAccountStreams } from "../account/streams.js";
 import type { WatchedAccount } from "../account/watched-account.js";
-import { cancelFate, hadEnded } from "./cancel-fate.js";
-import { amendFate, cancelAllFate } from "./change-fate.js";
+import { confirmCancel, hadEnded } from "./cancel-fate.js";
+import { confirmAmend, confirmCancelAll } from "./change-fate.js";
 import type { VenuethreeOrders } from "./orders.js";
-import type { TxFateDeps } from "./tx-fate.js";
+import type { TxConfirmationDeps } from "./tx-fate.js";
 
 export function watchedOrders(
   trading: VenuethreeReads & { readonly orders: VenuethreeOrders },
   streams: VenuethreeAccountStreams,
-  fate: TxFateDeps,
+  fate: TxConfirmationDeps,
   verified: PositionReads,
 ): OrderSender {
   const inner = trading.orders;
@@ -60,7 +60,7 @@ export function watchedOrders(
         const order = watchedBy(trading, streams, session)?.order(current.venueOrderId) ?? null;
         return order?.nativeSymbol === instrument.nativeSymbol ? order : null;
       };
-      return amendFate(fate, txHash, current, change, told, left);
+      return confirmAmend(fate, txHash, current, change, told, left);
     },
     cancel: async (session, instrument, ref, call) => {
       const deadline = new Deadline(fate.clock, call);
@@ -76,7 +76,7 @@ export function watchedOrders(
         const { outcome, txHash } = await inner.askCancel(session, instrument, ref, call);
         const left = deadline.left();
         if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
-        return cancelFate(fate, txHash, told, left);
+        return confirmCancel(fate, txHash, told, left);
       });
     },
     cancelAll: async (session, instrument, call) => {
@@ -86,7 +86,7 @@ export function watchedOrders(
         const { outcome, txHash } = await inner.askCancelAll(session, instrument, call);
         const left = deadline.left();
         if (outcome.outcome !== "accepted" || txHash === null || left === null) return outcome;
-        return cancelAllFate(fate, txHash, stood, left);
+        return confirmCancelAll(fate, txHash, stood, left);
       });
     },
     scheduleCancel: (session, atMs, call) => inner.scheduleCancel(session, atMs, call),

@@ -157,13 +157,13 @@ export class SharedAccountStream implements StreamedAccount {
       rotateAfterMs: ROTATE_AFTER_MS,
       handlers: {
         onFrame: (data, _tsRecvNs, linkId) => {
-          if (linkId === this.#socket.primaryLinkId) this.#life.heard();
+          if (linkId === this.#socket.primaryLinkId) this.#life.noteFrame();
           this.#onFrame(data);
         },
-        onControl: () => this.#life.heard(),
+        onControl: () => this.#life.noteFrame(),
         // Also after a planned change of connection, when nothing was lost: it stays LIVE meanwhile.
         onOpen: () => {
-          this.#life.heard();
+          this.#life.noteFrame();
           this.#startReconcile();
         },
         onDown: () => this.#onDown(),

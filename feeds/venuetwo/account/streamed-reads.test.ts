@@ -41,7 +41,7 @@ function setUp(positions: readonly VenuePosition[] | null, reader: Partial<typeo
     parseClientOrderId: (text) => text,
   };
   const life = new ConnectionLife(clock);
-  life.heard();
+  life.noteFrame();
   const reads = new StreamedReads(clock, life);
   const streamed = [{ reads, refreshSoon: () => {}, compare: (_: unknown, held: readonly VenuePosition[]) => held }];
   const streams = {

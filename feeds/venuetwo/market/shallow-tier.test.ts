@@ -8,7 +8,7 @@ import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { BOOK_LIVE } from "../../../engine/market/book.js";
 import { DepthWalk, walkDepth } from "../../../engine/market/depth-walk.js";
 import { ageMs } from "../../../engine/market/freshness.js";
-import { createMarket, DEAF_LISTENER, type Market } from "../../../engine/market/market.js";
+import { createMarket, NO_MARKET_LISTENER, type Market } from "../../../engine/market/market.js";
 import { ClockOffset } from "../../shared/book/clock-offset.js";
 import { ConnectionBudget } from "../../shared/net/connection-budget.js";
 import type { HttpRequest, HttpResult, VenueHttp } from "../../shared/net/http.js";
@@ -270,7 +270,7 @@ describe("many markets", () => {
   });
 
   it("become whole books one after the other, needed ones first, then by volume, never beyond the weight lent", async () => {
-    const endReading = markets[30]?.signal.listen(DEAF_LISTENER);
+    const endReading = markets[30]?.signal.listen(NO_MARKET_LISTENER);
     for (const [index, { ticker }] of markets.entries()) ticker.volume24h = String(index === 31 ? 9_000 : index);
     stream.start();
     let firstDeep: number[] = [];

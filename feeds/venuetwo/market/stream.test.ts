@@ -13,7 +13,7 @@ import {
 } from "../../../engine/market/book.js";
 import { bestTicks } from "../../../engine/market/depth-walk.js";
 import { ageMs } from "../../../engine/market/freshness.js";
-import { createMarket, DEAF_LISTENER, type Market } from "../../../engine/market/market.js";
+import { createMarket, NO_MARKET_LISTENER, type Market } from "../../../engine/market/market.js";
 import { ClockOffset } from "../../shared/book/clock-offset.js";
 import { ConnectionBudget } from "../../shared/net/connection-budget.js";
 import type { HttpRequest, HttpResult, VenueHttp } from "../../shared/net/http.js";
@@ -684,7 +684,7 @@ describe("trades", () => {
   it("of 1970 are not reported: the stamp is in other units, or none", async () => {
     const connection = await goLive();
     let count = 0;
-    btc.signal.listen({ ...DEAF_LISTENER, traded: () => count++ });
+    btc.signal.listen({ ...NO_MARKET_LISTENER, traded: () => count++ });
     const before = stream.status().protocolDriftCount;
     for (const [index, T] of [0, 5, 1_790_000_000].entries()) connection.receive(aggTrade(index + 1, T));
     expect([count, stream.status().protocolDriftCount]).toEqual([0, before + 3]);
@@ -696,7 +696,7 @@ describe("trades", () => {
     const connection = await goLive();
     clockOffset.addRoundTrip(clock.wallMs(), clock.wallMs(), clock.wallMs(), 1);
     let count = 0;
-    btc.signal.listen({ ...DEAF_LISTENER, traded: () => count++ });
+    btc.signal.listen({ ...NO_MARKET_LISTENER, traded: () => count++ });
     const before = stream.status().protocolDriftCount;
     for (const aheadMs of [5_100, 30_000, 86_400_000]) connection.receive(aggTrade(1, clock.wallMs() + aheadMs));
     expect([count, stream.status().protocolDriftCount]).toEqual([0, before + 3]);

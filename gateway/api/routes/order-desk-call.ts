@@ -1,6 +1,6 @@
 /** What the routes that call the order desk share: who asks, and with which bounds. */
 import type { RoutableVenue } from "../../../engine/domain/venue.js";
-import type { OrderContext } from "../../../engine/orders/single/order-desk.js";
+import type { OrderRequestContext } from "../../../engine/orders/single/order-desk.js";
 import type { TradingDesk } from "../../accounts/trading-desk.js";
 import { tradingRoom } from "../../accounts/account-access.js";
 import type { Ask } from "../../http/json-route.js";
@@ -11,7 +11,7 @@ export interface TradingContext extends RouteContext {
   readonly trading: TradingDesk;
 }
 
-export function orderContext(ask: Ask): OrderContext {
+export function orderContext(ask: Ask): OrderRequestContext {
   return {
     requestId: ask.requestId,
     idempotencyKey: ask.idempotencyKey,

@@ -9,7 +9,7 @@ import type { VenueOrder } from "../../../engine/domain/order.js";
 import type { FakeAccount } from "../../../engine/portfolio/test/fake-accounts.js";
 import { OpenOrders } from "../../../engine/portfolio/open-orders.js";
 import { WatchedOrders } from "../../../engine/portfolio/watched-orders.js";
-import { OrderDoubts } from "../../../feeds/shared/account/order-doubts.js";
+import { UnconfirmedOrders } from "../../../feeds/shared/account/order-doubts.js";
 import type { Fold } from "./frame-judge.js";
 import { type VirtualClient, VirtualStream } from "./virtual-stream.js";
 
@@ -39,7 +39,7 @@ class Run {
   readonly violations: Violation[] = [];
   readonly #random: Random;
   readonly #account: FakeAccount;
-  readonly #doubts: OrderDoubts;
+  readonly #doubts: UnconfirmedOrders;
   readonly #client: VirtualClient;
   /** What was open at which moment, the newest last. */
   readonly #history: { readonly atMs: number; readonly open: readonly VenueOrder[] }[] = [];
@@ -54,7 +54,7 @@ class Run {
     const { clock, accounts } = this.stream;
     const account = accounts.one.addAccount("alice");
     this.#account = account;
-    this.#doubts = new OrderDoubts(clock);
+    this.#doubts = new UnconfirmedOrders(clock);
     if (hearsDoubts) Object.defineProperty(account, "ordersDoubtMs", { get: () => this.#doubts.sinceMs() });
     const tell = account.tell.bind(account);
     account.tell = (event) => {

@@ -14,7 +14,7 @@ import type {
   CloseAllRequest,
   ClosePositionRequest,
   OrderAnswer,
-  OrderContext,
+  OrderRequestContext,
   OrderFacts,
   OrderName,
   PlaceRequest,
@@ -36,9 +36,9 @@ export interface DeskHarness {
   desk: SingleOrderService;
   guards: GuardBook;
   run<T>(promise: Promise<T>, maxMs?: number): Promise<T>;
-  place(request?: Partial<PlaceRequest>, context?: Partial<OrderContext>): Promise<OrderAnswer>;
+  place(request?: Partial<PlaceRequest>, context?: Partial<OrderRequestContext>): Promise<OrderAnswer>;
   /** As `place`, but it must be an order. */
-  order(request?: Partial<PlaceRequest>, context?: Partial<OrderContext>): Promise<OrderFacts>;
+  order(request?: Partial<PlaceRequest>, context?: Partial<OrderRequestContext>): Promise<OrderFacts>;
   /** The process dies: no call of its desk returns any more. */
   kill(): void;
   /** The next start on the same store and venues. */
@@ -205,7 +205,7 @@ export function closeAllRequest(overrides: Partial<CloseAllRequest> = {}): Close
   };
 }
 
-export function orderContext(clock: VirtualClock, overrides: Partial<OrderContext> = {}): OrderContext {
+export function orderContext(clock: VirtualClock, overrides: Partial<OrderRequestContext> = {}): OrderRequestContext {
   return {
     requestId: "req-1",
     idempotencyKey: null,
