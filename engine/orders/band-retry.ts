@@ -32,7 +32,7 @@ interface RefusedBound {
 /** The orders to send in place of those that were refused for the band, at most `maxCount`; `repriced`: venues that had theirs. */
 export async function bandRetries(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   orders: readonly SentOrder[],
   plans: readonly SendPlan[],
@@ -50,9 +50,9 @@ export async function bandRetries(
   const priced = await Promise.all(
     refused.map(async (plan): Promise<SendPlan | null> => {
       const room = parts.rooms.get(plan.venue);
-      if (room === undefined || plan.trigger !== null || flight.accounts.isTaken(plan.venue)) return null;
+      if (room === undefined || plan.trigger !== null || execution.accounts.isTaken(plan.venue)) return null;
       const lane = plan.reduceOnly ? "exit" : "trade";
-      const priceTicks = await freshBound(parts, room, { ...plan, lane }, flight.deadline);
+      const priceTicks = await freshBound(parts, room, { ...plan, lane }, execution.deadline);
       return priceTicks === null ? null : { ...plan, priceTicks };
     }),
   );

@@ -23,9 +23,9 @@ const MAX_LOOKS = 4;
 const LOOK_GAP_MS = 250;
 const CALL_TIMEOUT_MS = 3_000;
 
-export async function cancelRest(parts: TradeParts, flight: TradeExecution, run: TradeRun): Promise<void> {
+export async function cancelRest(parts: TradeParts, execution: TradeExecution, run: TradeRun): Promise<void> {
   const open = positionAttempts(run).filter((attempt) => attempt.outcome === "CONFIRMED" && isOpen(attempt));
-  await Promise.all(open.map((attempt) => cancelAndRead(parts, flight, run, attempt, "entry_rest_canceled")));
+  await Promise.all(open.map((attempt) => cancelAndRead(parts, execution, run, attempt, "entry_rest_canceled")));
 }
 
 /**
@@ -34,7 +34,7 @@ export async function cancelRest(parts: TradeParts, flight: TradeExecution, run:
  */
 export async function cancelAndRead(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   attempt: OrderAttempt,
   event: string,
@@ -42,7 +42,7 @@ export async function cancelAndRead(
   const { clock, logger } = parts;
   const { routeId } = run;
   const { venue } = attempt;
-  const account = flight.accounts.renew(venue);
+  const account = execution.accounts.renew(venue);
   const order = unknownOrderOf(parts, run, attempt);
   if (account === null || order === null) return null;
   const ref = { clientIdHex: attempt.clientIdHex };
@@ -60,7 +60,7 @@ export async function cancelAndRead(
       if (seen === null || seen.status === "UNKNOWN" || seen.filledLots < filledLots(attempt)) continue;
       const found = { kind: "found", order: seen } as const;
       applyResolution(parts, attempt, found);
-      if (!isOpen(attempt)) readPriceLater(parts.resolver, order, found, () => flight.accounts.another(venue));
+      if (!isOpen(attempt)) readPriceLater(parts.resolver, order, found, () => execution.accounts.another(venue));
     }
     return outcome;
   } catch (error) {

@@ -69,8 +69,8 @@ vi.mock(import("./protection-undo.js"), async (load) => {
   const undo = await load();
   return {
     ...undo,
-    takeBackGuards: async (parts, flight, run) => {
-      await undo.takeBackGuards(parts, flight, run);
+    takeBackGuards: async (parts, execution, run) => {
+      await undo.takeBackGuards(parts, execution, run);
       if (planted.fault === "taken back is lost") for (const attempt of run.attempts) delete attempt.takenBack;
     },
   };

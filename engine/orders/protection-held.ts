@@ -24,7 +24,7 @@ const POSITION_CLOSED = "POSITION_CLOSED";
 /** Writes into the run what its owner closed of it, at venues that refused one of `refused`. */
 export async function noteClosedByOwner(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   filled: readonly FilledPart[],
   refused: readonly OrderAttempt[],
@@ -34,10 +34,10 @@ export async function noteClosedByOwner(
     const { venue } = part.attempt;
     const own = refused.filter((attempt) => attempt.venue === venue);
     if (protection === undefined || own.length === 0) continue;
-    let missing = await missingLots(parts, flight, run, part);
+    let missing = await missingLots(parts, execution, run, part);
     if (missing > 0) {
       await delay(parts.clock, LAG_MS);
-      missing = Math.min(missing, await missingLots(parts, flight, run, part));
+      missing = Math.min(missing, await missingLots(parts, execution, run, part));
     }
     if (missing <= 0) continue;
     parts.logger.warn("protected_position_closed", { routeId: run.routeId, venue });
@@ -56,12 +56,12 @@ export async function noteClosedByOwner(
 /** What the entry holds by its own orders and the venue does not show; 0 where the venue does not say. */
 async function missingLots(
   { clock, rooms }: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   { attempt, qtyDecimals }: FilledPart,
 ): Promise<number> {
   const venue: RoutableVenue = attempt.venue;
-  const account = flight.accounts.renew(venue);
+  const account = execution.accounts.renew(venue);
   const instrument = rooms.get(venue)?.markets.get(run.symbol)?.instrument;
   if (account === null || instrument === undefined) return 0;
   const { positions } = await readVerified(clock, account, instrument, POSITIONS_DEADLINE_MS);

@@ -214,7 +214,12 @@ function mostSent(run: TradeRun, part: FilledPart, counts: (attempt: OrderAttemp
   return Math.max(sentLots(run, part, "STOP_LOSS", counts), sentLots(run, part, "TAKE_PROFIT", counts));
 }
 
-function sentLots(run: TradeRun, part: FilledPart, role: GuardRole, counts: (attempt: OrderAttempt) => boolean): number {
+function sentLots(
+  run: TradeRun,
+  part: FilledPart,
+  role: GuardRole,
+  counts: (attempt: OrderAttempt) => boolean,
+): number {
   return sumLots(run, part.attempt.venue, (guard) => {
     const isCounted = guard.role === role && guard.replaced !== true && counts(guard);
     return isCounted ? guard.qtyLots : 0;

@@ -26,7 +26,7 @@ type NoPrice = Extract<MarketPrice, { readonly ok: false }>["reason"];
 /** `unpriced`: a reduce-only MARKET for what filled on each venue. Returns what outlasts the request. */
 export async function undoEntry(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   unpriced: readonly SendPlan[],
 ): Promise<readonly LateOrder[]> {
@@ -36,7 +36,7 @@ export async function undoEntry(
     const left: SendPlan[] = [];
     let problem: NoPrice = "NO_PRICE";
     for (const plan of waiting) {
-      const priced = priceUndo(parts, flight, run, plan);
+      const priced = priceUndo(parts, execution, run, plan);
       if (typeof priced !== "string") {
         ready.push(priced);
         continue;
@@ -44,9 +44,9 @@ export async function undoEntry(
       left.push(plan);
       problem = priced;
     }
-    if (ready.length > 0) late.push(...(await sendUndo(parts, flight, run, ready)));
+    if (ready.length > 0) late.push(...(await sendUndo(parts, execution, run, ready)));
     waiting = left;
-    if (waiting.length > 0 && flight.deadline.leftMs() < MIN_RETRY_MS) {
+    if (waiting.length > 0 && execution.deadline.leftMs() < MIN_RETRY_MS) {
       noteProblem(run, problem);
       return late;
     }
@@ -55,10 +55,10 @@ export async function undoEntry(
   return late;
 }
 
-function priceUndo(parts: TradeParts, flight: TradeExecution, run: TradeRun, plan: SendPlan): SendPlan | NoPrice {
+function priceUndo(parts: TradeParts, execution: TradeExecution, run: TradeRun, plan: SendPlan): SendPlan | NoPrice {
   const market = parts.rooms.get(plan.venue)?.markets.get(run.symbol);
   if (market === undefined) return "BOOK_INVALID";
-  const { maxQuoteAgeMs, maxSlippageBps } = flight.request;
+  const { maxQuoteAgeMs, maxSlippageBps } = execution.request;
   const { qtyLots, side } = plan;
   const nowNs = parts.clock.monoNs();
   const priced = capMarket(market, { side, qtyLots, maxSlippageBps, maxQuoteAgeMs, heldTicks: null }, nowNs);
@@ -69,20 +69,20 @@ function priceUndo(parts: TradeParts, flight: TradeExecution, run: TradeRun, pla
 
 async function sendUndo(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   first: readonly SendPlan[],
 ): Promise<readonly LateOrder[]> {
   const late: LateOrder[] = [];
   const repriced = new Set<RoutableVenue>();
   for (let plans = first; plans.length > 0; ) {
-    const end = await sendOrders(parts, flight, run, plans);
+    const end = await sendOrders(parts, execution, run, plans);
     if (end.kind !== "sent") {
       noteProblem(run, end.kind === "keyTaken" ? "IDEMPOTENCY_IN_PROGRESS" : end.error.code);
       return late;
     }
-    late.push(...(await waitForEnds(parts, flight, run, end.orders)));
-    plans = await bandRetries(parts, flight, run, end.orders, plans, repriced, plans.length);
+    late.push(...(await waitForEnds(parts, execution, run, end.orders)));
+    plans = await bandRetries(parts, execution, run, end.orders, plans, repriced, plans.length);
   }
   return late;
 }
@@ -95,12 +95,12 @@ function noteProblem({ protection }: TradeRun, problem: string): void {
  * What stands for more than is left is canceled: it would close what its caller opens later. One whose end is not read
  * now, with what it closed before, is canceled again with the next round of the watch.
  */
-export async function takeBackGuards(parts: TradeParts, flight: TradeExecution, run: TradeRun): Promise<void> {
+export async function takeBackGuards(parts: TradeParts, execution: TradeExecution, run: TradeRun): Promise<void> {
   const isAbandoned = isToBeAbandoned(run);
   const takeBack = async (attempt: OrderAttempt): Promise<void> => {
     // Its end may be seen before the answer.
     if (!isAbandoned) attempt.takenBack = true;
-    const outcome = await cancelAndRead(parts, flight, run, attempt, "protection_taken_back");
+    const outcome = await cancelAndRead(parts, execution, run, attempt, "protection_taken_back");
     // It guards nothing any more, so that what it guarded is not taken for covered.
     if (isAbandoned && attempt.order?.status === "CANCELED") attempt.replaced = true;
     // It stands as before: what ends it later is not ours, and it may be needed by then. "Not found" is an end that was not read.

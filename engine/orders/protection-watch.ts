@@ -83,10 +83,10 @@ export class ProtectionWatch {
   }
 
   /** Before the reply: watches the run if more of it may fill, and writes into it whether it does. */
-  consider(flight: TradeExecution, context: TradeContext, run: TradeRun): void {
+  consider(execution: TradeExecution, context: TradeContext, run: TradeRun): void {
     const { protection, routeId } = run;
     if (protection === undefined || this.#byRoute.has(routeId)) return;
-    this.#ended.set(routeId, watchedBefore(flight, context));
+    this.#ended.set(routeId, watchedBefore(execution, context));
     if (!mayFillMore(run) && !hasWorkLeft(run)) return;
     if (this.#stopping || this.#byRoute.size >= this.#maxWatched) {
       protection.watch = NOT_WATCHED;
@@ -96,8 +96,8 @@ export class ProtectionWatch {
     this.#begin(protection, {
       run,
       context,
-      flight,
-      credentials: credentialsOf(flight, run),
+      execution: execution,
+      credentials: credentialsOf(execution, run),
       tellsEnd: unsettledAttempt(run) === null && mayFillMore(run),
       isToldElsewhere: unsettledAttempt(run) !== null,
       roundCount: 1,
@@ -124,11 +124,11 @@ export class ProtectionWatch {
       return;
     }
     const accounts = new TradeAccounts(rooms, { credentials: {}, preferredExchange: null }, hash);
-    const request = { ...before.flight.request, credentials };
+    const request = { ...before.execution.request, credentials };
     this.#begin(protection, {
       ...before,
       run,
-      flight: { ...before.flight, request, accounts, secrets: collectSecrets(credentials) },
+      execution: { ...before.execution, request, accounts, secrets: collectSecrets(credentials) },
       credentials,
       tellsEnd: false,
       isToldElsewhere: true,
@@ -151,7 +151,7 @@ export class ProtectionWatch {
       .finally(() => {
         entry.credentials = {};
         const { roundCount, retryCount } = entry;
-        this.#ended.set(routeId, { ...watchedBefore(entry.flight, entry.context), roundCount, retryCount });
+        this.#ended.set(routeId, { ...watchedBefore(entry.execution, entry.context), roundCount, retryCount });
         this.#byRoute.delete(routeId);
         this.#following.delete(following);
         // Seen while its end was being published.
@@ -320,17 +320,17 @@ export class ProtectionWatch {
   }
 
   async #protect(entry: Watched): Promise<void> {
-    const { context, flight, run } = entry;
+    const { context, execution, run } = entry;
     entry.roundCount++;
     const deadline = new Deadline(this.#clock, ROUND_MS);
     await this.#withAccounts(entry, async (accounts) => {
       // Without the ticket: its record is not to be RUNNING again.
-      const late = await protectSafely(this.#parts, { ...flight, accounts, deadline, ticket: null }, run);
+      const late = await protectSafely(this.#parts, { ...execution, accounts, deadline, ticket: null }, run);
       if (late.length > 0) entry.isToldElsewhere = true;
       // An entry that was done at its reply has news: its protection. Once.
       if (!mayFillMore(run)) entry.tellsEnd ||= !entry.isToldElsewhere;
       if (!mayFillMore(run) && late.length > 0) entry.tellsEnd = false;
-      this.#conclusion.followLate({ ...flight, accounts }, context, run, late);
+      this.#conclusion.followLate({ ...execution, accounts }, context, run, late);
     });
   }
 

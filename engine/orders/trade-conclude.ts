@@ -76,12 +76,12 @@ export class TradeConclusion {
   }
 
   /** The reply of a run that this request carried to its end; the durable parts follow beside it. */
-  finish(flight: TradeExecution, context: TradeContext, run: TradeRun, late: readonly LateOrder[]): Concluded {
+  finish(execution: TradeExecution, context: TradeContext, run: TradeRun, late: readonly LateOrder[]): Concluded {
     const { registry } = this.#parts;
-    const reply = this.#reply(flight, context, run);
-    const { ticket } = flight;
-    this.#followResting(flight, run);
-    const elapsedMs = roundMs(flight.deadline.elapsedMs());
+    const reply = this.#reply(execution, context, run);
+    const { ticket } = execution;
+    this.#followResting(execution, run);
+    const elapsedMs = roundMs(execution.deadline.elapsedMs());
     const listed = ticket !== null || unsettledAttempt(run) !== null || late.length > 0;
     const store = (ownWrites: () => StateWrite[]): Promise<void> =>
       this.#store(run, COMMIT_TRIES, (events) => [
@@ -93,8 +93,8 @@ export class TradeConclusion {
       "conclusion",
       ticket === null ? store(() => []) : this.#complete(ticket, run, reply, store),
     );
-    this.#parts.background.run("names_free", freeNames(this.#parts, flight, run));
-    this.followLate(flight, context, run, late);
+    this.#parts.background.run("names_free", freeNames(this.#parts, execution, run));
+    this.followLate(execution, context, run, late);
     this.#followPrices(run, ticket?.recordKey ?? null);
     return reply;
   }
@@ -119,18 +119,18 @@ export class TradeConclusion {
   }
 
   /** Orders that are with the resolver still: their ends bring up to date what remembers the run. */
-  followLate(flight: TradeExecution, context: TradeContext, run: TradeRun, late: readonly LateOrder[]): void {
-    this.#followResting(flight, run);
+  followLate(execution: TradeExecution, context: TradeContext, run: TradeRun, late: readonly LateOrder[]): void {
+    this.#followResting(execution, run);
     for (const order of late)
-      this.#parts.background.run("late_resolution", this.#resolveLate(flight, context, run, order));
+      this.#parts.background.run("late_resolution", this.#resolveLate(execution, context, run, order));
   }
 
   /** What rests is followed from here on, with the credentials it was sent with. */
-  #followResting(flight: TradeExecution, run: TradeRun): void {
+  #followResting(execution: TradeExecution, run: TradeRun): void {
     const { follows } = this.#parts;
-    follows.consider(run, flight.ticket?.recordKey ?? null, (venue) => {
-      const account = flight.accounts.get(venue);
-      return account === null ? null : { session: account.session, credentials: flight.request.credentials[venue] };
+    follows.consider(run, execution.ticket?.recordKey ?? null, (venue) => {
+      const account = execution.accounts.get(venue);
+      return account === null ? null : { session: account.session, credentials: execution.request.credentials[venue] };
     });
   }
 
@@ -149,13 +149,13 @@ export class TradeConclusion {
   }
 
   /** The end of a run none of whose orders left this machine: a retry with the key runs anew. */
-  discard(flight: TradeExecution, run: TradeRun): void {
+  discard(execution: TradeExecution, run: TradeRun): void {
     const { background, idempotency, records } = this.#parts;
-    const { ticket } = flight;
+    const { ticket } = execution;
     const store = (ownWrites: () => StateWrite[]): Promise<void> =>
       this.#store(run, COMMIT_TRIES, (events) => [...ownWrites(), ...records.eventWrites(run, events)]);
     background.run("close_discard", ticket === null ? store(() => []) : idempotency.discard(ticket, store));
-    background.run("names_free", freeNames(this.#parts, flight, run));
+    background.run("names_free", freeNames(this.#parts, execution, run));
   }
 
   /** Orders found never to have been placed, before the close goes on: it may end in a refusal, which concludes nothing. */
@@ -164,8 +164,8 @@ export class TradeConclusion {
   }
 
   /** The reply of a run that stays open: its record stays RUNNING, and the next request with the key looks again. */
-  leaveOpen(flight: TradeExecution, context: TradeContext, run: TradeRun): Concluded {
-    return this.#reply(flight, context, run);
+  leaveOpen(execution: TradeExecution, context: TradeContext, run: TradeRun): Concluded {
+    return this.#reply(execution, context, run);
   }
 
   /** Tells everybody who remembers the run what became of its last unknown order. */
@@ -273,15 +273,15 @@ export class TradeConclusion {
     this.#parts.records.committed(writes);
   }
 
-  #reply(flight: TradeExecution, context: TradeContext, run: TradeRun): Concluded {
+  #reply(execution: TradeExecution, context: TradeContext, run: TradeRun): Concluded {
     const { registry } = this.#parts;
-    const elapsedMs = flight.deadline.elapsedMs();
+    const elapsedMs = execution.deadline.elapsedMs();
     endTimings(run.timingMs, elapsedMs);
     this.#parts.observer.latency("total", "", elapsedMs * 1e3);
     const data = this.dataOf(run);
     registry.remember(data, run);
     registry.track(run);
-    this.emit("replied", flight.request, context, flight.deadline, { data });
+    this.emit("replied", execution.request, context, execution.deadline, { data });
     return { ok: true, success: data.execution.state !== "REJECTED", data, replayed: false };
   }
 
@@ -385,7 +385,7 @@ export class TradeConclusion {
     }
   }
 
-  async #resolveLate(flight: TradeExecution, context: TradeContext, run: TradeRun, late: LateOrder): Promise<void> {
+  async #resolveLate(execution: TradeExecution, context: TradeContext, run: TradeRun, late: LateOrder): Promise<void> {
     if (!applyResolution(this.#parts, late.attempt, await late.resolution)) {
       // No end, but the order may say more than it did at the reply.
       const data = this.dataOf(run);
@@ -393,9 +393,9 @@ export class TradeConclusion {
       this.#parts.registry.track(run);
       return;
     }
-    this.#followResting(flight, run);
-    const data = await this.publishResolved(run, flight.ticket?.recordKey ?? null);
-    if (unsettledAttempt(run) === null) this.emit("resolved", flight.request, context, flight.deadline, { data });
+    this.#followResting(execution, run);
+    const data = await this.publishResolved(run, execution.ticket?.recordKey ?? null);
+    if (unsettledAttempt(run) === null) this.emit("resolved", execution.request, context, execution.deadline, { data });
   }
 }
 

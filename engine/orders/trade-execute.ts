@@ -50,7 +50,7 @@ const NONE_LATE: ExecuteEnd = { kind: "done", late: [] };
 
 export async function executeTrade(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   firstPlans: readonly SendPlan[],
   readings: ReadonlyMap<RoutableVenue, AccountReading>,
@@ -64,18 +64,20 @@ export async function executeTrade(
   let beside: readonly Ended[] = [];
   for (let plans = firstPlans; plans.length > 0; ) {
     const before = run.attempts.length;
-    const problem = isOpening(run) ? await applySettings(parts, flight, run, plans, readings) : null;
+    const problem = isOpening(run) ? await applySettings(parts, execution, run, plans, readings) : null;
     const end =
-      problem === null ? await sendOrders(parts, flight, run, plans) : ({ kind: "guarded", error: problem } as const);
+      problem === null
+        ? await sendOrders(parts, execution, run, plans)
+        : ({ kind: "guarded", error: problem } as const);
     if (end.kind !== "sent") {
       // What this request or one before it did stands; with nothing done the request fails as a whole.
       if (before > earlierAttempts || filledAnything(run)) return NONE_LATE;
       run.attempts.length = before;
       return { kind: "notSent", error: end.kind === "keyTaken" ? null : end.error };
     }
-    const late: LateOrder[] = await waitForEnds(parts, flight, run, end.orders);
+    const late: LateOrder[] = await waitForEnds(parts, execution, run, end.orders);
     const sent = end.orders.map(({ attempt }) => attempt);
-    late.push(...(await lookAtMarketable(parts, flight, run, sent)));
+    late.push(...(await lookAtMarketable(parts, execution, run, sent)));
     releaseUnfilled(parts, end.orders);
     // One leg of unknown outcome: the others stand, and nothing more is sent beside it.
     if (late.length > 0 || unknownAttempt(run) !== null) return { kind: "done", late };
@@ -83,7 +85,7 @@ export async function executeTrade(
     if (end.orders.some(({ attempt }) => isWorking(attempt))) return NONE_LATE;
     for (const { venue } of plans) tried.add(venue);
     const attemptsLeft = attemptsMax - run.attempts.length;
-    const again = await bandRetries(parts, flight, run, end.orders, plans, repriced, attemptsLeft);
+    const again = await bandRetries(parts, execution, run, end.orders, plans, repriced, attemptsLeft);
     const ended = [...beside, ...endedOf(end.orders, plans)];
     if (again.length > 0) {
       beside = ended.filter(({ plan }) => !again.some(({ venue }) => venue === plan.venue));
@@ -91,7 +93,7 @@ export async function executeTrade(
       continue;
     }
     beside = [];
-    const next = await nextPlan(parts, flight, run, ended, readings, tried, clamped, attemptsMax);
+    const next = await nextPlan(parts, execution, run, ended, readings, tried, clamped, attemptsMax);
     plans = next === null ? [] : [next];
   }
   return NONE_LATE;
@@ -107,7 +109,7 @@ function endedOf(orders: readonly SentOrder[], plans: readonly SendPlan[]): Ende
 /** Waits for those that are with the resolver, all at once, as long as the caller does. Returns the ones that outlast it. */
 export async function waitForEnds(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   orders: readonly SentOrder[],
 ): Promise<LateOrder[]> {
@@ -115,7 +117,7 @@ export async function waitForEnds(
   const waits = orders.map(async ({ attempt, resolution }) => {
     if (resolution === null) return;
     // Accepted and working: an ACK is all the caller waits for.
-    const waitMs = attempt.outcome === "CONFIRMED" && run.waitFor === "ACK" ? 0 : flight.deadline.leftMs();
+    const waitMs = attempt.outcome === "CONFIRMED" && run.waitFor === "ACK" ? 0 : execution.deadline.leftMs();
     const resolved = await within(parts.clock, resolution, waitMs);
     if (resolved.done) applyResolution(parts, attempt, resolved.value);
     else late.push({ attempt, resolution });
@@ -132,7 +134,7 @@ function releaseUnfilled(parts: TradeParts, orders: readonly SentOrder[]): void 
 /** What to send after all orders ended definitively; null: nothing more. */
 async function nextPlan(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   ended: readonly Ended[],
   readings: ReadonlyMap<RoutableVenue, AccountReading>,
@@ -146,12 +148,12 @@ async function nextPlan(
   if (ended.every(isServed)) return null;
   // A stop is for the one venue it was named for.
   if (run.orderType === "STOP_MARKET" || run.orderType === "STOP_LIMIT") return null;
-  if (run.attempts.length >= attemptsMax || flight.deadline.leftMs() < MIN_RETRY_MS) return null;
+  if (run.attempts.length >= attemptsMax || execution.deadline.leftMs() < MIN_RETRY_MS) return null;
   // What is gone from one venue's position is not taken from another's.
   let isGone = clamped.size > 0;
   for (const { attempt, plan } of ended) {
     if (!mayLackPosition(attempt, plan)) continue;
-    const shrunk = await rereadPosition(parts, flight, run, plan, filledLots(attempt));
+    const shrunk = await rereadPosition(parts, execution, run, plan, filledLots(attempt));
     if (shrunk === "FLAT") {
       if (ended.length === 1) return null;
       // Flat on one venue of several: the others tell how the trade went.
@@ -171,17 +173,17 @@ async function nextPlan(
   const remaining = remainingSize(run);
   if (remaining === "0" || remaining.startsWith("-")) return null;
   const answer = parts.routing.routeTrade(
-    flight.request,
+    execution.request,
     readings,
     run.routeId,
     remaining,
     tried,
-    flight.quote,
+    execution.quote,
     run.heldPrice ?? null,
   );
   const next = answer.ok ? answer.routed.plans[0] : undefined;
   // The session of a venue whose order went to the resolver is not ours any more.
-  return next === undefined || flight.accounts.isTaken(next.venue) ? null : next;
+  return next === undefined || execution.accounts.isTaken(next.venue) ? null : next;
 }
 
 function saysReduceOnly({ order, reason }: OrderAttempt): boolean {
@@ -204,19 +206,19 @@ function mayLackPosition(attempt: OrderAttempt, plan: SendPlan): boolean {
  */
 async function rereadPosition(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   plan: SendPlan,
   takenLots: number,
 ): Promise<SendPlan | "FLAT" | null> {
   // The session of an order that was only acknowledged at first went with it to the resolver.
-  const account = flight.accounts.renew(plan.venue);
+  const account = execution.accounts.renew(plan.venue);
   if (account === null) return null;
   const reading = await readVerified(
     parts.clock,
     account,
     plan.instrument,
-    Math.min(POSITIONS_DEADLINE_MS, flight.deadline.leftMs()),
+    Math.min(POSITIONS_DEADLINE_MS, execution.deadline.leftMs()),
   );
   if (reading.positions === null) return null;
   const heldLots = openLots(reading.positions, run.direction);

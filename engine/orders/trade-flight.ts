@@ -1,4 +1,4 @@
-/** What a request begins with: its flight, and the record of a run that has no order yet. */
+/** What a request begins with: its execution context, and the record of a run that has no order yet. */
 import type { TradeAccounts } from "./trade-accounts.js";
 import type { TradeExecution } from "./trade-context.js";
 import { tradeSide } from "./trade-plan.js";

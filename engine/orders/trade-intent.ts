@@ -35,7 +35,7 @@ export interface Outgoing {
 }
 
 export function guardedOrder(
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   plan: SendPlan,
   attempt: OrderAttempt,
@@ -44,7 +44,7 @@ export function guardedOrder(
   return {
     clientIdHex: attempt.clientIdHex,
     atMs: attempt.intentAtMs,
-    apiKeyId: flight.apiKeyId,
+    apiKeyId: execution.apiKeyId,
     accountHash,
     venue: plan.venue,
     symbol: run.symbol,
@@ -62,7 +62,7 @@ const LEG_BASE: Readonly<Record<AttemptRole, number>> = { POSITION: 0, TAKE_PROF
 
 export function mintAttempt(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   plan: SendPlan,
   account: OpenAccount,
@@ -70,7 +70,7 @@ export function mintAttempt(
   const { role, leg, type } = plan;
   const attemptNumber =
     1 + run.attempts.filter((other) => (other.role ?? "POSITION") === role && other.leg === leg).length;
-  const clientIdHex = parts.clientIds.mint(flight.ticket, LEG_BASE[role] + leg, attemptNumber, type === "MARKET");
+  const clientIdHex = parts.clientIds.mint(execution.ticket, LEG_BASE[role] + leg, attemptNumber, type === "MARKET");
   const nowMs = parts.clock.wallMs();
   return {
     ...(role === "POSITION" ? {} : { role }),
@@ -88,7 +88,7 @@ export function mintAttempt(
     timeInForce: plan.timeInForce,
     ...(plan.trigger === null ? {} : { triggerTicks: plan.trigger.priceTicks, rests: true }),
     ...(plan.reduceOnly ? {} : { reduceOnly: false }),
-    ...(role === "UNDO" ? ownReference(parts, plan, flight.request.maxQuoteAgeMs) : {}),
+    ...(role === "UNDO" ? ownReference(parts, plan, execution.request.maxQuoteAgeMs) : {}),
     qtyLots: plan.qtyLots,
     ...(plan.marketableLots === undefined ? {} : { marketableLots: plan.marketableLots }),
     priceTicks: plan.priceTicks,
@@ -99,7 +99,7 @@ export function mintAttempt(
     quoteAsset: plan.instrument.quoteAsset,
     takerFeeMilliBps: plan.takerFeeMilliBps,
     makerFeeMilliBps: plan.makerFeeMilliBps,
-    ...boundOf(account.room, notPlacedBoundMs(flight, account, nowMs)),
+    ...boundOf(account.room, notPlacedBoundMs(execution, account, nowMs)),
     outcome: "PENDING",
     reason: null,
     venueText: null,
@@ -133,15 +133,15 @@ export type Durable =
 /** All intents in one batch, so that no leg is on its way without the others being known. */
 export async function makeDurable(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   outgoing: readonly Outgoing[],
 ): Promise<Durable> {
   const intentWrites = outgoing.flatMap(({ attempt, account, reservation }) => [
-    ...parts.intents.openWrites(intentOf(parts, run, attempt, account, flight)),
+    ...parts.intents.openWrites(intentOf(parts, run, attempt, account, execution)),
     ...reservation.writes,
   ]);
-  const running = flight.ticket === null ? null : parts.idempotency.runningRows(flight.ticket, run);
+  const running = execution.ticket === null ? null : parts.idempotency.runningRows(execution.ticket, run);
   const startNs = parts.clock.monoNs();
   const leftMs = () => STORE_TIMEOUT_MS - (parts.clock.monoNs() - startNs) / 1e6;
   try {
@@ -161,13 +161,13 @@ export async function makeDurable(
       ...reservation.release(),
     ]);
     const takenBack =
-      flight.ticket === null || flight.ticket.stored !== null
+      execution.ticket === null || execution.ticket.stored !== null
         ? parts.store.commit({ writes: dropWrites })
-        : parts.idempotency.abandon(flight.ticket, dropWrites);
+        : parts.idempotency.abandon(execution.ticket, dropWrites);
     parts.background.run("intent_take_back", takenBack);
     return { kind: "notDurable", error };
   }
-  if (running !== null && flight.ticket !== null) parts.idempotency.committed(flight.ticket, running.row);
+  if (running !== null && execution.ticket !== null) parts.idempotency.committed(execution.ticket, running.row);
   return { kind: "durable" };
 }
 
@@ -196,7 +196,7 @@ function intentOf(
   run: TradeRun,
   attempt: OrderAttempt,
   account: OpenAccount,
-  flight: TradeExecution,
+  execution: TradeExecution,
 ): OrderIntent {
   return {
     clientIdHex: attempt.clientIdHex,
@@ -213,17 +213,17 @@ function intentOf(
     priceTicks: attempt.priceTicks,
     notPlacedAfterMs: attempt.notPlacedAfterMs,
     routeId: run.routeId,
-    idempotencyRecord: flight.ticket?.recordKey ?? null,
+    idempotencyRecord: execution.ticket?.recordKey ?? null,
     leg: attempt.leg,
     attempt: attempt.attempt,
     createdAtMs: attempt.intentAtMs,
     // With a key the record in the same batch has it.
-    run: flight.ticket === null ? run : null,
+    run: execution.ticket === null ? run : null,
   };
 }
 
-export function sendTimeoutMs(flight: TradeExecution): number {
-  return boundedTimeoutMs(flight.deadline.leftMs());
+export function sendTimeoutMs(execution: TradeExecution): number {
+  return boundedTimeoutMs(execution.deadline.leftMs());
 }
 
 function boundedTimeoutMs(leftMs: number): number {
@@ -236,8 +236,8 @@ function boundedTimeoutMs(leftMs: number): number {
  * grows no faster than its timeout, the longest wait is the worst case. While the process lives the room's own bound,
  * known after signing, replaces it.
  */
-function notPlacedBoundMs(flight: TradeExecution, account: OpenAccount, nowMs: number): number {
-  const timeoutMs = boundedTimeoutMs(flight.deadline.leftMs() - STORE_TIMEOUT_MS);
+function notPlacedBoundMs(execution: TradeExecution, account: OpenAccount, nowMs: number): number {
+  const timeoutMs = boundedTimeoutMs(execution.deadline.leftMs() - STORE_TIMEOUT_MS);
   return nowMs + STORE_TIMEOUT_MS + account.room.orders.placeBoundMs(account.session, timeoutMs);
 }
 

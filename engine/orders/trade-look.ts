@@ -36,7 +36,7 @@ interface Unclear {
 /** All at once. Returns those that the resolver has now. */
 export async function lookAtMarketable(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   attempts: readonly OrderAttempt[],
 ): Promise<Unclear[]> {
@@ -44,7 +44,7 @@ export async function lookAtMarketable(
   if (run.waitFor === "ACK") return [];
   const unclear: Unclear[] = [];
   const looks = attempts.filter(mayHaveTraded).map(async (attempt) => {
-    const found = await look(parts, flight, run, attempt);
+    const found = await look(parts, execution, run, attempt);
     if (found !== null) unclear.push(found);
   });
   if (looks.length > 0) await Promise.all(looks);
@@ -56,9 +56,14 @@ function mayHaveTraded(attempt: OrderAttempt): boolean {
   return outcome === "CONFIRMED" && isOpen(attempt) && filledLots(attempt) < marketableLots;
 }
 
-async function look(parts: TradeParts, flight: TradeExecution, run: TradeRun, attempt: OrderAttempt): Promise<Unclear | null> {
+async function look(
+  parts: TradeParts,
+  execution: TradeExecution,
+  run: TradeRun,
+  attempt: OrderAttempt,
+): Promise<Unclear | null> {
   const { clock } = parts;
-  const { accounts, deadline } = flight;
+  const { accounts, deadline } = execution;
   const account = accounts.isTaken(attempt.venue) ? null : accounts.get(attempt.venue);
   const known = unknownOrderOf(parts, run, attempt);
   if (account === null || known === null) return null;

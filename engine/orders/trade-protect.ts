@@ -37,7 +37,7 @@ export const PROTECTION_SLIPPAGE_BPS = 1_000;
 /** Sends what is wanted and not there yet. Returns what outlasts the request. Never rejects for what a venue does. */
 export async function protectEntry(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
 ): Promise<readonly LateOrder[]> {
   const { protection } = run;
@@ -46,18 +46,18 @@ export async function protectEntry(
   // Of a split: a leg that may have filled is not protected by what the others get.
   if (filledByVenue(run).length === 0 || idle === OUTCOME_UNKNOWN) protection.problem = idle;
   else if (protection.problem === RESTING || protection.problem === OUTCOME_UNKNOWN) protection.problem = null;
-  if (isToBeAbandoned(run)) return abandon(parts, flight, run);
+  if (isToBeAbandoned(run)) return abandon(parts, execution, run);
   const retried = run.attempts.filter((attempt) => isTriedAgain(run, attempt));
-  await noteClosedByOwner(parts, flight, run, partsToProtect(run), retried);
+  await noteClosedByOwner(parts, execution, run, partsToProtect(run), retried);
   const filled = partsToProtect(run);
   if (filled.length === 0) return [];
-  const plans = filled.flatMap((one) => protectionPlans(parts, flight, run, one));
+  const plans = filled.flatMap((one) => protectionPlans(parts, execution, run, one));
   if (plans.length === 0) {
     protection.problem = "NO_SESSION";
     return [];
   }
   for (const attempt of run.attempts) if (isTriedAgain(run, attempt)) attempt.replaced = true;
-  const end = await sendOrders(parts, flight, run, plans);
+  const end = await sendOrders(parts, execution, run, plans);
   if (end.kind !== "sent") {
     protection.problem = end.kind === "keyTaken" ? "IDEMPOTENCY_IN_PROGRESS" : end.error.code;
     parts.logger.warn("protection_refused", { routeId: run.routeId, reason: protection.problem });
@@ -65,35 +65,35 @@ export async function protectEntry(
   }
   // What kept an earlier one back is over.
   if (protection.problem === "STORE_UNAVAILABLE") protection.problem = null;
-  const late = await waitForEnds(parts, flight, run, end.orders);
+  const late = await waitForEnds(parts, execution, run, end.orders);
   const sent = end.orders.map(({ attempt }) => attempt);
   for (const { reason, role, venue } of sent.filter(isRefused))
     parts.logger.warn("protection_refused", { routeId: run.routeId, venue, kind: role ?? "", reason: reason ?? "" });
   if (!isToBeAbandoned(run)) return late;
-  return [...late, ...(await abandon(parts, flight, run))];
+  return [...late, ...(await abandon(parts, execution, run))];
 }
 
 /** The rest of the entry is taken back, and what no order guards is closed. */
-async function abandon(parts: TradeParts, flight: TradeExecution, run: TradeRun): Promise<readonly LateOrder[]> {
+async function abandon(parts: TradeParts, execution: TradeExecution, run: TradeRun): Promise<readonly LateOrder[]> {
   const { protection } = run;
   if (protection !== undefined) protection.isAbandoned = true;
-  await cancelRest(parts, flight, run);
+  await cancelRest(parts, execution, run);
   const refused = run.attempts.filter((attempt) => attempt.role === "UNDO" && isRefused(attempt));
-  await noteClosedByOwner(parts, flight, run, partsToClose(run), refused);
+  await noteClosedByOwner(parts, execution, run, partsToClose(run), refused);
   const parted = partsToClose(run);
-  return parted.length === 0 ? [] : undo(parts, flight, run, parted);
+  return parted.length === 0 ? [] : undo(parts, execution, run, parted);
 }
 
 /** The same. The entry stands by now, so whatever goes wrong here is reported, not thrown. */
 export async function protectSafely(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
 ): Promise<readonly LateOrder[]> {
   if (run.protection === undefined) return [];
   try {
-    const late = await protectEntry(parts, flight, run);
-    await takeBackGuards(parts, flight, run);
+    const late = await protectEntry(parts, execution, run);
+    await takeBackGuards(parts, execution, run);
     return late;
   } catch (error) {
     parts.logger.error("protection_failed", { routeId: run.routeId, problem: problemOf(error) });
@@ -111,7 +111,7 @@ function idleReason(run: TradeRun): string {
   return attempts.some(isOpen) ? RESTING : "NOTHING_FILLED";
 }
 
-function protectionPlans(parts: TradeParts, flight: TradeExecution, run: TradeRun, filled: FilledPart): SendPlan[] {
+function protectionPlans(parts: TradeParts, execution: TradeExecution, run: TradeRun, filled: FilledPart): SendPlan[] {
   const { protection } = run;
   if (protection === undefined) return [];
   const side = closingSide(run.direction);
@@ -120,7 +120,7 @@ function protectionPlans(parts: TradeParts, flight: TradeExecution, run: TradeRu
     const role = kind === "STOP" ? "STOP_LOSS" : "TAKE_PROFIT";
     const lots = lotsToProtect(run, filled, role);
     if (lots <= 0) continue;
-    const base = reducingPlan(parts, flight, run, { ...filled, lots }, role);
+    const base = reducingPlan(parts, execution, run, { ...filled, lots }, role);
     const bound = slippedPrice(text, side, PROTECTION_SLIPPAGE_BPS);
     if (base === null || bound === null) continue;
     const rounding = side === "SELL" ? "ceil" : "floor";
@@ -138,13 +138,13 @@ function protectionPlans(parts: TradeParts, flight: TradeExecution, run: TradeRu
 /** A reduce-only order for what filled there; null where it cannot be sent. */
 function reducingPlan(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   filled: FilledPart,
   role: SendPlan["role"],
 ): SendPlan | null {
   const { attempt, lots } = filled;
-  const account = flight.accounts.renew(attempt.venue);
+  const account = execution.accounts.renew(attempt.venue);
   const instrument = parts.rooms.get(attempt.venue)?.markets.get(run.symbol)?.instrument;
   const before = run.positionsBefore.find(({ venue }) => venue === attempt.venue);
   if (account === null || instrument === undefined || before === undefined) return null;
@@ -174,15 +174,15 @@ function reducingPlan(
 
 async function undo(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   filled: readonly FilledPart[],
 ): Promise<readonly LateOrder[]> {
   const plans: SendPlan[] = [];
   for (const one of filled) {
-    const plan = reducingPlan(parts, flight, run, one, "UNDO");
+    const plan = reducingPlan(parts, execution, run, one, "UNDO");
     if (plan !== null) plans.push(plan);
     else if (run.protection !== undefined) run.protection.problem = "UNDO_NO_SESSION";
   }
-  return undoEntry(parts, flight, run, plans);
+  return undoEntry(parts, execution, run, plans);
 }

@@ -25,7 +25,7 @@ export type RecoveryEnd = "FOUND" | "NOT_PLACED" | "STILL_UNKNOWN";
 /** `waitForProof`: poll until the deadline; otherwise look once. */
 export async function recoverRun(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   waitForProof: boolean,
 ): Promise<RecoveryEnd> {
@@ -34,16 +34,16 @@ export async function recoverRun(
     // The process that knew more is gone: from here on it is an order of unknown outcome.
     if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
     const order = unknownOrderOf(parts, run, attempt);
-    const account = flight.accounts.get(attempt.venue);
+    const account = execution.accounts.get(attempt.venue);
     if (order === null || account === null || parts.resolver.isActive(attempt.clientIdHex)) return "STILL_UNKNOWN";
     try {
-      const look = await pollUntilKnown(parts, flight, order, waitForProof);
+      const look = await pollUntilKnown(parts, execution, order, waitForProof);
       if (look.kind === "open") return "STILL_UNKNOWN";
       // Somebody else may have found its end, or more of it, while the venue was asked.
       if (unsettledAttempt(run) !== attempt) continue;
       if (look.kind === "found" && look.order.filledLots < filledLots(attempt)) return "STILL_UNKNOWN";
       applyResolution(parts, attempt, look);
-      readPriceLater(parts.resolver, order, look, () => flight.accounts.another(order.room.venue));
+      readPriceLater(parts.resolver, order, look, () => execution.accounts.another(order.room.venue));
       // What followed an entry says that the entry was there.
       if (!isOfPosition(attempt)) end = "FOUND";
       else end = look.kind === "found" || run.attempts.some((other) => !isOfPosition(other)) ? "FOUND" : "NOT_PLACED";
@@ -58,21 +58,21 @@ export async function recoverRun(
 
 async function pollUntilKnown(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   order: UnknownOrder,
   waitForProof: boolean,
 ): Promise<LookUp> {
-  const account = flight.accounts.get(order.room.venue);
+  const account = execution.accounts.get(order.room.venue);
   if (account === null) return { kind: "open", order: null, answered: false };
   for (let delayMs = FIRST_POLL_DELAY_MS; ; delayMs *= 2) {
     const look = await lookUpOrder(
       parts.clock,
       order,
       account.session,
-      Math.max(FIRST_POLL_DELAY_MS, flight.deadline.leftMs()),
+      Math.max(FIRST_POLL_DELAY_MS, execution.deadline.leftMs()),
     );
     if (look.kind !== "open" || !waitForProof) return look;
-    const leftMs = flight.deadline.leftMs();
+    const leftMs = execution.deadline.leftMs();
     if (leftMs <= 0) return look;
     await delay(parts.clock, Math.min(delayMs, leftMs));
   }

@@ -84,10 +84,10 @@ export class TradeRequests {
       if (request.preferredExchange !== null && accounts.problem(request.preferredExchange) !== null) return null;
       const readings = readHeldAccounts(accounts.all(), request, feeCache);
       if (readings === null) return null;
-      const flight = executionOf(request, context, accounts, null, deadline);
-      const unbound = this.#bindQuote(flight, null);
+      const execution = executionOf(request, context, accounts, null, deadline);
+      const unbound = this.#bindQuote(execution, null);
       const decided =
-        unbound === null ? this.#decide(flight, context, readings, 0, null, null, false) : { end: unbound };
+        unbound === null ? this.#decide(execution, context, readings, 0, null, null, false) : { end: unbound };
       const { end } = decided;
       if (end === null) {
         if (decided.routed === null) return null;
@@ -121,11 +121,11 @@ export class TradeRequests {
       const begun = await this.#keys.begin(request, context, accounts);
       if (begun !== null && begun.kind === "refused") return refuse(refused(begun.code, {}));
       ticket = begun === null ? null : begun.ticket;
-      const flight = executionOf(request, context, accounts, ticket, deadline);
-      if (begun?.kind === "replay") return await this.#replay(flight, context, begun.result, begun.run);
+      const execution = executionOf(request, context, accounts, ticket, deadline);
+      if (begun?.kind === "replay") return await this.#replay(execution, context, begun.result, begun.run);
       const end = await (begun?.kind === "recover"
-        ? this.#recover(flight, context, begun.run)
-        : this.#executeFresh(flight, context, null));
+        ? this.#recover(execution, context, begun.run)
+        : this.#executeFresh(execution, context, null));
       if (!end.ok) return refuse(end);
       // The use of the key that the crash cut short, carried on.
       return begun?.kind === "recover" ? { ...end, replayed: true } : end;
@@ -144,39 +144,43 @@ export class TradeRequests {
   }
 
   /** `earlier`: the run of a crashed request, all of whose orders are known by now. */
-  async #executeFresh(flight: TradeExecution, context: TradeContext, earlier: TradeRun | null): Promise<Concluded | Refused> {
+  async #executeFresh(
+    execution: TradeExecution,
+    context: TradeContext,
+    earlier: TradeRun | null,
+  ): Promise<Concluded | Refused> {
     const { clock, feeCache } = this.#parts;
-    const unbound = this.#bindQuote(flight, earlier);
-    if (unbound !== null) return this.#keepEarlierFills(flight, context, unbound, earlier);
-    const { request, accounts, deadline } = flight;
+    const unbound = this.#bindQuote(execution, earlier);
+    if (unbound !== null) return this.#keepEarlierFills(execution, context, unbound, earlier);
+    const { request, accounts, deadline } = execution;
     const startedMs = deadline.elapsedMs();
     const readMs = Math.min(POSITIONS_DEADLINE_MS, Math.max(MIN_RETRY_MS, deadline.leftMs()));
     let readings = await readAccounts(clock, accounts.all(), request, feeCache, readMs);
     const size = earlier !== null && filledAnything(earlier) ? remainingSize(earlier) : null;
-    let decided = this.#decide(flight, context, readings, startedMs, earlier, size, false);
+    let decided = this.#decide(execution, context, readings, startedMs, earlier, size, false);
     if (decided.end === null && decided.routed === null) {
       const verifyMs = Math.min(POSITIONS_DEADLINE_MS, Math.max(MIN_RETRY_MS, deadline.leftMs()));
       readings = (await verifyReadings(clock, readings, request, verifyMs)) ?? readings;
-      decided = this.#decide(flight, context, readings, startedMs, earlier, size, true);
+      decided = this.#decide(execution, context, readings, startedMs, earlier, size, true);
     }
-    if (decided.end !== null) return this.#keepEarlierFills(flight, context, decided.end, earlier);
+    if (decided.end !== null) return this.#keepEarlierFills(execution, context, decided.end, earlier);
     const { routed } = decided;
     if (routed === null) throw new ServiceError("INTERNAL", { problem: "positions verified twice" });
     const { plans } = routed;
     if (plans.length === 0) throw new ServiceError("INTERNAL", { problem: "a routed trade without a plan" });
 
-    const run = earlier ?? emptyRun(flight, context, routed, clock.wallMs());
+    const run = earlier ?? emptyRun(execution, context, routed, clock.wallMs());
     if (earlier !== null && size === null) {
       run.requestedSize = routed.requestedSize;
-      run.unread = flight.unread;
+      run.unread = execution.unread;
       run.routing = routed.report;
       run.adjustments = routed.adjustments;
     }
     run.timingMs.positions = decided.positionsMs;
     run.timingMs.routing = decided.routingMs;
-    const taken = this.#claimQuote(flight, run);
-    if (taken !== null) return this.#keepEarlierFills(flight, context, taken, earlier);
-    const end = await this.#execute(flight, run, plans, readings);
+    const taken = this.#claimQuote(execution, run);
+    if (taken !== null) return this.#keepEarlierFills(execution, context, taken, earlier);
+    const end = await this.#execute(execution, run, plans, readings);
     if (end.kind === "notSent") {
       return end.error === null
         ? refused("IDEMPOTENCY_IN_PROGRESS", {})
@@ -184,12 +188,12 @@ export class TradeRequests {
     }
     const unsent = refusedUnexecuted(run, request);
     if (unsent !== null) {
-      this.#conclusion.discard(flight, run);
+      this.#conclusion.discard(execution, run);
       return unsent;
     }
-    const late = [...end.late, ...(await this.#protect(flight, context, run))];
-    await waitForPrices(this.#parts, run.attempts, run.waitFor === "ACK" ? 0 : flight.deadline.leftMs());
-    return this.#conclusion.finish(flight, context, run, late);
+    const late = [...end.late, ...(await this.#protect(execution, context, run))];
+    await waitForPrices(this.#parts, run.attempts, run.waitFor === "ACK" ? 0 : execution.deadline.leftMs());
+    return this.#conclusion.finish(execution, context, run, late);
   }
 
   /**
@@ -197,7 +201,7 @@ export class TradeRequests {
    * `isVerified`: nothing streamed is left to ask the venues about.
    */
   #decide(
-    flight: TradeExecution,
+    execution: TradeExecution,
     context: TradeContext,
     readings: Readings,
     startedMs: number,
@@ -206,11 +210,11 @@ export class TradeRequests {
     isVerified: boolean,
   ): Decided {
     const { clock, routing, observer, rooms } = this.#parts;
-    const { request, deadline } = flight;
+    const { request, deadline } = execution;
     const readDoneMs = deadline.elapsedMs();
     const preferred = request.preferredExchange;
     if (preferred !== null && readings.get(preferred)?.failure === "AUTH") {
-      const problem = keyProblem(flight, readings, preferred);
+      const problem = keyProblem(execution, readings, preferred);
       return { end: refused("MISSING_CREDENTIALS", { exchange: preferred, problem }) };
     }
     const routeId = earlier?.routeId ?? mintRouteId("rt", clock.wallMs(), this.#randomIds);
@@ -220,46 +224,46 @@ export class TradeRequests {
       routeId,
       size,
       NONE_TRIED,
-      flight.quote,
+      execution.quote,
       earlier?.heldPrice ?? null,
-      (venue) => keyProblem(flight, readings, venue),
+      (venue) => keyProblem(execution, readings, venue),
     );
     const routedMs = deadline.elapsedMs();
     if (!answer.ok && !isVerified && turnsOnStreams(answer, readings, request)) return { end: null, routed: null };
     observer.latency("positions", "", (readDoneMs - startedMs) * 1e3);
     observer.latency("route", "", (routedMs - readDoneMs) * 1e3);
-    flight.unread = unreadVenues(rooms, request, readings, flight.quote);
-    if (!answer.ok) return { end: this.#refuseRoute(flight, context, answer, readings, earlier) };
+    execution.unread = unreadVenues(rooms, request, readings, execution.quote);
+    if (!answer.ok) return { end: this.#refuseRoute(execution, context, answer, readings, earlier) };
     const positionsMs = roundMs(readDoneMs - startedMs);
     const routingMs = roundMs(routedMs - readDoneMs);
-    if (request.dryRun) return { end: this.#simulate(flight, context, answer.routed, positionsMs, routingMs) };
+    if (request.dryRun) return { end: this.#simulate(execution, context, answer.routed, positionsMs, routingMs) };
     return { end: null, routed: answer.routed, positionsMs, routingMs };
   }
 
   /** After a crash a refusal to go on is none of what filled before it: that stands, an entry with its protection. */
   async #keepEarlierFills(
-    flight: TradeExecution,
+    execution: TradeExecution,
     context: TradeContext,
     end: Concluded | Refused,
     earlier: TradeRun | null,
   ): Promise<Concluded | Refused> {
     if (end.ok || earlier === null || !filledAnything(earlier)) return end;
-    return this.#conclusion.finish(flight, context, earlier, await this.#protect(flight, context, earlier));
+    return this.#conclusion.finish(execution, context, earlier, await this.#protect(execution, context, earlier));
   }
 
   /** Null: the call is bound to its quote, or to none. A retry after a crash is the use that its record shows. */
-  #bindQuote(flight: TradeExecution, earlier: TradeRun | null): Refused | null {
-    const { request, accounts, ticket } = flight;
+  #bindQuote(execution: TradeExecution, earlier: TradeRun | null): Refused | null {
+    const { request, accounts, ticket } = execution;
     if (request.quoteId === null) return null;
     if (earlier?.quote !== undefined) {
-      bindTo(flight, earlier.quote);
+      bindTo(execution, earlier.quote);
       return null;
     }
     const user = ticket?.recordKey ?? null;
     const use = this.#parts.quotes.use(request.quoteId, request, tradeSide(request), accounts.hashes(), user);
     switch (use.kind) {
       case "bound":
-        bindTo(flight, use.quote);
+        bindTo(execution, use.quote);
         return null;
       case "unknown":
         return refused("QUOTE_UNKNOWN", {});
@@ -271,63 +275,63 @@ export class TradeRequests {
   }
 
   /** Before the first order. Null: nobody else may use the quote any more, unless none of the orders leaves. */
-  #claimQuote(flight: TradeExecution, run: TradeRun): Refused | null {
-    const { quoteId } = flight.request;
+  #claimQuote(execution: TradeExecution, run: TradeRun): Refused | null {
+    const { quoteId } = execution.request;
     // A use that its record shows is claimed, or of a process before.
-    if (quoteId === null || flight.quote === null || run.attempts.length > 0) return null;
-    const reason = this.#parts.quotes.claim(quoteId, quoteUser(flight, run));
+    if (quoteId === null || execution.quote === null || run.attempts.length > 0) return null;
+    const reason = this.#parts.quotes.claim(quoteId, quoteUser(execution, run));
     return reason === null ? null : refused("QUOTE_EXPIRED", { reason });
   }
 
   /** A use that sent nothing consumes nothing. */
-  #releaseQuote(flight: TradeExecution, run: TradeRun): void {
-    const { quoteId } = flight.request;
+  #releaseQuote(execution: TradeExecution, run: TradeRun): void {
+    const { quoteId } = execution.request;
     if (quoteId === null || run.attempts.some(({ sentAtMs }) => sentAtMs !== null)) return;
-    this.#parts.quotes.release(quoteId, quoteUser(flight, run));
+    this.#parts.quotes.release(quoteId, quoteUser(execution, run));
   }
 
   /** What filled is protected before the reply; what may fill later is watched from then on. */
-  async #protect(flight: TradeExecution, context: TradeContext, run: TradeRun): Promise<readonly LateOrder[]> {
-    const late = await protectSafely(this.#parts, flight, run);
-    this.#watch.consider(flight, context, run);
+  async #protect(execution: TradeExecution, context: TradeContext, run: TradeRun): Promise<readonly LateOrder[]> {
+    const late = await protectSafely(this.#parts, execution, run);
+    this.#watch.consider(execution, context, run);
     return late;
   }
 
   /** A fault of ours after a send is an unknown outcome, never an error. */
   async #execute(
-    flight: TradeExecution,
+    execution: TradeExecution,
     run: TradeRun,
     plans: readonly SendPlan[],
     readings: ReadonlyMap<RoutableVenue, AccountReading>,
   ): Promise<ExecuteEnd> {
     const earlierAttempts = run.attempts.length;
     try {
-      return await executeTrade(this.#parts, flight, run, plans, readings);
+      return await executeTrade(this.#parts, execution, run, plans, readings);
     } catch (error) {
       if (run.attempts.slice(earlierAttempts).every((attempt) => attempt.sentAtMs === null)) throw error;
       this.#parts.logger.error("execute_failed_after_send", { routeId: run.routeId, problem: problemOf(error) });
       for (const attempt of run.attempts) if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
       return { kind: "done", late: [] };
     } finally {
-      this.#releaseQuote(flight, run);
+      this.#releaseQuote(execution, run);
     }
   }
 
   /** Nothing to route for. After a crash that may be an answer, not an error: flat is flat. */
   #refuseRoute(
-    flight: TradeExecution,
+    execution: TradeExecution,
     context: TradeContext,
     answer: Extract<RouteAnswer, { ok: false }>,
     readings: ReadonlyMap<RoutableVenue, AccountReading>,
     earlier: TradeRun | null,
   ): Concluded | Refused {
-    const { request } = flight;
+    const { request } = execution;
     const read = [...readings.values()];
     if (earlier !== null && !isOpening(earlier) && !filledAnything(earlier)) {
       const flat = read.length > 0 && read.every((reading) => isFlat(reading, request));
       if (flat) {
         earlier.note = "ALREADY_FLAT";
-        return this.#conclusion.finish(flight, context, earlier, []);
+        return this.#conclusion.finish(execution, context, earlier, []);
       }
     }
     const preferred = request.preferredExchange;
@@ -353,7 +357,7 @@ export class TradeRequests {
 
   /** The stored reply; one that was not final in its current state. */
   async #replay(
-    flight: TradeExecution,
+    execution: TradeExecution,
     context: TradeContext,
     stored: TradeResult,
     storedRun: TradeRun,
@@ -367,17 +371,17 @@ export class TradeRequests {
       // The run of whoever is at work on its orders: a stored one may be older, and would be published beside it.
       const shared = isOpen ? await registry.unsettledRun(storedRun.routeId) : null;
       const run = current === null ? storedRun : shared;
-      if (run !== null && flight.ticket !== null) {
-        const isKnown = await this.#lookOnce(flight, run);
+      if (run !== null && execution.ticket !== null) {
+        const isKnown = await this.#lookOnce(execution, run);
         // Found where they rest: from here on as those that rested at their reply.
-        this.#conclusion.followLate(flight, context, run, []);
+        this.#conclusion.followLate(execution, context, run, []);
         if (isKnown) {
-          result = toTradeResult(await this.#conclusion.publishResolved(run, flight.ticket.recordKey), true);
+          result = toTradeResult(await this.#conclusion.publishResolved(run, execution.ticket.recordKey), true);
         }
       }
     }
     const replayed: TradeResult = { ...result, replayed: true };
-    this.#conclusion.emit("replayed", flight.request, context, flight.deadline, {
+    this.#conclusion.emit("replayed", execution.request, context, execution.deadline, {
       code: replayed.ok ? null : replayed.code,
       data: replayed.ok ? replayed.data : null,
     });
@@ -385,37 +389,37 @@ export class TradeRequests {
   }
 
   /** Asks the venue once, with the caller's credentials, about an order that no resolver has in hand. */
-  async #lookOnce(flight: TradeExecution, run: TradeRun): Promise<boolean> {
+  async #lookOnce(execution: TradeExecution, run: TradeRun): Promise<boolean> {
     const unsettled = unsettledAttempt(run);
     if (unsettled === null || this.#parts.resolver.isActive(unsettled.clientIdHex)) return false;
-    return (await recoverRun(this.#parts, flight, run, false)) !== "STILL_UNKNOWN";
+    return (await recoverRun(this.#parts, execution, run, false)) !== "STILL_UNKNOWN";
   }
 
   /** A crash left the record RUNNING: its order first. */
-  async #recover(flight: TradeExecution, context: TradeContext, run: TradeRun): Promise<Concluded | Refused> {
-    const end = await recoverRun(this.#parts, flight, run, true);
+  async #recover(execution: TradeExecution, context: TradeContext, run: TradeRun): Promise<Concluded | Refused> {
+    const end = await recoverRun(this.#parts, execution, run, true);
     if (end === "NOT_PLACED") {
       this.#conclusion.settleIntents(run);
-      return this.#executeFresh(flight, context, run);
+      return this.#executeFresh(execution, context, run);
     }
-    if (end === "STILL_UNKNOWN") return this.#conclusion.leaveOpen(flight, context, run);
+    if (end === "STILL_UNKNOWN") return this.#conclusion.leaveOpen(execution, context, run);
     // The crash may have come between the entry and its protection.
-    return this.#conclusion.finish(flight, context, run, await this.#protect(flight, context, run));
+    return this.#conclusion.finish(execution, context, run, await this.#protect(execution, context, run));
   }
 
   #simulate(
-    flight: TradeExecution,
+    execution: TradeExecution,
     context: TradeContext,
     routed: Routed,
     positionsMs: number,
     routingMs: number,
   ): Concluded {
     const nowMs = this.#parts.clock.wallMs();
-    const run = emptyRun(flight, context, routed, nowMs);
+    const run = emptyRun(execution, context, routed, nowMs);
     run.timingMs.positions = positionsMs;
     run.timingMs.routing = routingMs;
-    endTimings(run.timingMs, flight.deadline.elapsedMs());
-    const { request, accounts } = flight;
+    endTimings(run.timingMs, execution.deadline.elapsedMs());
+    const { request, accounts } = execution;
     const terms = {
       symbol: request.symbol,
       side: tradeSide(request),
@@ -426,7 +430,7 @@ export class TradeRequests {
     } as const;
     const quote = giveQuote(this.#parts.quotes, routed, terms, request.quoteTtlMs);
     const data = simulatedData(run, quote);
-    this.#conclusion.emit("replied", flight.request, context, flight.deadline, { data });
+    this.#conclusion.emit("replied", execution.request, context, execution.deadline, { data });
     return { ok: true, success: true, data, replayed: false };
   }
 
@@ -439,16 +443,16 @@ export class TradeRequests {
 }
 
 /** A call that names no slippage takes the quote's: the default could be wider or narrower than what was quoted. */
-function bindTo(flight: TradeExecution, quote: BoundQuote): void {
-  flight.quote = quote;
-  const { request } = flight;
-  if (request.isSlippageDefault === true) flight.request = { ...request, maxSlippageBps: quote.maxSlippageBps };
+function bindTo(execution: TradeExecution, quote: BoundQuote): void {
+  execution.quote = quote;
+  const { request } = execution;
+  if (request.isSlippageDefault === true) execution.request = { ...request, maxSlippageBps: quote.maxSlippageBps };
 }
 
 /** What is wrong with the credentials for a venue: their form, or the venue's own words, without what is secret in them. */
 function keyProblem({ accounts, request }: TradeExecution, readings: Readings, venue: RoutableVenue): string | null {
   const problem = accounts.problem(venue) ?? readings.get(venue)?.problem ?? null;
-  // A dry run's flight has no list of its secrets.
+  // A dry run has no list of its secrets.
   return problem === null ? null : redactVenueText(problem, collectSecrets(request.credentials));
 }
 

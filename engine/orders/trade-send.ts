@@ -37,7 +37,7 @@ export type SendEnd =
  */
 export async function sendOrders(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   plans: readonly SendPlan[],
 ): Promise<SendEnd> {
@@ -45,28 +45,28 @@ export async function sendOrders(
   const before = run.attempts.length;
   const outgoing: Outgoing[] = [];
   const counted = new Map<SendPlan, string>();
-  if (parts.guards.countsAccount(flight.apiKeyId)) {
+  if (parts.guards.countsAccount(execution.apiKeyId)) {
     // Before the first check: the checks of all orders are one turn.
     for (const plan of plans) {
-      const account = flight.accounts.get(plan.venue);
+      const account = execution.accounts.get(plan.venue);
       if (account === null || plan.reduceOnly) continue;
       const { room, session, accountHash: own } = account;
-      const order = { opens: true, apiKeyId: flight.apiKeyId, own, timeoutMs: sendTimeoutMs(flight) };
+      const order = { opens: true, apiKeyId: execution.apiKeyId, own, timeoutMs: sendTimeoutMs(execution) };
       const behind = await countedAccount(parts, room, session, order);
       if (!behind.ok) return { kind: "guarded", error: behind.error };
       counted.set(plan, behind.accountHash);
     }
   }
   for (const plan of plans) {
-    const account = flight.accounts.get(plan.venue);
-    if (account === null || flight.accounts.isTaken(plan.venue))
+    const account = execution.accounts.get(plan.venue);
+    if (account === null || execution.accounts.isTaken(plan.venue))
       throw new ServiceError("INTERNAL", { problem: "a plan without a session" });
     // The invariant of this path: whatever is not an entry's own order reduces.
     if (!plan.reduceOnly && !(isOpening(run) && plan.role === "POSITION"))
       throw new ServiceError("INTERNAL", { problem: "an order that does not reduce" });
-    const attempt = mintAttempt(parts, flight, run, plan, account);
+    const attempt = mintAttempt(parts, execution, run, plan, account);
     const verdict = parts.guards.check(
-      guardedOrder(flight, run, plan, attempt, counted.get(plan) ?? account.accountHash),
+      guardedOrder(execution, run, plan, attempt, counted.get(plan) ?? account.accountHash),
     );
     run.attempts.push(attempt);
     if (!verdict.ok) {
@@ -79,7 +79,7 @@ export async function sendOrders(
   }
 
   const startNs = clock.monoNs();
-  const durable = await makeDurable(parts, flight, run, outgoing);
+  const durable = await makeDurable(parts, execution, run, outgoing);
   if (durable.kind !== "durable") {
     markNotSent(run, before, "STORE_UNAVAILABLE");
     for (const { reservation } of outgoing) reservation.release();
@@ -89,8 +89,8 @@ export async function sendOrders(
   const timings = { venue: 0, sign: 0 };
   const orders =
     outgoing.length === 1
-      ? [await sendOne(parts, flight, run, outgoing[0] as Outgoing, timings)]
-      : await Promise.all(outgoing.map((one) => sendOne(parts, flight, run, one, timings)));
+      ? [await sendOne(parts, execution, run, outgoing[0] as Outgoing, timings)]
+      : await Promise.all(outgoing.map((one) => sendOne(parts, execution, run, one, timings)));
   run.timingMs.venue += timings.venue;
   run.timingMs.sign += timings.sign;
   return { kind: "sent", orders };
@@ -112,7 +112,7 @@ interface BatchTimings {
 
 async function sendOne(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   outgoing: Outgoing,
   timings: BatchTimings,
@@ -142,29 +142,30 @@ async function sendOne(
     session: account.session,
     command,
     attempt,
-    timeoutMs: sendTimeoutMs(flight),
+    timeoutMs: sendTimeoutMs(execution),
     routeId: run.routeId,
-    secrets: flight.secrets,
+    secrets: execution.secrets,
   });
   const ackMs = outcome.outcome === "accepted" ? Math.min(outcome.ackMs, tookMs) : tookMs;
   timings.venue = Math.max(timings.venue, roundMs(ackMs));
   timings.sign = Math.max(timings.sign, roundMs(tookMs - ackMs));
   observer.latency("venue", plan.venue, ackMs * 1e3);
   observer.latency("sign", plan.venue, (tookMs - ackMs) * 1e3);
-  const resolution = isOpen ? startResolving(parts, flight, run, plan, attempt) : null;
+  const resolution = isOpen ? startResolving(parts, execution, run, plan, attempt) : null;
   return { attempt, resolution };
 }
 
 function startResolving(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   plan: SendPlan,
   attempt: OrderAttempt,
 ): Promise<Resolution> {
   const room = parts.rooms.get(plan.venue);
   // What follows an entry shares its venue with others of its kind: their session must outlive this order's resolution.
-  const session = plan.role === "POSITION" ? flight.accounts.take(plan.venue) : flight.accounts.another(plan.venue);
+  const session =
+    plan.role === "POSITION" ? execution.accounts.take(plan.venue) : execution.accounts.another(plan.venue);
   if (room === undefined || session === null)
     throw new ServiceError("INTERNAL", { problem: "no session for the resolver" });
   const order = unknownOrder(parts.bounds, run.routeId, room, plan.instrument, attempt);

@@ -202,12 +202,12 @@ export class TradeService {
   async trade(request: TradeRequest, context: TradeContext): Promise<TradeResult> {
     if (this.#draining) return { ok: false, code: "SHUTTING_DOWN", details: {}, replayed: false };
     if (this.#flights.size >= this.#maxInFlight) return { ok: false, code: "OVERLOADED", details: {}, replayed: false };
-    const flight = this.#requests.run(request, context);
-    this.#flights.add(flight);
+    const execution = this.#requests.run(request, context);
+    this.#flights.add(execution);
     try {
-      return await flight;
+      return await execution;
     } finally {
-      this.#flights.delete(flight);
+      this.#flights.delete(execution);
     }
   }
 

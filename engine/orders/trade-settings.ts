@@ -22,33 +22,35 @@ const UNKNOWN_SETTING = "unknown";
 /** Null: all are as wanted. What was changed stands in the run's adjustments. */
 export async function applySettings(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   plans: readonly SendPlan[],
   readings: ReadonlyMap<RoutableVenue, AccountReading>,
 ): Promise<ServiceError | null> {
-  const terms = flight.request.open;
+  const terms = execution.request.open;
   if (terms === null || (terms.leverage === null && terms.marginMode === null)) return null;
-  const problems = await Promise.all(plans.map((plan) => applyOn(parts, flight, run, plan, readings.get(plan.venue))));
+  const problems = await Promise.all(
+    plans.map((plan) => applyOn(parts, execution, run, plan, readings.get(plan.venue))),
+  );
   return problems.find((problem) => problem !== null) ?? null;
 }
 
 async function applyOn(
   parts: TradeParts,
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   plan: SendPlan,
   reading: AccountReading | undefined,
 ): Promise<ServiceError | null> {
-  const { leverage, marginMode } = flight.request.open ?? { leverage: null, marginMode: null };
-  const account = flight.accounts.get(plan.venue);
+  const { leverage, marginMode } = execution.request.open ?? { leverage: null, marginMode: null };
+  const account = execution.accounts.get(plan.venue);
   const settings = account?.room.settings;
   if (account === null || settings === undefined) return null;
   const { session } = account;
   const { instrument } = plan;
   const known = reading?.settings ?? null;
   const options: CallOptions = {
-    timeoutMs: Math.min(SETTING_TIMEOUT_MS, Math.max(1, flight.deadline.leftMs())),
+    timeoutMs: Math.min(SETTING_TIMEOUT_MS, Math.max(1, execution.deadline.leftMs())),
     lane: "trade",
   };
   const change = async (
@@ -62,7 +64,7 @@ async function applyOn(
       parts.logger.error("setting_threw", { venue: plan.venue, routeId: run.routeId, problem: problemOf(error) });
       return { outcome: "unknown", cause: "INTERNAL" };
     });
-    if (outcome.outcome !== "accepted") return notSet(flight, run, plan.venue, field, to, outcome);
+    if (outcome.outcome !== "accepted") return notSet(execution, run, plan.venue, field, to, outcome);
     const adjustment: ExecutionAdjustment = { field, from: from ?? UNKNOWN_SETTING, to, rule: "REQUESTED" };
     run.adjustments.push(adjustment);
     return null;
@@ -82,7 +84,7 @@ async function applyOn(
 }
 
 function notSet(
-  flight: TradeExecution,
+  execution: TradeExecution,
   run: TradeRun,
   exchange: RoutableVenue,
   field: "leverage" | "marginMode",
@@ -97,7 +99,7 @@ function notSet(
     wanted,
     outcome: rejected ? "REJECTED" : "UNKNOWN",
     reason: rejected ? outcome.reason : outcome.cause.slice(0, 100),
-    venueText: rejected ? redactVenueText(outcome.venueText, flight.secrets) : null,
+    venueText: rejected ? redactVenueText(outcome.venueText, execution.secrets) : null,
     ...(rejected && outcome.retryAfterMs !== undefined ? { retryAfterMs: outcome.retryAfterMs } : {}),
     candidates: run.routing.candidates.map((candidate) =>
       candidate.exchange === exchange ? { ...candidate, eligible: false, reasonCode: "LEVERAGE_NOT_SET" } : candidate,

@@ -7,7 +7,7 @@ export interface Watched {
   readonly run: TradeRun;
   readonly context: TradeContext;
   /** The request's own: what is concluded of the run is kept under its key. */
-  readonly flight: TradeExecution;
+  readonly execution: TradeExecution;
   /** Of the venues that the entry went to. */
   credentials: TradeRequest["credentials"];
   /** Nobody else tells the end of this run: its orders were settled, resting, at the reply, or ended in a look of its own. */
@@ -26,18 +26,18 @@ export interface Watched {
 
 /** Without a credential, a session or a text of a request. */
 export interface WatchedBefore extends Pick<Watched, "roundCount" | "retryCount" | "context"> {
-  readonly flight: Omit<TradeExecution, "accounts" | "secrets">;
+  readonly execution: Omit<TradeExecution, "accounts" | "secrets">;
 }
 
 /** Of the idempotency record of the request; null without one. */
-export function keyOf({ flight }: Watched): string | null {
-  return flight.ticket?.recordKey ?? null;
+export function keyOf({ execution }: Watched): string | null {
+  return execution.ticket?.recordKey ?? null;
 }
 
-export function watchedBefore(flight: WatchedBefore["flight"], context: TradeContext): WatchedBefore {
-  const { apiKeyId, deadline, quote, request, ticket, unread } = flight;
+export function watchedBefore(execution: WatchedBefore["execution"], context: TradeContext): WatchedBefore {
+  const { apiKeyId, deadline, quote, request, ticket, unread } = execution;
   return {
-    flight: { apiKeyId, deadline, quote, request: { ...request, credentials: {} }, ticket, unread },
+    execution: { apiKeyId, deadline, quote, request: { ...request, credentials: {} }, ticket, unread },
     context: { ...context, rawBody: new Uint8Array() },
     roundCount: 1,
     retryCount: 0,

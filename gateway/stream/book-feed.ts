@@ -57,7 +57,13 @@ export class BookFeed implements Feed {
   readonly #shown: Shown[] = [];
   #image: BookImage | null = null;
 
-  constructor(sources: MemberSources, symbol: string, venues: readonly RoutableVenue[], depth: number, mark: MarkDirty) {
+  constructor(
+    sources: MemberSources,
+    symbol: string,
+    venues: readonly RoutableVenue[],
+    depth: number,
+    mark: MarkDirty,
+  ) {
     this.#symbol = symbol;
     this.#venues = venues;
     this.#depth = depth;

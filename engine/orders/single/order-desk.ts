@@ -384,7 +384,10 @@ export interface OrderDesk {
   closePosition(request: ClosePositionRequest, context: OrderRequestContext): Promise<ClosePositionAnswer>;
   closeAll(request: CloseAllRequest, context: OrderRequestContext): Promise<CloseAllAnswer>;
   /** A whole number from 1 to 125 and to the contract's maximum. */
-  setLeverage(request: SettingRequest & { readonly leverage: number }, context: OrderRequestContext): Promise<SettingAnswer>;
+  setLeverage(
+    request: SettingRequest & { readonly leverage: number },
+    context: OrderRequestContext,
+  ): Promise<SettingAnswer>;
   setMarginMode(
     request: SettingRequest & { readonly mode: "cross" | "isolated" },
     context: OrderRequestContext,

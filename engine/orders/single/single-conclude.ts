@@ -51,21 +51,21 @@ export class SingleConclusion {
   }
 
   /** The answer of a run as far as its request carried it; the durable parts follow beside it. `late`: still with the resolver. */
-  finish(flight: OrderContext, run: SingleRun, late: Promise<Resolution> | null): OrderAnswer {
+  finish(orderContext: OrderContext, run: SingleRun, late: Promise<Resolution> | null): OrderAnswer {
     const { background, follows, unsettled, recent, clock } = this.#parts;
-    const { ticket } = flight;
+    const { ticket } = orderContext;
     const answer = answerOf(run, clock.wallMs());
     if (answer === null) throw new ServiceError("INTERNAL", { problem: "an order without an answer" });
     if (isUnsettled(run)) unsettled.add({ run, recordKey: ticket?.recordKey ?? null, fromEarlierStart: false });
     else unsettled.remove(run);
     recent.add(run);
-    const { credentials, session } = flight;
+    const { credentials, session } = orderContext;
     follows.consider(run, ticket?.recordKey ?? null, () => ({ session, credentials }));
     background.run(
       "order_conclusion",
       ticket === null ? this.#store(run, COMMIT_TRIES, () => []) : this.#complete(ticket, run, answer),
     );
-    if (late !== null) background.run("order_late", this.#resolveLate(flight, run, late));
+    if (late !== null) background.run("order_late", this.#resolveLate(orderContext, run, late));
     this.#followPrice(run, ticket?.recordKey ?? null);
     return answer;
   }
@@ -95,9 +95,9 @@ export class SingleConclusion {
    * Its last order never left this machine. Where none did a retry with the key begins anew; where an earlier one did
    * and came to nothing, the record goes on counting them: a client id that was sent is never used again.
    */
-  discard(flight: OrderContext, run: SingleRun): void {
+  discard(orderContext: OrderContext, run: SingleRun): void {
     const { background, idempotency } = this.#parts;
-    const { ticket } = flight;
+    const { ticket } = orderContext;
     if (ticket !== null && run.attempts.some(({ outcome }) => outcome !== "NOT_SENT")) {
       background.run("order_unsent", this.#keepRunning(ticket, run));
       return;
@@ -194,10 +194,10 @@ export class SingleConclusion {
     }
   }
 
-  async #resolveLate(flight: OrderContext, run: SingleRun, late: Promise<Resolution>): Promise<void> {
+  async #resolveLate(orderContext: OrderContext, run: SingleRun, late: Promise<Resolution>): Promise<void> {
     const attempt = lastAttempt(run);
     if (attempt === null || !applyResolution(this.#parts, attempt, await late)) return;
-    await this.publishFound(flight, run);
+    await this.publishFound(orderContext, run);
   }
 
   /** Conclusions of one run are stored one after the other. The store saying no is tried again, `tries` times in all. */

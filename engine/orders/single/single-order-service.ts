@@ -199,8 +199,8 @@ export class SingleOrderService implements OrderDesk {
       const { clientOrderId } = request;
       const { idempotencyKey } = context;
       // By what is known now: whatever an earlier order of the key came to has been answered before.
-      const plan = async (flight: OrderContext): Promise<Planned> =>
-        otherAccount(room, request) ?? this.#plan(flight, checked.order);
+      const plan = async (orderContext: OrderContext): Promise<Planned> =>
+        otherAccount(room, request) ?? this.#plan(orderContext, checked.order);
       const job = {
         account: request,
         room,
@@ -237,7 +237,10 @@ export class SingleOrderService implements OrderDesk {
     return this.#run(request.deadlineMs, (deadline) => this.#closes.closeAll(request, context, deadline));
   }
 
-  setLeverage(request: SettingRequest & { readonly leverage: number }, _context: OrderRequestContext): Promise<SettingAnswer> {
+  setLeverage(
+    request: SettingRequest & { readonly leverage: number },
+    _context: OrderRequestContext,
+  ): Promise<SettingAnswer> {
     return this.#withAccount(request, (opened, deadline) => setLeverage(this.#parts, opened, request, deadline));
   }
 
@@ -362,9 +365,9 @@ export class SingleOrderService implements OrderDesk {
   }
 
   /** On a hedge the flag is not the venue's to enforce: the live position bounds the size. */
-  async #plan(flight: OrderContext, order: CheckedOrder): Promise<Planned> {
+  async #plan(orderContext: OrderContext, order: CheckedOrder): Promise<Planned> {
     if (order.positionSide === "BOTH" || !order.reduceOnly) return { ok: true, order, positionsBefore: [] };
-    const { room, session, instrument, deadline } = flight;
+    const { room, session, instrument, deadline } = orderContext;
     const read = await readLive(this.#parts, room, session, instrument, deadline, "streamed");
     const limited = closingLimit(instrument, order, read);
     if (limited.ok || !read.ok || read.source === "venue") return limited;
@@ -409,16 +412,16 @@ export class SingleOrderService implements OrderDesk {
   async #run<T>(deadlineMs: number, work: (deadline: Deadline) => Promise<T>): Promise<T | OrderRefusal> {
     if (this.#draining) return refusal("SHUTTING_DOWN");
     if (this.#flights.size >= this.#maxInFlight) return refusal("OVERLOADED");
-    const flight = work(new Deadline(this.#parts.clock, deadlineMs)).catch((error: unknown): OrderRefusal => {
+    const orderContext = work(new Deadline(this.#parts.clock, deadlineMs)).catch((error: unknown): OrderRefusal => {
       if (error instanceof ServiceError && error.code !== "INTERNAL") return refusal(error.code, error.context);
       this.#parts.logger.error("order_call_failed", { problem: problemOf(error) });
       return refusal("INTERNAL");
     });
-    this.#flights.add(flight);
+    this.#flights.add(orderContext);
     try {
-      return await flight;
+      return await orderContext;
     } finally {
-      this.#flights.delete(flight);
+      this.#flights.delete(orderContext);
     }
   }
 

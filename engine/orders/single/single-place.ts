@@ -62,7 +62,7 @@ interface OrderJob {
   /** Null: without. A leg's key is derived from its request's. */
   readonly idempotencyKey: string | null;
   /** What the order is to be; asked once no earlier order of the key stands in the way. */
-  plan(flight: OrderContext): Promise<Planned>;
+  plan(orderContext: OrderContext): Promise<Planned>;
 }
 
 /** An attempt that was put to its venue, or kept back at the last moment. */
@@ -90,7 +90,7 @@ export class SinglePlacements {
     const { session } = opened;
     const { hash, idempotency } = this.#parts;
     let ticket: IdempotencyTicket<SingleRun, StoredAnswer> | null = null;
-    let flight: OrderContext | null = null;
+    let orderContext: OrderContext | null = null;
     try {
       const accountHash = intentAccountHash(hash, session);
       const begun = await this.#begin(job, context, accountHash);
@@ -104,7 +104,7 @@ export class SinglePlacements {
       const secrets = collectSecrets(account.credentials);
       const { credentials } = account;
       this.#parts.follows.meet(account.venue, { session, credentials });
-      flight = {
+      orderContext = {
         room,
         instrument,
         session,
@@ -117,17 +117,17 @@ export class SinglePlacements {
         taken: false,
       };
       if (job.held !== undefined && begun !== null && begun.kind !== "fresh") job.held.ticks = boundOf(begun.run);
-      if (begun?.kind === "replay") return await this.#replay(flight, begun.result, begun.run);
+      if (begun?.kind === "replay") return await this.#replay(orderContext, begun.result, begun.run);
       if (begun?.kind === "recover") {
-        const answer = await this.#recover(flight, job, context, begun.run);
+        const answer = await this.#recover(orderContext, job, context, begun.run);
         // The use of the key that the crash cut short, carried on.
         return answer.ok ? { ...answer, replayed: true } : answer;
       }
-      return await this.#placeFresh(flight, job, context, null);
+      return await this.#placeFresh(orderContext, job, context, null);
     } catch (error) {
       return this.#explain(error);
     } finally {
-      if (flight?.taken !== true) session.close();
+      if (orderContext?.taken !== true) session.close();
       // One whose last write is under way frees itself once that is durable.
       if (ticket !== null && !ticket.isEnding) idempotency.release(ticket);
     }
@@ -148,29 +148,29 @@ export class SinglePlacements {
 
   /** `earlier`: the run of a crashed request, whose orders are all known never to have been placed. */
   async #placeFresh(
-    flight: OrderContext,
+    orderContext: OrderContext,
     job: OrderJob,
     context: OrderRequestContext,
     earlier: SingleRun | null,
   ): Promise<OrderAnswer> {
     const { clock } = this.#parts;
-    const { instrument } = flight;
+    const { instrument } = orderContext;
     if (instrument.status !== "TRADING") {
       return refusal("VENUE_UNAVAILABLE", { exchange: instrument.venue, reason: "HALTED" });
     }
-    const planned = await job.plan(flight);
+    const planned = await job.plan(orderContext);
     if (!planned.ok) return planned;
     const { order } = planned;
-    const beyond = this.#beyondBand(flight, order);
+    const beyond = this.#beyondBand(orderContext, order);
     if (beyond !== null) return beyond;
-    const counted = await countedAccount(this.#parts, flight.room, flight.session, {
+    const counted = await countedAccount(this.#parts, orderContext.room, orderContext.session, {
       opens: !order.reduceOnly,
-      apiKeyId: flight.apiKeyId,
-      own: flight.accountHash,
-      timeoutMs: callOptions(flight.deadline, "trade").timeoutMs,
+      apiKeyId: orderContext.apiKeyId,
+      own: orderContext.accountHash,
+      timeoutMs: callOptions(orderContext.deadline, "trade").timeoutMs,
     });
     if (!counted.ok) return refusal(counted.error.code, counted.error.context);
-    const priced = this.#price(flight, order, heldTicks(order, job, earlier));
+    const priced = this.#price(orderContext, order, heldTicks(order, job, earlier));
     if (!priced.ok) return priced;
     if (job.held !== undefined && order.priceTicks === null) job.held.ticks = priced.priceTicks;
     const adjustments = [...order.adjustments, ...priced.adjustments];
@@ -179,7 +179,7 @@ export class SinglePlacements {
       routeId,
       requestId: context.requestId,
       venue: instrument.venue,
-      accountHash: flight.accountHash,
+      accountHash: orderContext.accountHash,
       symbol: instrument.symbol,
       side: order.side,
       direction: order.direction,
@@ -197,15 +197,15 @@ export class SinglePlacements {
       venueCode: null,
     };
     const { accountHash: countedHash } = counted;
-    const first = await this.#attempt(flight, job, run, order, { priceTicks: priced.priceTicks, countedHash });
+    const first = await this.#attempt(orderContext, job, run, order, { priceTicks: priced.priceTicks, countedHash });
     if ("code" in first) return first;
-    const again = await this.#attemptAgain(flight, job, run, order, { adjustments, countedHash }, first);
-    return this.#conclude(flight, run, again ?? first);
+    const again = await this.#attemptAgain(orderContext, job, run, order, { adjustments, countedHash }, first);
+    return this.#conclude(orderContext, run, again ?? first);
   }
 
   /** One order of the run: named, let through, sent. A refusal: nothing left this machine. */
   async #attempt(
-    flight: OrderContext,
+    orderContext: OrderContext,
     job: OrderJob,
     run: SingleRun,
     { qtyLots, timeInForce }: CheckedOrder,
@@ -216,11 +216,11 @@ export class SinglePlacements {
     const routeIds = job.inPlaceOf === null ? [routeId] : [routeId, job.inPlaceOf];
     const claim = clientOrderId === null ? null : await names.claim(run.accountHash, clientOrderId, ...routeIds);
     if (clientOrderId !== null && claim === null) return refusal("DUPLICATE_CLIENT_ORDER_ID", { clientOrderId });
-    const attempt = mintAttempt(this.#parts, flight, run, { qtyLots, timeInForce, priceTicks });
+    const attempt = mintAttempt(this.#parts, orderContext, run, { qtyLots, timeInForce, priceTicks });
     const verdict = guards.check({
       clientIdHex: attempt.clientIdHex,
       atMs: attempt.intentAtMs,
-      apiKeyId: flight.apiKeyId,
+      apiKeyId: orderContext.apiKeyId,
       accountHash: countedHash,
       venue: run.venue,
       symbol: run.symbol,
@@ -229,13 +229,13 @@ export class SinglePlacements {
       qtyDecimals: attempt.qtyDecimals,
       priceDecimals: attempt.priceDecimals,
       priceTicks: attempt.priceTicks,
-      doubleMidTicks: this.#doubleMid(flight),
+      doubleMidTicks: this.#doubleMid(orderContext),
     });
     if (!verdict.ok) return refusal(verdict.code, verdict.details);
     const { reservation } = verdict;
     reservations.set(attempt, reservation);
     try {
-      const end = await sendOrder(this.#parts, flight, run, { attempt, reservation, claim });
+      const end = await sendOrder(this.#parts, orderContext, run, { attempt, reservation, claim });
       return end.kind === "notSent" ? end.refusal : { attempt, end };
     } catch (error) {
       if (attempt.sentAtMs === null) throw error;
@@ -248,7 +248,7 @@ export class SinglePlacements {
 
   /** A MARKET that was refused for the venue's band is priced once more, by a fresh mark. Null: the first attempt stands. */
   async #attemptAgain(
-    flight: OrderContext,
+    orderContext: OrderContext,
     job: OrderJob,
     run: SingleRun,
     order: CheckedOrder,
@@ -256,7 +256,7 @@ export class SinglePlacements {
     { attempt }: Tried,
   ): Promise<Tried | null> {
     if (order.priceTicks !== null || !isBandRefusal(attempt)) return null;
-    const { deadline, instrument, room } = flight;
+    const { deadline, instrument, room } = orderContext;
     const lane = order.reduceOnly ? "exit" : "trade";
     const refused = { instrument, lane, priceTicks: attempt.priceTicks, side: order.side } as const;
     const priceTicks = await freshBound(this.#parts, room, refused, deadline);
@@ -266,7 +266,7 @@ export class SinglePlacements {
     this.#parts.reservations.get(attempt)?.release();
     const attemptCount = run.attempts.length;
     try {
-      const again = await this.#attempt(flight, job, run, order, { priceTicks, countedHash });
+      const again = await this.#attempt(orderContext, job, run, order, { priceTicks, countedHash });
       if (!("code" in again)) return again;
     } catch (error) {
       // Thrown before anything left: the refusal that the venue gave is the answer all the same.
@@ -277,17 +277,17 @@ export class SinglePlacements {
     return null;
   }
 
-  async #conclude(flight: OrderContext, run: SingleRun, { attempt, end }: Tried): Promise<OrderAnswer> {
+  async #conclude(orderContext: OrderContext, run: SingleRun, { attempt, end }: Tried): Promise<OrderAnswer> {
     if (end.kind === "settled") {
-      if (attempt.outcome !== "NOT_SENT") return this.#conclusion.finish(flight, run, null);
-      this.#conclusion.discard(flight, run);
+      if (attempt.outcome !== "NOT_SENT") return this.#conclusion.finish(orderContext, run, null);
+      this.#conclusion.discard(orderContext, run);
       return unsentAnswer(run, attempt);
     }
-    const resolved = await within(this.#parts.clock, end.resolution, flight.deadline.leftMs());
-    if (!resolved.done) return this.#conclusion.finish(flight, run, end.resolution);
+    const resolved = await within(this.#parts.clock, end.resolution, orderContext.deadline.leftMs());
+    if (!resolved.done) return this.#conclusion.finish(orderContext, run, end.resolution);
     applyResolution(this.#parts, attempt, resolved.value);
-    await waitForPrices(this.#parts, [attempt], flight.deadline.leftMs());
-    return this.#conclusion.finish(flight, run, null);
+    await waitForPrices(this.#parts, [attempt], orderContext.deadline.leftMs());
+    return this.#conclusion.finish(orderContext, run, null);
   }
 
   /** By the mark of now: whatever an earlier order of the key came to has been answered before. */
@@ -299,21 +299,21 @@ export class SinglePlacements {
 
   /** The price that is sent. A MARKET takes it from the live book, or is not sent. */
   #price(
-    flight: OrderContext,
+    orderContext: OrderContext,
     order: CheckedOrder,
     heldTicks: number | null,
   ):
     | { readonly ok: true; readonly priceTicks: number; readonly adjustments: readonly OrderAdjustment[] }
     | OrderRefusal {
     if (order.priceTicks !== null) return { ok: true, priceTicks: order.priceTicks, adjustments: [] };
-    const { instrument, room } = flight;
+    const { instrument, room } = orderContext;
     const market = room.markets.get(instrument.symbol);
     if (market === undefined)
       return refusal("VENUE_UNAVAILABLE", { exchange: instrument.venue, reason: "BOOK_INVALID" });
     const bound = boundMarket(market, { ...order, heldTicks }, this.#parts.clock.monoNs());
     if (!bound.ok) return bound;
     // Venues value a market order near the mid: refused is only what falls short at its dearest.
-    const dearest = Math.max(bound.priceTicks, Math.ceil(this.#doubleMid(flight) / 2));
+    const dearest = Math.max(bound.priceTicks, Math.ceil(this.#doubleMid(orderContext) / 2));
     return checkMinNotional(instrument, order, dearest) ?? bound;
   }
 
@@ -325,33 +325,33 @@ export class SinglePlacements {
   }
 
   /** The stored answer; one of unknown outcome, or of an order that was working still, in its current state. */
-  async #replay(flight: OrderContext, stored: StoredAnswer, storedRun: SingleRun): Promise<OrderAnswer> {
+  async #replay(orderContext: OrderContext, stored: StoredAnswer, storedRun: SingleRun): Promise<OrderAnswer> {
     const run = this.#shared(storedRun);
     if (!stored.ok || (stored.order.outcome !== "UNKNOWN" && !isUnsettled(storedRun)))
       return { ...stored, replayed: true };
     if (
       isUnsettled(run) &&
-      flight.ticket !== null &&
-      (await recoverOrder(this.#parts, flight, run, false)) !== "OPEN"
+      orderContext.ticket !== null &&
+      (await recoverOrder(this.#parts, orderContext, run, false)) !== "OPEN"
     ) {
-      return { ...(await this.#conclusion.publishFound(flight, run)), replayed: true };
+      return { ...(await this.#conclusion.publishFound(orderContext, run)), replayed: true };
     }
     return { ...(answerOf(run, this.#parts.clock.wallMs()) ?? stored), replayed: true };
   }
 
   /** A crash left the record RUNNING: its order first. */
   async #recover(
-    flight: OrderContext,
+    orderContext: OrderContext,
     job: OrderJob,
     context: OrderRequestContext,
     storedRun: SingleRun,
   ): Promise<OrderAnswer> {
     const run = this.#shared(storedRun);
-    const end = await recoverOrder(this.#parts, flight, run, true);
-    if (end === "SETTLED") return this.#conclusion.finish(flight, run, null);
+    const end = await recoverOrder(this.#parts, orderContext, run, true);
+    if (end === "SETTLED") return this.#conclusion.finish(orderContext, run, null);
     if (end === "NOT_PLACED") {
       await this.#conclusion.settleAbsent(run);
-      return this.#placeFresh(flight, job, context, run);
+      return this.#placeFresh(orderContext, job, context, run);
     }
     // Its record stays RUNNING: the next request with the key looks again.
     const answer = answerOf(run, this.#parts.clock.wallMs());

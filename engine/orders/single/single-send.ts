@@ -46,13 +46,13 @@ export type SingleSendEnd =
 /** The next attempt of the run, not a part of it yet. */
 export function mintAttempt(
   parts: SingleParts,
-  flight: OrderContext,
+  orderContext: OrderContext,
   run: SingleRun,
   priced: { readonly qtyLots: number; readonly priceTicks: number; readonly timeInForce: OrderAttempt["timeInForce"] },
 ): OrderAttempt {
-  const { instrument, room, session } = flight;
+  const { instrument, room, session } = orderContext;
   const attemptNumber = run.attempts.length + 1;
-  const clientIdHex = parts.clientIds.mint(flight.ticket, 0, attemptNumber, run.type === "MARKET");
+  const clientIdHex = parts.clientIds.mint(orderContext.ticket, 0, attemptNumber, run.type === "MARKET");
   const nowMs = parts.clock.wallMs();
   return {
     leg: 0,
@@ -77,7 +77,7 @@ export function mintAttempt(
     quoteAsset: instrument.quoteAsset,
     takerFeeMilliBps: instrument.takerFeeMilliBps,
     makerFeeMilliBps: instrument.makerFeeMilliBps,
-    ...boundOf(room, notPlacedBoundMs(flight, nowMs)),
+    ...boundOf(room, notPlacedBoundMs(orderContext, nowMs)),
     outcome: "PENDING",
     reason: null,
     venueText: null,
@@ -90,13 +90,13 @@ export function mintAttempt(
 /** Adds the attempt to the run, first of all. */
 export async function sendOrder(
   parts: SingleParts,
-  flight: OrderContext,
+  orderContext: OrderContext,
   run: SingleRun,
   ready: SendOrder,
 ): Promise<SingleSendEnd> {
   const { attempt, reservation } = ready;
   run.attempts.push(attempt);
-  const notDurable = await makeDurable(parts, flight, run, ready);
+  const notDurable = await makeDurable(parts, orderContext, run, ready);
   if (notDurable !== null) {
     run.attempts.pop();
     return { kind: "notSent", refusal: notDurable };
@@ -107,7 +107,7 @@ export async function sendOrder(
     attempt.reason = "TRADING_HALTED";
     return { kind: "settled" };
   }
-  const { instrument, room, session } = flight;
+  const { instrument, room, session } = orderContext;
   const command: OrderCommand = {
     instrument,
     side: run.side,
@@ -120,7 +120,7 @@ export async function sendOrder(
     positionSide: run.positionSide,
     clientIdHex: attempt.clientIdHex,
   };
-  const timeoutMs = boundedTimeoutMs(flight.deadline.leftMs());
+  const timeoutMs = boundedTimeoutMs(orderContext.deadline.leftMs());
   const { outcome, isOpen } = await sendAttempt(parts, {
     room,
     session,
@@ -128,23 +128,23 @@ export async function sendOrder(
     attempt,
     timeoutMs,
     routeId: run.routeId,
-    secrets: flight.secrets,
+    secrets: orderContext.secrets,
   });
-  if (isOpen) return startResolving(parts, flight, run, attempt);
-  if (outcome.outcome === "rejected") run.venueCode = redactVenueText(outcome.venueCode, flight.secrets);
+  if (isOpen) return startResolving(parts, orderContext, run, attempt);
+  if (outcome.outcome === "rejected") run.venueCode = redactVenueText(outcome.venueCode, orderContext.secrets);
   return { kind: "settled" };
 }
 
 /** Null: durable. Else nothing is sent, and what may land late is taken back behind it. */
 async function makeDurable(
   parts: SingleParts,
-  flight: OrderContext,
+  orderContext: OrderContext,
   run: SingleRun,
   { attempt, reservation, claim }: SendOrder,
 ): Promise<OrderRefusal | null> {
-  const { ticket } = flight;
+  const { ticket } = orderContext;
   const running = ticket === null ? null : parts.idempotency.runningRows(ticket, run);
-  const base = [...parts.intents.openWrites(intentOf(run, attempt, flight)), ...reservation.writes];
+  const base = [...parts.intents.openWrites(intentOf(run, attempt, orderContext)), ...reservation.writes];
   const startNs = parts.clock.monoNs();
   const commit = async (named: ClaimedRows | null): Promise<boolean> => {
     const conditions: StateCondition[] = [...(running?.batch.conditions ?? [])];
@@ -158,11 +158,12 @@ async function makeDurable(
     return committed.value;
   };
   try {
-    let isDurable = await commit(claimedRows(parts, flight, run, attempt, claim));
+    let isDurable = await commit(claimedRows(parts, orderContext, run, attempt, claim));
     if (!isDurable && claim !== null && claim.row !== null && run.clientOrderId !== null) {
       // The refused order whose place it takes may have freed the name between our reading and the commit.
       const now = await parts.names.claim(run.accountHash, run.clientOrderId, run.routeId);
-      if (now !== null && now.row === null) isDurable = await commit(claimedRows(parts, flight, run, attempt, now));
+      if (now !== null && now.row === null)
+        isDurable = await commit(claimedRows(parts, orderContext, run, attempt, now));
     }
     if (!isDurable) {
       reservation.release();
@@ -171,7 +172,7 @@ async function makeDurable(
   } catch (error) {
     const release = reservation.release();
     if (!(error instanceof ServiceError) || error.code !== "STORE_UNAVAILABLE") throw error;
-    parts.background.run("intent_take_back", takeBack(parts, flight, run, attempt, release));
+    parts.background.run("intent_take_back", takeBack(parts, orderContext, run, attempt, release));
     return { ok: false, code: error.code, details: error.context, replayed: false };
   }
   if (running !== null && ticket !== null) parts.idempotency.committed(ticket, running.row);
@@ -214,12 +215,12 @@ async function lostRace(parts: SingleParts, run: SingleRun): Promise<OrderRefusa
 /** Its batch may land late; these writes queue behind it. */
 async function takeBack(
   parts: SingleParts,
-  flight: OrderContext,
+  orderContext: OrderContext,
   run: SingleRun,
   attempt: OrderAttempt,
   release: readonly StateWrite[],
 ): Promise<void> {
-  const { ticket } = flight;
+  const { ticket } = orderContext;
   const dropped = [
     ...parts.intents.dropWrites({ clientIdHex: attempt.clientIdHex, createdAtMs: attempt.intentAtMs }),
     ...release,
@@ -232,7 +233,7 @@ async function takeBack(
   if (freed.writes.length > 0) await parts.store.commit(freed);
 }
 
-function intentOf(run: SingleRun, attempt: OrderAttempt, flight: OrderContext): OrderIntent<SingleRun> {
+function intentOf(run: SingleRun, attempt: OrderAttempt, orderContext: OrderContext): OrderIntent<SingleRun> {
   return {
     clientIdHex: attempt.clientIdHex,
     accountHash: run.accountHash,
@@ -248,19 +249,24 @@ function intentOf(run: SingleRun, attempt: OrderAttempt, flight: OrderContext): 
     priceTicks: attempt.priceTicks,
     notPlacedAfterMs: attempt.notPlacedAfterMs,
     routeId: run.routeId,
-    idempotencyRecord: flight.ticket?.recordKey ?? null,
+    idempotencyRecord: orderContext.ticket?.recordKey ?? null,
     leg: attempt.leg,
     attempt: attempt.attempt,
     createdAtMs: attempt.intentAtMs,
     // With a key the record in the same batch has it.
-    run: flight.ticket === null ? run : null,
+    run: orderContext.ticket === null ? run : null,
   };
 }
 
-function startResolving(parts: SingleParts, flight: OrderContext, run: SingleRun, attempt: OrderAttempt): SingleSendEnd {
-  const { room, instrument, session } = flight;
-  if (flight.taken) throw new ServiceError("INTERNAL", { problem: "no session for the resolver" });
-  flight.taken = true;
+function startResolving(
+  parts: SingleParts,
+  orderContext: OrderContext,
+  run: SingleRun,
+  attempt: OrderAttempt,
+): SingleSendEnd {
+  const { room, instrument, session } = orderContext;
+  if (orderContext.taken) throw new ServiceError("INTERNAL", { problem: "no session for the resolver" });
+  orderContext.taken = true;
   const order = unknownOrder(parts.bounds, run.routeId, room, instrument, attempt);
   return { kind: "resolving", resolution: parts.resolver.resolve(order, session) };
 }
@@ -274,7 +280,7 @@ function boundedTimeoutMs(leftMs: number): number {
  * wait before the send takes at most STORE_TIMEOUT_MS, and what it takes the send has less of. While the process lives
  * the room's own bound, known after signing, replaces it.
  */
-function notPlacedBoundMs(flight: OrderContext, nowMs: number): number {
-  const timeoutMs = boundedTimeoutMs(flight.deadline.leftMs() - STORE_TIMEOUT_MS);
-  return nowMs + STORE_TIMEOUT_MS + flight.room.orders.placeBoundMs(flight.session, timeoutMs);
+function notPlacedBoundMs(orderContext: OrderContext, nowMs: number): number {
+  const timeoutMs = boundedTimeoutMs(orderContext.deadline.leftMs() - STORE_TIMEOUT_MS);
+  return nowMs + STORE_TIMEOUT_MS + orderContext.room.orders.placeBoundMs(orderContext.session, timeoutMs);
 }

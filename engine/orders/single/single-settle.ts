@@ -27,7 +27,7 @@ export type RecoveryEnd = "SETTLED" | "NOT_PLACED" | "OPEN";
 /** For a request that holds the order's idempotency key. `waitForProof`: polls until the deadline; otherwise looks once. */
 export async function recoverOrder(
   parts: SingleParts,
-  flight: OrderContext,
+  orderContext: OrderContext,
   run: SingleRun,
   waitForProof: boolean,
 ): Promise<RecoveryEnd> {
@@ -36,13 +36,13 @@ export async function recoverOrder(
   if (!isUnsettled(run)) return "SETTLED";
   // The process that knew more is gone: from here on it is an order of unknown outcome.
   if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
-  const order = unknownOrderOf(parts, flight.room, flight.instrument, run);
+  const order = unknownOrderOf(parts, orderContext.room, orderContext.instrument, run);
   if (order === null || parts.resolver.isActive(attempt.clientIdHex)) return "OPEN";
   try {
-    const look = await pollUntilKnown(parts, flight, order, waitForProof);
+    const look = await pollUntilKnown(parts, orderContext, order, waitForProof);
     if (look.kind === "open") return "OPEN";
     applyResolution(parts, attempt, look);
-    if (!flight.taken && parts.resolver.readPrice(order, flight.session, look)) flight.taken = true;
+    if (!orderContext.taken && parts.resolver.readPrice(order, orderContext.session, look)) orderContext.taken = true;
     return look.kind === "found" ? "SETTLED" : "NOT_PLACED";
   } catch (error) {
     // A fault of ours in the look-up says nothing of the order.
@@ -103,15 +103,15 @@ function neverPlaced({ outcome, reason }: OrderAttempt): boolean {
 
 async function pollUntilKnown(
   parts: SingleParts,
-  flight: OrderContext,
+  orderContext: OrderContext,
   order: UnknownOrder,
   waitForProof: boolean,
 ): Promise<LookUp> {
   for (let delayMs = FIRST_POLL_DELAY_MS; ; delayMs *= 2) {
-    const timeoutMs = Math.max(FIRST_POLL_DELAY_MS, flight.deadline.leftMs());
-    const look = await lookUpOrder(parts.clock, order, flight.session, timeoutMs);
+    const timeoutMs = Math.max(FIRST_POLL_DELAY_MS, orderContext.deadline.leftMs());
+    const look = await lookUpOrder(parts.clock, order, orderContext.session, timeoutMs);
     if (look.kind !== "open" || !waitForProof) return look;
-    const leftMs = flight.deadline.leftMs();
+    const leftMs = orderContext.deadline.leftMs();
     if (leftMs <= 0) return look;
     await delay(parts.clock, Math.min(delayMs, leftMs));
   }

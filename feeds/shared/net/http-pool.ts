@@ -200,8 +200,7 @@ export class HttpPool implements VenueHttp {
     const isProven = admission.isStranger !== true;
     try {
       const result = await this.#send(request, timeoutMs - (monoMs(this.#options.clock) - startMs), isProven);
-      if (result.kind === "notSent" && charged !== null)
-        this.#accounts.refund(charged, accountWeight, lane, takenAtMs);
+      if (result.kind === "notSent" && charged !== null) this.#accounts.refund(charged, accountWeight, lane, takenAtMs);
       if (result.kind === "notSent" && !isProven && caller !== null) this.#queue.unsent(lane, caller, weight);
       return result;
     } finally {

@@ -297,7 +297,12 @@ describe("an order that went out before its account was watched", () => {
 
 describe("an order whose status is a word we do not know", () => {
   it("has not ended: it is looked up, and may be canceled", () => {
-    const slot = new AccountState({ accountIndex: ACCOUNT, instrumentOf: () => BTC, emit: () => {}, onMoved: () => {} });
+    const slot = new AccountState({
+      accountIndex: ACCOUNT,
+      instrumentOf: () => BTC,
+      emit: () => {},
+      onMoved: () => {},
+    });
     const row = decodeOrder(order({ ...mine, status: "resting" }));
     expect(slot.applyOrders([row])).toEqual({ ok: true });
     expect(slot.endedOrder("order_id", row.order_id)).toBeNull();

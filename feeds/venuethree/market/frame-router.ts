@@ -120,7 +120,8 @@ export class FrameRouter {
       case "trades":
         this.malformedCount += frame.brokenCount;
         // What a subscription repeats is of any age, and an empty frame of none.
-        if (!frame.isSnapshot && frame.trades.length > 0) shard.noteFrame(this.#asOfNs(newestMs(frame.trades), tsRecvNs));
+        if (!frame.isSnapshot && frame.trades.length > 0)
+          shard.noteFrame(this.#asOfNs(newestMs(frame.trades), tsRecvNs));
         this.#onTrades(frame.marketId, frame.trades, tsRecvNs);
         return;
       case "stats":

@@ -109,7 +109,10 @@ describe("continuity", () => {
   it("tells readers of the gap before it repairs", async () => {
     const connection = await goLive(markets);
     const seen: (string | number)[] = [];
-    one.signal.listen({ ...NO_MARKET_LISTENER, bookChanged: ({ book }) => seen.push(book.invalidReason || book.state) });
+    one.signal.listen({
+      ...NO_MARKET_LISTENER,
+      bookChanged: ({ book }) => seen.push(book.invalidReason || book.state),
+    });
     venue.move(1, 1_100);
     connection.receive(venue.move(1, 1_200));
     expect(seen[0]).toBe(INVALID_GAP);

@@ -36,7 +36,10 @@ interface Run<T> {
 }
 
 /** `ask` is given what it needs, and how long it has run. */
-async function run<T>(read: TxRead, ask: (deps: TxConfirmationDeps, elapsedMs: () => number) => Promise<T>): Promise<Run<T>> {
+async function run<T>(
+  read: TxRead,
+  ask: (deps: TxConfirmationDeps, elapsedMs: () => number) => Promise<T>,
+): Promise<Run<T>> {
   const clock = new VirtualClock();
   const startMs = clock.wallMs();
   let readCount = 0;
