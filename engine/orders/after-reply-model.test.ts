@@ -12,7 +12,7 @@ import { FakeStreams } from "./test/fake-streams.js";
 import { FakeVenue } from "./test/fake-venue.js";
 import { createRowSink, rowFaults } from "./test/row-sink.js";
 import { createDesk, type DeskHarness, orderContext, orderName } from "./single/test/desk-harness.js";
-import { ExecutionLookup } from "./execution-ask.js";
+import { ExecutionLookup } from "./execution-lookup.js";
 import { OrderFollows } from "./order-follows.js";
 import { Resolver } from "./resolver.js";
 

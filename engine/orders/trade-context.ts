@@ -16,7 +16,7 @@ import type { ExecutionRegistry } from "./execution-registry.js";
 import type { FeeCache } from "./fee-cache.js";
 import type { IdempotencyRecords, IdempotencyTicket } from "./idempotency.js";
 import type { IntentLog } from "./intent-log.js";
-import type { ClientOrderIdIndex } from "./order-names.js";
+import type { ClientOrderIdIndex } from "./client-order-id-index.js";
 import type { BoundQuote, QuoteBook } from "./quote-book.js";
 import type { RecordSink } from "./record-sink.js";
 import type { RouteObserver } from "./route-observer.js";

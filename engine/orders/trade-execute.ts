@@ -23,7 +23,7 @@ import type { SendPlan } from "./trade-plan.js";
 import { isOpening, isWorking, unknownAttempt, type OrderAttempt, type TradeRun } from "./trade-run.js";
 import { applyResolution } from "./send-outcome.js";
 import { filledLots, isUnfilled } from "./attempt-figures.js";
-import { lookAtMarketable } from "./trade-look.js";
+import { lookAtMarketable } from "./trade-lookup.js";
 import { sendOrders, type SentOrder } from "./trade-send.js";
 import { applySettings } from "./trade-settings.js";
 import { within } from "../domain/deadline.js";

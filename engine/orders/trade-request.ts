@@ -23,7 +23,7 @@ import type { BoundQuote } from "./quote-book.js";
 import { collectSecrets, redactVenueText } from "./redact.js";
 import { recoverRun } from "./trade-recover.js";
 import { filledAnything, remainingSize, toTradeResult } from "./trade-reply.js";
-import { emptyRun, executionOf } from "./trade-flight.js";
+import { emptyRun, executionOf } from "./trade-execution.js";
 import { TradeKeys } from "./trade-keys.js";
 import { tradeSide, type SendPlan } from "./trade-plan.js";
 import type { ProtectionWatch } from "./protection-watch.js";

@@ -21,7 +21,7 @@ import type { OrderListeners } from "./order-listeners.js";
 import { Background } from "./background.js";
 import { createClientIdSource } from "./client-id.js";
 import type { Rooms } from "./trade-accounts.js";
-import { ExecutionLookup } from "./execution-ask.js";
+import { ExecutionLookup } from "./execution-lookup.js";
 import { TradeConclusion, type ResolvedListener } from "./trade-conclude.js";
 import type { TradeParts } from "./trade-context.js";
 import { giveQuote } from "./trade-quote.js";
@@ -51,7 +51,7 @@ import { QuoteIds } from "./quote-ids.js";
 import { NO_RECORDS, type RecordSink } from "./record-sink.js";
 import { NO_OBSERVER, type RouteObserver } from "./route-observer.js";
 import { Resolver, type ResolverCounts } from "./resolver.js";
-import { ClientOrderIdIndex } from "./order-names.js";
+import { ClientOrderIdIndex } from "./client-order-id-index.js";
 import { mintRouteId } from "./route-ids.js";
 
 export const MAX_IN_FLIGHT = 2_000;

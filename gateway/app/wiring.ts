@@ -12,7 +12,7 @@ import { GuardBook } from "../../engine/guards/guard-book.js";
 import { createNonceReservations } from "../../engine/orders/nonce-reservations.js";
 import type { RecordSink } from "../../engine/orders/record-sink.js";
 import { SingleOrderService } from "../../engine/orders/single/single-order-service.js";
-import { ClientOrderIdIndex } from "../../engine/orders/order-names.js";
+import { ClientOrderIdIndex } from "../../engine/orders/client-order-id-index.js";
 import { OrderListeners } from "../../engine/orders/order-listeners.js";
 import { TradeService } from "../../engine/orders/trade-service.js";
 import { isTradingRoom, type MarketRoom } from "../../engine/ports.js";

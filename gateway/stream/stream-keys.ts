@@ -1,6 +1,6 @@
 /**
  * The keys of the stream: opened for whoever asks first, closed when the last subscriber leaves. A private key rests for
- * a while after (rested-keys.ts): what its numbers told is kept for who lost the connection.
+ * a while after (retained-topics.ts): what its numbers told is kept for who lost the connection.
  *
  * Invariants: one open key for a text; all specs of a call are opened or none stays; a key in use is never closed.
  *
@@ -11,7 +11,7 @@ import { ServiceError } from "../../engine/domain/errors.js";
 import type { Connection } from "./connection.js";
 import type { KeySpec } from "./feed.js";
 import type { StreamLimits } from "./limits.js";
-import { RetainedTopics } from "./rested-keys.js";
+import { RetainedTopics } from "./retained-topics.js";
 import type { StreamCounts } from "./stream-counts.js";
 import { StreamKey } from "./stream-key.js";
 

@@ -30,7 +30,7 @@ import type {
   OrderRefusal,
 } from "./order-desk.js";
 import { factsOfVenueOrder, instrumentOf, isUnsupported } from "./order-facts.js";
-import { lookRefusal, lookUp, nameOrder, type NamedOrder, ownTerms } from "./order-look.js";
+import { lookRefusal, lookUp, nameOrder, type NamedOrder, ownTerms } from "./order-lookup.js";
 import { MAX_QUOTE_AGE_MS, type SingleParts } from "./single-context.js";
 import { lastAttempt } from "./single-run.js";
 

@@ -17,7 +17,7 @@ import type { RecordSink } from "../record-sink.js";
 import type { Resolver } from "../resolver.js";
 import type { Rooms } from "../trade-accounts.js";
 import type { OrderAttempt } from "../trade-run.js";
-import type { ClientOrderIdIndex } from "../order-names.js";
+import type { ClientOrderIdIndex } from "../client-order-id-index.js";
 import type { RecentOrders } from "./recent-orders.js";
 import type { SingleRun, StoredAnswer } from "./single-run.js";
 import type { UnsettledOrders } from "./unsettled-orders.js";

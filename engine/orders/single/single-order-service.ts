@@ -73,8 +73,8 @@ import type {
   SwitchesAnswer,
 } from "./order-desk.js";
 import { factsOfVenueOrder, instrumentOf } from "./order-facts.js";
-import { orderStatus, ownTerms, wasPlacedAsMarket } from "./order-look.js";
-import { ClientOrderIdIndex } from "../order-names.js";
+import { orderStatus, ownTerms, wasPlacedAsMarket } from "./order-lookup.js";
+import { ClientOrderIdIndex } from "../client-order-id-index.js";
 import { closingLimit } from "./hedge-close.js";
 import { PositionCloses, type CloseBatch } from "./position-close.js";
 import { RecentOrders } from "./recent-orders.js";

@@ -22,7 +22,7 @@ import { sendAttempt } from "../send-outcome.js";
 import type { OrderAttempt } from "../trade-run.js";
 import { isMarket } from "./order-check.js";
 import type { OrderRefusal } from "./order-desk.js";
-import type { NameClaim, ClientOrderIdIndex } from "../order-names.js";
+import type { NameClaim, ClientOrderIdIndex } from "../client-order-id-index.js";
 import { accountHashOf } from "../trade-accounts.js";
 import type { OrderContext, SingleParts } from "./single-context.js";
 import type { SingleRun } from "./single-run.js";

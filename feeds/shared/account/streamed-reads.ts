@@ -23,7 +23,7 @@
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Side, VenueOrder } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
-import { UnconfirmedOrders } from "./order-doubts.js";
+import { UnconfirmedOrders } from "./unconfirmed-orders.js";
 
 /**
  * A read tells of an order only when it began this long after its answer: the venues' reads lag by up to 1.1 s (venueone,

@@ -1,6 +1,6 @@
 /**
  * The sender of a room that also streams: a cancel, a change and a cancel of all are answered with what became of them
- * (tx-fate.ts), and a cancel of an order whose end was streamed is not sent.
+ * (orders/tx-confirmation.ts), and a cancel of an order whose end was streamed is not sent.
  */
 import type { VenueOrder } from "../../../engine/domain/order.js";
 import type { AccountSession, OrderSender } from "../../../engine/ports.js";
@@ -17,10 +17,10 @@ import { VenuethreeSession } from "../account/session.js";
 import { type PositionReads, streamedEnd, type VenuethreeReads, watchedBy } from "../account/streamed-reads.js";
 import type { VenuethreeAccountStreams } from "../account/streams.js";
 import type { WatchedAccount } from "../account/watched-account.js";
-import { confirmCancel, hadEnded } from "./cancel-fate.js";
-import { confirmAmend, confirmCancelAll } from "./change-fate.js";
+import { confirmCancel, hadEnded } from "./cancel-confirmation.js";
+import { confirmAmend, confirmCancelAll } from "./change-confirmation.js";
 import type { VenuethreeOrders } from "./orders.js";
-import type { TxConfirmationDeps } from "./tx-fate.js";
+import type { TxConfirmationDeps } from "./tx-confirmation.js";
 
 export function watchedOrders(
   trading: VenuethreeReads & { readonly orders: VenuethreeOrders },

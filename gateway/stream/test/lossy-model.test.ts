@@ -9,7 +9,7 @@ import type { VenueOrder } from "../../../engine/domain/order.js";
 import type { FakeAccount } from "../../../engine/portfolio/test/fake-accounts.js";
 import { OpenOrders } from "../../../engine/portfolio/open-orders.js";
 import { WatchedOrders } from "../../../engine/portfolio/watched-orders.js";
-import { UnconfirmedOrders } from "../../../feeds/shared/account/order-doubts.js";
+import { UnconfirmedOrders } from "../../../feeds/shared/account/unconfirmed-orders.js";
 import type { Fold } from "./frame-judge.js";
 import { type VirtualClient, VirtualStream } from "./virtual-stream.js";
 

@@ -1,10 +1,10 @@
 /**
- * What became of a cancel that the venue's API took (tx-fate.ts): canceled; refused, as there was no such order to cancel
+ * What became of a cancel that the venue's API took (orders/tx-confirmation.ts): canceled; refused, as there was no such order to cancel
  * (any more); not known within the time, which is `isPending`.
  */
 import type { CancelOutcome, VenueOrder } from "../../../engine/domain/order.js";
 import type { CallOptions } from "../../../engine/ports.js";
-import { confirmTx, type TxConfirmationDeps } from "./tx-fate.js";
+import { confirmTx, type TxConfirmationDeps } from "./tx-confirmation.js";
 
 const PENDING: CancelOutcome = { outcome: "accepted", isPending: true };
 const CANCELED: CancelOutcome = { outcome: "accepted" };

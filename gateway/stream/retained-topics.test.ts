@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import type { Feed, Image } from "./feed.js";
 import { RING_AGE_MS } from "./frame-ring.js";
-import { RetainedTopics } from "./rested-keys.js";
+import { RetainedTopics } from "./retained-topics.js";
 import { StreamKey } from "./stream-key.js";
 
 interface Source {

@@ -6,10 +6,10 @@ import type { CallOptions, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import { decodeTx, type VenuethreeWireTx } from "../account/wire.js";
 import type { StoodOrders } from "../account/watched-account.js";
-import { confirmAmend, confirmCancelAll } from "./change-fate.js";
+import { confirmAmend, confirmCancelAll } from "./change-confirmation.js";
 import { orderOf } from "../account/sent-orders.js";
 import { CLOSE_LONG } from "../test/trading-harness.js";
-import type { TxConfirmationDeps } from "./tx-fate.js";
+import type { TxConfirmationDeps } from "./tx-confirmation.js";
 
 const HASH = "ab".repeat(40);
 const DELAY_MS = 200;

@@ -5,7 +5,7 @@ import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import type { CallOptions, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import { decodeTx, type VenuethreeWireTx } from "../account/wire.js";
-import { confirmCancel, hadEnded } from "./cancel-fate.js";
+import { confirmCancel, hadEnded } from "./cancel-confirmation.js";
 import { orderOf } from "../account/sent-orders.js";
 import { CLOSE_LONG } from "../test/trading-harness.js";
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { PlaceOutcome } from "../domain/order.js";
 import type { VenueRoom } from "../ports.js";
-import { ASK_TIMEOUT_MS } from "./execution-ask.js";
+import { ASK_TIMEOUT_MS } from "./execution-lookup.js";
 import type { TradeService } from "./trade-service.js";
 import type { TradeData, TradeRequest } from "./trade-types.js";
 import type { PlaceFate } from "./test/fake-matching.js";
