@@ -249,7 +249,7 @@ describe("changing and cancelling", () => {
     const [first, second] = [resting(on), resting(on, { clientIdHex: nextClientId() })];
     await place(first);
     await place(second);
-    // The API's word alone; the room asks on (cancel-fate.ts).
+    // The API's word alone; the room asks on (cancel-confirmation.ts).
     const taken = { outcome: "accepted", isPending: true };
     expect(await half.orders.cancel(alice, btc, { clientIdHex: first.clientIdHex }, OPTIONS)).toEqual(taken);
     const venueOrderId = (await find(second))?.venueOrderId ?? "";
