@@ -1,7 +1,7 @@
 /**
  * Who is registered: accounts by index, their address on the first layer, their API keys with public key and nonce.
  * The core knows an account by its index as text. Invariant: a key's nonce only grows, but for the one case that
- * `giveBack` names.
+ * `releaseNonce` names.
  */
 import type { TimerHandle } from "../../../engine/domain/clock.js";
 

@@ -31,8 +31,8 @@ import { pause, waitUntil } from "../support/system.js";
 
 /** Symbols of which two scales are taken for one, and of which no stream is given back. */
 const planted = vi.hoisted(() => ({ sameScale: "", kept: "" }));
-vi.mock("../../engine/domain/instrument.js", async (load) => {
-  const original = await load<typeof import("../../../engine/domain/instrument.js")>();
+vi.mock(import("../../../engine/domain/instrument.js"), async (load) => {
+  const original = await load();
   return {
     ...original,
     isSameScale: (left: Instrument, right: Instrument): boolean =>
