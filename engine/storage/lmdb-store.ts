@@ -21,6 +21,7 @@ import type { Clock, TimerHandle } from "../domain/clock.js";
 import { ServiceError } from "../domain/errors.js";
 import { isOutOfSpace, openPrivately } from "./lmdb-file.js";
 import { isOwnerAlive, ownOwnerRow, parseOwnerRow } from "./lmdb-owner.js";
+import { FORMAT_STEPS, type FormatRows, type FormatStep, planFormat } from "./state-format.js";
 import { GROWTH_BYTES, PageReserve, pageUseOf } from "./page-reserve.js";
 import {
   completeStore,
@@ -55,6 +56,8 @@ export interface LmdbStoreOptions {
   readonly volume?: () => Promise<VolumeState>;
   /** Called once when a commit failed: log it and restart the process. */
   readonly onFailure?: (cause: unknown) => void;
+  /** A test passes its own. */
+  readonly formatSteps?: readonly FormatStep[];
 }
 
 interface PendingBatch {
@@ -63,7 +66,10 @@ interface PendingBatch {
   readonly fail: (error: ServiceError) => void;
 }
 
-/** Throws STORE_UNAVAILABLE with `reason` LOCKED or NOT_WRITABLE and the directory, for the operator. */
+/**
+ * Throws STORE_UNAVAILABLE with the directory and a `reason`, for the operator: LOCKED, NOT_WRITABLE, DISK_FULL,
+ * NEWER_FORMAT (with `found`, null where it is none of ours, and `known`) or MIGRATION_FAILED. Then nothing was changed.
+ */
 export function openLmdbStore(options: LmdbStoreOptions): StateStore {
   const directory = resolve(options.directory);
   let database: RootDatabase<Buffer, Buffer>;
@@ -75,17 +81,18 @@ export function openLmdbStore(options: LmdbStoreOptions): StateStore {
     throw new ServiceError("STORE_UNAVAILABLE", { reason: "NOT_WRITABLE", directory }, { cause });
   }
   const owner = JSON.stringify(ownOwnerRow(randomUUID()));
-  let taken: boolean;
+  let refusal: Refusal | null;
   try {
-    taken = takeOwnership(database, owner);
+    refusal = takeOver(database, owner, options.formatSteps ?? FORMAT_STEPS);
   } catch (cause) {
     void database.close();
-    const reason = isOutOfSpace(cause) ? "DISK_FULL" : "NOT_WRITABLE";
+    const isStep = cause instanceof StepFailure && !isOutOfSpace(cause.cause);
+    const reason = isStep ? "MIGRATION_FAILED" : isOutOfSpace(causeOf(cause)) ? "DISK_FULL" : "NOT_WRITABLE";
     throw new ServiceError("STORE_UNAVAILABLE", { reason, directory }, { cause });
   }
-  if (!taken) {
+  if (refusal !== null) {
     void database.close();
-    throw new ServiceError("STORE_UNAVAILABLE", { reason: "LOCKED", directory });
+    throw new ServiceError("STORE_UNAVAILABLE", { ...refusal, directory });
   }
   const store = new LmdbStore(database, owner, options, directory);
   return completeStore(store);
@@ -357,14 +364,57 @@ function rowKey(namespace: string, key: string): Buffer {
 /** No namespace is empty, so no row of a caller can have this key. */
 const OWNER_KEY = Buffer.from("\0owner", "utf8");
 
-function takeOwnership(database: RootDatabase<Buffer, Buffer>, owner: string): boolean {
+const FORMAT_KEY = Buffer.from("\0format", "utf8");
+/** Before every row of a caller, behind the store's own. */
+const FIRST_KEY = Buffer.from([1]);
+
+type Refusal =
+  | { readonly reason: "LOCKED" }
+  | { readonly reason: "NEWER_FORMAT"; readonly found: number | null; readonly known: number };
+
+class StepFailure extends Error {}
+
+/** One transaction: the store is this process's, in the newest format, or it is as it was. Null: done. */
+function takeOver(database: RootDatabase<Buffer, Buffer>, owner: string, steps: readonly FormatStep[]): Refusal | null {
   return database.transactionSync(() => {
     const row = database.get(OWNER_KEY);
     const holder = row === undefined ? null : parseOwnerRow(row.toString("utf8"));
-    if (holder !== null && isOwnerAlive(holder)) return false;
+    if (holder !== null && isOwnerAlive(holder)) return { reason: "LOCKED" };
+    const isEmpty = [...database.getKeys({ start: FIRST_KEY, limit: 1 })].length === 0;
+    const found = database.get(FORMAT_KEY)?.toString("utf8") ?? null;
+    const plan = planFormat(found, isEmpty, steps);
+    if (plan.kind === "refused") return { reason: "NEWER_FORMAT", found: plan.found, known: plan.known };
+    for (const step of plan.steps) {
+      try {
+        step.run(formatRows(database));
+      } catch (cause) {
+        // Thrown on, it takes back the transaction with all steps before it.
+        throw new StepFailure(`format ${step.format}`, { cause });
+      }
+    }
+    const format = String(steps.at(-1)?.format ?? 0);
+    if (found !== format) database.putSync(FORMAT_KEY, Buffer.from(format, "utf8"));
     database.putSync(OWNER_KEY, Buffer.from(owner, "utf8"));
-    return true;
+    return null;
   });
+}
+
+function formatRows(database: RootDatabase<Buffer, Buffer>): FormatRows {
+  return {
+    *rows(namespace) {
+      const start = rowKey(namespace, "");
+      for (const { key, value } of database.getRange({ start })) {
+        if (key.compare(start, 0, start.length, 0, start.length) !== 0) return;
+        yield { key: key.toString("utf8", start.length), value: Buffer.from(value) };
+      }
+    },
+    put: (namespace, key, value) => void database.putSync(rowKey(namespace, key), Buffer.from(value)),
+    remove: (namespace, key) => void database.removeSync(rowKey(namespace, key)),
+  };
+}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof StepFailure ? error.cause : error;
 }
 
 /** lmdb hangs the cause on the error as a promise of its own; unobserved it would end the process. */

@@ -78,6 +78,9 @@ export type Space = "AMPLE" | "TIGHT" | "LOW" | "FULL";
 export type StoreProblem =
   | "LOCKED"
   | "NOT_WRITABLE"
+  /** The folder is of a newer program. */
+  | "NEWER_FORMAT"
+  | "MIGRATION_FAILED"
   /** Nothing can be written. */
   | "DISK_FULL"
   /** What is left is for exits: nothing is opened. */

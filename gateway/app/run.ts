@@ -65,8 +65,11 @@ export async function runService(
 function startProblem(error: unknown): string {
   if (error instanceof StartError) return error.message;
   if (error instanceof ServiceError) {
-    const reason = error.context.reason;
-    const directory = error.context.directory;
+    const { directory, found, known, reason } = error.context;
+    if (reason === "NEWER_FORMAT")
+      return `${String(directory)} is kept in ${found === null ? "a format that is not ours" : `format ${String(found)}`}, and this program knows formats up to ${String(known)}: start the program that wrote it, or name another DATA_DIR. Nothing in it was changed`;
+    if (reason === "MIGRATION_FAILED")
+      return `${String(directory)} could not be brought to the format of this program; it is as it was, and the program before still reads it`;
     return `${error.message}${typeof reason === "string" ? ` (${reason})` : ""}${typeof directory === "string" ? ` in ${directory}` : ""}`;
   }
   // A bug: its frames help, its message might quote something it should not.

@@ -1,0 +1,56 @@
+/**
+ * The format of what DATA_DIR keeps: rows of the state store, files of the spool. One number for all of it, in the store
+ * itself, since only there it changes in the commit that changes the rows. The record store has migrations of its own
+ * (records/migrations.ts).
+ *
+ * Whoever changes the meaning of a kept row or file adds a step here and a folder of the format before to
+ * test/fixtures/, which engine/orders/test/kept-folders.test.ts opens.
+ */
+
+/** Synchronous, inside one write transaction: reads see the writes before them. */
+export interface FormatRows {
+  /** Rows of one namespace, by key. Rows written meanwhile may or may not be seen. */
+  rows(namespace: string): Iterable<{ readonly key: string; readonly value: Uint8Array }>;
+  put(namespace: string, key: string, value: Uint8Array): void;
+  remove(namespace: string, key: string): void;
+}
+
+export interface FormatStep {
+  /** Of the folder once the step is done. */
+  readonly format: number;
+  readonly name: string;
+  /** Whatever it throws, the store stays in the format before and is not opened. */
+  run(rows: FormatRows): void;
+}
+
+/** Formats count from 1 without gaps; a folder that names none is of format 0. A released step is never changed. */
+export const FORMAT_STEPS: readonly FormatStep[] = [
+  {
+    format: 1,
+    name: "the folder names its format",
+    run() {
+      // Rows are as they were.
+    },
+  },
+];
+
+export type FormatPlan =
+  | { readonly kind: "run"; readonly from: number; readonly steps: readonly FormatStep[] }
+  /** Written by a newer program, or by none of ours (`found` null): nothing may be changed. */
+  | { readonly kind: "refused"; readonly found: number | null; readonly known: number };
+
+/** `found`: text of the store's own row; null: it has none. `isEmpty`: no row of anybody. */
+export function planFormat(
+  found: string | null,
+  isEmpty: boolean,
+  steps: readonly FormatStep[] = FORMAT_STEPS,
+): FormatPlan {
+  const known = steps.at(-1)?.format ?? 0;
+  const format = found === null ? (isEmpty ? known : 0) : parseFormat(found);
+  if (format === null || format > known) return { kind: "refused", found: format, known };
+  return { kind: "run", from: format, steps: steps.filter((step) => step.format > format) };
+}
+
+function parseFormat(text: string): number | null {
+  return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : null;
+}
