@@ -32,8 +32,8 @@ function tick(market: Market, clock: { monoNs(): number }, count: number): void 
   }
 }
 
-async function started(): Promise<World> {
-  world = await createWorld({ settings: SETTINGS });
+async function started(settings: Partial<typeof SETTINGS> = {}): Promise<World> {
+  world = await createWorld({ settings: { ...SETTINGS, ...settings } });
   return world;
 }
 
@@ -53,6 +53,18 @@ describe("batches", () => {
     const batches = ticksBatches(one);
     expect(batches.length).toBeGreaterThanOrEqual(9);
     expect(batches.length).toBeLessThanOrEqual(14);
+  });
+
+  it("of a quiet market are one a second where drains come a little late, as timers do", async () => {
+    const one = await started({ drainMs: drainMs + 1 });
+    const market = testMarket();
+    one.recorder.watch(market);
+    for (let step = 0; step < 100; step++) {
+      tick(market, one.clock, 1);
+      await one.advance(100);
+    }
+    expect(ticksBatches(one).length).toBeGreaterThanOrEqual(9);
+    expect(ticksBatches(one).length).toBeLessThanOrEqual(10);
   });
 
   it("under load are one a drain", async () => {
