@@ -379,8 +379,8 @@ class TableRecorder implements Recorder {
     }
     const ageMs = (nowNs - this.#oldestOpenNs) / 1e6;
     if (isBehind) return ageMs >= AWAY_BATCH_AGE_MS;
-    // The next drain would be too late.
-    return ageMs + drainMs > quietMs || this.#openRows() >= busyRows;
+    // The drain nearest to the second: timers are late by a little, and one drain less is a third more batches.
+    return ageMs + drainMs / 2 > quietMs || this.#openRows() >= busyRows;
   }
 
   #openRows(): number {
