@@ -13,7 +13,11 @@ export const OPTIONS = {
     doc: "Address to listen on. In public mode only a loopback address is accepted.",
   }),
   PORT: option({ kind: "integer", min: 0, max: 65_535, default: 8080, doc: "Port to listen on; 0 takes a free one." }),
-  DATA_DIR: option({ kind: "text", default: "./data", doc: "Folder of the state store." }),
+  DATA_DIR: option({
+    kind: "text",
+    default: "./data",
+    doc: "Folder of the state store, its secret, the spool and the embedded record store. It names its format; one of a newer program is refused.",
+  }),
   SERVER_SECRET: option({
     kind: "secret",
     default: "",
