@@ -3,7 +3,7 @@
  * that it has just accepted, or show it as it was; for that moment our own record of it is the better answer.
  *
  * Bounds: MAX_RECENT orders, and changed ones, the least recently used one goes; each speaks for INDEXING_LAG_MS after its
- * confirmation, or its last change, of which the last MAX_FORMER forms before it are known.
+ * confirmation, or its last change. Of a burst of more than MAX_FORMER changes no read is believed for as long.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../domain/clock.js";
@@ -19,6 +19,8 @@ type Figures = Pick<VenueOrder, "priceTicks" | "qtyLots">;
 interface Changed {
   /** As the order stood before one of its changes: a read that shows it so may be late. */
   readonly former: readonly Figures[];
+  /** There were more than `former` holds: then every read that is not the newest form may be late. */
+  readonly isBurst: boolean;
   readonly now: Figures;
   readonly untilNs: number;
 }
@@ -64,15 +66,19 @@ export class RecentOrders {
   /** The order as it stands with what its venue took of changes, or may have taken, and does not show yet. */
   asChanged(accountHash: string, order: VenueOrder): VenueOrder {
     const changed = this.#live(changedKey(accountHash, order));
-    return changed?.former.some((figures) => isSame(figures, order)) === true ? { ...order, ...changed.now } : order;
+    if (changed === null) return order;
+    const isLate = changed.isBurst || changed.former.some((figures) => isSame(figures, order));
+    return isLate ? { ...order, ...changed.now } : order;
   }
 
   /** `order`: as it stood, by `asChanged`. */
   change(accountHash: string, order: VenueOrder, { priceTicks, qtyLots }: OrderChange): void {
     const key = changedKey(accountHash, order);
-    const former = [...(this.#live(key)?.former ?? []), { priceTicks: order.priceTicks, qtyLots: order.qtyLots }];
+    const before = this.#live(key);
+    const former = [...(before?.former ?? []), { priceTicks: order.priceTicks, qtyLots: order.qtyLots }];
+    const isBurst = before?.isBurst === true || former.length > MAX_FORMER;
     const untilNs = this.#clock.monoNs() + INDEXING_LAG_MS * 1e6;
-    this.#changed.set(key, { former: former.slice(-MAX_FORMER), now: { priceTicks, qtyLots }, untilNs });
+    this.#changed.set(key, { former: former.slice(-MAX_FORMER), isBurst, now: { priceTicks, qtyLots }, untilNs });
   }
 
   #live(key: string): Changed | null {
