@@ -44,10 +44,12 @@ export interface OwnOrder {
   readonly clientOrderId: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
+  /** Whose name it was before; it is that order's again if no venue takes this one. */
+  readonly replaced?: OwnOrder;
 }
 
 /** An order of a trade under the name of the trade. */
-export interface TradeName extends Omit<OwnOrder, "expiresAtMs"> {
+export interface TradeName extends Omit<OwnOrder, "expiresAtMs" | "replaced"> {
   /** Of the session: whose names these are. */
   readonly accountHash: string;
 }
@@ -113,7 +115,7 @@ export class ClientOrderIdIndex {
       const before = row === null ? null : (decodeJson(row) as OwnOrder);
       if (before === null || !this.#isHeldBySingle(before)) {
         if (before !== null) writes.push(...expiringRemovals(BY_NAME, key, before.expiresAtMs));
-        writes.push(...expiringWrites(BY_NAME, key, value, own.expiresAtMs));
+        writes.push(...expiringWrites(BY_NAME, key, encodeJson(inPlaceOf(own, before)), own.expiresAtMs));
       }
       const venueKey = this.#nameKey(accountHash, order.venueClientOrderId);
       writes.push(...expiringWrites(BY_VENUE_NAME, venueKey, value, own.expiresAtMs));
@@ -143,7 +145,7 @@ export class ClientOrderIdIndex {
   claimRows(
     accountHash: string,
     claim: NameClaim,
-    order: Omit<OwnOrder, "expiresAtMs">,
+    order: Omit<OwnOrder, "expiresAtMs" | "replaced">,
   ): { readonly condition: StateCondition; readonly writes: readonly StateWrite[] } {
     const key = this.#nameKey(accountHash, order.clientOrderId);
     const own: OwnOrder = { ...order, expiresAtMs: order.createdAtMs + RETENTION_MS };
@@ -154,13 +156,16 @@ export class ClientOrderIdIndex {
       writes: [
         // Before the put: the old row's index row would otherwise take the new one with it.
         ...(claim.before === null ? [] : expiringRemovals(BY_NAME, key, claim.before.expiresAtMs)),
-        ...expiringWrites(BY_NAME, key, value, own.expiresAtMs),
+        ...expiringWrites(BY_NAME, key, encodeJson(inPlaceOf(own, claim.before)), own.expiresAtMs),
         ...expiringWrites(BY_VENUE_NAME, this.#nameKey(accountHash, order.venueClientOrderId), value, own.expiresAtMs),
       ],
     };
   }
 
-  /** The rows that free the name of an order that never came to the venue; none when it names another by now. */
+  /**
+   * The rows that free the name of an order that never came to the venue, or give it back to the order that had it
+   * before; none when it names another by now.
+   */
   async freeRows(
     accountHash: string,
     clientOrderId: string,
@@ -170,8 +175,11 @@ export class ClientOrderIdIndex {
     const row = await this.#store.get(BY_NAME, key);
     const own = row === null ? null : (decodeJson(row) as OwnOrder);
     if (own === null || own.routeId !== routeId) return { conditions: [], writes: [] };
+    const { replaced } = own;
+    const isKept = replaced !== undefined && replaced.expiresAtMs > this.#lifetime.nowMs();
     const writes = [
       ...expiringRemovals(BY_NAME, key, own.expiresAtMs),
+      ...(isKept ? expiringWrites(BY_NAME, key, encodeJson(replaced), replaced.expiresAtMs) : []),
       ...expiringRemovals(BY_VENUE_NAME, this.#nameKey(accountHash, own.venueClientOrderId), own.expiresAtMs),
     ];
     // Another order may take the name meanwhile; then the rows are its own.
@@ -195,4 +203,12 @@ export class ClientOrderIdIndex {
   #nameKey(accountHash: string, name: string): string {
     return `${accountHash}|${this.#hash.hmacHex("order-name", [name])}`;
   }
+}
+
+/** A run may send several orders under its name, so that what it replaced is carried on. */
+function inPlaceOf(own: OwnOrder, before: OwnOrder | null): OwnOrder {
+  if (before === null) return own;
+  const { replaced, ...order } = before;
+  const former = before.routeId === own.routeId ? replaced : order;
+  return former === undefined ? own : { ...own, replaced: former };
 }
