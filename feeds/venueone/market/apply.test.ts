@@ -209,6 +209,6 @@ describe("touch frames", () => {
     fast.touch(frame, 3);
     slow.applier.applyDecodedTouch(decoded.bbo, 3);
     // Each tells its own market's listeners.
-    expect({ ...slow.market.touch, heard: null }).toEqual({ ...fast.market.touch, heard: null });
+    expect({ ...slow.market.touch, onChange: null }).toEqual({ ...fast.market.touch, onChange: null });
   });
 });
