@@ -91,7 +91,7 @@ export interface AccountReader {
     options: CallOptions,
   ): Promise<Read<readonly VenuePosition[]>>;
   /**
-   * The same where it needs no wait: positions streamed and reconciled that may stand for a live read. Null: ask
+   * The same where it needs no wait: positions streamed and reconciled that may stand for a live read. Null means ask
    * `readPositions`. Absent on rooms that stream nothing. `wantedLots`: all that is wanted of the position; a room may
    * then answer although orders of ours that only reduce are not told of yet, if they leave as much whatever they did.
    * Without it the exact size counts.
@@ -136,7 +136,7 @@ export interface AccountReader {
   ): Promise<Read<readonly VenueOrder[]>>;
   readBalances(session: AccountSession, options: CallOptions): Promise<Read<readonly VenueBalance[]>>;
   readFeeRates(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<FeeRates>>;
-  /** An order of unknown symbol, looked for wherever the venue lets one look. Null: in none of these places. */
+  /** An order of unknown symbol, looked for wherever the venue lets one look. Null means in none of these places. */
   findOrder?(session: AccountSession, ref: OrderRef, options: CallOptions): Promise<Read<VenueOrder | null>>;
   readAccount?(session: AccountSession, options: CallOptions): Promise<Read<AccountSummary>>;
 }
@@ -149,7 +149,7 @@ export interface FollowedOrder {
 }
 
 export interface HistoryQuery {
-  /** Null: all of them. */
+  /** Null means all of them. */
   readonly instrument: Instrument | null;
   /** Inclusive bounds on the venue's own time. */
   readonly sinceMs: number | null;
@@ -163,7 +163,7 @@ export interface HistoryQuery {
 /** Newest first. */
 export interface HistoryPage<T> {
   readonly rows: readonly T[];
-  /** Null: there is nothing older. */
+  /** Null when there is nothing older. */
   readonly nextCursor: string | null;
   /** The venue's list ends here, and there may have been more that it no longer shows. */
   readonly isCut?: true;
@@ -249,7 +249,7 @@ export interface OrderSender {
     change: OrderChange,
     options: CallOptions,
   ): Promise<AmendOutcome>;
-  /** Null: of every symbol. */
+  /** Null means of every symbol. */
   cancelAll?(session: AccountSession, instrument: Instrument | null, options: CallOptions): Promise<CancelAllOutcome>;
   /**
    * The venue's own dead-man's switch: all orders are cancelled at `atMs` (wall ms, ours) unless set anew; null ends it.
@@ -266,7 +266,7 @@ export interface AccountStream {
   positions(): Read<readonly VenuePosition[]>;
   /**
    * Monotonic ms since which its order events are known not to have told all, or may not have: a list of open orders that
-   * was asked for surely later does. Null: they told of all that is known. Absent on streams that cannot say.
+   * was asked for surely later does. Null when they told of all that is known. Absent on streams that cannot say.
    */
   ordersDoubtMs?(): number | null;
   close(): void;
@@ -347,14 +347,14 @@ export interface VenueClock {
   readonly offsetMs: number;
   /**
    * The venue's time now, at the least: by its own stamps and the monotonic time since, so that no step of our wall
-   * clock moves it. Null: no answer of the venue has said it yet.
+   * clock moves it. Null when no answer of the venue has said it yet.
    */
   nowAtLeastMs(): number | null;
 }
 
 /** Whose orders a session's are, where several keys may act for one account: public text, equal for one account only. */
 export interface AccountNames {
-  /** Null: the venue has to be asked. */
+  /** Null when the venue has to be asked. */
   known(session: AccountSession): string | null;
   /** An AUTH failure: the key acts for nobody. */
   read(session: AccountSession, options: CallOptions): Promise<Read<string>>;

@@ -162,7 +162,7 @@ async function noOrderLeft({ four, violations }: TraderParts, stage: Stage, name
   }
 }
 
-/** Null: the service did not take it for now. */
+/** Null when the service did not take it for now. */
 async function watch(
   { port, violations }: TraderParts,
   { credentials, accountIds }: FourTrader,

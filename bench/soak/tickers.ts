@@ -28,7 +28,7 @@ export class TickerWatch {
     this.#done = this.#watch();
   }
 
-  /** Null: the same everywhere. The markets must stand still. */
+  /** Null when the same everywhere. The markets must stand still. */
   async difference(client: TestClient): Promise<string | null> {
     const untilMs = performance.now() + SAME_WITHIN_MS;
     for (;;) {

@@ -18,7 +18,7 @@ const CLOSE_ALL_DEADLINE_MS = 90_000;
 interface Plan {
   readonly lines: readonly string[];
   readonly word: string;
-  /** Null: nothing is to be done. */
+  /** Null when nothing is to be done. */
   readonly act: (() => Promise<Said>) | null;
 }
 

@@ -73,7 +73,7 @@ export interface Subscription {
   epoch: string;
   seq: number;
   data: TopicData | null;
-  /** Null: what we hold is current. */
+  /** Null means what we hold is current. */
   stale: StaleReason | null;
   /** What to ask the server for: missing updates, or everything from the start. */
   recovery: "none" | "resume" | "anew";

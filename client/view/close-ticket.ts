@@ -13,7 +13,7 @@ export interface CloseAsk {
   readonly direction: "LONG" | "SHORT";
   /** Base units, as the service told them or as they were typed. */
   readonly size: string;
-  /** Null: wherever the exit is best among the venues that hold it. */
+  /** Null means wherever the exit is best among the venues that hold it. */
   readonly exchange: string | null;
 }
 
@@ -46,7 +46,7 @@ export interface Ticket {
   readonly changes: readonly string[];
 }
 
-/** Null: the answer holds no quote to close by. `nowMs` is the service's time in its answer. */
+/** Null when the answer holds no quote to close by. `nowMs` is the service's time in its answer. */
 export function ticketOf(data: CloseData, nowMs: number): Ticket | null {
   const { quote, routing, execution } = data;
   if (quote === undefined || routing.recommended === null) return null;

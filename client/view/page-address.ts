@@ -7,7 +7,7 @@ import { checkSize, type ExitSide } from "./exit.js";
 export interface PageAddress {
   readonly symbol: string;
   readonly side: ExitSide;
-  /** Null: the page offers one. */
+  /** Null when the page offers one. */
   readonly size: string | null;
 }
 

@@ -17,6 +17,6 @@ export interface WalletCredentials {
 }
 
 export interface CredentialSource {
-  /** Null: no such wallet. Rejects only when the wallets cannot be read at all. */
+  /** Null means no such wallet. Rejects only when the wallets cannot be read at all. */
   find(walletIdOrAddress: string): Promise<WalletCredentials | null>;
 }

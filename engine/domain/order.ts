@@ -169,7 +169,7 @@ export type AmendOutcome =
   { readonly outcome: "accepted"; readonly order: VenueOrder | null } | Refused | Unclear;
 
 export type CancelAllOutcome =
-  /** Null: the venue does not say how many. `failed`: orders it refused to cancel, one by one. */
+  /** Null when the venue does not say how many. `failed`: orders it refused to cancel, one by one. */
   | { readonly outcome: "accepted"; readonly canceledCount: number | null; readonly failed: readonly Refused[] }
   | Refused
   | Unclear;

@@ -53,7 +53,7 @@ export const NO_LIMITS: GuardLimits = { maxOrderNotional: null, maxDailyNotional
 
 /** What the operator switched off. */
 interface Halt {
-  /** Null: every venue. */
+  /** Null means every venue. */
   readonly venue: RoutableVenue | null;
   /** A person's words, scrubbed as a log line is: they are stored, shown, and told to whoever is refused. */
   readonly reason: string;

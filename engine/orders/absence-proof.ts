@@ -47,7 +47,7 @@ export class SendBounds {
     this.#monoNs.set(clientIdHex, monoNs);
   }
 
-  /** Null: nothing proves this order absent. */
+  /** Null when nothing proves this order absent. */
   of(attempt: OrderAttempt): AbsenceBound | null {
     if (attempt.notPlacedAfterMs === NO_PROOF_OF_ABSENCE) return null;
     return {

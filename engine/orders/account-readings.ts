@@ -19,14 +19,14 @@ import type { TradeRequest } from "./trade-types.js";
 export interface AccountReading {
   readonly account: OpenAccount;
   readonly instrument: Instrument;
-  /** Null: not known. */
+  /** Null means not known. */
   readonly positions: readonly VenuePosition[] | null;
   readonly failure: ReadFailure | null;
   /** Why the credentials are refused, the venue's own words among it, not redacted; null: they are not. */
   readonly problem: string | null;
   readonly retryAfterMs: number | null;
   readonly source: "stream" | "venue";
-  /** Null: not known in time; the instrument's default applies. */
+  /** Null means not known in time; the instrument's default applies. */
   readonly fees: FeeRates | null;
   /** Entries only; null: not asked, or not known in time. Then the venue judges. */
   readonly free: string | null;
@@ -175,7 +175,7 @@ export function readVerified(
 
 /**
  * The streamed ones of `readings` read at the venue, where the request may use them: nothing is refused for what a
- * stream shows. Null: none of them is streamed. What the venue does not answer is not known.
+ * stream shows. Null when none of them is streamed. What the venue does not answer is not known.
  */
 export async function verifyReadings(
   clock: Clock,

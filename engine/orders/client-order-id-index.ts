@@ -96,7 +96,7 @@ export class ClientOrderIdIndex {
     }
   }
 
-  /** Null: nothing that is remembered. */
+  /** Null means nothing that is remembered. */
   shownName(
     { venue, accountId }: Pick<AccountSession, "venue" | "accountId">,
     venueClientOrderId: string,

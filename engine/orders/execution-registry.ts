@@ -68,7 +68,7 @@ export class ExecutionRegistry {
     return (await this.#entry(routeId))?.data ?? null;
   }
 
-  /** Null: not known, or nothing of it is left to be looked up. */
+  /** Null means not known, or nothing of it is left to be looked up. */
   async unsettledRun(routeId: string): Promise<TradeRun | null> {
     return (await this.#entry(routeId))?.run ?? null;
   }

@@ -122,7 +122,7 @@ export class FollowReads<Run extends FollowedRun> {
     return pauseMs * 1e6;
   }
 
-  /** Null: the venue did not answer. */
+  /** Null when the venue did not answer. */
   async #read({ account, attempt, instrument, room }: Followed<Run>): Promise<{ order: VenueOrder | null } | null> {
     const keys = this.#owner.keys.get(account);
     const session = keys?.open() ?? null;

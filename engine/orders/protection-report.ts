@@ -58,7 +58,7 @@ function isFailed(run: TradeRun, attempt: OrderAttempt): boolean {
   return isRefused || (failureOf(attempt) !== null && !isAllClosed(run, attempt.venue));
 }
 
-/** Null: no more may fill, or nobody was to watch it. */
+/** Null when no more may fill, or nobody was to watch it. */
 function restWatch(run: TradeRun, { watch = null }: ProtectionWish): ProtectionWish["watch"] | null {
   return mayFillMore(run) ? watch : null;
 }

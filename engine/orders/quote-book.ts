@@ -25,12 +25,12 @@ export interface BoundQuote {
   readonly side: Side;
   /** Base units, ALL and percent resolved: the most that a call with it may ask for. */
   readonly size: string;
-  /** Null: a public quote is for both, and for MARKET orders. */
+  /** Null means a public quote is for both, and for MARKET orders. */
   readonly intent: TradeIntent | null;
   readonly orderType: OrderType;
   /** In the common quote; binds MARKET orders. */
   readonly worstPrice: string;
-  /** Of an order that brings its price, or a stop's bound: what a call's may not be worse than. Null: MARKET. */
+  /** Of an order that brings its price, or a stop's bound: what a call's may not be worse than. Null means MARKET. */
   readonly ownPrice: string | null;
   /** For a call that names none. */
   readonly maxSlippageBps: number;
@@ -132,7 +132,7 @@ export class QuoteBook {
     return this.#slots.length;
   }
 
-  /** Null: it gave way to a later one. */
+  /** Null when it gave way to a later one. */
   #slotOf(number: number): Slot | null {
     const slot = this.#slots[number % this.#maxQuotes];
     return slot?.number === number ? slot : null;

@@ -18,7 +18,7 @@ export interface RecordedRun
     TradeRun,
     "routeId" | "requestId" | "symbol" | "direction" | "orderType" | "startedAtMs" | "positionsBefore"
   > {
-  /** Null: it was not routed. */
+  /** Null when it was not routed. */
   readonly routing: Pick<RoutingReport, "candidates" | "reference"> | null;
 }
 
@@ -33,7 +33,7 @@ export interface ConcludedTrade {
   readonly code: ErrorCode | null;
   readonly routing: RoutingReport;
   readonly data: TradeData | null;
-  /** Null: refused before any order. */
+  /** Null means refused before any order. */
   readonly run: TradeRun | null;
   readonly events: readonly OrderEvent[];
   /** Null where it ended beside any request. */

@@ -49,7 +49,7 @@ export interface UnknownOrder {
   readonly room: VenueRoom;
   readonly instrument: Instrument;
   readonly clientIdHex: string;
-  /** Null: nothing proves it absent. */
+  /** Null when nothing proves it absent. */
   readonly bound: () => AbsenceBound | null;
   /** The venue has shown it: that it does not know it at some later time proves nothing. */
   readonly markSeen: () => void;

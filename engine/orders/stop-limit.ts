@@ -11,7 +11,7 @@ import { stopEdgeTicks } from "../routing/price-band.js";
 import type { PlanProblem, SendPlan } from "./trade-plan.js";
 import type { TradeRequest } from "./trade-types.js";
 
-/** Null: the limit goes out as its caller wrote it. */
+/** Null when the limit goes out as its caller wrote it. */
 export function stopLimitProblem(request: TradeRequest, plans: readonly SendPlan[]): PlanProblem | null {
   const { limitPrice, orderType } = request;
   if (orderType !== "STOP_LIMIT" || limitPrice === null) return null;

@@ -19,7 +19,7 @@ export class TradeKeys {
     this.#startNs = parts.clock.monoNs();
   }
 
-  /** Null: no idempotency for this request (no key, a dry run, or no account that could scope it). */
+  /** Null means no idempotency for this request (no key, a dry run, or no account that could scope it). */
   async begin(request: TradeRequest, context: TradeContext, accounts: TradeAccounts): Promise<IdempotencyBegin | null> {
     const { apiKeyId, idempotencyKey: key, rawBody } = context;
     if (key === null || request.dryRun) return null;

@@ -102,7 +102,7 @@ async function look(
   }
 }
 
-/** Null: not shown, or not answered in time. */
+/** Null means not shown, or not answered in time. */
 async function readOnce(
   parts: TradeParts,
   order: Parameters<typeof lookUpOrder>[1],

@@ -107,7 +107,7 @@ export function planOf(
   };
 }
 
-/** A trigger that the market is beyond already would fire at once: not what a caller asks for. Null: none would. */
+/** A trigger that the market is beyond already would fire at once: not what a caller asks for. Null when none would. */
 export function firesAtOnce(request: TradeRequest, plans: readonly SendPlan[]): PlanProblem | null {
   for (const plan of plans) {
     const { instrument, doubleMidTicks, trigger } = plan;

@@ -78,7 +78,7 @@ async function pollUntilKnown(
   }
 }
 
-/** Null: the venue or the contract is not there any more. */
+/** Null when the venue or the contract is not there any more. */
 export function unknownOrderOf(parts: TradeParts, run: TradeRun, attempt: OrderAttempt): UnknownOrder | null {
   const room = parts.rooms.get(attempt.venue);
   const listed = room?.markets.get(run.symbol)?.instrument;

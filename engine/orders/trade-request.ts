@@ -72,7 +72,7 @@ export class TradeRequests {
 
   /**
    * A dry run of a close over streamed accounts waits for nothing, so it ends in the turn it came in: a promise for each
-   * step would cost as much as the decision. Null: something has to be asked, or refused; nothing was done yet.
+   * step would cost as much as the decision. Null when something has to be asked, or refused; nothing was done yet.
    */
   runAtOnce(request: TradeRequest, context: TradeContext): TradeResult | null {
     if (!request.dryRun || request.open !== null) return null;
@@ -251,7 +251,7 @@ export class TradeRequests {
     return this.#conclusion.finish(execution, context, earlier, await this.#protect(execution, context, earlier));
   }
 
-  /** Null: the call is bound to its quote, or to none. A retry after a crash is the use that its record shows. */
+  /** Null when the call is bound to its quote, or to none. A retry after a crash is the use that its record shows. */
   #bindQuote(execution: TradeExecution, earlier: TradeRun | null): Refused | null {
     const { request, accounts, ticket } = execution;
     if (request.quoteId === null) return null;
@@ -274,7 +274,7 @@ export class TradeRequests {
     }
   }
 
-  /** Before the first order. Null: nobody else may use the quote any more, unless none of the orders leaves. */
+  /** Before the first order. Null when nobody else may use the quote any more, unless none of the orders leaves. */
   #claimQuote(execution: TradeExecution, run: TradeRun): Refused | null {
     const { quoteId } = execution.request;
     // A use that its record shows is claimed, or of a process before.

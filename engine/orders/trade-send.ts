@@ -21,7 +21,7 @@ import type { ExecutionReport } from "./trade-types.js";
 /** One order of a batch, durable and sent. */
 export interface SentOrder {
   readonly attempt: OrderAttempt;
-  /** Outcome UNKNOWN, or accepted and still working: the resolver has it. Null: the attempt's outcome is final. */
+  /** Outcome UNKNOWN, or accepted and still working: the resolver has it. Null when the attempt's outcome is final. */
   readonly resolution: Promise<Resolution> | null;
 }
 

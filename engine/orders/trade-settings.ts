@@ -19,7 +19,7 @@ import type { ExecutionAdjustment } from "./trade-types.js";
 const SETTING_TIMEOUT_MS = 3_000;
 const UNKNOWN_SETTING = "unknown";
 
-/** Null: all are as wanted. What was changed stands in the run's adjustments. */
+/** Null when all are as wanted. What was changed stands in the run's adjustments. */
 export async function applySettings(
   parts: TradeParts,
   execution: TradeExecution,

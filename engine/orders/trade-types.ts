@@ -55,7 +55,7 @@ export interface OpenTerms {
   readonly stopLoss: string | null;
   /** Closes again at once where a protection order was refused. */
   readonly closeOnProtectionFailure: boolean;
-  /** Null: funding does not count. */
+  /** Null when funding does not count. */
   readonly expectedHoldHours: number | null;
   /** May the order take from a position in the other direction? */
   readonly allowNetting: boolean;
@@ -165,7 +165,7 @@ export interface ExecutionReport {
   requestedSize: string;
   submittedSize: string;
   filledSize: string;
-  /** Null: not known, see unreadExchanges. */
+  /** Null means not known, see unreadExchanges. */
   remainingSize: string | null;
   /** ALL and percent: venues with credentials whose position could not be read; absent: all were. */
   unreadExchanges?: RoutableVenue[];
@@ -223,7 +223,7 @@ export interface TradeData {
 
 /** What became of a trade, when asked for by its routeId. */
 export type ExecutionAnswer =
-  /** Null: not known (any more). */
+  /** Null means not known (any more). */
   | { readonly ok: true; readonly data: TradeData | null }
   /** The credentials given for the order's venue are none. `problem` names the field, never its value. */
   | { readonly ok: false; readonly venue: RoutableVenue; readonly problem: string };

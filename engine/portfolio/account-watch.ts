@@ -228,7 +228,7 @@ export class AccountWatch {
     return this.#stream !== null;
   }
 
-  /** Null: a bug of the room, which must not end the watch, nor leave it behind half opened. */
+  /** Null means a bug of the room, which must not end the watch, nor leave it behind half opened. */
   #tryStream(streams: AccountStreams): ReturnType<AccountStreams["openAccountStream"]> | null {
     try {
       return streams.openAccountStream(this.#session, (event) => this.#hear(event));

@@ -5,7 +5,7 @@ import type { WatchedOrders } from "./watched-orders.js";
 /** Not known is not flat. */
 export const NO_ANSWER_YET: CoverageError = { code: "NO_ANSWER_YET", message: "the venue has not answered yet" };
 
-/** Null: nothing failed. */
+/** Null when nothing failed. */
 export function failedState(error: CoverageError | null): "AUTH_REQUIRED" | "ERROR" | null {
   if (error === null) return null;
   return error.code === "AUTH" || error.code === "NEEDS_CREDENTIALS" ? "AUTH_REQUIRED" : "ERROR";

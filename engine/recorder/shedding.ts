@@ -21,7 +21,7 @@ export interface SheddingOptions {
   readonly stateStore: StateStore;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Null: the store is another's, who looks after its disk. */
+  /** Null when the store is another's, who looks after its disk. */
   readonly storeBytesMax: number | null;
 }
 

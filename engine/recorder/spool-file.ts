@@ -26,7 +26,7 @@ export function spoolFileName(name: SpoolName): string {
   return `${String(name.order).padStart(12, "0")}-${name.table}-${name.rowCount}.rows`;
 }
 
-/** Null: not one of ours. */
+/** Null means not one of ours. */
 export function parseSpoolFileName(text: string): SpoolName | null {
   const match = /^(\d{12})-([a-z_]+)-(\d{1,9})\.rows$/.exec(text);
   const table = RECORD_TABLES.find(({ name }) => name === match?.[2]);
@@ -45,7 +45,7 @@ export function encodeSpoolFile(batch: Batch): readonly Uint8Array[] {
   return [prefix, header, bytes];
 }
 
-/** Null: torn or not ours. */
+/** Null means torn or not ours. */
 export function decodeSpoolFile(file: Buffer): Batch | null {
   if (file.length < PREFIX_BYTES || !file.subarray(0, MAGIC.length).equals(MAGIC)) return null;
   const headerBytes = file.readUInt32LE(MAGIC.length);

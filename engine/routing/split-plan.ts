@@ -31,7 +31,7 @@ export interface SplitPlan {
   readonly cost: bigint;
 }
 
-/** Null: no set of venues takes the size. `sizeUnits` > 0. */
+/** Null when no set of venues takes the size. `sizeUnits` > 0. */
 export function planSplit(venues: readonly SplitVenue[], sizeUnits: number, legsMax: number): SplitPlan | null {
   let best: SplitPlan | null = null;
   for (const set of setsOf(venues.length, legsMax)) {
@@ -57,7 +57,7 @@ function setsOf(count: number, legsMax: number): number[][] {
   return sets.sort((left, right) => left.length - right.length);
 }
 
-/** Null: the set cannot take the size within its bounds. */
+/** Null when the set cannot take the size within its bounds. */
 function fillSet(venues: readonly SplitVenue[], set: readonly number[], sizeUnits: number): SplitPlan | null {
   const legs = set.map((index) => new Leg(index, venues[index] as SplitVenue));
   let left = sizeUnits;

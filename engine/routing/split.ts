@@ -183,7 +183,7 @@ function chooseSplitReference(input: RouteInput, decision: Decision, among: read
   scoreReference(input, decision);
 }
 
-/** Null: it could not take even its least leg. */
+/** Null when it could not take even its least leg. */
 function venueOf(
   input: RouteInput,
   decision: Decision,

@@ -112,7 +112,7 @@ class LmdbStore {
   #commitCount = 0;
   #batchCount = 0;
   #committingCount = 0;
-  /** Null: it could not be asked, and is as it was. */
+  /** Null when it could not be asked, and is as it was. */
   #volume: VolumeState | null = null;
   #space: Space = "AMPLE";
   /** The volume gave what was last asked of it. */
@@ -374,7 +374,7 @@ type Refusal =
 
 class StepFailure extends Error {}
 
-/** One transaction: the store is this process's, in the newest format, or it is as it was. Null: done. */
+/** One transaction: the store is this process's, in the newest format, or it is as it was. Null means done. */
 function takeOver(database: RootDatabase<Buffer, Buffer>, owner: string, steps: readonly FormatStep[]): Refusal | null {
   return database.transactionSync(() => {
     const row = database.get(OWNER_KEY);

@@ -56,7 +56,7 @@ export async function readVolume(directory: string): Promise<VolumeState> {
   return stateOf(await statfs(directory));
 }
 
-/** Null: it cannot be asked. */
+/** Null when it cannot be asked. */
 export function volumeNow(directory: string): VolumeState | null {
   try {
     return stateOf(statfsSync(directory));

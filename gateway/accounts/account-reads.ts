@@ -91,7 +91,7 @@ function failed(code: AccountFailure, message: string): FailedRead {
   return { ok: false, code, message: scrub(message), retryAfterMs: null };
 }
 
-/** Null: nothing to open it with. */
+/** Null means nothing to open it with. */
 function openAccount(room: VenueRoom, ref: AccountRef): OpenSession | null {
   if (ref.block !== null) return room.openSession(namingAccount(room.venue, ref));
   return room.openAddress === undefined ? null : room.openAddress(ref.walletAddress);

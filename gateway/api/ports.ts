@@ -28,7 +28,7 @@ export interface TradeDesk {
   quote(request: QuoteRequest): QuoteAnswer;
   /** Never throws or rejects for what a venue or a caller does. At once where nothing has to be waited for. */
   trade(request: TradeRequest, context: TradeContext): TradeResult | Promise<TradeResult>;
-  /** Null: no such execution (any more). Rejects with STORE_UNAVAILABLE. */
+  /** Null means no such execution (any more). Rejects with STORE_UNAVAILABLE. */
   execution(routeId: string): Promise<TradeData | null>;
   /** As `execution`, after an order of unknown outcome was looked up with these credentials. */
   askExecution(routeId: string, credentials: TradeRequest["credentials"]): Promise<ExecutionAnswer>;

@@ -32,7 +32,7 @@ export interface VenueConfig {
   readonly restUrl: string;
   readonly wsUrl: string;
   readonly isMainnet: boolean;
-  /** Null: the venue's published base rates. */
+  /** Null when the venue's published base rates. */
   readonly fees: FeeRates | null;
   readonly restWeightPerMinute: number;
   readonly httpConnections: number;
@@ -40,10 +40,10 @@ export interface VenueConfig {
 
 export interface RecordingConfig {
   readonly enabled: boolean;
-  /** Null: the embedded store. */
+  /** Null means the embedded store. */
   readonly server: { readonly url: string; readonly user: string; readonly password: string } | null;
   readonly database: string;
-  /** Null: one server. */
+  /** Null means one server. */
   readonly cluster: { readonly name: string; readonly keeperPath: string } | null;
   readonly spoolBytesMax: number;
   /** Disk of the embedded store. */
@@ -75,7 +75,7 @@ export interface Config {
     readonly deadlineMs: number;
   };
   readonly guards: GuardPolicy;
-  /** Null: minted and kept by the store. */
+  /** Null means minted and kept by the store. */
   readonly serverSecret: Uint8Array | null;
   readonly latencyFactor: number;
   /** Quote asset → parts per million of the common quote. */

@@ -41,7 +41,7 @@ export interface RecordingOptions {
 export interface Recording {
   /** For reading; off where there is no record. */
   readonly store: RecordsStore;
-  /** Null: recording is off by choice. */
+  /** Null when recording is off by choice. */
   readonly recorder: Recorder | null;
   /** For the services that send orders. */
   readonly closes: RecordSink;

@@ -76,7 +76,7 @@ export interface ServerParts {
   readonly desk: TradeDesk;
   readonly metrics: Metrics;
   readonly records: RecordsStore;
-  /** Null: nothing is recorded, by choice. */
+  /** Null when nothing is recorded, by choice. */
   readonly recorder: Recorder | null;
   /** The server's key: signs cursors. */
   readonly hash: KeyedHash;

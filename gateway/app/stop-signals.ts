@@ -48,7 +48,7 @@ export function onStopSignals(stop: (signal: StopSignal, force: boolean) => void
   });
 }
 
-/** Null: no signal that a launcher passed on. */
+/** Null means no signal that a launcher passed on. */
 function signalOf(message: unknown): StopSignal | null {
   if (typeof message !== "object" || message === null || !("signal" in message)) return null;
   return SIGNALS.find((signal) => signal === message.signal) ?? null;

@@ -59,7 +59,7 @@ export class PendingReply {
     this.#once(() => this.#writer.write(this.#response, this.#state, 200, body, "", false, contentType));
   }
 
-  /** Status 200 and headers now, the body in pieces. Null: the client has gone, or asked for the headers only. */
+  /** Status 200 and headers now, the body in pieces. Null when the client has gone, or asked for the headers only. */
   stream(contentType: string, extraHeaders: string, clock: Clock, stallMs: number): StreamReply | null {
     this.#once(() => {
       this.#writer.writeHead(this.#response, this.#state, extraHeaders, contentType);

@@ -79,7 +79,7 @@ export function headerOrNull(request: HttpRequest, name: string): string | null 
   return present ? "" : null;
 }
 
-/** Throws INVALID_PARAMETERS: an empty key is a caller who believes to be protected. Null: no such header. */
+/** Throws INVALID_PARAMETERS: an empty key is a caller who believes to be protected. Null means no such header. */
 export function checkIdempotencyKey(idempotencyKey: string | null): void {
   if (idempotencyKey === null) return;
   const checked = validateKey(idempotencyKey);

@@ -30,7 +30,7 @@ export interface Admission {
   readonly access: Access;
   /** The account pays, once the credentials are read; the address where there are none, or it never came to that. */
   readonly byAccount: boolean;
-  /** Method of an operation that may change something: such a request leaves an access line. Null: none. */
+  /** Method of an operation that may change something: such a request leaves an access line. Null means none. */
   readonly logsMethod: string | null;
   /** Content-Type JSON and every other header that is the same for all replies, encoded once. */
   readonly jsonHeaders: Uint8Array;

@@ -31,7 +31,7 @@ export function keyText(key: PublicKey): string {
   return `${key.topic}:${key.symbol}:${exchanges}:${shape}`;
 }
 
-/** Shape only: whether the exchanges list the symbol is the caller's to ask. Null: no key. */
+/** Shape only: whether the exchanges list the symbol is the caller's to ask. Null means no key. */
 export function parseKeyText(text: string): PublicKey | null {
   if (text.length > MAX_KEY_CHARS) return null;
   const key = readParts(text.split(":", 6));

@@ -179,7 +179,7 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
   }
 }
 
-/** Null: the order is of a contract that the room does not list; it cannot be counted in lots, nor closed here. */
+/** Null when the order is of a contract that the room does not list; it cannot be counted in lots, nor closed here. */
 function recordText({ termsOf }: AccountSources, watch: AccountWatch, order: VenueOrder): string | null {
   const instrument = instrumentOf(watch.room.markets, order.nativeSymbol);
   if (instrument === null) return null;

@@ -47,7 +47,7 @@ export interface ProtocolHost {
   readonly topics: Topics;
   readonly auth: StreamAuth;
   readonly logger: Logger;
-  /** Null: there is nothing to trade with here. */
+  /** Null when there is nothing to trade with here. */
   readonly switches: DisconnectSwitches | null;
   wallMs(): number;
   countError(): void;

@@ -9,7 +9,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from "p
 /** A ceiling, not an expectation: a shared machine may take most of its cores away for a while. */
 const CEILING_MS = 120_000;
 
-/** Null: none on this machine. */
+/** Null means none on this machine. */
 export function chromiumPath(): string | null {
   const named = process.env.CHROMIUM_PATH;
   if (named !== undefined && named !== "") return existsSync(named) ? named : null;

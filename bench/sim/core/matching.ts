@@ -16,7 +16,7 @@ const ORDERS_MAX = 100_000;
 const TRIGGER_ROUNDS_MAX = 100;
 
 interface Taker {
-  /** Null: the house. */
+  /** Null when the house. */
   readonly order: OrderState | null;
   readonly side: SimSide;
   readonly limitTicks: number | null;

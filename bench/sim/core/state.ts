@@ -23,7 +23,7 @@ export interface Resting {
   readonly side: SimSide;
   readonly priceTicks: number;
   lots: number;
-  /** Null: the house. */
+  /** Null when the house. */
   readonly owner: OrderState | null;
 }
 

@@ -292,7 +292,7 @@ export interface SimLevel {
 export interface SimResting {
   readonly priceTicks: number;
   readonly lots: number;
-  /** Null: the house. */
+  /** Null when the house. */
   readonly owner: SimOrder | null;
 }
 

@@ -20,7 +20,7 @@ export interface JournalEvent {
   readonly accountId: string;
   readonly orderId: number;
   readonly update: Row;
-  /** Null: no fill. */
+  /** Null means no fill. */
   readonly trade: Row | null;
 }
 

@@ -27,7 +27,7 @@ export function accountRoutes(settings: AccountSettings): Readonly<Record<string
   };
 }
 
-/** Null: an address that nobody here has. Everything of it is empty. */
+/** Null means an address that nobody here has. Everything of it is empty. */
 function accountIdOf({ context, params }: Call): string | null {
   const address = required(params, "account");
   if (fromBase58(address, 32) === null) throw refuseQuery("account: invalid public key");

@@ -26,7 +26,7 @@ export type AccountChannel = (typeof ACCOUNT_CHANNELS)[number];
 export interface AccountSubscription {
   readonly channel: AccountChannel;
   readonly wallet: string;
-  /** Null: an address that nobody here has; it stays silent. */
+  /** Null means an address that nobody here has; it stays silent. */
   readonly accountId: string | null;
 }
 

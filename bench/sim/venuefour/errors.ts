@@ -4,7 +4,7 @@ import type { VenuefourQuirks } from "./options.js";
 
 export class VenuefourRefusal extends Error {
   readonly status: number;
-  /** Null: plain text. */
+  /** Null means plain text. */
   readonly code: number | null;
   readonly errorId: string | null;
   /** Over the socket: 400 invalid request, 401 signature, 402 signer, 420 engine, 429 limit, 500 unknown. */

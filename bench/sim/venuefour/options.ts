@@ -113,7 +113,7 @@ export interface VenuefourSimOptions {
   readonly faults?: readonly FaultSpec[];
   /** Share one over several venues to correlate their prices. */
   readonly priceSource?: PriceSource;
-  /** Null: no synthetic liquidity. */
+  /** Null means no synthetic liquidity. */
   readonly flow?: Partial<FlowOptions> | null;
   readonly limits?: Partial<VenuefourLimits>;
   readonly cadences?: Partial<VenuefourCadences>;

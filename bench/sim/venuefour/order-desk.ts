@@ -20,7 +20,7 @@ const WAITING_CHILDREN_MAX = 10_000;
 interface Protection {
   readonly stopTicks: number;
   readonly limitTicks: number | null;
-  /** Null: the whole position. */
+  /** Null when the whole position. */
   readonly lots: number | null;
   readonly clientId: string | null;
   readonly triggerPriceType: string | null;

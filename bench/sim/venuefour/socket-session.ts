@@ -152,7 +152,7 @@ export class Sessions {
   }
 }
 
-/** Null: not a private channel. An account that is no address gets no answer, like a symbol that nobody knows. */
+/** Null means not a private channel. An account that is no address gets no answer, like a symbol that nobody knows. */
 function accountSubscription(params: unknown, context: VenuefourContext): AccountSubscription | "unanswered" | null {
   if (typeof params !== "object" || params === null) return null;
   const { source, account } = params as Record<string, unknown>;

@@ -91,7 +91,7 @@ export interface VenueoneSimOptions {
   readonly isMainnet?: boolean;
   /** Share one over several venues to correlate their prices. */
   readonly priceSource?: PriceSource;
-  /** Null: no synthetic liquidity. */
+  /** Null means no synthetic liquidity. */
   readonly flow?: Partial<FlowOptions> | null;
   readonly limits?: Partial<VenueoneLimits>;
   readonly cadences?: Partial<VenueoneCadences>;

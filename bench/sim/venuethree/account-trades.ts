@@ -49,7 +49,7 @@ export function page(name: string, rows: readonly Row[], limit: number, idOf: (r
   return { code: OK, [name]: shown, next_cursor: nextCursor };
 }
 
-/** Null: from the beginning. Anything that no answer gave is refused. */
+/** Null means from the beginning. Anything that no answer gave is refused. */
 export function readCursor(params: URLSearchParams): string | null {
   const text = params.get("cursor");
   if (text === null || text === "") return null;

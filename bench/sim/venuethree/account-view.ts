@@ -87,7 +87,7 @@ export function printPositionMap(context: VenuethreeContext, account: VenueAccou
   return Object.fromEntries(printPositions(context, account).map((row) => [String(row.market_id), row]));
 }
 
-/** Null: nothing to show of this market. */
+/** Null means nothing to show of this market. */
 export function printPosition(context: VenuethreeContext, account: VenueAccount, market: TradingMarket): Row | null {
   const { exchange, orders } = context;
   const { instrument, symbol, marketId } = market;

@@ -97,7 +97,7 @@ export class Accounts {
     return this.byIndex.get(Number(id)) ?? null;
   }
 
-  /** Counted down from the top. Null: too many. */
+  /** Counted down from the top. Null when too many. */
   createSubAccount(master: VenueAccount, nowMs: number): VenueAccount | null {
     if (this.of(master.l1Address).length > SUB_ACCOUNTS_MAX) return null;
     do this.#lastSubIndex--;

@@ -133,7 +133,7 @@ export class ApiServer {
 
   /* ---------------------------------------------------------------- first frames */
 
-  /** Null: the venue says nothing. */
+  /** Null when the venue says nothing. */
   #first(channel: Channel, isFirst: boolean): Row | null {
     const { market, kind } = channel;
     if (kind === "height") return this.#height("subscribed");

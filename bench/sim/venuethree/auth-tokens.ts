@@ -44,7 +44,7 @@ export class AuthTokens {
     return account;
   }
 
-  /** Throws unless `token` may read this account. Null: none was sent. */
+  /** Throws unless `token` may read this account. Null means none was sent. */
   require(token: string | null, accountIndex: number): void {
     if (token === null) throw refuseParameter("auth query param and Authorization header are empty");
     if (this.accountOf(token).index !== accountIndex) throw refuseAuth("account index mismatch");

@@ -80,7 +80,7 @@ const ACCOUNT: ReadonlyMap<AccountChannelKind, boolean> = new Map([
 /** Name a market before the account. */
 const PER_MARKET_AND_ACCOUNT: ReadonlySet<AccountChannelKind> = new Set(["account_market", "account_orders"]);
 
-/** Null: no account channel. */
+/** Null means no account channel. */
 export function accountKindOf(text: string): AccountChannelKind | null {
   const kind = text.split("/")[0] as AccountChannelKind;
   return ACCOUNT.has(kind) ? kind : null;

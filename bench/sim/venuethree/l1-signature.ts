@@ -13,7 +13,7 @@ function hex16(value: number | bigint): string {
   return `0x${value.toString(16).padStart(16, "0")}`;
 }
 
-/** Null: this type needs no such signature. */
+/** Null means this type needs no such signature. */
 export function l1Message(transaction: Transaction, chainId: number): string | null {
   const { fields, nonce, accountIndex, apiKeyIndex } = transaction;
   const field = (name: string): string => hex16(number(fields[name]));

@@ -20,7 +20,7 @@ export interface VenuethreeMarket {
   /** In units of 1e-4: default, minimum, maintenance, closeout. */
   readonly marginFractions: readonly [number, number, number, number];
   readonly createdAtMs: number;
-  /** Null: inactive or spot, no trading here. */
+  /** Null means inactive or spot, no trading here. */
   readonly instrument: SimInstrument | null;
 }
 

@@ -122,7 +122,7 @@ export interface VenuethreeSimOptions {
   readonly faults?: readonly FaultSpec[];
   /** Share one over several venues to correlate their prices. */
   readonly priceSource?: PriceSource;
-  /** Null: no synthetic liquidity. */
+  /** Null means no synthetic liquidity. */
   readonly flow?: Partial<FlowOptions> | null;
   readonly limits?: Partial<VenuethreeLimits>;
   readonly cadences?: Partial<VenuethreeCadences>;

@@ -101,7 +101,7 @@ export class Sequencer {
     events.settle();
   }
 
-  /** Null: done. */
+  /** Null means done. */
   #run(stored: StoredTransaction, logIndexes: readonly number[]): TransactionCode | null {
     const { transaction, account } = stored;
     const done = (code: TransactionCode | null): TransactionCode | null => {

@@ -177,7 +177,7 @@ export class Sessions {
 
   /* ---------------------------------------------------------------- subscriptions */
 
-  /** Null: nothing is answered. */
+  /** Null when nothing is answered. */
   #answer(socket: SimSocket, state: SocketState, message: Row): string | null {
     const { type, channel, auth } = message;
     if (type === "ping") return '{"type":"pong"}';
@@ -223,7 +223,7 @@ export class Sessions {
     return null;
   }
 
-  /** Null: the token may read the account. */
+  /** Null when the token may read the account. */
   #judge(token: string, { account }: AccountChannel): string | null {
     try {
       this.#deps.context.tokens.require(token, account.index);
@@ -255,7 +255,7 @@ function isRow(value: unknown): value is Row {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Null: not a JSON object. */
+/** Null means not a JSON object. */
 function read(text: string): Row | null {
   try {
     const message = readJson(text);

@@ -20,7 +20,7 @@ export interface StoredTransaction {
   readonly queuedMs: number;
   executedMs: number;
   status: number;
-  /** Null: accepted, or not executed yet. */
+  /** Null means accepted, or not executed yet. */
   error: ApplicationError | null;
 }
 

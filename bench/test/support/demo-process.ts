@@ -178,7 +178,7 @@ function processes(): { pid: number; parent: number }[] {
   return found;
 }
 
-/** Null: gone, or dead and not yet fetched by its parent. */
+/** Null means gone, or dead and not yet fetched by its parent. */
 function commandOf(pid: number): string | null {
   const fields = statOf(pid);
   if (fields === null || fields[0] === "Z") return null;

@@ -44,7 +44,7 @@ export class ListingChecker {
     return market?.book.state === BOOK_LIVE && market.instrument.status === "TRADING" && market.book.bidCount > 0;
   }
 
-  /** Null: the market's steps are those of the venue now, and each level of its book lies on them. */
+  /** Null when the market's steps are those of the venue now, and each level of its book lies on them. */
   gridProblem(symbol: string): string | null {
     const market = this.#room.markets.get(symbol);
     const native = nativeSymbol(this.venue, symbol);

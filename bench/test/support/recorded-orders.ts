@@ -8,7 +8,7 @@ export interface RecordedState {
   readonly clientId: string;
   readonly ver: number;
   readonly status: string;
-  /** Null: no fill row came with it. */
+  /** Null means no fill row came with it. */
   readonly fillLots: number | null;
   /** A fill row without its price is written again with it. */
   readonly isPriced: boolean;

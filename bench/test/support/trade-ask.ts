@@ -13,7 +13,7 @@ export type AskKind = "CLOSE_ALL" | "CANCEL" | "CANCEL_ALL" | "ARM" | "POSITIONS
 export interface AskTerms {
   /** Venues whose credentials were given, and that were named. */
   readonly venues: readonly FourVenue[];
-  /** Null: of every symbol. */
+  /** Null means of every symbol. */
   readonly symbols: readonly string[] | null;
   readonly dryRun: boolean;
   /** A field that no such operation knows. */

@@ -30,7 +30,7 @@ const SWITCHED: readonly FourVenue[] = ["venueone", "venuetwo", "venuethree"];
 
 interface Probe {
   readonly name: string;
-  /** Null: all is well. */
+  /** Null means all is well. */
   run(): Promise<string | null>;
 }
 

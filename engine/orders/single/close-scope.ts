@@ -35,7 +35,7 @@ export function scopeOn(room: VenueRoom, symbols: readonly string[] | null): Clo
   return instruments.length === 0 && refused !== null ? refused : { ok: true, instruments, unlisted };
 }
 
-/** Null: more than one contract's positions have to be read. */
+/** Null when more than one contract's positions have to be read. */
 export function onlyContract({ instruments, unlisted }: CloseScope): Instrument | null {
   return instruments?.length === 1 && unlisted.length === 0 ? (instruments[0] ?? null) : null;
 }

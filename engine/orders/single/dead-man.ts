@@ -117,7 +117,7 @@ export class DeadManSwitches {
     this.#maxSwitches = options.maxSwitches ?? MAX_SWITCHES;
   }
 
-  /** Takes the session over, and closes it in any case. Null: too many switches. */
+  /** Takes the session over, and closes it in any case. Null when there are too many switches. */
   prepare(room: VenueRoom, session: AccountSession, accountHash: string, timeoutMs: number): PreparedSwitch | null {
     const needsPlace = !this.#byAccount.has(accountHash);
     if (needsPlace && this.#byId.size + this.#keptCount >= this.#maxSwitches) {
@@ -166,7 +166,7 @@ export class DeadManSwitches {
     return this.#factsOf(armed);
   }
 
-  /** Null: there is no such switch, or it fires already. */
+  /** Null when there is no such switch, or it fires already. */
   async heartbeat(switchId: string): Promise<ArmedSwitch | null> {
     const { clock } = this.#options;
     const armed = this.#byId.get(switchId);
@@ -198,7 +198,7 @@ export class DeadManSwitches {
 
   /**
    * Ends it at the venue too. One that the venue has not confirmed to have ended is ENDING: its end is sent again, here
-   * and by the next call. Null: there is no such switch, or it fires already.
+   * and by the next call. Null when there is no such switch, or it fires already.
    */
   async disarm(switchId: string): Promise<ArmedSwitch | null> {
     const { background, clock } = this.#options;

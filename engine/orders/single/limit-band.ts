@@ -15,7 +15,7 @@ const PPM = 1_000_000;
 /** What a wide band is judged by is not said to be the mark: no mark of ours is off by as much. */
 const WIDE_MARGIN = 2;
 
-/** Null: the venue is asked. `market` undefined: nothing is known of its mark. */
+/** Null when the venue is asked. `market` undefined: nothing is known of its mark. */
 export function limitBandRefusal(
   market: Market | undefined,
   side: Side,

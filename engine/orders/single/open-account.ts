@@ -83,7 +83,7 @@ export function readRefusal(
   return refusal(code, retryAfterMs === null ? details : { ...details, retryAfterMs });
 }
 
-/** Null: no name that the caller gives the account is known to be another's. */
+/** Null when no name that the caller gives the account is known to be another's. */
 export function otherAccount(room: VenueRoom, { credentials, accountNames = [] }: PlaceRequest): OrderRefusal | null {
   for (const { path, name } of accountNames)
     if (room.namesAnother?.(credentials, name) === true) return invalid(path, "is not the account of accountIndex");

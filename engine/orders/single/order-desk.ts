@@ -67,7 +67,7 @@ export interface PlaceRequest extends OrderAccount {
   readonly stopPrice: string | null;
   /** Which price fires a trigger; null: MARK. */
   readonly triggerSource: OrderTrigger["source"] | null;
-  /** Null: GTC for orders with a limit. Must be null or IOC on MARKET. */
+  /** Null means GTC for orders with a limit. Must be null or IOC on MARKET. */
   readonly timeInForce: TimeInForce | null;
   readonly reduceOnly: boolean;
   /** LONG or SHORT on hedge-mode accounts only. */
@@ -174,7 +174,7 @@ export type CancelAnswer =
   | OrderRefusal;
 
 export interface AmendRequest extends OrderName {
-  /** Null: as it is. At least one of the two is given. */
+  /** Null means as it is. At least one of the two is given. */
   readonly price: string | null;
   /** The whole order, what has filled included. */
   readonly quantity: string | null;
@@ -190,7 +190,7 @@ export type AmendAnswer =
   | OrderRefusal;
 
 export interface CancelAllRequest extends OrderAccount {
-  /** Null: of every symbol. */
+  /** Null means of every symbol. */
   readonly symbol: string | null;
   readonly deadlineMs: number;
 }
@@ -199,7 +199,7 @@ export type CancelAllAnswer =
   | {
       readonly ok: true;
       readonly outcome: "ACCEPTED" | "UNKNOWN";
-      /** Null: the venue does not say how many. */
+      /** Null when the venue does not say how many. */
       readonly canceledCount: number | null;
       /** Orders that the venue refused to cancel. */
       readonly failed: readonly { readonly reason: string; readonly venueCode: string; readonly venueText: string }[];
@@ -253,7 +253,7 @@ export type ClosePositionAnswer =
 export interface CloseAllRequest {
   /** One venue or several; each venue once. */
   readonly accounts: readonly OrderAccount[];
-  /** Null: of every symbol. A venue that lists none of them answers UNKNOWN_SYMBOL. */
+  /** Null means of every symbol. A venue that lists none of them answers UNKNOWN_SYMBOL. */
   readonly symbols: readonly string[] | null;
   /** Reads and decides as a close would, sends and cancels nothing, uses up no idempotency key. */
   readonly dryRun: boolean;
@@ -268,7 +268,7 @@ export interface CloseAllVenue {
   readonly venue: RoutableVenue;
   /** Of the positions read; null: they were read. With an error there are no legs. */
   readonly error: { readonly code: ErrorCode; readonly details: Readonly<Record<string, unknown>> } | null;
-  /** Null: not asked for. */
+  /** Null means not asked for. */
   readonly cancel: {
     readonly outcome: "ACCEPTED" | "FAILED" | "UNKNOWN";
     readonly canceledCount: number | null;
@@ -366,7 +366,7 @@ export interface ResolvedOrder {
   readonly clientOrderId: string | null;
   /** What its reply called it. */
   readonly venueClientOrderId: string;
-  /** Null: it was never placed, or the venue refused it. */
+  /** Null when it was never placed, or the venue refused it. */
   readonly order: OrderFacts | null;
   /** The words of a trade's execution. */
   readonly state: ExecutionState;
@@ -417,7 +417,7 @@ export interface OrderDesk {
 
 /** What we know of an order that was read from its venue. */
 export interface OwnTerms {
-  /** Null: its caller called it nothing that is remembered, or it is not of this service. */
+  /** Null when its caller called it nothing that is remembered, or it is not of this service. */
   readonly clientOrderId: string | null;
   /** Placed here as a market order, whatever its venue made of it. */
   readonly isMarket: boolean;

@@ -207,7 +207,7 @@ export class PositionCloses {
     return answer;
   }
 
-  /** Null: the legs are durable. */
+  /** Null when the legs are durable. */
   async #writeDown(ticket: BatchTicket, batch: CloseBatch): Promise<OrderRefusal | null> {
     const { background, clock, store } = this.#parts;
     const running = this.#records.runningRows(ticket, batch);
@@ -344,7 +344,7 @@ export class PositionCloses {
     }
   }
 
-  /** Null: none of the credentials opens, so nothing can be closed, and there is nothing to remember. */
+  /** Null when none of the credentials opens, so nothing can be closed, and there is nothing to remember. */
   #accountsHash({ accounts }: BatchJob): string | null {
     const hashes: string[] = [];
     for (const { venue, credentials } of accounts) {

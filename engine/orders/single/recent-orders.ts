@@ -57,7 +57,7 @@ export class RecentOrders {
     }
   }
 
-  /** Null: it is not one of them, or old enough that the venue must know it. */
+  /** Null when it is not one of them, or old enough that the venue must know it. */
   find(accountHash: string, name: string): SingleRun | null {
     const recent = this.#byName.get(`${accountHash}|${name}`);
     return recent !== undefined && this.#clock.monoNs() <= recent.untilNs ? recent.run : null;

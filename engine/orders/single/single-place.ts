@@ -59,7 +59,7 @@ interface OrderJob {
   readonly inPlaceOf: string | null;
   /** Shared by the orders that one request sends one after the other for the same position; absent: there is only one. */
   readonly held?: HeldBound;
-  /** Null: without. A leg's key is derived from its request's. */
+  /** Null means without. A leg's key is derived from its request's. */
   readonly idempotencyKey: string | null;
   /** What the order is to be; asked once no earlier order of the key stands in the way. */
   plan(orderContext: OrderContext): Promise<Planned>;
@@ -133,7 +133,7 @@ export class SinglePlacements {
     }
   }
 
-  /** Null: no key. */
+  /** Null means no key. */
   async #begin(
     job: OrderJob,
     context: OrderRequestContext,

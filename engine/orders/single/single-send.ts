@@ -31,7 +31,7 @@ import type { SingleRun } from "./single-run.js";
 interface SendOrder {
   readonly attempt: OrderAttempt;
   readonly reservation: GuardReservation;
-  /** Null: the caller gave it no name. */
+  /** Null when the caller gave it no name. */
   readonly claim: NameClaim | null;
 }
 
@@ -135,7 +135,7 @@ export async function sendOrder(
   return { kind: "settled" };
 }
 
-/** Null: durable. Else nothing is sent, and what may land late is taken back behind it. */
+/** Null means durable. Else nothing is sent, and what may land late is taken back behind it. */
 async function makeDurable(
   parts: SingleParts,
   orderContext: OrderContext,
@@ -187,7 +187,7 @@ function isUnpriced({ trigger, type }: SingleRun, instrument: OrderContext["inst
 
 type ClaimedRows = ReturnType<ClientOrderIdIndex["claimRows"]>;
 
-/** Null: the caller gave the order no name. */
+/** Null when the caller gave the order no name. */
 function claimedRows(
   { names, hash }: SingleParts,
   { session }: OrderContext,

@@ -104,7 +104,7 @@ export class FakeVenue {
   readonly behindAsked: string[] = [];
   readonly #behindKnown = new Set<string>();
   cancelFate: () => CancelFate = () => "accept";
-  /** Null: it pushes nothing of its accounts. */
+  /** Null when it pushes nothing of its accounts. */
   streams: AccountStreams | null = null;
   /** Of every account's own budget. */
   orderWaitMs: (lane: string) => number = () => 0;

@@ -29,7 +29,7 @@ export interface JudgedTrade {
   readonly account: string;
   readonly intent: TradeIntent;
   readonly direction: Direction;
-  /** Null: all there is, or a share of it; the positions bound it then. */
+  /** Null means all there is, or a share of it; the positions bound it then. */
   readonly requestedLots: number | null;
   /** May several venues be used at once? */
   readonly split: boolean;

@@ -83,7 +83,7 @@ const LOOKS_MAX = 8;
 const REFUSED_FOR_GOOD: ReadonlySet<string> = new Set(["SIZE_EXCEEDS_POSITION"]);
 
 interface Caller {
-  /** Null: in public mode. */
+  /** Null means in public mode. */
   readonly apiKeyId: string | null;
   readonly trade: JudgedTrade;
   readonly request: TradeRequest;

@@ -61,7 +61,7 @@ export class CallClient {
     return this.#endpoint();
   }
 
-  /** Null: done, all bytes handed out. */
+  /** Null means done, all bytes handed out. */
   async call(call: Call): Promise<CallFailure | null> {
     const endpoint = this.#endpoint();
     if (endpoint.url === null) return { kind: "away", code: 0, name: "NOT_STARTED", text: endpoint.reason };

@@ -291,7 +291,7 @@ class ClickHouseStore implements RecordsStore {
     return Number(rows[0]?.["n"] ?? 0);
   }
 
-  /** Null: not a server this code can use, or none; the state says why. */
+  /** Null means not a server this code can use, or none; the state says why. */
   async #serverVersion(): Promise<string | null> {
     let text = "";
     // No settings and no database: an old server would refuse those it does not know.

@@ -12,7 +12,7 @@ import { DERIVED_TABLES, MIGRATIONS_TABLE, RECORD_TABLES } from "./schema.js";
 
 export interface DdlTarget {
   readonly database: string;
-  /** Null: the embedded form. */
+  /** Null means the embedded form. */
   readonly cluster: ClusterTarget | null;
   /** false keeps rows of any age: for replays of old recordings, which a TTL would drop as they are inserted. */
   readonly expires?: boolean;

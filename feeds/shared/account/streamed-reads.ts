@@ -310,7 +310,7 @@ export class StreamedReads {
 
   /**
    * What is left of a streamed position without what orders of ours surely took of it, by their answers, by looks at them
-   * or by their own frames, and no move of it was streamed for: less what others surely added. Null: nothing.
+   * or by their own frames, and no move of it was streamed for: less what others surely added. Null means nothing.
    */
   leftOf(position: VenuePosition): VenuePosition | null {
     if (!isCountable(position)) return position;
@@ -326,7 +326,7 @@ export class StreamedReads {
 
   /**
    * The same with what they surely added. Per side as a whole: a move may have been counted for another order of ours than
-   * the one that did it. Null: nothing is left.
+   * the one that did it. Null when nothing is left.
    */
   #surelyOf(position: VenuePosition): VenuePosition | null {
     if (!isCountable(position)) return position;
@@ -421,7 +421,7 @@ function isCountable({ positionSide, uncounted }: VenuePosition): boolean {
   return uncounted === undefined && positionSide !== "LONG" && positionSide !== "SHORT";
 }
 
-/** Null: nothing is left. */
+/** Null when nothing is left. */
 function changedBy(position: VenuePosition, lots: number): VenuePosition | null {
   const qtyLots = position.qtyLots + lots;
   if (lots === 0) return position;

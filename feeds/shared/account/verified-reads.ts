@@ -46,7 +46,7 @@ export class VerifiedReads<T> {
     return new Deadline(this.#clock, options);
   }
 
-  /** An order of ours goes out, or its answer came. Null: nobody knows of which account. */
+  /** An order of ours goes out, or its answer came. Null when nobody knows of which account. */
   noteOrder(account: string | null): void {
     if (account === null) this.#ofUnknownCount++;
     else this.#orderCounts.set(account, (this.#orderCounts.get(account) ?? 0) + 1);

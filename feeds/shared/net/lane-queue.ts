@@ -199,7 +199,7 @@ export class LaneQueue {
     this.#waitingCount = 0;
   }
 
-  /** Null: it has to wait. */
+  /** Null when it has to wait. */
   #admit({ lane, weight, caller, isProven, takeOther, borrowsIdle }: Waiter): Admission | null {
     const { slots, exitSlots, budget, clock } = this.#options;
     if (this.#busySlots >= (lane === "exit" ? slots : slots - exitSlots)) return null;

@@ -129,7 +129,7 @@ export class NonceSequencer {
     return Math.max(this.#now(), state.last + 1);
   }
 
-  /** Null: a reservation is needed. `hasWaited`: for one, just now. */
+  /** Null means a reservation is needed. `hasWaited`: for one, just now. */
   #take(signer: string, state: SignerState, hasWaited: boolean): NonceResult | null {
     const nonce = this.#candidateIn(state, this.#wanted(state)) ?? (hasWaited ? this.#late(state) : null);
     if (nonce === null) return null;

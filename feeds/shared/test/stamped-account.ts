@@ -24,7 +24,7 @@ export interface StampedAccount {
   measure(aheadMs: number): void;
   /** What a connection that lives says: a pong, and of what is held where the venue tells it without being asked. */
   alive(lots: number): void;
-  /** Null: not LIVE, or not to be read. */
+  /** Null means not LIVE, or not to be read. */
   shown(): { readonly lots: number; readonly asOfMs: number } | null;
 }
 

@@ -81,7 +81,7 @@ export class AccountCatchUp {
       .map((event) => (event.kind === "fill" ? { ...event, order: this.#state.newestOf(event.order) } : event));
   }
 
-  /** Null: not answered, or no longer wanted. */
+  /** Null means not answered, or no longer wanted. */
   async read(session: VenuefourSession, isWanted: () => boolean): Promise<CaughtUp | null> {
     const { account, clock, clockOffsetMs } = this.#deps;
     // Whole: it goes into a query, and the clock estimate has fractions.

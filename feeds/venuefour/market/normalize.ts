@@ -15,7 +15,7 @@ export interface Trade {
   readonly qtyLots: number;
 }
 
-/** Null: a number finer than the instrument's (protocol drift). */
+/** Null means a number finer than the instrument's (protocol drift). */
 export function normalizeTrade(wire: VenuefourWireTrade, instrument: Instrument): Trade | null {
   const priceTicks = parseScaled(wire.p, instrument.priceDecimals);
   const qtyLots = parseScaled(wire.a, instrument.qtyDecimals);

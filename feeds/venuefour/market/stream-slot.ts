@@ -15,7 +15,7 @@ const MAX_DOUBLINGS = 10;
 
 export class StreamSlot {
   readonly channel: Channel;
-  /** Null: a channel for all symbols. */
+  /** Null means a channel for all symbols. */
   readonly symbol: string | null;
   readonly #socket: PersistentSocket;
   readonly #spec: SubscriptionSpec;

@@ -72,7 +72,7 @@ function isPerpetual(market: VenuefourWireMarket): boolean {
   return PERPETUAL_NAME.test(market.symbol);
 }
 
-/** Null: a name or a grid that can not be held exactly. */
+/** Null means a name or a grid that can not be held exactly. */
 function buildInstrument(market: VenuefourWireMarket, fees: FeeRates): Instrument | null {
   const { symbol: nativeSymbol, tick_size: tick, lot_size: lot } = market;
   const parsed = PERPETUAL_NAME.test(nativeSymbol) ? parseNativeSymbol(nativeSymbol) : null;

@@ -49,7 +49,7 @@ export interface VenuefourWireRestTrade {
   readonly created_at: number;
 }
 
-/** Row of a `prices` frame and of REST `/info/prices`. Null: the row left it out. */
+/** Row of a `prices` frame and of REST `/info/prices`. Null when the row left it out. */
 export interface VenuefourWirePrice {
   readonly symbol: string;
   readonly mark: string | null;

@@ -40,7 +40,7 @@ export interface VenuefourOrdersDeps {
   readonly listed: () => ReadonlyMap<string, Instrument>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** One own order by its events, without a search. Null: not known yet. */
+  /** One own order by its events, without a search. Null means not known yet. */
   readonly glance: (
     session: AccountSession,
     instrument: Instrument,

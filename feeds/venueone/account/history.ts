@@ -315,7 +315,7 @@ function mayHaveFilled({ order, status }: VenueoneWireOrderUpdate): boolean {
   return order.sz !== order.origSz || statusOfWord(status) === "FILLED";
 }
 
-/** Null: neither the row nor the fills at hand tell. */
+/** Null when neither the row nor the fills at hand tell. */
 function filledOf({ instrument, update }: ListedOrder, covered: CoveredFills): FilledSummary | null {
   const rowLots = filledLotsOfRow(update.order, instrument);
   if (rowLots === 0 && !mayHaveFilled(update)) return NOTHING_FILLED;

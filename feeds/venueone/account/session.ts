@@ -19,7 +19,7 @@ export class VenueoneSession implements AccountSession {
   readonly accountId: string;
   readonly vaultAddress: string | null;
   readonly walletAddress: string | null;
-  /** Null: an address alone, which may be read but signs nothing. */
+  /** Null means an address alone, which may be read but signs nothing. */
   readonly #privateKey: Uint8Array | null;
   #isOpen = true;
 

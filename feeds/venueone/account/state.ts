@@ -31,7 +31,7 @@ const MAX_REMEMBERED_FILLS = 8_192;
 const MAX_TRACKED_ORDERS = 8_192;
 
 interface HeldCoin {
-  /** Null: flat. */
+  /** Null means flat. */
   position: VenuePosition | null;
   /** Venue time of what says so. */
   asOfMs: number;

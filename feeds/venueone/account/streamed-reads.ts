@@ -50,7 +50,7 @@ export function watchAccounts(
   const { orders, reader, settings } = trading;
   /** Account of each session that was read, so that an order finds it without waiting. */
   const accountOf = new WeakMap<AccountSession, string>();
-  /** Null: nobody knows; then it may be any of them. */
+  /** Null when nobody knows; then it may be any of them. */
   const accountBehind = (session: AccountSession): string | null => {
     const read = accountOf.get(session);
     if (read !== undefined) return read;
@@ -142,7 +142,7 @@ export function watchAccounts(
   };
 }
 
-/** `instrument` null: all of them. Null: only REST may answer. */
+/** `instrument` null: all of them. Null when only REST may answer. */
 function streamedPositions(
   streams: VenueoneAccountStreams,
   account: string,

@@ -465,7 +465,7 @@ function sell(streams: VenueoneAccountStreams, qtyLots: number): void {
     reads.sent({ clientId: "0xa", coin: "BTC", side: "SELL", qtyLots, rests: false });
 }
 
-/** Null: its outcome is unknown, or it was refused. */
+/** Null when its outcome is unknown, or it was refused. */
 function answered(streams: VenueoneAccountStreams, filledLots: number | null): void {
   for (const watched of streams.watched(ALICE)) {
     if (filledLots === null) watched.reads.unclear("0xa");

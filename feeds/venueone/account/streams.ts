@@ -164,7 +164,7 @@ export class VenueoneAccountStreams implements AccountStreams {
     if (this.#uses.isAgain(address, nowMs) && this.#acquire(address) !== null) this.#uses.forget(address);
   }
 
-  /** The account as it is streamed. Null: whose it is is not known; then it may be any of them. */
+  /** The account as it is streamed. Null when whose it is is not known; then it may be any of them. */
   watched(address: string | null): readonly WatchedAccount[] {
     if (address === null) return [...this.#accounts.values()];
     const account = this.#accounts.get(address);

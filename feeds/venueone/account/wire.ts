@@ -179,7 +179,7 @@ export function decodeOpenOrders(value: unknown): readonly VenueoneWireOrder[] {
   return asList(value, "open orders").map(decodeOrderRow);
 }
 
-/** Null: the venue knows no such order. */
+/** Null when the venue knows no such order. */
 export function decodeOrderStatus(value: unknown): VenueoneWireOrderStatus {
   const answer = asFields(value, "orderStatus");
   if (oneOf(answer, "status", ["order", "unknownOid"]) === "unknownOid") return null;

@@ -23,7 +23,7 @@ export interface Trade {
   readonly tsRecvNs: number;
 }
 
-/** Null: a number finer than the instrument's (protocol drift). */
+/** Null means a number finer than the instrument's (protocol drift). */
 export function normalizeTrade(wire: VenueoneWireTrade, instrument: Instrument, tsRecvNs: number): Trade | null {
   const priceTicks = parseScaled(wire.px, instrument.priceDecimals);
   const qtyLots = parseScaled(wire.sz, instrument.qtyDecimals);

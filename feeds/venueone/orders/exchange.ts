@@ -41,7 +41,7 @@ export interface VenueoneExchangeDeps {
   readonly nonces: NonceSequencer;
   readonly accounts: AccountResolver;
   readonly standing: CallerStanding;
-  /** Null: the pool counts nothing by account. */
+  /** Null when the pool counts nothing by account. */
   readonly addressBudget: { readonly budget: AddressBudget; readonly readings: BudgetReadings } | null;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -145,7 +145,7 @@ export class VenueoneOrders implements OrderSender {
     return this.#deps.changes.scheduleCancel(session, atMs, options);
   }
 
-  /** Null: fill-or-kill, which the venue does not have. */
+  /** Null means fill-or-kill, which the venue does not have. */
   #prepare(command: OrderCommand, expiresAfterMs: number): PreparedAction | null {
     const { instrument, timeInForce } = command;
     if (command.trigger !== undefined) {

@@ -60,7 +60,7 @@ const NOT_READ: ReadonlySet<string> = new Set([
   "userVaultEquities",
 ]);
 
-/** Bodies without their request: the name tells the type. Null: of the other half of the room. */
+/** Bodies without their request: the name tells the type. Null means of the other half of the room. */
 const BODIES: Readonly<Record<string, Decode | null>> = {
   rest_bytex_clearinghouseState_long: decodeAccount,
   rest_bytex_exchange: null,

@@ -42,7 +42,7 @@ export class AccountAccess {
     return this.#openKey() !== null || this.#keptToken() !== null;
   }
 
-  /** For reads. Null: nobody can sign, and none is kept. */
+  /** For reads. Null when nobody can sign, and none is kept. */
   readToken(): string | null {
     const key = this.#openKey();
     return (key === null ? null : this.#tokens.tokenOf(key)) ?? this.#keptToken()?.text ?? null;

@@ -30,7 +30,7 @@ export function writeCursor(cursor: ListCursor | OrdersCursor): string {
   return Buffer.from(JSON.stringify(cursor), "utf8").toString("base64url");
 }
 
-/** Null: no cursor of this list. */
+/** Null means no cursor of this list. */
 export function readListCursor(kind: ListCursor["kind"], text: string): ListCursor | null {
   const fields = read(text);
   if (fields === null || fields["kind"] !== kind) return null;

@@ -49,13 +49,13 @@ interface PagedList<W, T> {
   readonly fetch: (page: PageQuery, token: string, options: CallOptions) => Promise<Read<VenuethreePage<W>>>;
   readonly marketIdOf: (wire: W) => number;
   readonly msOf: (wire: W) => number;
-  /** Null: not a row of this list. */
+  /** Null means not a row of this list. */
   readonly normalize: (wire: W, instrument: Instrument) => T | null;
 }
 
 interface Collected<T> {
   readonly rows: T[];
-  /** Null: there is nothing older. */
+  /** Null when there is nothing older. */
   readonly next: { readonly venueCursor: string | null } | null;
   readonly asOfMs: number;
 }
@@ -278,7 +278,7 @@ export class VenuethreeHistory implements AccountHistory {
     return "more";
   }
 
-  /** Null: another market, or one that is not listed (spot). */
+  /** Null means another market, or one that is not listed (spot). */
   #instrumentOf(marketId: number, wanted: Instrument | null): Instrument | null {
     if (wanted === null) return this.#deps.markets.byMarketId(marketId);
     return wanted.nativeId === marketId ? wanted : null;

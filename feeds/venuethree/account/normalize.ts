@@ -132,7 +132,7 @@ export function isEndWord(word: string): boolean {
   return status === "FILLED" || status === "CANCELED";
 }
 
-/** Null: by its owner, with another order of its owner's, or at the end of its time or its position. */
+/** Null means by its owner, with another order of its owner's, or at the end of its time or its position. */
 const END_REASONS: ReadonlyMap<string, RejectReason | null> = new Map([
   ["canceled-reduce-only", "REDUCE_ONLY"],
   ["canceled-margin-not-allowed", "INSUFFICIENT_MARGIN"],
@@ -224,7 +224,7 @@ function averagePrice(quote: string, instrument: Instrument, filledLots: number)
   return formatScaledBig(divideBig(numerator, BigInt(filledLots) * pow10Big(AMOUNT_PLACES), "floor"), AVERAGE_PLACES);
 }
 
-/** The account's own side of a trade; of a trade with itself the taker's. Null: it is on neither side. */
+/** The account's own side of a trade; of a trade with itself the taker's. Null when it is on neither side. */
 export function normalizeFill(
   wire: VenuethreeWireAccountTrade,
   accountIndex: number,

@@ -287,7 +287,7 @@ export interface WantedId {
   readonly text: string;
 }
 
-/** Null: no order of this venue is called so. */
+/** Null when no order of this venue is called so. */
 export function wantedId(ref: OrderRef): WantedId | null {
   if ("venueOrderId" in ref)
     return /^[1-9]\d{0,18}$/.test(ref.venueOrderId) ? { field: "order_id", text: ref.venueOrderId } : null;

@@ -41,7 +41,7 @@ const MAX_ACCOUNT_PAGES = 4;
 /** What pages of orders, trades and funding are asked with. */
 export interface PageQuery {
   readonly accountIndex: number;
-  /** Null: all. */
+  /** Null means all. */
   readonly marketId: number | null;
   readonly limit: number;
   readonly cursor: string | null;

@@ -17,7 +17,7 @@ export class VenuethreeSession implements AccountSession {
   /** The public key: provably the caller's, unlike the account index, which the venue must confirm. */
   readonly accountId: string;
   readonly accountIndex: number;
-  /** Null: the venue is asked. */
+  /** Null when the venue is asked. */
   readonly apiKeyIndex: number | null;
   readonly walletAddress: string | null;
   readonly #privateKey: Uint8Array;

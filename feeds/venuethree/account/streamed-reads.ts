@@ -46,7 +46,7 @@ export function streamedReader(
   verified: PositionReads,
 ): AccountReader {
   const inner = trading.reader;
-  /** Null: ask the venue. Nothing streamed is shown to a key that the venue has not confirmed. */
+  /** Null means ask the venue. Nothing streamed is shown to a key that the venue has not confirmed. */
   const held = (
     session: AccountSession,
     instrument: Instrument | null,

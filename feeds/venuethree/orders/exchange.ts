@@ -26,9 +26,9 @@ import type { TxSocket } from "./tx-socket.js";
 
 export interface TxSenderDeps {
   readonly rest: VenuethreeAccountRest;
-  /** Null: every transaction is a single request. */
+  /** Null when every transaction is a single request. */
   readonly socket: TxSocket | null;
-  /** Null: nothing is counted. */
+  /** Null when nothing is counted. */
   readonly budget: TxBudget | null;
   readonly keys: KeyDirectory;
   readonly lanes: KeyLanes;

@@ -180,7 +180,7 @@ export class VenuethreeOrders implements OrderSender {
     return { outcome: refused ?? accepted, txHash };
   }
 
-  /** Null: accepted. */
+  /** Null means accepted. */
   async #send(
     session: AccountSession,
     prepared: Prepared,

@@ -131,7 +131,7 @@ export function modifyTx(instrument: Instrument, current: VenueOrder, change: Or
   });
 }
 
-/** Null: every market. */
+/** Null means every market. */
 export function cancelAllTx(instrument: Instrument | null): Prepared {
   if (instrument !== null && !isMarket(instrument))
     return refused("VENUE_STATE", "INSTRUMENT", "not an instrument of this venue");

@@ -38,7 +38,7 @@ export interface VenuethreeSettingsDeps {
   readonly rest: VenuethreeAccountRest;
   readonly keys: KeyDirectory;
   readonly sender: TxSender;
-  /** Null: nothing is counted. */
+  /** Null when nothing is counted. */
   readonly budget: TxBudget | null;
   readonly clock: Clock;
   readonly clockOffsetMs: () => number;

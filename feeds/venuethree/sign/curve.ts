@@ -155,7 +155,7 @@ export function encode(point: Point): Words {
   return w;
 }
 
-/** Null: no class has this encoding. */
+/** Null when no class has this encoding. */
 export function decode(w: Words): Point | null {
   const e = element();
   const delta = element();
@@ -361,7 +361,7 @@ export function scalarToBytes(out: Uint8Array, at: number, scalar: bigint): void
   }
 }
 
-/** Null: no point has this encoding. */
+/** Null when no point has this encoding. */
 export function pointFromBytes(bytes: Uint8Array): Point | null {
   return decode(fromBytes(bytes));
 }

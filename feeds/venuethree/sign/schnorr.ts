@@ -134,7 +134,7 @@ const MAX_KNOWN_KEYS = 64;
 const USES_BEFORE_TABLE = 4;
 const knownKeys = new Map<string, KnownKey>();
 
-/** Null: no point has this encoding. */
+/** Null when no point has this encoding. */
 function knownKey(publicKey: Uint8Array): KnownKey | null {
   const name = Buffer.from(publicKey.buffer, publicKey.byteOffset, publicKey.byteLength).toString("latin1");
   let known = knownKeys.get(name);

@@ -227,7 +227,7 @@ export class VenuetwoHistory implements AccountHistory {
     return whole(true);
   }
 
-  /** Null: the span holds more than a page. One instant that does is read on by id. */
+  /** Null when the span holds more than a page. One instant that does is read on by id. */
   async #rows<W>(
     session: VenuetwoSession,
     list: SymbolList<W>,

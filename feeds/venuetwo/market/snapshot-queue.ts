@@ -31,7 +31,7 @@ export interface Snapshot {
   readonly askedNs: number;
 }
 
-/** Null: the venue gave none, or it is no longer wanted. */
+/** Null when the venue gave none, or it is no longer wanted. */
 export type SnapshotAnswer = Snapshot | LoadRefused | null;
 
 export interface SnapshotQueueOptions {

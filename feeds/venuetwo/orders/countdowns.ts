@@ -133,7 +133,7 @@ export class Countdowns {
     if (this.of(session) === countdown) this.#delete(session);
   }
 
-  /** The account's countdown that does not cover the symbol yet. Null: there is none, or it does. */
+  /** The account's countdown that does not cover the symbol yet. Null when there is none, or it does. */
   missing(session: AccountSession, symbol: string): Countdown | null {
     const name = this.#namesOf(session).find((one) => this.#byAccount.has(one));
     return name === undefined ? null : this.missingOf(name, symbol);

@@ -21,7 +21,7 @@ export interface RouteContext extends JsonRouteParts {
   readonly desk: TradeDesk;
   readonly metrics: RouteMetrics;
   readonly records: RecordsStore;
-  /** Null: nothing is recorded, by choice. */
+  /** Null when nothing is recorded, by choice. */
   readonly recorder: Recorder | null;
   readonly stream: StreamCounts;
   readonly closeDefaults: CloseDefaults;

@@ -78,7 +78,7 @@ function rowsOf(
   });
 }
 
-/** Null: of a contract that is not listed. */
+/** Null means of a contract that is not listed. */
 function contractOf(view: MarketView, { venue, symbol, uncounted }: VenuePosition): PositionContract | null {
   const instrument = uncounted === undefined ? view.instrument(venue, symbol) : null;
   return instrument === null ? null : { instrument, market: view.market(venue, symbol) };

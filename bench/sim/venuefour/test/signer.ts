@@ -10,7 +10,7 @@ export interface Signer {
   readonly account: string;
   /** Base58 of 64 bytes. */
   readonly secret: string;
-  /** Null: the account signs itself. */
+  /** Null when the account signs itself. */
   readonly agent: string | null;
 }
 

@@ -37,7 +37,7 @@ export interface Claim {
 export interface Sent extends Claim {
   readonly venue: FourVenue;
   readonly record: SimRequestRecord;
-  /** Null: the venue made none of it. */
+  /** Null when the venue made none of it. */
   readonly order: SimOrder | null;
 }
 
@@ -52,7 +52,7 @@ export interface Evidence {
   readonly asks: readonly Ask[];
   readonly baseline: Baseline;
   readonly holdings: Holdings;
-  /** The limit that the service is configured with; quote units a day, by account. Null: nothing. */
+  /** The limit that the service is configured with; quote units a day, by account. Null means nothing. */
   readonly callerDailyMax: number | null;
   /** Venues hold accounts to small budgets, and refuse nothing else for being too much. */
   readonly hasTrueBudgets: boolean;

@@ -50,7 +50,7 @@ type Kind = "MARKET" | "LIMIT" | "REDUCE" | "CLOSE";
 
 interface Reply {
   readonly refusal: OrderRefusal | null;
-  /** Null: a refusal, or a close that found nothing left to do. */
+  /** Null means a refusal, or a close that found nothing left to do. */
   readonly order: OrderFacts | null;
   readonly isFinal: boolean;
   readonly atMs: number;
