@@ -9,7 +9,7 @@ export interface ReportPart {
 }
 
 /**
- * The whole report: `parts` anew, and what `before` says of every other title as it stands, its date with it. Order is
+ * The whole report: `parts` again, and what `before` says of every other title as it stands, its date with it. Order is
  * that of `titles`; what is no longer measured goes.
  */
 export function renderReport(

@@ -32,7 +32,7 @@ type Venue = "venueone" | "venuethree" | "venuefour";
 
 interface Ingest {
   take(frame: RecordedFrame): void;
-  /** A short tape begins anew, as after a reconnect. */
+  /** A short tape begins again, as after a reconnect. */
   restart(): void;
   readonly book: Book;
 }

@@ -57,7 +57,7 @@ const startedMs = performance.now();
 const violations: string[] = [];
 const counts = new SoakCounts();
 const memory = new MemoryLines(minutes);
-/** Ends everything: the first that came is told. */
+/** Ends everything: the first that came is reported. */
 let stopReason: string | null = null;
 let stopNow = (): void => {};
 /** The service is being stopped. */

@@ -21,7 +21,7 @@ export class TickerWatch {
   /** What was wrong with a frame or a sequence; null: nothing. */
   fault: Error | null = null;
 
-  /** A connection that breaks is opened anew, until `stop`. */
+  /** A connection that breaks is opened again, until `stop`. */
   constructor(port: number, symbols: readonly string[]) {
     this.#port = port;
     this.#symbols = symbols;

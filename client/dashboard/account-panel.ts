@@ -40,7 +40,7 @@ export class AccountPanel {
   readonly #coverage = part("#coverage", HTMLElement);
   readonly #holdings = part("#holdings", HTMLElement);
   readonly #rows = new Map<string, RowNodes>();
-  /** Cancels on their way, and those that were taken: the order is told as gone by the stream. */
+  /** Cancels on their way, and those that were taken: the order is reported as gone by the stream. */
   readonly #canceling = new Map<string, string>();
 
   constructor(

@@ -71,7 +71,7 @@ const keys = () => new Set(closes().map(({ key }) => key));
 const title = () => page.node("#ticket-venue").textContent;
 
 describe("a close that was not answered", () => {
-  // Each says something of the repetition, none of them what became of the first call.
+  // Each says something of the repetition, none of them the outcome of the first call.
   it.each(["IDEMPOTENCY_IN_PROGRESS", "RATE_LIMITED", "OVERLOADED", "SHUTTING_DOWN", "STORE_UNAVAILABLE", "INTERNAL"])(
     "stays the same close where its repetition is refused by %s",
     async (code) => {

@@ -213,7 +213,7 @@ export class CloseDialog {
       this.#finish();
       return;
     }
-    // Refused before anything was sent: it may be asked for anew.
+    // Refused before anything was sent: it may be asked for again.
     this.#sent = null;
     this.#enable(true);
     this.#drop(result.code.startsWith("QUOTE_") ? "The quote has ended" : "Nothing was sent", "none");
@@ -221,7 +221,7 @@ export class CloseDialog {
     this.#send.disabled = false;
   }
 
-  /** Not answered is not refused. The same key again is the same close, whatever became of it. */
+  /** Not answered is not refused. The same key again is the same close, whatever its outcome. */
   #leaveOpen(why: string): void {
     this.#say(`${why}: it may have been sent. Asking again is safe, it is the same close.`, "open");
     setText(this.#send, "Ask again");

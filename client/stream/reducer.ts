@@ -218,10 +218,10 @@ function lose(sub: Subscription, reason: StaleReason, effects: Effect[]): void {
   recover(sub, "resume");
 }
 
-/** What we hold is wrong, or what came cannot be read: only all of it anew helps. */
+/** What we hold is wrong, or what came cannot be read: only all of it again helps. */
 function distrust(state: StreamState, sub: Subscription, fold: Extract<Fold, { ok: false }>, effects: Effect[]): void {
   if (fold.problem === "checksum") state.counts.checksumMismatches++;
   markStale(sub, fold.problem, effects);
-  // Asked for anew already, and this came: waiting for the time-out keeps a broken server from being hammered.
+  // Asked for again already, and this came: waiting for the time-out keeps a broken server from being hammered.
   recover(sub, "anew");
 }

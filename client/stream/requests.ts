@@ -128,7 +128,7 @@ export function awaitSnapshot(sub: Subscription, nowMs: number): void {
   sub.waitsThere = true;
 }
 
-/** Asks for a subscription's missing updates, or for all of it anew, unless that has been asked for already. */
+/** Asks for a subscription's missing updates, or for all of it again, unless that has been asked for already. */
 export function recover(sub: Subscription, how: "resume" | "anew"): void {
   if (sub.recovery !== "none" && !(sub.recovery === "resume" && how === "anew")) return;
   sub.recovery = how;

@@ -68,7 +68,7 @@ export interface Subscription {
   readonly key: string;
   readonly requestIds: Set<number>;
   readonly topic: Topic;
-  /** For subscribing it anew; "" until the first snapshot names it, or for a topic without one. */
+  /** For subscribing it again; "" until the first snapshot names it, or for a topic without one. */
   symbol: string;
   epoch: string;
   seq: number;

@@ -73,7 +73,7 @@ export interface StreamStatus {
   readonly reason: string | null;
   readonly lagging: boolean;
   readonly feeds: ReadonlyMap<string, FeedHealth>;
-  /** Monotonic ms at which `feeds` was told. */
+  /** Monotonic ms at which `feeds` was reported. */
   readonly feedsHeardMs: number;
 }
 

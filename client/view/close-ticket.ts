@@ -1,4 +1,4 @@
-/** A close from the page: what is asked first as a dry run, what its answer says, what became of the close itself. */
+/** A close from the page: what is asked first as a dry run, what its answer says, the outcome of the close itself. */
 import type { Static } from "@sinclair/typebox";
 import type { closeDataSchema, credentialsSchema } from "../../schemas/close.js";
 import { plainWords } from "./account.js";
@@ -77,7 +77,7 @@ const BEFORE_THE_KEY: ReadonlySet<string> = new Set([
   "STORE_UNAVAILABLE",
 ]);
 
-/** Does a refusal leave open what became of the close? `isAgain`: the same close was sent before, and not answered. */
+/** Does a refusal leave open the outcome of the close? `isAgain`: the same close was sent before, and not answered. */
 export function isUndecided(code: string, isAgain: boolean): boolean {
   return UNDECIDED.has(code) || (isAgain && BEFORE_THE_KEY.has(code));
 }

@@ -218,7 +218,7 @@ export class GuardBook implements Guards {
     const key = venue ?? ALL_VENUES;
     const lifted = this.#halts.get(key);
     await this.#store.remove(HALTS, key);
-    // Halted anew meanwhile: that one stands, here as in the store.
+    // Halted again meanwhile: that one stands, here as in the store.
     if (this.#halts.get(key) !== lifted) return;
     this.#halts.delete(key);
     this.#logger.warn("trading_resumed", { venue: venue ?? "all" });

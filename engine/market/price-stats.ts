@@ -6,7 +6,7 @@
  * Sampling is regular although updates are not: the mid that stood when a second ended is that
  * second's sample (last value carried forward). A gap of n seconds between updates is n - 1 returns
  * of zero and one that holds the whole move, applied in closed form, so cost does not grow with n.
- * A gap longer than MAX_GAP_SECONDS starts the sampling anew from the next mid and keeps the estimate.
+ * A gap longer than MAX_GAP_SECONDS starts the sampling again from the next mid and keeps the estimate.
  */
 
 /** Beyond this the carried value says nothing about the seconds between (feed down, resync). */

@@ -135,7 +135,7 @@ function leaveUnlisted(): void {
   });
 }
 
-/** What a question finds resting is told, and left. */
+/** What a question finds resting is reported, and left. */
 function leaveAsked(): void {
   const { ask } = ExecutionLookup.prototype;
   const { consider } = OrderFollows.prototype;
@@ -227,7 +227,7 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: "a price of less than filled is taken for the price of all",
     scene: "laggingPrice",
-    // The fill is told again, with that price.
+    // The fill is reported again, with that price.
     checks: ["PRICE", "RECORDED"],
     plant: fault("older price"),
   },

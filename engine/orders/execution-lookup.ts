@@ -111,7 +111,7 @@ export class ExecutionLookup {
   ): Promise<boolean> {
     const { clock, follows, idempotency, registry, resolver } = this.#parts;
     const recordKey = intent.idempotencyRecord;
-    // A retry with the key may send anew once the order is known never to have been placed: never beside this.
+    // A retry with the key may send again once the order is known never to have been placed: never beside this.
     const release = recordKey === null ? null : idempotency.hold(recordKey);
     if (recordKey !== null && release === null) return false;
     try {

@@ -1,5 +1,5 @@
 /**
- * What became of each close, by routeId: for `GET /api/trade/executions/{routeId}` and for the lists of the status:
+ * The outcome of each close, by routeId: for `GET /api/trade/executions/{routeId}` and for the lists of the status:
  * orders of unknown outcome, and acknowledged ones whose end was not seen.
  *
  * Recent ones are in memory (MAX_RECENT, the oldest fall out). Those that a caller may ask for after a

@@ -7,7 +7,7 @@
  * account is followed (their owner forgets them).
  *
  * Bounds: MAX_KEYS for each account, the last ones that came by; those that took another's place give way REFUSE_GAP_MS
- * later at the earliest, because the account's stream is opened anew with each change.
+ * later at the earliest, because the account's stream is opened again with each change.
  */
 import type { Clock } from "../domain/clock.js";
 import type { RoutableVenue } from "../domain/venue.js";

@@ -3,7 +3,7 @@
  *
  * A record is RUNNING (written in the same batch as the first intent, so it exists exactly when an order may
  * exist) or DONE (the reply is stored). A request that ends before any order was sent leaves no record: a
- * retry runs anew. A RUNNING record whose owner is not at work on it any more belongs to a crash: the
+ * retry runs again. A RUNNING record whose owner is not at work on it any more belongs to a crash: the
  * caller recovers it from the run inside, by looking the order up.
  *
  * Stored are keyed hashes only: of scope and key (the record's name) and of the raw body (its fingerprint).
@@ -201,7 +201,7 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
   ): Promise<boolean> {
     ticket.isEnding = true;
     const stored = ticket.stored;
-    // No order of it was sent, so a retry may run anew.
+    // No order of it was sent, so a retry may run again.
     if (stored === null) {
       this.release(ticket);
       await commit(() => []);
@@ -356,7 +356,7 @@ export class IdempotencyTicket<Run = TradeRun, Result = TradeResult> {
   stored: StoredTicketRow | null = null;
   /** Its last write is under way and frees the key when it ends. */
   isEnding = false;
-  /** A batch with its rows, which expire then, was handed to the store, whatever became of it; null: none was. */
+  /** A batch with its rows, which expire then, was handed to the store, whatever its outcome; null: none was. */
   mayBeStoredUntilMs: number | null = null;
   /** An expired record that the new one takes the place of. */
   replaces: { readonly row: Uint8Array; readonly expiresAtMs: number } | null = null;

@@ -6,7 +6,7 @@ import type { PlaceFate } from "./test/fake-matching.js";
 const BOTH = { takeProfit: "105000", stopLoss: "95000", closeOnProtectionFailure: true };
 const MARKET = { preferredExchange: "venueone", deadlineMs: 2_000 } as const;
 
-/** The take-profit stands, the stop is refused; `undo`: what becomes of the n-th way back. */
+/** The take-profit stands, the stop is refused; `undo`: the outcome of the n-th way back. */
 function halfGuarded(undo: (count: number) => PlaceFate): Harness {
   const harness = createHarness();
   harness.one.setPosition("acct-venueone", "LONG", 0);

@@ -25,7 +25,7 @@ const MAX_VER = 4_000;
 
 export interface TakenEvents {
   readonly events: readonly OrderEvent[];
-  /** They did not become durable: they are told again next time. */
+  /** They did not become durable: they are reported again next time. */
   untake(): void;
 }
 

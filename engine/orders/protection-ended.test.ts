@@ -28,7 +28,7 @@ const REFUSED: PlaceFate = {
   },
 };
 
-/** `guard`: what becomes of the n-th order with a trigger. */
+/** `guard`: the outcome of the n-th order with a trigger. */
 function flat(guard: (count: number) => PlaceFate): Harness {
   const harness = createHarness({
     service: { records: createRowSink() },

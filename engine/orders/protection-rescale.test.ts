@@ -22,7 +22,7 @@ function flat(guard: (count: number) => PlaceFate): Harness {
   return harness;
 }
 
-/** What is held is as much as before, counted anew. */
+/** What is held is as much as before, counted again. */
 function restate({ one }: Harness, qtyDecimals: number): void {
   const before = one.market.instrument;
   Object.assign(one.market, { instrument: { ...before, qtyDecimals } satisfies Instrument });

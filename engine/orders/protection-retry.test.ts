@@ -1,4 +1,4 @@
-/** Protection that a venue refuses, and how soon a fill that is told by the account's stream has its stop. */
+/** Protection that a venue refuses, and how soon a fill that is reported by the account's stream has its stop. */
 import { describe, expect, it } from "vitest";
 import type { VenueOrder } from "../domain/order.js";
 import type { TradeData } from "./trade-types.js";
@@ -11,7 +11,7 @@ const MARKET = { preferredExchange: "venueone" } as const;
 const STOP = { stopLoss: "95000" };
 const ACCOUNT = "acct-venueone";
 
-/** `guard`: what becomes of the n-th order with a trigger. */
+/** `guard`: the outcome of the n-th order with a trigger. */
 function flat(guard: (count: number) => PlaceFate): Harness {
   const harness = createHarness({
     prepareVenue: (venue) => {

@@ -380,7 +380,7 @@ function mayFill(attempt: OrderAttempt): boolean {
   return mayYetFill(attempt) || isOpen(attempt);
 }
 
-/** What the next publication would tell anew. */
+/** What the next publication would tell again. */
 function stateText(run: TradeRun): string {
   return run.attempts.map((attempt) => `${attempt.outcome} ${attempt.order?.status} ${filledLots(attempt)}`).join();
 }

@@ -46,7 +46,7 @@ export interface RecordSink {
    * Deterministic keys: the same conclusion twice is the same rows.
    */
   decisionWrites(concluded: ConcludedTrade): readonly StateWrite[];
-  /** Orders that came to nothing with their close: events without a decision. */
+  /** Orders that had no effect with their close: events without a decision. */
   eventWrites(run: RecordedRun, events: readonly OrderEvent[]): readonly StateWrite[];
   /** The writes are durable. */
   committed(writes: readonly StateWrite[]): void;

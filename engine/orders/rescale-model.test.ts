@@ -78,6 +78,6 @@ it("is seen to send more, once two scales are taken for one", async () => {
   const [, , finer] = SCENES as readonly [Scene, Scene, Scene];
   const found: number[] = [];
   for (const atMs of MOMENTS_MS) if (tooMuch(await ordered(finer, atMs), finer)) found.push(atMs);
-  // Listed anew in the read: lots of the new scale are taken for lots of the old.
+  // Listed again in the read: lots of the new scale are taken for lots of the old.
   expect(found).toEqual([2, 4]);
 });

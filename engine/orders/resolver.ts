@@ -1,6 +1,6 @@
 /**
  * Ends orders of unknown outcome by reading the venue, never by sending again. Where a room follows an order over its
- * account's stream, the end is taken from there the moment it is told; the reads come all the same, only later.
+ * account's stream, the end is taken from there the moment it is reported; the reads come all the same, only later.
  *
  * One entry per order holds one session, kept for this order alone and closed when the entry ends. It ends in one of
  * three ways: the venue shows the order in a final state; the venue does not know it in a read that proves that it was

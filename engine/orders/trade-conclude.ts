@@ -148,7 +148,7 @@ export class TradeConclusion {
     await this.#store(run, COMMIT_TRIES, rowsOf, update);
   }
 
-  /** The end of a run none of whose orders left this machine: a retry with the key runs anew. */
+  /** The end of a run none of whose orders left this machine: a retry with the key runs again. */
   discard(execution: TradeExecution, run: TradeRun): void {
     const { background, idempotency, records } = this.#parts;
     const { ticket } = execution;
@@ -176,8 +176,8 @@ export class TradeConclusion {
     // Still unknown: another leg, or it could not be printed, see dataOf.
     registry.track(run);
     registry.remember(data, run);
-    // Another order of it may still be open to be read: then the end is told later, once.
-    // What became of its protection since, after a crash too, is no second end.
+    // Another order of it may still be open to be read: then the end is reported later, once.
+    // The outcome of its protection since, after a crash too, is no second end.
     const isEnd = unsettledAttempt(run) === null && run.toldEnd !== data.execution.state;
     if (isEnd) run.toldEnd = data.execution.state;
     const resolved = isEnd ? { routeId: run.routeId, data, accounts: accountsOf(run) } : null;

@@ -60,7 +60,7 @@ export async function executeTrade(
   const tried = new Set<RoutableVenue>();
   const clamped = new Set<RoutableVenue>();
   const repriced = new Set<RoutableVenue>();
-  /** Beside those that are priced again: what became of them counts once all of the decision have ended. */
+  /** Beside those that are priced again: their outcome counts once all of the decision have ended. */
   let beside: readonly Ended[] = [];
   for (let plans = firstPlans; plans.length > 0; ) {
     const before = run.attempts.length;

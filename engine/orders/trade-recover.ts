@@ -1,5 +1,5 @@
 /**
- * A request whose record says RUNNING or UNKNOWN: what became of its order is asked of the venue, with the
+ * A request whose record says RUNNING or UNKNOWN: the outcome of its order is asked of the venue, with the
  * caller's own credentials, before anything else.
  *
  * Invariant: nothing new is sent unless each order of the run is known, by the venue's word or by proof, to have

@@ -3,7 +3,7 @@
  * also after a restart.
  *
  * Invariants: filled ≤ submitted ≤ requested; an order of unknown outcome makes the whole state UNKNOWN, and
- * `success: false` is said only when nothing was executed for certain.
+ * `success: false` is reported only when nothing was executed for certain.
  */
 import { formatScaled } from "../domain/decimal.js";
 import {

@@ -1,5 +1,5 @@
 /**
- * The plain record of one trade: what was decided and what became of each order. Everything a reply needs is
+ * The plain record of one trade: what was decided and the outcome of each order. Everything a reply needs is
  * in it, so a reply can be built at any time, also after a restart from the copy in the idempotency record.
  *
  * Invariant: holds no credential and no account label; JSON in, JSON out, without loss.

@@ -221,7 +221,7 @@ export interface TradeData {
   quote?: Quote;
 }
 
-/** What became of a trade, when asked for by its routeId. */
+/** The outcome of a trade, when asked for by its routeId. */
 export type ExecutionAnswer =
   /** Null means not known (any more). */
   | { readonly ok: true; readonly data: TradeData | null }

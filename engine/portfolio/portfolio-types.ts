@@ -35,7 +35,7 @@ export type AccountChange =
   | { readonly kind: "order"; readonly order: VenueOrder }
   | Extract<AccountEvent, { readonly kind: "fill" }>
   | { readonly kind: "resolved"; readonly execution: ResolvedExecution }
-  /** More happened than is told one by one: the open orders are to be read anew. */
+  /** More happened than is reported one by one: the open orders are to be read again. */
   | { readonly kind: "ordersReset" };
 
 /** Called after the state is applied. May not throw. */

@@ -13,7 +13,7 @@ export interface ResolvedExecution {
   readonly exchange: RoutableVenue;
   /** As the interface shows orders; null: it was never placed. */
   readonly order: NormalizedOrder | null;
-  /** What became of the whole execution (`COMPLETED`, `PARTIAL`, `REJECTED`, …). */
+  /** The outcome of the whole execution (`COMPLETED`, `PARTIAL`, `REJECTED`, …). */
   readonly state: string;
   /** Of a single order: what its reply called it, also where it was never placed. */
   readonly names?: { readonly clientOrderId: string | null; readonly venueClientOrderId: string };

@@ -148,7 +148,7 @@ export class WatchedOrders {
     void this.read("read");
   }
 
-  /** The whole list; what is new in it is told, what is gone is looked up. */
+  /** The whole list; what is new in it is reported, what is gone is looked up. */
   async read(lane: CallOptions["lane"]): Promise<LookResult> {
     if (this.#isReading || this.#isClosed) return NO_PAUSE;
     this.#isReading = true;

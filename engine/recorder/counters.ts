@@ -1,5 +1,5 @@
 /**
- * What became of every row, per table. Invariant (checked by tests after every step of a random history):
+ * The outcome of every row, per table. Invariant (checked by tests after every step of a random history):
  * accepted + recovered = stored + all dropped + pending, where pending is counted where the rows are, never derived.
  */
 import type { RecordTableName } from "../storage/records/record-table.js";

@@ -110,7 +110,7 @@ export class MarketDrain {
     return end;
   }
 
-  /** These and no others: a room that lists a contract anew has another market for it. */
+  /** These and no others: a room that lists a contract again has another market for it. */
   watchOnly(markets: Iterable<Market>): void {
     const listed = new Set(markets);
     for (const [market, { end }] of [...this.#taps]) if (!listed.has(market)) end();

@@ -135,7 +135,7 @@ export class Spool {
   }
 
   /**
-   * Takes the batch over; what becomes of it is counted. `first`: it was sent already and may be in the store; it goes
+   * Takes the batch over; its outcome is counted. `first`: it was sent already and may be in the store; it goes
    * before all others, while the store still knows its token.
    */
   put(batch: Batch, first = false): void {

@@ -83,7 +83,7 @@ export function storeStatusRow(status: StoreStatus): StoreStatusRow {
   return { writable, problem, space, freeBytes, reserveBytes, pendingBatches: pendingBatchCount };
 }
 
-/** For people. A volume that gets short is told before it is. */
+/** For people. A volume that gets short is reported before it is. */
 function storeDetail({ writable, problem, pendingBatchCount, space, freeBytes }: StoreStatus): string {
   const free = freeBytes === null ? "" : `, ${(freeBytes / MIB).toFixed(1)} MiB free`;
   if (!writable) return `not writable: ${problem ?? "unknown"}${free}`;

@@ -29,7 +29,7 @@ export type PayloadSerialiser = (market: Market, state: FeedState) => string;
 
 export class TickerText {
   readonly market: Market;
-  /** How often the texts were made anew: unchanged means the same texts. */
+  /** How often the texts were made again: unchanged means the same texts. */
   refreshCount = 0;
   readonly #clock: Clock;
   readonly #serialise: PayloadSerialiser;

@@ -67,7 +67,7 @@ function fillsPart(where: string): string {
 }
 
 /**
- * A close may have several rows: its reply, and later what became of an unknown one. The range counts by the reply; a
+ * A close may have several rows: its reply, and later the outcome of an unknown one. The range counts by the reply; a
  * row of later time is read however late it came.
  */
 function closesPart(where: string, venues: string): string {

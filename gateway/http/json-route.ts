@@ -175,7 +175,7 @@ function parsed(rawBody: Buffer): unknown {
 }
 
 /**
- * The reply to a request that may have sent something: a serialiser that fails must not turn what became of it into an
+ * The reply to a request that may have sent something: a serialiser that fails must not turn its outcome into an
  * error.
  */
 export function replyText<T>(edge: Edge, serialise: (value: T) => string, value: T): string {

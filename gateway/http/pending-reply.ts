@@ -25,7 +25,7 @@ export class PendingReply {
     response.onAborted(() => {
       if (this.#over && (this.#stream?.over ?? true)) return;
       this.#over = true;
-      // A body in pieces is counted by what became of it.
+      // A body in pieces is counted by its outcome.
       if (this.#stream === null) writer.aborted(state);
       else this.#stream.gone();
       this.#onAborted?.();

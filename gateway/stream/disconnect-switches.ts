@@ -100,7 +100,7 @@ export class DisconnectSwitches {
     for (const { facts, graceMs } of this.#takeAll(connection)) this.#desk.expireSwitch(facts.switchId, graceMs);
   }
 
-  /** The service ends the connection to stop: what becomes of its switches is the desk's to say. */
+  /** The service ends the connection to stop: the outcome of its switches is the desk's to say. */
   leave(connection: Connection): void {
     this.#takeAll(connection);
   }

@@ -21,7 +21,7 @@ export interface Feed {
   close(): void;
   /** False while the first image is still to be had: snapshots wait. Marked when it is; asked again now and then. Absent: at once. */
   isReady?(nowNs: number): boolean;
-  /** On topics whose updates are told one by one and never merged. */
+  /** On topics whose updates are reported one by one and never merged. */
   readonly events?: FeedEvents;
 }
 
@@ -29,7 +29,7 @@ export interface Feed {
 export interface FeedEvents {
   /** `data` of the next update; null when there is none. */
   next(nowNs: number): string | null;
-  /** More happened than is kept: true once, and what is shown next is the state anew. */
+  /** More happened than is kept: true once, and what is shown next is the state again. */
   takeLoss(): boolean;
 }
 

@@ -270,7 +270,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
         return;
       }
       this.#publish(key, frame);
-      // Events are told one by one; as many as wait are bounded by their feed.
+      // Events are reported one by one; as many as wait are bounded by their feed.
     } while (key.isUnmerged && frame !== "");
     if (key.waiting.size > 0) this.#beginWaiting(key);
   }

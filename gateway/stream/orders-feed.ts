@@ -3,7 +3,7 @@
  * tell them, and trades and single orders whose unknown outcome was resolved.
  *
  * Invariants: an event is told after what it changed is shown; what a subscriber folds from its snapshot and the events
- * is what the snapshot would hold now. Bound: PENDING_MAX events in one turn of the service; beyond it all start anew.
+ * is what the snapshot would hold now. Bound: PENDING_MAX events in one turn of the service; beyond it all start again.
  */
 import { formatScaled, plainFromVenueNumber } from "../../engine/domain/decimal.js";
 import { canonicalQtyDecimals } from "../../engine/domain/instrument.js";
@@ -38,7 +38,7 @@ export class OrdersFeed implements Feed, FeedEvents, Image {
   #pending: string[] = [];
   #told = 0;
   #isLost = false;
-  /** Nothing is told before the first snapshot. */
+  /** Nothing is reported before the first snapshot. */
   #isShown = false;
 
   constructor(sources: AccountSources, wish: AccountWish, mark: MarkDirty) {

@@ -19,7 +19,7 @@ export interface PositionRow {
 }
 
 export interface CoverageRow {
-  /** Decides whether it is shown anew. */
+  /** Decides whether it is shown again. */
   readonly mark: string;
   readonly text: string;
 }
@@ -78,7 +78,7 @@ export function isSameRow(left: PositionRow, right: PositionRow): boolean {
 
 function eventOf(before: PositionRow | undefined, row: PositionRow): PositionEvent {
   if (before === undefined) return "opened";
-  // Fewer: it began anew in between.
+  // Fewer: it began again in between.
   return row.liquidationCount > before.liquidationCount ? "liquidated" : "changed";
 }
 

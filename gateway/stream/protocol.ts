@@ -42,7 +42,7 @@ import type { Topics } from "./topics.js";
 /** What the protocol asks of the hub. */
 export interface ProtocolHost {
   readonly frameBytesMax: number;
-  /** Of missed updates; what a resume frame asks for beyond it begins anew. */
+  /** Of missed updates; what a resume frame asks for beyond it begins again. */
   readonly resumeBytesMax: number;
   readonly topics: Topics;
   readonly auth: StreamAuth;
@@ -228,7 +228,7 @@ export class Protocol {
 
   /**
    * What leads from `seq` to where this connection is; null: only a snapshot does. Old updates are not merged, and more
-   * of them than a buffer may hold would close the connection, each time anew: a snapshot is less, and waits its turn.
+   * of them than a buffer may hold would close the connection, each time again: a snapshot is less, and waits its turn.
    */
   #missedFrames(connection: Connection, key: StreamKey, seq: number, hasRoom: boolean): readonly string[] | null {
     if (connection.headOf(key) === seq) return [];

@@ -10,7 +10,7 @@ interface Source {
   closedCount: number;
 }
 
-/** A key that shows a number, and was told up to `seq`. */
+/** A key that shows a number, and was sent up to `seq`. */
 function keyOf(text: string, source: Source, seq = 3): StreamKey {
   const open = (): Feed => {
     const image = (value: number): Image => ({

@@ -49,7 +49,7 @@ export class StreamKey {
   readonly #ring: FrameRing | null;
   #events: FeedEvents | null;
   #isReady: boolean;
-  /** A loss was told, the snapshot after it was not yet. */
+  /** A loss was reported, the snapshot after it was not yet. */
   #owesSnapshot = false;
   /** Awake again, and its image is still the one of before its rest. */
   #isBehind = false;

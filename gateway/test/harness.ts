@@ -64,7 +64,7 @@ export interface Harness {
   readonly portfolio: Portfolio | null;
   /** Every log line written so far. */
   readonly logLines: string[];
-  /** Books of both venues anew; they do not age for ten minutes. */
+  /** Books of both venues again; they do not age for ten minutes. */
   refreshBooks(): void;
   stop(): Promise<void>;
 }

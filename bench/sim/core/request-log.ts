@@ -1,5 +1,5 @@
 /**
- * The venue's own record of every order instruction whose signature it accepted: what was asked, what became of it.
+ * The venue's own record of every order instruction whose signature it accepted: what was asked, its outcome.
  * Tests judge by it; it never loses a newest entry and shows the order as it is when read.
  */
 import { moneyText, pow10, priceText, qtyText } from "./fixed.js";

@@ -29,7 +29,7 @@ const FIRST_HISTORY_ID = 641_452_000;
 /** Orders whose events are remembered, and events of one; the oldest go. */
 const ORDERS_MAX = 100_000;
 const EVENTS_PER_ORDER_MAX = 500;
-/** Events waiting to be told; overflow loses the oldest, as a slow listener would. */
+/** Events waiting to be reported; overflow loses the oldest, as a slow listener would. */
 const WAITING_MAX = 50_000;
 
 export class AccountJournal {

@@ -33,7 +33,7 @@ const WINDOW_DEFAULT_MS = 30_000;
 const SIGNATURE_BYTES = 64;
 const KEY_BYTES = 32;
 const SPKI_PREFIX = Buffer.from("302a300506032b6570032100", "hex");
-/** Key objects kept; overflow starts anew. */
+/** Key objects kept; overflow starts again. */
 const KEYS_MAX = 4_096;
 
 export class Signatures {

@@ -62,7 +62,7 @@ export interface VenueoneSim {
   readonly exchange: SimExchange;
   readonly venue: Venue;
   readonly faults: FaultInjector;
-  /** Every instruction whose signature was accepted, with what became of it. */
+  /** Every instruction whose signature was accepted, with its outcome. */
   readonly log: SimRequestLog;
   readonly shell: SimShell;
   addAccount(account: VenueoneAccountOptions): void;

@@ -216,7 +216,7 @@ function accountOf({ context, params }: Call): VenueAccount {
   return found;
 }
 
-/** The token is judged before anything about the account is told. */
+/** The token is judged before anything about the account is reported. */
 function privateAccount(call: Call): VenueAccount {
   call.context.tokens.require(call.token, required(call.params, "account_index"));
   return accountOf(call);

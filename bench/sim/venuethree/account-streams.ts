@@ -45,7 +45,7 @@ export class AccountStreams implements EventListener {
   /** The same by account, so that a round costs what its accounts listen to. */
   readonly #listened = new Map<VenueAccount, Map<string, AccountChannel>>();
   readonly #changes = new Map<VenueAccount, Changes>();
-  /** Newest statistics told per channel: they move with the mark, and are told when they have. */
+  /** Newest statistics told per channel: they move with the mark, and are reported when they have. */
   readonly #toldStats = new Map<string, string>();
 
   /** The context is complete only after this was made. */
@@ -115,7 +115,7 @@ export class AccountStreams implements EventListener {
     }
   }
 
-  /** Statistics follow the mark: once per interval, when they differ from what was told. */
+  /** Statistics follow the mark: once per interval, when they differ from what was reported. */
   pushStats(): void {
     for (const name of [...this.board.topics]) {
       const channel = this.#channels.get(name);

@@ -1,6 +1,6 @@
 /**
  * Auth tokens, fact sheet 4: `deadline:account:key:signature`, signed by an API key that is registered now. Each read of
- * private data is judged anew, so that replacing a key ends its tokens.
+ * private data is judged again, so that replacing a key ends its tokens.
  */
 import { hashText } from "../../../feeds/venuethree/sign/tx.js";
 import { verifySignature } from "../../../feeds/venuethree/sign/schnorr.js";

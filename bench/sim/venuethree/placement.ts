@@ -66,7 +66,7 @@ export function launch(exchange: SimExchange, order: VenueOrder): SimResult<SimO
   return exchange.place(account.id, requestOf(exchange, account.id, market, fields, order));
 }
 
-/** The core's reason in the sequencer's words; margin is told by the order's status instead. */
+/** The core's reason in the sequencer's words; margin is reported by the order's status instead. */
 export function codeOf(reason: SimRefusal): TransactionCode {
   switch (reason) {
     case "HALTED":

@@ -1,4 +1,4 @@
-/** Transactions the venue took, with what became of them (fact sheet 6.4): by hash, by sequence, by account. */
+/** Transactions the venue took, with their outcome (fact sheet 6.4): by hash, by sequence, by account. */
 import type { VenueAccount } from "./accounts.js";
 import { heightAt, microseconds } from "./ids.js";
 import type { Row } from "./json.js";

@@ -132,7 +132,7 @@ async function killAndRetry(seed: number): Promise<string> {
         .map((trial) => outcomeOf(trial.answers.at(-1) as CloseTrial["answers"][0]))
         .filter((outcome) => outcome !== "COMPLETED"),
     ).toEqual([]);
-    // What the first use of a key had sent is told as that use.
+    // What the first use of a key had sent is reported as that use.
     const afterKill = trials.map(({ answers }) => answers.at(-1) as CloseTrial["answers"][0]);
     const carriedOn = afterKill.filter(({ data }) => data?.execution.legs.some((leg) => sentBefore.has(nameOf(leg))));
     expect(carriedOn.length).toBeGreaterThan(0);

@@ -34,7 +34,7 @@ const SKEWS_BPS = [60, -60] as const;
 const SKEW_EVERY_MS = 8_500;
 const FUTURES_MS = [4_500, 30_000] as const;
 const ROUNDS = 2;
-/** A machine that stands still breaks connections, which begin anew: a planted fault is then seen a round later. */
+/** A machine that stands still breaks connections, which begin again: a planted fault is then seen a round later. */
 const SEEN_DEADLINE_MS = 200_000;
 
 const NO_NONCES: NonceReservations = { reserve: () => Promise.reject(new Error("not used")) };

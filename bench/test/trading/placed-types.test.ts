@@ -48,7 +48,7 @@ async function close(exchange: RoutableVenue, more: Readonly<Record<string, unkn
   return (reply.body as unknown as { data: { order: Shown } }).data.order;
 }
 
-/** As the venue's own record of it is told, once it shows it. */
+/** As the venue's own record of it is reported, once it shows it. */
 async function recorded(exchange: RoutableVenue, orderId: string): Promise<Shown> {
   const path = `/api/trading/${exchange}/orders/${orderId}/status?symbol=BTC`;
   const headers = { "x-venue-credentials": Buffer.from(JSON.stringify(blocks())).toString("base64url") };

@@ -1,5 +1,5 @@
 /**
- * What becomes of orders, changes and cancels of venuethree after its API took them, learnt against its local venue over
+ * The outcome of orders, changes and cancels of venuethree after its API took them, learnt against its local venue over
  * real sockets: from the account's stream, with no read; from reads where the stream is deaf.
  */
 import { afterEach, describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Leverage and margin mode of one symbol. Setting one again is safe, so an unknown outcome is told as such. */
+/** Leverage and margin mode of one symbol. Setting one again is safe, so an unknown outcome is reported as such. */
 import type { Instrument } from "../../domain/instrument.js";
 import type { AccountSettings, CallOptions, SettingOutcome } from "../../ports.js";
 import { problemOf } from "../background.js";

@@ -399,7 +399,7 @@ export interface OrderDesk {
   armSwitch(request: ArmRequest): Promise<SwitchAnswer>;
   /** All of them or none: what is refused leaves every switch that stood as it was. */
   armSwitches(requests: readonly ArmRequest[]): Promise<SwitchesAnswer>;
-  /** Starts the time anew. SWITCH_NOT_FOUND: it fired, was ended, or never was. */
+  /** Starts the time again. SWITCH_NOT_FOUND: it fired, was ended, or never was. */
   heartbeat(switchId: string): Promise<SwitchAnswer>;
   /** No heartbeat will come: it fires after so many ms, or when its time is up if that is sooner; 0: now. False: no such switch. */
   expireSwitch(switchId: string, delayMs: number): boolean;

@@ -2,7 +2,7 @@
  * Finds an order by whatever its caller calls it: the caller's own id, what the venue saw as client id, or the venue's
  * id; with the symbol where it is known, through the room's search otherwise.
  *
- * Invariant: absent is said only when every place that could hold the order was read and had none; one failed read
+ * Invariant: absent is reported only when every place that could hold the order was read and had none; one failed read
  * among them makes it a failure.
  */
 import type { Instrument } from "../../domain/instrument.js";

@@ -92,7 +92,7 @@ export class SingleConclusion {
   }
 
   /**
-   * Its last order never left this machine. Where none did a retry with the key begins anew; where an earlier one did
+   * Its last order never left this machine. Where none did a retry with the key begins again; where an earlier one did
    * and came to nothing, the record goes on counting them: a client id that was sent is never used again.
    */
   discard(orderContext: OrderContext, run: SingleRun): void {

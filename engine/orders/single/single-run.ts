@@ -1,5 +1,5 @@
 /**
- * The plain record of one single order: what was asked, and what became of it. Everything an answer needs is in it, so
+ * The plain record of one single order: what was asked, and its outcome. Everything an answer needs is in it, so
  * that an answer can be built at any time, also after a restart.
  *
  * Invariant: holds no credential and no account label (only its keyed hash); JSON in, JSON out, without loss.

@@ -64,7 +64,7 @@ export async function settleAsked(
   const attempt = lastAttempt(run);
   const order = unknownOrderOf(parts, place.room, place.instrument, run);
   if (attempt === null || order === null) return false;
-  // A retry with the key may send anew once the order is known never to have been placed: never beside this.
+  // A retry with the key may send again once the order is known never to have been placed: never beside this.
   const release = recordKey === null ? null : idempotency.hold(recordKey);
   if (recordKey !== null && release === null) return false;
   try {

@@ -142,7 +142,7 @@ async function olderRead(): Promise<Played> {
   return played({ harness, routeId: routing.routeId, isPriceToldLate: true });
 }
 
-/** A condition that fails: the take-profit stands, the stop is refused. `wayBack`: what becomes of the n-th of them. */
+/** A condition that fails: the take-profit stands, the stop is refused. `wayBack`: the outcome of the n-th of them. */
 async function halfGuarded(terms: Partial<OpenTerms>, wayBack: (count: number) => PlaceFate): Promise<Played> {
   const harness = recorded();
   harness.one.setPosition(ACCOUNT, "LONG", 0);
@@ -170,7 +170,7 @@ async function restOfEntry(): Promise<Played> {
   return played({ harness, routeId: routing.routeId, isGuarded: true });
 }
 
-/** After a fill was told the one before it is told again. */
+/** After a fill was told the one before it is reported again. */
 async function olderTold(): Promise<Played> {
   const harness = recorded();
   const { routing } = await harness.closeData(RESTING_CLOSE);

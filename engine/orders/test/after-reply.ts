@@ -38,7 +38,7 @@ export interface Played {
  * nothing of an entry rests whose stop was refused, where that was a condition. ONCE: a stop that is wrong in
  * itself is sent once. FOLLOWED: the status counts an order that rests. KNOWN: no protection is told as of unknown outcome
  * whose venue answers. STORED: no intent is open of an order that ended. PLACED: stops for all
- * that is held are told as placed.
+ * that is held are reported as placed.
  */
 const AFTER_CHECKS = {
   TOLD: async ({ harness, routeId, service }: Played) => {

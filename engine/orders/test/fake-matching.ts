@@ -14,7 +14,7 @@ import type { Market } from "../../market/market.js";
 import type { AccountSession, CallOptions, OrderRef, Read, ReadFailure } from "../../ports.js";
 import { failure, isClosed } from "./fake-session.js";
 
-/** What becomes of one order. */
+/** The outcome of one order. */
 export interface PlaceFate {
   /**
    * fill: executes and answers. reject: refused and answered. notSent: stopped before it left. loseRequest: never
@@ -30,7 +30,7 @@ export interface PlaceFate {
   readonly venueText?: string;
   readonly latencyMs?: number;
   readonly executeAfterMs?: number;
-  /** Its yes is a receipt: nothing of what becomes of the order, and no order id. */
+  /** Its yes is a receipt: nothing of the outcome of the order, and no order id. */
   readonly isReceipt?: true;
   /** Acknowledged as OPEN; the fill shows up in reads this much later. */
   readonly ackOnlyMs?: number;
@@ -45,7 +45,7 @@ export interface LoggedOrder {
   readonly venue: RoutableVenue;
   readonly account: string;
   readonly command: OrderCommand;
-  /** Of the account's signer; taken anew for each order, by whatever process. */
+  /** Of the account's signer; taken again for each order, by whatever process. */
   readonly nonce: number;
   /** Times of an entry are the venue's. */
   readonly sentAtMs: number;

@@ -1,5 +1,5 @@
 /**
- * A record sink that keeps what it is told as JSON rows in the state store, each under a key of its own: a row told
+ * A record sink that keeps what it is given as JSON rows in the state store, each under a key of its own: a row told
  * twice is there twice. And the judge of such rows, by the venues' logs.
  */
 import type { StateStore, StateWrite } from "../../storage/state-store.js";
@@ -76,7 +76,7 @@ export async function toldRows(store: StateStore): Promise<ToldRow[]> {
   }
 }
 
-/** One text per fault; empty when every order is told once, or will be. */
+/** One text per fault; empty when every order is reported once, or will be. */
 export async function rowFaults(store: StateStore, venues: readonly FakeVenue[]): Promise<string[]> {
   const rows = await toldRows(store);
   const open = new Set<string>();

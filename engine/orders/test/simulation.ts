@@ -169,7 +169,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     if (isSupervised) clock.setTimer(supervise, 50);
   };
 
-  /** Asks what became of it with credentials, now and then those of somebody else, until that is known. */
+  /** Asks its outcome with credentials, now and then those of somebody else, until that is known. */
   const lookLater = (caller: Caller, routeId: string, looksLeft: number): void => {
     if (looksLeft === 0) return;
     clock.setTimer(() => void look(caller, routeId, looksLeft - 1), random.next() * 20_000);

@@ -175,7 +175,7 @@ export class FakeAccount {
     for (const stream of [...this.streams]) this.#state(stream, "STALE");
   }
 
-  /** They are back, and the room has reconciled: orders that are open now are told again. */
+  /** They are back, and the room has reconciled: orders that are open now are reported again. */
   restore(): void {
     for (const stream of [...this.streams]) {
       if (!stream.isGenuine) continue;

@@ -101,7 +101,7 @@ describe("streamed positions after an order of ours", () => {
     expect(lots(318)).toEqual([315]);
     reads.moved(held(318), held(315));
     expect(lots(315)).toEqual([315]);
-    // A move that is counted for another order, which then came to nothing, is not added once more.
+    // A move that is counted for another order, which then had no effect, is not added once more.
     sent("a", "BUY", 9);
     sent("b", "BUY", 3);
     reads.answered("b", order("b", "FILLED", 3));

@@ -142,7 +142,7 @@ export class StreamedReads {
     });
   }
 
-  /** The venue has taken it; null: it does not say what became of it. */
+  /** The venue has taken it; null: it does not say its outcome. */
   answered(clientId: string, order: Pick<VenueOrder, "filledLots" | "status"> | null): void {
     const own = this.#orders.get(clientId);
     if (own === undefined) {

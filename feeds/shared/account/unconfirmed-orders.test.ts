@@ -117,7 +117,7 @@ describe("what order events did not tell", () => {
       const cancel = (outcome: unknown) => cancelTold(audience, id, async () => outcome as never);
       await cancel({ outcome: "accepted" });
       const sinceMs = nowMs();
-      // That it is open was told before, and again: not its end.
+      // That it is open was reported before, and again: not its end.
       reads.told(order("OPEN"));
       clock.advance(SURELY_LATER_MS);
       expect(reads.ordersDoubtMs()).toBe(sinceMs);

@@ -53,7 +53,7 @@ export class UnconfirmedOrders {
     this.doubt();
   }
 
-  /** The venue has done it: unless it was told already, it is to be told now. */
+  /** The venue has done it: unless it was reported already, it is to be reported now. */
   answered(id: string, isEnd: boolean): void {
     const awaited = this.#awaited.get(keyOf(id, isEnd));
     if (awaited === undefined) return;
@@ -61,7 +61,7 @@ export class UnconfirmedOrders {
     awaited.pendingCount--;
   }
 
-  /** It came to nothing; what another of ours was promised of the same order is awaited all the same. */
+  /** It had no effect; what another of ours was promised of the same order is awaited all the same. */
   forget(id: string, isEnd: boolean): void {
     const key = keyOf(id, isEnd);
     const awaited = this.#awaited.get(key);

@@ -6,7 +6,7 @@
  * or since which the account's streams moved a position. Where nothing is streamed no answer is given twice. That
  * another caller's time or session was over is no answer: it is asked anew. Nobody waits longer than his own time.
  *
- * Bounds: MAX_ACCOUNTS; the least recently asked is forgotten, and read anew.
+ * Bounds: MAX_ACCOUNTS; the least recently asked is forgotten, and read again.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../../engine/domain/clock.js";

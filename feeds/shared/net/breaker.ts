@@ -119,7 +119,7 @@ export class Breaker {
     this.#open(atLeastWithJitterMs(waitMs, LIMITED_SPREAD, random));
   }
 
-  /** The call that passed never left this machine, or what became of it says nothing. */
+  /** The call that passed never left this machine, or its outcome says nothing. */
   onNotSent(isProbe: boolean, isStranger = false): void {
     if (!isProbe) return;
     if (isStranger) this.#isStrangerProbing = false;

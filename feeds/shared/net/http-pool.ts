@@ -28,7 +28,7 @@ export interface LimitVerdict {
   readonly isBan: boolean;
 }
 
-/** A venue that counts in fixed windows also says when it counts anew. */
+/** A venue that counts in fixed windows also says when it counts again. */
 export interface UsedWeight {
   readonly weight: number;
   readonly resetMs: number;

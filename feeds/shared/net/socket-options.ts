@@ -18,7 +18,7 @@ export interface SocketHandlers {
   onOpen?(linkId: number): void;
   /** The primary connection is gone and no standby could take over: nothing arrives until the next onOpen. */
   onDown?(code: number, reason: string): void;
-  /** The stream was found dead; it is being subscribed anew. */
+  /** The stream was found dead; it is being subscribed again. */
   onSilent?(name: string): void;
   /** The name killed the socket when it was sent alone; it is not sent for a while. */
   onQuarantined?(name: string): void;

@@ -24,7 +24,7 @@ const DEFAULT_MAX_FRAME_BYTES = 4 * 1024 * 1024;
 const DEFAULT_MAX_QUEUED_SENDS = 256;
 const MAX_BUFFERED_BYTES = 1024 * 1024;
 const LIVENESS_CHECK_MS = 500;
-/** A connection open this long was healthy: the next loss starts the backoff anew. */
+/** A connection open this long was healthy: the next loss starts the backoff again. */
 const STABLE_AFTER_MS = 10_000;
 /** A standby that is not in sync after this takes over anyway if it is open: liveness judges its streams. */
 const MAX_OVERLAP_MS = 20_000;
@@ -135,7 +135,7 @@ export class PersistentSocket {
     return this.#subscriptions.get(name) ?? null;
   }
 
-  /** Asks for a stream anew (unsubscribe, subscribe) on the present connection. */
+  /** Asks for a stream again (unsubscribe, subscribe) on the present connection. */
   resubscribe(name: string): void {
     const subscription = this.#subscriptions.get(name);
     if (subscription === undefined || subscription.isQuarantined) return;
@@ -162,7 +162,7 @@ export class PersistentSocket {
     return this.#primary?.send(text) ?? false;
   }
 
-  /** Drops the primary connection and connects anew. */
+  /** Drops the primary connection and connects again. */
   reconnect(reason: string): void {
     this.#primary?.terminate(CLOSE_ABNORMAL, reason);
   }

@@ -29,7 +29,7 @@ export const MAX_LOGGED_NAMES = 20;
 interface HealthHost {
   /** Of the connection whose data count; 0 while there is none. */
   linkId(): number;
-  /** Asks for the stream anew on the present connection. */
+  /** Asks for the stream again on the present connection. */
   askAnew(name: string): void;
   /** Sends the name by itself; false while the connection is too young or being replaced. */
   askAlone(name: string): boolean;

@@ -11,7 +11,7 @@ import type { StreamedReads } from "../account/streamed-reads.js";
 
 export interface StreamedAccount {
   readonly reads: StreamedReads;
-  /** Something is to be told: where the streams do not, the venue is asked. */
+  /** Something is to be reported: where the streams do not, the venue is asked. */
   refreshSoon(): void;
 }
 

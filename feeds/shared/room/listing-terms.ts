@@ -69,7 +69,7 @@ export function outdatedProblem(
   return null;
 }
 
-/** The same of a change: what becomes of the order must fit too. Cancels are always sent. */
+/** The same of a change: the outcome of the order must fit too. Cancels are always sent. */
 export function outdatedChange(
   instrument: Instrument,
   current: VenueOrder,

@@ -2,7 +2,7 @@
 type Json = Readonly<Record<string, unknown>> | readonly unknown[];
 
 export interface Misshapen {
-  /** Path of the field and what became of it. */
+  /** Path of the field and its outcome. */
   readonly what: string;
   readonly frame: unknown;
 }

@@ -70,7 +70,7 @@ class StampPlay {
     return this.#found;
   }
 
-  /** It is told as it happens. */
+  /** It is reported as it happens. */
   async #plain(): Promise<void> {
     await this.#round("plain", STEP_MS, () => this.#news());
   }
@@ -133,7 +133,7 @@ class StampPlay {
     if (this.#account.shown() === null) this.#blame("BACK", `${name}: not LIVE after ${watchedMs} ms`);
   }
 
-  /** Something happens, and is told at once. */
+  /** Something happens, and is reported at once. */
   #news(): void {
     this.#account.tell(this.#change(), this.#nowMs());
   }

@@ -53,7 +53,7 @@ export class AccountCatchUp {
   readonly #deps: CatchUpDeps;
   readonly #accountId: string;
   readonly #state: AccountState;
-  /** Venue ms from which on every fill is to be told; null before the first LIVE. */
+  /** Venue ms from which on every fill is to be reported; null before the first LIVE. */
   #fillsSinceMs: number | null = null;
   #hasMissedFills = false;
   readonly #news = new PendingNews();

@@ -62,7 +62,7 @@ export interface AccountStreamDeps extends CatchUpDeps {
 }
 
 const RECONCILE_BACKOFF = { baseMs: 500, capMs: 15_000 } as const;
-/** Failed tries after which it is said aloud, and again after as many more. */
+/** Failed tries after which it is logged, and again after as many more. */
 const ESCALATE_EVERY = 4;
 /** The venue's word over REST, against frames that never came: two credits of the hundred a minute that all share. */
 const TRUTH_EVERY_MS = 5 * 60_000;
@@ -186,7 +186,7 @@ export class SharedAccountStream implements StreamedAccount {
     return heldAtLeast(this.reads, held, positions);
   }
 
-  /** Something of ours is to be told; where it is not, the venue is asked. */
+  /** Something of ours is to be reported; where it is not, the venue is asked. */
   refreshSoon(): void {
     if (this.#refreshTimer !== null || this.#isStopped) return;
     this.#refreshTimer = this.#deps.clock.setTimer(() => {
@@ -370,7 +370,7 @@ export class SharedAccountStream implements StreamedAccount {
     if (this.#isAnswered(this.#socket.primaryLinkId)) this.#startReconcile();
   }
 
-  /** Fills whose order has not been told: its update is late, or lost. */
+  /** Fills whose order has not been reported: its update is late, or lost. */
   #awaitOrders(): void {
     if (this.#fillTimer !== null || this.#account.awaitedOrderIds().length === 0) return;
     this.#fillTimer = this.#deps.clock.setTimer(() => {

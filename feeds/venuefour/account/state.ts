@@ -4,13 +4,13 @@
  *
  * The venue's sequence number `li` orders frames within a channel and rows of one order, never across channels: a fill
  * may come before the update of its order or after. A positions frame is the whole set. A REST snapshot carries the same
- * number, so the newer of both stands. A fill is told once, and not before its order is known.
+ * number, so the newer of both stands. A fill is reported once, and not before its order is known.
  */
 import type { VenueOrder } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import type { AccountEvent } from "../../../engine/ports.js";
 
-/** Trade ids remembered, so that a fill that comes twice is told once. */
+/** Trade ids remembered, so that a fill that comes twice is reported once. */
 const MAX_REMEMBERED_FILLS = 4_096;
 /** Orders remembered: open ones, and lately changed ones. */
 const MAX_REMEMBERED_ORDERS = 4_096;

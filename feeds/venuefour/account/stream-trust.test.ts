@@ -215,7 +215,7 @@ describe("an account of venuefour over a connection that falls silent", () => {
     scene.venue.isRestDown = true;
     await scene.wait(9_000);
     expect([scene.held(), scene.stream.positions().ok]).toEqual([null, false]);
-    // What was told meanwhile is lost.
+    // What was reported meanwhile is lost.
     scene.venue.amount = "0.0002";
     network.pong = '{"channel":"pong"}';
     await scene.wait(3_000);

@@ -324,7 +324,7 @@ describe("an account stream", () => {
     // An estimate with fractions gives whole milliseconds to ask with.
     const asked = harness.http.requests.find((request) => request.path.includes("/trades/history"))?.path;
     expect(asked).toMatch(/start_time=\d+(?:&|$)/);
-    // The frame comes late, from the new connection: it was told.
+    // The frame comes late, from the new connection: it was reported.
     send(next, { channel: "account_trades", data: [{ ...TRADE, h: 92, i: 8, ts: "close_long" }] });
     expect(events).toHaveLength(before + told.length);
   });

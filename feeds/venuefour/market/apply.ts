@@ -19,7 +19,7 @@ import { barredBeforeMs } from "../../shared/book/stamps.js";
 import type { DepthScanner } from "./scan.js";
 import type { VenuefourWireBbo, VenuefourWireBook, VenuefourWireLevel } from "./wire.js";
 
-/** What became of a frame. */
+/** The outcome of a frame. */
 export const APPLIED = 0;
 /** The same state again: proven current, nothing changed. */
 export const PROVEN = 1;
@@ -151,7 +151,7 @@ export class MarketApplier {
     return scaleSide(side, this.#priceDecimals, this.#qtyDecimals);
   }
 
-  /** Level by level in the frame's order. A frame with empty or disordered levels never equals, and is judged anew. */
+  /** Level by level in the frame's order. A frame with empty or disordered levels never equals, and is judged again. */
   #isSameBook(bids: ScannedSide, asks: ScannedSide): boolean {
     const { book } = this.market;
     if (bids.count !== book.bidCount || asks.count !== book.askCount) return false;

@@ -49,7 +49,7 @@ export interface ConnectionsHandlers {
   onFrame(data: Buffer, tsRecvNs: number, linkId: number): void;
   /** The connection is gone, with all it carried. */
   onDown(shard: Shard): void;
-  /** The stream was found dead and is being asked for anew. */
+  /** The stream was found dead and is being asked for again. */
   onSilent(slot: StreamSlot): void;
   /** The name kills the connection whenever it is sent; it is given up. */
   onQuarantined(slot: StreamSlot): void;

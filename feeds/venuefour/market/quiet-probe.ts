@@ -3,7 +3,7 @@
  * is lost, or that the venue has changed its habit. One REST read decides before anything is torn down.
  *
  * Invariant: at most PROBES_PER_MINUTE reads are spent, over all books; without one left the stream is taken for dead,
- * because subscribing anew costs no credits.
+ * because subscribing again costs no credits.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import { MessagePacer } from "../../shared/net/connection-budget.js";

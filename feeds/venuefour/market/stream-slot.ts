@@ -72,7 +72,7 @@ export class StreamSlot {
     return this.#answeredLinkId >= linkId;
   }
 
-  /** It is being subscribed anew: what was answered before says nothing. */
+  /** It is being subscribed again: what was answered before says nothing. */
   askedAnew(): void {
     this.#answeredLinkId = 0;
     this.#waitingSinceNs = NOT_WAITING;

@@ -56,7 +56,7 @@ async function account(options: Parameters<typeof setup>[0]): Promise<StampedAcc
     hold: (lots) => void venue.positions.set(ALICE, { BTC: { szi: String(lots / 10_000), entryPx: "50000.0" } }),
     alive: () => {
       network.last.receive('{"channel":"pong"}');
-      // What is asked for anew is acknowledged.
+      // What is asked for again is acknowledged.
       if (network.last.sent.slice(heardCount).some((text) => text.includes('"subscribe"'))) acknowledge(ALICE);
       heardCount = network.last.sent.length;
     },

@@ -179,7 +179,7 @@ export class WatchedAccount implements StreamedAccount {
     if (this.#isWhole() && this.#state !== "LIVE") this.#reconcile();
   }
 
-  /** The streams are gone (`STALE`) or asked for anew: all must be acknowledged again. */
+  /** The streams are gone (`STALE`) or asked for again: all must be acknowledged again. */
   invalidate(state: FeedState): void {
     this.#acknowledged.clear();
     this.#life.lost();

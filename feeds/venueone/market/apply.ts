@@ -16,7 +16,7 @@ import { barredBeforeMs } from "../../shared/book/stamps.js";
 import type { DepthScanner } from "./scan.js";
 import type { VenueoneWireBbo, VenueoneWireBook, VenueoneWireLevel } from "./wire.js";
 
-/** What became of a frame. */
+/** The outcome of a frame. */
 export const APPLIED = 0;
 /** Not newer than what is there. */
 export const OUTDATED = 1;

@@ -69,7 +69,7 @@ export function decodeAccountFrame(text: string): AccountFrame {
   const channel = ACCOUNT_CHANNELS.find((name) => name === match?.[2]);
   if (match === null || channel === undefined) return leftAlone(type);
   const named = channelOf(data["channel"]);
-  // Whose it is can not be told.
+  // Whose it is cannot be known.
   if (named?.channel !== channel) return { kind: "unreadable", accountIndex: null, problem: `${channel}: channel` };
   const { accountIndex } = named;
   const isSnapshot = match[1] === "subscribed";

@@ -124,7 +124,7 @@ export class KeyDirectory {
     if (!keys.ok) return keys;
     if (!isListed) this.#lists.set(session.accountIndex, { read: keys, untilMs: monoMs(clock) + MISSING_TTL_MS });
     const found = keys.value.filter((row) => row.public_key === session.accountId);
-    // Known already: what else is asked for it must not wait in the line of strangers anew.
+    // Known already: what else is asked for it must not wait in the line of strangers again.
     if (found.length > 0) standing.answeredWell(nameOf(session));
     let l1Address: string | null = null;
     if (session.walletAddress !== null && found.length > 0) {

@@ -166,7 +166,7 @@ export class VenuethreeAccount implements AccountReader {
     return { ...key, value: { key: key.value, token, options: left } };
   }
 
-  /** A token that was refused is made anew next time, and the key looked up. */
+  /** A token that was refused is made again next time, and the key looked up. */
   noteFailure<F extends Read<never>>(key: ConfirmedKey, failure: F): F {
     if (!failure.ok && failure.code === "AUTH") {
       this.#deps.tokens.forget(key.session);

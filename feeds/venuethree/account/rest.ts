@@ -151,7 +151,7 @@ export class VenuethreeAccountRest {
     return this.#read(`orderBookDetails?market_id=${marketId}`, null, options, decodeDefaultMargin);
   }
 
-  /** What became of a transaction; null where the venue does not know it (yet). */
+  /** The outcome of a transaction; null where the venue does not know it (yet). */
   tx(hash: string, options: CallOptions): Promise<Read<VenuethreeWireTx | null>> {
     return this.#read<VenuethreeWireTx | null>(`tx?by=hash&value=${hash}`, null, options, decodeTx, NO_TX);
   }

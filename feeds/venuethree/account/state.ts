@@ -2,7 +2,7 @@
  * What is streamed of one account: positions, open orders, fills. Pure but for the events it emits. Frames and REST
  * answers meet here in any order.
  *
- * Invariant: an order never goes back (`transaction_time` orders its updates), a fill is told once.
+ * Invariant: an order never goes back (`transaction_time` orders its updates), a fill is reported once.
  */
 import { LRUCache } from "lru-cache";
 import type { Instrument } from "../../../engine/domain/instrument.js";
@@ -121,7 +121,7 @@ export class AccountState {
     return wire === undefined || !isEndWord(wire.status) ? null : this.order(wire.order_id);
   }
 
-  /** As it was told last, open or ended; null where it was not, or is not remembered. */
+  /** As it was reported last, open or ended; null where it was not, or is not remembered. */
   order(orderId: string): VenueOrder | null {
     const wire = this.#open.get(orderId) ?? this.#ended.peek(orderId);
     const instrument = wire === undefined ? null : this.#deps.instrumentOf(wire.market_index);
@@ -158,7 +158,7 @@ export class AccountState {
 
   /**
    * Trades of a frame, or (`isHistory`) those read over REST. The first history is what was before: it only sets the
-   * baseline; a later one holds what was missed, and that is told.
+   * baseline; a later one holds what was missed, and that is reported.
    */
   applyTrades(wires: readonly VenuethreeWireAccountTrade[], isHistory: boolean): Applied {
     const isBaseline = isHistory && !this.#hasTradeBaseline;

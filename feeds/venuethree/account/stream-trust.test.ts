@@ -118,7 +118,7 @@ describe("an account of venuethree over a connection that falls silent", () => {
     scene.venue.isTalking = false;
     await scene.wait(9_000);
     expect([scene.held(), scene.stream.positions().ok]).toEqual([null, false]);
-    // What was told meanwhile is lost.
+    // What was reported meanwhile is lost.
     scene.venue.size = "0.07500";
     scene.venue.isTalking = true;
     scene.venue.isRestDown = true;

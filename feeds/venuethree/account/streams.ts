@@ -312,7 +312,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
     for (const channel of ACCOUNT_CHANNELS) watch.unwritten.add(accountChannel(channel, watch.account.accountIndex));
   }
 
-  /** Unsubscribes and subscribes anew, with a fresh token: all of it, as one channel alone would not make it whole. */
+  /** Unsubscribes and subscribes again, with a fresh token: all of it, as one channel alone would not make it whole. */
   #ask(watch: Watch): void {
     this.#asks(watch);
     watch.account.invalidate("SYNCING");
@@ -351,7 +351,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
         onDown: () => {
           this.#life.lost();
           for (const watch of this.#watches.values()) {
-            // The next connection asks for all of it anew.
+            // The next connection asks for all of it again.
             this.#asks(watch);
             watch.account.invalidate("STALE");
           }

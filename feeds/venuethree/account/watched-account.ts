@@ -180,7 +180,7 @@ export class WatchedAccount implements StreamedAccount {
     return this.#data.endedOrder(field, id);
   }
 
-  /** An order as it was told last, open or ended. */
+  /** An order as it was reported last, open or ended. */
   order(orderId: string): VenueOrder | null {
     return this.#data.order(orderId);
   }
@@ -205,7 +205,7 @@ export class WatchedAccount implements StreamedAccount {
     this.#data.forgetEnd(clientOrderId);
   }
 
-  /** As OwnOrders.follow; an end that was told already is told at once. */
+  /** As OwnOrders.follow; an end that was reported already is reported at once. */
   followOrder(clientOrderId: string, onEnd: (order: VenueOrder) => void): (() => void) | null {
     if (this.#isGone) return null;
     const ended = this.#data.endedOrder("client_order_id", clientOrderId);
@@ -242,7 +242,7 @@ export class WatchedAccount implements StreamedAccount {
     if (this.isWhole) this.#reconcile();
   }
 
-  /** The channels are gone (`STALE`) or asked for anew: all must be acknowledged again. */
+  /** The channels are gone (`STALE`) or asked for again: all must be acknowledged again. */
   invalidate(state: FeedState): void {
     this.#acknowledged.clear();
     this.#resync.cancel();

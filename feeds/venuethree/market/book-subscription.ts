@@ -134,7 +134,7 @@ export class BookSubscription {
     this.#repair.start();
   }
 
-  /** The connection is gone: whatever was asked is asked anew on the next one. */
+  /** The connection is gone: whatever was asked is asked again on the next one. */
   down(): void {
     this.#repair.cancel();
     this.#isRefused = false;

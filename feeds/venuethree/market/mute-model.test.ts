@@ -64,7 +64,7 @@ class Venue {
     if (!this.#without.includes(check)) this.#found.add(check);
   }
 
-  /** `isMoving`: a market moves each second; only connections that are not mute are told. */
+  /** `isMoving`: a market moves each second; only connections that are not mute learn of it. */
   async pass(ms: number, isMoving: boolean): Promise<void> {
     let sinceMoveMs = 0;
     for (let passedMs = 0; passedMs < ms; passedMs += 50) {

@@ -20,7 +20,7 @@ export function applyStats(
 ): void {
   const lastPrice = wire.last_trade_price ?? ticker.lastPrice;
   const change24h = wire.daily_price_change ?? ticker.change24h;
-  // Derived anew only when something it stands on changed.
+  // Derived again only when something it stands on changed.
   if (lastPrice !== ticker.lastPrice || change24h !== ticker.change24h) {
     ticker.prevDayPrice = prevDayPrice(lastPrice, change24h, priceDecimals);
   }

@@ -121,7 +121,7 @@ export class MarketStream {
     return this.#entries.byMarketId(market.instrument.nativeId)?.slot.market === market;
   }
 
-  /** Stops streaming a market (halted, listed anew under other terms): its book leaves LIVE. */
+  /** Stops streaming a market (halted, listed again under other terms): its book leaves LIVE. */
   remove(market: Market): void {
     const entry = this.#entries.byMarketId(market.instrument.nativeId);
     if (entry?.slot.market !== market) return;

@@ -13,7 +13,7 @@
 import { type Book, INVALID_GAP } from "../../../engine/market/book.js";
 import type { FrameSide, VenuethreeFrame } from "./frame.js";
 
-/** What became of a frame. */
+/** The outcome of a frame. */
 export const CHAIN_APPLIED = 0;
 /** Twice, or late. */
 export const CHAIN_IGNORED = 1;

@@ -135,7 +135,7 @@ describe("what became of a cancel of all", () => {
     const executed = (size: number | null, count: number | null) => cancelAll(EXECUTED, size, () => count);
     expect((await executed(null, null)).outcome).toEqual({ outcome: "accepted", canceledCount: null, failed: [] });
     expect((await executed(2, null)).outcome).toMatchObject({ outcome: "accepted", canceledCount: null });
-    // None stood: there is nothing to be told, so the transaction is asked.
+    // None stood: there is nothing to be reported, so the transaction is asked.
     expect(await executed(0, 0)).toMatchObject({ outcome: { canceledCount: 0 }, readCount: 1 });
   });
 

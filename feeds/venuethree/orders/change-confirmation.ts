@@ -47,7 +47,7 @@ export async function confirmCancelAll(
   stood: StoodOrders | null,
   options: CallOptions,
 ): Promise<CancelAllOutcome> {
-  // With none known there is nothing to be told; the venue may know of some.
+  // With none known there is nothing to be reported; the venue may know of some.
   const told = (): number | null => (stood === null || stood.size === 0 ? null : stood.canceledCount());
   const fate = await confirmTx(deps, txHash, told, options);
   switch (fate.kind) {

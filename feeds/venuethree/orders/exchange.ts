@@ -3,7 +3,7 @@
  * One transaction of any type: confirmed key, turn of the key, signature, the way out, and what the answer means
  * (tx-answer.ts). `accepted` says that the venue's API took it: its sequencer may still refuse it.
  *
- * A refused nonce was not spent and nothing was executed: the transaction is signed anew with its next nonce. What may
+ * A refused nonce was not spent and nothing was executed: the transaction is signed again with its next nonce. What may
  * have been executed is never sent again.
  */
 import type { Clock } from "../../../engine/domain/clock.js";

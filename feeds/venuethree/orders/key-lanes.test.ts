@@ -306,7 +306,7 @@ describe("several at once over one connection", () => {
     clock.advance(1);
     const again = await next;
     expect(again).toMatchObject({ ok: true, turn: { nonce: 11 } });
-    // Its answer comes after all: another has the nonce by now, and its refusal asks the venue anew.
+    // Its answer comes after all: another has the nonce by now, and its refusal asks the venue again.
     lost.end("spent");
     if (again.ok) again.turn.end("refused");
     expect(await submit(lanes, () => nonceRead(12))).toMatchObject({ ok: true, turn: { nonce: 12 } });

@@ -29,7 +29,7 @@ export interface LaneJob {
 export interface Turn {
   readonly nonce: number;
   readonly wayId: number;
-  /** A refused nonce would only follow from what became of an earlier one. */
+  /** A refused nonce would only follow from the outcome of an earlier one. */
   isBehind(): boolean;
   /** `again`: takes another turn, before all that came later in its lane. */
   end(fate: NonceFate, again?: LaneJob): void;
@@ -41,7 +41,7 @@ export interface KeyLanesOptions {
   readonly way?: () => Way;
   /** Waiting transactions of one key; one more is refused. */
   readonly maxWaiting?: number;
-  /** Keys remembered; the least recently used idle one is forgotten, and asked for anew. */
+  /** Keys remembered; the least recently used idle one is forgotten, and asked for again. */
   readonly maxKeys?: number;
 }
 
@@ -49,7 +49,7 @@ export interface KeyLanesOptions {
 export const SINGLE_REQUESTS: Way = { id: 0, width: 1 };
 /**
  * Unanswered transactions of one key over one connection: at 300 ms a round trip some 25 a second, and no more than so
- * many have to be signed anew when one in their midst is refused.
+ * many have to be signed again when one in their midst is refused.
  */
 export const MAX_IN_FLIGHT = 8;
 /**

@@ -5,7 +5,7 @@
  *
  *   open --start--> open                 up to `width` in flight, each with the next nonce
  *   open --refused, doubtful--> held     nothing starts until all in flight are answered or given up
- *   held --last one ends--> open         the count goes on where the gap began, or is read anew; one at a time again,
+ *   held --last one ends--> open         the count goes on where the gap began, or is read again; one at a time again,
  *                                        twice as many after each success
  *
  * Invariant: a nonce is given out again only after a refusal told that it was not spent, or after the venue named it.

@@ -1,7 +1,7 @@
 // hot path
 /**
  * Orders, changes and cancels of venuethree. Outcomes are exact (orders/exchange.ts). The venue's yes is only "submitted": an
- * accepted order is OPEN with nothing filled, and what became of it is told by the account stream or a read; one that
+ * accepted order is OPEN with nothing filled, and its outcome is reported by the account stream or a read; one that
  * the sequencer refused is found by its transaction (account/reader.ts). Every transaction carries `ExpiredAt`, so an order of
  * unknown outcome, or one submitted and never seen, has a moment after which it provably was not placed.
  */

@@ -108,7 +108,7 @@ export function cancelTx(instrument: Instrument, ref: OrderRef): Prepared {
   return prepared(TX_CANCEL_ORDER, { MarketIndex: instrument.nativeId, Index: index });
 }
 
-/** Price and size anew; a trigger stays what it was. */
+/** Price and size again; a trigger stays what it was. */
 export function modifyTx(instrument: Instrument, current: VenueOrder, change: OrderChange): Prepared {
   if (!isMarket(instrument) || current.nativeSymbol !== instrument.nativeSymbol)
     return refused("VENUE_STATE", "INSTRUMENT", "the order is not of this instrument");

@@ -48,7 +48,7 @@ export type Sent =
   | { readonly kind: "rejected"; readonly rejected: RejectedOrder }
   | { readonly kind: "unknown"; readonly cause: string };
 
-/** What became of the nonce, and of the order. `again`: nothing was executed, only the nonce was wrong. */
+/** The outcome of the nonce, and of the order. `again`: nothing was executed, only the nonce was wrong. */
 export interface TxAnswer {
   readonly fate: NonceFate;
   readonly sent: Sent | "again";

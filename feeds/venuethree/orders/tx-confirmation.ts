@@ -1,5 +1,5 @@
 /**
- * What became of a transaction that the venue's API took: a cancel, a change, a cancel of all. The answer says no more
+ * The outcome of a transaction that the venue's API took: a cancel, a change, a cancel of all. The answer says no more
  * than that; the sequencer decides after a delay of its own, and tells by the account's stream where it is watched, and
  * by the transaction, which anybody may read.
  *
@@ -18,7 +18,7 @@ export interface TxConfirmationDeps {
   readonly clock: Clock;
   /** The venue's own delay before it executes a cancel or a change. */
   readonly cancelDelayMs: number;
-  /** What became of a transaction; null where the venue does not know it yet. */
+  /** The outcome of a transaction; null where the venue does not know it yet. */
   readonly readTx: (hash: string, options: CallOptions) => Promise<Read<VenuethreeWireTx | null>>;
 }
 

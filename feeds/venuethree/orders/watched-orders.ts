@@ -1,5 +1,5 @@
 /**
- * The sender of a room that also streams: a cancel, a change and a cancel of all are answered with what became of them
+ * The sender of a room that also streams: a cancel, a change and a cancel of all are answered with their outcome
  * (orders/tx-confirmation.ts), and a cancel of an order whose end was streamed is not sent.
  */
 import type { VenueOrder } from "../../../engine/domain/order.js";
@@ -45,7 +45,7 @@ export function watchedOrders(
     place: (session, command, call) => {
       accountOf(session)?.noteSending(inner.venueClientOrderId(command.clientIdHex));
       const clientId = inner.venueClientOrderId(command.clientIdHex);
-      // The answer is "submitted": what became of it is streamed.
+      // The answer is "submitted": its outcome is streamed.
       return placeTold(audienceOf(session), command, clientId, false, () => inner.place(session, command, call));
     },
     amend: async (session, instrument, current, change, call) => {

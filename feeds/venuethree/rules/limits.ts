@@ -171,7 +171,7 @@ export const HOT_IDLE_MS = 60_000;
  * minute that a standard address has.
  */
 export const MAX_HOT_ACCOUNTS = 24;
-/** The read token of a hot account is signed anew by a use this long after the last. */
+/** The read token of a hot account is signed again by a use this long after the last. */
 export const KEPT_TOKEN_RENEW_MS = 3_600_000;
 /** The answer proves the connection alive (streamed-reads.ts: 6 s of silence); outside the pace of messages, thirty a minute. */
 export const ACCOUNT_PING_EVERY_MS = 2_000;

@@ -93,7 +93,7 @@ export interface SentTx {
   readonly isSigned: boolean;
 }
 
-/** Reads a posted transaction as the venue does: hash it anew and verify. */
+/** Reads a posted transaction as the venue does: hash it again and verify. */
 export function sentTx(request: HttpRequest): SentTx {
   const form = new URLSearchParams(request.body ?? "");
   return readTx(Number(form.get("tx_type")), parseJsonExact(form.get("tx_info") ?? ""));

@@ -84,7 +84,7 @@ const IDLE_MS = 12_000;
 /** How often it is looked whether the stream may still be LIVE. */
 const WATCH_EVERY_MS = 1_000;
 const RECONCILE_BACKOFF = { baseMs: 250, capMs: 10_000 } as const;
-/** Failed tries after which it is said aloud, and again after as many more. */
+/** Failed tries after which it is logged, and again after as many more. */
 const ESCALATE_EVERY = 4;
 /** A key or agent that was just approved may be refused for a second or two. */
 const MAX_REFUSALS = 4;
@@ -206,7 +206,7 @@ export class SharedAccountStream implements StreamedAccount {
     return heldAtLeast(this.reads, ofIt, positions);
   }
 
-  /** Something of ours is to be told; where it is not, the venue is asked. */
+  /** Something of ours is to be reported; where it is not, the venue is asked. */
   refreshSoon(): void {
     if (this.#askTimer !== null || this.#isStopped) return;
     this.#askTimer = this.#deps.clock.setTimer(() => {
@@ -481,7 +481,7 @@ export class SharedAccountStream implements StreamedAccount {
     if (!this.reads.isAlive) return true;
     if (this.reads.isUnshown) return false;
     const learnt = this.#news.take((order) => this.#account.isNewest(order));
-    // What was learnt before the proof is told now.
+    // What was learnt before the proof is reported now.
     const news = this.#isProven ? learnt : this.#account.openOrders().map(orderEvent);
     this.#isProven = true;
     this.#members.enter("LIVE");

@@ -205,7 +205,7 @@ export class AccountState {
   /** The connection was lost: the next REST answer outweighs every event so far. */
   forgetEventTimes(): void {
     for (const [key, row] of this.#positions) {
-      // What was set of a flat one may have been set anew meanwhile, and no answer of REST tells.
+      // What was set of a flat one may have been set again meanwhile, and no answer of REST tells.
       if (row.position === null) this.#positions.delete(key);
       else this.#positions.set(key, { ...row, tsEventMs: 0 });
     }

@@ -75,7 +75,7 @@ const CONNECTS_KEPT = 2;
 /** A snapshot that no diff covers is confirmed by a second one after this. */
 const CONFIRM_AFTER_MS = 1_000;
 const RESYNC_BACKOFF = { baseMs: 250, capMs: 5_000 } as const;
-/** Failed tries after which the diff stream itself is doubted and subscribed anew. */
+/** Failed tries after which the diff stream itself is doubted and subscribed again. */
 const ESCALATE_AFTER = 6;
 /** Requests whose answer is awaited; a connection that dies leaves some behind, the oldest are dropped. */
 const MAX_OPEN_REQUESTS = 256;
@@ -168,7 +168,7 @@ export class MarketStream {
     return this.#slots.filter((slot) => slot !== undefined);
   }
 
-  /** Stops streaming a market (halted, listed anew on another scale): its book leaves LIVE. */
+  /** Stops streaming a market (halted, listed again on another scale): its book leaves LIVE. */
   remove(market: Market): void {
     const index = this.#slots.findIndex((slot) => slot?.market === market);
     const slot = this.#slots[index];

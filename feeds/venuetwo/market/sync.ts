@@ -26,7 +26,7 @@ import {
   MAX_OLDER_SNAPSHOTS,
 } from "../rules/limits.js";
 
-/** What became of a diff. */
+/** The outcome of a diff. */
 export const DIFF_APPLIED = 0;
 /** Duplicate, late, or older than the snapshot. */
 export const DIFF_IGNORED = 1;

@@ -37,7 +37,7 @@ export interface RestingOrder {
 /** `lost`: it never arrives. `unanswered`: it does, and its answer is lost. */
 export type Fate = "answered" | "refused" | "lost" | "unanswered";
 
-/** What becomes of the next call whose path has this name. */
+/** The outcome of the next call whose path has this name. */
 export interface Planned {
   readonly name: "openOrders" | "countdownCancelAll";
   readonly fate?: Fate;

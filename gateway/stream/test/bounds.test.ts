@@ -175,7 +175,7 @@ describe("a reader that falls behind", () => {
     });
     expect(fast.frames.some((frame) => frame.type === "lagging")).toBe(false);
     // Four seconds after the close the native layer drops what was not taken, the close frame with it: what a reader
-    // that comes back in time reads is told on virtual time (slow-readers.test.ts).
+    // that comes back in time reads is tested on virtual time (slow-readers.test.ts).
     stuck.read(true);
     await stuck.closed;
     expect(stuck.fault).toBeNull();

@@ -163,7 +163,7 @@ class Run {
     }
   }
 
-  /** Told to begin anew, and no snapshot has come. */
+  /** Told to begin again, and no snapshot has come. */
   owedSnapshots(): readonly string[] {
     return this.clients.flatMap(({ owed }) => [...owed]);
   }

@@ -125,7 +125,7 @@ describe("updates that were missed, of many keys", () => {
     await stream.advanceAsync(2_000);
     expect([back.connection.isOpen, back.connection.isLagging]).toEqual([true, false]);
     for (const sub of subs) expect(sizes(back.folds.get(sub))).toEqual(sizes(keeper.folds.get(sub)));
-    // As many as fit came one by one, the others start anew and are told why.
+    // As many as fit came one by one, the others start again and are told why.
     const kinds = new Set(back.frames.map((frame) => (frame.type === "snapshot" ? frame.reason : frame.type)));
     expect([kinds.has("update"), kinds.has("RESUME_MISS")]).toEqual([true, true]);
   });

@@ -50,7 +50,7 @@ export class VirtualClient {
   answersPings = true;
   pingCount = 0;
   onFrame: (frame: Frame) => void = () => {};
-  /** Subscriptions that the hub said to begin anew: a snapshot has to come. */
+  /** Subscriptions that the hub said to begin again: a snapshot has to come. */
   readonly owed = new Set<string>();
   /** A planted fault: frames that never come. */
   loses: (frame: Frame) => boolean = () => false;

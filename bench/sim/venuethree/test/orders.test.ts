@@ -1,4 +1,4 @@
-/** What becomes of orders: matching, ends, triggers, groups, changes, cancels. */
+/** The outcome of orders: matching, ends, triggers, groups, changes, cancels. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ASTER, BTC, startTraders, type Trader, type TraderVenue, type WireOrder } from "./trader.js";
 

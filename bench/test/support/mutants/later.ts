@@ -40,7 +40,7 @@ export const LATER_PLANTS: readonly Plant[] = [
     scene: "refusedStop",
     checks: ["stops in time"],
     seen: /stops of 0 lots/,
-    // Or the account's stream would say what became of it.
+    // Or the account's stream would say its outcome.
     wrong: () => ({ room: refusingForGood, isUnfollowed: true }),
   },
   {

@@ -40,7 +40,7 @@ export interface DeskSimulationReport {
   readonly violations: string[];
   readonly crashCount: number;
   readonly orderCount: number;
-  /** How often each outcome was told: a storm that never reaches one tests nothing there. */
+  /** How often each outcome was reported: a storm that never reaches one tests nothing there. */
   readonly seen: ReadonlyMap<string, number>;
   readonly secretLeaks: string[];
   readonly openSessionCount: number;
