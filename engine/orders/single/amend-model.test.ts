@@ -88,7 +88,7 @@ async function play(seed: number): Promise<{ readonly found: Figures; readonly w
     const request = { ...orderName(orderId ?? ""), price: null, quantity: null, ...change };
     const answer = await harness.run(harness.desk.amend(request, orderContext(harness.clock)));
     expect(answer, JSON.stringify(change)).toMatchObject({ ok: true, outcome: "ACCEPTED" });
-    await harness.clock.advance(random.next() < 0.5 ? 10 : random.next() * 3_000);
+    harness.clock.advance(random.next() < 0.5 ? 10 : random.next() * 3_000);
   }
   const { priceTicks, qtyLots } = harness.venue.log[0]?.order ?? { priceTicks: 0, qtyLots: 0 };
   return { found: { priceTicks, qtyLots }, wished };
