@@ -239,7 +239,7 @@ export interface OrderSender {
   placeBoundMs(session: AccountSession, timeoutMs: number): number;
   /** The client id as this venue will see it. */
   venueClientOrderId(clientIdHex: string): string;
-  /** The way back: 32 hex digits that the room writes as `text`; null if it could never have written it. */
+  /** The inverse: 32 hex digits that the room writes as `text`; null if it could never have written it. */
   parseClientOrderId?(text: string): string | null;
   /** `current`: the order as it was just read; its type, side and flags stay. Rejected, unsent, where the venue cannot. */
   amend?(

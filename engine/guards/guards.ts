@@ -2,7 +2,7 @@
  * Limits on what this service lets be opened: maximum notional of an order, daily notional, allow-lists of symbols and
  * venues, each per key and global, and the kill switch. The port only; guard-book.ts keeps it.
  *
- * Invariant: an order that only reduces (reduce-only, or the closing side of a hedge) is never refused here: a way out
+ * Invariant: an order that only reduces (reduce-only, or the closing side of a hedge) is never refused here: an exit
  * stays open whatever the limits say.
  */
 import type { ErrorCode } from "../domain/errors.js";

@@ -55,7 +55,7 @@ vi.mock(import("./attempt-figures.js"), async (load) => {
   const figures = await load();
   return {
     ...figures,
-    /** To what a stream tells, heard in the same turn, nothing is older. */
+    /** To what a stream tells in the same turn, nothing is older. */
     filledLots: (attempt) => (planted.fault === "older is taken" && planted.isTold ? 0 : figures.filledLots(attempt)),
   };
 });

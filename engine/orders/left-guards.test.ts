@@ -6,7 +6,7 @@ import type { PlaceFate } from "./test/fake-matching.js";
 const BOTH = { takeProfit: "105000", stopLoss: "95000", closeOnProtectionFailure: true };
 const MARKET = { preferredExchange: "venueone", deadlineMs: 2_000 } as const;
 
-/** The take-profit stands, the stop is refused; `undo`: the outcome of the n-th way back. */
+/** The take-profit stands, the stop is refused; `undo`: the outcome of the n-th undo. */
 function halfGuarded(undo: (count: number) => PlaceFate): Harness {
   const harness = createHarness();
   harness.one.setPosition("acct-venueone", "LONG", 0);
@@ -32,7 +32,7 @@ describe("a take-profit beside a refused stop", () => {
     ["by an order whose reply was lost", () => ({ kind: "loseReply" })],
   ])("is taken back when the position is closed %s", async (_how, undo) => {
     const harness = halfGuarded(undo);
-    // The way back is sent by then, and cannot be read before the reply.
+    // The undo is sent by then, and cannot be read before the reply.
     const isDark = (): boolean => harness.clock.monoNs() - startNs < 10e9 && undone(harness) > 0;
     const startNs = harness.clock.monoNs();
     harness.one.orderReadFailure = () => (isDark() ? "VENUE_ERROR" : null);

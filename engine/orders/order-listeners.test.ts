@@ -1,4 +1,4 @@
-/** Routed and single orders of one account are heard over one stream, and the accounts of a venue count together. */
+/** Routed and single orders of one account share one stream, and the accounts of a venue count together. */
 import { describe, expect, it } from "vitest";
 import { OrderListeners, MAX_STREAMS } from "./order-listeners.js";
 import { createDeskService, orderContext, placeRequest } from "./single/test/desk-harness.js";

@@ -1,5 +1,5 @@
 /**
- * Before refused protection, or a refused way back, is sent again: is what it is for still held? Its owner may have closed
+ * Before refused protection, or a refused undo, is sent again: is what it is for still held? Its owner may have closed
  * it meanwhile, and an order for more than is held would close what is opened later.
  *
  * Invariants: less is believed only when the venue shows it twice, LAG_MS apart, because a read may lag behind the

@@ -107,7 +107,7 @@ function sumLots(run: TradeRun, venue: RoutableVenue, lotsOf: (attempt: OrderAtt
   return sum;
 }
 
-/** Protection, or a way back, whose outcome is not known yet: it may turn out to be refused. */
+/** Protection, or an undo, whose outcome is not known yet: it may turn out to be refused. */
 export function awaitsProtection(run: TradeRun): boolean {
   return run.attempts.some(
     (attempt) =>
@@ -201,7 +201,7 @@ function isOpen({ status }: VenueOrder): boolean {
   return status === "OPEN" || status === "PARTIALLY_FILLED";
 }
 
-/** What the way back will close yet. */
+/** What the undo will close yet. */
 function closingLots(run: TradeRun, part: FilledPart): number {
   return sumLots(run, part.attempt.venue, (attempt) => {
     if (attempt.role !== "UNDO") return 0;

@@ -1,5 +1,5 @@
 /**
- * The way back of an entry whose protection a venue refused, where the caller asked for it: what filled is closed at the
+ * The undo of an entry whose protection a venue refused, where the caller asked for it: what filled is closed at the
  * market, then the protection that stands is taken back, as it would guard nothing.
  *
  * Invariants: each close is priced as any MARKET is (a fresh LIVE book, the caller's cap, the venue's band) or not sent.

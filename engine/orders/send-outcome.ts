@@ -67,7 +67,7 @@ export async function sendAttempt(parts: SendParts, sending: Sending): Promise<S
   attempt.sentAtMs = sentAt.wallMs;
   let outcome: PlaceOutcome;
   try {
-    // What reduces goes on the lane that is kept for ways out.
+    // What reduces goes on the lane that is kept for exits.
     const lane = command.reduceOnly ? "exit" : "trade";
     outcome = await room.orders.place(session, command, { timeoutMs, lane });
   } catch (error) {

@@ -111,7 +111,7 @@ export function planOf(
 export function firesAtOnce(request: TradeRequest, plans: readonly SendPlan[]): PlanProblem | null {
   for (const plan of plans) {
     const { instrument, doubleMidTicks, trigger } = plan;
-    // The way out of the position: what a stop of it does.
+    // The exit of the position: what a stop of it does.
     const out = closingSide(request.direction);
     if (trigger !== null && isBeyond(trigger.priceTicks, doubleMidTicks, out, "STOP"))
       return { path: "triggerPrice", problem: "would fire at once" };

@@ -218,7 +218,7 @@ export class TradeRouting {
     // A venue that limits us is well: there is no budget for it.
     const isLimited = (health.limitedForMs ?? 0) > 0;
     candidate.healthy = isLimited || health.breaker !== "open";
-    // Entries never draw on what is kept for ways out.
+    // Entries never draw on what is kept for exits.
     const hasTokens = this.#input.opens ? room.status().laneTokens.trade > 0 : health.exitTokens > 0;
     candidate.budgetAvailable = hasTokens && !isLimited;
     candidate.latencyMsP90 = room.ackLatency.p90();
@@ -297,7 +297,7 @@ export class TradeRouting {
 
 /**
  * What the venue's limit, and the account's own budget, leave to one more order, and to the settings that an entry changes before it; entries
- * never draw on what is kept for ways out.
+ * never draw on what is kept for exits.
  */
 export function orderWaitMs({ account, settings }: AccountReading, open: OpenTerms | null): number {
   const { room, session } = account;

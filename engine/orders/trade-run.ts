@@ -13,7 +13,7 @@ import type { ExecutionReport, LegOutcome, PositionAfter, TradeIntent } from "./
 /** PENDING: intent durable, outcome not known to this record yet. */
 export type AttemptOutcome = LegOutcome | "PENDING";
 
-/** POSITION: of the trade itself. The others follow an entry, and all reduce: its protection, or the way back. */
+/** POSITION: of the trade itself. The others follow an entry, and all reduce: its protection, or the undo. */
 export type AttemptRole = "POSITION" | "TAKE_PROFIT" | "STOP_LOSS" | "UNDO";
 
 /** One order that was or may have been sent. Scales are copied so that no instrument is needed to print it. */

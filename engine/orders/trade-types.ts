@@ -138,7 +138,7 @@ export interface ExecutionAdjustment {
  */
 export type ProtectionState = "PLACED" | "PARTIAL" | "FAILED" | "UNKNOWN" | "NOT_PLACED";
 
-/** CLOSE: the way back where protection failed (closeOnProtectionFailure). */
+/** CLOSE: the undo where protection failed (closeOnProtectionFailure). */
 export interface ProtectionOrder {
   kind: "TAKE_PROFIT" | "STOP_LOSS" | "CLOSE";
   exchange: RoutableVenue;

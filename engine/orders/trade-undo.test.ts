@@ -1,4 +1,4 @@
-/** The way back of an entry whose protection was refused: priced like any order, or not sent, and then said. */
+/** The undo of an entry whose protection was refused: priced like any order, or not sent, and then said. */
 import { describe, expect, it } from "vitest";
 import type { OpenTerms, TradeData, TradeRequest } from "./trade-types.js";
 import type { PlaceFate } from "./test/fake-matching.js";
@@ -16,7 +16,7 @@ function flat(one: Partial<FakeVenueOptions> = {}, records: RecordSink = NO_RECO
   return harness;
 }
 
-/** The stop is refused, after `refusedMs` and whatever happens meanwhile; `undo` is the fate of the way back. */
+/** The stop is refused, after `refusedMs` and whatever happens meanwhile; `undo` is the fate of the undo. */
 function refuseStop(harness: Harness, refusedMs: number, meanwhile: () => void, undo: () => PlaceFate): void {
   harness.one.fate = (command) => {
     if (!command.reduceOnly) return { kind: "fill" };

@@ -55,7 +55,7 @@ export class WatchedOrders {
   #orders: OpenOrders;
   /** Grows when all is forgotten: a list asked for before says nothing any more. */
   #epoch = 0;
-  /** Monotonic ms since which events are heard and kept. */
+  /** Monotonic ms since which events are received and kept. */
   #heardSinceMs = 0;
   /** Wall ms of the last whole list, and monotonic ms at which it was asked for. */
   #asOfMs: number | null = null;
@@ -116,7 +116,7 @@ export class WatchedOrders {
     return doubtMs === null || this.#beganMs >= doubtMs + LIST_LAG_MS;
   }
 
-  /** The last list was asked for so late that it tells of all before events were heard. */
+  /** The last list was asked for so late that it tells of all before events were received. */
   get #isSure(): boolean {
     return this.#beganMs >= this.#heardSinceMs + LIST_LAG_MS;
   }
@@ -250,7 +250,7 @@ export class WatchedOrders {
     if (gone.length > 0) this.#host.emit({ kind: "coverage" });
   }
 
-  /** What a list tells of a time in which events were heard, and they did not: frames are lost, or late. */
+  /** What a list tells of a time in which events were received, and they did not: frames are lost, or late. */
   #judge(run: number | null, wasSure: boolean, different: readonly VenueOrder[]): void {
     const isCovered = run !== null && run === this.#host.liveRun() && run === this.#listRun && wasSure;
     this.#listRun = run !== null && run === this.#host.liveRun() ? run : null;

@@ -130,7 +130,7 @@ export function drainTrades(
     writer.i64(exMs);
     writer.raw(head.names);
     const idNumber = ring.idNumber[at] as number;
-    // Numbers become text here and not where they are heard.
+    // Numbers become text here and not where they are received.
     writer.text(idNumber >= 0 ? String(idNumber) : (ring.idText[at] as string));
     writer.reserve(FIXED_BYTES);
     writer.decimal128(ring.qtyLots[at] as number, head.qtyDecimals, QTY_SCALE);

@@ -1,4 +1,4 @@
-/** What a report says of an entry beside its price: the way out, and the funding meanwhile. */
+/** What a report says of an entry beside its price: the exit, and the funding meanwhile. */
 import { formatScaled } from "../domain/decimal.js";
 import {
   divideRatio,
@@ -13,7 +13,7 @@ import type { Candidate, CandidateResult } from "./route-types.js";
 
 /** Entries only. */
 export interface EntryFigures {
-  /** VWAP of the way out, over the other side of the same book. */
+  /** VWAP of the exit, over the other side of the same book. */
   exitPrice?: string;
   /** What a long pays per hour, and when next; null where the venue does not say. */
   fundingRateHourly?: string;
@@ -22,7 +22,7 @@ export interface EntryFigures {
   fundingBps?: string;
 }
 
-/** What an entry commits to: the way out, and the funding meanwhile. */
+/** What an entry commits to: the exit, and the funding meanwhile. */
 export function addEntryFigures(
   report: EntryFigures,
   candidate: Candidate,

@@ -61,7 +61,7 @@ export function exactSlippageText(
   return bpsAway(input, mid(input, decision), multiplyRatio(expected, rate));
 }
 
-/** What ranks (the all-in price, an entry's with the way out) against the mid, likewise. */
+/** What ranks (the all-in price, an entry's with the exit) against the mid, likewise. */
 export function exactCostText(input: RouteInput, decision: Decision, index: number): string {
   return bpsAway(input, mid(input, decision), exactRank(input, decision, index));
 }

@@ -146,7 +146,7 @@ function ticksScale(result: CandidateResult, instrument: Instrument): number {
 
 /**
  * Above every term that an all-in price and its distance from the mid are summed of, common quote; fees and penalty at
- * most double a price. An entry adds the way out, the mid and the funding.
+ * most double a price. An entry adds the exit, the mid and the funding.
  */
 function scaleOf(input: RouteInput, decision: Decision, index: number, instrument: Instrument): number {
   const rate = (input.candidates[index] as Candidate).quoteRatePpm / QUOTE_RATE_ONE_PPM;

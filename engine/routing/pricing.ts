@@ -82,7 +82,7 @@ function priceMarket(
     : "DEPTH_INSUFFICIENT";
 }
 
-/** The way out of an entry: the size over the other side of the same book, as far as that goes. */
+/** The exit of an entry: the size over the other side of the same book, as far as that goes. */
 export function priceExit(input: RouteInput, candidate: Candidate, result: CandidateResult, market: Market): void {
   const side = input.side === "SELL" ? "BUY" : "SELL";
   walkDepth(market, side, result.orderLots, NO_CAP_TICKS, isDeepUsable(input, candidate), result.exitWalk);

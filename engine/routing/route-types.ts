@@ -52,7 +52,7 @@ export type QuoteRateSource = "assumed" | "config";
 
 /**
  * CLOSE_* need credentials and positions. CLOSE_STOP rests until its trigger: nothing of it meets the book now. OPEN_*
- * need credentials; an entry fixes the exit venue, so their score holds the way out. QUOTE looks at books alone.
+ * need credentials; an entry fixes the exit venue, so their score holds the exit. QUOTE looks at books alone.
  */
 export type RouteKind = "CLOSE_MARKET" | "CLOSE_LIMIT" | "CLOSE_STOP" | "OPEN_MARKET" | "OPEN_LIMIT" | "QUOTE";
 
@@ -224,7 +224,7 @@ export class CandidateResult {
   doubleMidTicks = 0;
   /** Walk for orderLots; for a LIMIT its marketable part. */
   readonly walk: DepthWalk = new DepthWalk();
-  /** Opens: the way out of orderLots, over the other side of the same book. */
+  /** Opens: the exit of orderLots, over the other side of the same book. */
   readonly exitWalk: DepthWalk = new DepthWalk();
   /** Did the walk fill the size (LIMIT: was the book usable)? Only then do the prices below mean anything. */
   priced = false;
@@ -274,7 +274,7 @@ export class Scores {
   readonly impact: Float64Array = new Float64Array(MAX_CANDIDATES);
   /** All-in price, common quote per base unit. */
   readonly allIn: Float64Array = new Float64Array(MAX_CANDIDATES);
-  /** What ranks: the all-in price; for an entry with the way out and the funding in it. */
+  /** What ranks: the all-in price; for an entry with the exit and the funding in it. */
   readonly rank: Float64Array = new Float64Array(MAX_CANDIDATES);
   /** [0] the reference mid in common quote, NaN without one; [1] what ties are measured by: the mid, else a LIMIT's price. */
   readonly benchmark: Float64Array = new Float64Array(2);

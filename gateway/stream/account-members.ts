@@ -81,7 +81,7 @@ function openMember(
 ): AccountMember {
   if (!isRoutableVenue(venue)) return without(venue, "NOT_CONFIGURED");
   const block = blocks[venue];
-  // What is heard while the watch is being opened is seen with the first look.
+  // What arrives while the watch is being opened is seen with the first look.
   let watch: AccountWatch | null = null;
   const opened = portfolio.open(
     venue,

@@ -44,6 +44,6 @@ export interface KeySpec {
   readonly levels?: number;
   /** A private key keeps its latest updates for clients that come back, and counts against a bound of its own. */
   readonly isPrivate?: boolean;
-  /** `shown`: what a key that rested had shown last; null for a new one. */
+  /** `shown`: what a retained key had shown last; null for a new one. */
   open(mark: MarkDirty, shown: Image | null): Feed;
 }

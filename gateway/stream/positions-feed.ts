@@ -40,7 +40,7 @@ export class PositionsFeed implements Feed {
   #isDirty = true;
   #refreshedNs = 0;
 
-  /** `shown`: what the key showed before it rested. */
+  /** `shown`: what the key showed before it was retained. */
   constructor(sources: AccountSources, wish: AccountWish, mark: MarkDirty, shown: Image | null) {
     this.#sources = sources;
     this.#wish = wish;

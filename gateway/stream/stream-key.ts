@@ -7,12 +7,12 @@
  *
  * A private key that nobody holds is at rest: no source, no credentials, only its numbers and what they told. Who wakes
  * it goes on from there: merged values with the difference to what was shown last, events with a resync and a snapshot,
- * since what happened meanwhile was heard by nobody.
+ * since what happened meanwhile reached nobody.
  */
 import type { Feed, FeedEvents, Image, KeySpec, MarkDirty } from "./feed.js";
 import { FrameRing } from "./frame-ring.js";
 
-/** A key at rest has nothing to show. */
+/** A retained key has nothing to show. */
 const NO_FEED: Feed = {
   look() {
     throw new TypeError("a key at rest shows nothing");

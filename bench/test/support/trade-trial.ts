@@ -61,7 +61,7 @@ export const MARKET_TERMS: TradeTerms = {
   quote: null,
 };
 
-/** The order that a trade is for, or one that follows an entry. CLOSE: the way back where protection failed. */
+/** The order that a trade is for, or one that follows an entry. CLOSE: the undo where protection failed. */
 export type OrderRole = "POSITION" | "TAKE_PROFIT" | "STOP_LOSS" | "CLOSE";
 
 export interface TradeLeg {

@@ -1,6 +1,6 @@
 /**
  * The outcome of orders, changes and cancels of venuethree after its API took them, learnt against its local venue over
- * real sockets: from the account's stream, with no read; from reads where the stream is deaf.
+ * real sockets: from the account's stream, with no read; from reads where the stream is silent.
  */
 import { afterEach, describe, expect, it } from "vitest";
 import { createSystemClock } from "../../../engine/domain/clock.js";

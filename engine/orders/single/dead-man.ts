@@ -42,7 +42,7 @@ const MAX_RETRY_MS = 60_000;
 const CALL_TIMEOUT_MS = 5_000;
 /** Venues count arms against the account's budget. */
 const MIN_VENUE_REARM_MS = 1_000;
-/** The venue fires this much later than we: ours is the one that is heard of, its own the one that is sure. */
+/** The venue fires this much later than we: ours is the one that is reported, its own the one that is sure. */
 const VENUE_LATER_MS = 1_000;
 
 interface ArmedSwitch {

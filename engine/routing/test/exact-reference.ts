@@ -239,7 +239,7 @@ export function exactDecision(question: Question): Expected {
     const ranked = opens && mid !== null ? add(allIn, wayOut(venue, mid)) : allIn;
     return side === "SELL" ? neg(ranked) : ranked;
   });
-  /** The other side has one level, so whatever the size, the way out is at its price. */
+  /** The other side has one level, so whatever the size, the exit is at its price. */
   function wayOut(venue: VenuePlan, from: Fraction): Fraction {
     const exit = mul(scaled(venue.otherBestTicks, venue.priceDecimals), frac(venue.ratePpm, 1_000_000n));
     const paid = mul(exit, frac(10_000_000 - sign * venue.takerMilliBps, 10_000_000n));

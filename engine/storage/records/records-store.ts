@@ -70,7 +70,7 @@ export interface RecordsState {
   readonly state: "on" | "off" | "away";
   /** For people; "" while on. Never holds a credential. */
   readonly reason: string;
-  /** Of the server; null before it was first heard. */
+  /** Of the server; null before its first answer. */
   readonly version: string | null;
 }
 

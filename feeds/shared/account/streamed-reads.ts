@@ -6,7 +6,7 @@
  *                     │                                                                              ▲
  *                     └── not streamed for SURELY_LATER_MS: overdue ── a read begun surely later ────┘
  *
- * Invariants: they stand only while the connection was heard within SILENT_AFTER_MS, nothing is in doubt as a whole, and
+ * Invariants: they stand only while the connection spoke within SILENT_AFTER_MS, nothing is in doubt as a whole, and
  * the orders of ours that are not told of yet leave what is wanted whatever they did (a position's true size is never
  * below what is held less what those may have taken). `asOfMs` is that of the newest whole picture, never of a look at a
  * clock, and not of a pong: a connection that lives may have lost frames.

@@ -3,7 +3,7 @@
  * Forgetting is safe: only an account idle while `maxAccounts` others were active loses its count, and
  * the venue still refuses what is too much.
  *
- * Invariant: what is not a way out leaves a quarter of each window to the account's ways out; those may use everything.
+ * Invariant: what is not an exit leaves a quarter of each window to the account's exits; those may use everything.
  */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Lane } from "../../../engine/ports.js";
@@ -31,7 +31,7 @@ export interface AccountBudget {
 
 interface UsedWindow {
   readonly limit: number;
-  /** What others than ways out may use. */
+  /** What others than exits may use. */
   readonly limitOfOthers: number;
   readonly all: WeightWindow;
   readonly others: WeightWindow;

@@ -12,7 +12,7 @@ import { LRUCache } from "lru-cache";
 /** Of what the lane can take of a window; also what may be taken at once. */
 const UNPROVEN_PART = 0.25;
 const MAX_CALLERS = 4_096;
-/** Who is not heard of for so long has left the line. */
+/** Who is not seen for so long has left the line. */
 const IN_LINE_MS = 60_000;
 /** A read, a setting, an order and a look at it. */
 const TURN_CALLS = 4;

@@ -41,7 +41,7 @@ const OPTIONS: CallOptions = { timeoutMs: LOAD_TIMEOUT_MS, lane: "reconcile" };
 const MAX_LOOKED_UP = 30;
 /** Fills read after a loss; a longer gap shows in the orders' filled sizes. */
 const MAX_MISSED_FILLS = 200;
-/** Overlap of what is read with what was heard; the trade ids sort it out. */
+/** Overlap of what is read with what was received; the trade ids sort it out. */
 const FILL_OVERLAP_MS = 10_000;
 /**
  * Error of our clock estimate (whole-second stamps). A fill from just before the stream began may so be told after the

@@ -123,7 +123,7 @@ export class VenuefourAccount implements Required<Omit<AccountReader, "followOrd
     return { ...read, value: value.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
   }
 
-  /** Always from the venue. Leverage stands with the settings, which cost a read of their own: not on the way out. */
+  /** Always from the venue. Leverage stands with the settings, which cost a read of their own: not on the exit path. */
   async readSnapshot(session: VenuefourSession, options: CallOptions): Promise<Read<PositionsAnswer>> {
     const { rest, settings } = this.#deps;
     if (options.lane !== "exit") await settings.refresh(session, options);

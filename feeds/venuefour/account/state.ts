@@ -14,7 +14,7 @@ import type { AccountEvent } from "../../../engine/ports.js";
 const MAX_REMEMBERED_FILLS = 4_096;
 /** Orders remembered: open ones, and lately changed ones. */
 const MAX_REMEMBERED_ORDERS = 4_096;
-/** Fills held for orders not heard of yet; the oldest goes, and its order's filled size still tells of it. */
+/** Fills held for orders not reported yet; the oldest goes, and its order's filled size still tells of it. */
 const MAX_WAITING_FILLS = 1_024;
 const NO_LI = -1;
 
@@ -46,7 +46,7 @@ export class AccountState {
     return this.#positions;
   }
 
-  /** Orders that were open when last heard of. */
+  /** Orders that were open at their last report. */
   openOrders(): readonly VenueOrder[] {
     const open: VenueOrder[] = [];
     for (const { order } of this.#orders.values()) if (isOpen(order)) open.push(order);
@@ -121,12 +121,12 @@ export class AccountState {
     return [...(isNews ? [{ kind: "order", order } as const] : []), ...this.#release(order)];
   }
 
-  /** Has nothing else been heard of this order since? */
+  /** Has nothing else been reported of this order since? */
   isNewest(order: VenueOrder): boolean {
     return !isDifferent(order, this.newestOf(order));
   }
 
-  /** The order as it was heard of last. */
+  /** The order as last reported. */
   newestOf(order: VenueOrder): VenueOrder {
     return this.#orders.get(order.venueOrderId)?.order ?? order;
   }

@@ -55,7 +55,7 @@ export interface VenuefourOrdersDeps {
 const LOOK_AFTER_MS = [0, 250, 600, 1_200] as const;
 /** With a stream the first look is left to it for this long. */
 const STREAM_FIRST_MS = 300;
-/** Left of the caller's time for the way back. */
+/** Left of the caller's time for the reply. */
 const RESERVE_MS = 50;
 /** Waiting stops that one cancel-all ends, one by one; more are said to be left. */
 const MAX_STOPS = 50;

@@ -9,7 +9,7 @@ export function clientOrderIndexOf(clientIdHex: string): number {
   return index === 0 ? MAX_CLIENT_ORDER_INDEX : index;
 }
 
-/** The way back: the 32 digits that are written as this text; null for a text that never is. */
+/** The inverse: the 32 digits that are written as this text; null for a text that never is. */
 export function clientIdHexOf(text: string): string | null {
   if (!/^[1-9]\d{0,14}$/.test(text)) return null;
   const index = Number(text);

@@ -1,6 +1,6 @@
 // hot path
 /**
- * One transaction of any type: confirmed key, turn of the key, signature, the way out, and what the answer means
+ * One transaction of any type: confirmed key, turn of the key, signature, the transport, and what the answer means
  * (tx-answer.ts). `accepted` says that the venue's API took it: its sequencer may still refuse it.
  *
  * A refused nonce was not spent and nothing was executed: the transaction is signed again with its next nonce. What may

@@ -37,7 +37,7 @@ export interface Turn {
 
 export interface KeyLanesOptions {
   readonly clock: Clock;
-  /** The way out as it is now. Default: single requests. */
+  /** The transport as it is now. Default: single requests. */
   readonly way?: () => Way;
   /** Waiting transactions of one key; one more is refused. */
   readonly maxWaiting?: number;

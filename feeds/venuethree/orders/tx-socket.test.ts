@@ -288,7 +288,7 @@ describe("transactions over a connection", () => {
       await accept(...written().slice(-1));
       ends.push((await placed).outcome);
     }
-    // One of the 48 was sent before; a quarter of them is kept for ways out.
+    // One of the 48 was sent before; a quarter of them is kept for exits.
     expect(ends.filter((outcome) => outcome === "accepted")).toHaveLength(36);
     for (let count = 0; count < 11; count++) {
       const closed = send("exit");

@@ -61,7 +61,7 @@ export class AccountState {
     return open;
   }
 
-  /** Orders that were open when last heard of. */
+  /** Orders that were open at their last report. */
   openOrders(): readonly VenueOrder[] {
     const open: VenueOrder[] = [];
     for (const { order } of this.#orders.values()) if (isOpen(order)) open.push(order);
@@ -155,7 +155,7 @@ export class AccountState {
     return true;
   }
 
-  /** Has nothing else been heard of this order since? */
+  /** Has nothing else been reported of this order since? */
   isNewest(order: VenueOrder): boolean {
     const known = this.#orders.get(orderKey(order));
     return known !== undefined && !isNews(order, known.order);

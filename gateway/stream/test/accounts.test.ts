@@ -346,7 +346,7 @@ describe("orders", () => {
     const sub = await subscribe(client, ordersOf());
     expect(framesOf(client, sub)[0]?.data).toMatchObject({
       orders: [{ orderId: "alice-1", status: "OPEN", quantity: "0.01", remainingQuantity: "0.01", price: "900" }],
-      // Its list may be of before its events were heard; the next look, 1.5 s later, is not.
+      // Its list may be of before its events were received; the next look, 1.5 s later, is not.
       coverage: { venueone: { state: "SNAPSHOT" } },
     });
     // All in one turn of the service.
@@ -537,7 +537,7 @@ describe("resume", () => {
     expect(recent.folds.get(sub)?.rows).toEqual(keeper.folds.get(sub)?.rows);
   });
 
-  /** Everybody is cut; what happens then is heard by nobody. */
+  /** Everybody is cut; what happens then reaches nobody. */
   async function unwatched(wishOf: typeof positionsOf): Promise<{ cutOff: VirtualClient; sub: string; seq: number }> {
     const [cutOff, last] = [stream.connect(), stream.connect()];
     const sub = await subscribe(cutOff, wishOf());

@@ -66,7 +66,7 @@ export interface Evidence {
   readonly disputes: readonly string[];
   /** Placements of a trade, refused ones included, in the order of each venue's log. */
   of(trial: TradeTrial): readonly Sent[];
-  /** Those of them that became orders of the trade's own: protection and the way back left out. */
+  /** Those of them that became orders of the trade's own: protection and the undo left out. */
   executed(trial: TradeTrial): readonly Sent[];
 }
 

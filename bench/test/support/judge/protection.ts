@@ -61,7 +61,7 @@ function sum(numbers: readonly number[]): number {
 /** How far a book may move within the age that it may have. */
 const MOVED = 0.002;
 
-/** The way back is bounded from the book of its own venue, as any order: never from a book of another time. */
+/** The undo is bounded from the book of its own venue, as any order: never from a book of another time. */
 export const undoPrices: TradeCheck = (evidence) =>
   evidence.sent.flatMap((sent) => {
     const { venue, record, role, trial } = sent;
