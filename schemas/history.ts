@@ -337,6 +337,7 @@ const qualityFields = {
   venueMsP95: milliseconds("95th percentile of the same."),
 };
 
+/** @testonly The fields that a query has to bring. */
 export const qualityRowSchema = reply({
   scope: words(["total", "exchange", "symbol"]),
   exchange: nullable(Type.String(), { description: "null except in scope exchange." }),

@@ -183,14 +183,6 @@ export function plainFromVenueNumber(text: string): string | null {
   return plain.length > MAX_DECIMAL_CHARS ? null : plain;
 }
 
-/** parseScaled that also takes scientific notation (see plainFromVenueNumber). */
-export function parseScaledVenue(text: string, decimals: number): number {
-  const exact = parseScaled(text, decimals);
-  if (!Number.isNaN(exact)) return exact;
-  const plain = plainFromVenueNumber(text);
-  return plain === null ? BAD_NUMBER : parseScaled(plain, decimals);
-}
-
 // ---------------------------------------------------------------- printing
 
 /** Plain decimal text without trailing zeros; `value` must be a safe integer. */

@@ -93,6 +93,7 @@ const ERROR_TABLE = {
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERROR_TABLE;
+/** @testonly Every code is described for callers. */
 export const ERROR_CODES = Object.keys(ERROR_TABLE) as readonly ErrorCode[];
 
 /** Where `reason` in the context tells more than the code: the text of that reason. */

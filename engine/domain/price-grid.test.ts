@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Instrument } from "./instrument.js";
-import { ceilPrice, floorPrice, floorQty, isPriceOnGrid, protectPrice } from "./price-grid.js";
+import { ceilPrice, floorPrice, floorQty, protectPrice } from "./price-grid.js";
+import { isPriceOnGrid } from "./test/price-on-grid.js";
 
 function instrument(fields: Partial<Instrument>): Instrument {
   return {

@@ -28,11 +28,6 @@ export function priceStepAt(instrument: Instrument, priceTicks: number): number 
   return significanceStep > step ? significanceStep : step;
 }
 
-/** May this price be sent as it stands? */
-export function isPriceOnGrid(instrument: Instrument, priceTicks: number): boolean {
-  return priceTicks > 0 && priceTicks % priceStepAt(instrument, priceTicks) === 0;
-}
-
 /** The highest grid price ≤ priceTicks; 0 when there is none above zero. */
 export function floorPrice(instrument: Instrument, priceTicks: number): number {
   if (!(priceTicks > 0)) return 0;

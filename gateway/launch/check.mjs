@@ -10,6 +10,7 @@ import { apiDescription } from "./api-description.mjs";
 import { folderCycles } from "./folder-cycles.mjs";
 import { listSources, repoRoot } from "./prepare.mjs";
 import { licenceProblems } from "./licences.mjs";
+import { ratchetProblems } from "./ratchets.mjs";
 import { tidyProblems } from "./tidy.mjs";
 
 const bin = (name, ...path) => join(repoRoot, "node_modules", name, ...path);
@@ -38,8 +39,11 @@ export async function runCheck() {
   );
   step("layers (dependency-cruiser)", layersHold());
   step("dead code (knip)", node(bin("knip", "bin", "knip.js")));
+  // A test must not keep alive what nothing else uses; what is a test's view of something says so (@testonly).
+  step("dead product code (knip)", node(bin("knip", "bin", "knip.js"), "--production", "--tags=-testonly"));
   step("licences", report(licenceProblems()));
   step("house rules (tidy)", report(tidyProblems()));
+  step("sizes (ratchets)", report(ratchetProblems()));
   step("API description (redocly)", await describesWell());
   process.stdout.write(failures.length === 0 ? "check passed\n" : `check failed: ${failures.join(", ")}\n`);
   return failures.length === 0 ? 0 : 1;

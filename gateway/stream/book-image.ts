@@ -19,7 +19,7 @@ const recentTexts = new LRUCache<VenueBookImage, string>({
   sizeCalculation: (text) => text.length,
 });
 
-/** Of all images. */
+/** @testonly Of all images: the bound holds. */
 export function keptSnapshotChars(): number {
   return recentTexts.calculatedSize;
 }

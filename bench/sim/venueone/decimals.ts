@@ -29,13 +29,7 @@ export function wireText(valueE8: bigint): string {
   return `${negative ? "-" : ""}${integer}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
-/** Text as replies print it: as `wireText`, but a whole number carries `.0`. */
-export function replyText(valueE8: bigint): string {
-  const text = wireText(valueE8);
-  return text.includes(".") ? text : `${text}.0`;
-}
-
-/** Prints a value of any scale in reply style, for figures with more than 8 decimals. */
+/** Text as replies print it, of a value of any scale: a whole number carries `.0`. */
 export function replyTextScaled(value: bigint, scale: number): string {
   const negative = value < 0n;
   const digits = (negative ? -value : value).toString().padStart(scale + 1, "0");

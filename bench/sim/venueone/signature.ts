@@ -100,7 +100,7 @@ function recoverNative(digest: Hex, { r, s, v }: SignatureParts): Uint8Array {
   return native.ecdsaRecover(compact, v - 27, Buffer.from(digest.slice(2), "hex"), false);
 }
 
-/** The same by the other implementation; tests hold the two against each other. */
+/** @testonly The same by the other implementation; tests hold the two against each other. */
 export function recoverSignerSlowly(digest: Hex, { r, s, v }: SignatureParts): string | null {
   try {
     const signature = new curve.Signature(r, s).addRecoveryBit(v - 27);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatScaled } from "../../domain/decimal.js";
 import type { Instrument } from "../../domain/instrument.js";
-import { isPriceOnGrid } from "../../domain/price-grid.js";
+import { isPriceOnGrid } from "../../domain/test/price-on-grid.js";
 import { fakeInstrument } from "../test/fake-instrument.js";
 import { checkOrder, checkPrice, checkQuantity, slippedTicks } from "./order-check.js";
 import type { PlaceRequest } from "./order-desk.js";

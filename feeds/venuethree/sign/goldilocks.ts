@@ -101,6 +101,7 @@ export function fromInteger(out: Words, at: number, value: number): void {
   out[at + 1] = high;
 }
 
+/** @testonly One field element, for the reference arithmetic. */
 export function toBigInt(a: Words, ai: number): bigint {
   return (BigInt(a[ai + 1] as number) << 32n) | BigInt(a[ai] as number);
 }

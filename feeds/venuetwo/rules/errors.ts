@@ -99,6 +99,7 @@ export function classifyError(code: number, text: string): VenueError {
   return known;
 }
 
+/** @testonly Recorded refusals are all in the table. */
 export function isListedCode(code: number): boolean {
   return BY_CODE.has(code);
 }
