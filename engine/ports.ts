@@ -331,6 +331,8 @@ export interface MarketRoom {
   readonly markets: ReadonlyMap<string, Market>;
   /** Send-to-acknowledgement times of orders, for the latency penalty and the tie rule. */
   readonly ackLatency: LatencyWindow;
+  /** Ms for which the venue holds back orders that take liquidity, after it has taken them in. Absent: none. */
+  readonly takerDelayMs?: number;
   status(): RoomStatus;
   /**
    * Asks the venue for the mark of one contract and writes it into the market's ticker. False: there was no answer, and

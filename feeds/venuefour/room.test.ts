@@ -140,6 +140,7 @@ describe("start", () => {
     });
     closers.push(() => room.stop());
     await room.start();
+    expect(room.takerDelayMs).toBe(200);
     expect(first.venue.calls).toContain("GET /api/v1/info");
   });
 

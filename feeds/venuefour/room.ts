@@ -45,6 +45,7 @@ import {
   READ_TIMEOUT_MS,
   SEEDED_LAST_PRICES,
   SUBSCRIPTIONS_PER_CHANNEL,
+  TAKER_DELAY_MS,
 } from "./rules/limits.js";
 import { byVolume, VenuefourMarkets } from "./market/listing.js";
 import type { VenuefourAccountStreams } from "./account/streams.js";
@@ -111,6 +112,7 @@ export function createVenuefourRoom(options: VenuefourRoomOptions): VenueRoom {
 
 class VenuefourRoom implements VenueRoom {
   readonly venue = "venuefour";
+  readonly takerDelayMs = TAKER_DELAY_MS;
   readonly ackLatency = new LatencyWindow(DEFAULT_ACK_MS);
   readonly reader: AccountReader;
   readonly orders: OrderSender;

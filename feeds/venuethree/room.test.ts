@@ -76,6 +76,12 @@ function withRows(change: (rows: Record<string, unknown>[]) => void): string {
 }
 
 describe("createVenuethreeRoom", () => {
+  it("holds back what takes for as long as its tier says", () => {
+    const network = new FakeNetwork();
+    expect(create("http://venue", network).takerDelayMs).toBe(300);
+    expect(create("http://venue", network, { tier: "premium100k" }).takerDelayMs).toBe(160);
+  });
+
   it("loads the perpetuals, fills tickers from the list, connects, and takes books", async () => {
     const paths: string[] = [];
     const network = new FakeNetwork();

@@ -117,6 +117,7 @@ export function createVenuethreeRoom(options: VenuethreeRoomOptions): VenueRoom 
 class VenuethreeRoom implements VenueRoom {
   readonly venue = "venuethree";
   readonly ackLatency = new LatencyWindow(DEFAULT_ACK_MS);
+  readonly takerDelayMs: number;
   readonly reader: AccountReader;
   readonly orders: OrderSender;
   readonly history: AccountHistory;
@@ -139,6 +140,7 @@ class VenuethreeRoom implements VenueRoom {
       TIERS[tier];
     const sendLimit = limits.sendsPerMinute ?? limits.restPerMinute ?? Math.floor(sendsPerMinute * USED_SHARE);
     this.#options = options;
+    this.takerDelayMs = takerDelayMs;
     this.#clockOffset = new ClockOffset(clock);
     const otherSendsPerMinute = limits.otherSendsPerMinute ?? Math.floor(OTHER_SENDS_PER_MINUTE * USED_SHARE);
     const txBudget = new TxBudget({ clock, sendsPerMinute: sendLimit, otherSendsPerMinute });

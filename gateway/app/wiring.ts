@@ -21,7 +21,6 @@ import { resolvedTrades } from "../../engine/portfolio/resolved-executions.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import { createKeyedHash, cryptoRandomIds, loadServerSecret } from "../../engine/storage/server-secret.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
-import { TIERS } from "../../feeds/venuethree/rules/limits.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
 import { createTradingDesk } from "../accounts/trading-desk.js";
 import type { Config } from "./config.js";
@@ -37,8 +36,6 @@ import { isLoopback } from "../http/server-address.js";
 import { allResolved, resolvedOrders } from "../stream/resolved-orders.js";
 import { createTradeDesk } from "./trade-desk.js";
 
-/** The speed bump that venuefour puts before market, GTC and IOC orders (its order-types page, since 2025-11-12). */
-const VENUEFOUR_TAKER_DELAY_MS = 200;
 /** What the services may still need after the last HTTP reply: a last look at unknown orders, and writes. */
 const DRAIN_EXTRA_MS = 5_000;
 
@@ -128,10 +125,7 @@ export async function createService(config: Config, overrides: ServiceOverrides 
       routing: {
         latencyFactor: config.latencyFactor,
         quoteRatePpm: config.quoteRatePpm,
-        takerDelayMs: {
-          venuethree: TIERS[config.venuethreeTier].takerDelayMs,
-          venuefour: VENUEFOUR_TAKER_DELAY_MS,
-        },
+        takerDelayMs: Object.fromEntries(rooms.map(({ takerDelayMs = 0, venue }) => [venue, takerDelayMs])),
         configuredFees: new Set(ROUTABLE_VENUES.filter((venue) => config[venue].fees !== null)),
       },
     });

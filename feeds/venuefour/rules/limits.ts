@@ -17,6 +17,8 @@ export const CANCEL_CREDITS = 0.5;
 export const HISTORY_CREDITS = 12;
 /** Credits of the lowest tier of an API config key, used to 80 % (design). */
 export const KEY_CREDITS_PER_MINUTE = 240;
+/** The speed bump before market, GTC and IOC orders (its order-types page, since 2025-11-12). */
+export const TAKER_DELAY_MS = 200;
 /**
  * Expiry window of a signed request: the SDK's own 5 s at least, the server's default of 30 s at most (larger ones are
  * in use, but not documented).
