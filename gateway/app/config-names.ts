@@ -2,7 +2,7 @@
  * Names of the environment that are no option and look like one of ours: a setting that was misspelt works nowhere and
  * fails nowhere. Names only; what they hold is never looked at. Pure.
  */
-import { OPTIONS } from "./config-options.js";
+import { ALL_OPTIONS } from "./config-options.js";
 
 export interface UnknownName {
   readonly name: string;
@@ -22,7 +22,7 @@ const TWO_SLIPS_CHARS_MIN = 10;
 
 /** In alphabetical order. */
 export function unknownNames(names: readonly string[]): readonly UnknownName[] {
-  const known = [...Object.keys(OPTIONS), ...CONTROL_NAMES];
+  const known = [...Object.keys(ALL_OPTIONS), ...CONTROL_NAMES];
   const isKnown = new Set(known);
   return names
     .filter((name) => !isKnown.has(name))

@@ -2,11 +2,12 @@
  * Every option of the service in one table: name, kind, bounds, default, meaning. The environment, the file and
  * docs/configuration.md all speak of these names; a test compares the document with this table.
  */
-import { option } from "./config-option.js";
+import { type Option, option } from "./config-option.js";
 import { STREAM_OPTIONS } from "./config-stream-options.js";
 import { VENUE_OPTIONS } from "./config-venue-options.js";
 
-export const OPTIONS = {
+/** Before those of the venues, in the document. */
+const FIRST_OPTIONS = {
   HOST: option({
     kind: "text",
     default: "127.0.0.1",
@@ -50,9 +51,9 @@ export const OPTIONS = {
     default: [],
     doc: "Canonical symbols to follow; empty follows all that a venue lists, most traded first where its subscriptions are limited. Positions in other listed contracts are read and shown all the same; without a live book nothing bounds their close, so close-all reports them as POSITION_UNLISTED.",
   }),
+};
 
-  ...VENUE_OPTIONS,
-
+const LATER_OPTIONS = {
   RECORDING: option({
     kind: "boolean",
     default: true,
@@ -260,6 +261,11 @@ export const OPTIONS = {
 
   ...STREAM_OPTIONS,
 } as const;
+
+/** Those that the shell reads by name; the venues' belong to their descriptors. */
+export const OPTIONS = { ...FIRST_OPTIONS, ...LATER_OPTIONS };
+/** All, in the order of docs/configuration.md. */
+export const ALL_OPTIONS: Readonly<Record<string, Option>> = { ...FIRST_OPTIONS, ...VENUE_OPTIONS, ...LATER_OPTIONS };
 
 export type OptionName = keyof typeof OPTIONS;
 

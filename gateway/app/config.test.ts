@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { type Environment, readConfig, SERVE_REFUSAL } from "./config.js";
 import type { Option } from "./config-option.js";
-import { OPTIONS } from "./config-options.js";
+import { ALL_OPTIONS } from "./config-options.js";
 import { DEFAULT_STREAM_LIMITS } from "../stream/limits.js";
 
 const noFile = () => null;
@@ -109,18 +109,19 @@ describe("readConfig", () => {
     expect(
       config({ VENUETWO_TAKER_FEE_BPS: "4.005", VENUETWO_MAKER_FEE_BPS: "-0.5", QUOTE_RATES: "USDT=0.9998, USDC=1" }),
     ).toMatchObject({
-      venuetwo: { fees: { takerFeeMilliBps: 4005, makerFeeMilliBps: -500 } },
+      venues: expect.arrayContaining([
+        expect.objectContaining({ venue: "venuetwo", fees: { takerFeeMilliBps: 4005, makerFeeMilliBps: -500 } }),
+      ]),
       quoteRatePpm: new Map([
         ["USDT", 999_800],
         ["USDC", 1_000_000],
       ]),
-      venuetwoTickerRefused: false,
+      refusedTickers: new Set(),
     });
-    expect(config({ VENUETWO_TICKER_AUTH: "required" }).venuetwoTickerRefused).toBe(true);
+    expect(config({ VENUETWO_TICKER_AUTH: "required" }).refusedTickers).toEqual(new Set(["venuetwo"]));
     expect(
-      config({ VENUETWO_TICKER_AUTH: "required", VENUETWO_API_KEY: "k", VENUETWO_API_SECRET: "s" })
-        .venuetwoTickerRefused,
-    ).toBe(false);
+      config({ VENUETWO_TICKER_AUTH: "required", VENUETWO_API_KEY: "k", VENUETWO_API_SECRET: "s" }).refusedTickers,
+    ).toEqual(new Set());
   });
 
   it("hands the stream its limits, by default its own", () => {
@@ -225,7 +226,7 @@ describe("docs/configuration.md", () => {
     const rows = readFileSync(path, "utf8")
       .split("\n")
       .filter((line) => /^\| `[A-Z0-9_]+` \|/.test(line));
-    expect(rows).toEqual(Object.entries<Option>(OPTIONS).map(([name, option]) => configRow(name, option)));
+    expect(rows).toEqual(Object.entries(ALL_OPTIONS).map(([name, option]) => configRow(name, option)));
   });
 });
 

@@ -4,6 +4,7 @@
  * Invariants: listens on one address; after `stop` no new connection is taken, closes under way are waited for
  * up to a bound, then every connection is closed. A handler never throws into native code.
  */
+import type { RoutableVenue } from "../../engine/domain/venue.js";
 import { randomBytes } from "node:crypto";
 import { isIP } from "node:net";
 import uws, { type us_listen_socket } from "uWebSockets.js";
@@ -58,7 +59,7 @@ export interface ServerOptions extends RouteLimits {
   readonly allowedOrigins: readonly string[];
   readonly targetBytesMax: number;
   readonly closeDefaults: CloseDefaults;
-  readonly venuetwoTickerRefused: boolean;
+  readonly refusedTickers: ReadonlySet<RoutableVenue>;
   readonly strictFields: boolean;
   readonly version: string;
   /** What differs from the stream's defaults. */
@@ -141,7 +142,7 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
       publish: (channel, text) => void app.publish(channel, text, false, false),
       defer: (run) => void setImmediate(run),
       epoch: randomBytes(EPOCH_BYTES).toString("hex"),
-      venuetwoTickerRefused: options.venuetwoTickerRefused,
+      refusedTickers: options.refusedTickers,
       ...(parts.portfolio === undefined ? {} : { accounts: accountsOf(parts.portfolio, parts) }),
       ...(parts.trading === undefined ? {} : { orders: parts.trading.orders }),
     },
@@ -158,7 +159,7 @@ export async function startServer(options: ServerOptions, parts: ServerParts): P
     stream: stream.counts,
     limits: options,
     closeDefaults: options.closeDefaults,
-    venuetwoTickerRefused: options.venuetwoTickerRefused,
+    refusedTickers: options.refusedTickers,
     strictFields: options.strictFields,
     version: options.version,
     ...(parts.trading === undefined ? {} : { trading: parts.trading }),

@@ -6,7 +6,6 @@
  */
 import { type Clock, createSystemClock } from "../../engine/domain/clock.js";
 import { type Random, systemRandom } from "../../engine/domain/random.js";
-import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
 import type { CredentialSource } from "../../engine/custody/credential-source.js";
 import { GuardBook } from "../../engine/guards/guard-book.js";
 import { createNonceReservations } from "../../engine/orders/nonce-reservations.js";
@@ -126,7 +125,7 @@ export async function createService(config: Config, overrides: ServiceOverrides 
         latencyFactor: config.latencyFactor,
         quoteRatePpm: config.quoteRatePpm,
         takerDelayMs: Object.fromEntries(rooms.map(({ takerDelayMs = 0, venue }) => [venue, takerDelayMs])),
-        configuredFees: new Set(ROUTABLE_VENUES.filter((venue) => config[venue].fees !== null)),
+        configuredFees: new Set(config.venues.filter(({ fees }) => fees !== null).map(({ venue }) => venue)),
       },
     });
     undo.push(() => closeService.drain(DRAIN_EXTRA_MS));

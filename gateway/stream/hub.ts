@@ -9,6 +9,7 @@
  * Bounds: connections, connections per address (limits.ts), keys (stream-keys.ts). The pulse runs while there are
  * connections.
  */
+import type { RoutableVenue } from "../../engine/domain/venue.js";
 import type { Clock, TimerHandle } from "../../engine/domain/clock.js";
 import { ServiceError } from "../../engine/domain/errors.js";
 import type { Logger } from "../../engine/domain/logger.js";
@@ -50,7 +51,7 @@ export interface HubParts {
   readonly defer: (run: () => void) => void;
   /** Of this start: six characters or so that no other start has. Lower-case letters and digits. */
   readonly epoch: string;
-  readonly venuetwoTickerRefused: boolean;
+  readonly refusedTickers: ReadonlySet<RoutableVenue>;
   readonly auth?: StreamAuth;
   /** Positions and orders; absent: those topics are not served. */
   readonly accounts?: StreamAccounts;
@@ -111,7 +112,7 @@ export class StreamHub implements ConnectionHost, ProtocolHost {
       view: parts.view,
       taps: this.taps,
       board: this.#board,
-      venuetwoTickerRefused: parts.venuetwoTickerRefused,
+      refusedTickers: parts.refusedTickers,
       clock: parts.clock,
       ...(parts.accounts === undefined ? {} : { accounts: parts.accounts }),
     });

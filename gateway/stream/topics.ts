@@ -26,7 +26,7 @@ import type { MemberSources } from "./venue-member.js";
 export interface TopicSources extends MemberSources {
   readonly board: FeedBoard;
   /** The venuetwo ticker is withheld for want of configured keys (interface spec 5.5). */
-  readonly venuetwoTickerRefused: boolean;
+  readonly refusedTickers: ReadonlySet<RoutableVenue>;
   readonly clock: Clock;
   /** Absent: the topics of accounts are not served. */
   readonly accounts?: StreamAccounts;
@@ -131,6 +131,6 @@ export class Topics {
   }
 
   #isWithheld(topic: string, venue: RoutableVenue): boolean {
-    return topic === "ticker" && venue === "venuetwo" && this.#sources.venuetwoTickerRefused;
+    return topic === "ticker" && this.#sources.refusedTickers.has(venue);
   }
 }

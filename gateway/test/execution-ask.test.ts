@@ -160,7 +160,7 @@ describe("a reply that does not fit its schema", () => {
 
 describe("the venuetwo ticker without its keys", () => {
   it("has its own error in the aggregate too, beside the other venues, and hides no symbol", async () => {
-    harness = await startHarness({ server: { venuetwoTickerRefused: true } });
+    harness = await startHarness({ server: { refusedTickers: new Set(["venuetwo"]) } });
     const error = { error: "Missing or invalid credentials for venuetwo", code: "MISSING_CREDENTIALS" };
     const reply = await harness.client.get("/api/trading/ticker/BTC");
     expect(reply.status).toBe(200);

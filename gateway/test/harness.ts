@@ -36,7 +36,7 @@ export const DEFAULT_SERVER_OPTIONS: ServerOptions = {
   targetBytesMax: 4096,
   // The longest there is: a pause of a slow machine must not end a close that a test holds.
   closeDefaults: { maxSlippageBps: 100, maxQuoteAgeMs: 2000, deadlineMs: 30_000 },
-  venuetwoTickerRefused: false,
+  refusedTickers: new Set(),
   strictFields: true,
   version: "0.1.0-test",
   bodyBytesMax: 65_536,

@@ -1,4 +1,5 @@
 /** What every route is built from. */
+import type { RoutableVenue } from "../../../engine/domain/venue.js";
 import type { Recorder } from "../../../engine/recorder/recorder.js";
 import type { RecordsStore } from "../../../engine/storage/records/records-store.js";
 import type { TradingDesk } from "../../accounts/trading-desk.js";
@@ -26,7 +27,7 @@ export interface RouteContext extends JsonRouteParts {
   readonly stream: StreamCounts;
   readonly closeDefaults: CloseDefaults;
   /** 401 on the venuetwo ticker while its keys are missing (interface spec 5.5). */
-  readonly venuetwoTickerRefused: boolean;
+  readonly refusedTickers: ReadonlySet<RoutableVenue>;
   readonly version: string;
   /** Accounts and single-venue orders; absent: those routes are not served. */
   readonly trading?: TradingDesk;

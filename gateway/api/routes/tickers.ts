@@ -79,7 +79,7 @@ class TickerTexts {
 
 /** Interface spec 5.5: for want of configured keys. */
 function isRefused(context: RouteContext, venue: AggregatePart["venue"]): boolean {
-  return venue === "venuetwo" && context.venuetwoTickerRefused;
+  return context.refusedTickers.has(venue);
 }
 
 function venueRoute(context: RouteContext, texts: TickerTexts, operation: Route["operation"]): Route {

@@ -282,7 +282,7 @@ export class VirtualStream {
         },
         defer: (run) => void this.#deferred.push(run),
         epoch: "virtual",
-        venuetwoTickerRefused: false,
+        refusedTickers: new Set(),
         accounts: { portfolio: this.portfolio, hash },
       },
     );

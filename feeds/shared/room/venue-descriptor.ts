@@ -1,0 +1,122 @@
+/**
+ * What the rest of the program knows of a venue: its name, what an operator may set, and how its room is made. Each room
+ * exports one (descriptor.ts); feeds/registry.ts lists them.
+ */
+import type { Clock } from "../../../engine/domain/clock.js";
+import type { Logger } from "../../../engine/domain/logger.js";
+import type { FeeRates } from "../../../engine/domain/position.js";
+import type { Random } from "../../../engine/domain/random.js";
+import type { RoutableVenue } from "../../../engine/domain/venue.js";
+import type { MarketRoom, NonceReservations } from "../../../engine/ports.js";
+
+/** One setting of an operator. Its environment name is the venue's prefix and its own: `VENUEONE_REST_URL`. */
+export type VenueOption = (
+  | { readonly kind: "boolean"; readonly default: boolean }
+  | { readonly kind: "url"; readonly default: string }
+  | { readonly kind: "secret"; readonly default: "" }
+  /** Basis points as decimal text, at most three decimals; "" leaves it to the venue. */
+  | { readonly kind: "bps"; readonly default: "" }
+  | { readonly kind: "word"; readonly words: readonly string[]; readonly default: string }
+  | { readonly kind: "integer"; readonly min: number; readonly max: number; readonly default: number }
+) & { readonly doc: string };
+
+type VenueOptions = Readonly<Record<string, VenueOption>>;
+
+/** Parsed values by the option's own name. */
+export type VenueValues<Options extends VenueOptions> = {
+  readonly [Name in keyof Options]: Options[Name]["default"] extends boolean
+    ? boolean
+    : Options[Name]["default"] extends number
+      ? number
+      : string;
+};
+
+/** Given to every room alike. */
+export interface RoomParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly nonces: NonceReservations;
+  /** Canonical symbols to follow, or all that the venue lists. */
+  readonly symbols: "all" | readonly string[];
+  /** The operator's rates; null leaves them to the venue. */
+  readonly fees: FeeRates | null;
+}
+
+interface Definition<Options extends VenueOptions> {
+  readonly venue: RoutableVenue;
+  readonly options: Options;
+  createRoom(parts: RoomParts, values: VenueValues<Options>): MarketRoom;
+  /** What is wrong between options, a sentence each, with `name` making the environment name of one. */
+  problems?(values: VenueValues<Options>, name: (option: keyof Options & string) => string): readonly string[];
+  /** Is its ticker answered with 401 because of what was not set (interface spec 5.5)? */
+  refusesTicker?(values: VenueValues<Options>): boolean;
+}
+
+/** Options that every venue has, which the shell reads itself. */
+export interface CommonValues {
+  readonly ENABLED: boolean;
+  readonly TAKER_FEE_BPS: string;
+  readonly MAKER_FEE_BPS: string;
+}
+
+export interface VenueDescriptor {
+  readonly venue: RoutableVenue;
+  /** By environment name, in the order of docs/configuration.md. */
+  readonly options: VenueOptions;
+  /** `values`: parsed, by environment name. */
+  read(values: Readonly<Record<string, unknown>>): VenueReading;
+}
+
+/** The settings of one venue as an operator wrote them. */
+export interface VenueReading {
+  readonly common: CommonValues;
+  readonly problems: readonly string[];
+  readonly refusesTicker: boolean;
+  createRoom(parts: RoomParts): MarketRoom;
+}
+
+/** The first and the last options of every venue, and its own between them. */
+export function defineVenue<const Options extends VenueOptions>(definition: Definition<Options>): VenueDescriptor {
+  const { venue } = definition;
+  const nameOf = (option: string): string => `${venue.toUpperCase()}_${option}`;
+  const rows: VenueOptions = {
+    ENABLED: { kind: "boolean", default: true, doc: `Run the ${venue} room.` },
+    ...definition.options,
+  };
+  return {
+    venue,
+    options: Object.fromEntries(Object.entries(rows).map(([option, row]) => [nameOf(option), row])),
+    read(values) {
+      const own = Object.fromEntries(Object.keys(rows).map((option) => [option, values[nameOf(option)]]));
+      const typed = own as VenueValues<Options>;
+      return {
+        common: own as unknown as CommonValues,
+        problems: definition.problems?.(typed, nameOf) ?? [],
+        refusesTicker: definition.refusesTicker?.(typed) ?? false,
+        createRoom: (parts) => definition.createRoom(parts, typed),
+      };
+    },
+  };
+}
+
+/** Of every venue alike. */
+export const FEE_OPTIONS = {
+  TAKER_FEE_BPS: {
+    kind: "bps",
+    default: "",
+    doc: "Taker rate where the account's own is not known; empty: the venue's published base rate. Set together with the maker rate.",
+  },
+  MAKER_FEE_BPS: { kind: "bps", default: "", doc: "Maker rate, likewise; negative for a rebate." },
+} as const;
+
+export const HTTP_CONNECTIONS = {
+  kind: "integer",
+  min: 1,
+  max: 1024,
+  default: 64,
+  doc: "REST connections at most, opened as needed.",
+} as const;
+
+/** Of a budget per minute. */
+export const BUDGET_MAX = 1_000_000_000;
