@@ -37,7 +37,7 @@ describe("readConfig", () => {
     expect(config({ PORT: "9100" }, file)).toMatchObject({
       port: 9100,
       bodyBytesMax: 2048,
-      venueone: { enabled: false },
+      venues: expect.arrayContaining([expect.objectContaining({ venue: "venueone", enabled: false })]),
       symbols: ["BTC", "ETH"],
     });
   });

@@ -5,6 +5,7 @@
 import { fork } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
 import { credentialsOf, DEMO_TRADER, mintDemoWallet } from "../../bench/sim/demo-accounts.js";
 import { MemoryCredentials } from "../accounts/memory-credentials.js";
 import { loadConfigOrExit, runService } from "../app/run.js";
@@ -17,25 +18,23 @@ const CURL_SIZE = "0.05";
  * The local venues of the demo grant any rate: whoever tries things for a minute should meet the service, not the
  * budget of one address at a real venue (sixty reads a minute at one of them).
  */
-const ROOMY_BUDGETS = Object.fromEntries(
-  [
-    "VENUEONE_REST_WEIGHT_PER_MINUTE",
-    "VENUETWO_REST_WEIGHT_PER_MINUTE",
-    "VENUETHREE_REST_WEIGHT_PER_MINUTE",
-    "VENUEFOUR_REST_WEIGHT_PER_MINUTE",
-  ].map((name) => [name, "1000000"]),
-);
+const ROOMY_BUDGETS = ofVenues((prefix) => ({ [`${prefix}_REST_WEIGHT_PER_MINUTE`]: "1000000" }));
 
 interface VenueUrls {
   readonly restUrl: string;
   readonly wsUrl: string;
 }
 
-interface LocalVenueUrls {
-  readonly venueone: VenueUrls;
-  readonly venuetwo: VenueUrls;
-  readonly venuethree: VenueUrls;
-  readonly venuefour: VenueUrls;
+type LocalVenueUrls = Readonly<Record<RoutableVenue, VenueUrls>>;
+
+/** Environment of all venues. */
+function ofVenues(
+  settingsOf: (prefix: string, venue: RoutableVenue) => Record<string, string>,
+): Record<string, string> {
+  return Object.assign({}, ...ROUTABLE_VENUES.map((venue) => settingsOf(venue.toUpperCase(), venue))) as Record<
+    string,
+    string
+  >;
 }
 
 // Wrong settings are refused before anything is started.
@@ -55,14 +54,10 @@ const urls = await venueUrls();
 const config = loadConfigOrExit({
   ...ROOMY_BUDGETS,
   ...process.env,
-  VENUEONE_REST_URL: urls.venueone.restUrl,
-  VENUEONE_WS_URL: urls.venueone.wsUrl,
-  VENUETWO_REST_URL: urls.venuetwo.restUrl,
-  VENUETWO_WS_URL: urls.venuetwo.wsUrl,
-  VENUETHREE_REST_URL: urls.venuethree.restUrl,
-  VENUETHREE_WS_URL: urls.venuethree.wsUrl,
-  VENUEFOUR_REST_URL: urls.venuefour.restUrl,
-  VENUEFOUR_WS_URL: urls.venuefour.wsUrl,
+  ...ofVenues((prefix, venue) => ({
+    [`${prefix}_REST_URL`]: urls[venue].restUrl,
+    [`${prefix}_WS_URL`]: urls[venue].wsUrl,
+  })),
 });
 const demoWallet = mintDemoWallet();
 const wallets = new MemoryCredentials([{ ...demoWallet, credentials: credentialsOf(DEMO_TRADER) }]);
