@@ -10,7 +10,7 @@ import { listSources, repoRoot } from "./prepare.mjs";
 const LINES_MAX = 50;
 const METHODS_MAX = 15;
 /** As many as there are. */
-const LONG_FUNCTIONS = 72;
+const LONG_FUNCTIONS = 71;
 const LARGE_CLASSES = 49;
 
 const TEST = /\.test\.ts$|\/test\/|\.contract\.ts$/;
