@@ -19,7 +19,7 @@ import { problemOf } from "./background.js";
 import type { Logger } from "../domain/logger.js";
 import { MIN_RETRY_MS, POSITIONS_DEADLINE_MS, type TradeExecution, type TradeParts } from "./trade-context.js";
 import type { SendPlan } from "./trade-plan.js";
-import type { OrderAttempt, TradeRun } from "./trade-run.js";
+import { addAdjustment, type OrderAttempt, type TradeRun } from "./trade-run.js";
 import type { SentOrder } from "./trade-send.js";
 
 interface RefusedBound {
@@ -61,7 +61,8 @@ export async function bandRetries(
     if (plan === null) continue;
     const from = refused[index]?.priceTicks ?? plan.priceTicks;
     // What follows an entry says its own price (protectionOrders).
-    if (plan.role === "POSITION") noteBand(run.adjustments, from, plan.priceTicks, plan.priceDecimals);
+    const noted = plan.role === "POSITION" ? bandAdjustment(from, plan.priceTicks, plan.priceDecimals) : null;
+    if (noted !== null) addAdjustment(run, noted);
     again.push(plan);
   }
   return again;
@@ -94,14 +95,13 @@ export async function freshBound(
   return bound > 0 ? bound : null;
 }
 
-/** Says in a reply what the band changed; nothing where it changed nothing. */
-export function noteBand(
-  adjustments: { push(one: { field: "price"; from: string; to: string; rule: string }): unknown },
+/** What a reply says of a price that the band changed, in ticks; null: it changed nothing. */
+export function bandAdjustment(
   from: number,
   to: number,
   priceDecimals: number,
-): void {
-  if (from === to) return;
+): { field: "price"; from: string; to: string; rule: "PRICE_BAND" } | null {
+  if (from === to) return null;
   const text = (ticks: number): string => formatScaled(ticks, priceDecimals);
-  adjustments.push({ field: "price", from: text(from), to: text(to), rule: "PRICE_BAND" });
+  return { field: "price", from: text(from), to: text(to), rule: "PRICE_BAND" };
 }

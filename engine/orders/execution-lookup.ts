@@ -11,7 +11,7 @@ import { problemOf } from "./background.js";
 import type { TradeConclusion } from "./trade-conclude.js";
 import type { TradeParts } from "./trade-context.js";
 import { unknownOrderOf } from "./trade-recover.js";
-import { unsettledAttempt, type OrderAttempt, type TradeRun } from "./trade-run.js";
+import { recordAbandoned, unsettledAttempt, type OrderAttempt, type TradeRun } from "./trade-run.js";
 import { intentAccountHash } from "./trade-intent.js";
 import { applyResolution } from "./send-outcome.js";
 import type { TradeRequest, ExecutionAnswer } from "./trade-types.js";
@@ -124,7 +124,7 @@ export class ExecutionLookup {
       }
       // Somebody else may have found the end, or gone on with the close, while the venue was asked.
       if ((await registry.unsettledRun(run.routeId)) !== run || unsettledAttempt(run) !== attempt) return false;
-      if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
+      recordAbandoned(attempt);
       if (!applyResolution(this.#parts, attempt, looked.value)) return false;
       readPriceLater(resolver, order, looked.value, () => {
         const opened = order.room.openSession(account.credentials);

@@ -3,7 +3,15 @@
  * with the run, in the same batch as the events: after a crash the two agree.
  */
 import type { OrderStatus } from "../domain/order.js";
-import { isPriced, isSettled, mayRest, type OrderAttempt, type AttemptRecord, type TradeRun } from "./trade-run.js";
+import {
+  isPriced,
+  isSettled,
+  mayRest,
+  recordTold,
+  type OrderAttempt,
+  type AttemptRecord,
+  type TradeRun,
+} from "./trade-run.js";
 
 export interface OrderEvent {
   readonly attempt: OrderAttempt;
@@ -39,7 +47,7 @@ export function takeOrderEvents(run: Pick<TradeRun, "attempts">, nowMs: number):
     untake() {
       for (const [index, recorded] of before.entries()) {
         const attempt = run.attempts[index];
-        if (attempt !== undefined) attempt.recorded = recorded ?? NOTHING_TOLD;
+        if (attempt !== undefined) recordTold(attempt, recorded ?? NOTHING_TOLD);
       }
     },
   };
@@ -72,13 +80,13 @@ function takeAttempt(attempt: OrderAttempt, nowMs: number, events: OrderEvent[])
     events.push({ attempt, ver, status, atMs, filled, ...(filled && told.filled ? { isFilledAgain: true } : {}) });
   }
   const lots = Math.max(toldLots, filledLots);
-  attempt.recorded = {
+  recordTold(attempt, {
     ver,
     state,
     filled: told.filled || filled,
     ...(lots === 0 ? {} : { filledLots: lots }),
     ...(isUnpriced && (told.filled || filled) ? { unpriced: true } : {}),
-  };
+  });
 }
 
 /** Versions before kept no lots: what was told was as much as the state then said. */

@@ -40,7 +40,7 @@ import {
   type FollowOwner,
   type FollowRow,
 } from "./followed-run.js";
-import { isPriced } from "./trade-run.js";
+import { isPriced, markUnfollowed } from "./trade-run.js";
 
 export const MAX_FOLLOWED = 1_024;
 const FIRST_PAUSE_MS = 2_000;
@@ -369,7 +369,7 @@ export class OrderFollows<Run extends FollowedRun> {
     const { background, logger, store } = this.#parts;
     const { run } = entry;
     logger.warn("order_follow_ended", { routeId: run.routeId, venue: attempt.venue, reason });
-    attempt.unfollowed = true;
+    markUnfollowed(attempt);
     background.run("order_follow_end", store.commit({ writes: this.rows(run) }));
     this.#update(entry);
   }

@@ -13,7 +13,7 @@ import { ConclusionCommits } from "./conclusion-commits.js";
 import { ExecutionRegistry } from "./execution-registry.js";
 import { FollowKeys } from "./follow-keys.js";
 import { OrderFollows } from "./order-follows.js";
-import { type OrderAttempt, isGuard } from "./trade-run.js";
+import { type OrderAttempt, isGuard, markTakenBack } from "./trade-run.js";
 
 type Fault =
   | "sibling stands"
@@ -46,9 +46,9 @@ vi.mock(import("./protection-parts.js"), async (load) => {
           return guards.filter(({ order }) => order?.status === "OPEN");
         case "newest goes first": {
           const asked = run.attempts.filter(({ takenBack }) => takenBack === true);
-          for (const attempt of asked) delete attempt.takenBack;
+          for (const attempt of asked) markTakenBack(attempt, false);
           const newest = parts.guardsToTakeBack(run);
-          for (const attempt of asked) attempt.takenBack = true;
+          for (const attempt of asked) markTakenBack(attempt, true);
           return newest;
         }
         case "another part's goes":
@@ -71,7 +71,7 @@ vi.mock(import("./protection-undo.js"), async (load) => {
     ...undo,
     takeBackGuards: async (parts, execution, run) => {
       await undo.takeBackGuards(parts, execution, run);
-      if (planted.fault === "taken back is lost") for (const attempt of run.attempts) delete attempt.takenBack;
+      if (planted.fault === "taken back is lost") for (const attempt of run.attempts) markTakenBack(attempt, false);
     },
   };
 });

@@ -14,7 +14,7 @@ import { openLots, readVerified } from "./account-readings.js";
 import { lotsOn } from "./order-scale.js";
 import { heldByEntry, lotsToProtect, openedOn, type FilledPart } from "./protection-parts.js";
 import { POSITIONS_DEADLINE_MS, type TradeExecution, type TradeParts } from "./trade-context.js";
-import type { OrderAttempt, TradeRun } from "./trade-run.js";
+import { addGone, markReplaced, recordProtectionProblem, type OrderAttempt, type TradeRun } from "./trade-run.js";
 
 /** Longer than any venue was seen to show an order late. */
 const LAG_MS = 2_000;
@@ -43,13 +43,14 @@ export async function noteClosedByOwner(
     parts.logger.warn("protected_position_closed", { routeId: run.routeId, venue });
     const before = run.positionsBefore.find((position) => position.venue === venue);
     const gone = lotsOn(missing, part.qtyDecimals, before?.qtyDecimals ?? part.qtyDecimals);
-    protection.gone = { ...protection.gone, [venue]: (protection.gone?.[venue] ?? 0) + gone };
+    addGone(protection, venue, gone);
     for (const attempt of own) {
       const { role } = attempt;
       const isGuard = role === "STOP_LOSS" || role === "TAKE_PROFIT";
-      if (isGuard && lotsToProtect(run, part, role) <= 0) attempt.replaced = true;
+      if (isGuard && lotsToProtect(run, part, role) <= 0) markReplaced(attempt);
     }
-    if (filled.every((one) => openedOn(run, one.attempt.venue) <= 0)) protection.problem ??= POSITION_CLOSED;
+    if (filled.every((one) => openedOn(run, one.attempt.venue) <= 0))
+      recordProtectionProblem(protection, protection.problem ?? POSITION_CLOSED);
   }
 }
 

@@ -15,7 +15,7 @@ import { isOpen } from "./protection-report.js";
 import { MIN_RETRY_MS, type TradeExecution, type TradeParts } from "./trade-context.js";
 import { waitForEnds, type LateOrder } from "./trade-execute.js";
 import type { SendPlan } from "./trade-plan.js";
-import type { OrderAttempt, TradeRun } from "./trade-run.js";
+import { markReplaced, markTakenBack, recordProtectionProblem, type OrderAttempt, type TradeRun } from "./trade-run.js";
 import { sendOrders } from "./trade-send.js";
 import { guardsToTakeBack, isToBeAbandoned } from "./protection-parts.js";
 
@@ -88,7 +88,7 @@ async function sendUndo(
 }
 
 function noteProblem({ protection }: TradeRun, problem: string): void {
-  if (protection !== undefined) protection.problem = `UNDO_${problem}`;
+  if (protection !== undefined) recordProtectionProblem(protection, `UNDO_${problem}`);
 }
 
 /**
@@ -99,13 +99,13 @@ export async function takeBackGuards(parts: TradeParts, execution: TradeExecutio
   const isAbandoned = isToBeAbandoned(run);
   const takeBack = async (attempt: OrderAttempt): Promise<void> => {
     // Its end may be seen before the answer.
-    if (!isAbandoned) attempt.takenBack = true;
+    if (!isAbandoned) markTakenBack(attempt, true);
     const outcome = await cancelAndRead(parts, execution, run, attempt, "protection_taken_back");
     // It guards nothing any more, so that what it guarded is not taken for covered.
-    if (isAbandoned && attempt.order?.status === "CANCELED") attempt.replaced = true;
+    if (isAbandoned && attempt.order?.status === "CANCELED") markReplaced(attempt);
     // It stands as before: what ends it later is not ours, and it may be needed by then. "Not found" is an end that was not read.
     const stands = outcome?.outcome === "rejected" && outcome.reason !== "NOT_FOUND";
-    if (isOpen(attempt) && stands) delete attempt.takenBack;
+    if (isOpen(attempt) && stands) markTakenBack(attempt, false);
   };
   await Promise.all(guardsToTakeBack(run).map(takeBack));
 }

@@ -39,8 +39,10 @@ import { protectSafely } from "./trade-protect.js";
 import { unknownOrderOf } from "./trade-recover.js";
 import { credentialsOf, keyOf, watchedBefore, type Watched, type WatchedBefore } from "./watched-entry.js";
 import {
+  giveUpProtection,
   isOfPosition,
   positionAttempts,
+  recordWatch,
   unsettledAttempt,
   type OrderAttempt,
   type ProtectionWish,
@@ -89,7 +91,7 @@ export class ProtectionWatch {
     this.#ended.set(routeId, watchedBefore(execution, context));
     if (!mayFillMore(run) && !hasWorkLeft(run)) return;
     if (this.#stopping || this.#byRoute.size >= this.#maxWatched) {
-      protection.watch = NOT_WATCHED;
+      recordWatch(protection, NOT_WATCHED);
       this.#parts.logger.warn("entry_not_watched", { routeId });
       return;
     }
@@ -140,13 +142,13 @@ export class ProtectionWatch {
 
   #begin(protection: ProtectionWish, entry: Watched): void {
     const { routeId } = entry.run;
-    protection.watch = WATCHED;
+    recordWatch(protection, WATCHED);
     this.#byRoute.set(routeId, entry);
     const following = this.#follow(entry)
       .catch((error: unknown) => {
         // What a venue or the store does throws nothing: a bug of ours, and the entry is unwatched from here on.
         this.#parts.logger.error("protection_watch_failed", { routeId, problem: problemOf(error) });
-        protection.watch = WATCH_ENDED;
+        recordWatch(protection, WATCH_ENDED);
       })
       .finally(() => {
         entry.credentials = {};
@@ -251,7 +253,7 @@ export class ProtectionWatch {
     await this.#protect(entry);
     entry.retryAtNs = this.#clock.monoNs() + Math.min(FIRST_POLL_MS * 2 ** entry.retryCount, MAX_POLL_MS) * 1e6;
     if (run.protection !== undefined && entry.retryCount >= MAX_RETRIES && hasWorkLeft(run)) {
-      run.protection.isGivenUp = true;
+      giveUpProtection(run.protection);
       this.#parts.logger.error("protection_given_up", { routeId: run.routeId });
     }
     return true;
@@ -336,14 +338,14 @@ export class ProtectionWatch {
 
   async #end(entry: Watched): Promise<void> {
     const { run, tellsEnd } = entry;
-    if (run.protection !== undefined) run.protection.watch = null;
+    if (run.protection !== undefined) recordWatch(run.protection, null);
     if (tellsEnd) await this.#conclusion.publishLookup(run, keyOf(entry));
     else await this.#conclusion.publishProgress(run, keyOf(entry));
   }
 
   async #stopWatching(entry: Watched): Promise<void> {
     const { run } = entry;
-    if (run.protection !== undefined) run.protection.watch = WATCH_ENDED;
+    if (run.protection !== undefined) recordWatch(run.protection, WATCH_ENDED);
     this.#parts.logger.warn("protection_watch_ended", { routeId: run.routeId });
     await this.#conclusion.publishProgress(run, keyOf(entry));
   }

@@ -6,7 +6,6 @@
  * own word), unknown; whatever goes wrong after the send is UNKNOWN, a bug of ours included.
  */
 import type { Clock } from "../domain/clock.js";
-import { isPlainDecimal } from "../domain/decimal.js";
 import type { Logger } from "../domain/logger.js";
 import type { OrderCommand, PlaceOutcome, VenueOrder } from "../domain/order.js";
 import type { AccountSession, VenueRoom } from "../ports.js";
@@ -15,7 +14,24 @@ import { NO_PROOF_OF_ABSENCE, type SendBounds } from "./absence-proof.js";
 import type { IntentOutcome } from "./intent-log.js";
 import { redactVenueText } from "./redact.js";
 import type { Resolution } from "./resolver.js";
-import { isGuard, isPriced, isSettled, isUnshown, mayRest, type OrderAttempt } from "./trade-run.js";
+import {
+  isGuard,
+  isPriced,
+  isSettled,
+  isUnshown,
+  mayRest,
+  recordAck,
+  recordBound,
+  recordDoubt,
+  recordNotPlaced,
+  recordOrder,
+  recordRefusal,
+  recordSend,
+  recordUnknown,
+  recordUnknownStatus,
+  recordVerdict,
+  type OrderAttempt,
+} from "./trade-run.js";
 
 interface OutcomeParts {
   readonly clock: Clock;
@@ -64,7 +80,7 @@ export async function sendAttempt(parts: SendParts, sending: Sending): Promise<S
   const { clock, logger } = parts;
   const { room, session, command, attempt, timeoutMs, routeId } = sending;
   const sentAt = momentOfSend(clock, room);
-  attempt.sentAtMs = sentAt.wallMs;
+  recordSend(attempt, sentAt.wallMs);
   let outcome: PlaceOutcome;
   try {
     // What reduces goes on the lane that is kept for exits.
@@ -81,10 +97,8 @@ export async function sendAttempt(parts: SendParts, sending: Sending): Promise<S
   } catch (error) {
     // An answer that we stumble over is an answer all the same: the order is read from the venue instead.
     logger.error("outcome_not_applied", { venue: attempt.venue, routeId, problem: problemOf(error) });
-    attempt.outcome = "UNKNOWN";
-    attempt.reason = "BAD_RESPONSE";
-    attempt.order = null;
-    attempt.notPlacedAfterMs = NO_PROOF_OF_ABSENCE;
+    recordDoubt(attempt, "BAD_RESPONSE");
+    recordBound(attempt, NO_PROOF_OF_ABSENCE);
     return { outcome, tookMs, isOpen: true };
   }
 }
@@ -95,38 +109,37 @@ function applyOutcome(parts: SendParts, sending: Sending, sentAt: SentAt, outcom
   switch (outcome.outcome) {
     case "accepted":
       confirm(parts, attempt, outcome.order);
-      attempt.ackAtMs = parts.clock.wallMs();
+      recordAck(attempt, parts.clock.wallMs());
       // The venue said something of it that nobody here understands: that it shows no such order later proves nothing.
       if (attempt.order?.status !== "UNKNOWN")
         setBound(parts, sending, sentAt, outcome.notPlacedAfterMs ?? NO_PROOF_OF_ABSENCE);
       // One that has ended without its price is read for it, and protection until the venue shows it.
       return !isSettled(outcome.order, mayRest(attempt)) || !isPriced(outcome.order) || isUnshown(attempt);
     case "rejected":
-      attempt.reason = outcome.reason;
       if (outcome.reason === "DUPLICATE_CLIENT_ID") {
         // The venue has an order under this id: it is looked up, not failed.
-        attempt.outcome = "UNKNOWN";
-        attempt.notPlacedAfterMs = NO_PROOF_OF_ABSENCE;
+        recordUnknown(attempt, outcome.reason);
+        recordBound(attempt, NO_PROOF_OF_ABSENCE);
         return true;
       }
-      attempt.outcome = outcome.sent ? "REJECTED" : "NOT_SENT";
-      if (outcome.isLasting === true) attempt.isLasting = true;
-      if (outcome.reason === "RATE_LIMITED" && outcome.retryAfterMs !== null)
-        attempt.retryAfterMs = outcome.retryAfterMs;
-      attempt.venueText = redactVenueText(outcome.venueText, secrets);
-      if (outcome.sent) attempt.ackAtMs = parts.clock.wallMs();
-      else attempt.sentAtMs = null;
-      return false;
-    case "unknown":
-      attempt.outcome = "UNKNOWN";
-      attempt.reason = redactVenueText(outcome.cause, secrets);
-      setBound(parts, sending, sentAt, outcome.notPlacedAfterMs);
-      parts.logger.warn("order_unknown", {
-        venue: attempt.venue,
-        routeId,
-        cause: attempt.reason.slice(0, MAX_CAUSE_CHARS),
+      recordRefusal(attempt, {
+        reason: outcome.reason,
+        isSent: outcome.sent,
+        atMs: parts.clock.wallMs(),
+        venueText: redactVenueText(outcome.venueText, secrets),
+        ...(outcome.isLasting === true ? { isLasting: true } : {}),
+        ...(outcome.reason === "RATE_LIMITED" && outcome.retryAfterMs !== null
+          ? { retryAfterMs: outcome.retryAfterMs }
+          : {}),
       });
+      return false;
+    case "unknown": {
+      const cause = redactVenueText(outcome.cause, secrets);
+      recordUnknown(attempt, cause);
+      setBound(parts, sending, sentAt, outcome.notPlacedAfterMs);
+      parts.logger.warn("order_unknown", { venue: attempt.venue, routeId, cause: cause.slice(0, MAX_CAUSE_CHARS) });
       return true;
+    }
   }
 }
 
@@ -137,7 +150,7 @@ function applyOutcome(parts: SendParts, sending: Sending, sentAt: SentAt, outcom
  */
 function setBound({ clock, bounds }: SendParts, { attempt, room }: Sending, sentAt: SentAt, roomsMs: number): void {
   if (roomsMs === NO_PROOF_OF_ABSENCE) {
-    attempt.notPlacedAfterMs = NO_PROOF_OF_ABSENCE;
+    recordBound(attempt, NO_PROOF_OF_ABSENCE);
     return;
   }
   const promisedMs = attempt.notPlacedAfterMs - attempt.intentAtMs;
@@ -145,9 +158,10 @@ function setBound({ clock, bounds }: SendParts, { attempt, room }: Sending, sent
   const agreeing = ends.filter(({ leftMs }) => leftMs >= 0 && leftMs <= promisedMs);
   const own = { ...sentAt, leftMs: promisedMs, wallMs: attempt.intentAtMs };
   const believed = agreeing.length > 0 ? agreeing : [own, ...ends];
-  attempt.notPlacedAfterMs = Math.max(...believed.map(({ wallMs, leftMs }) => wallMs + leftMs));
-  attempt.notPlacedAfterVenueMs = Math.max(
-    ...believed.map(({ wallMs, leftMs, offsetMs }) => wallMs + leftMs + offsetMs),
+  recordBound(
+    attempt,
+    Math.max(...believed.map(({ wallMs, leftMs }) => wallMs + leftMs)),
+    Math.max(...believed.map(({ wallMs, leftMs, offsetMs }) => wallMs + leftMs + offsetMs)),
   );
   bounds.set(attempt.clientIdHex, Math.max(...believed.map(({ monoNs, leftMs }) => monoNs + leftMs * 1e6)));
 }
@@ -160,11 +174,9 @@ function momentOfSend(clock: Clock, room: VenueRoom): SentAt {
 export function applyResolution(parts: OutcomeParts, attempt: OrderAttempt, resolution: Resolution): boolean {
   if (resolution.kind === "found") {
     confirm(parts, attempt, resolution.order);
-    attempt.ackAtMs ??= parts.clock.wallMs();
+    if (attempt.ackAtMs === null) recordAck(attempt, parts.clock.wallMs());
   } else if (resolution.kind === "notPlaced") {
-    attempt.outcome = "REJECTED";
-    attempt.reason = "NOT_PLACED";
-    attempt.venueText = null;
+    recordNotPlaced(attempt);
   } else {
     // Known to exist, still working: the latest sight of it is worth keeping.
     const { order } = resolution;
@@ -191,21 +203,14 @@ export function intentOutcome(attempt: OrderAttempt): IntentOutcome | null {
 
 /** What a reply computes with is checked here, once: a venue's odd figure must not fail an order that happened. */
 function confirm(parts: Pick<OutcomeParts, "logger">, attempt: OrderAttempt, order: VenueOrder): void {
-  const filledLots = Number.isSafeInteger(order.filledLots)
-    ? Math.min(Math.max(0, order.filledLots), attempt.qtyLots)
-    : 0;
-  const averagePrice = order.averagePrice !== null && isPlainDecimal(order.averagePrice) ? order.averagePrice : null;
+  const wasShown = attempt.order !== null && attempt.order.venueOrderId !== "";
+  const { averagePrice, filledLots } = recordOrder(attempt, order);
   if (filledLots !== order.filledLots || averagePrice !== order.averagePrice)
     parts.logger.error("venue_order_implausible", { venue: attempt.venue, clientId: attempt.clientIdHex });
-  const wasShown = attempt.order !== null && attempt.order.venueOrderId !== "";
-  // First the copy, which reads every field: should one fail, the attempt is as it was.
-  attempt.order = { ...order, filledLots, averagePrice };
   if (order.status === "UNKNOWN") {
     // It is there, in a state that nobody here can tell from an open one: not refused, and it may yet fill.
-    attempt.outcome = "UNKNOWN";
-    attempt.reason = "VENUE_STATUS";
-    attempt.venueText = null;
-    attempt.notPlacedAfterMs = NO_PROOF_OF_ABSENCE;
+    recordUnknownStatus(attempt);
+    recordBound(attempt, NO_PROOF_OF_ABSENCE);
     const word = order.venueStatus.slice(0, MAX_STATUS_CHARS);
     parts.logger.error("order_status_unknown", { venue: attempt.venue, clientId: attempt.clientIdHex, word });
     return;
@@ -216,9 +221,9 @@ function confirm(parts: Pick<OutcomeParts, "logger">, attempt: OrderAttempt, ord
     (order.status === "REJECTED" ||
       isForWantOfPosition(order, mayRest(attempt)) ||
       (isGuard(attempt) && !wasShown && isEndedByVenue(order)));
-  attempt.outcome = isRefused ? "REJECTED" : "CONFIRMED";
-  attempt.reason = isRefused ? (order.endReason ?? "VENUE_STATE") : null;
-  attempt.venueText = isRefused ? order.venueStatus.slice(0, MAX_STATUS_CHARS) : null;
+  const reason = order.endReason ?? "VENUE_STATE";
+  const venueText = order.venueStatus.slice(0, MAX_STATUS_CHARS);
+  recordVerdict(attempt, isRefused ? { outcome: "REJECTED", reason, venueText } : { outcome: "CONFIRMED" });
 }
 
 /** One that may rest stood there before, whatever ended it. */

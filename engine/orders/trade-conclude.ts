@@ -17,11 +17,18 @@ import { doubtOrders, faultData } from "./trade-fault.js";
 import type { LateOrder } from "./trade-execute.js";
 import { buildTradeData, toTradeResult } from "./trade-reply.js";
 import { filledLots } from "./attempt-figures.js";
-import { isPriced, unsettledAttempt, type OrderAttempt, type TradeRun } from "./trade-run.js";
+import {
+  endTimings,
+  isPriced,
+  recordToldEnd,
+  roundMs,
+  unsettledAttempt,
+  type OrderAttempt,
+  type TradeRun,
+} from "./trade-run.js";
 import { applyPrice } from "./fill-price.js";
 import { freeNames } from "./free-names.js";
 import { applyResolution, intentOutcome } from "./send-outcome.js";
-import { endTimings, roundMs } from "./trade-send.js";
 import type { TradeContext, TradeData, TradeRequest, TradeResult } from "./trade-types.js";
 import { Deadline } from "../domain/deadline.js";
 import type { DecisionEvent, DecisionSink } from "./decision-event.js";
@@ -179,7 +186,7 @@ export class TradeConclusion {
     // Another order of it may still be open to be read: then the end is reported later, once.
     // The outcome of its protection since, after a crash too, is no second end.
     const isEnd = unsettledAttempt(run) === null && run.toldEnd !== data.execution.state;
-    if (isEnd) run.toldEnd = data.execution.state;
+    if (isEnd) recordToldEnd(run, data.execution.state);
     const resolved = isEnd ? { routeId: run.routeId, data, accounts: accountsOf(run) } : null;
     for (const listener of resolved === null ? [] : this.#listeners) {
       try {
@@ -276,7 +283,7 @@ export class TradeConclusion {
   #reply(execution: TradeExecution, context: TradeContext, run: TradeRun): Concluded {
     const { registry } = this.#parts;
     const elapsedMs = execution.deadline.elapsedMs();
-    endTimings(run.timingMs, elapsedMs);
+    endTimings(run, elapsedMs);
     this.#parts.observer.latency("total", "", elapsedMs * 1e3);
     const data = this.dataOf(run);
     registry.remember(data, run);

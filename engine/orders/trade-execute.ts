@@ -20,7 +20,18 @@ import { readVerified, openLots, heldPosition, type AccountReading } from "./acc
 import { filledAnything, remainingSize } from "./trade-reply.js";
 import { bandRetries } from "./band-retry.js";
 import type { SendPlan } from "./trade-plan.js";
-import { isOpening, isWorking, unknownAttempt, type OrderAttempt, type TradeRun } from "./trade-run.js";
+import {
+  addAdjustment,
+  dropAttempts,
+  isOpening,
+  isWorking,
+  recordNote,
+  recordPositionAfter,
+  shrinkPosition,
+  unknownAttempt,
+  type OrderAttempt,
+  type TradeRun,
+} from "./trade-run.js";
 import { applyResolution } from "./send-outcome.js";
 import { filledLots, isUnfilled } from "./attempt-figures.js";
 import { lookAtMarketable } from "./trade-lookup.js";
@@ -72,7 +83,7 @@ export async function executeTrade(
     if (end.kind !== "sent") {
       // What this request or one before it did stands; with nothing done the request fails as a whole.
       if (before > earlierAttempts || filledAnything(run)) return NONE_LATE;
-      run.attempts.length = before;
+      dropAttempts(run, before);
       return { kind: "notSent", error: end.kind === "keyTaken" ? null : end.error };
     }
     const late: LateOrder[] = await waitForEnds(parts, execution, run, end.orders);
@@ -157,8 +168,8 @@ async function nextPlan(
     if (shrunk === "FLAT") {
       if (ended.length === 1) return null;
       // Flat on one venue of several: the others tell how the trade went.
-      run.note = null;
-      run.positionAfter = null;
+      recordNote(run, null);
+      recordPositionAfter(run, null);
       isGone = true;
       continue;
     }
@@ -222,12 +233,11 @@ async function rereadPosition(
   );
   if (reading.positions === null) return null;
   const heldLots = openLots(reading.positions, run.direction);
-  const before = run.positionsBefore.find((position) => position.venue === plan.venue);
   // A read may lag behind our own fill: it never makes more of what was there.
-  if (before !== undefined) before.qtyLots = Math.min(before.qtyLots, heldLots + takenLots);
+  shrinkPosition(run, plan.venue, heldLots + takenLots);
   if (heldLots === 0) {
-    run.note = "ALREADY_FLAT";
-    run.positionAfter = {
+    recordNote(run, "ALREADY_FLAT");
+    recordPositionAfter(run, {
       exchange: plan.venue,
       symbol: run.symbol,
       direction: run.direction,
@@ -235,14 +245,14 @@ async function rereadPosition(
       entryPrice: null,
       asOf: parts.clock.wallMs(),
       source: reading.source,
-    };
+    });
     return "FLAT";
   }
   if (heldLots >= plan.qtyLots - takenLots) return null;
   const step = plan.instrument.qtyStepLots;
   const qtyLots = heldLots - (heldLots % step);
   if (qtyLots < Math.max(1, plan.instrument.minQtyLots)) return null;
-  run.adjustments.push({
+  addAdjustment(run, {
     field: "size",
     from: formatScaled(plan.qtyLots, plan.qtyDecimals),
     to: formatScaled(qtyLots, plan.qtyDecimals),

@@ -9,7 +9,15 @@ import { orderPrice, worstPrice } from "./attempt-figures.js";
 import { protectionReport } from "./protection-report.js";
 import { remainderReport } from "./remainder-report.js";
 import { algoOf } from "./trade-reply.js";
-import { isOpening, positionAttempts, type OrderAttempt, type TradeRun } from "./trade-run.js";
+import { NO_PROOF_OF_ABSENCE } from "./absence-proof.js";
+import {
+  isOpening,
+  positionAttempts,
+  recordBound,
+  recordDoubt,
+  type OrderAttempt,
+  type TradeRun,
+} from "./trade-run.js";
 import type { TradeData, ExecutionLeg } from "./trade-types.js";
 
 /** Forgets what the venue said of the orders that it knows, so that they are read again by whoever looks next. */
@@ -17,9 +25,8 @@ export function doubtOrders(run: TradeRun): void {
   for (const attempt of run.attempts) {
     if (attempt.outcome === "REJECTED" || attempt.outcome === "NOT_SENT") continue;
     // The venue knew it: that it does not know it at some later time would prove nothing.
-    if (attempt.order !== null) attempt.notPlacedAfterMs = Number.MAX_SAFE_INTEGER;
-    attempt.outcome = "UNKNOWN";
-    attempt.order = null;
+    if (attempt.order !== null) recordBound(attempt, NO_PROOF_OF_ABSENCE);
+    recordDoubt(attempt);
   }
 }
 

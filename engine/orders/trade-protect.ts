@@ -28,7 +28,15 @@ import {
 } from "./protection-parts.js";
 import { waitForEnds, type LateOrder } from "./trade-execute.js";
 import { protectionsOf, slippedPrice, triggerTicks, type SendPlan } from "./trade-plan.js";
-import { positionAttempts, type TradeRun } from "./trade-run.js";
+import {
+  abandonProtection,
+  markReplaced,
+  positionAttempts,
+  recordAbandoned,
+  recordNotSent,
+  recordProtectionProblem,
+  type TradeRun,
+} from "./trade-run.js";
 import { sendOrders } from "./trade-send.js";
 
 /** How far beyond its trigger a protection order may fill: the widest bound a caller may ask for anywhere. */
@@ -44,8 +52,9 @@ export async function protectEntry(
   if (protection === undefined) return [];
   const idle = idleReason(run);
   // Of a split: a leg that may have filled is not protected by what the others get.
-  if (filledByVenue(run).length === 0 || idle === OUTCOME_UNKNOWN) protection.problem = idle;
-  else if (protection.problem === RESTING || protection.problem === OUTCOME_UNKNOWN) protection.problem = null;
+  if (filledByVenue(run).length === 0 || idle === OUTCOME_UNKNOWN) recordProtectionProblem(protection, idle);
+  else if (protection.problem === RESTING || protection.problem === OUTCOME_UNKNOWN)
+    recordProtectionProblem(protection, null);
   if (isToBeAbandoned(run)) return abandon(parts, execution, run);
   const retried = run.attempts.filter((attempt) => isTriedAgain(run, attempt));
   await noteClosedByOwner(parts, execution, run, partsToProtect(run), retried);
@@ -53,18 +62,19 @@ export async function protectEntry(
   if (filled.length === 0) return [];
   const plans = filled.flatMap((one) => protectionPlans(parts, execution, run, one));
   if (plans.length === 0) {
-    protection.problem = "NO_SESSION";
+    recordProtectionProblem(protection, "NO_SESSION");
     return [];
   }
-  for (const attempt of run.attempts) if (isTriedAgain(run, attempt)) attempt.replaced = true;
+  for (const attempt of run.attempts) if (isTriedAgain(run, attempt)) markReplaced(attempt);
   const end = await sendOrders(parts, execution, run, plans);
   if (end.kind !== "sent") {
-    protection.problem = end.kind === "keyTaken" ? "IDEMPOTENCY_IN_PROGRESS" : end.error.code;
-    parts.logger.warn("protection_refused", { routeId: run.routeId, reason: protection.problem });
+    const reason = end.kind === "keyTaken" ? "IDEMPOTENCY_IN_PROGRESS" : end.error.code;
+    recordProtectionProblem(protection, reason);
+    parts.logger.warn("protection_refused", { routeId: run.routeId, reason });
     return [];
   }
   // What kept an earlier one back is over.
-  if (protection.problem === "STORE_UNAVAILABLE") protection.problem = null;
+  if (protection.problem === "STORE_UNAVAILABLE") recordProtectionProblem(protection, null);
   const late = await waitForEnds(parts, execution, run, end.orders);
   const sent = end.orders.map(({ attempt }) => attempt);
   for (const { reason, role, venue } of sent.filter(isRefused))
@@ -76,7 +86,7 @@ export async function protectEntry(
 /** The rest of the entry is taken back, and what no order guards is closed. */
 async function abandon(parts: TradeParts, execution: TradeExecution, run: TradeRun): Promise<readonly LateOrder[]> {
   const { protection } = run;
-  if (protection !== undefined) protection.isAbandoned = true;
+  if (protection !== undefined) abandonProtection(protection);
   await cancelRest(parts, execution, run);
   const refused = run.attempts.filter((attempt) => attempt.role === "UNDO" && isRefused(attempt));
   await noteClosedByOwner(parts, execution, run, partsToClose(run), refused);
@@ -98,8 +108,9 @@ export async function protectSafely(
   } catch (error) {
     parts.logger.error("protection_failed", { routeId: run.routeId, problem: problemOf(error) });
     for (const attempt of run.attempts)
-      if (attempt.outcome === "PENDING") attempt.outcome = attempt.sentAtMs === null ? "NOT_SENT" : "UNKNOWN";
-    run.protection.problem ??= "INTERNAL";
+      if (attempt.outcome === "PENDING" && attempt.sentAtMs === null) recordNotSent(attempt, attempt.reason);
+      else recordAbandoned(attempt);
+    recordProtectionProblem(run.protection, run.protection.problem ?? "INTERNAL");
     return [];
   }
 }
@@ -182,7 +193,7 @@ async function undo(
   for (const one of filled) {
     const plan = reducingPlan(parts, execution, run, one, "UNDO");
     if (plan !== null) plans.push(plan);
-    else if (run.protection !== undefined) run.protection.problem = "UNDO_NO_SESSION";
+    else if (run.protection !== undefined) recordProtectionProblem(run.protection, "UNDO_NO_SESSION");
   }
   return undoEntry(parts, execution, run, plans);
 }

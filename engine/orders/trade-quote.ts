@@ -62,7 +62,7 @@ export function simulatedData(run: TradeRun, quote: Quote): TradeData {
       fees: [],
       realizedSlippageBps: null,
       vsQuoteBps: null,
-      adjustments: run.adjustments,
+      adjustments: [...run.adjustments],
       legs: [],
       ...(isOpening(run) ? protectionReport(run) : {}),
       timingMs: run.timingMs,

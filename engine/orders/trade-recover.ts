@@ -11,7 +11,7 @@ import { problemOf } from "./background.js";
 import { readPriceLater } from "./fill-price.js";
 import type { TradeExecution, TradeParts } from "./trade-context.js";
 import { contractOf } from "./order-scale.js";
-import { isOfPosition, unsettledAttempt, type OrderAttempt, type TradeRun } from "./trade-run.js";
+import { isOfPosition, recordAbandoned, unsettledAttempt, type OrderAttempt, type TradeRun } from "./trade-run.js";
 import { applyResolution } from "./send-outcome.js";
 import { FIRST_POLL_DELAY_MS, lookUpOrder, type LookUp, type UnknownOrder } from "./resolver.js";
 import { unknownOrder } from "./unknown-order.js";
@@ -32,7 +32,7 @@ export async function recoverRun(
   let end: RecoveryEnd = "FOUND";
   for (let attempt = unsettledAttempt(run); attempt !== null; attempt = unsettledAttempt(run)) {
     // The process that knew more is gone: from here on it is an order of unknown outcome.
-    if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
+    recordAbandoned(attempt);
     const order = unknownOrderOf(parts, run, attempt);
     const account = execution.accounts.get(attempt.venue);
     if (order === null || account === null || parts.resolver.isActive(attempt.clientIdHex)) return "STILL_UNKNOWN";

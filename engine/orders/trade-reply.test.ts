@@ -1,103 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { VenueOrder } from "../domain/order.js";
-import type { RoutingReport } from "../routing/report.js";
 import { buildTradeData, remainingSize } from "./trade-reply.js";
-import { decodeRun, encodeRun, type OrderAttempt, type TradeRun } from "./trade-run.js";
-
-const NOW_MS = 1_790_000_000_422;
-
-const routing: RoutingReport = {
-  routeId: "rt_01JD3W0M8Q",
-  mode: "BEST_EXIT",
-  decidedAt: 1_790_000_000_391,
-  forced: false,
-  split: false,
-  recommended: "venueone",
-  reason: "BEST_ALL_IN_PRICE",
-  price: "97403.1",
-  savings: "4.48",
-  savingsPercent: "0.0184",
-  reference: { mid: "97421.5", exchange: "venueone", quoteAsset: "USD" },
-  limits: { maxSlippageBps: 100, maxQuoteAgeMs: 2000, worstPrice: "96448" },
-  candidates: [],
-  alternatives: {},
-};
-
-function order(overrides: Partial<VenueOrder> = {}): VenueOrder {
-  return {
-    venue: "venueone",
-    nativeSymbol: "BTC",
-    venueOrderId: "20987654321",
-    venueClientOrderId: null,
-    side: "SELL",
-    type: "MARKET",
-    status: "FILLED",
-    venueStatus: "filled",
-    priceTicks: 964_480,
-    qtyLots: 25_000,
-    filledLots: 25_000,
-    averagePrice: "97402.6",
-    reduceOnly: true,
-    triggerPrice: null,
-    tsVenueMs: 1_790_000_000_412,
-    fee: null,
-    ...overrides,
-  };
-}
-
-function attempt(overrides: Partial<OrderAttempt> = {}): OrderAttempt {
-  return {
-    leg: 0,
-    attempt: 1,
-    venue: "venueone",
-    nativeSymbol: "BTC",
-    clientIdHex: "8c1f0a52d9e34b7790aa41c2d5e6f701",
-    intentAtMs: 1_790_000_000_395,
-    venueClientOrderId: "0x8c1f0a52d9e34b7790aa41c2d5e6f701",
-    side: "SELL",
-    positionSide: "BOTH",
-    timeInForce: "IOC",
-    qtyLots: 25_000,
-    priceTicks: 964_480,
-    priceDecimals: 1,
-    qtyDecimals: 5,
-    multiplierExp10: 0,
-    quoteAsset: "USDC",
-    takerFeeMilliBps: 4_500,
-    makerFeeMilliBps: 1_500,
-    notPlacedAfterMs: 0,
-    outcome: "CONFIRMED",
-    reason: null,
-    venueText: null,
-    order: order(),
-    sentAtMs: 1_790_000_000_396,
-    ackAtMs: 1_790_000_000_409,
-    ...overrides,
-  };
-}
-
-function closeRun(attempts: OrderAttempt[], overrides: Partial<TradeRun> = {}): TradeRun {
-  return {
-    routeId: routing.routeId,
-    requestId: "req",
-    symbol: "BTC",
-    direction: "LONG",
-    side: "SELL",
-    orderType: "MARKET",
-    waitFor: "FILL",
-    clientOrderId: "close-7f3a",
-    requestedSize: "0.25",
-    routing,
-    adjustments: [{ field: "price", from: "96447.285", to: "96448", rule: "TICK_SIZE" }],
-    startedAtMs: 1_790_000_000_381,
-    positionsBefore: [{ venue: "venueone", qtyLots: 40_000, qtyDecimals: 5, entryPrice: "95110.2" }],
-    attempts,
-    note: null,
-    positionAfter: null,
-    timingMs: { total: 41, positions: 9, routing: 1, sign: 2, venue: 13 },
-    ...overrides,
-  };
-}
+import { fakeAttempt as attempt, fakeRun as closeRun, fakeVenueOrder as order, NOW_MS } from "./test/fake-run.js";
+import { decodeRun, encodeRun } from "./trade-run.js";
 
 describe("the reply of a close", () => {
   it("has the figures of the design's worked example", () => {
@@ -236,14 +140,14 @@ describe("the reply of a close", () => {
     const { reference } = run.routing;
     const plain = buildTradeData(run, NOW_MS).execution;
     // A venue whose quote is worth 0.99 of the common one; the mid is told in the common one, the expected price is not.
-    run.routing = {
+    const routing: typeof run.routing = {
       ...run.routing,
       reference: reference === null ? null : { ...reference, mid: "96447.285" },
       candidates: [{ exchange: "venueone", eligible: true, positionSize: null, quoteRate: "0.99" }],
     };
     expect(reference?.mid).toBe("97421.5");
     const { realizedSlippageBps, vsQuoteBps } = plain;
-    expect(buildTradeData(run, NOW_MS).execution).toMatchObject({ realizedSlippageBps, vsQuoteBps });
+    expect(buildTradeData({ ...run, routing }, NOW_MS).execution).toMatchObject({ realizedSlippageBps, vsQuoteBps });
   });
 
   it("counts the cost of a buy the other way round", () => {

@@ -38,8 +38,17 @@ import {
   type Refused,
 } from "./trade-refusals.js";
 import { orderWaitMs, type RouteAnswer, type Routed } from "./trade-routing.js";
-import { isOpening, unsettledAttempt, type TradeRun } from "./trade-run.js";
-import { endTimings, roundMs } from "./trade-send.js";
+import {
+  endTimings,
+  isOpening,
+  recordAbandoned,
+  recordDecision,
+  recordNote,
+  recordTimings,
+  roundMs,
+  unsettledAttempt,
+  type TradeRun,
+} from "./trade-run.js";
 import type { TradeContext, TradeRequest, TradeResult } from "./trade-types.js";
 import { unreadVenues } from "./unread-venues.js";
 import { Deadline } from "../domain/deadline.js";
@@ -171,13 +180,10 @@ export class TradeRequests {
 
     const run = earlier ?? emptyRun(execution, context, routed, clock.wallMs());
     if (earlier !== null && size === null) {
-      run.requestedSize = routed.requestedSize;
-      run.unread = execution.unread;
-      run.routing = routed.report;
-      run.adjustments = routed.adjustments;
+      const { adjustments, report, requestedSize } = routed;
+      recordDecision(run, { requestedSize, unread: execution.unread, routing: report, adjustments });
     }
-    run.timingMs.positions = decided.positionsMs;
-    run.timingMs.routing = decided.routingMs;
+    recordTimings(run, { positions: decided.positionsMs, routing: decided.routingMs });
     const taken = this.#claimQuote(execution, run);
     if (taken !== null) return this.#keepEarlierFills(execution, context, taken, earlier);
     const end = await this.#execute(execution, run, plans, readings);
@@ -310,7 +316,7 @@ export class TradeRequests {
     } catch (error) {
       if (run.attempts.slice(earlierAttempts).every((attempt) => attempt.sentAtMs === null)) throw error;
       this.#parts.logger.error("execute_failed_after_send", { routeId: run.routeId, problem: problemOf(error) });
-      for (const attempt of run.attempts) if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
+      for (const attempt of run.attempts) recordAbandoned(attempt);
       return { kind: "done", late: [] };
     } finally {
       this.#releaseQuote(execution, run);
@@ -330,7 +336,7 @@ export class TradeRequests {
     if (earlier !== null && !isOpening(earlier) && !filledAnything(earlier)) {
       const flat = read.length > 0 && read.every((reading) => isFlat(reading, request));
       if (flat) {
-        earlier.note = "ALREADY_FLAT";
+        recordNote(earlier, "ALREADY_FLAT");
         return this.#conclusion.finish(execution, context, earlier, []);
       }
     }
@@ -416,9 +422,8 @@ export class TradeRequests {
   ): Concluded {
     const nowMs = this.#parts.clock.wallMs();
     const run = emptyRun(execution, context, routed, nowMs);
-    run.timingMs.positions = positionsMs;
-    run.timingMs.routing = routingMs;
-    endTimings(run.timingMs, execution.deadline.elapsedMs());
+    recordTimings(run, { positions: positionsMs, routing: routingMs });
+    endTimings(run, execution.deadline.elapsedMs());
     const { request, accounts } = execution;
     const terms = {
       symbol: request.symbol,

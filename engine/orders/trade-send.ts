@@ -12,11 +12,19 @@ import type { TradeExecution, TradeParts } from "./trade-context.js";
 import { guardedOrder, makeDurable, mintAttempt, sendTimeoutMs, type Durable, type Outgoing } from "./trade-intent.js";
 import type { SendPlan } from "./trade-plan.js";
 import { countedAccount } from "./account-behind.js";
-import { isOpening, type OrderAttempt, type TradeRun } from "./trade-run.js";
+import {
+  addAttempt,
+  addPosition,
+  isOpening,
+  recordNotSent,
+  recordTimings,
+  roundMs,
+  type OrderAttempt,
+  type TradeRun,
+} from "./trade-run.js";
 import type { Resolution } from "./resolver.js";
 import { unknownOrder } from "./unknown-order.js";
 import { sendAttempt } from "./send-outcome.js";
-import type { ExecutionReport } from "./trade-types.js";
 
 /** One order of a batch, durable and sent. */
 export interface SentOrder {
@@ -68,14 +76,14 @@ export async function sendOrders(
     const verdict = parts.guards.check(
       guardedOrder(execution, run, plan, attempt, counted.get(plan) ?? account.accountHash),
     );
-    run.attempts.push(attempt);
+    addAttempt(run, attempt);
     if (!verdict.ok) {
       markNotSent(run, before, verdict.code);
       for (const { reservation } of outgoing) reservation.release();
       return { kind: "guarded", error: new ServiceError(verdict.code, verdict.details) };
     }
     outgoing.push({ plan, account, attempt, reservation: verdict.reservation });
-    if (!run.positionsBefore.some(({ venue }) => venue === plan.venue)) run.positionsBefore.push({ ...plan.before });
+    addPosition(run, plan.before);
   }
 
   const startNs = clock.monoNs();
@@ -91,17 +99,13 @@ export async function sendOrders(
     outgoing.length === 1
       ? [await sendOne(parts, execution, run, outgoing[0] as Outgoing, timings)]
       : await Promise.all(outgoing.map((one) => sendOne(parts, execution, run, one, timings)));
-  run.timingMs.venue += timings.venue;
-  run.timingMs.sign += timings.sign;
+  recordTimings(run, timings);
   return { kind: "sent", orders };
 }
 
 /** Nothing of the batch left this machine, and no intent of it stands. */
 function markNotSent(run: TradeRun, before: number, reason: string): void {
-  for (const attempt of run.attempts.slice(before)) {
-    attempt.outcome = "NOT_SENT";
-    attempt.reason = reason;
-  }
+  for (const attempt of run.attempts.slice(before)) recordNotSent(attempt, reason);
 }
 
 /** Concurrent legs count once: the slowest of them. */
@@ -121,8 +125,7 @@ async function sendOne(
   const { observer } = parts;
   if (!plan.reduceOnly) parts.reservations.set(attempt, reservation);
   if (!reservation.mayStillSend()) {
-    attempt.outcome = "NOT_SENT";
-    attempt.reason = "TRADING_HALTED";
+    recordNotSent(attempt, "TRADING_HALTED");
     return { attempt, resolution: null };
   }
   const command: OrderCommand = {
@@ -170,16 +173,4 @@ function startResolving(
     throw new ServiceError("INTERNAL", { problem: "no session for the resolver" });
   const order = unknownOrder(parts.bounds, run.routeId, room, plan.instrument, attempt);
   return parts.resolver.resolve(order, session);
-}
-
-/** Writes the total and what no part of it has; parts that round to more than it make it up. */
-export function endTimings(timing: ExecutionReport["timingMs"], elapsedMs: number): void {
-  const parts = timing.positions + timing.routing + timing.sign + timing.venue;
-  timing.other = Math.max(0, roundMs(roundMs(elapsedMs) - parts));
-  timing.total = roundMs(parts + timing.other);
-}
-
-/** Whole tenths: finer is noise. */
-export function roundMs(ms: number): number {
-  return Math.round(ms * 10) / 10;
 }

@@ -12,7 +12,7 @@ import type { AccountReading } from "./account-readings.js";
 import { redactVenueText } from "./redact.js";
 import type { TradeExecution, TradeParts } from "./trade-context.js";
 import type { SendPlan } from "./trade-plan.js";
-import type { TradeRun } from "./trade-run.js";
+import { addAdjustment, type TradeRun } from "./trade-run.js";
 import type { ExecutionAdjustment } from "./trade-types.js";
 
 /** One setting is answered within this, or it counts as not set. */
@@ -66,7 +66,7 @@ async function applyOn(
     });
     if (outcome.outcome !== "accepted") return notSet(execution, run, plan.venue, field, to, outcome);
     const adjustment: ExecutionAdjustment = { field, from: from ?? UNKNOWN_SETTING, to, rule: "REQUESTED" };
-    run.adjustments.push(adjustment);
+    addAdjustment(run, adjustment);
     return null;
   };
   // The mode first: a venue may tie the allowed leverage to it.

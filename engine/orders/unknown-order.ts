@@ -4,7 +4,7 @@ import type { VenueRoom } from "../ports.js";
 import { NO_PROOF_OF_ABSENCE, type SendBounds } from "./absence-proof.js";
 import { applyPrice } from "./fill-price.js";
 import type { UnknownOrder } from "./resolver.js";
-import { mayRest, type OrderAttempt } from "./trade-run.js";
+import { mayRest, recordBound, type OrderAttempt } from "./trade-run.js";
 
 /** An order that reading the venue may end. */
 export function unknownOrder(
@@ -20,9 +20,7 @@ export function unknownOrder(
     instrument,
     clientIdHex: attempt.clientIdHex,
     bound: () => bounds.of(attempt),
-    markSeen: () => {
-      attempt.notPlacedAfterMs = NO_PROOF_OF_ABSENCE;
-    },
+    markSeen: () => recordBound(attempt, NO_PROOF_OF_ABSENCE),
     takePrice: (parts, found) => void applyPrice(parts, attempt, found),
     isAcknowledged: attempt.outcome === "CONFIRMED",
     sent: attempt,

@@ -12,7 +12,7 @@ import { type Deadline, within } from "../../domain/deadline.js";
 import type { IdempotencyBegin, IdempotencyTicket } from "../idempotency.js";
 import { collectSecrets } from "../redact.js";
 import { mintRouteId } from "../route-ids.js";
-import type { OrderAttempt, PositionBefore } from "../trade-run.js";
+import { dropAttempts, recordAbandoned, type OrderAttempt, type PositionBefore } from "../trade-run.js";
 import { countedAccount } from "../account-behind.js";
 import { intentAccountHash } from "../trade-intent.js";
 import { callOptions } from "./open-account.js";
@@ -30,7 +30,7 @@ import {
   type OrderRequestContext,
   type OrderRefusal,
 } from "./order-desk.js";
-import { freshBound, isBandRefusal, noteBand } from "../band-retry.js";
+import { freshBound, isBandRefusal, bandAdjustment } from "../band-retry.js";
 import { answerOf, unsentAnswer } from "./order-facts.js";
 import type { SingleConclusion } from "./single-conclude.js";
 import { MAX_QUOTE_AGE_MS, type OrderContext, type SingleParts } from "./single-context.js";
@@ -241,7 +241,7 @@ export class SinglePlacements {
       if (attempt.sentAtMs === null) throw error;
       // A fault of ours after a send is an unknown outcome, never an error.
       logger.error("order_failed_after_send", { routeId: run.routeId, problem: problemOf(error) });
-      if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
+      recordAbandoned(attempt);
       return { attempt, end: { kind: "settled" } };
     }
   }
@@ -261,8 +261,9 @@ export class SinglePlacements {
     const refused = { instrument, lane, priceTicks: attempt.priceTicks, side: order.side } as const;
     const priceTicks = await freshBound(this.#parts, room, refused, deadline);
     if (priceTicks === null) return null;
-    const noted = adjustments.length;
-    noteBand(adjustments, attempt.priceTicks, priceTicks, attempt.priceDecimals);
+    const before = adjustments.length;
+    const noted = bandAdjustment(attempt.priceTicks, priceTicks, attempt.priceDecimals);
+    if (noted !== null) adjustments.push(noted);
     this.#parts.reservations.get(attempt)?.release();
     const attemptCount = run.attempts.length;
     try {
@@ -271,9 +272,9 @@ export class SinglePlacements {
     } catch (error) {
       // Thrown before anything left: the refusal that the venue gave is the answer all the same.
       this.#parts.logger.error("order_not_priced_again", { routeId: run.routeId, problem: problemOf(error) });
-      run.attempts.length = attemptCount;
+      dropAttempts(run, attemptCount);
     }
-    adjustments.length = noted;
+    adjustments.length = before;
     return null;
   }
 

@@ -33,17 +33,22 @@ export interface SingleRun {
   readonly adjustments: readonly OrderAdjustment[];
   readonly startedAtMs: number;
   /** For the profit in the record; of a close only. */
-  readonly positionsBefore: PositionBefore[];
+  readonly positionsBefore: readonly PositionBefore[];
   readonly routing: null;
   /** The last one counts; those before it were proven never to have been placed, or refused by the venue. */
-  readonly attempts: OrderAttempt[];
+  readonly attempts: readonly OrderAttempt[];
   /** The venue's own code of a reject; null otherwise. */
-  venueCode: string | null;
+  readonly venueCode: string | null;
 }
 
 /** The order as it was last tried; null before the first. */
 export function lastAttempt(run: SingleRun): OrderAttempt | null {
   return run.attempts.at(-1) ?? null;
+}
+
+/** The venue's own code of its refusal. */
+export function recordVenueCode(run: SingleRun, venueCode: string | null): void {
+  (run as { -readonly [Key in keyof SingleRun]: SingleRun[Key] }).venueCode = venueCode;
 }
 
 /** An order that reading the venue can still end. */

@@ -19,13 +19,13 @@ import type { Resolution } from "../resolver.js";
 import { unknownOrder } from "../unknown-order.js";
 import { MAX_SEND_TIMEOUT_MS, MIN_SEND_TIMEOUT_MS, STORE_TIMEOUT_MS } from "../trade-context.js";
 import { sendAttempt } from "../send-outcome.js";
-import type { OrderAttempt } from "../trade-run.js";
+import { addAttempt, dropAttempts, recordNotSent, type OrderAttempt } from "../trade-run.js";
 import { isMarket } from "./order-check.js";
 import type { OrderRefusal } from "./order-desk.js";
 import type { NameClaim, ClientOrderIdIndex } from "../client-order-id-index.js";
 import { accountHashOf } from "../trade-accounts.js";
 import type { OrderContext, SingleParts } from "./single-context.js";
-import type { SingleRun } from "./single-run.js";
+import { recordVenueCode, type SingleRun } from "./single-run.js";
 
 /** An order ready to be sent: checked, priced, let through by the guards. */
 interface SendOrder {
@@ -95,16 +95,15 @@ export async function sendOrder(
   ready: SendOrder,
 ): Promise<SingleSendEnd> {
   const { attempt, reservation } = ready;
-  run.attempts.push(attempt);
+  addAttempt(run, attempt);
   const notDurable = await makeDurable(parts, orderContext, run, ready);
   if (notDurable !== null) {
-    run.attempts.pop();
+    dropAttempts(run, run.attempts.length - 1);
     return { kind: "notSent", refusal: notDurable };
   }
   if (!reservation.mayStillSend()) {
     // Switched off while this order was being written down.
-    attempt.outcome = "NOT_SENT";
-    attempt.reason = "TRADING_HALTED";
+    recordNotSent(attempt, "TRADING_HALTED");
     return { kind: "settled" };
   }
   const { instrument, room, session } = orderContext;
@@ -131,7 +130,7 @@ export async function sendOrder(
     secrets: orderContext.secrets,
   });
   if (isOpen) return startResolving(parts, orderContext, run, attempt);
-  if (outcome.outcome === "rejected") run.venueCode = redactVenueText(outcome.venueCode, orderContext.secrets);
+  if (outcome.outcome === "rejected") recordVenueCode(run, redactVenueText(outcome.venueCode, orderContext.secrets));
   return { kind: "settled" };
 }
 

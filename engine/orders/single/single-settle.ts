@@ -14,7 +14,7 @@ import type { Account } from "../followed-run.js";
 import { FIRST_POLL_DELAY_MS, lookUpOrder, type LookUp, type UnknownOrder } from "../resolver.js";
 import { unknownOrder } from "../unknown-order.js";
 import { contractOf } from "../order-scale.js";
-import type { OrderAttempt } from "../trade-run.js";
+import { recordAbandoned, type OrderAttempt } from "../trade-run.js";
 import { applyResolution } from "../send-outcome.js";
 import type { SingleConclusion } from "./single-conclude.js";
 import type { OrderContext, SingleParts } from "./single-context.js";
@@ -35,7 +35,7 @@ export async function recoverOrder(
   if (attempt === null || neverPlaced(attempt)) return "NOT_PLACED";
   if (!isUnsettled(run)) return "SETTLED";
   // The process that knew more is gone: from here on it is an order of unknown outcome.
-  if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
+  recordAbandoned(attempt);
   const order = unknownOrderOf(parts, orderContext.room, orderContext.instrument, run);
   if (order === null || parts.resolver.isActive(attempt.clientIdHex)) return "OPEN";
   try {
@@ -77,7 +77,7 @@ export async function settleAsked(
     }
     // Somebody else may have found the end while the venue was asked.
     if (lastAttempt(run) !== attempt || !isUnsettled(run)) return false;
-    if (attempt.outcome === "PENDING") attempt.outcome = "UNKNOWN";
+    recordAbandoned(attempt);
     if (!applyResolution(parts, attempt, looked.value)) return false;
     readPriceLater(resolver, order, looked.value, () => {
       const opened = place.room.openSession(place.credentials);
