@@ -12,7 +12,7 @@ import type { TradeConclusion } from "./trade-conclude.js";
 import type { TradeParts } from "./trade-context.js";
 import { unknownOrderOf } from "./trade-recover.js";
 import { recordAbandoned, unsettledAttempt, type OrderAttempt, type TradeRun } from "./trade-run.js";
-import { intentAccountHash } from "./trade-intent.js";
+import { sessionHash } from "./trade-accounts.js";
 import { applyResolution } from "./send-outcome.js";
 import type { TradeRequest, ExecutionAnswer } from "./trade-types.js";
 import { Deadline, within } from "../domain/deadline.js";
@@ -84,7 +84,7 @@ export class ExecutionLookup {
           clientIdHex: attempt.clientIdHex,
           createdAtMs: attempt.intentAtMs,
         });
-        if (intent === null || intent.accountHash !== intentAccountHash(this.#parts.hash, session)) return null;
+        if (intent === null || intent.accountHash !== sessionHash(this.#parts.hash, session)) return null;
         const order = unknownOrderOf(this.#parts, run, attempt);
         if (order === null) return null;
         const leftMs = deadline.leftMs();

@@ -13,7 +13,8 @@ import type { RoutableVenue } from "../domain/venue.js";
 import { openLots, readVerified } from "./account-readings.js";
 import { lotsOn } from "./order-scale.js";
 import { heldByEntry, lotsToProtect, openedOn, type FilledPart } from "./protection-parts.js";
-import { POSITIONS_DEADLINE_MS, type TradeExecution, type TradeParts } from "./trade-context.js";
+import { POSITIONS_DEADLINE_MS } from "./limits.js";
+import type { TradeExecution, TradeParts } from "./trade-context.js";
 import { addGone, markReplaced, recordProtectionProblem, type OrderAttempt, type TradeRun } from "./trade-run.js";
 
 /** Longer than any venue was seen to show an order late. */

@@ -12,7 +12,8 @@ import { capMarket, insideBand, type MarketPrice } from "../routing/market-price
 import { bandRetries } from "./band-retry.js";
 import { cancelAndRead } from "./entry-cancel.js";
 import { isOpen } from "./protection-report.js";
-import { MIN_RETRY_MS, type TradeExecution, type TradeParts } from "./trade-context.js";
+import { MIN_RETRY_MS } from "./limits.js";
+import type { TradeExecution, TradeParts } from "./trade-context.js";
 import { waitForEnds, type LateOrder } from "./trade-execute.js";
 import type { SendPlan } from "./trade-plan.js";
 import { markReplaced, markTakenBack, recordProtectionProblem, type OrderAttempt, type TradeRun } from "./trade-run.js";

@@ -8,7 +8,8 @@ import type { KeyedHash } from "../storage/keyed-hash.js";
 import type { SendBounds } from "./absence-proof.js";
 import type { Background } from "./background.js";
 import type { TradeAccounts, Rooms } from "./trade-accounts.js";
-import type { TradeRequest } from "./trade-types.js";
+import type { OrderCore } from "./order-core.js";
+import type { TradeRequest, TradeResult } from "./trade-types.js";
 import type { TradeRouting } from "./trade-routing.js";
 import type { ClientIdSource } from "./client-id.js";
 import type { Deadline } from "../domain/deadline.js";
@@ -23,19 +24,6 @@ import type { RouteObserver } from "./route-observer.js";
 import type { Resolver } from "./resolver.js";
 import type { OrderFollows } from "./order-follows.js";
 import type { OrderAttempt, TradeRun } from "./trade-run.js";
-
-/** Live positions are waited for no longer than this (routing design, 1.1). */
-export const POSITIONS_DEADLINE_MS = 800;
-/** A durable write that takes longer counts as failed: nothing is sent. */
-export const STORE_TIMEOUT_MS = 2_000;
-/** Position orders one trade may try, all venues and clamps together; each leg of a split beyond the first adds one. */
-export const MAX_ATTEMPTS = 4;
-/** Below this much time left no further order is started. */
-export const MIN_RETRY_MS = 50;
-/** A request that has little time left still gives its order this long to be answered: an unknown outcome is dearer. */
-export const MIN_SEND_TIMEOUT_MS = 250;
-/** However long the caller's deadline, one order is answered within this or its outcome is unknown. */
-export const MAX_SEND_TIMEOUT_MS = 10_000;
 
 export interface TradeParts {
   readonly clock: Clock;
@@ -60,6 +48,7 @@ export interface TradeParts {
   /** What opening orders of this process took of the daily limits, until their end is stored. */
   readonly reservations: WeakMap<OrderAttempt, GuardReservation>;
   readonly observer: RouteObserver;
+  readonly core: OrderCore<TradeRun, TradeResult>;
 }
 
 /** One request on its way. */

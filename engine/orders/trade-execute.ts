@@ -9,13 +9,8 @@
 import type { ServiceError } from "../domain/errors.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import { formatScaled } from "../domain/decimal.js";
-import {
-  MAX_ATTEMPTS,
-  MIN_RETRY_MS,
-  POSITIONS_DEADLINE_MS,
-  type TradeExecution,
-  type TradeParts,
-} from "./trade-context.js";
+import { MAX_ATTEMPTS, MIN_RETRY_MS, POSITIONS_DEADLINE_MS } from "./limits.js";
+import type { TradeExecution, TradeParts } from "./trade-context.js";
 import { readVerified, openLots, heldPosition, type AccountReading } from "./account-readings.js";
 import { filledAnything, remainingSize } from "./trade-reply.js";
 import { bandRetries } from "./band-retry.js";
@@ -79,7 +74,7 @@ export async function executeTrade(
     const end =
       problem === null
         ? await sendOrders(parts, execution, run, plans)
-        : ({ kind: "guarded", error: problem } as const);
+        : ({ kind: "notSent", error: problem } as const);
     if (end.kind !== "sent") {
       // What this request or one before it did stands; with nothing done the request fails as a whole.
       if (before > earlierAttempts || filledAnything(run)) return NONE_LATE;

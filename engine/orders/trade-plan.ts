@@ -6,44 +6,24 @@
 import { decimalPlaces, isPlainDecimal, parseScaledRounded } from "../domain/decimal.js";
 import { formatRatio, multiplyRatio, ratio, ratioFromText } from "../domain/decimal-ratio.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../domain/instrument.js";
-import {
-  closingSide,
-  type OrderTrigger,
-  type OrderType,
-  type PositionSide,
-  type Side,
-  type TimeInForce,
-} from "../domain/order.js";
+import { closingSide, type OrderTrigger, type Side } from "../domain/order.js";
 import { ceilPrice, floorPrice } from "../domain/price-grid.js";
 import { isRoutableVenue, type RoutableVenue } from "../domain/venue.js";
 import type { Candidate, CandidateResult } from "../routing/route-types.js";
 import { heldPosition, isHedged, openLots, positionSideOf, type AccountReading } from "./account-readings.js";
+import type { OrderTerms } from "./order-core.js";
 import type { AttemptRole, PositionBefore } from "./trade-run.js";
 import type { OpenTerms, TradeRequest } from "./trade-types.js";
 
 /** One order to be sent, on the venue's grid. */
-export interface SendPlan {
+export interface SendPlan extends OrderTerms {
   readonly role: AttemptRole;
   readonly leg: number;
   readonly venue: RoutableVenue;
-  readonly instrument: Instrument;
-  readonly side: Side;
-  readonly type: OrderType;
-  readonly timeInForce: TimeInForce;
-  readonly trigger: OrderTrigger | null;
   /** False for the position orders of an entry alone. */
   readonly reduceOnly: boolean;
-  readonly qtyLots: number;
   /** LIMIT: what of it should trade on arrival, by the decision's walk. */
   readonly marketableLots?: number;
-  readonly priceTicks: number;
-  readonly positionSide: PositionSide;
-  /** Twice the mid of the decision; 0: there was none. */
-  readonly doubleMidTicks: number;
-  readonly priceDecimals: number;
-  readonly qtyDecimals: number;
-  readonly takerFeeMilliBps: number;
-  readonly makerFeeMilliBps: number;
   readonly before: PositionBefore;
 }
 

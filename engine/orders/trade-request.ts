@@ -9,7 +9,8 @@ import { problemOf } from "./background.js";
 import { waitForPrices } from "./fill-price.js";
 import { TradeAccounts } from "./trade-accounts.js";
 import type { TradeConclusion, Concluded } from "./trade-conclude.js";
-import { MIN_RETRY_MS, POSITIONS_DEADLINE_MS, type TradeExecution, type TradeParts } from "./trade-context.js";
+import { MIN_RETRY_MS, POSITIONS_DEADLINE_MS } from "./limits.js";
+import type { TradeExecution, TradeParts } from "./trade-context.js";
 import { executeTrade, type ExecuteEnd, type LateOrder } from "./trade-execute.js";
 import {
   readAccounts,

@@ -1,17 +1,19 @@
 /**
- * Orders, one or several at once: minted, let through by the guards, durable, sent (send-outcome.ts), and each brought to
- * one of three outcomes. The only place of the trade path that places orders.
+ * The orders of a trade, one or several at once: those of a decision, or what follows them. All are durable before the
+ * first of them leaves (order-core.ts), and each is brought to one of three outcomes.
  *
- * Invariants: the intents of all (with the RUNNING record of an idempotent request, in one batch) are durable before any
- * request leaves, and are the only durable wait; an order names its side, and is reduce-only unless it is an entry's
- * own; nothing is ever sent twice under one client id; whatever goes wrong after the send is UNKNOWN.
+ * Invariants: an order names its side, and is reduce-only unless it is an entry's own; whatever goes wrong after the
+ * send is UNKNOWN.
  */
+import { formatScaled } from "../domain/decimal.js";
 import { ServiceError } from "../domain/errors.js";
-import type { OrderCommand } from "../domain/order.js";
-import type { TradeExecution, TradeParts } from "./trade-context.js";
-import { guardedOrder, makeDurable, mintAttempt, sendTimeoutMs, type Durable, type Outgoing } from "./trade-intent.js";
-import type { SendPlan } from "./trade-plan.js";
+import { liveDoubleMid } from "../routing/market-price.js";
 import { countedAccount } from "./account-behind.js";
+import { sendTimeoutMs, type OrderNames, type OutgoingOrder } from "./order-core.js";
+import type { Resolution } from "./resolver.js";
+import { sessionHash, type OpenAccount } from "./trade-accounts.js";
+import type { TradeExecution, TradeParts } from "./trade-context.js";
+import type { SendPlan } from "./trade-plan.js";
 import {
   addAttempt,
   addPosition,
@@ -22,9 +24,7 @@ import {
   type OrderAttempt,
   type TradeRun,
 } from "./trade-run.js";
-import type { Resolution } from "./resolver.js";
-import { unknownOrder } from "./unknown-order.js";
-import { sendAttempt } from "./send-outcome.js";
+import type { TradeResult } from "./trade-types.js";
 
 /** One order of a batch, durable and sent. */
 export interface SentOrder {
@@ -35,9 +35,15 @@ export interface SentOrder {
 
 export type SendEnd =
   | { readonly kind: "sent"; readonly orders: readonly SentOrder[] }
-  | Exclude<Durable, { kind: "durable" }>
-  /** A limit of this service does not let it go. Nothing was sent. */
-  | { readonly kind: "guarded"; readonly error: ServiceError };
+  /** Not durable in time, or a limit of this service does not let it go. Nothing was sent. */
+  | { readonly kind: "notSent"; readonly error: ServiceError }
+  /** Another service took the idempotency key meanwhile: nothing was sent. */
+  | { readonly kind: "keyTaken" };
+
+interface Outgoing extends OutgoingOrder<TradeRun, TradeResult> {
+  readonly terms: SendPlan;
+  readonly account: OpenAccount;
+}
 
 /**
  * Sends all plans at once, each to a venue of its own or beside others there. Adds the attempts to the run, first of
@@ -49,22 +55,12 @@ export async function sendOrders(
   run: TradeRun,
   plans: readonly SendPlan[],
 ): Promise<SendEnd> {
-  const { observer, clock } = parts;
+  const { clock, core, observer } = parts;
   const before = run.attempts.length;
+  // Before the first check: the checks of all orders are one turn.
+  const counted = await countedAccounts(parts, execution, plans);
+  if (counted instanceof ServiceError) return { kind: "notSent", error: counted };
   const outgoing: Outgoing[] = [];
-  const counted = new Map<SendPlan, string>();
-  if (parts.guards.countsAccount(execution.apiKeyId)) {
-    // Before the first check: the checks of all orders are one turn.
-    for (const plan of plans) {
-      const account = execution.accounts.get(plan.venue);
-      if (account === null || plan.reduceOnly) continue;
-      const { room, session, accountHash: own } = account;
-      const order = { opens: true, apiKeyId: execution.apiKeyId, own, timeoutMs: sendTimeoutMs(execution) };
-      const behind = await countedAccount(parts, room, session, order);
-      if (!behind.ok) return { kind: "guarded", error: behind.error };
-      counted.set(plan, behind.accountHash);
-    }
-  }
   for (const plan of plans) {
     const account = execution.accounts.get(plan.venue);
     if (account === null || execution.accounts.isTaken(plan.venue))
@@ -72,26 +68,32 @@ export async function sendOrders(
     // The invariant of this path: whatever is not an entry's own order reduces.
     if (!plan.reduceOnly && !(isOpening(run) && plan.role === "POSITION"))
       throw new ServiceError("INTERNAL", { problem: "an order that does not reduce" });
-    const attempt = mintAttempt(parts, execution, run, plan, account);
-    const verdict = parts.guards.check(
-      guardedOrder(execution, run, plan, attempt, counted.get(plan) ?? account.accountHash),
-    );
+    const { apiKeyId, deadline, secrets, ticket } = execution;
+    const sender = { room: account.room, session: account.session, apiKeyId, deadline, secrets, ticket };
+    const { leg, marketableLots, role } = plan;
+    const reference = role === "UNDO" ? ownReference(parts, plan, execution.request.maxQuoteAgeMs) : {};
+    const attempt = core.mint(run, plan, sender, {
+      role,
+      leg,
+      ...reference,
+      ...(marketableLots === undefined ? {} : { marketableLots }),
+    });
+    const verdict = core.reserve(run, attempt, plan, sender, counted.get(plan) ?? account.accountHash);
     addAttempt(run, attempt);
     if (!verdict.ok) {
       markNotSent(run, before, verdict.code);
       for (const { reservation } of outgoing) reservation.release();
-      return { kind: "guarded", error: new ServiceError(verdict.code, verdict.details) };
+      return { kind: "notSent", error: new ServiceError(verdict.code, verdict.details) };
     }
-    outgoing.push({ plan, account, attempt, reservation: verdict.reservation });
+    outgoing.push({ terms: plan, account, sender, attempt, reservation: verdict.reservation });
     addPosition(run, plan.before);
   }
 
   const startNs = clock.monoNs();
-  const durable = await makeDurable(parts, execution, run, outgoing);
+  const durable = await core.makeDurable(run, execution.ticket, outgoing, namesOf(parts, run, outgoing));
   if (durable.kind !== "durable") {
     markNotSent(run, before, "STORE_UNAVAILABLE");
-    for (const { reservation } of outgoing) reservation.release();
-    return durable;
+    return durable.kind === "taken" ? { kind: "keyTaken" } : { kind: "notSent", error: durable.error };
   }
   observer.latency("intent", "", (clock.monoNs() - startNs) / 1e3);
   const timings = { venue: 0, sign: 0 };
@@ -103,9 +105,56 @@ export async function sendOrders(
   return { kind: "sent", orders };
 }
 
+/** Whose daily limits an opening order counts for, where the guards count by account. */
+async function countedAccounts(
+  parts: TradeParts,
+  execution: TradeExecution,
+  plans: readonly SendPlan[],
+): Promise<ReadonlyMap<SendPlan, string> | ServiceError> {
+  const counted = new Map<SendPlan, string>();
+  const { accounts, apiKeyId, deadline } = execution;
+  if (!parts.guards.countsAccount(apiKeyId)) return counted;
+  for (const plan of plans) {
+    const account = accounts.get(plan.venue);
+    if (account === null || plan.reduceOnly) continue;
+    const { room, session, accountHash: own } = account;
+    const order = { opens: true, apiKeyId, own, timeoutMs: sendTimeoutMs(deadline) };
+    const behind = await countedAccount(parts, room, session, order);
+    if (!behind.ok) return behind.error;
+    counted.set(plan, behind.accountHash);
+  }
+  return counted;
+}
+
 /** Nothing of the batch left this machine, and no intent of it stands. */
 function markNotSent(run: TradeRun, before: number, reason: string): void {
   for (const attempt of run.attempts.slice(before)) recordNotSent(attempt, reason);
+}
+
+/** The market has moved since the decision: what undoes it is measured from where it stood then. */
+function ownReference(parts: TradeParts, plan: SendPlan, maxQuoteAgeMs: number): Pick<OrderAttempt, "refMid"> {
+  const market = parts.rooms.get(plan.venue)?.markets.get(plan.instrument.symbol);
+  const doubleMid = market === undefined ? 0 : liveDoubleMid(market, maxQuoteAgeMs, parts.clock.monoNs());
+  // Half a tick is one decimal finer.
+  return typeof doubleMid === "number" && doubleMid > 0
+    ? { refMid: formatScaled(doubleMid * 5, plan.priceDecimals + 1) }
+    : {};
+}
+
+/** What the caller calls the trade, for each of its own orders; guards have no name of a caller. */
+function namesOf(
+  { hash, names }: TradeParts,
+  { clientOrderId, routeId, symbol }: TradeRun,
+  outgoing: readonly Outgoing[],
+): OrderNames | null {
+  if (clientOrderId === null) return null;
+  const named = outgoing.flatMap(({ terms, attempt, account: { session, accountHash: account } }) => {
+    if (terms.role !== "POSITION") return [];
+    const { clientIdHex, venueClientOrderId, intentAtMs: createdAtMs } = attempt;
+    const accountHash = sessionHash(hash, session);
+    return [{ accountHash, account, clientIdHex, venueClientOrderId, routeId, symbol, clientOrderId, createdAtMs }];
+  });
+  return { rows: async () => ({ conditions: [], writes: await names.tradeRows(named) }) };
 }
 
 /** Concurrent legs count once: the slowest of them. */
@@ -121,56 +170,30 @@ async function sendOne(
   outgoing: Outgoing,
   timings: BatchTimings,
 ): Promise<SentOrder> {
-  const { plan, account, attempt, reservation } = outgoing;
+  const { terms: plan, attempt } = outgoing;
+  const sent = await parts.core.send(run, outgoing);
+  if (sent === null) return { attempt, resolution: null };
+  const { outcome, tookMs, isOpen } = sent;
   const { observer } = parts;
-  if (!plan.reduceOnly) parts.reservations.set(attempt, reservation);
-  if (!reservation.mayStillSend()) {
-    recordNotSent(attempt, "TRADING_HALTED");
-    return { attempt, resolution: null };
-  }
-  const command: OrderCommand = {
-    instrument: plan.instrument,
-    side: plan.side,
-    type: plan.type === "LIMIT" || plan.type === "STOP_LIMIT" ? "LIMIT" : "MARKET",
-    ...(plan.trigger === null ? {} : { trigger: plan.trigger }),
-    timeInForce: attempt.timeInForce,
-    priceTicks: plan.priceTicks,
-    qtyLots: plan.qtyLots,
-    reduceOnly: plan.reduceOnly,
-    positionSide: plan.positionSide,
-    clientIdHex: attempt.clientIdHex,
-  };
-  const { outcome, tookMs, isOpen } = await sendAttempt(parts, {
-    room: account.room,
-    session: account.session,
-    command,
-    attempt,
-    timeoutMs: sendTimeoutMs(execution),
-    routeId: run.routeId,
-    secrets: execution.secrets,
-  });
   const ackMs = outcome.outcome === "accepted" ? Math.min(outcome.ackMs, tookMs) : tookMs;
   timings.venue = Math.max(timings.venue, roundMs(ackMs));
   timings.sign = Math.max(timings.sign, roundMs(tookMs - ackMs));
   observer.latency("venue", plan.venue, ackMs * 1e3);
   observer.latency("sign", plan.venue, (tookMs - ackMs) * 1e3);
-  const resolution = isOpen ? startResolving(parts, execution, run, plan, attempt) : null;
-  return { attempt, resolution };
+  return { attempt, resolution: isOpen ? startResolving(parts, execution, run, plan, attempt) : null };
 }
 
 function startResolving(
   parts: TradeParts,
-  execution: TradeExecution,
+  { accounts }: TradeExecution,
   run: TradeRun,
   plan: SendPlan,
   attempt: OrderAttempt,
 ): Promise<Resolution> {
   const room = parts.rooms.get(plan.venue);
   // What follows an entry shares its venue with others of its kind: their session must outlive this order's resolution.
-  const session =
-    plan.role === "POSITION" ? execution.accounts.take(plan.venue) : execution.accounts.another(plan.venue);
+  const session = plan.role === "POSITION" ? accounts.take(plan.venue) : accounts.another(plan.venue);
   if (room === undefined || session === null)
     throw new ServiceError("INTERNAL", { problem: "no session for the resolver" });
-  const order = unknownOrder(parts.bounds, run.routeId, room, plan.instrument, attempt);
-  return parts.resolver.resolve(order, session);
+  return parts.core.resolve(run, attempt, plan.instrument, room, session);
 }

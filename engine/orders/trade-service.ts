@@ -35,6 +35,7 @@ import {
   type RoutingSettings,
 } from "./trade-routing.js";
 import type { FollowOwner } from "./followed-run.js";
+import { OrderCore } from "./order-core.js";
 import { OrderFollows } from "./order-follows.js";
 import { isOfPosition, unsettledAttempt, type TradeRun } from "./trade-run.js";
 import type { TradeContext, TradeData, TradeRequest, TradeResult, ExecutionAnswer, Quote } from "./trade-types.js";
@@ -124,12 +125,24 @@ export class TradeService {
     const isBootAlive = options.isBootAlive ?? (() => false);
     const background = new Background(clock, logger);
     const bounds = new SendBounds();
-    this.#parts = {
+    const sending = {
       clock,
       logger,
-      rooms,
       store,
       hash,
+      background,
+      bounds,
+      clientIds: createClientIdSource(hash, randomIds),
+      intents: new IntentLog(store, clock, logger),
+      idempotency: new IdempotencyRecords({ store, hash, clock, bootId: randomIds.randomHex128(), isBootAlive }),
+      guards: options.guards ?? NO_GUARDS,
+      reservations: new WeakMap(),
+      resolver: new Resolver(clock, logger, options.maxUnresolved),
+    };
+    this.#parts = {
+      ...sending,
+      core: new OrderCore<TradeRun, TradeResult>(sending),
+      rooms,
       routing: new TradeRouting(
         rooms,
         this.#marketRooms,
@@ -137,23 +150,15 @@ export class TradeService {
         options.routing ?? DEFAULT_ROUTING_SETTINGS,
         options.observer ?? NO_OBSERVER,
       ),
-      clientIds: createClientIdSource(hash, randomIds),
-      intents: new IntentLog(store, clock, logger),
       names: options.names ?? new ClientOrderIdIndex(store, hash, clock),
-      idempotency: new IdempotencyRecords({ store, hash, clock, bootId: randomIds.randomHex128(), isBootAlive }),
       registry: new ExecutionRegistry(store, clock, options.maxRecent),
-      resolver: new Resolver(clock, logger, options.maxUnresolved),
       follows: new OrderFollows<TradeRun>(
         { bounds, clock, logger, rooms, store, hash, background, listeners },
         this.#followOwner(),
       ),
-      bounds,
       feeCache: new FeeCache(clock),
-      background,
       records: options.records ?? NO_RECORDS,
       quotes: new QuoteBook(clock, new QuoteIds(hash, randomIds.randomHex128())),
-      guards: options.guards ?? NO_GUARDS,
-      reservations: new WeakMap(),
       observer: options.observer ?? NO_OBSERVER,
     };
     this.#conclusion = new TradeConclusion(this.#parts, options.onDecision ?? (() => {}));

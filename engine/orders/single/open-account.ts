@@ -5,7 +5,7 @@ import type { Deadline } from "../../domain/deadline.js";
 import { scrub } from "../../domain/scrub.js";
 import { collectSecrets } from "../redact.js";
 import type { Rooms } from "../trade-accounts.js";
-import { intentAccountHash } from "../trade-intent.js";
+import { sessionHash } from "../trade-accounts.js";
 import { invalid, refusal } from "./order-check.js";
 import type { OrderAccount, OrderRefusal, PlaceRequest } from "./order-desk.js";
 import { MAX_CALL_TIMEOUT_MS, type SingleParts } from "./single-context.js";
@@ -33,7 +33,7 @@ export async function withAccount<T>(
   const { session } = opened;
   try {
     parts.follows.meet(account.venue, { session, credentials: account.credentials });
-    const accountHash = intentAccountHash(parts.hash, session);
+    const accountHash = sessionHash(parts.hash, session);
     return await work({ room, session, accountHash, secrets: collectSecrets(account.credentials) });
   } finally {
     session.close();

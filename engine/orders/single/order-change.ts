@@ -12,7 +12,7 @@ import { storeUnavailable } from "../../storage/state-store.js";
 import { problemOf } from "../background.js";
 import { type Deadline, within } from "../../domain/deadline.js";
 import { redactVenueText } from "../redact.js";
-import { STORE_TIMEOUT_MS } from "../trade-context.js";
+import { STORE_TIMEOUT_MS } from "../limits.js";
 import { cancelAllOrders } from "./cancel-all.js";
 import { liveDoubleMid } from "../../routing/market-price.js";
 import { countedAccount } from "../account-behind.js";

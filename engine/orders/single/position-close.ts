@@ -17,8 +17,8 @@ import { problemOf } from "../background.js";
 import { within, type Deadline } from "../../domain/deadline.js";
 import type { IdempotencyRecords, IdempotencyTicket } from "../idempotency.js";
 import { mintRouteId } from "../route-ids.js";
-import { STORE_TIMEOUT_MS } from "../trade-context.js";
-import { intentAccountHash } from "../trade-intent.js";
+import { STORE_TIMEOUT_MS } from "../limits.js";
+import { sessionHash } from "../trade-accounts.js";
 import type { CancelAllOutcome } from "../../domain/order.js";
 import {
   closeLeg,
@@ -350,7 +350,7 @@ export class PositionCloses {
     for (const { venue, credentials } of accounts) {
       const opened = this.#parts.rooms.get(venue)?.openSession(credentials);
       if (opened?.ok !== true) continue;
-      hashes.push(intentAccountHash(this.#parts.hash, opened.session));
+      hashes.push(sessionHash(this.#parts.hash, opened.session));
       opened.session.close();
     }
     return hashes.length === 0 ? null : this.#parts.hash.hmacHex("close-accounts", hashes.sort());

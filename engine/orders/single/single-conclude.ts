@@ -15,7 +15,7 @@ import { within } from "../../domain/deadline.js";
 import type { IdempotencyTicket, RecordUpdate } from "../idempotency.js";
 import { takeOrderEvents, type OrderEvent } from "../order-events.js";
 import type { Resolution } from "../resolver.js";
-import { STORE_TIMEOUT_MS } from "../trade-context.js";
+import { STORE_TIMEOUT_MS } from "../limits.js";
 import { isPriced, type OrderAttempt } from "../trade-run.js";
 import { applyPrice } from "../fill-price.js";
 import { applyResolution, intentOutcome } from "../send-outcome.js";

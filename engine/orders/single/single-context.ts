@@ -12,6 +12,7 @@ import type { ClientIdSource } from "../client-id.js";
 import type { Deadline } from "../../domain/deadline.js";
 import type { IdempotencyRecords, IdempotencyTicket } from "../idempotency.js";
 import type { IntentLog } from "../intent-log.js";
+import type { OrderCore } from "../order-core.js";
 import type { OrderFollows } from "../order-follows.js";
 import type { RecordSink } from "../record-sink.js";
 import type { Resolver } from "../resolver.js";
@@ -49,6 +50,7 @@ export interface SingleParts {
   readonly reservations: WeakMap<OrderAttempt, GuardReservation>;
   readonly background: Background;
   readonly records: RecordSink;
+  readonly core: OrderCore<SingleRun, StoredAnswer>;
 }
 
 /** One order on its way, with the session it is sent with. */

@@ -25,6 +25,7 @@ import { Deadline, within } from "../../domain/deadline.js";
 import { IdempotencyRecords } from "../idempotency.js";
 import { IntentLog, type OrderIntent } from "../intent-log.js";
 import type { OrderListeners } from "../order-listeners.js";
+import { OrderCore } from "../order-core.js";
 import { OrderFollows } from "../order-follows.js";
 import { NO_RECORDS, type RecordSink } from "../record-sink.js";
 import { Resolver } from "../resolver.js";
@@ -135,20 +136,28 @@ export class SingleOrderService implements OrderDesk {
     const guards = options.guards ?? NO_GUARDS;
     const own = new Background(clock, logger);
     const bounds = new SendBounds();
-    this.#parts = {
+    const sending = {
       clock,
       logger,
-      rooms,
       store,
       hash,
-      randomIds,
+      background: own,
+      bounds,
       clientIds: createClientIdSource(hash, randomIds),
       intents: new IntentLog<SingleRun>(store, clock, logger, SINGLE_INTENTS),
       idempotency: new IdempotencyRecords<SingleRun, StoredAnswer>({ ...idempotency, namespace: "order-idempotency" }),
+      guards,
+      reservations: new WeakMap(),
+      resolver: new Resolver(clock, logger, options.maxUnresolved),
+    };
+    this.#parts = {
+      ...sending,
+      core: new OrderCore<SingleRun, StoredAnswer>(sending),
+      rooms,
+      randomIds,
       names: options.names ?? new ClientOrderIdIndex(store, hash, clock),
       unsettled: new UnsettledOrders(),
       recent: new RecentOrders(clock),
-      resolver: new Resolver(clock, logger, options.maxUnresolved),
       follows: new OrderFollows<SingleRun>(
         { bounds, clock, logger, rooms, store, hash, background: own, listeners: options.listeners },
         {
@@ -156,10 +165,6 @@ export class SingleOrderService implements OrderDesk {
           publish: (run, recordKey) => this.#conclusion.publishProgress(run, recordKey),
         },
       ),
-      bounds,
-      guards,
-      reservations: new WeakMap(),
-      background: own,
       records: options.records ?? NO_RECORDS,
     };
     const { background, intents, names } = this.#parts;

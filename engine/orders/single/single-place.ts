@@ -14,7 +14,7 @@ import { collectSecrets } from "../redact.js";
 import { mintRouteId } from "../route-ids.js";
 import { dropAttempts, recordAbandoned, type OrderAttempt, type PositionBefore } from "../trade-run.js";
 import { countedAccount } from "../account-behind.js";
-import { intentAccountHash } from "../trade-intent.js";
+import { sessionHash } from "../trade-accounts.js";
 import { callOptions } from "./open-account.js";
 import { waitForPrices } from "../fill-price.js";
 import { applyResolution } from "../send-outcome.js";
@@ -35,7 +35,7 @@ import { answerOf, unsentAnswer } from "./order-facts.js";
 import type { SingleConclusion } from "./single-conclude.js";
 import { MAX_QUOTE_AGE_MS, type OrderContext, type SingleParts } from "./single-context.js";
 import { isUnsettled, lastAttempt, type SingleRun, type StoredAnswer } from "./single-run.js";
-import { mintAttempt, sendOrder, type SingleSendEnd } from "./single-send.js";
+import { sendOrder, termsOf, type SingleSendEnd } from "./single-send.js";
 import { recoverOrder } from "./single-settle.js";
 
 export type Planned =
@@ -92,7 +92,7 @@ export class SinglePlacements {
     let ticket: IdempotencyTicket<SingleRun, StoredAnswer> | null = null;
     let orderContext: OrderContext | null = null;
     try {
-      const accountHash = intentAccountHash(hash, session);
+      const accountHash = sessionHash(hash, session);
       const begun = await this.#begin(job, context, accountHash);
       if (begun?.kind === "refused") return refusal(begun.code);
       ticket = begun === null ? null : begun.ticket;
@@ -211,31 +211,19 @@ export class SinglePlacements {
     { qtyLots, timeInForce }: CheckedOrder,
     { priceTicks, countedHash }: { readonly priceTicks: number; readonly countedHash: string },
   ): Promise<Tried | OrderRefusal> {
-    const { guards, logger, names, reservations } = this.#parts;
+    const { core, logger, names } = this.#parts;
     const { clientOrderId, routeId } = run;
     const routeIds = job.inPlaceOf === null ? [routeId] : [routeId, job.inPlaceOf];
     const claim = clientOrderId === null ? null : await names.claim(run.accountHash, clientOrderId, ...routeIds);
     if (clientOrderId !== null && claim === null) return refusal("DUPLICATE_CLIENT_ORDER_ID", { clientOrderId });
-    const attempt = mintAttempt(this.#parts, orderContext, run, { qtyLots, timeInForce, priceTicks });
-    const verdict = guards.check({
-      clientIdHex: attempt.clientIdHex,
-      atMs: attempt.intentAtMs,
-      apiKeyId: orderContext.apiKeyId,
-      accountHash: countedHash,
-      venue: run.venue,
-      symbol: run.symbol,
-      opens: !run.reduceOnly,
-      qtyLots,
-      qtyDecimals: attempt.qtyDecimals,
-      priceDecimals: attempt.priceDecimals,
-      priceTicks: attempt.priceTicks,
-      doubleMidTicks: this.#doubleMid(orderContext),
-    });
+    const doubleMidTicks = this.#doubleMid(orderContext);
+    const terms = termsOf(orderContext, run, { qtyLots, timeInForce, priceTicks, doubleMidTicks });
+    const attempt = core.mint(run, terms, orderContext, { role: "POSITION", leg: 0 });
+    const verdict = core.reserve(run, attempt, terms, orderContext, countedHash);
     if (!verdict.ok) return refusal(verdict.code, verdict.details);
     const { reservation } = verdict;
-    reservations.set(attempt, reservation);
     try {
-      const end = await sendOrder(this.#parts, orderContext, run, { attempt, reservation, claim });
+      const end = await sendOrder(this.#parts, orderContext, run, { terms, attempt, reservation, claim });
       return end.kind === "notSent" ? end.refusal : { attempt, end };
     } catch (error) {
       if (attempt.sentAtMs === null) throw error;

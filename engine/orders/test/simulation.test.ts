@@ -6,7 +6,7 @@
 import { describe, expect, it, vi } from "vitest";
 import type { VenueRoom } from "../../ports.js";
 import type { StateStore } from "../../storage/state-store.js";
-import { STORE_TIMEOUT_MS } from "../trade-context.js";
+import { STORE_TIMEOUT_MS } from "../limits.js";
 import { INDEXING_LAG_MS, NO_PROOF_OF_ABSENCE, type AbsenceBound } from "../absence-proof.js";
 import { ExecutionRegistry } from "../execution-registry.js";
 import { Resolver } from "../resolver.js";
