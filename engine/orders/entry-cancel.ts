@@ -16,7 +16,7 @@ import { readPriceLater } from "./fill-price.js";
 import { isOpen } from "./protection-report.js";
 import { applyResolution } from "./send-outcome.js";
 import type { TradeExecution, TradeParts } from "./trade-context.js";
-import { unknownOrderOf } from "./trade-recover.js";
+import { unknownOrderOf } from "./order-finder.js";
 import { positionAttempts, type OrderAttempt, type TradeRun } from "./trade-run.js";
 
 const MAX_LOOKS = 4;
@@ -43,7 +43,7 @@ export async function cancelAndRead(
   const { routeId } = run;
   const { venue } = attempt;
   const account = execution.accounts.renew(venue);
-  const order = unknownOrderOf(parts, run, attempt);
+  const order = unknownOrderOf(parts, run, attempt, parts.rooms.get(attempt.venue));
   if (account === null || order === null) return null;
   const ref = { clientIdHex: attempt.clientIdHex };
   const options = { timeoutMs: CALL_TIMEOUT_MS, lane: "exit" } as const;

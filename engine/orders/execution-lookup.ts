@@ -10,15 +10,13 @@
 import { problemOf } from "./background.js";
 import type { TradeConclusion } from "./trade-conclude.js";
 import type { TradeParts } from "./trade-context.js";
-import { unknownOrderOf } from "./trade-recover.js";
-import { recordAbandoned, unsettledAttempt, type OrderAttempt, type TradeRun } from "./trade-run.js";
+import { findAside, unknownOrderOf } from "./order-finder.js";
+import { unsettledAttempt, type OrderAttempt, type TradeRun } from "./trade-run.js";
 import { sessionHash } from "./trade-accounts.js";
-import { applyResolution } from "./send-outcome.js";
 import type { TradeRequest, ExecutionAnswer } from "./trade-types.js";
-import { Deadline, within } from "../domain/deadline.js";
+import { Deadline } from "../domain/deadline.js";
 import type { OrderIntent } from "./intent-log.js";
-import { readPriceLater } from "./fill-price.js";
-import { lookUpOrder, type LookUp, type UnknownOrder } from "./resolver.js";
+import type { UnknownOrder } from "./resolver.js";
 import type { Account } from "./followed-run.js";
 
 export const ASK_TIMEOUT_MS = 5_000;
@@ -85,12 +83,10 @@ export class ExecutionLookup {
           createdAtMs: attempt.intentAtMs,
         });
         if (intent === null || intent.accountHash !== sessionHash(this.#parts.hash, session)) return null;
-        const order = unknownOrderOf(this.#parts, run, attempt);
+        const order = unknownOrderOf(this.#parts, run, attempt, room);
         if (order === null) return null;
-        const leftMs = deadline.leftMs();
-        const look = (): Promise<LookUp> => lookUpOrder(this.#parts.clock, order, session, leftMs);
         const account = { session, credentials: raw };
-        if (!(await this.#lookAndTell(run, attempt, order, intent, account, look, leftMs))) return null;
+        if (!(await this.#findAside(run, attempt, order, intent, account, deadline.leftMs()))) return null;
       } finally {
         session.close();
       }
@@ -100,42 +96,27 @@ export class ExecutionLookup {
   }
 
   /** True: the attempt is settled now. */
-  async #lookAndTell(
+  #findAside(
     run: TradeRun,
     attempt: OrderAttempt,
     order: UnknownOrder,
-    intent: OrderIntent,
+    { idempotencyRecord: recordKey }: OrderIntent,
     account: Account,
-    look: () => Promise<LookUp>,
     timeoutMs: number,
   ): Promise<boolean> {
-    const { clock, follows, idempotency, registry, resolver } = this.#parts;
-    const recordKey = intent.idempotencyRecord;
-    // A retry with the key may send again once the order is known never to have been placed: never beside this.
-    const release = recordKey === null ? null : idempotency.hold(recordKey);
-    if (recordKey !== null && release === null) return false;
-    try {
-      const looked = await within(clock, look(), timeoutMs);
-      if (!looked.done || looked.value.kind === "open") return false;
-      if (resolver.isActive(attempt.clientIdHex)) {
-        // Its own listener, which waited first, applies and publishes; the run is the same object or a copy to come.
-        await resolver.offer(attempt.clientIdHex, looked.value);
-        return unsettledAttempt(run) !== attempt;
-      }
-      // Somebody else may have found the end, or gone on with the close, while the venue was asked.
-      if ((await registry.unsettledRun(run.routeId)) !== run || unsettledAttempt(run) !== attempt) return false;
-      recordAbandoned(attempt);
-      if (!applyResolution(this.#parts, attempt, looked.value)) return false;
-      readPriceLater(resolver, order, looked.value, () => {
-        const opened = order.room.openSession(account.credentials);
-        return opened.ok ? opened.session : null;
-      });
-      // Found where it rests: from here on as one that rested at its reply.
-      follows.consider(run, recordKey, (venue) => (venue === attempt.venue ? account : null));
-      if (unsettledAttempt(run) === null) await this.#conclusion.publishLookup(run, recordKey);
-      return true;
-    } finally {
-      release?.();
-    }
+    const { registry } = this.#parts;
+    return findAside<TradeRun>(this.#parts, {
+      run,
+      attempt,
+      order,
+      recordKey,
+      account,
+      timeoutMs,
+      isOpen: () => unsettledAttempt(run) === attempt,
+      isShared: async () => (await registry.unsettledRun(run.routeId)) === run,
+      publish: async () => {
+        if (unsettledAttempt(run) === null) await this.#conclusion.publishLookup(run, recordKey);
+      },
+    });
   }
 }

@@ -36,7 +36,7 @@ import {
   unprotectedParts,
 } from "./protection-parts.js";
 import { protectSafely } from "./trade-protect.js";
-import { unknownOrderOf } from "./trade-recover.js";
+import { unknownOrderOf } from "./order-finder.js";
 import { credentialsOf, keyOf, watchedBefore, type Watched, type WatchedBefore } from "./watched-entry.js";
 import {
   giveUpProtection,
@@ -293,7 +293,7 @@ export class ProtectionWatch {
   /** One read of one order; what it says less than is known already is left out. */
   async #look(run: TradeRun, accounts: TradeAccounts, attempt: OrderAttempt): Promise<void> {
     const account = accounts.get(attempt.venue);
-    const order = unknownOrderOf(this.#parts, run, attempt);
+    const order = unknownOrderOf(this.#parts, run, attempt, this.#parts.rooms.get(attempt.venue));
     if (account === null || order === null) return;
     const ref = { clientIdHex: attempt.clientIdHex };
     const options = { timeoutMs: READ_TIMEOUT_MS, lane: "reconcile" } as const;

@@ -16,7 +16,7 @@ import { isOpen } from "./protection-report.js";
 import { lookUpOrder, type Resolution } from "./resolver.js";
 import { applyResolution } from "./send-outcome.js";
 import type { TradeExecution, TradeParts } from "./trade-context.js";
-import { unknownOrderOf } from "./trade-recover.js";
+import { unknownOrderOf } from "./order-finder.js";
 import type { OrderAttempt, TradeRun } from "./trade-run.js";
 
 const MAX_LOOKS = 5;
@@ -65,7 +65,7 @@ async function look(
   const { clock } = parts;
   const { accounts, deadline } = execution;
   const account = accounts.isTaken(attempt.venue) ? null : accounts.get(attempt.venue);
-  const known = unknownOrderOf(parts, run, attempt);
+  const known = unknownOrderOf(parts, run, attempt, parts.rooms.get(attempt.venue));
   if (account === null || known === null) return null;
   // The venue said that it has it: that it does not show it yet proves nothing.
   const order = { ...known, bound: () => null };
