@@ -21,6 +21,10 @@ interface Parts {
   readonly hash: KeyedHash;
 }
 
+export interface CountedAccountParts extends Parts {
+  readonly guards: Guards;
+}
+
 export async function accountBehind(
   parts: Parts,
   room: VenueRoom,
@@ -38,7 +42,7 @@ export async function accountBehind(
 
 /** What counts an opening order: its account where the guards count by it, `own` where nothing turns on it. */
 export async function countedAccount(
-  parts: Parts & { readonly guards: Guards },
+  parts: CountedAccountParts,
   room: VenueRoom,
   session: AccountSession,
   order: {

@@ -5,11 +5,11 @@
  * Invariants: a new bound is never looser than the refused one; a venue's orders are priced again once in an execution;
  * a stop's limit stays refused, and so does an order that no fresh mark is had for.
  */
+import type { Rooms } from "./trade-accounts.js";
 import { formatScaled } from "../domain/decimal.js";
 import type { Instrument } from "../domain/instrument.js";
 import type { Clock } from "../domain/clock.js";
-import type { Deadline } from "../domain/deadline.js";
-import { within } from "../domain/deadline.js";
+import { type Deadline, within } from "../domain/deadline.js";
 import type { Side } from "../domain/order.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import { protectPrice, tighterPrice } from "../domain/price-grid.js";
@@ -18,10 +18,17 @@ import { bandTicks } from "../routing/price-band.js";
 import { problemOf } from "./background.js";
 import type { Logger } from "../domain/logger.js";
 import { MIN_RETRY_MS, POSITIONS_DEADLINE_MS } from "./limits.js";
-import type { TradeExecution, TradeParts } from "./trade-context.js";
+import type { TradeExecution } from "./trade-context.js";
 import type { SendPlan } from "./trade-plan.js";
 import { addAdjustment, type OrderAttempt, type TradeRun } from "./trade-run.js";
 import type { SentOrder } from "./trade-send.js";
+
+/** What prices a refused order again. */
+export interface BandRetryParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly rooms: Rooms;
+}
 
 interface RefusedBound {
   readonly instrument: Instrument;
@@ -32,7 +39,7 @@ interface RefusedBound {
 
 /** The orders to send in place of those that were refused for the band, at most `maxCount`; `repriced`: venues that had theirs. */
 export async function bandRetries(
-  parts: TradeParts,
+  parts: BandRetryParts,
   execution: TradeExecution,
   run: TradeRun,
   orders: readonly SentOrder[],

@@ -26,7 +26,7 @@ import type { Resolver } from "./resolver.js";
 import { intentOutcome } from "./send-outcome.js";
 import { isPriced, type OrderAttempt } from "./trade-run.js";
 
-interface ConclusionParts<Run extends OrderedRun, Result> {
+export interface ConclusionParts<Run extends OrderedRun, Result> {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly store: StateStore;

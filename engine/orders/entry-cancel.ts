@@ -15,15 +15,15 @@ import { problemOf } from "./background.js";
 import { readPriceLater } from "./fill-price.js";
 import { isOpen } from "./protection-report.js";
 import { applyResolution } from "./send-outcome.js";
-import type { TradeExecution, TradeParts } from "./trade-context.js";
-import { unknownOrderOf } from "./order-finder.js";
+import type { TradeExecution } from "./trade-context.js";
+import { type LookupParts, unknownOrderOf } from "./order-finder.js";
 import { positionAttempts, type OrderAttempt, type TradeRun } from "./trade-run.js";
 
 const MAX_LOOKS = 4;
 const LOOK_GAP_MS = 250;
 const CALL_TIMEOUT_MS = 3_000;
 
-export async function cancelRest(parts: TradeParts, execution: TradeExecution, run: TradeRun): Promise<void> {
+export async function cancelRest(parts: LookupParts, execution: TradeExecution, run: TradeRun): Promise<void> {
   const open = positionAttempts(run).filter((attempt) => attempt.outcome === "CONFIRMED" && isOpen(attempt));
   await Promise.all(open.map((attempt) => cancelAndRead(parts, execution, run, attempt, "entry_rest_canceled")));
 }
@@ -33,7 +33,7 @@ export async function cancelRest(parts: TradeParts, execution: TradeExecution, r
  * the attempt, where it is known. Never rejects.
  */
 export async function cancelAndRead(
-  parts: TradeParts,
+  parts: LookupParts,
   execution: TradeExecution,
   run: TradeRun,
   attempt: OrderAttempt,

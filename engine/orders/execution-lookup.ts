@@ -7,17 +7,29 @@
  *
  * Bounds: ASK_TIMEOUT_MS for the look-up, MAX_ASKS at once and one per close; beyond them the state is only read.
  */
+import type { OrderFollows } from "./order-follows.js";
+import type { IdempotencyRecords } from "./idempotency.js";
+import type { ExecutionRegistry } from "./execution-registry.js";
+import type { KeyedHash } from "../storage/keyed-hash.js";
 import { problemOf } from "./background.js";
 import type { TradeConclusion } from "./trade-conclude.js";
-import type { TradeParts } from "./trade-context.js";
-import { findAside, unknownOrderOf } from "./order-finder.js";
+import { findAside, unknownOrderOf, type LookupParts } from "./order-finder.js";
 import { unsettledAttempt, type OrderAttempt, type TradeRun } from "./trade-run.js";
 import { sessionHash } from "./trade-accounts.js";
 import type { TradeRequest, ExecutionAnswer } from "./trade-types.js";
 import { Deadline } from "../domain/deadline.js";
-import type { OrderIntent } from "./intent-log.js";
+import type { OrderIntent, IntentLog } from "./intent-log.js";
 import type { UnknownOrder } from "./resolver.js";
 import type { Account } from "./followed-run.js";
+
+/** What answers a question for an execution. */
+export interface ExecutionLookupParts extends LookupParts {
+  readonly hash: KeyedHash;
+  readonly intents: IntentLog;
+  readonly registry: ExecutionRegistry;
+  readonly idempotency: IdempotencyRecords;
+  readonly follows: OrderFollows<TradeRun>;
+}
 
 export const ASK_TIMEOUT_MS = 5_000;
 export const MAX_ASKS = 256;
@@ -25,11 +37,11 @@ export const MAX_ASKS = 256;
 type Credentials = TradeRequest["credentials"];
 
 export class ExecutionLookup {
-  readonly #parts: TradeParts;
+  readonly #parts: ExecutionLookupParts;
   readonly #conclusion: TradeConclusion;
   readonly #asking = new Set<string>();
 
-  constructor(parts: TradeParts, conclusion: TradeConclusion) {
+  constructor(parts: ExecutionLookupParts, conclusion: TradeConclusion) {
     this.#parts = parts;
     this.#conclusion = conclusion;
   }

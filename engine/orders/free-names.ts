@@ -1,11 +1,21 @@
 /** Names of trades that came to nothing: at a venue that took no order of a run, its caller's name is free again. */
+import type { StateStore } from "../storage/state-store.js";
+import type { ClientOrderIdIndex } from "./client-order-id-index.js";
+import type { KeyedHash } from "../storage/keyed-hash.js";
 import { sessionHash } from "./trade-accounts.js";
-import type { TradeExecution, TradeParts } from "./trade-context.js";
+import type { TradeExecution } from "./trade-context.js";
 import type { TradeRun } from "./trade-run.js";
+
+/** What frees the names of a trade. */
+export interface FreeNamesParts {
+  readonly hash: KeyedHash;
+  readonly names: ClientOrderIdIndex;
+  readonly store: StateStore;
+}
 
 /** Looks at the accounts at once, before their sessions are closed. Resolves when the rows are gone. */
 export async function freeNames(
-  { hash, names, store }: Pick<TradeParts, "hash" | "names" | "store">,
+  { hash, names, store }: FreeNamesParts,
   { accounts }: Pick<TradeExecution, "accounts">,
   { attempts, clientOrderId, routeId }: TradeRun,
 ): Promise<void> {

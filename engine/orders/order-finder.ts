@@ -5,6 +5,7 @@
  * Invariants: nothing is ever sent; a finding never shows less than was known before it; what somebody else found meanwhile
  * stands; one finding is published once.
  */
+import type { Rooms } from "./trade-accounts.js";
 import { type Clock, delay } from "../domain/clock.js";
 import { type Deadline, within } from "../domain/deadline.js";
 import type { Instrument } from "../domain/instrument.js";
@@ -22,7 +23,13 @@ import { applyResolution } from "./send-outcome.js";
 import { recordAbandoned, type OrderAttempt } from "./trade-run.js";
 import { unknownOrder } from "./unknown-order.js";
 
-interface FinderParts {
+/** What asks a venue for an order of a run. */
+export interface LookupParts extends FinderParts {
+  readonly bounds: SendBounds;
+  readonly rooms: Rooms;
+}
+
+export interface FinderParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly resolver: Resolver;

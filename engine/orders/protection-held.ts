@@ -7,15 +7,24 @@
  *
  * Bounds: two reads of each venue and round, on the exit lane.
  */
-import { delay } from "../domain/clock.js";
+import type { Rooms } from "./trade-accounts.js";
+import type { Logger } from "../domain/logger.js";
+import { delay, type Clock } from "../domain/clock.js";
 import { canonicalQtyDecimals } from "../domain/instrument.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import { openLots, readVerified } from "./account-readings.js";
 import { lotsOn } from "./order-scale.js";
 import { heldByEntry, lotsToProtect, openedOn, type FilledPart } from "./protection-parts.js";
 import { POSITIONS_DEADLINE_MS } from "./limits.js";
-import type { TradeExecution, TradeParts } from "./trade-context.js";
+import type { TradeExecution } from "./trade-context.js";
 import { addGone, markReplaced, recordProtectionProblem, type OrderAttempt, type TradeRun } from "./trade-run.js";
+
+/** What reads what is still held of an entry. */
+interface HeldParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly rooms: Rooms;
+}
 
 /** Longer than any venue was seen to show an order late. */
 const LAG_MS = 2_000;
@@ -24,7 +33,7 @@ const POSITION_CLOSED = "POSITION_CLOSED";
 
 /** Writes into the run what its owner closed of it, at venues that refused one of `refused`. */
 export async function noteClosedByOwner(
-  parts: TradeParts,
+  parts: HeldParts,
   execution: TradeExecution,
   run: TradeRun,
   filled: readonly FilledPart[],
@@ -57,7 +66,7 @@ export async function noteClosedByOwner(
 
 /** What the entry holds by its own orders and the venue does not show; 0 where the venue does not say. */
 async function missingLots(
-  { clock, rooms }: TradeParts,
+  { clock, rooms }: Pick<HeldParts, "clock" | "rooms">,
   execution: TradeExecution,
   run: TradeRun,
   { attempt, qtyDecimals }: FilledPart,

@@ -6,19 +6,23 @@
  * While a book gives no price it is looked at again until the caller's deadline, every UNDO_LOOK_MS; then the reply says
  * `UNDO_` and why, and the position stands.
  */
+import type { LookupParts } from "./order-finder.js";
 import { delay } from "../domain/clock.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import { capMarket, insideBand, type MarketPrice } from "../routing/market-price.js";
-import { bandRetries } from "./band-retry.js";
+import { bandRetries, type BandRetryParts } from "./band-retry.js";
 import { cancelAndRead } from "./entry-cancel.js";
 import { isOpen } from "./protection-report.js";
 import { MIN_RETRY_MS } from "./limits.js";
-import type { TradeExecution, TradeParts } from "./trade-context.js";
+import type { TradeExecution } from "./trade-context.js";
 import { waitForEnds, type LateOrder } from "./trade-execute.js";
 import type { SendPlan } from "./trade-plan.js";
 import { markReplaced, markTakenBack, recordProtectionProblem, type OrderAttempt, type TradeRun } from "./trade-run.js";
-import { sendOrders } from "./trade-send.js";
+import { sendOrders, type SendParts } from "./trade-send.js";
 import { guardsToTakeBack, isToBeAbandoned } from "./protection-parts.js";
+
+/** What closes an entry again. */
+export interface UndoParts extends SendParts, BandRetryParts {}
 
 const UNDO_LOOK_MS = 100;
 
@@ -26,7 +30,7 @@ type NoPrice = Extract<MarketPrice, { readonly ok: false }>["reason"];
 
 /** `unpriced`: a reduce-only MARKET for what filled on each venue. Returns what outlasts the request. */
 export async function undoEntry(
-  parts: TradeParts,
+  parts: UndoParts,
   execution: TradeExecution,
   run: TradeRun,
   unpriced: readonly SendPlan[],
@@ -56,7 +60,12 @@ export async function undoEntry(
   return late;
 }
 
-function priceUndo(parts: TradeParts, execution: TradeExecution, run: TradeRun, plan: SendPlan): SendPlan | NoPrice {
+function priceUndo(
+  parts: Pick<UndoParts, "clock" | "rooms">,
+  execution: TradeExecution,
+  run: TradeRun,
+  plan: SendPlan,
+): SendPlan | NoPrice {
   const market = parts.rooms.get(plan.venue)?.markets.get(run.symbol);
   if (market === undefined) return "BOOK_INVALID";
   const { maxQuoteAgeMs, maxSlippageBps } = execution.request;
@@ -69,7 +78,7 @@ function priceUndo(parts: TradeParts, execution: TradeExecution, run: TradeRun, 
 }
 
 async function sendUndo(
-  parts: TradeParts,
+  parts: UndoParts,
   execution: TradeExecution,
   run: TradeRun,
   first: readonly SendPlan[],
@@ -96,7 +105,7 @@ function noteProblem({ protection }: TradeRun, problem: string): void {
  * What stands for more than is left is canceled: it would close what its caller opens later. One whose end is not read
  * now, with what it closed before, is canceled again with the next round of the watch.
  */
-export async function takeBackGuards(parts: TradeParts, execution: TradeExecution, run: TradeRun): Promise<void> {
+export async function takeBackGuards(parts: LookupParts, execution: TradeExecution, run: TradeRun): Promise<void> {
   const isAbandoned = isToBeAbandoned(run);
   const takeBack = async (attempt: OrderAttempt): Promise<void> => {
     // Its end may be seen before the answer.

@@ -20,13 +20,13 @@ import { problemOf } from "./background.js";
 import { filledLots } from "./attempt-figures.js";
 import { readPriceLater } from "./fill-price.js";
 import { lotsOfContract } from "./order-scale.js";
-import { MAX_FOLLOWED } from "./order-follows.js";
+import { MAX_FOLLOWED, type OrderFollows } from "./order-follows.js";
 import { isOpen, mayFillMore, mayYetFill, WATCH_ENDED, WATCH_LOST, WATCHED, NOT_WATCHED } from "./protection-report.js";
 import { collectSecrets } from "./redact.js";
 import { applyResolution } from "./send-outcome.js";
 import { TradeAccounts } from "./trade-accounts.js";
 import type { TradeConclusion } from "./trade-conclude.js";
-import type { TradeExecution, TradeParts } from "./trade-context.js";
+import type { TradeExecution } from "./trade-context.js";
 import {
   awaitsProtection,
   guardsToTakeBack,
@@ -35,7 +35,7 @@ import {
   partsToClose,
   unprotectedParts,
 } from "./protection-parts.js";
-import { protectSafely } from "./trade-protect.js";
+import { protectSafely, type ProtectParts } from "./trade-protect.js";
 import { unknownOrderOf } from "./order-finder.js";
 import { credentialsOf, keyOf, watchedBefore, type Watched, type WatchedBefore } from "./watched-entry.js";
 import {
@@ -50,6 +50,11 @@ import {
 } from "./trade-run.js";
 import type { TradeContext, TradeData } from "./trade-types.js";
 
+/** What watches entries whose protection is not complete. */
+export interface WatchParts extends ProtectParts {
+  readonly follows: OrderFollows<TradeRun>;
+}
+
 export const MAX_WATCHED = 256;
 /** As a dead-man's switch may be armed. */
 export const WATCH_MAX_MS = 86_400_000;
@@ -63,7 +68,7 @@ const READ_TIMEOUT_MS = 3_000;
 const ROUND_MS = 10_000;
 
 export class ProtectionWatch {
-  readonly #parts: TradeParts;
+  readonly #parts: WatchParts;
   readonly #conclusion: TradeConclusion;
   readonly #clock: Clock;
   readonly #maxWatched: number;
@@ -73,7 +78,7 @@ export class ProtectionWatch {
   readonly #following = new Set<Promise<void>>();
   #stopping = false;
 
-  constructor(parts: TradeParts, conclusion: TradeConclusion, maxWatched = MAX_WATCHED) {
+  constructor(parts: WatchParts, conclusion: TradeConclusion, maxWatched = MAX_WATCHED) {
     this.#parts = parts;
     this.#conclusion = conclusion;
     this.#clock = parts.clock;

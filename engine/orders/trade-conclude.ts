@@ -1,19 +1,31 @@
+import type { RouteObserver } from "./route-observer.js";
+import type { ExecutionRegistry } from "./execution-registry.js";
+import type { OrderFollows } from "./order-follows.js";
 import type { RoutableVenue } from "../domain/venue.js";
-import type { StateWrite } from "../storage/state-store.js";
+import type { StateWrite, StateStore } from "../storage/state-store.js";
 import { problemOf } from "./background.js";
-import { ConclusionCore, ResolvedListeners, type RowsOf } from "./conclusion-core.js";
-import type { TradeExecution, TradeParts } from "./trade-context.js";
+import { ConclusionCore, ResolvedListeners, type RowsOf, type ConclusionParts } from "./conclusion-core.js";
+import type { TradeExecution } from "./trade-context.js";
 import { doubtOrders, faultData } from "./trade-fault.js";
 import type { LateOrder } from "./trade-execute.js";
 import { buildTradeData, toTradeResult } from "./trade-reply.js";
 import { endTimings, recordToldEnd, roundMs, unsettledAttempt, type TradeRun } from "./trade-run.js";
-import { freeNames } from "./free-names.js";
+import { freeNames, type FreeNamesParts } from "./free-names.js";
 import { applyResolution } from "./send-outcome.js";
 import type { TradeContext, TradeData, TradeRequest, TradeResult } from "./trade-types.js";
 import { Deadline } from "../domain/deadline.js";
 import type { DecisionEvent, DecisionSink } from "./decision-event.js";
 import type { OrderEvent } from "./order-events.js";
-import type { ConcludedTrade } from "./record-sink.js";
+import type { ConcludedTrade, RecordSink } from "./record-sink.js";
+
+/** What concludes a trade. */
+export interface TradeConclusionParts extends ConclusionParts<TradeRun, TradeResult>, FreeNamesParts {
+  readonly follows: OrderFollows<TradeRun>;
+  readonly registry: ExecutionRegistry;
+  readonly observer: RouteObserver;
+  readonly records: RecordSink;
+  readonly store: StateStore;
+}
 
 /** A trade whose outcome was unknown at its reply has found its end. Holds no credential. */
 export interface ResolvedTrade {
@@ -34,12 +46,12 @@ export interface Concluded {
 }
 
 export class TradeConclusion {
-  readonly #parts: TradeParts;
+  readonly #parts: TradeConclusionParts;
   readonly #onDecision: DecisionSink;
   readonly #listeners: ResolvedListeners<ResolvedTrade>;
   readonly #core: ConclusionCore<TradeRun, TradeResult>;
 
-  constructor(parts: TradeParts, onDecision: DecisionSink) {
+  constructor(parts: TradeConclusionParts, onDecision: DecisionSink) {
     this.#parts = parts;
     this.#listeners = new ResolvedListeners(parts.logger);
     this.#core = new ConclusionCore<TradeRun, TradeResult>(parts, this);

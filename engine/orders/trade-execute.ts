@@ -6,14 +6,17 @@
  * MAX_ATTEMPTS orders; a venue is tried once, save one clamp to a position that shrank and one price by a fresh mark;
  * the first decision's bound holds for every later order.
  */
+import type { LookupParts } from "./order-finder.js";
+import type { GuardReservation } from "../guards/guards.js";
+import type { TradeRouting } from "./trade-routing.js";
 import type { ServiceError } from "../domain/errors.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import { formatScaled } from "../domain/decimal.js";
 import { MAX_ATTEMPTS, MIN_RETRY_MS, POSITIONS_DEADLINE_MS } from "./limits.js";
-import type { TradeExecution, TradeParts } from "./trade-context.js";
+import type { TradeExecution } from "./trade-context.js";
 import { readVerified, openLots, heldPosition, type AccountReading } from "./account-readings.js";
 import { filledAnything, remainingSize } from "./trade-reply.js";
-import { bandRetries } from "./band-retry.js";
+import { bandRetries, type BandRetryParts } from "./band-retry.js";
 import type { SendPlan } from "./trade-plan.js";
 import {
   addAdjustment,
@@ -30,10 +33,16 @@ import {
 import { applyResolution } from "./send-outcome.js";
 import { filledLots, isUnfilled } from "./attempt-figures.js";
 import { lookAtMarketable } from "./trade-lookup.js";
-import { sendOrders, type SentOrder } from "./trade-send.js";
+import { sendOrders, type SentOrder, type SendParts } from "./trade-send.js";
 import { applySettings } from "./trade-settings.js";
 import { within } from "../domain/deadline.js";
 import type { Resolution } from "./resolver.js";
+
+/** What sends a trade to its end. */
+export interface ExecuteParts extends SendParts, LookupParts, BandRetryParts {
+  readonly routing: TradeRouting;
+  readonly reservations: WeakMap<OrderAttempt, GuardReservation>;
+}
 
 /** An order that is with the resolver still: its end comes after the reply. */
 export interface LateOrder {
@@ -55,7 +64,7 @@ interface Ended {
 const NONE_LATE: ExecuteEnd = { kind: "done", late: [] };
 
 export async function executeTrade(
-  parts: TradeParts,
+  parts: ExecuteParts,
   execution: TradeExecution,
   run: TradeRun,
   firstPlans: readonly SendPlan[],
@@ -114,7 +123,7 @@ function endedOf(orders: readonly SentOrder[], plans: readonly SendPlan[]): Ende
 
 /** Waits for those that are with the resolver, all at once, as long as the caller does. Returns the ones that outlast it. */
 export async function waitForEnds(
-  parts: TradeParts,
+  parts: Pick<ExecuteParts, "clock" | "logger">,
   execution: TradeExecution,
   run: TradeRun,
   orders: readonly SentOrder[],
@@ -133,13 +142,13 @@ export async function waitForEnds(
 }
 
 /** What orders that came to nothing took of the daily limits is there for the next one. Their rows go with the conclusion. */
-function releaseUnfilled(parts: TradeParts, orders: readonly SentOrder[]): void {
+function releaseUnfilled(parts: Pick<ExecuteParts, "reservations">, orders: readonly SentOrder[]): void {
   for (const { attempt } of orders) if (isUnfilled(attempt)) parts.reservations.get(attempt)?.release();
 }
 
 /** What to send after all orders ended definitively; null: nothing more. */
 async function nextPlan(
-  parts: TradeParts,
+  parts: ExecuteParts,
   execution: TradeExecution,
   run: TradeRun,
   ended: readonly Ended[],
@@ -211,7 +220,7 @@ function mayLackPosition(attempt: OrderAttempt, plan: SendPlan): boolean {
  * cannot be read. `takenLots`: what the order filled before it ended.
  */
 async function rereadPosition(
-  parts: TradeParts,
+  parts: ExecuteParts,
   execution: TradeExecution,
   run: TradeRun,
   plan: SendPlan,

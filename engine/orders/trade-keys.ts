@@ -5,16 +5,24 @@
  * accounts otherwise, so a key that is new under its name is looked for under that one too, as long as records of that
  * version can live.
  */
-import { RETENTION_MS, type IdempotencyBegin, type IdempotencyScope } from "./idempotency.js";
+import type { KeyedHash } from "../storage/keyed-hash.js";
+import type { Clock } from "../domain/clock.js";
+import { RETENTION_MS, type IdempotencyBegin, type IdempotencyScope, type IdempotencyRecords } from "./idempotency.js";
 import type { TradeAccounts } from "./trade-accounts.js";
-import type { TradeParts } from "./trade-context.js";
 import type { TradeContext, TradeRequest } from "./trade-types.js";
 
+/** What scopes a key. */
+interface KeyParts {
+  readonly clock: Clock;
+  readonly hash: KeyedHash;
+  readonly idempotency: IdempotencyRecords;
+}
+
 export class TradeKeys {
-  readonly #parts: Pick<TradeParts, "clock" | "hash" | "idempotency">;
+  readonly #parts: KeyParts;
   readonly #startNs: number;
 
-  constructor(parts: Pick<TradeParts, "clock" | "hash" | "idempotency">) {
+  constructor(parts: KeyParts) {
     this.#parts = parts;
     this.#startNs = parts.clock.monoNs();
   }

@@ -15,8 +15,8 @@ import { readPriceLater } from "./fill-price.js";
 import { isOpen } from "./protection-report.js";
 import { lookUpOrder, type Resolution } from "./resolver.js";
 import { applyResolution } from "./send-outcome.js";
-import type { TradeExecution, TradeParts } from "./trade-context.js";
-import { unknownOrderOf } from "./order-finder.js";
+import type { TradeExecution } from "./trade-context.js";
+import { type LookupParts, unknownOrderOf } from "./order-finder.js";
 import type { OrderAttempt, TradeRun } from "./trade-run.js";
 
 const MAX_LOOKS = 5;
@@ -35,7 +35,7 @@ interface Unclear {
 
 /** All at once. Returns those that the resolver has now. */
 export async function lookAtMarketable(
-  parts: TradeParts,
+  parts: LookupParts,
   execution: TradeExecution,
   run: TradeRun,
   attempts: readonly OrderAttempt[],
@@ -57,7 +57,7 @@ function mayHaveTraded(attempt: OrderAttempt): boolean {
 }
 
 async function look(
-  parts: TradeParts,
+  parts: LookupParts,
   execution: TradeExecution,
   run: TradeRun,
   attempt: OrderAttempt,
@@ -104,7 +104,7 @@ async function look(
 
 /** Null means not shown, or not answered in time. */
 async function readOnce(
-  parts: TradeParts,
+  parts: LookupParts,
   order: Parameters<typeof lookUpOrder>[1],
   session: Parameters<typeof lookUpOrder>[2],
   leftMs: number,

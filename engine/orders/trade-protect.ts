@@ -5,16 +5,17 @@
  * Invariants: each is an order like others, with an intent and a client id of its own; what is unknown is unknown, never
  * failed, and closes nothing; whatever becomes of them, the entry stands as it is.
  */
+import type { LookupParts } from "./order-finder.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals } from "../domain/instrument.js";
 import { closingSide } from "../domain/order.js";
 import { parseScaledRounded } from "../domain/decimal.js";
 import { protectPrice } from "../domain/price-grid.js";
 import { problemOf } from "./background.js";
-import type { TradeExecution, TradeParts } from "./trade-context.js";
+import type { TradeExecution } from "./trade-context.js";
 import { cancelRest } from "./entry-cancel.js";
 import { lotsOfContract } from "./order-scale.js";
 import { noteClosedByOwner } from "./protection-held.js";
-import { takeBackGuards, undoEntry } from "./protection-undo.js";
+import { takeBackGuards, undoEntry, type UndoParts } from "./protection-undo.js";
 import { isOpen, mayYetFill, OUTCOME_UNKNOWN, RESTING } from "./protection-report.js";
 import {
   filledByVenue,
@@ -39,12 +40,15 @@ import {
 } from "./trade-run.js";
 import { sendOrders } from "./trade-send.js";
 
+/** What protects an entry, or takes it back. */
+export interface ProtectParts extends UndoParts, LookupParts {}
+
 /** How far beyond its trigger a protection order may fill: the widest bound a caller may ask for anywhere. */
 export const PROTECTION_SLIPPAGE_BPS = 1_000;
 
 /** Sends what is wanted and not there yet. Returns what outlasts the request. Never rejects for what a venue does. */
 export async function protectEntry(
-  parts: TradeParts,
+  parts: ProtectParts,
   execution: TradeExecution,
   run: TradeRun,
 ): Promise<readonly LateOrder[]> {
@@ -84,7 +88,7 @@ export async function protectEntry(
 }
 
 /** The rest of the entry is taken back, and what no order guards is closed. */
-async function abandon(parts: TradeParts, execution: TradeExecution, run: TradeRun): Promise<readonly LateOrder[]> {
+async function abandon(parts: ProtectParts, execution: TradeExecution, run: TradeRun): Promise<readonly LateOrder[]> {
   const { protection } = run;
   if (protection !== undefined) abandonProtection(protection);
   await cancelRest(parts, execution, run);
@@ -96,7 +100,7 @@ async function abandon(parts: TradeParts, execution: TradeExecution, run: TradeR
 
 /** The same. The entry stands by now, so whatever goes wrong here is reported, not thrown. */
 export async function protectSafely(
-  parts: TradeParts,
+  parts: ProtectParts,
   execution: TradeExecution,
   run: TradeRun,
 ): Promise<readonly LateOrder[]> {
@@ -122,7 +126,12 @@ function idleReason(run: TradeRun): string {
   return attempts.some(isOpen) ? RESTING : "NOTHING_FILLED";
 }
 
-function protectionPlans(parts: TradeParts, execution: TradeExecution, run: TradeRun, filled: FilledPart): SendPlan[] {
+function protectionPlans(
+  parts: ProtectParts,
+  execution: TradeExecution,
+  run: TradeRun,
+  filled: FilledPart,
+): SendPlan[] {
   const { protection } = run;
   if (protection === undefined) return [];
   const side = closingSide(run.direction);
@@ -148,7 +157,7 @@ function protectionPlans(parts: TradeParts, execution: TradeExecution, run: Trad
 
 /** A reduce-only order for what filled there; null where it cannot be sent. */
 function reducingPlan(
-  parts: TradeParts,
+  parts: ProtectParts,
   execution: TradeExecution,
   run: TradeRun,
   filled: FilledPart,
@@ -184,7 +193,7 @@ function reducingPlan(
 }
 
 async function undo(
-  parts: TradeParts,
+  parts: ProtectParts,
   execution: TradeExecution,
   run: TradeRun,
   filled: readonly FilledPart[],

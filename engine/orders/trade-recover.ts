@@ -6,8 +6,8 @@
  * ended or never to have been placed.
  */
 import { readPriceLater } from "./fill-price.js";
-import { findEnd, unknownOrderOf } from "./order-finder.js";
-import type { TradeExecution, TradeParts } from "./trade-context.js";
+import { findEnd, unknownOrderOf, type LookupParts } from "./order-finder.js";
+import type { TradeExecution } from "./trade-context.js";
 import { isOfPosition, recordAbandoned, unsettledAttempt, type TradeRun } from "./trade-run.js";
 
 /**
@@ -18,7 +18,7 @@ export type RecoveryEnd = "FOUND" | "NOT_PLACED" | "STILL_UNKNOWN";
 
 /** `waitForProof`: poll until the deadline; otherwise look once. */
 export async function recoverRun(
-  parts: TradeParts,
+  parts: LookupParts,
   execution: TradeExecution,
   run: TradeRun,
   waitForProof: boolean,

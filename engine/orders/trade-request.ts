@@ -2,6 +2,9 @@
  * One request on its way through the trade path, a close or an open: sessions, idempotency, reading, routing, execution, and what a
  * retry, a replay or a crash before it makes of that. What can go wrong here is a refusal, as long as no order was sent.
  */
+import type { ExecutionRegistry } from "./execution-registry.js";
+import type { OrderFollows } from "./order-follows.js";
+import type { FeeCache } from "./fee-cache.js";
 import { ServiceError } from "../domain/errors.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { RandomIds } from "../storage/keyed-hash.js";
@@ -10,8 +13,8 @@ import { waitForPrices } from "./fill-price.js";
 import { TradeAccounts } from "./trade-accounts.js";
 import type { TradeConclusion, Concluded } from "./trade-conclude.js";
 import { MIN_RETRY_MS, POSITIONS_DEADLINE_MS } from "./limits.js";
-import type { TradeExecution, TradeParts } from "./trade-context.js";
-import { executeTrade, type ExecuteEnd, type LateOrder } from "./trade-execute.js";
+import type { TradeExecution } from "./trade-context.js";
+import { executeTrade, type ExecuteEnd, type LateOrder, type ExecuteParts } from "./trade-execute.js";
 import {
   readAccounts,
   readHeldAccounts,
@@ -20,7 +23,7 @@ import {
   type Readings,
 } from "./account-readings.js";
 import { giveQuote, simulatedData } from "./trade-quote.js";
-import type { BoundQuote } from "./quote-book.js";
+import type { BoundQuote, QuoteBook } from "./quote-book.js";
 import { collectSecrets, redactVenueText } from "./redact.js";
 import { recoverRun } from "./trade-recover.js";
 import { filledAnything, remainingSize, toTradeResult } from "./trade-reply.js";
@@ -28,7 +31,7 @@ import { emptyRun, executionOf } from "./trade-execution.js";
 import { TradeKeys } from "./trade-keys.js";
 import { tradeSide, type SendPlan } from "./trade-plan.js";
 import type { ProtectionWatch } from "./protection-watch.js";
-import { protectSafely } from "./trade-protect.js";
+import { protectSafely, type ProtectParts } from "./trade-protect.js";
 import {
   DEFAULT_RETRY_MS,
   isFlat,
@@ -53,8 +56,17 @@ import {
 import type { TradeContext, TradeRequest, TradeResult } from "./trade-types.js";
 import { unreadVenues } from "./unread-venues.js";
 import { Deadline } from "../domain/deadline.js";
-import type { IdempotencyTicket } from "./idempotency.js";
+import type { IdempotencyTicket, IdempotencyRecords } from "./idempotency.js";
 import { mintRouteId } from "./route-ids.js";
+
+/** What answers a request. */
+export interface RequestParts extends ExecuteParts, ProtectParts {
+  readonly feeCache: FeeCache;
+  readonly follows: OrderFollows<TradeRun>;
+  readonly idempotency: IdempotencyRecords;
+  readonly quotes: QuoteBook;
+  readonly registry: ExecutionRegistry;
+}
 
 /** Where a decision led: to an end (a refusal, a dry run), or on to its orders. */
 type Decided =
@@ -66,13 +78,13 @@ type Decided =
 const NONE_TRIED: ReadonlySet<RoutableVenue> = new Set();
 
 export class TradeRequests {
-  readonly #parts: TradeParts;
+  readonly #parts: RequestParts;
   readonly #conclusion: TradeConclusion;
   readonly #watch: ProtectionWatch;
   readonly #randomIds: RandomIds;
   readonly #keys: TradeKeys;
 
-  constructor(parts: TradeParts, conclusion: TradeConclusion, watch: ProtectionWatch, randomIds: RandomIds) {
+  constructor(parts: RequestParts, conclusion: TradeConclusion, watch: ProtectionWatch, randomIds: RandomIds) {
     this.#parts = parts;
     this.#conclusion = conclusion;
     this.#watch = watch;

@@ -5,14 +5,17 @@
  * Invariants: an order names its side, and is reduce-only unless it is an entry's own; whatever goes wrong after the
  * send is UNKNOWN.
  */
+import type { RouteObserver } from "./route-observer.js";
+import type { ClientOrderIdIndex } from "./client-order-id-index.js";
+import type { StateStore } from "../storage/state-store.js";
 import { formatScaled } from "../domain/decimal.js";
 import { ServiceError } from "../domain/errors.js";
 import { liveDoubleMid } from "../routing/market-price.js";
-import { countedAccount } from "./account-behind.js";
-import { sendTimeoutMs, type OrderNames, type OutgoingOrder } from "./order-core.js";
+import { countedAccount, type CountedAccountParts } from "./account-behind.js";
+import { sendTimeoutMs, type OrderNames, type OutgoingOrder, type OrderCore } from "./order-core.js";
 import type { Resolution } from "./resolver.js";
-import { sessionHash, type OpenAccount } from "./trade-accounts.js";
-import type { TradeExecution, TradeParts } from "./trade-context.js";
+import { sessionHash, type OpenAccount, type Rooms } from "./trade-accounts.js";
+import type { TradeExecution } from "./trade-context.js";
 import type { SendPlan } from "./trade-plan.js";
 import {
   addAttempt,
@@ -25,6 +28,15 @@ import {
   type TradeRun,
 } from "./trade-run.js";
 import type { TradeResult } from "./trade-types.js";
+
+/** What sends the orders of a trade. */
+export interface SendParts extends CountedAccountParts {
+  readonly rooms: Rooms;
+  readonly store: StateStore;
+  readonly names: ClientOrderIdIndex;
+  readonly observer: RouteObserver;
+  readonly core: OrderCore<TradeRun, TradeResult>;
+}
 
 /** One order of a batch, durable and sent. */
 export interface SentOrder {
@@ -50,7 +62,7 @@ interface Outgoing extends OutgoingOrder<TradeRun, TradeResult> {
  * all; where nothing was sent they say so.
  */
 export async function sendOrders(
-  parts: TradeParts,
+  parts: SendParts,
   execution: TradeExecution,
   run: TradeRun,
   plans: readonly SendPlan[],
@@ -107,7 +119,7 @@ export async function sendOrders(
 
 /** Whose daily limits an opening order counts for, where the guards count by account. */
 async function countedAccounts(
-  parts: TradeParts,
+  parts: SendParts,
   execution: TradeExecution,
   plans: readonly SendPlan[],
 ): Promise<ReadonlyMap<SendPlan, string> | ServiceError> {
@@ -132,7 +144,7 @@ function markNotSent(run: TradeRun, before: number, reason: string): void {
 }
 
 /** The market has moved since the decision: what undoes it is measured from where it stood then. */
-function ownReference(parts: TradeParts, plan: SendPlan, maxQuoteAgeMs: number): Pick<OrderAttempt, "refMid"> {
+function ownReference(parts: SendParts, plan: SendPlan, maxQuoteAgeMs: number): Pick<OrderAttempt, "refMid"> {
   const market = parts.rooms.get(plan.venue)?.markets.get(plan.instrument.symbol);
   const doubleMid = market === undefined ? 0 : liveDoubleMid(market, maxQuoteAgeMs, parts.clock.monoNs());
   // Half a tick is one decimal finer.
@@ -143,7 +155,7 @@ function ownReference(parts: TradeParts, plan: SendPlan, maxQuoteAgeMs: number):
 
 /** What the caller calls the trade, for each of its own orders; guards have no name of a caller. */
 function namesOf(
-  { hash, names }: TradeParts,
+  { hash, names }: SendParts,
   { clientOrderId, routeId, symbol }: TradeRun,
   outgoing: readonly Outgoing[],
 ): OrderNames | null {
@@ -164,7 +176,7 @@ interface BatchTimings {
 }
 
 async function sendOne(
-  parts: TradeParts,
+  parts: SendParts,
   execution: TradeExecution,
   run: TradeRun,
   outgoing: Outgoing,
@@ -184,7 +196,7 @@ async function sendOne(
 }
 
 function startResolving(
-  parts: TradeParts,
+  parts: SendParts,
   { accounts }: TradeExecution,
   run: TradeRun,
   plan: SendPlan,

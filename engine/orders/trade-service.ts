@@ -21,12 +21,11 @@ import type { OrderListeners } from "./order-listeners.js";
 import { Background } from "./background.js";
 import { createClientIdSource } from "./client-id.js";
 import type { Rooms } from "./trade-accounts.js";
-import { ExecutionLookup } from "./execution-lookup.js";
-import { TradeConclusion, type ResolvedListener } from "./trade-conclude.js";
-import type { TradeParts } from "./trade-context.js";
+import { ExecutionLookup, type ExecutionLookupParts } from "./execution-lookup.js";
+import { TradeConclusion, type ResolvedListener, type TradeConclusionParts } from "./trade-conclude.js";
 import { giveQuote } from "./trade-quote.js";
 import { unlistedSymbol } from "./trade-refusals.js";
-import { TradeRequests } from "./trade-request.js";
+import { TradeRequests, type RequestParts } from "./trade-request.js";
 import {
   TradeRouting,
   DEFAULT_ROUTING_SETTINGS,
@@ -42,7 +41,7 @@ import type { TradeContext, TradeData, TradeRequest, TradeResult, ExecutionAnswe
 import { Deadline, within } from "../domain/deadline.js";
 import type { DecisionSink } from "./decision-event.js";
 import { ExecutionRegistry } from "./execution-registry.js";
-import { ProtectionWatch } from "./protection-watch.js";
+import { ProtectionWatch, type WatchParts } from "./protection-watch.js";
 import { FeeCache } from "./fee-cache.js";
 import { IdempotencyRecords } from "./idempotency.js";
 import { IntentLog, type OrderIntent } from "./intent-log.js";
@@ -106,6 +105,12 @@ export interface TradeServiceStatus {
 export type QuoteResult =
   | { readonly ok: true; readonly routing: RoutingReport; readonly quote: Quote }
   | { readonly ok: false; readonly code: ErrorCode; readonly details: Readonly<Record<string, unknown>> };
+
+/** Whatever the steps take, built once. Each step names what it takes itself. */
+type TradeParts = RequestParts &
+  WatchParts &
+  TradeConclusionParts &
+  ExecutionLookupParts & { readonly background: Background; readonly intents: IntentLog };
 
 export class TradeService {
   readonly #parts: TradeParts;

@@ -10,7 +10,8 @@ import type { CallOptions, SettingOutcome } from "../ports.js";
 import { problemOf } from "./background.js";
 import type { AccountReading } from "./account-readings.js";
 import { redactVenueText } from "./redact.js";
-import type { TradeExecution, TradeParts } from "./trade-context.js";
+import type { Logger } from "../domain/logger.js";
+import type { TradeExecution } from "./trade-context.js";
 import type { SendPlan } from "./trade-plan.js";
 import { addAdjustment, type TradeRun } from "./trade-run.js";
 import type { ExecutionAdjustment } from "./trade-types.js";
@@ -21,7 +22,7 @@ const UNKNOWN_SETTING = "unknown";
 
 /** Null when all are as wanted. What was changed stands in the run's adjustments. */
 export async function applySettings(
-  parts: TradeParts,
+  parts: { readonly logger: Logger },
   execution: TradeExecution,
   run: TradeRun,
   plans: readonly SendPlan[],
@@ -36,7 +37,7 @@ export async function applySettings(
 }
 
 async function applyOn(
-  parts: TradeParts,
+  parts: { readonly logger: Logger },
   execution: TradeExecution,
   run: TradeRun,
   plan: SendPlan,

@@ -1,4 +1,6 @@
 /** Leverage and margin mode of one symbol. Setting one again is safe, so an unknown outcome is reported as such. */
+import type { Logger } from "../../domain/logger.js";
+import type { Clock } from "../../domain/clock.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { AccountSettings, CallOptions, SettingOutcome } from "../../ports.js";
 import { problemOf } from "../background.js";
@@ -7,13 +9,18 @@ import { callOptions, type OpenedAccount } from "./open-account.js";
 import { refusedBy } from "./order-change.js";
 import { refusal } from "./order-check.js";
 import type { OrderRefusal, SettingAnswer, SettingRequest } from "./order-desk.js";
-import type { SingleParts } from "./single-context.js";
+
+/** What changes a setting. */
+export interface SettingsParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
 
 /** Interface spec, section 8. */
 const MAX_LEVERAGE = 125;
 
 export function setLeverage(
-  parts: SingleParts,
+  parts: SettingsParts,
   opened: OpenedAccount,
   request: SettingRequest & { readonly leverage: number },
   deadline: Deadline,
@@ -38,7 +45,7 @@ function outOfRange(max: number): OrderRefusal {
 }
 
 export function setMarginMode(
-  parts: SingleParts,
+  parts: SettingsParts,
   opened: OpenedAccount,
   request: SettingRequest & { readonly mode: "cross" | "isolated" },
   deadline: Deadline,
@@ -49,7 +56,7 @@ export function setMarginMode(
 }
 
 async function change(
-  parts: SingleParts,
+  parts: SettingsParts,
   { room, secrets }: OpenedAccount,
   { symbol, venue }: SettingRequest,
   deadline: Deadline,

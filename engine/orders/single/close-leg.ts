@@ -2,6 +2,7 @@
  * One leg of a close: a live position reduced by one order, always reduce-only, its side derived, its size at most what
  * is held. "Reduce only would increase" means that the position is not what was read: it is read again, once.
  */
+import type { Clock } from "../../domain/clock.js";
 import { formatScaled } from "../../domain/decimal.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
 import { closingSide, type Direction, type PositionSide } from "../../domain/order.js";
@@ -24,7 +25,6 @@ import type {
   OrderFacts,
   OrderRefusal,
 } from "./order-desk.js";
-import type { SingleParts } from "./single-context.js";
 import type { HeldBound, Planned, SinglePlacements } from "./single-place.js";
 
 /** Which position, and how much of it. Plain data: kept with an idempotency key. */
@@ -52,7 +52,7 @@ export interface LegTerms {
 
 /** `read`: the position as this request read it; null: read it again first (a crash lies between). */
 export async function closeLeg(
-  parts: SingleParts,
+  parts: { readonly clock: Clock },
   placements: SinglePlacements,
   account: OrderAccount,
   room: VenueRoom,
@@ -100,7 +100,7 @@ function mayLackPosition(answer: OrderAnswer, { status }: CloseLeg): boolean {
 
 /** True only where the venue shows that nothing of the leg is held any more. */
 async function isGone(
-  parts: SingleParts,
+  parts: { readonly clock: Clock },
   account: OrderAccount,
   room: VenueRoom,
   instrument: Instrument,
@@ -120,7 +120,7 @@ async function isGone(
 }
 
 async function planLeg(
-  parts: SingleParts,
+  parts: { readonly clock: Clock },
   room: VenueRoom,
   session: AccountSession,
   instrument: Instrument,
@@ -198,7 +198,7 @@ function planHeld(
 
 /** What a MARKET leg would send as things are: its size and its bound, or why it could not. */
 export function simulateLeg(
-  parts: Pick<SingleParts, "clock">,
+  parts: { readonly clock: Clock },
   room: VenueRoom,
   leg: LegPlan,
   terms: Pick<LegTerms, "type" | "price" | "maxSlippageBps">,
@@ -232,7 +232,7 @@ export function simulateLeg(
  * every symbol, holdings that nobody can count included.
  */
 export async function readLive(
-  parts: Pick<SingleParts, "clock">,
+  parts: { readonly clock: Clock },
   room: VenueRoom,
   session: AccountSession,
   instrument: Instrument | null,

@@ -1,4 +1,5 @@
 /** Which of an account close-all is about: everything, or some symbols; and the open orders of these, cancelled. */
+import type { Logger } from "../../domain/logger.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { CancelAllOutcome, Refused } from "../../domain/order.js";
 import type { VenuePosition } from "../../domain/position.js";
@@ -6,7 +7,6 @@ import type { AccountSession, CallOptions, VenueRoom } from "../../ports.js";
 import { cancelAllOrders } from "./cancel-all.js";
 import { isInstrument, listedInstrument } from "./open-account.js";
 import type { OrderRefusal } from "./order-desk.js";
-import type { SingleParts } from "./single-context.js";
 
 /** `instruments` null: everything. */
 export interface CloseScope {
@@ -53,7 +53,7 @@ export function isInScope(
 
 /** One outcome for all symbols: unknown outranks refused, refused outranks accepted. Never rejects. */
 export async function cancelScope(
-  parts: Pick<SingleParts, "logger">,
+  parts: { readonly logger: Logger },
   room: VenueRoom,
   session: AccountSession,
   { instruments }: CloseScope,

@@ -19,9 +19,8 @@
  * Bounds: MAX_SWITCHES (one more: OVERLOADED), MAX_FIRE_TRIES cancels a firing, MAX_TRIES ends said of one disarm,
  * MIN_VENUE_REARM_MS between arms at a venue.
  */
-import type { Clock, TimerHandle } from "../../domain/clock.js";
+import { type Clock, type TimerHandle, delay } from "../../domain/clock.js";
 import type { Logger } from "../../domain/logger.js";
-import { delay } from "../../domain/clock.js";
 import type { ScheduleOutcome } from "../../domain/order.js";
 import type { RoutableVenue } from "../../domain/venue.js";
 import type { AccountSession, VenueRoom } from "../../ports.js";

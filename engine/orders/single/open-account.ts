@@ -1,14 +1,23 @@
 /** One account of one call, from the caller's credentials to the moment its session is closed. */
+import type { SingleRun } from "./single-run.js";
+import type { OrderFollows } from "../order-follows.js";
+import type { KeyedHash } from "../../storage/keyed-hash.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { CallOptions, AccountSession, Lane, ReadFailure, VenueRoom } from "../../ports.js";
 import type { Deadline } from "../../domain/deadline.js";
 import { scrub } from "../../domain/scrub.js";
 import { collectSecrets } from "../redact.js";
-import type { Rooms } from "../trade-accounts.js";
-import { sessionHash } from "../trade-accounts.js";
+import { type Rooms, sessionHash } from "../trade-accounts.js";
 import { invalid, refusal } from "./order-check.js";
 import type { OrderAccount, OrderRefusal, PlaceRequest } from "./order-desk.js";
-import { MAX_CALL_TIMEOUT_MS, type SingleParts } from "./single-context.js";
+import { MAX_CALL_TIMEOUT_MS } from "./single-context.js";
+
+/** What opens an account. */
+export interface AccountParts {
+  readonly rooms: Rooms;
+  readonly hash: KeyedHash;
+  readonly follows: OrderFollows<SingleRun>;
+}
 
 /** Symbols named in an UNKNOWN_SYMBOL. */
 const PREVIEW_SYMBOLS = 20;
@@ -22,7 +31,7 @@ export interface OpenedAccount {
 
 /** Opens the session, does the work, closes it, whatever the end. */
 export async function withAccount<T>(
-  parts: Pick<SingleParts, "rooms" | "hash" | "follows">,
+  parts: AccountParts,
   account: OrderAccount,
   work: (opened: OpenedAccount) => Promise<T>,
 ): Promise<T | OrderRefusal> {

@@ -3,19 +3,23 @@
  * that nobody knows is told as such and may be asked for again; nothing here is ever repeated on its own, save a
  * cancel that named the wrong symbol.
  */
+import type { RandomIds } from "../../storage/keyed-hash.js";
+import type { RecentOrders } from "./recent-orders.js";
+import type { Logger } from "../../domain/logger.js";
+import type { Clock } from "../../domain/clock.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
 import type { CancelOutcome, OrderChange, Refused, VenueOrder } from "../../domain/order.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { GuardedOrder, GuardReservation } from "../../guards/guards.js";
 import type { OrderRef } from "../../ports.js";
-import { storeUnavailable } from "../../storage/state-store.js";
-import { problemOf } from "../background.js";
+import { storeUnavailable, type StateStore } from "../../storage/state-store.js";
+import { problemOf, type Background } from "../background.js";
 import { type Deadline, within } from "../../domain/deadline.js";
 import { redactVenueText } from "../redact.js";
 import { STORE_TIMEOUT_MS } from "../limits.js";
 import { cancelAllOrders } from "./cancel-all.js";
 import { liveDoubleMid } from "../../routing/market-price.js";
-import { countedAccount } from "../account-behind.js";
+import { countedAccount, type CountedAccountParts } from "../account-behind.js";
 import { callOptions, isInstrument, listedInstrument, type OpenedAccount } from "./open-account.js";
 import { limitBandRefusal } from "./limit-band.js";
 import { checkPrice, checkQuantity, invalid, refusal } from "./order-check.js";
@@ -30,12 +34,34 @@ import type {
   OrderRefusal,
 } from "./order-desk.js";
 import { factsOfVenueOrder, instrumentOf, isUnsupported } from "./order-facts.js";
-import { lookRefusal, lookUp, nameOrder, type NamedOrder, ownTerms } from "./order-lookup.js";
-import { MAX_QUOTE_AGE_MS, type SingleParts } from "./single-context.js";
+import {
+  lookRefusal,
+  lookUp,
+  nameOrder,
+  type NamedOrder,
+  ownTerms,
+  type OwnTermsParts,
+  type NameParts,
+} from "./order-lookup.js";
+import { MAX_QUOTE_AGE_MS } from "./single-context.js";
 import { lastAttempt } from "./single-run.js";
 
+/** What cancels an order. */
+export interface CancelParts extends OwnTermsParts, NameParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly recent: RecentOrders;
+}
+
+/** What amends an order. */
+export interface AmendParts extends CancelParts, CountedAccountParts {
+  readonly background: Background;
+  readonly randomIds: RandomIds;
+  readonly store: StateStore;
+}
+
 export async function cancelOrder(
-  parts: SingleParts,
+  parts: CancelParts,
   opened: OpenedAccount,
   request: OrderName,
   deadline: Deadline,
@@ -55,7 +81,7 @@ export async function cancelOrder(
 
 /** Looks the order up first. `tried`: the symbol under which the venue knew no such order. */
 async function cancelFound(
-  parts: SingleParts,
+  parts: CancelParts,
   opened: OpenedAccount,
   request: OrderName,
   named: NamedOrder,
@@ -88,7 +114,7 @@ async function cancelFound(
 }
 
 async function sendCancel(
-  parts: SingleParts,
+  parts: Pick<CancelParts, "logger">,
   { room, session }: OpenedAccount,
   instrument: Instrument,
   ref: OrderRef,
@@ -120,7 +146,7 @@ function cancelAnswer(
 }
 
 export async function amendOrder(
-  parts: SingleParts,
+  parts: AmendParts,
   opened: OpenedAccount,
   request: AmendRequest,
   context: OrderRequestContext,
@@ -193,7 +219,7 @@ export async function amendOrder(
 }
 
 function justSent(
-  parts: SingleParts,
+  parts: Pick<AmendParts, "recent">,
   { accountHash, room }: OpenedAccount,
   orderId: string,
 ): { readonly order: VenueOrder; readonly instrument: Instrument } | null {
@@ -229,7 +255,7 @@ function changeOf(
  * before the change leaves. Returns what gives that back, or the refusal.
  */
 async function guardChange(
-  parts: SingleParts,
+  parts: AmendParts,
   { room, session, accountHash }: OpenedAccount,
   { apiKeyId }: OrderRequestContext,
   timeoutMs: number,
@@ -279,13 +305,13 @@ async function guardChange(
   }
 }
 
-function releaseReservation(parts: SingleParts, reservation: GuardReservation): void {
+function releaseReservation(parts: Pick<AmendParts, "background" | "store">, reservation: GuardReservation): void {
   const writes = reservation.release();
   if (writes.length > 0) parts.background.run("amend_give_back", parts.store.commit({ writes }));
 }
 
 export async function cancelEverything(
-  parts: SingleParts,
+  parts: Pick<CancelParts, "logger">,
   opened: OpenedAccount,
   request: CancelAllRequest,
   deadline: Deadline,

@@ -5,6 +5,11 @@
  * Invariant: absent is reported only when every place that could hold the order was read and had none; one failed read
  * among them makes it a failure.
  */
+import type { Clock } from "../../domain/clock.js";
+import type { RecentOrders } from "./recent-orders.js";
+import type { Rooms } from "../trade-accounts.js";
+import type { ClientOrderIdIndex } from "../client-order-id-index.js";
+import type { ClientIdSource } from "../client-id.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { VenueOrder } from "../../domain/order.js";
 import type { OrderRef, Read, ReadFailure } from "../../ports.js";
@@ -14,10 +19,27 @@ import type { OrderAnswer, OrderName, OwnTerms } from "./order-desk.js";
 import { answerOf, factsOfVenueOrder, instrumentOf } from "./order-facts.js";
 import { callOptions, readRefusal, type OpenedAccount } from "./open-account.js";
 import type { SingleConclusion } from "./single-conclude.js";
-import type { SingleParts } from "./single-context.js";
-import { settleAsked } from "./single-settle.js";
+import { settleAsked, type SettleParts } from "./single-settle.js";
 import { lastAttempt } from "./single-run.js";
-import type { UnsettledOrder } from "./unsettled-orders.js";
+import type { UnsettledOrder, UnsettledOrders } from "./unsettled-orders.js";
+
+/** What tells the terms of an order of ours. */
+export interface OwnTermsParts {
+  readonly clientIds: ClientIdSource;
+  readonly names: ClientOrderIdIndex;
+  readonly rooms: Rooms;
+}
+
+/** What finds an order by its name. */
+export interface NameParts {
+  readonly names: ClientOrderIdIndex;
+  readonly unsettled: UnsettledOrders;
+}
+
+/** What answers a question for an order. */
+export interface StatusParts extends OwnTermsParts, NameParts, SettleParts {
+  readonly recent: RecentOrders;
+}
 
 /** An order under all names that we know of it. */
 export interface NamedOrder {
@@ -45,7 +67,7 @@ const MAX_NAME_CHARS = 128;
 
 /** Rejects with STORE_UNAVAILABLE. */
 export async function nameOrder(
-  parts: SingleParts,
+  parts: NameParts,
   { room, accountHash }: OpenedAccount,
   { orderId, symbol }: Pick<OrderName, "orderId" | "symbol">,
 ): Promise<NamedOrder> {
@@ -73,7 +95,7 @@ export async function nameOrder(
 
 /** `instrument` is a hint of the name: where it leads nowhere all symbols are searched. */
 export async function lookUp(
-  parts: SingleParts,
+  parts: { readonly clock: Clock },
   opened: OpenedAccount,
   named: NamedOrder,
   deadline: Deadline,
@@ -125,7 +147,7 @@ function readsOf(
 
 /** The status of one order, with its own unknown outcome ended on the way where the venue lets it. */
 export async function orderStatus(
-  parts: SingleParts,
+  parts: StatusParts,
   conclusion: SingleConclusion,
   opened: OpenedAccount,
   request: OrderName,
@@ -177,7 +199,7 @@ export function lookRefusal(
 
 /** `name`: what its caller calls it, where that is known already. */
 export async function ownTerms(
-  parts: SingleParts,
+  parts: OwnTermsParts,
   { accountHash }: OpenedAccount,
   order: VenueOrder,
   name: string | null,
@@ -191,7 +213,7 @@ export async function ownTerms(
 
 /** By the client id that it was placed with. */
 export function wasPlacedAsMarket(
-  { rooms, clientIds }: Pick<SingleParts, "rooms" | "clientIds">,
+  { rooms, clientIds }: Pick<OwnTermsParts, "clientIds" | "rooms">,
   { venue, venueClientOrderId }: VenueOrder,
 ): boolean {
   if (venueClientOrderId === null) return false;

@@ -7,13 +7,16 @@
  *
  * Bounds: MAX_LEGS a venue (the rest is reported as FAILED), LEGS_AT_ONCE under way.
  */
+import type { RandomIds } from "../../storage/keyed-hash.js";
+import type { Logger } from "../../domain/logger.js";
+import type { Clock } from "../../domain/clock.js";
 import { formatScaled } from "../../domain/decimal.js";
 import { ServiceError } from "../../domain/errors.js";
 import { canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
 import type { VenuePosition } from "../../domain/position.js";
 import type { VenueRoom } from "../../ports.js";
-import { storeUnavailable } from "../../storage/state-store.js";
-import { problemOf } from "../background.js";
+import { storeUnavailable, type StateStore } from "../../storage/state-store.js";
+import { problemOf, type Background } from "../background.js";
 import { within, type Deadline } from "../../domain/deadline.js";
 import type { IdempotencyRecords, IdempotencyTicket } from "../idempotency.js";
 import { mintRouteId } from "../route-ids.js";
@@ -32,7 +35,7 @@ import {
   type LegTerms,
 } from "./close-leg.js";
 import { cancelScope, isInScope, onlyContract, scopeOn } from "./close-scope.js";
-import { callOptions, isInstrument, listedInstrument, roomOf, withAccount } from "./open-account.js";
+import { callOptions, isInstrument, listedInstrument, roomOf, withAccount, type AccountParts } from "./open-account.js";
 import { refusedBy } from "./order-change.js";
 import { checkBound, checkPrice, checkQuantity, checkSlippage, invalid, refusal } from "./order-check.js";
 import type {
@@ -46,8 +49,16 @@ import type {
   OrderRequestContext,
   OrderRefusal,
 } from "./order-desk.js";
-import type { SingleParts } from "./single-context.js";
 import { scopeOf, type SinglePlacements } from "./single-place.js";
+
+/** What closes positions of an account. */
+export interface CloseParts extends AccountParts {
+  readonly background: Background;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly randomIds: RandomIds;
+  readonly store: StateStore;
+}
 
 const MAX_LEGS = 200;
 const LEGS_AT_ONCE = 8;
@@ -90,11 +101,11 @@ interface DecidedVenue {
 }
 
 export class PositionCloses {
-  readonly #parts: SingleParts;
+  readonly #parts: CloseParts;
   readonly #placements: SinglePlacements;
   readonly #records: BatchRecords;
 
-  constructor(parts: SingleParts, placements: SinglePlacements, records: BatchRecords) {
+  constructor(parts: CloseParts, placements: SinglePlacements, records: BatchRecords) {
     this.#parts = parts;
     this.#placements = placements;
     this.#records = records;

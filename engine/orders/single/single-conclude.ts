@@ -3,9 +3,20 @@
  * idempotency record, its name), stored by conclusion-core.ts. An order that was with the resolver at the reply brings
  * them up to date when it ends.
  */
+import type { OrderFollows } from "../order-follows.js";
+import type { UnsettledOrders } from "./unsettled-orders.js";
+import type { RecordSink } from "../record-sink.js";
+import type { RecentOrders } from "./recent-orders.js";
+import type { ClientOrderIdIndex } from "../client-order-id-index.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { StateWrite } from "../../storage/state-store.js";
-import { ConclusionCore, ResolvedListeners, type ConclusionRows, type RowsOf } from "../conclusion-core.js";
+import {
+  ConclusionCore,
+  ResolvedListeners,
+  type ConclusionRows,
+  type RowsOf,
+  type ConclusionParts,
+} from "../conclusion-core.js";
 import { within } from "../../domain/deadline.js";
 import type { IdempotencyTicket } from "../idempotency.js";
 import type { Resolution } from "../resolver.js";
@@ -13,15 +24,24 @@ import { STORE_TIMEOUT_MS } from "../limits.js";
 import { applyResolution, intentOutcome } from "../send-outcome.js";
 import type { OrderAnswer, OrderResolvedListener } from "./order-desk.js";
 import { answerOf, resolvedOrder } from "./order-facts.js";
-import type { OrderContext, SingleParts } from "./single-context.js";
+import type { OrderContext } from "./single-context.js";
 import { isUnsettled, lastAttempt, neverAtVenue, type SingleRun, type StoredAnswer } from "./single-run.js";
 
+/** What concludes an order. */
+export interface SingleConclusionParts extends ConclusionParts<SingleRun, StoredAnswer> {
+  readonly names: ClientOrderIdIndex;
+  readonly recent: RecentOrders;
+  readonly records: RecordSink;
+  readonly unsettled: UnsettledOrders;
+  readonly follows: OrderFollows<SingleRun>;
+}
+
 export class SingleConclusion {
-  readonly #parts: SingleParts;
+  readonly #parts: SingleConclusionParts;
   readonly #listeners: ResolvedListeners<Parameters<OrderResolvedListener>[0]>;
   readonly #core: ConclusionCore<SingleRun, StoredAnswer>;
 
-  constructor(parts: SingleParts) {
+  constructor(parts: SingleConclusionParts) {
     this.#parts = parts;
     this.#listeners = new ResolvedListeners(parts.logger);
     this.#core = new ConclusionCore<SingleRun, StoredAnswer>(parts, this);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { delay } from "../../domain/clock.js";
-import type { DeskHarness } from "./test/desk-harness.js";
 import {
+  type DeskHarness,
   createDesk,
   CREDENTIALS,
   orderContext,

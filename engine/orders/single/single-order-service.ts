@@ -9,6 +9,11 @@
  *
  * Bounds: MAX_IN_FLIGHT calls (beyond: OVERLOADED); what each part bounds is said there.
  */
+import { type PlaceParts, SinglePlacements, type Planned } from "./single-place.js";
+import { type SingleConclusionParts, SingleConclusion } from "./single-conclude.js";
+import { type CloseParts, PositionCloses, type CloseBatch } from "./position-close.js";
+import { type AmendParts, amendOrder, cancelEverything, cancelOrder } from "./order-change.js";
+import { type StatusParts, orderStatus, ownTerms, wasPlacedAsMarket } from "./order-lookup.js";
 import type { Clock } from "../../domain/clock.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { Logger } from "../../domain/logger.js";
@@ -43,7 +48,6 @@ import {
   type OpenedAccount,
   otherAccount,
 } from "./open-account.js";
-import { amendOrder, cancelEverything, cancelOrder } from "./order-change.js";
 import { checkOrder, invalid, refusal, type CheckedOrder } from "./order-check.js";
 import type {
   AmendAnswer,
@@ -74,14 +78,10 @@ import type {
   SwitchesAnswer,
 } from "./order-desk.js";
 import { factsOfVenueOrder, instrumentOf } from "./order-facts.js";
-import { orderStatus, ownTerms, wasPlacedAsMarket } from "./order-lookup.js";
 import { ClientOrderIdIndex } from "../client-order-id-index.js";
 import { closingLimit } from "./hedge-close.js";
-import { PositionCloses, type CloseBatch } from "./position-close.js";
 import { RecentOrders } from "./recent-orders.js";
-import { SingleConclusion } from "./single-conclude.js";
-import type { OrderContext, SingleParts } from "./single-context.js";
-import { SinglePlacements, type Planned } from "./single-place.js";
+import type { OrderContext } from "./single-context.js";
 import type { SingleRun, StoredAnswer } from "./single-run.js";
 import { UnsettledOrders } from "./unsettled-orders.js";
 
@@ -112,6 +112,9 @@ export interface SingleOrderServiceOptions {
 
 /** The look-up of the account that a switch is for. */
 const WHOSE_SWITCH: CallOptions = { timeoutMs: 5_000, lane: "exit" };
+
+/** Whatever the steps take, built once. Each step names what it takes itself. */
+type SingleParts = PlaceParts & SingleConclusionParts & CloseParts & AmendParts & StatusParts;
 
 export class SingleOrderService implements OrderDesk {
   readonly #parts: SingleParts;

@@ -2,6 +2,8 @@
  * One order on its way: session, idempotency, price, guards, name, send, answer, and what a retry, a replay or a crash
  * before it makes of that. What can go wrong here is a refusal, as long as no order was sent.
  */
+import type { UnsettledOrders } from "./unsettled-orders.js";
+import type { GuardReservation } from "../../guards/guards.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { Instrument } from "../../domain/instrument.js";
 import { tighterPrice } from "../../domain/price-grid.js";
@@ -13,7 +15,7 @@ import type { IdempotencyBegin, IdempotencyTicket } from "../idempotency.js";
 import { collectSecrets } from "../redact.js";
 import { mintRouteId } from "../route-ids.js";
 import { dropAttempts, recordAbandoned, type OrderAttempt, type PositionBefore } from "../trade-run.js";
-import { countedAccount } from "../account-behind.js";
+import { countedAccount, type CountedAccountParts } from "../account-behind.js";
 import { sessionHash } from "../trade-accounts.js";
 import { callOptions } from "./open-account.js";
 import { waitForPrices } from "../fill-price.js";
@@ -33,10 +35,17 @@ import {
 import { freshBound, isBandRefusal, bandAdjustment } from "../band-retry.js";
 import { answerOf, unsentAnswer } from "./order-facts.js";
 import type { SingleConclusion } from "./single-conclude.js";
-import { MAX_QUOTE_AGE_MS, type OrderContext, type SingleParts } from "./single-context.js";
+import { MAX_QUOTE_AGE_MS, type OrderContext } from "./single-context.js";
 import { isUnsettled, lastAttempt, type SingleRun, type StoredAnswer } from "./single-run.js";
-import { sendOrder, termsOf, type SingleSendEnd } from "./single-send.js";
-import { recoverOrder } from "./single-settle.js";
+import { sendOrder, termsOf, type SingleSendEnd, type SingleSendParts } from "./single-send.js";
+import { recoverOrder, type SettleParts } from "./single-settle.js";
+
+/** What places an order. */
+export interface PlaceParts extends SingleSendParts, SettleParts, CountedAccountParts {
+  readonly randomIds: RandomIds;
+  readonly reservations: WeakMap<OrderAttempt, GuardReservation>;
+  readonly unsettled: UnsettledOrders;
+}
 
 export type Planned =
   | { readonly ok: true; readonly order: CheckedOrder; readonly positionsBefore: readonly PositionBefore[] }
@@ -72,11 +81,11 @@ interface Tried {
 }
 
 export class SinglePlacements {
-  readonly #parts: SingleParts;
+  readonly #parts: PlaceParts;
   readonly #conclusion: SingleConclusion;
   readonly #randomIds: RandomIds;
 
-  constructor(parts: SingleParts, conclusion: SingleConclusion) {
+  constructor(parts: PlaceParts, conclusion: SingleConclusion) {
     this.#parts = parts;
     this.#conclusion = conclusion;
     this.#randomIds = parts.randomIds;

@@ -3,17 +3,27 @@
  *
  * Invariant: whatever goes wrong after the send is UNKNOWN.
  */
+import type { StateStore } from "../../storage/state-store.js";
+import type { KeyedHash } from "../../storage/keyed-hash.js";
 import { ServiceError } from "../../domain/errors.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals } from "../../domain/instrument.js";
-import type { NameClaim } from "../client-order-id-index.js";
-import type { NameRows, OrderNames, OrderTerms, OutgoingOrder } from "../order-core.js";
+import type { NameClaim, ClientOrderIdIndex } from "../client-order-id-index.js";
+import type { NameRows, OrderNames, OrderTerms, OutgoingOrder, OrderCore } from "../order-core.js";
 import { redactVenueText } from "../redact.js";
 import type { Resolution } from "../resolver.js";
 import { accountHashOf } from "../trade-accounts.js";
 import { addAttempt, dropAttempts, type OrderAttempt } from "../trade-run.js";
 import type { OrderRefusal } from "./order-desk.js";
-import type { OrderContext, SingleParts } from "./single-context.js";
+import type { OrderContext } from "./single-context.js";
 import { recordVenueCode, type SingleRun, type StoredAnswer } from "./single-run.js";
+
+/** What sends an order. */
+export interface SingleSendParts {
+  readonly core: OrderCore<SingleRun, StoredAnswer>;
+  readonly hash: KeyedHash;
+  readonly names: ClientOrderIdIndex;
+  readonly store: StateStore;
+}
 
 /** An order ready to be sent: checked, priced, let through by the guards. */
 interface ReadyOrder extends Omit<OutgoingOrder<SingleRun, StoredAnswer>, "sender"> {
@@ -55,7 +65,7 @@ export function termsOf(
 
 /** Adds the attempt to the run, first of all. */
 export async function sendOrder(
-  parts: Pick<SingleParts, "core" | "hash" | "names" | "store">,
+  parts: SingleSendParts,
   orderContext: OrderContext,
   run: SingleRun,
   { claim, ...ready }: ReadyOrder,
@@ -79,7 +89,7 @@ export async function sendOrder(
 }
 
 function namesOf(
-  { hash, names, store }: Pick<SingleParts, "hash" | "names" | "store">,
+  { hash, names, store }: Pick<SingleSendParts, "hash" | "names" | "store">,
   { session }: OrderContext,
   run: SingleRun,
   attempt: OrderAttempt,
@@ -112,7 +122,7 @@ function namesOf(
 
 /** Not durable in time; or another order took the name, or another service the key, between our reading and the commit. */
 async function refusalOf(
-  { names }: Pick<SingleParts, "names">,
+  { names }: Pick<SingleSendParts, "names">,
   { accountHash, clientOrderId, routeId }: SingleRun,
   durable: { readonly kind: "notDurable"; readonly error: ServiceError } | { readonly kind: "taken" },
 ): Promise<OrderRefusal> {
@@ -125,7 +135,7 @@ async function refusalOf(
 }
 
 function startResolving(
-  { core }: Pick<SingleParts, "core">,
+  { core }: Pick<SingleSendParts, "core">,
   orderContext: OrderContext,
   run: SingleRun,
   attempt: OrderAttempt,

@@ -1,22 +1,30 @@
 /** A single order of unknown outcome, looked up by whoever has its account's credentials (order-finder.ts). */
+import type { IdempotencyRecords } from "../idempotency.js";
+import type { OrderFollows } from "../order-follows.js";
+import type { SendBounds } from "../absence-proof.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { VenueRoom } from "../../ports.js";
 import type { Account } from "../followed-run.js";
-import { findAside, findEnd, unknownOrderOf } from "../order-finder.js";
+import { findAside, findEnd, unknownOrderOf, type FinderParts } from "../order-finder.js";
 import { recordAbandoned, type OrderAttempt } from "../trade-run.js";
 import type { SingleConclusion } from "./single-conclude.js";
-import type { OrderContext, SingleParts } from "./single-context.js";
-import { isUnsettled, lastAttempt, type SingleRun } from "./single-run.js";
+import type { OrderContext } from "./single-context.js";
+import { isUnsettled, lastAttempt, type SingleRun, type StoredAnswer } from "./single-run.js";
 import type { UnsettledOrder } from "./unsettled-orders.js";
 
-type FinderParts = Pick<SingleParts, "bounds" | "clock" | "follows" | "idempotency" | "logger" | "resolver">;
+/** What finds the end of an order of unknown outcome. */
+export interface SettleParts extends FinderParts {
+  readonly bounds: SendBounds;
+  readonly follows: OrderFollows<SingleRun>;
+  readonly idempotency: IdempotencyRecords<SingleRun, StoredAnswer>;
+}
 
 /** NOT_PLACED: proven. SETTLED: the venue shows it in a state that stands. OPEN: still unknown, or still working. */
 export type RecoveryEnd = "SETTLED" | "NOT_PLACED" | "OPEN";
 
 /** For a request that holds the order's idempotency key. `waitForProof`: polls until the deadline; otherwise looks once. */
 export async function recoverOrder(
-  parts: FinderParts,
+  parts: SettleParts,
   orderContext: OrderContext,
   run: SingleRun,
   waitForProof: boolean,
@@ -43,7 +51,7 @@ function endOf({ outcome, reason }: OrderAttempt): RecoveryEnd {
 
 /** For a question beside any request. True: the order is settled now, and everybody knows. */
 export async function settleAsked(
-  parts: FinderParts,
+  parts: SettleParts,
   conclusion: SingleConclusion,
   { recordKey, run }: UnsettledOrder,
   place: Account & { readonly room: VenueRoom; readonly instrument: Instrument },
