@@ -1,7 +1,7 @@
 /** What every report says of one order, whatever it was sent for. */
 import { formatScaled } from "../domain/decimal.js";
 import type { OrderStatus } from "../domain/order.js";
-import type { OrderAttempt } from "./trade-run.js";
+import { isOfUnknownOutcome, mayRest, positionAttempts, type OrderAttempt, type TradeRun } from "./trade-run.js";
 
 export function statusOf(attempt: OrderAttempt): OrderStatus {
   if (attempt.outcome === "CONFIRMED") return attempt.order?.status ?? "UNKNOWN";
@@ -34,4 +34,19 @@ export function orderPrice({ priceDecimals, priceTicks, unpriced }: OrderAttempt
 /** The bound that the order carried; null where its venue takes none with such orders. */
 export function worstPrice({ priceDecimals, priceTicks, unpriced }: OrderAttempt): string | null {
   return unpriced === true ? null : formatScaled(priceTicks, priceDecimals);
+}
+
+/** The venue has it, and it has not ended. */
+export function isOpen({ order }: OrderAttempt): boolean {
+  return order?.status === "OPEN" || order?.status === "PARTIALLY_FILLED";
+}
+
+/** By an order that was not meant to rest; what one that rests will fill is not waited for. */
+export function mayYetFill(attempt: OrderAttempt): boolean {
+  return isOfUnknownOutcome(attempt) || (isOpen(attempt) && !mayRest(attempt));
+}
+
+/** Of the entry, by an order that rests among others. */
+export function mayFillMore(run: TradeRun): boolean {
+  return positionAttempts(run).some((attempt) => mayYetFill(attempt) || isOpen(attempt));
 }

@@ -10,13 +10,12 @@
 import { delay } from "../domain/clock.js";
 import type { CancelOutcome } from "../domain/order.js";
 import { within } from "../domain/deadline.js";
-import { filledLots } from "./attempt-figures.js";
+import { filledLots, isOpen } from "./attempt-figures.js";
 import { problemOf } from "./background.js";
 import { readPriceLater } from "./fill-price.js";
-import { isOpen } from "./protection-report.js";
 import { applyResolution } from "./send-outcome.js";
 import type { TradeExecution } from "./trade-context.js";
-import { type LookupParts, unknownOrderOf } from "./order-finder.js";
+import { type LookupParts, unknownOrderOf } from "./unknown-order.js";
 import { positionAttempts, type OrderAttempt, type TradeRun } from "./trade-run.js";
 
 const MAX_LOOKS = 4;

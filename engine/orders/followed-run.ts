@@ -4,8 +4,7 @@ import type { Instrument } from "../domain/instrument.js";
 import type { VenueOrder } from "../domain/order.js";
 import type { AccountSession, VenueRoom } from "../ports.js";
 import { isOrderSent } from "./absence-proof.js";
-import { filledLots } from "./attempt-figures.js";
-import { isOpen } from "./protection-report.js";
+import { filledLots, isOpen } from "./attempt-figures.js";
 import { isOfUnknownOutcome, mayRest, type OrderAttempt } from "./trade-run.js";
 
 export interface FollowedRun {

@@ -12,15 +12,7 @@ import { type Deadline, within } from "../domain/deadline.js";
 import { ServiceError } from "../domain/errors.js";
 import type { Instrument } from "../domain/instrument.js";
 import type { Logger } from "../domain/logger.js";
-import type {
-  OrderCommand,
-  OrderTrigger,
-  OrderType,
-  PlaceOutcome,
-  PositionSide,
-  Side,
-  TimeInForce,
-} from "../domain/order.js";
+import type { OrderCommand, OrderType, PlaceOutcome } from "../domain/order.js";
 import type { GuardReservation, Guards, GuardVerdict } from "../guards/guards.js";
 import type { AccountSession, VenueRoom } from "../ports.js";
 import type { KeyedHash } from "../storage/keyed-hash.js";
@@ -31,6 +23,7 @@ import {
   type StateStore,
   type StateWrite,
 } from "../storage/state-store.js";
+import type { OrderTerms } from "./order-terms.js";
 import { boundOf, type SendBounds } from "./absence-proof.js";
 import type { Background } from "./background.js";
 import type { ClientIdSource } from "./client-id.js";
@@ -65,26 +58,6 @@ export interface OrderedRun extends RunLike {
   readonly symbol: string;
   readonly orderType: OrderType;
   readonly attempts: readonly OrderAttempt[];
-}
-
-/** What an order is to be, on its venue's grid. */
-export interface OrderTerms {
-  readonly instrument: Instrument;
-  readonly side: Side;
-  readonly type: OrderType;
-  readonly timeInForce: TimeInForce;
-  readonly trigger: OrderTrigger | null;
-  readonly reduceOnly: boolean;
-  readonly qtyLots: number;
-  readonly priceTicks: number;
-  readonly positionSide: PositionSide;
-  /** Twice the mid of the decision; 0: there was none. */
-  readonly doubleMidTicks: number;
-  /** Canonical decimals of ticks and lots. */
-  readonly priceDecimals: number;
-  readonly qtyDecimals: number;
-  readonly takerFeeMilliBps: number;
-  readonly makerFeeMilliBps: number;
 }
 
 /** Who sends it: the account, and the request that it is sent for. */

@@ -1,58 +1,15 @@
-/**
- * Orders of unknown outcome, looked up by whoever has their account's credentials: a retry with the key, or a question for
- * their status. The proof rule is the resolver's: found, never placed, or still unknown.
- *
- * Invariants: nothing is ever sent; a finding never shows less than was known before it; what somebody else found meanwhile
- * stands; one finding is published once.
- */
-import type { Rooms } from "./trade-accounts.js";
 import { type Clock, delay } from "../domain/clock.js";
 import { type Deadline, within } from "../domain/deadline.js";
-import type { Instrument } from "../domain/instrument.js";
-import type { Logger } from "../domain/logger.js";
-import type { AccountSession, VenueRoom } from "../ports.js";
-import type { SendBounds } from "./absence-proof.js";
+import type { AccountSession } from "../ports.js";
 import { filledLots } from "./attempt-figures.js";
 import { problemOf } from "./background.js";
 import { readPriceLater } from "./fill-price.js";
 import type { Account } from "./followed-run.js";
 import type { OrderFollows } from "./order-follows.js";
-import { contractOf } from "./order-scale.js";
-import { FIRST_POLL_DELAY_MS, lookUpOrder, type LookUp, type Resolver, type UnknownOrder } from "./resolver.js";
+import { FIRST_POLL_DELAY_MS, lookUpOrder, type LookUp, type UnknownOrder } from "./resolver.js";
 import { applyResolution } from "./send-outcome.js";
 import { recordAbandoned, type OrderAttempt } from "./trade-run.js";
-import { unknownOrder } from "./unknown-order.js";
-
-/** What asks a venue for an order of a run. */
-export interface LookupParts extends FinderParts {
-  readonly bounds: SendBounds;
-  readonly rooms: Rooms;
-}
-
-export interface FinderParts {
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly resolver: Resolver;
-}
-
-interface FoundRun {
-  readonly routeId: string;
-  readonly symbol: string;
-  readonly attempts: readonly OrderAttempt[];
-}
-
-/** Null when the contract that the order was sent for is not there any more. */
-export function unknownOrderOf(
-  { bounds }: { readonly bounds: SendBounds },
-  run: FoundRun,
-  attempt: OrderAttempt,
-  room: VenueRoom | undefined,
-  listed: Instrument | undefined = room?.markets.get(run.symbol)?.instrument,
-): UnknownOrder | null {
-  const instrument = listed === undefined ? null : contractOf(attempt, listed);
-  if (room === undefined || instrument === null) return null;
-  return unknownOrder(bounds, run.routeId, room, instrument, attempt);
-}
+import type { FinderParts, FoundRun } from "./unknown-order.js";
 
 /** An order whose end a request looks for. */
 interface Sought {

@@ -1,12 +1,11 @@
 /** What an entry's reply says of its take-profit and stop-loss. Pure, from the run's record alone. */
 import { formatScaled } from "../domain/decimal.js";
-import { filledLots, orderId, orderPrice, statusOf } from "./attempt-figures.js";
+import { filledLots, mayFillMore, mayYetFill, orderId, orderPrice, statusOf } from "./attempt-figures.js";
 import { failureOf, isAllClosed } from "./protection-parts.js";
 import {
   isOfPosition,
   isOfUnknownOutcome,
   isUnshown,
-  mayRest,
   positionAttempts,
   type OrderAttempt,
   type ProtectionWish,
@@ -73,11 +72,6 @@ function isAwaited(
   return watch === WATCHED && problem === OUTCOME_UNKNOWN && guards.length === 0 && !mayFillMore(run) && !isIdle(run);
 }
 
-/** Of the entry, by an order that rests among others. */
-export function mayFillMore(run: TradeRun): boolean {
-  return positionAttempts(run).some((attempt) => mayYetFill(attempt) || isOpen(attempt));
-}
-
 function problemOf(run: TradeRun, problem: string | null, guards: readonly OrderAttempt[]): string | null {
   if (problem !== OUTCOME_UNKNOWN || guards.length === 0) return problem;
   const isProtected = (attempt: OrderAttempt): boolean => {
@@ -85,15 +79,6 @@ function problemOf(run: TradeRun, problem: string | null, guards: readonly Order
     return filledLots(attempt) === 0 || guards.some(({ venue }) => venue === attempt.venue);
   };
   return positionAttempts(run).every(isProtected) ? null : problem;
-}
-
-/** By an order that was not meant to rest; what one that rests will fill is not waited for. */
-export function mayYetFill(attempt: OrderAttempt): boolean {
-  return isOfUnknownOutcome(attempt) || (isOpen(attempt) && !mayRest(attempt));
-}
-
-export function isOpen({ order }: OrderAttempt): boolean {
-  return order?.status === "OPEN" || order?.status === "PARTIALLY_FILLED";
 }
 
 function stateOf(run: TradeRun, problem: string | null, guards: readonly OrderAttempt[]): ProtectionState {

@@ -6,13 +6,13 @@
  * While a book gives no price it is looked at again until the caller's deadline, every UNDO_LOOK_MS; then the reply says
  * `UNDO_` and why, and the position stands.
  */
-import type { LookupParts } from "./order-finder.js";
+import type { LookupParts } from "./unknown-order.js";
 import { delay } from "../domain/clock.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import { capMarket, insideBand, type MarketPrice } from "../routing/market-price.js";
 import { bandRetries, type BandRetryParts } from "./band-retry.js";
 import { cancelAndRead } from "./entry-cancel.js";
-import { isOpen } from "./protection-report.js";
+import { isOpen } from "./attempt-figures.js";
 import { MIN_RETRY_MS } from "./limits.js";
 import type { TradeExecution } from "./trade-context.js";
 import { waitForEnds, type LateOrder } from "./trade-execute.js";

@@ -17,11 +17,11 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../domain/clock.js";
 import { Deadline, within } from "../domain/deadline.js";
 import { problemOf } from "./background.js";
-import { filledLots } from "./attempt-figures.js";
+import { filledLots, isOpen, mayFillMore, mayYetFill } from "./attempt-figures.js";
 import { readPriceLater } from "./fill-price.js";
 import { lotsOfContract } from "./order-scale.js";
 import { MAX_FOLLOWED, type OrderFollows } from "./order-follows.js";
-import { isOpen, mayFillMore, mayYetFill, WATCH_ENDED, WATCH_LOST, WATCHED, NOT_WATCHED } from "./protection-report.js";
+import { WATCH_ENDED, WATCH_LOST, WATCHED, NOT_WATCHED } from "./protection-report.js";
 import { collectSecrets } from "./redact.js";
 import { applyResolution } from "./send-outcome.js";
 import { TradeAccounts } from "./trade-accounts.js";
@@ -36,7 +36,7 @@ import {
   unprotectedParts,
 } from "./protection-parts.js";
 import { protectSafely, type ProtectParts } from "./trade-protect.js";
-import { unknownOrderOf } from "./order-finder.js";
+import { unknownOrderOf } from "./unknown-order.js";
 import { credentialsOf, keyOf, watchedBefore, type Watched, type WatchedBefore } from "./watched-entry.js";
 import {
   giveUpProtection,

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../domain/virtual-clock.js";
 import { createKeyedHash } from "../storage/server-secret.js";
-import { type BoundQuote, MAX_QUOTES, QuoteBook } from "./quote-book.js";
+import { MAX_QUOTES, QuoteBook } from "./quote-book.js";
+import type { BoundQuote } from "./trade-types.js";
 import { QuoteIds } from "./quote-ids.js";
 import { closeRequest } from "./test/harness.js";
 

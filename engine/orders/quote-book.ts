@@ -9,36 +9,14 @@
  * given, by the monotonic clock. One that gave way counts as expired. In memory: after a restart an id is unknown, which
  * a caller learns before anything is sent.
  */
+import type { BoundQuote, TradeIntent, TradeRequest } from "./trade-types.js";
 import type { Clock } from "../domain/clock.js";
-import type { OrderType, Side } from "../domain/order.js";
-import type { RoutableVenue } from "../domain/venue.js";
+import type { Side } from "../domain/order.js";
 import type { QuoteIds } from "./quote-ids.js";
-import type { TradeIntent, TradeRequest } from "./trade-types.js";
 
 /** Where a dry run asks for no other time; what it may ask for is the contract's (schemas/routing.ts). */
 export const QUOTE_TTL_MS = 2_000;
 export const MAX_QUOTES = 10_000;
-
-/** Plain data: the record of a trade that used it holds it, for a retry after a crash. */
-export interface BoundQuote {
-  readonly symbol: string;
-  readonly side: Side;
-  /** Base units, ALL and percent resolved: the most that a call with it may ask for. */
-  readonly size: string;
-  /** Null means a public quote is for both, and for MARKET orders. */
-  readonly intent: TradeIntent | null;
-  readonly orderType: OrderType;
-  /** In the common quote; binds MARKET orders. */
-  readonly worstPrice: string;
-  /** Of an order that brings its price, or a stop's bound: what a call's may not be worse than. Null means MARKET. */
-  readonly ownPrice: string | null;
-  /** For a call that names none. */
-  readonly maxSlippageBps: number;
-  /** Those that were eligible. */
-  readonly venues: readonly RoutableVenue[];
-  /** Keyed hashes of the accounts it was made with; null: made without credentials. */
-  readonly accounts: readonly string[] | null;
-}
 
 export type QuoteUse =
   | { readonly kind: "bound"; readonly quote: BoundQuote }

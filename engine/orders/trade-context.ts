@@ -1,9 +1,8 @@
 import type { RoutableVenue } from "../domain/venue.js";
 import type { TradeAccounts } from "./trade-accounts.js";
-import type { TradeRequest } from "./trade-types.js";
+import type { TradeRequest, BoundQuote } from "./trade-types.js";
 import type { Deadline } from "../domain/deadline.js";
 import type { IdempotencyTicket } from "./idempotency.js";
-import type { BoundQuote } from "./quote-book.js";
 
 /** One request on its way. */
 export interface TradeExecution {

@@ -6,7 +6,7 @@
  * MAX_ATTEMPTS orders; a venue is tried once, save one clamp to a position that shrank and one price by a fresh mark;
  * the first decision's bound holds for every later order.
  */
-import type { LookupParts } from "./order-finder.js";
+import type { LookupParts } from "./unknown-order.js";
 import type { GuardReservation } from "../guards/guards.js";
 import type { TradeRouting } from "./trade-routing.js";
 import type { ServiceError } from "../domain/errors.js";
@@ -15,7 +15,7 @@ import { formatScaled } from "../domain/decimal.js";
 import { MAX_ATTEMPTS, MIN_RETRY_MS, POSITIONS_DEADLINE_MS } from "./limits.js";
 import type { TradeExecution } from "./trade-context.js";
 import { readVerified, openLots, heldPosition, type AccountReading } from "./account-readings.js";
-import { filledAnything, remainingSize } from "./trade-reply.js";
+import { filledAnything, remainingSize } from "./run-totals.js";
 import { bandRetries, type BandRetryParts } from "./band-retry.js";
 import type { SendPlan } from "./trade-plan.js";
 import {

@@ -9,14 +9,13 @@
  */
 import { delay } from "../domain/clock.js";
 import type { VenueOrder } from "../domain/order.js";
-import { filledLots } from "./attempt-figures.js";
+import { filledLots, isOpen } from "./attempt-figures.js";
 import { within } from "../domain/deadline.js";
 import { readPriceLater } from "./fill-price.js";
-import { isOpen } from "./protection-report.js";
 import { lookUpOrder, type Resolution } from "./resolver.js";
 import { applyResolution } from "./send-outcome.js";
 import type { TradeExecution } from "./trade-context.js";
-import { type LookupParts, unknownOrderOf } from "./order-finder.js";
+import { type LookupParts, unknownOrderOf } from "./unknown-order.js";
 import type { OrderAttempt, TradeRun } from "./trade-run.js";
 
 const MAX_LOOKS = 5;

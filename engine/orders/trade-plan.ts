@@ -11,7 +11,7 @@ import { ceilPrice, floorPrice } from "../domain/price-grid.js";
 import { isRoutableVenue, type RoutableVenue } from "../domain/venue.js";
 import type { Candidate, CandidateResult } from "../routing/route-types.js";
 import { heldPosition, isHedged, openLots, positionSideOf, type AccountReading } from "./account-readings.js";
-import type { OrderTerms } from "./order-core.js";
+import type { OrderTerms } from "./order-terms.js";
 import type { AttemptRole, PositionBefore } from "./trade-run.js";
 import type { OpenTerms, TradeRequest } from "./trade-types.js";
 

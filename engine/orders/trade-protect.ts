@@ -5,7 +5,7 @@
  * Invariants: each is an order like others, with an intent and a client id of its own; what is unknown is unknown, never
  * failed, and closes nothing; whatever becomes of them, the entry stands as it is.
  */
-import type { LookupParts } from "./order-finder.js";
+import type { LookupParts } from "./unknown-order.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals } from "../domain/instrument.js";
 import { closingSide } from "../domain/order.js";
 import { parseScaledRounded } from "../domain/decimal.js";
@@ -16,7 +16,8 @@ import { cancelRest } from "./entry-cancel.js";
 import { lotsOfContract } from "./order-scale.js";
 import { noteClosedByOwner } from "./protection-held.js";
 import { takeBackGuards, undoEntry, type UndoParts } from "./protection-undo.js";
-import { isOpen, mayYetFill, OUTCOME_UNKNOWN, RESTING } from "./protection-report.js";
+import { OUTCOME_UNKNOWN, RESTING } from "./protection-report.js";
+import { isOpen, mayYetFill } from "./attempt-figures.js";
 import {
   filledByVenue,
   isRefused,

@@ -1,11 +1,11 @@
 /** Dry runs: what a trade would do, as a quote and as a reply. Nothing is sent, written or reserved for them. */
 import { isOpening, type TradeRun } from "./trade-run.js";
 import { protectionReport } from "./protection-report.js";
-import { type BoundQuote, QUOTE_TTL_MS, type QuoteBook } from "./quote-book.js";
+import { QUOTE_TTL_MS, type QuoteBook } from "./quote-book.js";
+import type { BoundQuote, TradeData, Quote } from "./trade-types.js";
 import { noteOf, remainderReport } from "./remainder-report.js";
 import { algoOf } from "./trade-reply.js";
 import type { Routed } from "./trade-routing.js";
-import type { TradeData, Quote } from "./trade-types.js";
 
 /** What a dry run asks for of its own. */
 type QuoteTerms = Pick<BoundQuote, "symbol" | "side" | "intent" | "orderType" | "maxSlippageBps" | "accounts">;

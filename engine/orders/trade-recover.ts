@@ -6,7 +6,8 @@
  * ended or never to have been placed.
  */
 import { readPriceLater } from "./fill-price.js";
-import { findEnd, unknownOrderOf, type LookupParts } from "./order-finder.js";
+import { findEnd } from "./order-finder.js";
+import { unknownOrderOf, type LookupParts } from "./unknown-order.js";
 import type { TradeExecution } from "./trade-context.js";
 import { isOfPosition, recordAbandoned, unsettledAttempt, type TradeRun } from "./trade-run.js";
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { buildTradeData, remainingSize } from "./trade-reply.js";
+import { buildTradeData } from "./trade-reply.js";
+import { remainingSize } from "./run-totals.js";
 import { fakeAttempt as attempt, fakeRun as closeRun, fakeVenueOrder as order, NOW_MS } from "./test/fake-run.js";
 import { decodeRun, encodeRun } from "./trade-run.js";
 

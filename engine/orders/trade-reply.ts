@@ -20,6 +20,7 @@ import {
 } from "../domain/decimal-ratio.js";
 import type { OrderStatus } from "../domain/order.js";
 import { filledLots, orderId, orderPrice, statusOf, worstPrice } from "./attempt-figures.js";
+import { averagePrice, isSplit, lots, sizeText, sumUp, type Totals } from "./run-totals.js";
 import { protectionReport } from "./protection-report.js";
 import { isRemainderKnown, noteOf, remainderReport, stateOfPart } from "./remainder-report.js";
 import {
@@ -47,7 +48,6 @@ const ONE = ratio(1n);
 const BPS = ratio(10_000n);
 /** Fee rates are thousandths of a basis point: 10^-7. */
 const MILLI_BPS = ratio(1n, 10_000_000n);
-const SIZE_PLACES = 24;
 const NOTIONAL_PLACES = 8;
 const FEE_PLACES = 6;
 const BPS_PLACES = 2;
@@ -72,76 +72,6 @@ export function buildTradeData(run: TradeRun, nowMs: number): TradeData {
 
 export function toTradeResult(data: TradeData, replayed: boolean): TradeResult {
   return { ok: true, success: data.execution.state !== "REJECTED", data, replayed };
-}
-
-/** Base units still to be traded, as text; "0" when done. */
-export function remainingSize(run: TradeRun): string {
-  return formatRatio(sumUp(run).remaining, SIZE_PLACES, "floor");
-}
-
-export function filledAnything(run: TradeRun): boolean {
-  return positionAttempts(run).some((attempt) => filledLots(attempt) > 0);
-}
-
-interface Totals {
-  readonly requested: Ratio;
-  readonly submitted: Ratio;
-  readonly filled: Ratio;
-  readonly remaining: Ratio;
-  /** Quote units over all fills with a price. */
-  readonly notional: Ratio;
-  readonly average: Ratio | null;
-  /** The same in the common quote, to be measured against the mid. */
-  readonly commonAverage: Ratio | null;
-}
-
-function sumUp(run: TradeRun): Totals {
-  const requested = ratioFromText(run.requestedSize);
-  let filled = ZERO;
-  let priced = ZERO;
-  let notional = ZERO;
-  let common = ZERO;
-  let submitted = ZERO;
-  const attempts = positionAttempts(run);
-  const legs = isSplit(attempts);
-  for (const attempt of attempts) {
-    // Legs go out together; a retry goes out for what the ones before it left.
-    if (isSent(attempt) && !legs) submitted = addRatio(filled, lots(attempt, attempt.qtyLots));
-    const filledHere = lots(attempt, filledLots(attempt));
-    filled = addRatio(filled, filledHere);
-    const price = averagePrice(attempt);
-    if (price === null) continue;
-    priced = addRatio(priced, filledHere);
-    const value = multiplyRatio(price, filledHere);
-    notional = addRatio(notional, value);
-    common = addRatio(common, multiplyRatio(value, quoteRate(run, attempt.venue)));
-  }
-  if (legs) submitted = submittedOverLegs(attempts, requested);
-  // An order that was refused later does not shrink what was submitted before it.
-  if (compareRatio(submitted, filled) < 0) submitted = filled;
-  return {
-    requested,
-    submitted,
-    filled,
-    remaining: subtractRatio(requested, filled),
-    notional,
-    average: priced.num === 0n ? null : divideRatio(notional, priced),
-    commonAverage: priced.num === 0n ? null : divideRatio(common, priced),
-  };
-}
-
-/** Of the venue's quote in the common one, as the decision had it. */
-function quoteRate(run: TradeRun, venue: string | null): Ratio {
-  const rate = run.routing.candidates.find(({ exchange }) => exchange === venue)?.quoteRate;
-  return rate === undefined ? ONE : ratioFromText(rate);
-}
-
-/** The first orders of all legs, and what later ones sent beyond what those left unfilled; never above the request. */
-function submittedOverLegs(attempts: readonly OrderAttempt[], requested: Ratio): Ratio {
-  let first = ZERO;
-  for (const attempt of attempts)
-    if (isSent(attempt) && attempt.attempt === 1) first = addRatio(first, lots(attempt, attempt.qtyLots));
-  return compareRatio(first, requested) > 0 ? requested : first;
 }
 
 function stateOf(run: TradeRun, totals: Totals): ExecutionState {
@@ -177,10 +107,6 @@ function leadAttempt(run: TradeRun, state: ExecutionState): OrderAttempt | null 
   // Of a split the largest fill stands for it, whatever is unknown of another leg.
   if (unknown !== null && (lead === null || !isSplit(attempts))) return unknown;
   return lead ?? attempts.at(-1) ?? null;
-}
-
-function isSplit(attempts: readonly OrderAttempt[]): boolean {
-  return attempts.some(({ leg }) => leg !== attempts[0]?.leg);
 }
 
 function normalizedOrder(run: TradeRun, lead: OrderAttempt, totals: Totals, nowMs: number): NormalizedOrder {
@@ -366,25 +292,6 @@ function entryAverage(entry: string | null, held: Ratio, added: Ratio, price: Ra
   if (entry === null) return null;
   const value = addRatio(multiplyRatio(ratioFromText(entry), held), multiplyRatio(price, added));
   return divideRatio(value, addRatio(held, added));
-}
-
-function isSent(attempt: OrderAttempt): boolean {
-  return attempt.outcome !== "NOT_SENT";
-}
-
-/** Canonical quoting; null while nothing filled. */
-export function averagePrice(attempt: OrderAttempt): Ratio | null {
-  const native = attempt.order?.averagePrice ?? null;
-  if (native === null || filledLots(attempt) === 0) return null;
-  return multiplyRatio(ratioFromText(native), ratioFromScaled(1, attempt.multiplierExp10));
-}
-
-function lots(attempt: OrderAttempt, count: number): Ratio {
-  return ratioFromScaled(count, attempt.qtyDecimals);
-}
-
-function sizeText(value: Ratio): string {
-  return formatRatio(value, SIZE_PLACES, "floor");
 }
 
 function priceText(value: Ratio | null, attempt: OrderAttempt): string | null {

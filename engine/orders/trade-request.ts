@@ -23,10 +23,12 @@ import {
   type Readings,
 } from "./account-readings.js";
 import { giveQuote, simulatedData } from "./trade-quote.js";
-import type { BoundQuote, QuoteBook } from "./quote-book.js";
+import type { QuoteBook } from "./quote-book.js";
+import type { BoundQuote, TradeContext, TradeRequest, TradeResult } from "./trade-types.js";
 import { collectSecrets, redactVenueText } from "./redact.js";
 import { recoverRun } from "./trade-recover.js";
-import { filledAnything, remainingSize, toTradeResult } from "./trade-reply.js";
+import { toTradeResult } from "./trade-reply.js";
+import { filledAnything, remainingSize } from "./run-totals.js";
 import { emptyRun, executionOf } from "./trade-execution.js";
 import { TradeKeys } from "./trade-keys.js";
 import { tradeSide, type SendPlan } from "./trade-plan.js";
@@ -53,7 +55,6 @@ import {
   unsettledAttempt,
   type TradeRun,
 } from "./trade-run.js";
-import type { TradeContext, TradeRequest, TradeResult } from "./trade-types.js";
 import { unreadVenues } from "./unread-venues.js";
 import { Deadline } from "../domain/deadline.js";
 import type { IdempotencyTicket, IdempotencyRecords } from "./idempotency.js";

@@ -35,11 +35,10 @@ import { splitRoute } from "../routing/split.js";
 import { commonWorstPrice } from "../routing/worst-price.js";
 import type { Rooms } from "./trade-accounts.js";
 import { heldPosition, isHedged, openLots, type AccountReading } from "./account-readings.js";
-import type { BoundQuote } from "./quote-book.js";
+import type { BoundQuote, ExecutionReport, OpenTerms, TradeRequest } from "./trade-types.js";
 import type { RouteObserver } from "./route-observer.js";
 import { stopLimitProblem } from "./stop-limit.js";
 import { firesAtOnce, planOf, slippedPrice, tradeSide, type PlanProblem, type SendPlan } from "./trade-plan.js";
-import type { ExecutionReport, OpenTerms, TradeRequest } from "./trade-types.js";
 
 /** Configuration of the router that the venues' own data does not give. */
 export interface RoutingSettings {

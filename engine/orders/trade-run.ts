@@ -9,8 +9,14 @@ import { ServiceError } from "../domain/errors.js";
 import type { Direction, OrderType, PositionSide, Side, TimeInForce, VenueOrder } from "../domain/order.js";
 import type { RoutableVenue } from "../domain/venue.js";
 import type { RoutingReport } from "../routing/report.js";
-import type { BoundQuote } from "./quote-book.js";
-import type { ExecutionAdjustment, ExecutionReport, LegOutcome, PositionAfter, TradeIntent } from "./trade-types.js";
+import type {
+  BoundQuote,
+  ExecutionAdjustment,
+  ExecutionReport,
+  LegOutcome,
+  PositionAfter,
+  TradeIntent,
+} from "./trade-types.js";
 
 /** PENDING: intent durable, outcome not known to this record yet. */
 export type AttemptOutcome = LegOutcome | "PENDING";

@@ -236,3 +236,24 @@ export type TradeResult =
       readonly details: Readonly<Record<string, unknown>>;
       readonly replayed: boolean;
     };
+
+/** What a quote binds its call to. Plain data: the record of a trade that used it holds it, for a retry after a crash. */
+export interface BoundQuote {
+  readonly symbol: string;
+  readonly side: Side;
+  /** Base units, ALL and percent resolved: the most that a call with it may ask for. */
+  readonly size: string;
+  /** Null means a public quote is for both, and for MARKET orders. */
+  readonly intent: TradeIntent | null;
+  readonly orderType: OrderType;
+  /** In the common quote; binds MARKET orders. */
+  readonly worstPrice: string;
+  /** Of an order that brings its price, or a stop's bound: what a call's may not be worse than. Null means MARKET. */
+  readonly ownPrice: string | null;
+  /** For a call that names none. */
+  readonly maxSlippageBps: number;
+  /** Those that were eligible. */
+  readonly venues: readonly RoutableVenue[];
+  /** Keyed hashes of the accounts it was made with; null: made without credentials. */
+  readonly accounts: readonly string[] | null;
+}

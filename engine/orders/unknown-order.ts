@@ -2,9 +2,32 @@
 import type { Instrument } from "../domain/instrument.js";
 import type { VenueRoom } from "../ports.js";
 import { NO_PROOF_OF_ABSENCE, type SendBounds } from "./absence-proof.js";
+import type { Clock } from "../domain/clock.js";
+import type { Logger } from "../domain/logger.js";
+import type { Rooms } from "./trade-accounts.js";
+import { contractOf } from "./order-scale.js";
 import { applyPrice } from "./fill-price.js";
-import type { UnknownOrder } from "./resolver.js";
+import type { Resolver, UnknownOrder } from "./resolver.js";
 import { mayRest, recordBound, type OrderAttempt } from "./trade-run.js";
+
+/** What looks for the end of an order. */
+export interface FinderParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly resolver: Resolver;
+}
+
+/** What asks a venue for an order of a run. */
+export interface LookupParts extends FinderParts {
+  readonly bounds: SendBounds;
+  readonly rooms: Rooms;
+}
+
+export interface FoundRun {
+  readonly routeId: string;
+  readonly symbol: string;
+  readonly attempts: readonly OrderAttempt[];
+}
 
 /** An order that reading the venue may end. */
 export function unknownOrder(
@@ -26,4 +49,17 @@ export function unknownOrder(
     sent: attempt,
     mayRest: mayRest(attempt),
   };
+}
+
+/** Null when the contract that the order was sent for is not there any more. */
+export function unknownOrderOf(
+  { bounds }: { readonly bounds: SendBounds },
+  run: FoundRun,
+  attempt: OrderAttempt,
+  room: VenueRoom | undefined,
+  listed: Instrument | undefined = room?.markets.get(run.symbol)?.instrument,
+): UnknownOrder | null {
+  const instrument = listed === undefined ? null : contractOf(attempt, listed);
+  if (room === undefined || instrument === null) return null;
+  return unknownOrder(bounds, run.routeId, room, instrument, attempt);
 }

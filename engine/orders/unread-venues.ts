@@ -4,9 +4,8 @@
  */
 import { ROUTABLE_VENUES, type RoutableVenue } from "../domain/venue.js";
 import type { AccountReading } from "./account-readings.js";
-import type { BoundQuote } from "./quote-book.js";
+import type { BoundQuote, TradeRequest } from "./trade-types.js";
 import type { Rooms } from "./trade-accounts.js";
-import type { TradeRequest } from "./trade-types.js";
 
 const NONE: readonly RoutableVenue[] = [];
 

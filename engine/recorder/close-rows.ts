@@ -7,7 +7,8 @@
 import { formatScaled } from "../domain/decimal.js";
 import { formatRatio, multiplyRatio, ratioFromScaled, ratioFromText, subtractRatio } from "../domain/decimal-ratio.js";
 import type { Logger } from "../domain/logger.js";
-import { averagePrice, feeOf } from "../orders/trade-reply.js";
+import { averagePrice } from "../orders/run-totals.js";
+import { feeOf } from "../orders/trade-reply.js";
 import { isOfPosition, type OrderAttempt } from "../orders/trade-run.js";
 import type { TradeData } from "../orders/trade-types.js";
 import type { DecisionEvent } from "../orders/decision-event.js";
