@@ -20,7 +20,7 @@ import {
 } from "../domain/decimal-ratio.js";
 import type { OrderStatus } from "../domain/order.js";
 import { filledLots, orderId, orderPrice, statusOf, worstPrice } from "./attempt-figures.js";
-import { averagePrice, isSplit, lots, sizeText, sumUp, type Totals } from "./run-totals.js";
+import { averagePrice, isSplit, quoteRate, lots, sizeText, sumUp, type Totals } from "./run-totals.js";
 import { protectionReport } from "./protection-report.js";
 import { isRemainderKnown, noteOf, remainderReport, stateOfPart } from "./remainder-report.js";
 import {
