@@ -10,7 +10,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSeededRandom, type Random } from "../../engine/domain/random.js";
-import { MAX_QUOTES } from "../../engine/orders/quote-book.js";
+import { MAX_QUOTES } from "../../engine/orders/request/quote-book.js";
 import { ContractJudge, TestClient } from "../../gateway/test/client.js";
 import type { FaultKind, FaultSpec } from "../sim/core/fault-types.js";
 import { FOUR_VENUES, type FourVenue, type FourVenues, startFourVenues } from "../test/support/four-venues.js";

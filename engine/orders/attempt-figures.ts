@@ -1,7 +1,7 @@
 /** What every report says of one order, whatever it was sent for. */
 import { formatScaled } from "../domain/decimal.js";
 import type { OrderStatus } from "../domain/order.js";
-import { isOfUnknownOutcome, mayRest, positionAttempts, type OrderAttempt, type TradeRun } from "./trade-run.js";
+import { isOfUnknownOutcome, mayRest, positionAttempts, type OrderAttempt, type TradeRun } from "./run.js";
 
 export function statusOf(attempt: OrderAttempt): OrderStatus {
   if (attempt.outcome === "CONFIRMED") return attempt.order?.status ?? "UNKNOWN";

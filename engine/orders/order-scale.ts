@@ -6,7 +6,7 @@
  */
 import { canonicalQtyDecimals, type Instrument } from "../domain/instrument.js";
 import type { RoutableVenue } from "../domain/venue.js";
-import type { OrderAttempt, TradeRun } from "./trade-run.js";
+import type { OrderAttempt, TradeRun } from "./run.js";
 
 /** Canonical decimals in which everything that the run counts at this venue is whole: the finest of them. */
 export function lotDecimals({ attempts, positionsBefore }: TradeRun, venue: RoutableVenue): number {

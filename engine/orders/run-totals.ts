@@ -12,7 +12,7 @@ import {
   type Ratio,
 } from "../domain/decimal-ratio.js";
 import { filledLots } from "./attempt-figures.js";
-import { positionAttempts, type OrderAttempt, type TradeRun } from "./trade-run.js";
+import { positionAttempts, type OrderAttempt, type TradeRun } from "./run.js";
 
 const ZERO = ratio(0n);
 const ONE = ratio(1n);

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { silentLogger } from "../domain/logger.js";
 import { VirtualClock } from "../domain/virtual-clock.js";
-import { accountHashOf } from "../orders/trade-accounts.js";
+import { accountHashOf } from "../orders/accounts.js";
 import type { KeyedHash } from "../storage/keyed-hash.js";
 import { type AccountHandle, Portfolio, type PortfolioOptions } from "./portfolio.js";
 import type { AccountChange } from "./portfolio-types.js";

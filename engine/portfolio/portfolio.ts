@@ -9,7 +9,7 @@
 import type { Clock } from "../domain/clock.js";
 import type { Logger } from "../domain/logger.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../domain/venue.js";
-import { accountHashOf } from "../orders/trade-accounts.js";
+import { accountHashOf } from "../orders/accounts.js";
 import type { VenueRoom } from "../ports.js";
 import type { KeyedHash } from "../storage/keyed-hash.js";
 import { AccountWatch, type VenueSchedules } from "./account-watch.js";

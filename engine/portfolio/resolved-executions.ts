@@ -3,8 +3,8 @@
  * the portfolio hands each one to the accounts it belongs to and to nobody else.
  */
 import type { RoutableVenue } from "../domain/venue.js";
-import type { ResolvedTrade } from "../orders/trade-conclude.js";
-import type { NormalizedOrder } from "../orders/trade-types.js";
+import type { ResolvedTrade } from "../orders/conclude/trade-conclusion.js";
+import type { NormalizedOrder } from "../orders/types.js";
 
 export interface ResolvedExecution {
   readonly routeId: string;

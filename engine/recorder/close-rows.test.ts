@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { takeOrderEvents } from "../orders/order-events.js";
+import { takeOrderEvents } from "../orders/conclude/order-events.js";
 import { recordTable } from "../storage/records/schema.js";
 import type { StateWrite } from "../storage/state-store.js";
 import { CloseRows, monthOf } from "./close-rows.js";

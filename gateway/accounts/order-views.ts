@@ -6,7 +6,7 @@
 import { ServiceError } from "../../engine/domain/errors.js";
 import { formatRatio, ratioFromText, subtractRatio } from "../../engine/domain/decimal-ratio.js";
 import type { TimeInForce } from "../../engine/domain/order.js";
-import type { NormalizedOrder } from "../../engine/orders/trade-types.js";
+import type { NormalizedOrder } from "../../engine/orders/types.js";
 import {
   type CloseLeg,
   domainOrderType,

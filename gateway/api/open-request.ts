@@ -5,7 +5,7 @@
  * each other and of a limit price.
  */
 import { compareDecimals } from "../../engine/domain/decimal.js";
-import type { TradeRequest } from "../../engine/orders/trade-types.js";
+import type { TradeRequest } from "../../engine/orders/types.js";
 import type { OpenRequestBody } from "../../schemas/open.js";
 import type { Validator } from "../../schemas/validate.js";
 import {

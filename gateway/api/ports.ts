@@ -1,6 +1,6 @@
 /** What the routes need from the close path; wiring.ts binds it to the close service, tests to a fake. */
 import type { ErrorCode } from "../../engine/domain/errors.js";
-import type { QuoteRequest } from "../../engine/orders/trade-routing.js";
+import type { QuoteRequest } from "../../engine/orders/decide/routing.js";
 import type {
   TradeContext,
   TradeData,
@@ -8,7 +8,7 @@ import type {
   TradeResult,
   ExecutionAnswer,
   Quote,
-} from "../../engine/orders/trade-types.js";
+} from "../../engine/orders/types.js";
 import type { RoutingReport } from "../../engine/routing/report.js";
 import type { StoreStatus } from "../../engine/storage/state-store.js";
 import type { UnknownOrderRow } from "../../schemas/service.js";

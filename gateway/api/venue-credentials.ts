@@ -5,7 +5,7 @@
  * Invariant: a refusal names the field and what is wrong with it, never a byte of its value; nothing is kept.
  */
 import { ROUTABLE_VENUES } from "../../engine/domain/venue.js";
-import type { TradeRequest } from "../../engine/orders/trade-types.js";
+import type { TradeRequest } from "../../engine/orders/types.js";
 import { type CloseRequestBody, credentialsSchema } from "../../schemas/close.js";
 import { MAX_VENUE_CREDENTIALS_CHARS } from "../../schemas/executions.js";
 import { compileValidator } from "../../schemas/validate.js";

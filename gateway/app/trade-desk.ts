@@ -1,7 +1,7 @@
 /** The close service in the form the routes need. */
 import type { ListedOrder } from "../../engine/orders/listed-orders.js";
 import type { SingleOrderService } from "../../engine/orders/single/single-order-service.js";
-import type { TradeService } from "../../engine/orders/trade-service.js";
+import type { TradeService } from "../../engine/orders/request/service.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import type { UnknownOrderRow } from "../../schemas/service.js";
 import type { OrderRows, TradeDesk } from "../api/ports.js";

@@ -8,7 +8,7 @@ import type { ErrorCode } from "../../engine/domain/errors.js";
 import type { OrderStatus, OrderType, Side } from "../../engine/domain/order.js";
 import type { RoutableVenue, Venue } from "../../engine/domain/venue.js";
 import type { FeedState } from "../../engine/market/market.js";
-import type { TradeData, ExecutionReport, NormalizedOrder, Quote } from "../../engine/orders/trade-types.js";
+import type { TradeData, ExecutionReport, NormalizedOrder, Quote } from "../../engine/orders/types.js";
 import type { RoomStatus } from "../../engine/ports.js";
 import type { RoutingCandidate, RoutingReport } from "../../engine/routing/report.js";
 import type { DecisionReason, ReasonCode } from "../../engine/routing/route-types.js";

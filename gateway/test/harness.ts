@@ -9,7 +9,7 @@ import { type Clock, createSystemClock } from "../../engine/domain/clock.js";
 import type { Market } from "../../engine/market/market.js";
 import type { VenueRoom } from "../../engine/ports.js";
 import { Portfolio, type PortfolioOptions } from "../../engine/portfolio/portfolio.js";
-import { TradeService } from "../../engine/orders/trade-service.js";
+import { TradeService } from "../../engine/orders/request/service.js";
 import { createOffStore, type RecordsStore } from "../../engine/storage/records/records-store.js";
 import { openLmdbStore } from "../../engine/storage/lmdb-store.js";
 import { createKeyedHash, cryptoRandomIds } from "../../engine/storage/server-secret.js";

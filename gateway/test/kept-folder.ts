@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { type Clock, createSystemClock } from "../../engine/domain/clock.js";
-import { IdempotencyRecords } from "../../engine/orders/idempotency.js";
+import { IdempotencyRecords } from "../../engine/orders/durable/idempotency.js";
 import { createKeyedHash, loadServerSecret } from "../../engine/storage/server-secret.js";
 import type { StateStore } from "../../engine/storage/state-store.js";
 import { readConfig } from "../app/config.js";

@@ -8,7 +8,7 @@ import { createSystemClock } from "../../../engine/domain/clock.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { silentLogger } from "../../../engine/domain/logger.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
-import { accountBehind, type AccountBehind } from "../../../engine/orders/account-behind.js";
+import { accountBehind, type AccountBehind } from "../../../engine/orders/decide/account-behind.js";
 import type { VenueRoom } from "../../../engine/ports.js";
 import type { KeyedHash } from "../../../engine/storage/keyed-hash.js";
 import { createMemoryReservations } from "../../../feeds/shared/test/memory-reservations.js";

@@ -1,6 +1,6 @@
 /** What the service records of its orders, kept in its own store in place of the record: a row told twice is there twice. */
-import type { OrderEvent } from "../../../engine/orders/order-events.js";
-import type { RecordedRun, RecordSink } from "../../../engine/orders/record-sink.js";
+import type { OrderEvent } from "../../../engine/orders/conclude/order-events.js";
+import type { RecordedRun, RecordSink } from "../../../engine/orders/conclude/record-sink.js";
 import type { StateStore, StateWrite } from "../../../engine/storage/state-store.js";
 
 export interface RecordedState {

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { BOOK_LIVE } from "../../../engine/market/book.js";
-import { READ_GAP_MS } from "../../../engine/orders/follow-reads.js";
+import { READ_GAP_MS } from "../../../engine/orders/follow/follow-reads.js";
 import { type Config, readConfig } from "../../../gateway/app/config.js";
 import { createLogger } from "../../../gateway/app/log.js";
 import { ContractJudge, TestClient } from "../../../gateway/test/client.js";

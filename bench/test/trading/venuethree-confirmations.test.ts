@@ -8,7 +8,7 @@ import type { Instrument } from "../../../engine/domain/instrument.js";
 import { silentLogger } from "../../../engine/domain/logger.js";
 import type { OrderCommand, VenueOrder } from "../../../engine/domain/order.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
-import { Resolver } from "../../../engine/orders/resolver.js";
+import { Resolver } from "../../../engine/orders/send/resolver.js";
 import type { AccountSession, VenueRoom } from "../../../engine/ports.js";
 import { publicKeyOf } from "../../../feeds/venuethree/sign/schnorr.js";
 import { createVenuethreeRoom } from "../../../feeds/venuethree/room.js";

@@ -10,7 +10,7 @@ import { floorQty } from "../../domain/price-grid.js";
 import type { VenuePosition } from "../../domain/position.js";
 import type { AccountSession, Read, VenueRoom } from "../../ports.js";
 import { within, type Deadline } from "../../domain/deadline.js";
-import { verifiedPositions } from "../account-readings.js";
+import { verifiedPositions } from "../decide/readings.js";
 import { POSITIONS_DEADLINE_MS } from "../limits.js";
 import { boundMarket } from "./market-bound.js";
 import { keyRefusal } from "./open-account.js";

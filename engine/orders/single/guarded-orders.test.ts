@@ -4,7 +4,7 @@ import { CloseRows } from "../../recorder/close-rows.js";
 import type { StateWrite } from "../../storage/state-store.js";
 import { recordingLogger } from "../test/harness.js";
 import { createRowSink, toldRows } from "../test/row-sink.js";
-import type { RecordSink } from "../record-sink.js";
+import type { RecordSink } from "../conclude/record-sink.js";
 import {
   closeRequest,
   createDesk,

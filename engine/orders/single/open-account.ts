@@ -1,13 +1,13 @@
 /** One account of one call, from the caller's credentials to the moment its session is closed. */
 import type { SingleRun } from "./single-run.js";
-import type { OrderFollows } from "../order-follows.js";
+import type { OrderFollows } from "../follow/order-follows.js";
 import type { KeyedHash } from "../../storage/keyed-hash.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { CallOptions, AccountSession, Lane, ReadFailure, VenueRoom } from "../../ports.js";
 import type { Deadline } from "../../domain/deadline.js";
 import { scrub } from "../../domain/scrub.js";
 import { collectSecrets } from "../redact.js";
-import { type Rooms, sessionHash } from "../trade-accounts.js";
+import { type Rooms, sessionHash } from "../accounts.js";
 import { invalid, refusal } from "./order-check.js";
 import type { OrderAccount, OrderRefusal, PlaceRequest } from "./order-desk.js";
 import { MAX_CALL_TIMEOUT_MS } from "./single-context.js";

@@ -19,7 +19,7 @@ import { redactVenueText } from "../redact.js";
 import { STORE_TIMEOUT_MS } from "../limits.js";
 import { cancelAllOrders } from "./cancel-all.js";
 import { liveDoubleMid } from "../../routing/market-price.js";
-import { countedAccount, type CountedAccountParts } from "../account-behind.js";
+import { countedAccount, type CountedAccountParts } from "../decide/account-behind.js";
 import { callOptions, isInstrument, listedInstrument, type OpenedAccount } from "./open-account.js";
 import { limitBandRefusal } from "./limit-band.js";
 import { checkPrice, checkQuantity, invalid, refusal } from "./order-check.js";

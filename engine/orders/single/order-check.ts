@@ -16,7 +16,7 @@ import {
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
 import type { Direction, OrderTrigger, PositionSide, Side, TimeInForce } from "../../domain/order.js";
 import { priceStepAt, protectPrice, tighterPrice } from "../../domain/price-grid.js";
-import { stopBandProblem } from "../stop-limit.js";
+import { stopBandProblem } from "../decide/stop-limit.js";
 import type { OrderAdjustment, OrderRefusal, PlaceRequest, SingleOrderType } from "./order-desk.js";
 
 const MIN_SLIPPAGE_BPS = 1;

@@ -21,8 +21,8 @@ import type {
 import type { RoutableVenue } from "../../domain/venue.js";
 import type { AccountSession, SymbolSettings } from "../../ports.js";
 import type { ListedOrder } from "../listed-orders.js";
-import type { ResolverCounts } from "../resolver.js";
-import type { ExecutionState } from "../trade-types.js";
+import type { ResolverCounts } from "../send/resolver.js";
+import type { ExecutionState } from "../types.js";
 
 /** Whose account at which venue. Credentials are opened for this call and wiped at its end; never stored. */
 export interface OrderAccount {

@@ -8,8 +8,8 @@ import { formatRatio, multiplyRatio, ratioFromScaled, ratioFromText, type Ratio 
 import { canonicalPriceDecimals, canonicalQtyDecimals, type Instrument } from "../../domain/instrument.js";
 import type { VenueOrder } from "../../domain/order.js";
 import { orderPrice } from "../attempt-figures.js";
-import { isOfUnknownOutcome, type OrderAttempt } from "../trade-run.js";
-import type { ExecutionState } from "../trade-types.js";
+import { isOfUnknownOutcome, type OrderAttempt } from "../run.js";
+import type { ExecutionState } from "../types.js";
 import { refusal } from "./order-check.js";
 import type { OrderAnswer, OrderFacts, OrderRefusal, OwnTerms, ResolvedOrder, SingleOrderType } from "./order-desk.js";
 import { lastAttempt, type SingleRun } from "./single-run.js";

@@ -7,9 +7,9 @@
  */
 import type { Clock } from "../../domain/clock.js";
 import type { RecentOrders } from "./recent-orders.js";
-import type { Rooms } from "../trade-accounts.js";
-import type { ClientOrderIdIndex } from "../client-order-id-index.js";
-import type { ClientIdSource } from "../client-id.js";
+import type { Rooms } from "../accounts.js";
+import type { ClientOrderIdIndex } from "../durable/client-order-id-index.js";
+import type { ClientIdSource } from "../send/client-id.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { VenueOrder } from "../../domain/order.js";
 import type { OrderRef, Read, ReadFailure } from "../../ports.js";

@@ -18,10 +18,10 @@ import type { VenueRoom } from "../../ports.js";
 import { storeUnavailable, type StateStore } from "../../storage/state-store.js";
 import { problemOf, type Background } from "../background.js";
 import { within, type Deadline } from "../../domain/deadline.js";
-import type { IdempotencyRecords, IdempotencyTicket } from "../idempotency.js";
+import type { IdempotencyRecords, IdempotencyTicket } from "../durable/idempotency.js";
 import { mintRouteId } from "../route-ids.js";
 import { STORE_TIMEOUT_MS } from "../limits.js";
-import { sessionHash } from "../trade-accounts.js";
+import { sessionHash } from "../accounts.js";
 import type { CancelAllOutcome } from "../../domain/order.js";
 import {
   closeLeg,

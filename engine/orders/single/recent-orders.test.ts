@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { VirtualClock } from "../../domain/virtual-clock.js";
-import { INDEXING_LAG_MS } from "../absence-proof.js";
+import { INDEXING_LAG_MS } from "../send/absence-proof.js";
 import { RecentOrders } from "./recent-orders.js";
 import type { SingleRun } from "./single-run.js";
 

@@ -8,7 +8,7 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../domain/clock.js";
 import type { OrderChange, VenueOrder } from "../../domain/order.js";
-import { INDEXING_LAG_MS } from "../absence-proof.js";
+import { INDEXING_LAG_MS } from "../send/absence-proof.js";
 import { lastAttempt, type SingleRun } from "./single-run.js";
 
 const MAX_RECENT = 10_000;

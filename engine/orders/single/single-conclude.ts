@@ -3,11 +3,11 @@
  * idempotency record, its name), stored by conclusion-core.ts. An order that was with the resolver at the reply brings
  * them up to date when it ends.
  */
-import type { OrderFollows } from "../order-follows.js";
+import type { OrderFollows } from "../follow/order-follows.js";
 import type { UnsettledOrders } from "./unsettled-orders.js";
-import type { RecordSink } from "../record-sink.js";
+import type { RecordSink } from "../conclude/record-sink.js";
 import type { RecentOrders } from "./recent-orders.js";
-import type { ClientOrderIdIndex } from "../client-order-id-index.js";
+import type { ClientOrderIdIndex } from "../durable/client-order-id-index.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { StateWrite } from "../../storage/state-store.js";
 import {
@@ -16,12 +16,12 @@ import {
   type ConclusionRows,
   type RowsOf,
   type ConclusionParts,
-} from "../conclusion-core.js";
+} from "../conclude/conclusion-core.js";
 import { within } from "../../domain/deadline.js";
-import type { IdempotencyTicket } from "../idempotency.js";
-import type { Resolution } from "../resolver.js";
+import type { IdempotencyTicket } from "../durable/idempotency.js";
+import type { Resolution } from "../send/resolver.js";
 import { STORE_TIMEOUT_MS } from "../limits.js";
-import { applyResolution, intentOutcome } from "../send-outcome.js";
+import { applyResolution, intentOutcome } from "../send/outcome.js";
 import type { OrderAnswer, OrderResolvedListener } from "./order-desk.js";
 import { answerOf, resolvedOrder } from "./order-facts.js";
 import type { OrderContext } from "./single-context.js";

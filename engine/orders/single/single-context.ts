@@ -1,7 +1,7 @@
 import type { Instrument } from "../../domain/instrument.js";
 import type { AccountSession, VenueRoom } from "../../ports.js";
 import type { Deadline } from "../../domain/deadline.js";
-import type { IdempotencyTicket } from "../idempotency.js";
+import type { IdempotencyTicket } from "../durable/idempotency.js";
 import type { SingleRun, StoredAnswer } from "./single-run.js";
 
 /** A book older than this prices no MARKET order (routing design 1.5); a venue's own limit may be tighter. */

@@ -10,7 +10,7 @@ import {
   SECRET,
   testHash,
 } from "./test/desk-harness.js";
-import { accountHashOf } from "../trade-accounts.js";
+import { accountHashOf } from "../accounts.js";
 import type { OrderAnswer, ResolvedOrder } from "./order-desk.js";
 
 const KEYED = { idempotencyKey: "key-1" };

@@ -11,15 +11,15 @@ import type { RandomIds } from "../../storage/keyed-hash.js";
 import type { VenueRoom } from "../../ports.js";
 import { problemOf } from "../background.js";
 import { type Deadline, within } from "../../domain/deadline.js";
-import type { IdempotencyBegin, IdempotencyTicket } from "../idempotency.js";
+import type { IdempotencyBegin, IdempotencyTicket } from "../durable/idempotency.js";
 import { collectSecrets } from "../redact.js";
 import { mintRouteId } from "../route-ids.js";
-import { dropAttempts, recordAbandoned, type OrderAttempt, type PositionBefore } from "../trade-run.js";
-import { countedAccount, type CountedAccountParts } from "../account-behind.js";
-import { sessionHash } from "../trade-accounts.js";
+import { dropAttempts, recordAbandoned, type OrderAttempt, type PositionBefore } from "../run.js";
+import { countedAccount, type CountedAccountParts } from "../decide/account-behind.js";
+import { sessionHash } from "../accounts.js";
 import { callOptions } from "./open-account.js";
-import { waitForPrices } from "../fill-price.js";
-import { applyResolution } from "../send-outcome.js";
+import { waitForPrices } from "../send/fill-price.js";
+import { applyResolution } from "../send/outcome.js";
 import { liveDoubleMid } from "../../routing/market-price.js";
 import { limitBandRefusal } from "./limit-band.js";
 import { boundMarket } from "./market-bound.js";
@@ -32,7 +32,7 @@ import {
   type OrderRequestContext,
   type OrderRefusal,
 } from "./order-desk.js";
-import { freshBound, isBandRefusal, bandAdjustment } from "../band-retry.js";
+import { freshBound, isBandRefusal, bandAdjustment } from "../send/band-retry.js";
 import { answerOf, unsentAnswer } from "./order-facts.js";
 import type { SingleConclusion } from "./single-conclude.js";
 import { MAX_QUOTE_AGE_MS, type OrderContext } from "./single-context.js";

@@ -6,7 +6,7 @@
  */
 import type { Direction, OrderTrigger, OrderType, PositionSide, Side } from "../../domain/order.js";
 import type { RoutableVenue } from "../../domain/venue.js";
-import { isOfUnknownOutcome, isWorking, type OrderAttempt, type PositionBefore } from "../trade-run.js";
+import { isOfUnknownOutcome, isWorking, type OrderAttempt, type PositionBefore } from "../run.js";
 import type { OrderAnswer, OrderAdjustment, SingleOrderType } from "./order-desk.js";
 
 /** What an idempotency record keeps. */

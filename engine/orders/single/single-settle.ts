@@ -1,13 +1,13 @@
 /** A single order of unknown outcome, looked up by whoever has its account's credentials (order-finder.ts). */
-import type { IdempotencyRecords } from "../idempotency.js";
-import type { OrderFollows } from "../order-follows.js";
-import type { SendBounds } from "../absence-proof.js";
+import type { IdempotencyRecords } from "../durable/idempotency.js";
+import type { OrderFollows } from "../follow/order-follows.js";
+import type { SendBounds } from "../send/absence-proof.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { VenueRoom } from "../../ports.js";
-import type { Account } from "../followed-run.js";
-import { findAside, findEnd } from "../order-finder.js";
-import { unknownOrderOf, type FinderParts } from "../unknown-order.js";
-import { recordAbandoned, type OrderAttempt } from "../trade-run.js";
+import type { Account } from "../follow/followed-run.js";
+import { findAside, findEnd } from "../follow/order-finder.js";
+import { unknownOrderOf, type FinderParts } from "../send/unknown-order.js";
+import { recordAbandoned, type OrderAttempt } from "../run.js";
 import type { SingleConclusion } from "./single-conclude.js";
 import type { OrderContext } from "./single-context.js";
 import { isUnsettled, lastAttempt, type SingleRun, type StoredAnswer } from "./single-run.js";

@@ -6,7 +6,7 @@
  * given up with their intent.
  */
 import type { ListedOrder } from "../listed-orders.js";
-import { isWorking } from "../trade-run.js";
+import { isWorking } from "../run.js";
 import { lastAttempt, type SingleRun } from "./single-run.js";
 
 const MAX_LISTED = 1_000;

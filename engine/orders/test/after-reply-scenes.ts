@@ -5,7 +5,7 @@ import { ACCOUNT, change, MINUTE_MS, type Played, tell } from "./after-reply.js"
 import { FakeStreams } from "./fake-streams.js";
 import type { PlaceFate } from "./fake-matching.js";
 import { closeContext, closeRequest, createHarness, type Harness } from "./harness.js";
-import type { OpenTerms } from "../trade-types.js";
+import type { OpenTerms } from "../types.js";
 import { createRowSink } from "./row-sink.js";
 
 const RESTING_CLOSE = { orderType: "LIMIT", limitPrice: "101000", preferredExchange: "venueone" } as const;

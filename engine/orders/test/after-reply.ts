@@ -4,8 +4,8 @@
  * them what the service tells and what it recorded; each check can be taken out.
  */
 import type { VenueOrder } from "../../domain/order.js";
-import type { TradeService } from "../trade-service.js";
-import type { ExecutionLeg, ProtectionOrder, TradeData } from "../trade-types.js";
+import type { TradeService } from "../request/service.js";
+import type { ExecutionLeg, ProtectionOrder, TradeData } from "../types.js";
 import type { LoggedOrder } from "./fake-matching.js";
 import type { FakeStreams } from "./fake-streams.js";
 import type { Harness } from "./harness.js";

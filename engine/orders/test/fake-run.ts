@@ -1,7 +1,7 @@
 /** The routing design's worked example, as the plain record of a run: one reduce-only SELL on venueone, filled. */
 import type { VenueOrder } from "../../domain/order.js";
 import type { RoutingReport } from "../../routing/report.js";
-import type { OrderAttempt, TradeRun } from "../trade-run.js";
+import type { OrderAttempt, TradeRun } from "../run.js";
 
 export const NOW_MS = 1_790_000_000_422;
 

@@ -1,7 +1,7 @@
 /** A close service on a virtual clock with fake venues: what most tests of the close path start from. */
-import { TradeService, type TradeServiceOptions } from "../trade-service.js";
-import type { OpenTerms, TradeContext, TradeData, TradeRequest, TradeResult } from "../trade-types.js";
-import type { DecisionEvent } from "../decision-event.js";
+import { TradeService, type TradeServiceOptions } from "../request/service.js";
+import type { OpenTerms, TradeContext, TradeData, TradeRequest, TradeResult } from "../types.js";
+import type { DecisionEvent } from "../conclude/decision-event.js";
 import { createSeededRandom } from "../../domain/random.js";
 import type { LogFields, Logger } from "../../domain/logger.js";
 import { VirtualClock } from "../../domain/virtual-clock.js";

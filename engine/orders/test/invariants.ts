@@ -3,7 +3,7 @@
  * own, so its orders are told apart by account. Knows nothing of the fakes: whoever has logs in this form may ask.
  */
 import type { Direction, PositionSide, Side } from "../../domain/order.js";
-import type { TradeData, TradeIntent, TradeResult } from "../trade-types.js";
+import type { TradeData, TradeIntent, TradeResult } from "../types.js";
 
 /** One order as a venue saw it. */
 export interface JudgedOrder {

@@ -6,8 +6,8 @@ import { storeUnavailable } from "../../storage/state-store.js";
 import { ACCOUNT, change, MINUTE_MS, type Played, tell } from "./after-reply.js";
 import { played, recorded } from "./after-reply-scenes.js";
 import { closeContext, closeRequest, type Harness } from "./harness.js";
-import { OrderFollows } from "../order-follows.js";
-import type { TradeRun } from "../trade-run.js";
+import { OrderFollows } from "../follow/order-follows.js";
+import type { TradeRun } from "../run.js";
 
 const MARKET = { preferredExchange: "venueone", deadlineMs: 2_000 } as const;
 

@@ -3,10 +3,10 @@
  * twice is there twice. And the judge of such rows, by the venues' logs.
  */
 import type { StateStore, StateWrite } from "../../storage/state-store.js";
-import type { DecisionEvent } from "../decision-event.js";
-import type { TradeRun } from "../trade-run.js";
-import type { OrderEvent } from "../order-events.js";
-import type { RecordSink } from "../record-sink.js";
+import type { DecisionEvent } from "../conclude/decision-event.js";
+import type { TradeRun } from "../run.js";
+import type { OrderEvent } from "../conclude/order-events.js";
+import type { RecordSink } from "../conclude/record-sink.js";
 import type { FakeVenue } from "./fake-venue.js";
 
 const NAMESPACE = "test-rows";

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { VirtualClock } from "../../domain/virtual-clock.js";
 import { openLmdbStore } from "../../storage/lmdb-store.js";
 import type { StateStore } from "../../storage/state-store.js";
-import type { TradeService } from "../trade-service.js";
+import type { TradeService } from "../request/service.js";
 import { FakeVenue } from "./fake-venue.js";
 import { closeContext, closeRequest, createService, seededIds } from "./harness.js";
 

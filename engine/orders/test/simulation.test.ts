@@ -7,12 +7,12 @@ import { describe, expect, it, vi } from "vitest";
 import type { VenueRoom } from "../../ports.js";
 import type { StateStore } from "../../storage/state-store.js";
 import { STORE_TIMEOUT_MS } from "../limits.js";
-import { INDEXING_LAG_MS, NO_PROOF_OF_ABSENCE, type AbsenceBound } from "../absence-proof.js";
-import { ExecutionRegistry } from "../execution-registry.js";
-import { Resolver } from "../resolver.js";
+import { INDEXING_LAG_MS, NO_PROOF_OF_ABSENCE, type AbsenceBound } from "../send/absence-proof.js";
+import { ExecutionRegistry } from "../durable/execution-registry.js";
+import { Resolver } from "../send/resolver.js";
 import type { FakeVenue } from "./fake-venue.js";
 import type { OrderCommand } from "../../domain/order.js";
-import type { TradeRequest } from "../trade-types.js";
+import type { TradeRequest } from "../types.js";
 import { testHash } from "./harness.js";
 import { runSimulation, type SimulationOptions, type TradeCheck, type Weather } from "./simulation.js";
 

@@ -1,8 +1,8 @@
 /** A concluded close, complete enough for every column of its rows. */
-import type { OrderAttempt, TradeRun } from "../../orders/trade-run.js";
-import { buildTradeData } from "../../orders/trade-reply.js";
-import { takeOrderEvents } from "../../orders/order-events.js";
-import type { ConcludedTrade } from "../../orders/record-sink.js";
+import type { OrderAttempt, TradeRun } from "../../orders/run.js";
+import { buildTradeData } from "../../orders/conclude/reply.js";
+import { takeOrderEvents } from "../../orders/conclude/order-events.js";
+import type { ConcludedTrade } from "../../orders/conclude/record-sink.js";
 import type { RoutingReport } from "../../routing/report.js";
 
 export interface MadeUpClose {

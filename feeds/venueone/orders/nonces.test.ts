@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
-import { createNonceReservations } from "../../../engine/orders/nonce-reservations.js";
+import { createNonceReservations } from "../../../engine/orders/durable/nonce-reservations.js";
 import { createMemoryStore } from "../../../engine/storage/test/memory-store.js";
 import { NonceSequencer } from "../../shared/orders/nonce-sequencer.js";
 import { createVenueoneNonces } from "./nonces.js";

@@ -4,7 +4,7 @@
  * the state is only read.
  */
 import { ServiceError } from "../../../engine/domain/errors.js";
-import type { TradeData, TradeRequest } from "../../../engine/orders/trade-types.js";
+import type { TradeData, TradeRequest } from "../../../engine/orders/types.js";
 import { executionReplySchema } from "../../../schemas/executions.js";
 import { OPERATIONS } from "../../../schemas/operations.js";
 import { compileSerialiser } from "../../../schemas/serialise.js";

@@ -6,7 +6,7 @@
  * and at most `openBodiesMax` bodies are open, one more is refused with 503 before anything is sent.
  */
 import { ServiceError } from "../../../engine/domain/errors.js";
-import type { TradeRequest, TradeResult } from "../../../engine/orders/trade-types.js";
+import type { TradeRequest, TradeResult } from "../../../engine/orders/types.js";
 import { type closeReplySchema, tradeRefusedReplySchema } from "../../../schemas/close.js";
 import type { Operation } from "../../../schemas/operation.js";
 import { compileSerialiser } from "../../../schemas/serialise.js";

@@ -1,6 +1,6 @@
 /** GET /api/trade/routing/{symbol}: the best exit over live books; public, no positions, nothing sent. */
 import { ServiceError } from "../../../engine/domain/errors.js";
-import { QUOTE_TTL_MS } from "../../../engine/orders/quote-book.js";
+import { QUOTE_TTL_MS } from "../../../engine/orders/request/quote-book.js";
 import { OPERATIONS } from "../../../schemas/operations.js";
 import { routingQuerySchema, routingReplySchema } from "../../../schemas/routing.js";
 import { compileSerialiser } from "../../../schemas/serialise.js";

@@ -1,7 +1,7 @@
 /** Positions and orders of wallets on virtual time: who sees what, when, and how it goes on after a cut. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { accountHashOf } from "../../../engine/orders/trade-accounts.js";
-import type { NormalizedOrder } from "../../../engine/orders/trade-types.js";
+import { accountHashOf } from "../../../engine/orders/accounts.js";
+import type { NormalizedOrder } from "../../../engine/orders/types.js";
 import { type FakeAccount, STREAM_LIVE_MS } from "../../../engine/portfolio/test/fake-accounts.js";
 import type { Frame } from "./frame-judge.js";
 import { type VirtualClient, VirtualStream } from "./virtual-stream.js";

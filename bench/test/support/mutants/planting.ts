@@ -2,7 +2,7 @@
  * Faults planted for some traders only: one service, right for everybody else, is wrong for each of them in one thing.
  * A session is known for whose it is by the secret, or the address, that it was opened with.
  */
-import { OrderFollows } from "../../../../engine/orders/order-follows.js";
+import { OrderFollows } from "../../../../engine/orders/follow/order-follows.js";
 import type { OrderSender, VenueRoom } from "../../../../engine/ports.js";
 import type { CheckName } from "../judge/checks.js";
 import { FOUR_VENUES, type FourTrader } from "../four-venues.js";

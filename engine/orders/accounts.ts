@@ -1,0 +1,169 @@
+/**
+ * The sessions of one trade. Opened from the request's credentials, closed at its end, whatever the end;
+ * the one exception is a session that was taken over for an order of unknown outcome.
+ */
+import { LRUCache } from "lru-cache";
+import type { RoutableVenue } from "../domain/venue.js";
+import type { AccountSession, VenueRoom } from "../ports.js";
+import type { KeyedHash } from "../storage/keyed-hash.js";
+import type { TradeRequest } from "./types.js";
+
+/** Account labels of a venue whose hash is remembered; the least recently used one goes. */
+const MAX_REMEMBERED_ACCOUNTS = 10_000;
+
+type AccountHashes = Map<RoutableVenue, LRUCache<string, string>>;
+
+/** By hash port, so that two servers' keys never meet. Holds public account labels and their hashes, nothing of a credential. */
+const accountHashes = new WeakMap<KeyedHash, AccountHashes>();
+
+/** Names an account wherever it is kept: caches, scopes, events. */
+export function accountHashOf(hash: KeyedHash, venue: RoutableVenue, accountId: string): string {
+  let ofHash = accountHashes.get(hash);
+  if (ofHash === undefined) {
+    ofHash = new Map();
+    accountHashes.set(hash, ofHash);
+  }
+  let known = ofHash.get(venue);
+  if (known === undefined) {
+    known = new LRUCache({ max: MAX_REMEMBERED_ACCOUNTS });
+    ofHash.set(venue, known);
+  }
+  let accountHash = known.get(accountId);
+  if (accountHash === undefined) {
+    accountHash = hash.hmacHex("account", [venue, accountId]);
+    known.set(accountId, accountHash);
+  }
+  return accountHash;
+}
+
+/** Whose a session is, finer than the account's hash: the same key may act for several accounts of a venue. */
+export function sessionHash(hash: KeyedHash, session: AccountSession): string {
+  return hash.hmacHex("intent-account", [session.venue, session.accountId, session.accountScope ?? ""]);
+}
+
+export type Rooms = ReadonlyMap<RoutableVenue, VenueRoom>;
+
+export interface OpenAccount {
+  readonly venue: RoutableVenue;
+  readonly room: VenueRoom;
+  readonly session: AccountSession;
+  /** Keyed hash of venue and account: for caches, intents and scopes. */
+  readonly accountHash: string;
+}
+
+export class TradeAccounts {
+  readonly #accounts = new Map<RoutableVenue, OpenAccount>();
+  /** Null while there are none, as in nearly every request. */
+  #problems: Map<RoutableVenue, string> | null = null;
+  #taken: Set<RoutableVenue> | null = null;
+  readonly #credentials: TradeRequest["credentials"];
+  readonly #rooms: Rooms;
+
+  /** Opens what the request gives for venues that have a room. With a preferred venue only that one. */
+  constructor(rooms: Rooms, request: Pick<TradeRequest, "credentials" | "preferredExchange">, hash: KeyedHash) {
+    this.#credentials = request.credentials;
+    this.#rooms = rooms;
+    for (const [venue, room] of rooms) {
+      const raw = request.credentials[venue];
+      if (raw === undefined || raw === null) continue;
+      if (request.preferredExchange !== null && request.preferredExchange !== venue) continue;
+      const opened = room.openSession(raw);
+      if (opened.ok)
+        this.#accounts.set(venue, {
+          venue,
+          room,
+          session: opened.session,
+          accountHash: accountHashOf(hash, venue, opened.session.accountId),
+        });
+      else {
+        this.#problems ??= new Map();
+        this.#problems.set(venue, opened.problem);
+      }
+    }
+  }
+
+  get(venue: RoutableVenue): OpenAccount | null {
+    return this.#accounts.get(venue) ?? null;
+  }
+
+  /** What is wrong with the credentials given for the venue; null if nothing, or none were given. */
+  problem(venue: RoutableVenue): string | null {
+    return this.#problems?.get(venue) ?? null;
+  }
+
+  all(): readonly OpenAccount[] {
+    return [...this.#accounts.values()];
+  }
+
+  /**
+   * Names the accounts of all credentials together, in any order, as the blocks themselves do: also of venues that are
+   * not preferred, and with no question to a venue. Null without any.
+   */
+  scopeHash(hash: KeyedHash): string | null {
+    const names: string[] = [];
+    for (const [venue, room] of this.#rooms) {
+      const account = this.#accounts.get(venue);
+      if (account !== undefined) {
+        names.push(sessionHash(hash, account.session));
+        continue;
+      }
+      const raw = this.#credentials[venue] ?? null;
+      const opened = raw === null ? null : room.openSession(raw);
+      if (opened?.ok !== true) continue;
+      names.push(sessionHash(hash, opened.session));
+      opened.session.close();
+    }
+    return names.length === 0 ? null : hash.hmacHex("accounts", names.sort());
+  }
+
+  /** As the version before named them: the venues that take part alone. Null without any. */
+  formerScopeHash(hash: KeyedHash): string | null {
+    const hashes = this.hashes();
+    return hashes.length === 0 ? null : hash.hmacHex("accounts", hashes.sort());
+  }
+
+  /** Keyed hashes of the accounts, for what stays in memory. */
+  hashes(): string[] {
+    const hashes: string[] = [];
+    for (const account of this.#accounts.values()) hashes.push(account.accountHash);
+    return hashes;
+  }
+
+  /** Hands the session over: the taker closes it. It stays readable here until then. */
+  take(venue: RoutableVenue): AccountSession | null {
+    const account = this.#accounts.get(venue);
+    if (account === undefined || this.isTaken(venue)) return null;
+    this.#taken ??= new Set();
+    this.#taken.add(venue);
+    return account.session;
+  }
+
+  isTaken(venue: RoutableVenue): boolean {
+    return this.#taken?.has(venue) === true;
+  }
+
+  /** The account with a session of its own again, after another one went to the resolver; null where there is none. */
+  renew(venue: RoutableVenue): OpenAccount | null {
+    const account = this.#accounts.get(venue);
+    if (account === undefined || !this.isTaken(venue)) return account ?? null;
+    const opened = account.room.openSession(this.#credentials[venue]);
+    if (!opened.ok) return null;
+    const renewed = { ...account, session: opened.session };
+    this.#accounts.set(venue, renewed);
+    this.#taken?.delete(venue);
+    return renewed;
+  }
+
+  /** One more session of the account, the caller's to close; null where none opens. */
+  another(venue: RoutableVenue): AccountSession | null {
+    const account = this.#accounts.get(venue);
+    const opened = account?.room.openSession(this.#credentials[venue]);
+    return opened?.ok === true ? opened.session : null;
+  }
+
+  closeAll(): void {
+    for (const account of this.#accounts.values()) {
+      if (!this.isTaken(account.venue)) account.session.close();
+    }
+  }
+}

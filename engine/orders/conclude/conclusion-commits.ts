@@ -1,0 +1,117 @@
+/**
+ * How conclusions become durable: those of one run one after the other, each as one batch beside the record of its
+ * idempotency key, which may change meanwhile; a store that refuses for a moment is asked again. An end that was found
+ * after its reply, which nobody else brings again, is stored anew every AGAIN_MS while this process lives (`orAgain`).
+ *
+ * Bounds: MAX_UPDATE_TRIES readings of a record that changes under its update; as many tries as the caller says;
+ * MAX_AGAIN ends that wait for the store (one more stays with its open intent, for the next start).
+ */
+import { type Clock, delay, type TimerHandle } from "../../domain/clock.js";
+import { ServiceError } from "../../domain/errors.js";
+import type { Logger } from "../../domain/logger.js";
+import type { Background } from "../background.js";
+import type { StateStore } from "../../storage/state-store.js";
+import type { IdempotencyRecords, RecordUpdate, RunLike } from "../durable/idempotency.js";
+
+/** A store that refuses for a moment is asked again, after 1, 2 and 4 s, before a conclusion is given up. */
+export const COMMIT_TRIES = 4;
+const FIRST_RETRY_MS = 1_000;
+const MAX_UPDATE_TRIES = 5;
+const AGAIN_MS = 60_000;
+const MAX_AGAIN = 1_024;
+
+interface CommitParts<Run extends RunLike, Result> {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly background: Background;
+  readonly store: Pick<StateStore, "status">;
+  readonly idempotency: Pick<IdempotencyRecords<Run, Result>, "readForUpdate">;
+}
+
+export class ConclusionCommits<Run extends RunLike, Result> {
+  readonly #parts: CommitParts<Run, Result>;
+  /** The last conclusion of a run that is being stored: the next one waits for it. */
+  readonly #storing = new WeakMap<Run, Promise<void>>();
+  readonly #again = new Set<TimerHandle>();
+  #stopped = false;
+
+  constructor(parts: CommitParts<Run, Result>) {
+    this.#parts = parts;
+  }
+
+  /**
+   * `commit` builds its batch at the last moment; false: what it rests on has changed meanwhile. `recordKey`: of the
+   * record it updates, null where none is.
+   */
+  async store(
+    run: Run,
+    tries: number,
+    recordKey: string | null,
+    commit: (record: RecordUpdate<Result> | null) => Promise<boolean>,
+  ): Promise<void> {
+    const before = this.#storing.get(run);
+    const storing = (async (): Promise<void> => {
+      // What became of the one before is its own caller's to see.
+      if (before !== undefined) await before.catch(() => {});
+      for (let tried = 1; ; tried++) {
+        try {
+          return await this.#commitSettled(run, recordKey, commit);
+        } catch (error) {
+          if (tried >= tries || !this.#isWorthRetrying(error)) throw error;
+          await delay(this.#parts.clock, FIRST_RETRY_MS * 2 ** (tried - 1));
+        }
+      }
+    })();
+    this.#storing.set(run, storing);
+    await storing;
+  }
+
+  /** Rejects as `storing` does; where the store may come back, `again` is called later, with what is known by then. */
+  async orAgain(storing: Promise<void>, again: () => Promise<void>): Promise<void> {
+    const { background, clock, logger } = this.#parts;
+    try {
+      await storing;
+    } catch (error) {
+      if (this.#stopped || !this.#isWorthRetrying(error)) throw error;
+      if (this.#again.size >= MAX_AGAIN) {
+        logger.error("conclusion_not_stored", { reason: "TOO_MANY" });
+        throw error;
+      }
+      const timer = clock.setTimer(() => {
+        this.#again.delete(timer);
+        background.run("conclusion_again", again());
+      }, AGAIN_MS);
+      this.#again.add(timer);
+      throw error;
+    }
+  }
+
+  /** What is not stored by now is for the next start. */
+  stop(): void {
+    this.#stopped = true;
+    for (const timer of this.#again) this.#parts.clock.clearTimer(timer);
+    this.#again.clear();
+  }
+
+  /** The record may change between its reading and the commit: the reply's own write may still be on its way. */
+  async #commitSettled(
+    run: Run,
+    recordKey: string | null,
+    commit: (record: RecordUpdate<Result> | null) => Promise<boolean>,
+  ): Promise<void> {
+    for (let tries = 0; tries < MAX_UPDATE_TRIES; tries++) {
+      const record = recordKey === null ? null : await this.#parts.idempotency.readForUpdate(recordKey, run);
+      // Whoever wrote the newer record tells of all its orders.
+      if (record?.kind === "newer") return;
+      if (await commit(record)) return;
+    }
+    this.#parts.logger.error("conclusion_not_stored", { routeId: run.routeId });
+  }
+
+  /** After a failed commit, or closed, the store refuses until the next start. */
+  #isWorthRetrying(error: unknown): boolean {
+    if (!(error instanceof ServiceError) || error.code !== "STORE_UNAVAILABLE") return false;
+    const { problem } = this.#parts.store.status();
+    return problem !== "COMMIT_FAILED" && problem !== "CLOSED";
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * The states of a close's orders as events, each told once. What was told stands on the attempt itself and is stored
+ * with the run, in the same batch as the events: after a crash the two agree.
+ */
+import type { OrderStatus } from "../../domain/order.js";
+import {
+  isPriced,
+  isSettled,
+  mayRest,
+  recordTold,
+  type OrderAttempt,
+  type AttemptRecord,
+  type TradeRun,
+} from "../run.js";
+
+export interface OrderEvent {
+  readonly attempt: OrderAttempt;
+  /** 1 INTENT, 2 SENT, then one more for each state the order was seen in. */
+  readonly ver: number;
+  readonly status: OrderStatus | "INTENT" | "SENT" | "NOT_SENT";
+  readonly atMs: number;
+  /** The order has ended (or rests) with more filled than its fill row says, or with a price that the row lacks. */
+  readonly filled: boolean;
+  /** Present: its fill was reported before, of less or without its price. */
+  readonly isFilledAgain?: true;
+}
+
+const INTENT_VER = 1;
+const SENT_VER = 2;
+const NOTHING_TOLD: AttemptRecord = { ver: 0, state: "", filled: false };
+/** Of one order; from then on its end alone is reported. */
+const MAX_VER = 4_000;
+
+export interface TakenEvents {
+  readonly events: readonly OrderEvent[];
+  /** They did not become durable: they are reported again next time. */
+  untake(): void;
+}
+
+/** What is new since the last call, and marks it as told. */
+export function takeOrderEvents(run: Pick<TradeRun, "attempts">, nowMs: number): TakenEvents {
+  const events: OrderEvent[] = [];
+  const before = run.attempts.map((attempt) => attempt.recorded);
+  for (const attempt of run.attempts) takeAttempt(attempt, nowMs, events);
+  return {
+    events,
+    untake() {
+      for (const [index, recorded] of before.entries()) {
+        const attempt = run.attempts[index];
+        if (attempt !== undefined) recordTold(attempt, recorded ?? NOTHING_TOLD);
+      }
+    },
+  };
+}
+
+function takeAttempt(attempt: OrderAttempt, nowMs: number, events: OrderEvent[]): void {
+  const told = attempt.recorded ?? NOTHING_TOLD;
+  let { ver } = told;
+  if (ver < INTENT_VER) {
+    ver = INTENT_VER;
+    events.push({ attempt, ver, status: "INTENT", atMs: attempt.intentAtMs, filled: false });
+  }
+  if (ver < SENT_VER && attempt.sentAtMs !== null) {
+    ver = SENT_VER;
+    events.push({ attempt, ver, status: "SENT", atMs: attempt.sentAtMs, filled: false });
+  }
+  const status = statusOf(attempt);
+  const state = `${status} ${attempt.order?.filledLots ?? 0}`;
+  const toldLots = filledLotsTold(told);
+  const filledLots = hasFinalFill(attempt) ? (attempt.order?.filledLots ?? 0) : 0;
+  const isUnpriced = attempt.order !== null && !isPriced(attempt.order);
+  const isPricedNow = filledLots > 0 && told.unpriced === true && !isUnpriced;
+  const filled = filledLots > toldLots || isPricedNow;
+  if (ver >= MAX_VER && status === "PARTIALLY_FILLED") return;
+  if (state !== told.state || filled) {
+    // What an order that rests does later is not of the time at which it was acknowledged.
+    const isLater = hasRested(told.state);
+    ver = Math.max(ver, SENT_VER) + 1;
+    const atMs = status === "UNKNOWN" || isLater ? nowMs : (attempt.ackAtMs ?? nowMs);
+    events.push({ attempt, ver, status, atMs, filled, ...(filled && told.filled ? { isFilledAgain: true } : {}) });
+  }
+  const lots = Math.max(toldLots, filledLots);
+  recordTold(attempt, {
+    ver,
+    state,
+    filled: told.filled || filled,
+    ...(lots === 0 ? {} : { filledLots: lots }),
+    ...(isUnpriced && (told.filled || filled) ? { unpriced: true } : {}),
+  });
+}
+
+/** Versions before kept no lots: what was told was as much as the state then said. */
+function filledLotsTold({ filled, filledLots, state }: AttemptRecord): number {
+  return filledLots ?? (filled ? Number(state.split(" ")[1] ?? 0) : 0);
+}
+
+function hasRested(state: string): boolean {
+  return state.startsWith("OPEN ") || state.startsWith("PARTIALLY_FILLED ");
+}
+
+function statusOf(attempt: OrderAttempt): OrderEvent["status"] {
+  switch (attempt.outcome) {
+    case "CONFIRMED":
+      return attempt.order?.status ?? "UNKNOWN";
+    case "NOT_SENT":
+    case "REJECTED":
+      return attempt.outcome;
+    default:
+      return "UNKNOWN";
+  }
+}
+
+function hasFinalFill(attempt: OrderAttempt): boolean {
+  const { order } = attempt;
+  return (
+    attempt.outcome === "CONFIRMED" && order !== null && order.filledLots > 0 && isSettled(order, mayRest(attempt))
+  );
+}

@@ -1,0 +1,412 @@
+/**
+ * Between the trade service and the pure router: fills the router's input from what was read, and copies the
+ * decision out at once, because input and decision are reused by the next trade.
+ */
+import type { Clock } from "../../domain/clock.js";
+import { compareDecimals, formatScaled } from "../../domain/decimal.js";
+import type { ErrorCode } from "../../domain/errors.js";
+import { isSameScale } from "../../domain/instrument.js";
+import type { Side } from "../../domain/order.js";
+import { isRoutableVenue, ROUTABLE_VENUES, type RoutableVenue } from "../../domain/venue.js";
+import type { Market } from "../../market/market.js";
+import type { MarketRoom, RoomStatus, RoutingHealth } from "../../ports.js";
+import { orderAdjustments } from "../../routing/adjustments.js";
+import { holdTogether } from "../../routing/eligibility.js";
+import { decideRoute, decisionErrorCode } from "../../routing/decide.js";
+import { buildRoutingReport, requestedSizeText, sizeMaxima, type RoutingReport } from "../../routing/report.js";
+import {
+  setBoundText,
+  setLimitText,
+  setNotionalText,
+  setSizeAll,
+  setSizePercentText,
+  setSizeText,
+} from "../../routing/route-input.js";
+import {
+  type Candidate,
+  type CandidateResult,
+  Decision,
+  ONE_MILLI_BPS,
+  RouteInput,
+  type RouteKind,
+} from "../../routing/route-types.js";
+import { isLeftBehind } from "../../routing/quote-bound.js";
+import { splitRoute } from "../../routing/split.js";
+import { commonWorstPrice } from "../../routing/worst-price.js";
+import type { Rooms } from "../accounts.js";
+import { heldPosition, isHedged, openLots, type AccountReading } from "./readings.js";
+import type { BoundQuote, ExecutionReport, OpenTerms, TradeRequest } from "../types.js";
+import type { RouteObserver } from "./route-observer.js";
+import { stopLimitProblem } from "./stop-limit.js";
+import { firesAtOnce, planOf, slippedPrice, tradeSide, type PlanProblem, type SendPlan } from "./plan.js";
+
+/** Configuration of the router that the venues' own data does not give. */
+export interface RoutingSettings {
+  readonly latencyFactor: number;
+  /** Quote asset → common quote, parts per million; an asset not named counts 1, tagged `assumed`. */
+  readonly quoteRatePpm: ReadonlyMap<string, number>;
+  /** Documented delay a venue adds to taker orders. */
+  readonly takerDelayMs: Readonly<Partial<Record<RoutableVenue, number>>>;
+  /** Venues whose instruments carry configured fees, not the venue's published ones; absent: none. */
+  readonly configuredFees?: ReadonlySet<RoutableVenue>;
+}
+
+export const DEFAULT_ROUTING_SETTINGS: RoutingSettings = {
+  latencyFactor: 0.5,
+  quoteRatePpm: new Map(),
+  takerDelayMs: {},
+};
+
+export interface Routed {
+  readonly report: RoutingReport;
+  readonly requestedSize: string;
+  readonly worstPrice: string;
+  /** The loosest bound of the legs in the common quote: what later orders of the execution are held to. */
+  readonly heldPrice: string;
+  readonly expectedCostBps: string;
+  readonly adjustments: ExecutionReport["adjustments"];
+  /** The legs; none for a public quote: nothing can be sent. */
+  readonly plans: readonly SendPlan[];
+  /** What a quote of this decision binds: worst price in the common quote, and who was eligible. Null for a live call. */
+  readonly bound: Pick<BoundQuote, "worstPrice" | "ownPrice" | "venues"> | null;
+}
+
+export type RouteAnswer =
+  | { readonly ok: true; readonly routed: Routed }
+  | {
+      readonly ok: false;
+      readonly code: ErrorCode;
+      readonly details: Readonly<Record<string, unknown>>;
+      readonly report: RoutingReport | null;
+    };
+
+export interface QuoteRequest {
+  readonly symbol: string;
+  readonly side: Side;
+  /** Base units. */
+  readonly size: string;
+  readonly maxSlippageBps: number;
+  readonly maxQuoteAgeMs: number;
+  /** How long the quote lives; absent: the default. */
+  readonly quoteTtlMs?: number;
+  readonly preferredExchange: RoutableVenue | null;
+  readonly excludeExchanges: readonly RoutableVenue[];
+}
+
+const NO_PROBLEMS = (): null => null;
+
+export type MarketRooms = ReadonlyMap<RoutableVenue, MarketRoom>;
+
+export class TradeRouting {
+  readonly #rooms: Rooms;
+  /** Also those that cannot trade: a quote needs books only. */
+  readonly #marketRooms: MarketRooms;
+  readonly #clock: Clock;
+  readonly #settings: RoutingSettings;
+  readonly #observer: RouteObserver;
+  readonly #input = new RouteInput();
+  readonly #decision = new Decision();
+
+  constructor(
+    rooms: Rooms,
+    marketRooms: MarketRooms,
+    clock: Clock,
+    settings: RoutingSettings,
+    observer: RouteObserver,
+  ) {
+    this.#rooms = rooms;
+    this.#marketRooms = marketRooms;
+    this.#clock = clock;
+    this.#settings = settings;
+    this.#observer = observer;
+  }
+
+  /**
+   * `size`: what is still to be done, in place of the request's own. `tried`: venues that must not be chosen again.
+   * `held`: the bound of the execution's first decision; null: this is the first. `problemOf`: what is wrong with the
+   * credentials given for a venue, fit for a reply; null for nothing.
+   */
+  routeTrade(
+    request: TradeRequest,
+    readings: ReadonlyMap<RoutableVenue, AccountReading>,
+    routeId: string,
+    size: string | null,
+    tried: ReadonlySet<RoutableVenue>,
+    quote: BoundQuote | null,
+    held: string | null,
+    problemOf: (venue: RoutableVenue) => string | null = NO_PROBLEMS,
+  ): RouteAnswer {
+    const input = this.#input;
+    input.reset(routeKindOf(request), tradeSide(request), this.#clock.monoNs());
+    input.maxSlippageBps = request.maxSlippageBps;
+    input.maxQuoteAgeMs = request.maxQuoteAgeMs;
+    input.latencyFactor = this.#settings.latencyFactor;
+    input.preferred = request.preferredExchange ?? "";
+    // What is left after a first try goes to one venue.
+    input.allowSplit = request.allowSplit && tried.size === 0;
+    const problem = setSize(input, request, size) ?? setPrice(input, request, quote);
+    if (problem !== null) return invalid(problem.path, problem.problem);
+    // What an execution is held to is within its quote already.
+    const stated = held ?? quote?.worstPrice ?? null;
+    if (stated !== null && request.orderType === "MARKET") setBoundText(input, stated);
+    // Venues without a room are listed too: a reply says of every venue why it was not chosen.
+    for (const venue of ROUTABLE_VENUES) {
+      const room = this.#rooms.get(venue);
+      const market = room?.markets.get(request.symbol) ?? null;
+      if (market !== null) this.#observer.beforeRoute(market);
+      const candidate = this.#addCandidate(venue, room, market);
+      candidate.excluded =
+        tried.has(venue) || request.excludeExchanges.includes(venue) || quote?.venues.includes(venue) === false;
+      const reading = readings.get(venue);
+      // A venue that does not list the symbol was not read; with credentials it must say so, not NO_CREDENTIALS.
+      candidate.problem = problemOf(venue) ?? "";
+      candidate.hasCredentials =
+        reading !== undefined || (market === null && isGiven(request, venue)) || isOverruled(request, venue);
+      if (reading === undefined) continue;
+      if (orderWaitMs(reading, request.open) > 0) candidate.budgetAvailable = false;
+      // Listed on another scale since it was read: those lots are not these.
+      const isCurrent = market === null || isSameScale(reading.instrument, market.instrument);
+      const positions = isCurrent ? reading.positions : null;
+      candidate.positionKnown = positions !== null;
+      candidate.longLots = openLots(positions ?? [], "LONG");
+      candidate.shortLots = openLots(positions ?? [], "SHORT");
+      if (reading.fees !== null) {
+        candidate.takerFeeMilliBps = reading.fees.takerFeeMilliBps;
+        candidate.makerFeeMilliBps = reading.fees.makerFeeMilliBps;
+        candidate.feeSource = "account";
+      }
+      if (request.open !== null) addEntryFacts(candidate, request, request.open, reading);
+    }
+    const answer = this.#decide(routeId, request.maxLegs, request.dryRun, (candidate, result, leg) =>
+      planOf(request, candidate, result, leg, readings),
+    );
+    if (!answer.ok) {
+      // The way of a quote that the market has left behind.
+      if (quote === null || !isLeftBehind(input, this.#decision, answer.code, request.maxLegs)) return answer;
+      return { ...answer, code: "QUOTE_EXPIRED", details: { ...answer.details, reason: "PRICE_MOVED" } };
+    }
+    if (quote !== null && compareDecimals(answer.routed.requestedSize, quote.size) > 0)
+      return invalid("size", "is more than was quoted");
+    const { plans } = answer.routed;
+    const early = firesAtOnce(request, plans) ?? stopLimitProblem(request, plans);
+    return early === null ? answer : invalid(early.path, early.problem);
+  }
+
+  /** Books only: no credentials, no positions. */
+  routeQuote(request: QuoteRequest, routeId: string): RouteAnswer {
+    const input = this.#input;
+    input.reset("QUOTE", request.side, this.#clock.monoNs());
+    input.maxSlippageBps = request.maxSlippageBps;
+    input.maxQuoteAgeMs = request.maxQuoteAgeMs;
+    input.latencyFactor = this.#settings.latencyFactor;
+    input.preferred = request.preferredExchange ?? "";
+    if (!setSizeText(input, request.size)) return invalid("size", "must be a positive decimal text");
+    for (const venue of ROUTABLE_VENUES) {
+      const room = this.#marketRooms.get(venue);
+      const candidate = this.#addCandidate(venue, room, room?.markets.get(request.symbol) ?? null);
+      candidate.excluded = request.excludeExchanges.includes(venue);
+    }
+    return this.#decide(routeId, 1, true, () => null);
+  }
+
+  #addCandidate(venue: RoutableVenue, room: MarketRoom | undefined, market: Market | null): Candidate {
+    const candidate = this.#input.addCandidate(venue, market);
+    if (this.#settings.configuredFees?.has(venue) === true) candidate.feeSource = "config";
+    if (room === undefined) return candidate;
+    const health = room.routingHealth ?? healthOf(room.status());
+    // A venue that limits us is well: there is no budget for it.
+    const isLimited = (health.limitedForMs ?? 0) > 0;
+    candidate.healthy = isLimited || health.breaker !== "open";
+    // Entries never draw on what is kept for exits.
+    const hasTokens = this.#input.opens ? room.status().laneTokens.trade > 0 : health.exitTokens > 0;
+    candidate.budgetAvailable = hasTokens && !isLimited;
+    candidate.latencyMsP90 = room.ackLatency.p90();
+    candidate.takerDelayMs = this.#settings.takerDelayMs[venue] ?? 0;
+    const ratePpm = market === null ? undefined : this.#settings.quoteRatePpm.get(market.instrument.quoteAsset);
+    if (ratePpm !== undefined) {
+      candidate.quoteRatePpm = ratePpm;
+      candidate.quoteRateSource = "config";
+    }
+    return candidate;
+  }
+
+  #decide(
+    routeId: string,
+    maxLegs: number,
+    isQuote: boolean,
+    toPlan: (candidate: Candidate, result: CandidateResult, leg: number) => SendPlan | null,
+  ): RouteAnswer {
+    const input = this.#input;
+    const decision = this.#decision;
+    decideRoute(input, decision);
+    if (input.allowSplit) splitRoute(input, decision, maxLegs);
+    const report = buildRoutingReport(input, decision, { routeId, decidedAtMs: this.#clock.wallMs() });
+    const code = decisionErrorCode(decision);
+    if (code !== null) return { ok: false, code, details: this.#details(code, report), report };
+    const plans: SendPlan[] = [];
+    const chosen = decision.legs.length > 0 ? decision.legs : [decision.selected];
+    for (const [leg, index] of chosen.entries()) {
+      const candidate = input.candidates[index];
+      const result = decision.results[index];
+      if (candidate === undefined || result === undefined) throw new RangeError("the decision selected no candidate");
+      const plan = toPlan(candidate, result, leg);
+      if (plan !== null) plans.push(plan);
+    }
+    return {
+      ok: true,
+      routed: {
+        report,
+        requestedSize: requestedSizeText(decision),
+        worstPrice: report.limits.worstPrice ?? "0",
+        heldPrice: commonWorstPrice(input, decision),
+        expectedCostBps: report.candidates[decision.selected]?.costBps ?? "0",
+        adjustments: orderAdjustments(input, decision),
+        plans,
+        bound: isQuote
+          ? {
+              worstPrice: commonWorstPrice(input, decision),
+              ownPrice: input.rests ? formatScaled(input.limitUnits, input.limitDecimals) : null,
+              venues: eligibleVenues(report),
+            }
+          : null,
+      },
+    };
+  }
+
+  #details(code: ErrorCode, report: RoutingReport): Record<string, unknown> {
+    const preferred = this.#input.preferred;
+    if (code === "NO_ELIGIBLE_VENUE" && this.#input.opens) return { trade: "open", candidates: report.candidates };
+    if (code === "SIZE_EXCEEDS_POSITION") {
+      const maxima = sizeMaxima(this.#input, this.#decision);
+      // Together they hold it: it is not too much, only for one of them.
+      const isForSplit = !this.#input.allowSplit && holdTogether(this.#input, this.#decision);
+      const reason = maxima.maxTotalSize === "0" ? "NO_POSITION" : isForSplit ? "NEEDS_SPLIT" : null;
+      return { ...maxima, ...(reason === null ? {} : { reason }), candidates: report.candidates };
+    }
+    if (code === "MISSING_CREDENTIALS") return { exchange: preferred };
+    if (code === "VENUE_UNAVAILABLE" || code === "VENUE_RATE_LIMITED") {
+      const blocked = report.candidates.find(
+        (candidate) => candidate.reasonCode === "RATE_BUDGET" || candidate.reasonCode === "VENUE_UNHEALTHY",
+      );
+      return { exchange: preferred !== "" ? preferred : (blocked?.exchange ?? ""), candidates: report.candidates };
+    }
+    return { candidates: report.candidates };
+  }
+}
+
+/**
+ * What the venue's limit, and the account's own budget, leave to one more order, and to the settings that an entry changes before it; entries
+ * never draw on what is kept for exits.
+ */
+export function orderWaitMs({ account, settings }: AccountReading, open: OpenTerms | null): number {
+  const { room, session } = account;
+  const ofAccount = room.orderWaitMs?.(session, open === null ? "exit" : "trade") ?? 0;
+  const waitMs = Math.max(ofAccount, room.routingHealth?.limitedForMs ?? 0);
+  if (open === null) return waitMs;
+  const { leverage, marginMode } = open;
+  const changes =
+    (leverage !== null && leverage !== (settings?.leverage ?? null)) ||
+    (marginMode !== null && marginMode !== (settings?.marginMode ?? null));
+  return changes ? Math.max(waitMs, room.settings?.waitMs?.(session, "trade") ?? 0) : waitMs;
+}
+
+function healthOf(status: RoomStatus): RoutingHealth {
+  return { breaker: status.breaker, exitTokens: status.laneTokens.exit };
+}
+
+function setSize(
+  input: RouteInput,
+  request: TradeRequest,
+  size: string | null,
+): { readonly path: string; readonly problem: string } | null {
+  if (size !== null)
+    return setSizeText(input, size) ? null : { path: "size", problem: "is outside the range that can be held exactly" };
+  if (request.open?.notionalUsd != null)
+    return setNotionalText(input, request.open.notionalUsd)
+      ? null
+      : { path: "notionalUsd", problem: "must be a positive decimal text" };
+  if (request.sizePercent !== null)
+    return setSizePercentText(input, request.sizePercent)
+      ? null
+      : { path: "sizePercent", problem: "must be above 0 and at most 100, with at most 4 decimals" };
+  if (request.size === "ALL" && request.open === null) {
+    setSizeAll(input);
+    return null;
+  }
+  if (request.size !== null && setSizeText(input, request.size)) return null;
+  return { path: "size", problem: "must be a positive decimal text or ALL" };
+}
+
+function routeKindOf(request: TradeRequest): RouteKind {
+  const { orderType } = request;
+  if (request.open !== null) return orderType === "LIMIT" ? "OPEN_LIMIT" : "OPEN_MARKET";
+  return orderType === "MARKET" ? "CLOSE_MARKET" : orderType === "LIMIT" ? "CLOSE_LIMIT" : "CLOSE_STOP";
+}
+
+/** The price that a LIMIT or a stop brings, held to a quote's; null: fine. */
+function setPrice(input: RouteInput, request: TradeRequest, quote: BoundQuote | null): PlanProblem | null {
+  const { orderType, limitPrice, triggerPrice } = request;
+  if (orderType === "LIMIT" || orderType === "STOP_LIMIT") {
+    if (limitPrice === null || !setLimitText(input, limitPrice))
+      return { path: "limitPrice", problem: "must be a positive decimal text" };
+    // A caller's own limit is never moved.
+    return isBeyondQuoted(input, quote, limitPrice)
+      ? { path: "limitPrice", problem: "is beyond the quote's worst price" }
+      : null;
+  }
+  if (orderType !== "STOP_MARKET") return null;
+  const bound = triggerPrice === null ? null : slippedPrice(triggerPrice, input.side, request.maxSlippageBps);
+  const held = bound !== null && isBeyondQuoted(input, quote, bound) ? (quote?.ownPrice ?? bound) : bound;
+  return held !== null && setLimitText(input, held)
+    ? null
+    : { path: "triggerPrice", problem: "must be a positive decimal text" };
+}
+
+/** Would it trade at worse prices than what was quoted? */
+function isBeyondQuoted(input: RouteInput, quote: BoundQuote | null, price: string): boolean {
+  const quoted = quote?.ownPrice ?? null;
+  return quoted !== null && compareDecimals(price, quoted) === (input.side === "SELL" ? -1 : 1);
+}
+
+/** What an entry's eligibility and score need beside. */
+function addEntryFacts(candidate: Candidate, request: TradeRequest, terms: OpenTerms, reading: AccountReading): void {
+  const { instrument, settings } = reading;
+  const opposite = request.direction === "LONG" ? candidate.shortLots : candidate.longLots;
+  const nets = opposite > 0 && !isHedged(reading);
+  candidate.netsOpposite = nets && !terms.allowNetting;
+  const canSet = reading.account.room.settings !== undefined;
+  const maxLeverage = Math.min(instrument.maxLeverage, reading.maxLeverage ?? instrument.maxLeverage);
+  candidate.leverageUnsupported =
+    (terms.leverage !== null && (!canSet || terms.leverage > maxLeverage)) || (terms.marginMode !== null && !canSet);
+  const held = heldPosition(reading.positions ?? [], request.direction);
+  const leverage = terms.leverage ?? settings?.leverage ?? held?.leverage ?? instrument.maxLeverage;
+  const free = reading.free === null ? Number.NaN : Number(reading.free);
+  // What nets needs no margin of its own; the venue judges it.
+  if (!nets && Number.isFinite(free)) candidate.buyingPower = Math.max(0, free) * leverage;
+  const ticker = candidate.market?.ticker;
+  if (terms.expectedHoldHours === null || ticker === undefined || !(ticker.fundingIntervalHours > 0)) return;
+  const rate = Number(ticker.fundingRate) / ticker.fundingIntervalHours;
+  const milliBps = Math.round(rate * terms.expectedHoldHours * ONE_MILLI_BPS);
+  if (Number.isSafeInteger(milliBps)) candidate.fundingMilliBps = milliBps;
+}
+
+function eligibleVenues(report: RoutingReport): RoutableVenue[] {
+  const venues: RoutableVenue[] = [];
+  for (const { eligible, exchange } of report.candidates)
+    if (eligible && isRoutableVenue(exchange)) venues.push(exchange);
+  return venues;
+}
+
+function isGiven(request: TradeRequest, venue: RoutableVenue): boolean {
+  const raw = request.credentials[venue];
+  return raw !== undefined && raw !== null;
+}
+
+/** Credentials for a venue that the caller's preference rules out: no session was opened, NOT_PREFERRED says why. */
+function isOverruled(request: TradeRequest, venue: RoutableVenue): boolean {
+  return request.preferredExchange !== null && request.preferredExchange !== venue && isGiven(request, venue);
+}
+
+function invalid(path: string, problem: string): RouteAnswer {
+  return { ok: false, code: "INVALID_PARAMETERS", details: { fields: [{ path, problem }] }, report: null };
+}

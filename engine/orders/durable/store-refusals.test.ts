@@ -1,0 +1,52 @@
+/** The end of an order that is found while the store refuses: it is stored when the store is back, with its fill. */
+import { describe, expect, it } from "vitest";
+import { storeUnavailable } from "../../storage/state-store.js";
+import { createHarness } from "../test/harness.js";
+import { createRowSink, rowFaults, toldRows } from "../test/row-sink.js";
+import { createDesk } from "../single/test/desk-harness.js";
+
+const MINUTE_MS = 60_000;
+const refuse = (): Promise<never> => Promise.reject(storeUnavailable("DISK_FULL"));
+
+describe("an end that is found after the reply while the store refuses", () => {
+  it.each([
+    ["for a moment", 5_000],
+    ["for minutes", 5 * MINUTE_MS],
+  ])("%s, of a trade, is recorded once when the store is back", async (_, refusedMs) => {
+    const harness = createHarness({ service: { records: createRowSink() } });
+    harness.one.fate = () => ({ kind: "loseReply" });
+    harness.one.orderReadFailure = () => "TIMEOUT";
+    const request = { preferredExchange: "venueone", deadlineMs: 1_000 } as const;
+    const data = await harness.closeData(request, { idempotencyKey: "k" });
+    expect(data.execution.state).toBe("UNKNOWN");
+    await harness.clock.advanceAsync(5_000);
+    harness.store.gate = refuse;
+    harness.one.orderReadFailure = () => null;
+    await harness.clock.advanceAsync(refusedMs);
+    harness.store.gate = async () => {};
+    await harness.clock.advanceAsync(5 * MINUTE_MS);
+    const rows = await toldRows(harness.store);
+    expect(rows.filter(({ table }) => table === "fill")).toMatchObject([{ lots: 250 }]);
+    expect(rows.filter((row) => row.table === "decision" && row.kind === "resolved")).toHaveLength(1);
+    expect(await rowFaults(harness.store, [harness.one])).toEqual([]);
+    expect((await harness.restart()).status().unknownCount).toBe(0);
+  });
+
+  it.each([
+    ["for a moment", 5_000],
+    ["for minutes", 5 * MINUTE_MS],
+  ])("%s, of a single order, is durable when the store is back", async (_, refusedMs) => {
+    const desk = await createDesk();
+    desk.venue.fate = () => ({ kind: "loseReply" });
+    desk.venue.orderReadFailure = () => "TIMEOUT";
+    await desk.order({ deadlineMs: 1_000 });
+    await desk.clock.advanceAsync(5_000);
+    expect(desk.desk.status().unknownCount).toBe(1);
+    desk.store.gate = refuse;
+    desk.venue.orderReadFailure = () => null;
+    await desk.clock.advanceAsync(refusedMs);
+    desk.store.gate = async () => {};
+    await desk.clock.advanceAsync(5 * MINUTE_MS);
+    expect(await desk.store.scan("order-intent-open", { prefix: "", limit: 10 })).toEqual([]);
+  });
+});

@@ -1,0 +1,376 @@
+/**
+ * Orders that rest at their venue after their reply, followed to their end: what fills later, and how they end, reaches
+ * everybody who remembers them. The account's stream tells it where one is open; a paced read asks for it otherwise.
+ *
+ * Invariants: nothing is ever sent; what is seen of an order never goes back (fewer fills, open again); each growth and
+ * the end are published once, with the commit that makes them durable; an end that no venue tells is not guessed.
+ *
+ * Durable: one row for each run with such orders, in the same batch as all that remembers the run; removed with its last
+ * order. Credentials are not stored: they are in memory for CREDENTIALS_MS after they were last used, and after
+ * that time, or a restart, an order waits for the next request with credentials of its account.
+ *
+ * Bounds: MAX_FOLLOWED runs (one more is reported in the log), FOLLOW_MAX_MS each; reads on the background lane, one at
+ * a time and READ_GAP_MS apart for each venue, MAX_PAUSE_MS apart for one order.
+ */
+import type { Clock } from "../../domain/clock.js";
+import { isSameScale } from "../../domain/instrument.js";
+import type { Logger } from "../../domain/logger.js";
+import type { VenueOrder } from "../../domain/order.js";
+import type { RoutableVenue } from "../../domain/venue.js";
+import type { KeyedHash } from "../../storage/keyed-hash.js";
+import type { SendBounds } from "../send/absence-proof.js";
+import { decodeJson, encodeJson, type StateStore, type StateWrite } from "../../storage/state-store.js";
+import { OrderListeners } from "./order-listeners.js";
+import { filledLots } from "../attempt-figures.js";
+import type { Background } from "../background.js";
+import { FollowKeys } from "./follow-keys.js";
+import { FollowPublications } from "./follow-publications.js";
+import { FOLLOW_MAX_MS, FollowReads } from "./follow-reads.js";
+import { applyResolution } from "../send/outcome.js";
+import { contractOf } from "../order-scale.js";
+import { sessionHash, type Rooms } from "../accounts.js";
+import {
+  isResting,
+  isSame,
+  knowsMore,
+  type Account,
+  type Followed,
+  type FollowedRun,
+  type FollowEntry,
+  type FollowOwner,
+  type FollowRow,
+} from "./followed-run.js";
+import { isPriced, markUnfollowed } from "../run.js";
+
+export const MAX_FOLLOWED = 1_024;
+const FIRST_PAUSE_MS = 2_000;
+const SCAN_ROWS = 256;
+
+interface FollowParts {
+  readonly bounds: SendBounds;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly rooms: Rooms;
+  readonly store: StateStore;
+  readonly hash: KeyedHash;
+  readonly background: Background;
+  /** Shared with whoever else follows orders of the same accounts; absent: own ones. */
+  readonly listeners?: OrderListeners | undefined;
+}
+
+export class OrderFollows<Run extends FollowedRun> {
+  readonly #parts: FollowParts;
+  readonly #owner: FollowOwner<Run>;
+  readonly #listeners: OrderListeners;
+  readonly #entries = new Map<string, FollowEntry<Run>>();
+  /** An order of an account without waits for them. */
+  readonly #keys: FollowKeys;
+  readonly #reads: FollowReads<Run>;
+  readonly #publications: FollowPublications<Run>;
+  #stopped = false;
+
+  constructor(parts: FollowParts, owner: FollowOwner<Run>) {
+    this.#parts = parts;
+    this.#owner = owner;
+    this.#listeners = parts.listeners ?? new OrderListeners(parts);
+    this.#keys = new FollowKeys(parts);
+    this.#reads = new FollowReads<Run>(parts, {
+      orders: () => this.#orders(),
+      keys: this.#keys,
+      isLive: (account) => this.#listeners.isLive(account),
+      isReadElsewhere: (run, attempt) => owner.isReadElsewhere?.(run, attempt) === true,
+      see: (order, seen, isTakenUnpriced) => this.#see(order, seen, isTakenUnpriced),
+      seeAbsent: (order) => this.#seeAbsent(order),
+      renew: (account) => this.#renew(account),
+      stopFollowing: (order, reason) => this.#stopFollowing(order, reason),
+    });
+    this.#publications = new FollowPublications<Run>(parts, owner, (entry) => this.#update(entry));
+  }
+
+  /** Runs with orders that are followed, those that wait for credentials included. */
+  get count(): number {
+    return this.#entries.size;
+  }
+
+  /** Orders that nobody looks at before credentials of their account come by. */
+  get waitingCount(): number {
+    let count = 0;
+    for (const { orders, unlistedCount } of this.#entries.values()) {
+      count += unlistedCount;
+      for (const { account } of orders.values()) if (!this.#keys.has(account)) count++;
+    }
+    return count;
+  }
+
+  /** The run that all readers of a followed order share; null: it is not followed. */
+  runOf(routeId: string): Run | null {
+    return this.#entries.get(routeId)?.run ?? null;
+  }
+
+  /** What the accounts of the run are followed with, as far as it is kept; by venue. */
+  credentialsOf(run: Run): Partial<Record<RoutableVenue, unknown>> {
+    const found: Partial<Record<RoutableVenue, unknown>> = {};
+    const entry = this.#entries.get(run.routeId);
+    for (const venue of this.#parts.rooms.keys()) {
+      const keys = this.#keys.get(entry?.owners[venue] ?? "");
+      if (keys !== null) found[venue] = keys.credentials;
+    }
+    return found;
+  }
+
+  /** Takes up what an earlier start left. */
+  async load(): Promise<readonly Run[]> {
+    const { clock, store, logger } = this.#parts;
+    const { namespace } = this.#owner;
+    for (let after = ""; ; ) {
+      const page = await store.scan(namespace, { prefix: "", limit: SCAN_ROWS, ...(after === "" ? {} : { after }) });
+      for (const { key, value } of page) {
+        after = key;
+        const row = decodeJson(value) as FollowRow<Run>;
+        if (clock.wallMs() - row.sinceMs > FOLLOW_MAX_MS) {
+          logger.warn("order_follow_ended", { routeId: key });
+          await store.commit({ writes: [{ namespace, key, value: null }] });
+        } else if (this.#entries.size < MAX_FOLLOWED) this.#take({ ...row, owners: { ...row.owners } });
+      }
+      if (page.length < SCAN_ROWS) return [...this.#entries.values()].map(({ run }) => run);
+    }
+  }
+
+  /** Of two copies of a run after a crash the one that knows more is the one that all share from here on. */
+  adopt(run: Run): void {
+    const entry = this.#entries.get(run.routeId);
+    if (entry === undefined || entry.run === run || !knowsMore(run, entry.run)) return;
+    const accounts = new Set([...entry.orders.values()].map(({ account }) => account));
+    for (const clientIdHex of [...entry.orders.keys()]) this.#unfollow(entry, clientIdHex);
+    entry.run = run;
+    this.#update(entry);
+    // Only now: its orders are followed on with the same credentials.
+    for (const account of accounts) this.#forgetKeys(account);
+  }
+
+  /** Follows the orders of the run that rest and are not followed yet. `accountOf`: of the venues it can name. */
+  consider(run: Run, recordKey: string | null, accountOf: (venue: RoutableVenue) => Account | null): void {
+    if (this.#stopped) return;
+    this.adopt(run);
+    const resting = run.attempts.filter(isResting);
+    if (resting.length === 0) return;
+    const { clock, hash, logger } = this.#parts;
+    let entry = this.#entries.get(run.routeId);
+    if (entry === undefined) {
+      if (this.#entries.size >= MAX_FOLLOWED) {
+        logger.warn("order_not_followed", { routeId: run.routeId });
+        return;
+      }
+      entry = this.#take({ run, recordKey, sinceMs: clock.wallMs(), owners: {} });
+    }
+    for (const { clientIdHex, venue } of resting) {
+      const account = accountOf(venue);
+      if (account === null) continue;
+      entry.owners[venue] ??= sessionHash(hash, account.session);
+      // Whoever asks for an order that is followed already shows nothing of what its keys may do.
+      const isNew = !entry.orders.has(clientIdHex);
+      if (this.#keys.meet(venue, account, isNew)) this.#renew(sessionHash(hash, account.session));
+    }
+    this.#update(entry);
+    // Credentials are kept for orders that are looked at alone.
+    if (entry.unlistedCount > 0) for (const owner of Object.values(entry.owners)) this.#forgetKeys(owner);
+  }
+
+  /** Credentials came by: orders of that account that waited for them are followed again. */
+  meet(venue: RoutableVenue, account: Account): void {
+    if (this.#entries.size === 0 || this.#stopped) return;
+    const key = sessionHash(this.#parts.hash, account.session);
+    for (const entry of this.#entries.values()) if (entry.unlistedCount > 0) this.#update(entry);
+    for (const { orders } of this.#entries.values())
+      for (const order of orders.values())
+        if (order.account === key) {
+          this.#keys.meet(venue, account, false);
+          this.#resume(key);
+          return;
+        }
+  }
+
+  /** With the commit of whatever is concluded of the run. */
+  rows(run: Run): StateWrite[] {
+    const entry = this.#entries.get(run.routeId);
+    // A copy that another path brought further: the older one here would be published over it.
+    this.adopt(run);
+    if (entry === undefined || entry.run !== run) return [];
+    const { namespace } = this.#owner;
+    const key = run.routeId;
+    if (!run.attempts.some(isResting)) return [{ namespace, key, value: null }];
+    const { recordKey, sinceMs, owners } = entry;
+    return [{ namespace, key, value: encodeJson({ recordKey, sinceMs, owners, run } satisfies FollowRow<Run>) }];
+  }
+
+  /** Those that ended, or were found to, by whomever. */
+  settle(run: Run): void {
+    const entry = this.#entries.get(run.routeId);
+    if (entry?.run === run && !entry.isDirty) this.#update(entry);
+  }
+
+  /** Bounded by one read. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    const ended = this.#reads.stop();
+    for (const entry of this.#entries.values()) {
+      for (const order of entry.orders.values()) order.unlisten?.();
+      this.#publications.stop(entry);
+    }
+    this.#keys.clear();
+    await ended;
+  }
+
+  #take(row: FollowRow<Run> & Pick<FollowEntry<Run>, "owners">): FollowEntry<Run> {
+    const { clock } = this.#parts;
+    const sinceNs = clock.monoNs() - Math.max(0, clock.wallMs() - row.sinceMs) * 1e6;
+    const entry = {
+      ...row,
+      sinceNs,
+      unlistedCount: 0,
+      orders: new Map(),
+      isPublishing: false,
+      isDirty: false,
+      again: null,
+    };
+    this.#entries.set(row.run.routeId, entry);
+    this.#update(entry);
+    return entry;
+  }
+
+  /** Brings what is followed in line with what rests. */
+  #update(entry: FollowEntry<Run>): void {
+    const { rooms, clock } = this.#parts;
+    const { orders, owners, run } = entry;
+    for (const [clientIdHex, order] of orders) if (!isResting(order.attempt)) this.#drop(entry, clientIdHex);
+    entry.unlistedCount = 0;
+    for (const attempt of run.attempts) {
+      const { clientIdHex, venue } = attempt;
+      const account = owners[venue];
+      const room = rooms.get(venue);
+      const listed = room?.markets.get(run.symbol)?.instrument;
+      const instrument = listed === undefined ? null : contractOf(attempt, listed);
+      if (!isResting(attempt) || orders.has(clientIdHex) || account === undefined) continue;
+      if (room === undefined || instrument === null) {
+        entry.unlistedCount++;
+        continue;
+      }
+      const order: Followed<Run> = {
+        ...{ entry, attempt, room, instrument, account },
+        unlisten: null,
+        pauseMs: FIRST_PAUSE_MS,
+        dueNs: clock.monoNs() + FIRST_PAUSE_MS * 1e6,
+        absentCount: 0,
+        unpricedCount: 0,
+      };
+      orders.set(clientIdHex, order);
+      this.#begin(order);
+    }
+    if (!run.attempts.some(isResting) && !entry.isPublishing && entry.again === null) this.#entries.delete(run.routeId);
+  }
+
+  #resume(account: string): void {
+    for (const { orders } of this.#entries.values())
+      for (const order of orders.values())
+        if (order.account === account && order.unlisten === null) {
+          order.pauseMs = FIRST_PAUSE_MS;
+          order.dueNs = this.#parts.clock.monoNs();
+          this.#begin(order);
+        }
+  }
+
+  /** Listens and reads, where there are credentials for it. */
+  #begin(order: Followed<Run>): void {
+    const { account, attempt, room } = order;
+    const keys = this.#keys.get(account);
+    if (keys === null || this.#stopped) return;
+    order.unlisten ??= this.#listeners.listen(account, room, keys.open, {
+      venueClientOrderId: attempt.venueClientOrderId,
+      get venueOrderId() {
+        return attempt.order?.venueOrderId ?? "";
+      },
+      onChange: (seen) => this.#onChange(order, seen),
+    });
+    this.#reads.wake(room.venue);
+  }
+
+  #drop(entry: FollowEntry<Run>, clientIdHex: string): void {
+    const order = this.#unfollow(entry, clientIdHex);
+    if (order !== undefined) this.#forgetKeys(order.account);
+  }
+
+  #unfollow(entry: FollowEntry<Run>, clientIdHex: string): Followed<Run> | undefined {
+    const order = entry.orders.get(clientIdHex);
+    entry.orders.delete(clientIdHex);
+    order?.unlisten?.();
+    return order;
+  }
+
+  /** Of an account without followed orders. */
+  #forgetKeys(account: string): void {
+    for (const { orders } of this.#entries.values())
+      for (const order of orders.values()) if (order.account === account) return;
+    this.#keys.forget(account);
+  }
+
+  #onChange(order: Followed<Run>, seen: VenueOrder | null): void {
+    const listed = order.room.markets.get(order.entry.run.symbol)?.instrument;
+    const isOnItsScale = listed !== undefined && isSameScale(listed, order.instrument);
+    // What filled without a price is read for it, and what is counted on another scale than it was sent on.
+    if (seen !== null && isOnItsScale && this.#see(order, seen, false)) return;
+    order.pauseMs = FIRST_PAUSE_MS;
+    order.dueNs = this.#parts.clock.monoNs();
+    this.#owner.onSight?.(order.entry.run, null);
+    this.#reads.wake(order.room.venue);
+  }
+
+  /** More is known of it than before. False: but not what it filled at, which is to be read first. */
+  #see(order: Followed<Run>, seen: VenueOrder, isTakenUnpriced: boolean): boolean {
+    const { attempt, entry } = order;
+    const known = attempt.order;
+    if (!isResting(attempt) || known === null || seen.status === "UNKNOWN" || !isSame(attempt, known, seen))
+      return true;
+    // What lags behind says nothing.
+    if (seen.filledLots < filledLots(attempt)) return true;
+    const isFirstSight = known.venueOrderId === "" && seen.venueOrderId !== "";
+    if (seen.status === known.status && seen.filledLots === known.filledLots && !isFirstSight) return true;
+    const averagePrice = seen.averagePrice ?? (seen.filledLots === known.filledLots ? known.averagePrice : null);
+    const found = { ...seen, averagePrice };
+    if (!isPriced(found) && !isTakenUnpriced) return false;
+    applyResolution(this.#parts, attempt, { kind: "found", order: found });
+    order.pauseMs = FIRST_PAUSE_MS;
+    this.#owner.onSight?.(entry.run, found);
+    this.#publications.publish(entry);
+    return true;
+  }
+
+  /** Of protection that its venue had said yes to: refused, as far as anybody can know, and worth sending again. */
+  #seeAbsent({ attempt, entry }: Followed<Run>): void {
+    applyResolution(this.#parts, attempt, { kind: "notPlaced" });
+    if (attempt.order !== null) this.#owner.onSight?.(entry.run, attempt.order);
+    this.#publications.publish(entry);
+  }
+
+  *#orders(): Generator<Followed<Run>> {
+    for (const { orders } of this.#entries.values()) yield* orders.values();
+  }
+
+  /** Heard with the credentials that are in use from here on, where there are any. */
+  #renew(account: string): void {
+    const orders = [...this.#orders()].filter((order) => order.account === account);
+    for (const order of orders) {
+      order.unlisten?.();
+      order.unlisten = null;
+    }
+    for (const order of orders) this.#begin(order);
+  }
+
+  #stopFollowing({ attempt, entry }: Followed<Run>, reason: string): void {
+    const { background, logger, store } = this.#parts;
+    const { run } = entry;
+    logger.warn("order_follow_ended", { routeId: run.routeId, venue: attempt.venue, reason });
+    markUnfollowed(attempt);
+    background.run("order_follow_end", store.commit({ writes: this.rows(run) }));
+    this.#update(entry);
+  }
+}

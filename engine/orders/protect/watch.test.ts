@@ -1,0 +1,306 @@
+/** Entries that rest, or whose outcome is not known at the reply: watched, and protected as they fill. */
+import { describe, expect, it } from "vitest";
+import type { VenueOrder } from "../../domain/order.js";
+import type { TradeData } from "../types.js";
+import { createHarness, SECRET_ONE, type Harness, type HarnessOptions } from "../test/harness.js";
+import type { PlaceFate } from "../test/fake-matching.js";
+import { FakeStreams } from "../test/fake-streams.js";
+import type { FakeVenue } from "../test/fake-venue.js";
+import { createRowSink } from "../test/row-sink.js";
+
+/** Below the market: nothing of it is marketable. */
+const RESTS = { orderType: "LIMIT", limitPrice: "99000", preferredExchange: "venueone" } as const;
+const STOP = { stopLoss: "95000" };
+const DAY_MS = 86_400_000;
+
+function flat(options: HarnessOptions = {}, guard: PlaceFate = { kind: "fill" }): Harness {
+  const harness = createHarness(options);
+  harness.one.setPosition("acct-venueone", "LONG", 0);
+  harness.one.fate = (command) => (command.reduceOnly && command.trigger !== undefined ? guard : { kind: "fill" });
+  return harness;
+}
+
+/** The market comes to the entry. */
+function fillEntry(harness: Harness, filledLots: number, change: Partial<VenueOrder> = {}): void {
+  const [entry] = harness.one.log;
+  if (entry?.order === null || entry === undefined) throw new Error("no entry is there");
+  const status = filledLots === entry.command.qtyLots ? "FILLED" : "PARTIALLY_FILLED";
+  entry.order = { ...entry.order, status, filledLots, averagePrice: "99000", ...change };
+  entry.filledLots = filledLots;
+  harness.one.setPosition("acct-venueone", "LONG", filledLots);
+}
+
+const guards = (harness: Harness) => harness.one.log.slice(1).map(({ command }) => command);
+const isAllClosed = (harness: Harness): boolean =>
+  [...harness.one.sessions, ...harness.two.sessions].every(({ closed }) => closed);
+
+async function later(harness: Harness, data: TradeData, ms = 20_000): Promise<TradeData["execution"]> {
+  await harness.clock.advanceAsync(ms);
+  const now = await harness.service.execution(data.routing.routeId);
+  if (now === null) throw new Error("the execution is not known");
+  return now.execution;
+}
+
+describe("an entry that rests with protection", () => {
+  it("is protected for each part as it fills, and the session ends with the entry", async () => {
+    const harness = flat();
+    const data = await harness.openData(STOP, RESTS);
+    expect(data.execution).toMatchObject({ state: "RESTING", protection: "NOT_PLACED", protectionReason: "WATCHED" });
+    expect(harness.service.status().watchedCount).toBe(1);
+    fillEntry(harness, 100);
+    expect(await later(harness, data)).toMatchObject({
+      state: "RESTING",
+      filledSize: "0.1",
+      protection: "PLACED",
+      protectionReason: "WATCHED",
+    });
+    expect(guards(harness)).toMatchObject([
+      { side: "SELL", reduceOnly: true, qtyLots: 100, trigger: { kind: "STOP" } },
+    ]);
+    fillEntry(harness, 250);
+    expect(await later(harness, data)).toMatchObject({
+      state: "COMPLETED",
+      final: true,
+      filledSize: "0.25",
+      protection: "PLACED",
+      protectionReason: null,
+    });
+    expect(guards(harness).map(({ qtyLots }) => qtyLots)).toEqual([100, 150]);
+    expect(new Set(harness.one.log.map(({ command }) => command.clientIdHex)).size).toBe(3);
+    expect(harness.service.status().watchedCount).toBe(0);
+    expect(isAllClosed(harness)).toBe(true);
+    expect(harness.events.filter(({ kind }) => kind === "resolved")).toHaveLength(1);
+  });
+
+  it("that fills while the stop of its first part is on its way is protected for the rest as well", async () => {
+    const prepareVenue = (venue: FakeVenue): void => {
+      venue.streams = new FakeStreams();
+    };
+    const harness = flat({ service: { records: createRowSink() }, prepareVenue }, { kind: "fill", latencyMs: 2_000 });
+    const data = await harness.openData(STOP, RESTS);
+    const tell = (filledLots: number): void => {
+      fillEntry(harness, filledLots);
+      const order = harness.one.log[0]?.order;
+      if (order != null) (harness.one.streams as FakeStreams).tell("acct-venueone", { kind: "order", order });
+    };
+    tell(100);
+    for (let turn = 0; turn < 1_000 && guards(harness).length === 0; turn++) await harness.clock.advanceAsync(20);
+    tell(250);
+    expect(await later(harness, data)).toMatchObject({ state: "COMPLETED", filledSize: "0.25", protection: "PLACED" });
+    expect(guards(harness).map(({ qtyLots }) => qtyLots)).toEqual([100, 150]);
+  });
+
+  it("that is canceled with nothing filled is watched no more, and nothing is sent", async () => {
+    const harness = flat();
+    const data = await harness.openData(STOP, RESTS);
+    fillEntry(harness, 0, { status: "CANCELED" });
+    expect(await later(harness, data)).toMatchObject({
+      state: "REJECTED",
+      final: true,
+      protection: "NOT_PLACED",
+      protectionReason: "NOTHING_FILLED",
+    });
+    expect(guards(harness)).toEqual([]);
+    expect(isAllClosed(harness)).toBe(true);
+  });
+
+  it("that ends in part keeps the protection of that part", async () => {
+    const harness = flat();
+    const data = await harness.openData({ ...STOP, takeProfit: "105000" }, RESTS);
+    fillEntry(harness, 40, { status: "CANCELED" });
+    expect(await later(harness, data)).toMatchObject({ state: "PARTIAL", final: true, protection: "PLACED" });
+    expect(guards(harness).map(({ qtyLots, trigger }) => [qtyLots, trigger?.kind])).toEqual([
+      [40, "TAKE_PROFIT"],
+      [40, "STOP"],
+    ]);
+  });
+
+  it("of which a part is refused its stop has that part alone closed where the caller wants that", async () => {
+    const harness = flat({}, { kind: "fill" });
+    const data = await harness.openData({ ...STOP, closeOnProtectionFailure: true }, RESTS);
+    fillEntry(harness, 100);
+    await later(harness, data);
+    harness.one.fate = (command) =>
+      command.trigger === undefined ? { kind: "fill" } : { kind: "reject", reason: "PRICE" };
+    fillEntry(harness, 250);
+    expect(await later(harness, data)).toMatchObject({ protection: "PARTIAL", protectionReason: "PRICE" });
+    expect(guards(harness).map(({ qtyLots, trigger }) => [qtyLots, trigger?.kind ?? "CLOSE"])).toEqual([
+      [100, "STOP"],
+      [150, "STOP"],
+      [150, "CLOSE"],
+    ]);
+    // The stop of what filled first stands.
+    expect(harness.one.log[1]?.order?.status).toBe("OPEN");
+  });
+
+  it("that fills lot by lot gets a bounded number of stops, and all of it is covered at its end", async () => {
+    const harness = flat();
+    const data = await harness.openData(STOP, RESTS);
+    for (let lots = 1; lots <= 60; lots++) {
+      fillEntry(harness, lots);
+      await later(harness, data);
+    }
+    fillEntry(harness, 250);
+    await later(harness, data);
+    const sizes = guards(harness).map(({ qtyLots }) => qtyLots);
+    expect(sizes.length).toBeLessThanOrEqual(16);
+    expect(sizes.reduce((sum, lots) => sum + lots, 0)).toBe(250);
+  });
+
+  it("beyond the bound is not watched, and the reply says so", async () => {
+    const harness = flat({ service: { maxWatched: 1 } });
+    await harness.openData(STOP, RESTS);
+    const second = await harness.openData(STOP, { ...RESTS, size: "0.1" });
+    expect(second.execution).toMatchObject({ protection: "NOT_PLACED", protectionReason: "NOT_WATCHED" });
+    expect(harness.service.status().watchedCount).toBe(1);
+    expect(isAllClosed(harness)).toBe(true);
+  });
+
+  it("is watched for a day, and then the execution says that it is not any more", async () => {
+    const harness = flat();
+    const data = await harness.openData(STOP, RESTS);
+    harness.clock.advance(DAY_MS);
+    expect(await later(harness, data)).toMatchObject({ state: "RESTING", protectionReason: "WATCH_ENDED" });
+    expect(isAllClosed(harness)).toBe(true);
+  });
+
+  it("is given a last look at a shutdown, and what is left of it is said to be unwatched", async () => {
+    const harness = flat();
+    const data = await harness.openData(STOP, RESTS, { idempotencyKey: "k" });
+    fillEntry(harness, 100);
+    await harness.run(harness.service.drain(5_000));
+    expect(guards(harness)).toMatchObject([{ qtyLots: 100 }]);
+    expect(isAllClosed(harness)).toBe(true);
+    const next = await harness.restart();
+    expect((await next.execution(data.routing.routeId))?.execution).toMatchObject({
+      filledSize: "0.1",
+      protection: "PARTIAL",
+      protectionReason: "WATCH_ENDED",
+    });
+  });
+
+  it("after a crash is told as no longer watched: its credentials were in memory only", async () => {
+    const harness = flat();
+    const data = await harness.openData(STOP, RESTS, { idempotencyKey: "k" });
+    await harness.clock.advanceAsync(100);
+    const next = await harness.restart();
+    fillEntry(harness, 250);
+    await harness.clock.advanceAsync(30_000);
+    expect((await next.execution(data.routing.routeId))?.execution).toMatchObject({
+      state: "RESTING",
+      protection: "NOT_PLACED",
+      protectionReason: "WATCH_LOST",
+    });
+    expect(guards(harness)).toEqual([]);
+    expect(harness.store.writtenText.every((text) => !text.includes(SECRET_ONE))).toBe(true);
+  });
+
+  it("goes on to be watched while the venue cannot be read", async () => {
+    const harness = flat();
+    const data = await harness.openData(STOP, RESTS);
+    harness.one.orderReadFailure = () => "TIMEOUT";
+    fillEntry(harness, 250);
+    expect(await later(harness, data)).toMatchObject({ state: "RESTING", protectionReason: "WATCHED" });
+    harness.one.orderReadFailure = () => null;
+    expect(await later(harness, data)).toMatchObject({ state: "COMPLETED", protection: "PLACED" });
+  });
+});
+
+describe("an entry of unknown outcome with protection", () => {
+  it("is protected when it turns out to have filled after the reply", async () => {
+    const harness = flat();
+    harness.one.fate = (command) => (command.reduceOnly ? { kind: "fill" } : { kind: "loseReply" });
+    harness.one.orderReadFailure = () => "TIMEOUT";
+    const data = await harness.openData(STOP, { preferredExchange: "venueone", deadlineMs: 1_000 });
+    expect(data.execution).toMatchObject({ state: "UNKNOWN", protection: "NOT_PLACED" });
+    expect(guards(harness)).toEqual([]);
+    harness.one.orderReadFailure = () => null;
+    expect(await later(harness, data)).toMatchObject({ state: "COMPLETED", final: true, protection: "PLACED" });
+    expect(guards(harness)).toMatchObject([{ qtyLots: 250, trigger: { kind: "STOP" } }]);
+    expect(isAllClosed(harness)).toBe(true);
+  });
+
+  it("is watched no longer than the resolver looks for it", async () => {
+    const harness = flat();
+    harness.one.fate = (command) => (command.reduceOnly ? { kind: "fill" } : { kind: "loseReply" });
+    harness.one.orderReadFailure = () => "TIMEOUT";
+    const data = await harness.openData(STOP, { preferredExchange: "venueone", deadlineMs: 1_000 });
+    expect(harness.service.status().watchedCount).toBe(1);
+    expect(await later(harness, data, 700_000)).toMatchObject({
+      state: "UNKNOWN",
+      final: false,
+      protection: "NOT_PLACED",
+      protectionReason: "OUTCOME_UNKNOWN",
+    });
+    expect(harness.service.status().watchedCount).toBe(0);
+    expect(isAllClosed(harness)).toBe(true);
+  });
+
+  const unclear = async (): Promise<{ readonly harness: Harness; readonly data: TradeData }> => {
+    const harness = flat();
+    harness.one.fate = (command) => (command.reduceOnly ? { kind: "fill" } : { kind: "loseReply" });
+    harness.one.orderReadFailure = () => "TIMEOUT";
+    const data = await harness.openData(STOP, { preferredExchange: "venueone", deadlineMs: 1_000 });
+    return { harness, data };
+  };
+
+  it("is protected at a shutdown too, where only the resolver's last look shows the fill", async () => {
+    const { harness, data } = await unclear();
+    harness.one.orderReadFailure = () => null;
+    await harness.run(harness.service.drain(20_000));
+    expect(guards(harness)).toMatchObject([{ qtyLots: 250, trigger: { kind: "STOP" } }]);
+    expect((await harness.service.execution(data.routing.routeId))?.execution).toMatchObject({
+      state: "COMPLETED",
+      protection: "PLACED",
+    });
+    expect(isAllClosed(harness)).toBe(true);
+  });
+
+  it("is not told as unprotected for good between the resolver's end and the watch's round", async () => {
+    const { harness } = await unclear();
+    const told: unknown[] = [];
+    harness.service.onResolved(({ data: { execution } }) => {
+      const { protection, protectionReason, state } = execution;
+      told.push({ protection, protectionReason, state });
+    });
+    harness.one.orderReadFailure = () => null;
+    await harness.clock.advanceAsync(60_000);
+    expect(guards(harness)).toHaveLength(1);
+    expect(told).toEqual([{ state: "COMPLETED", protection: "NOT_PLACED", protectionReason: "WATCHED" }]);
+  });
+
+  it("is told once and listed no more where the watch finds its end after the resolver gave up", async () => {
+    const { harness, data } = await unclear();
+    const told: string[] = [];
+    harness.service.onResolved(({ routeId }) => told.push(routeId));
+    for (let turn = 0; turn < 10_000 && harness.service.status().resolver.active > 0; turn++)
+      await harness.clock.advanceAsync(100);
+    expect(harness.service.status()).toMatchObject({ watchedCount: 1, unknownCount: 1, resolver: { leftUnknown: 1 } });
+    harness.one.orderReadFailure = () => null;
+    expect(await later(harness, data)).toMatchObject({ state: "COMPLETED", final: true, protection: "PLACED" });
+    expect(told).toEqual([data.routing.routeId]);
+    expect(harness.service.status()).toMatchObject({ watchedCount: 0, unknownCount: 0 });
+  });
+});
+
+describe("a stop that a watch had sent when its process died", () => {
+  it("is in its execution after the restart, and ends when its caller asks", async () => {
+    const harness = flat({}, { kind: "fill", latencyMs: 1_000 });
+    const data = await harness.openData(STOP, RESTS, { idempotencyKey: "k" });
+    fillEntry(harness, 250);
+    for (let turn = 0; turn < 1_000 && guards(harness).length === 0; turn++) await harness.clock.advanceAsync(20);
+    await harness.clock.advanceAsync(100);
+    const next = await harness.restart();
+    expect(next.status().unknown).toMatchObject([{ routeId: data.routing.routeId, fromEarlierStart: true }]);
+    const credentials = { venueone: { account: "acct-venueone", secret: SECRET_ONE } };
+    const answer = await harness.run(next.askExecution(data.routing.routeId, credentials));
+    expect(answer).toMatchObject({
+      ok: true,
+      data: {
+        execution: { filledSize: "0.25", protectionOrders: [{ kind: "STOP_LOSS", size: "0.25", status: "OPEN" }] },
+      },
+    });
+    expect(next.status().unknownCount).toBe(0);
+    expect(guards(harness)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,49 @@
+/** An entry whose protection is watched (protection-watch.ts), and what is kept of it once that is over. */
+import type { TradeExecution } from "../send/execution.js";
+import { positionAttempts, type TradeRun } from "../run.js";
+import type { TradeContext, TradeRequest } from "../types.js";
+
+export interface Watched {
+  readonly run: TradeRun;
+  readonly context: TradeContext;
+  /** The request's own: what is concluded of the run is kept under its key. */
+  readonly execution: TradeExecution;
+  /** Of the venues that the entry went to. */
+  credentials: TradeRequest["credentials"];
+  /** Nobody else tells the end of this run: its orders were settled, resting, at the reply, or ended in a look of its own. */
+  tellsEnd: boolean;
+  /** The resolver had, or has, an order of it: what becomes of that one ends the run for everybody. */
+  isToldElsewhere: boolean;
+  roundCount: number;
+  retryCount: number;
+  /** Monotonic: what was refused is sent again from then on. */
+  retryAtNs: number;
+  /** Orders of it were seen elsewhere since the last look, which is not needed then. */
+  hint: "LOOK" | "SEEN" | null;
+  /** Ends the pause it is in. */
+  wake: (() => void) | null;
+}
+
+/** Without a credential, a session or a text of a request. */
+export interface WatchedBefore extends Pick<Watched, "roundCount" | "retryCount" | "context"> {
+  readonly execution: Omit<TradeExecution, "accounts" | "secrets">;
+}
+
+/** Of the idempotency record of the request; null without one. */
+export function keyOf({ execution }: Watched): string | null {
+  return execution.ticket?.recordKey ?? null;
+}
+
+export function watchedBefore(execution: WatchedBefore["execution"], context: TradeContext): WatchedBefore {
+  const { apiKeyId, deadline, quote, request, ticket, unread } = execution;
+  return {
+    execution: { apiKeyId, deadline, quote, request: { ...request, credentials: {} }, ticket, unread },
+    context: { ...context, rawBody: new Uint8Array() },
+    roundCount: 1,
+    retryCount: 0,
+  };
+}
+
+export function credentialsOf({ request }: TradeExecution, run: TradeRun): TradeRequest["credentials"] {
+  return Object.fromEntries(positionAttempts(run).map(({ venue }) => [venue, request.credentials[venue]]));
+}

@@ -1,0 +1,122 @@
+/**
+ * Quotes that bind: a live call that names one is held to the quote's worst price and its venues, not to a fill price.
+ *
+ * A quote is used once, by a call that sends an order. The call claims it before its first order and gives it back where
+ * none left; meanwhile it counts as used. A retry with the same Idempotency-Key is the same use. One made with
+ * credentials is for its accounts, or some of them; where none of them asks it is unknown.
+ *
+ * Bounds: the latest MAX_QUOTES, at the place that their number has in a ring; each lives for the time that it was
+ * given, by the monotonic clock. One that gave way counts as expired. In memory: after a restart an id is unknown, which
+ * a caller learns before anything is sent.
+ */
+import type { BoundQuote, TradeIntent, TradeRequest } from "../types.js";
+import type { Clock } from "../../domain/clock.js";
+import type { Side } from "../../domain/order.js";
+import type { QuoteIds } from "./quote-ids.js";
+
+/** Where a dry run asks for no other time; what it may ask for is the contract's (schemas/routing.ts). */
+export const QUOTE_TTL_MS = 2_000;
+export const MAX_QUOTES = 10_000;
+
+export type QuoteUse =
+  | { readonly kind: "bound"; readonly quote: BoundQuote }
+  | { readonly kind: "over"; readonly reason: "EXPIRED" | "USED" }
+  /** Never given, or to others. */
+  | { readonly kind: "unknown" }
+  /** The call is not what was quoted. */
+  | { readonly kind: "mismatch"; readonly path: string; readonly problem: string };
+
+interface Slot {
+  number: number;
+  quote: BoundQuote;
+  expiresNs: number;
+  /** Who claimed it; null: nobody. */
+  usedBy: string | null;
+}
+
+export class QuoteBook {
+  readonly #clock: Clock;
+  readonly #ids: QuoteIds;
+  readonly #maxQuotes: number;
+  /** Grows to the maximum; a quote's place is its number modulo that. */
+  readonly #slots: Slot[] = [];
+  #given = 0;
+
+  constructor(clock: Clock, ids: QuoteIds, maxQuotes = MAX_QUOTES) {
+    this.#clock = clock;
+    this.#ids = ids;
+    this.#maxQuotes = maxQuotes;
+  }
+
+  /** Keeps the quote and names it. */
+  give(quote: BoundQuote, ttlMs: number): { readonly quoteId: string; readonly expiresAt: number } {
+    const number = this.#given++;
+    const expiresNs = this.#clock.monoNs() + ttlMs * 1e6;
+    const slot = this.#slots[number % this.#maxQuotes];
+    if (slot === undefined) this.#slots.push({ number, quote, expiresNs, usedBy: null });
+    else {
+      slot.number = number;
+      slot.quote = quote;
+      slot.expiresNs = expiresNs;
+      slot.usedBy = null;
+    }
+    return { quoteId: this.#ids.idOf(number), expiresAt: this.#clock.wallMs() + ttlMs };
+  }
+
+  /** What a call is bound to. Claims nothing. `user`: whose claim is no hindrance; null: nobody's. */
+  use(
+    quoteId: string,
+    request: TradeRequest,
+    side: Side,
+    accounts: readonly string[],
+    user: string | null = null,
+  ): QuoteUse {
+    const number = this.#ids.numberOf(quoteId);
+    if (number === null || number >= this.#given) return { kind: "unknown" };
+    const slot = this.#slotOf(number);
+    if (slot === null) return { kind: "over", reason: "EXPIRED" };
+    const { quote, usedBy } = slot;
+    const { accounts: quoted } = quote;
+    if (quoted !== null && !accounts.some((account) => quoted.includes(account))) return { kind: "unknown" };
+    if (usedBy !== null && usedBy !== user) return { kind: "over", reason: "USED" };
+    if (usedBy === null && this.#clock.monoNs() >= slot.expiresNs) return { kind: "over", reason: "EXPIRED" };
+    if (quoted !== null && !accounts.every((account) => quoted.includes(account)))
+      return { kind: "mismatch", path: "credentials", problem: "hold an account that the quote was not made with" };
+    if (quote.symbol !== request.symbol) return mismatch("symbol");
+    const intent: TradeIntent = request.open === null ? "CLOSE" : "OPEN";
+    if (quote.side !== side || (quote.intent !== null && quote.intent !== intent)) return mismatch("direction");
+    if (quote.orderType !== request.orderType) return mismatch("orderType");
+    return { kind: "bound", quote };
+  }
+
+  /** For a call that was bound and is about to send. Null: the use is its own. Else another came before it, or the quote gave way meanwhile. */
+  claim(quoteId: string, user: string): "EXPIRED" | "USED" | null {
+    const number = this.#ids.numberOf(quoteId);
+    const slot = number === null ? null : this.#slotOf(number);
+    if (slot === null) return "EXPIRED";
+    if (slot.usedBy !== null && slot.usedBy !== user) return "USED";
+    slot.usedBy = user;
+    return null;
+  }
+
+  /** The claim of a call none of whose orders left. */
+  release(quoteId: string, user: string): void {
+    const number = this.#ids.numberOf(quoteId);
+    const slot = number === null ? null : this.#slotOf(number);
+    if (slot?.usedBy === user) slot.usedBy = null;
+  }
+
+  get size(): number {
+    return this.#slots.length;
+  }
+
+  /** Null when it gave way to a later one. */
+  #slotOf(number: number): Slot | null {
+    const slot = this.#slots[number % this.#maxQuotes];
+    return slot?.number === number ? slot : null;
+  }
+}
+
+function mismatch(path: string): QuoteUse {
+  return { kind: "mismatch", path, problem: "is not what the quote was made for" };
+}

@@ -1,0 +1,333 @@
+/**
+ * What comes after a reply, under the judge of it: the service as it is, which it must not blame, and one planted fault
+ * for each class that the judge has a check for. The check sees it, and with the check taken out nothing does.
+ *
+ * Four local venues in real time meet few of these: a process dies between a stop and its word, a read that lags behind
+ * an end, a listing that comes after the start. Here each is certain.
+ */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { AFTER_SCENES, type AfterScene, Listing } from "./after-reply-scenes.js";
+import { type AfterCheck, change, judgeAfter, MINUTE_MS } from "./after-reply.js";
+import { FakeStreams } from "./fake-streams.js";
+import { FakeVenue } from "./fake-venue.js";
+import { createRowSink, rowFaults } from "./row-sink.js";
+import { createDesk, type DeskHarness, orderContext, orderName } from "../single/test/desk-harness.js";
+import { ExecutionLookup } from "../request/execution-lookup.js";
+import { OrderFollows } from "../follow/order-follows.js";
+import { Resolver } from "../send/resolver.js";
+
+type Fault =
+  | "guards stand"
+  | "undo not awaited"
+  | "one undo"
+  | "rest stays"
+  | "older price"
+  | "older is taken"
+  | "unpriced is taken"
+  | null;
+
+const planted = vi.hoisted((): { fault: Fault; isTold: boolean } => ({ fault: null, isTold: false }));
+
+vi.mock(import("../conclude/protection-parts.js"), async (load) => {
+  const parts = await load();
+  return {
+    ...parts,
+    guardsToTakeBack: (run) => (planted.fault === "guards stand" ? [] : parts.guardsToTakeBack(run)),
+    awaitsProtection: (run) => {
+      const attempts =
+        planted.fault === "undo not awaited" ? run.attempts.filter(({ role }) => role !== "UNDO") : run.attempts;
+      return parts.awaitsProtection({ ...run, attempts });
+    },
+    partsToClose: (run) =>
+      planted.fault === "one undo" && run.attempts.some(({ role }) => role === "UNDO") ? [] : parts.partsToClose(run),
+  };
+});
+
+vi.mock(import("../protect/entry-cancel.js"), async (load) => {
+  const cancel = await load();
+  return {
+    ...cancel,
+    cancelRest: async (...of) => (planted.fault === "rest stays" ? undefined : cancel.cancelRest(...of)),
+  };
+});
+
+vi.mock(import("../attempt-figures.js"), async (load) => {
+  const figures = await load();
+  return {
+    ...figures,
+    /** To what a stream tells in the same turn, nothing is older. */
+    filledLots: (attempt) => (planted.fault === "older is taken" && planted.isTold ? 0 : figures.filledLots(attempt)),
+  };
+});
+
+vi.mock(import("../send/fill-price.js"), async (load) => {
+  const prices = await load();
+  return {
+    ...prices,
+    /** As much as is known by now, whatever the read said. */
+    applyPrice: (parts, attempt, found) => {
+      const isOlder = found !== null && attempt.order !== null && found.filledLots < attempt.order.filledLots;
+      const { filledLots } = attempt.order ?? { filledLots: 0 };
+      const taken = planted.fault === "older price" && isOlder ? { ...found, filledLots } : found;
+      return prices.applyPrice(parts, attempt, taken);
+    },
+  };
+});
+
+vi.mock(import("../run.js"), async (load) => {
+  const run = await load();
+  return {
+    ...run,
+    /** In what a stream tells, heard in the same turn. */
+    isPriced: (order) => (planted.fault === "unpriced is taken" && planted.isTold) || run.isPriced(order),
+  };
+});
+
+afterEach(() => {
+  planted.fault = null;
+  vi.restoreAllMocks();
+});
+
+interface Mutant {
+  readonly name: string;
+  readonly scene: AfterScene;
+  /** The check that it is for, then those that see it too. */
+  readonly checks: readonly [AfterCheck, ...AfterCheck[]];
+  readonly plant: () => void;
+}
+
+const fault = (name: Fault) => (): void => {
+  planted.fault = name;
+};
+
+/** Of every stream: what it tells, and that it does. */
+function noteTelling(): void {
+  const { tell } = FakeStreams.prototype;
+  vi.spyOn(FakeStreams.prototype, "tell").mockImplementation(function (this: FakeStreams, account, event) {
+    planted.isTold = true;
+    try {
+      tell.call(this, account, event);
+    } finally {
+      planted.isTold = false;
+    }
+  });
+}
+
+/** Of what is known to have filled the least is remembered that needs a price. */
+function readingAnyPrice(): void {
+  const { readPrice } = Resolver.prototype;
+  vi.spyOn(Resolver.prototype, "readPrice").mockImplementation(function (this: Resolver, order, session, end) {
+    const known = end.kind === "found" && end.order.filledLots > 0 ? { ...end.order, filledLots: 1 } : null;
+    return readPrice.call(this, order, session, known === null ? end : { kind: "found", order: known });
+  });
+}
+
+/** Orders whose contracts were not listed when the process began are not looked at when credentials come by. */
+function leaveUnlisted(): void {
+  const { meet } = OrderFollows.prototype;
+  vi.spyOn(OrderFollows.prototype, "meet").mockImplementation(function (this: OrderFollows<never>, ...met) {
+    Listing.isHidden = true;
+    try {
+      meet.apply(this, met);
+    } finally {
+      Listing.isHidden = false;
+    }
+  });
+}
+
+/** What a question finds resting is reported, and left. */
+function leaveAsked(): void {
+  const { ask } = ExecutionLookup.prototype;
+  const { consider } = OrderFollows.prototype;
+  let asking = 0;
+  vi.spyOn(ExecutionLookup.prototype, "ask").mockImplementation(async function (this: ExecutionLookup, ...asked) {
+    asking++;
+    try {
+      return await ask.apply(this, asked);
+    } finally {
+      asking--;
+    }
+  });
+  vi.spyOn(OrderFollows.prototype, "consider").mockImplementation(function (this: OrderFollows<never>, ...considered) {
+    if (asking === 0) consider.apply(this, considered);
+  });
+}
+
+/** Whatever a venue refuses may pass. */
+function forgetLasting(): void {
+  const { room } = FakeVenue.prototype;
+  vi.spyOn(FakeVenue.prototype, "room").mockImplementation(function (this: FakeVenue, gate) {
+    const own = room.call(this, gate);
+    const place: typeof own.orders.place = async (...order) => {
+      const outcome = await own.orders.place(...order);
+      if (outcome.outcome !== "rejected") return outcome;
+      const { isLasting: _, ...passing } = outcome;
+      return passing;
+    };
+    return { ...own, orders: { ...own.orders, place } };
+  });
+}
+
+/** What a venue refuses is refused for good. */
+function believeEveryRefusal(): void {
+  const { room } = FakeVenue.prototype;
+  vi.spyOn(FakeVenue.prototype, "room").mockImplementation(function (this: FakeVenue, gate) {
+    const own = room.call(this, gate);
+    const place: typeof own.orders.place = async (...order) => {
+      const outcome = await own.orders.place(...order);
+      return outcome.outcome === "rejected" ? { ...outcome, isLasting: true } : outcome;
+    };
+    return { ...own, orders: { ...own.orders, place } };
+  });
+}
+
+const MUTANTS: readonly Mutant[] = [
+  {
+    name: "a guard is not taken back with the position that it guarded",
+    scene: "guardOutlives",
+    checks: ["GUARDS"],
+    plant: fault("guards stand"),
+  },
+  {
+    name: "an undo of unknown outcome is not waited for",
+    scene: "wayBackLost",
+    checks: ["BARE"],
+    plant: fault("undo not awaited"),
+  },
+  {
+    name: "an undo that was refused is not sent again",
+    scene: "guardOutlives",
+    checks: ["BARE"],
+    plant: fault("one undo"),
+  },
+  {
+    name: "the rest of an entry stays whose stop was refused",
+    scene: "restOfEntry",
+    checks: ["REST"],
+    plant: fault("rest stays"),
+  },
+  {
+    name: "what is known is taken back by what is told late",
+    scene: "olderTold",
+    checks: ["TOLD"],
+    plant: () => {
+      planted.fault = "older is taken";
+      noteTelling();
+    },
+  },
+  {
+    name: "an end without its price is taken as it is told",
+    scene: "pricelessEnd",
+    checks: ["PRICED"],
+    plant: () => {
+      planted.fault = "unpriced is taken";
+      noteTelling();
+    },
+  },
+  {
+    name: "a price of less than filled is taken for the price of all",
+    scene: "laggingPrice",
+    // The fill is reported again, with that price.
+    checks: ["PRICE", "RECORDED"],
+    plant: fault("older price"),
+  },
+  {
+    name: "any price ends the reading of a price",
+    scene: "olderRead",
+    checks: ["PRICED"],
+    plant: readingAnyPrice,
+  },
+  {
+    name: "orders of contracts that are listed later are not taken up when credentials come by",
+    scene: "lateListing",
+    checks: ["TOLD", "RECORDED"],
+    plant: leaveUnlisted,
+  },
+  {
+    name: "an order that a question finds resting is not followed",
+    scene: "askedAfter",
+    checks: ["TOLD", "RECORDED"],
+    plant: leaveAsked,
+  },
+  {
+    name: "of two copies of a run the older one goes on",
+    scene: "crashAtStop",
+    checks: ["TOLD", "RECORDED"],
+    plant: () => vi.spyOn(OrderFollows.prototype, "adopt").mockReturnValue(),
+  },
+  {
+    name: "a stop that is wrong in itself is sent again",
+    scene: "lastingRefusal",
+    checks: ["ONCE"],
+    plant: forgetLasting,
+  },
+  {
+    name: "a stop that was refused for a while is not sent again",
+    scene: "passingRefusal",
+    checks: ["BARE"],
+    plant: believeEveryRefusal,
+  },
+  {
+    name: "the status counts no orders that are followed",
+    scene: "pricelessEnd",
+    checks: ["FOLLOWED"],
+    plant: () => vi.spyOn(OrderFollows.prototype, "count", "get").mockReturnValue(0),
+  },
+];
+
+/** Of unknown outcome, and beyond the resolver's time; its caller's question finds it, and then it fills. */
+async function askedSingle(): Promise<DeskHarness> {
+  const harness = await createDesk({ desk: { records: createRowSink() } });
+  const { clock, desk, venue } = harness;
+  venue.fate = () => ({ kind: "loseReply" });
+  venue.orderReadFailure = () => "VENUE_ERROR";
+  const order = await harness.order({ type: "LIMIT", price: "95000", timeInForce: "GTC" });
+  await clock.advanceAsync(12 * MINUTE_MS);
+  venue.orderReadFailure = () => null;
+  const name = orderName(order.clientOrderId ?? order.venueClientOrderId ?? "");
+  await harness.run(desk.orderStatus(name, orderContext(clock)));
+  change({ one: venue }, 0, { status: "FILLED", filledLots: 250, averagePrice: "95000" });
+  await clock.advanceAsync(5 * MINUTE_MS);
+  return harness;
+}
+
+describe("the judge of what comes after a reply, of single orders,", () => {
+  /** No decision is made for a single order. */
+  const recordFaults = async ({ store, two, venue }: DeskHarness): Promise<string[]> =>
+    (await rowFaults(store, [venue, two])).filter((problem) => !problem.startsWith("a fill without its decision"));
+
+  it("has nothing to say of a desk that is right", async () => {
+    expect(await recordFaults(await askedSingle())).toEqual([]);
+  });
+
+  it("sees by the record that an order that a question finds resting is not followed", async () => {
+    const { consider } = OrderFollows.prototype;
+    let count = 0;
+    vi.spyOn(OrderFollows.prototype, "consider").mockImplementation(function (
+      this: OrderFollows<never>,
+      ...considered
+    ) {
+      // The reply's own comes first, when nothing is known to rest.
+      if (count++ === 0) consider.apply(this, considered);
+    });
+    expect(await recordFaults(await askedSingle())).toEqual([expect.stringContaining("lost: ")]);
+    expect(count).toBe(2);
+  });
+});
+
+describe("the judge of what comes after a reply", () => {
+  it.each(Object.keys(AFTER_SCENES) as AfterScene[])(
+    "has nothing to say of a service that is right: %s",
+    async (scene) => {
+      expect([...(await judgeAfter(await AFTER_SCENES[scene]()))]).toEqual([]);
+    },
+  );
+
+  it.each(MUTANTS)("sees by $checks alone that $name", async ({ checks, plant, scene }) => {
+    plant();
+    const played = await AFTER_SCENES[scene]();
+    const found = await judgeAfter(played);
+    expect([...found.keys()].sort()).toEqual([...checks].sort());
+    expect([...(await judgeAfter(played, checks))]).toEqual([]);
+  });
+});
