@@ -1,6 +1,17 @@
 /** The layers of ARCHITECTURE.md: imports look down only. gateway/launch/layering.test.ts plants violations of each rule. */
 const TEST = "(\\.test\\.ts$|/test/|\\.contract\\.ts$)";
 
+/** The steps of an order, lowest first. */
+const ORDER_STEPS = ["durable", "decide", "send", "follow", "conclude", "protect", "request"];
+
+/** What stands above a step is nothing to it; single orders stand beside protection and requests. */
+const orderSteps = ORDER_STEPS.map((step, index) => ({
+  name: `orders-${step}-looks-down`,
+  severity: "error",
+  from: { path: `^engine/orders/${step}/`, pathNot: TEST },
+  to: { path: `^engine/orders/(${[...ORDER_STEPS.slice(index + 1), "single"].join("|")})/` },
+}));
+
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
@@ -144,6 +155,27 @@ module.exports = {
       severity: "error",
       from: { path: "^engine/orders/", pathNot: TEST },
       to: { path: "^engine/(portfolio|recorder)/" },
+    },
+    ...orderSteps,
+    {
+      name: "orders-root-knows-no-step",
+      comment: "The request, the run and its orders: what every step speaks of.",
+      severity: "error",
+      from: { path: "^engine/orders/[^/]+$", pathNot: TEST },
+      to: { path: "^engine/orders/[^/]+/" },
+    },
+    {
+      name: "single-orders-know-no-request",
+      severity: "error",
+      from: { path: "^engine/orders/single/", pathNot: TEST },
+      to: { path: "^engine/orders/(protect|request)/" },
+    },
+    {
+      name: "one-sender",
+      comment: "An order is made durable and let through before it is sent.",
+      severity: "error",
+      from: { path: "^(engine|gateway)/", pathNot: `^engine/orders/send/order-core\\.ts$|${TEST}` },
+      to: { path: "^engine/orders/send/send-attempt\\.ts$" },
     },
     {
       name: "schemas-import-nothing",

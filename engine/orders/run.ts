@@ -121,7 +121,7 @@ export interface ProtectionWish {
   readonly closeOnFailure: boolean;
   /** Why no order was sent for it; null while there is no reason. */
   readonly problem: string | null;
-  /** What becomes of it while more may fill (protection-watch.ts); absent or null: nothing more may. */
+  /** What becomes of it while more may fill (protect/watch.ts); absent or null: nothing more may. */
   readonly watch?: "WATCHED" | "NOT_WATCHED" | "WATCH_ENDED" | null;
   /** One of it was refused and the caller wants no position without: the rest is canceled, what fills is closed. */
   readonly isAbandoned?: true;

@@ -102,6 +102,16 @@ describe("layer rules", () => {
     ["engine-parts-know-no-orders", "engine/guards", "engine/orders/x.ts"],
     ["orders-know-no-portfolio", "engine/orders", "engine/portfolio/x.ts"],
     ["orders-know-no-portfolio", "engine/orders/single", "engine/recorder/x.ts"],
+    ["orders-durable-looks-down", "engine/orders/durable", "engine/orders/decide/x.ts"],
+    ["orders-decide-looks-down", "engine/orders/decide", "engine/orders/send/x.ts"],
+    ["orders-send-looks-down", "engine/orders/send", "engine/orders/follow/x.ts"],
+    ["orders-follow-looks-down", "engine/orders/follow", "engine/orders/conclude/x.ts"],
+    ["orders-conclude-looks-down", "engine/orders/conclude", "engine/orders/protect/x.ts"],
+    ["orders-protect-looks-down", "engine/orders/protect", "engine/orders/request/x.ts"],
+    ["orders-request-looks-down", "engine/orders/request", "engine/orders/single/x.ts"],
+    ["orders-root-knows-no-step", "engine/orders", "engine/orders/durable/x.ts"],
+    ["single-orders-know-no-request", "engine/orders/single", "engine/orders/request/x.ts"],
+    ["one-sender", "engine/orders/single", "engine/orders/send/send-attempt.ts"],
   ];
   /** What no import of another file of ours can show. */
   const OTHERS: Readonly<Record<string, string>> = {

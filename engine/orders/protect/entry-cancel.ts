@@ -1,6 +1,6 @@
 /**
  * Orders of an entry taken back. Its rest: its caller wants no position without protection, a venue refused that, and the
- * entry would go on filling. Its protection, where that stands for more than is left (protection-undo.ts).
+ * entry would go on filling. Its protection, where that stands for more than is left (undo.ts).
  *
  * Invariants: only the entry's own orders are canceled; what a cancel came to is read from the venue, so that all that
  * filled before it is known. An order that neither ends nor is readable now is canceled again with the next round.

@@ -1,6 +1,6 @@
 /**
  * What follows an entry that filled: take-profit and stop-loss orders, reduce-only, for what filled on each venue
- * (routing design, section 6), and the undo (protection-undo.ts) where a venue refused them and the caller wants that.
+ * (routing design, section 6), and the undo (undo.ts) where a venue refused them and the caller wants that.
  *
  * Invariants: each is an order like others, with an intent and a client id of its own; what is unknown is unknown, never
  * failed, and closes nothing; whatever becomes of them, the entry stands as it is.

@@ -1,4 +1,4 @@
-/** An entry whose protection is watched (protection-watch.ts), and what is kept of it once that is over. */
+/** An entry whose protection is watched (watch.ts), and what is kept of it once that is over. */
 import type { TradeExecution } from "../send/execution.js";
 import { positionAttempts, type TradeRun } from "../run.js";
 import type { TradeContext, TradeRequest } from "../types.js";

@@ -1,6 +1,6 @@
 /**
  * One order's way to its venue, the same for trades and single orders: minted, let through by the guards, durable, sent
- * (send-outcome.ts), and handed to the resolver while its end is open. Nothing else sends an order.
+ * (send-attempt.ts), and handed to the resolver while its end is open. Nothing else sends an order.
  *
  * Invariants: an intent names its client id, its account by keyed hash, and the time after which the venue takes the
  * order no more; the intents of all orders that leave together, their names, their share of the daily limits and the
@@ -31,7 +31,7 @@ import type { IdempotencyRecords, IdempotencyTicket, RunLike } from "../durable/
 import type { IntentLog, OrderIntent } from "../durable/intent-log.js";
 import { MAX_SEND_TIMEOUT_MS, MIN_SEND_TIMEOUT_MS, STORE_TIMEOUT_MS } from "../limits.js";
 import type { Resolution, Resolver } from "./resolver.js";
-import { sendAttempt } from "./outcome.js";
+import { sendAttempt } from "./send-attempt.js";
 import { accountHashOf, sessionHash } from "../accounts.js";
 import { recordNotSent, type AttemptRole, type OrderAttempt } from "../run.js";
 import { unknownOrder } from "./unknown-order.js";
