@@ -31,7 +31,7 @@ interface WatchedTop {
   readonly venue: RoutableVenue;
   readonly market: Market;
   readonly trueBid: () => number | null;
-  /** Of the last WINDOW_MS, oldest first. */
+  /** Of the last WINDOW_MS, and the one that held when these began; oldest first. */
   readonly bids: TrueBid[];
 }
 
@@ -70,7 +70,8 @@ export class TopChecker {
     for (const top of this.#tops) {
       const price = top.trueBid();
       if (price !== null) top.bids.push({ atMs: nowMs, price });
-      while (top.bids.length > 1 && nowMs - (top.bids[0]?.atMs ?? nowMs) > WINDOW_MS) top.bids.shift();
+      // A price holds until the next look: a machine that stood still looked last before it, and the price held meanwhile.
+      while (nowMs - (top.bids[1]?.atMs ?? nowMs) > WINDOW_MS) top.bids.shift();
       this.#check(top);
     }
   }
