@@ -9,12 +9,29 @@ import type { StateStore } from "../../storage/state-store.js";
 import { STORE_TIMEOUT_MS } from "../limits.js";
 import { INDEXING_LAG_MS, NO_PROOF_OF_ABSENCE, type AbsenceBound } from "../send/absence-proof.js";
 import { ExecutionRegistry } from "../durable/execution-registry.js";
-import { Resolver } from "../send/resolver.js";
+import { Resolver, type UnknownOrder } from "../send/resolver.js";
 import type { FakeVenue } from "./fake-venue.js";
 import type { OrderCommand } from "../../domain/order.js";
 import type { TradeRequest } from "../types.js";
 import { testHash } from "./harness.js";
 import { runSimulation, type SimulationOptions, type TradeCheck, type Weather } from "./simulation.js";
+
+/** A look-up of a request, as the planted fault has it: an order that is not shown was never placed. */
+const planted = vi.hoisted((): { hasty: "findEnd" | "findAside" | null } => ({ hasty: null }));
+
+vi.mock(import("../follow/order-finder.js"), async (load) => {
+  const finder = await load();
+  const hasty = <Sought extends { readonly order: UnknownOrder }>(sought: Sought): Sought => ({
+    ...sought,
+    order: { ...sought.order, bound: () => ({ venueMs: 0, monoNs: 0 }) },
+  });
+  return {
+    ...finder,
+    findEnd: (parts, sought, by, readPrice) =>
+      finder.findEnd(parts, planted.hasty === "findEnd" ? hasty(sought) : sought, by, readPrice),
+    findAside: (parts, asked) => finder.findAside(parts, planted.hasty === "findAside" ? hasty(asked) : asked),
+  };
+});
 
 const FIRST_SEED = Number(process.env.FUZZ_SEED ?? 20_260_901);
 const TRADES_PER_RUN = 50;
@@ -198,6 +215,21 @@ describe("the checker", () => {
     const texts = await violationTexts({ mutateRoom: hasty });
     expect(texts).toContain("sent while the outcome of an earlier one was unknown");
     expect(texts).toContain("reported as not executed");
+  });
+});
+
+describe("the checker, of a look-up that takes a missing order for one that was never placed,", () => {
+  it.each(["findEnd", "findAside"] as const)("catches %s", async (hasty) => {
+    planted.hasty = hasty;
+    try {
+      await runsUntil(
+        /sent while the outcome of an earlier one was unknown|lots executed of|reported as not executed|but \d+ lots were/,
+        () => ({}),
+        2 * MUTANT_RUNS,
+      );
+    } finally {
+      planted.hasty = null;
+    }
   });
 });
 

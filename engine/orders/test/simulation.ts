@@ -79,6 +79,7 @@ const NEXT_DAY_CALLERS = 8;
 const NEXT_DAY_SHARE = 0.2;
 const MAX_ASKS = 48;
 const LOOKS_MAX = 8;
+const HASTY_LOOK_MS = 800;
 
 const REFUSED_FOR_GOOD: ReadonlySet<string> = new Set(["SIZE_EXCEEDS_POSITION"]);
 
@@ -98,6 +99,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
   const clock = new VirtualClock();
   /** Of its own, so that the rest of a seed's world does not turn on it. */
   const weather = createSeededRandom(options.seed + 1_000_003);
+  const haste = createSeededRandom(options.seed + 2_000_003);
   const has = (kind: Weather): boolean => options.without?.includes(kind) !== true;
   const isBlind = (check: TradeCheck): boolean => options.blind?.includes(check) === true;
   const asked = options.mutateRequest ?? ((request: TradeRequest) => request);
@@ -172,7 +174,10 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
   /** Asks its outcome with credentials, now and then those of somebody else, until that is known. */
   const lookLater = (caller: Caller, routeId: string, looksLeft: number): void => {
     if (looksLeft === 0) return;
-    clock.setTimer(() => void look(caller, routeId, looksLeft - 1), random.next() * 20_000);
+    // Some ask while the venue does not show the order yet.
+    const pauseMs = random.next() * 20_000;
+    const delayMs = haste.next() < 0.3 ? haste.next() * HASTY_LOOK_MS : pauseMs;
+    clock.setTimer(() => void look(caller, routeId, looksLeft - 1), delayMs);
   };
   const look = async (caller: Caller, routeId: string, looksLeft: number): Promise<void> => {
     const mine = life;
