@@ -1,7 +1,7 @@
 /**
  * How conclusions become durable: those of one run one after the other, each as one batch beside the record of its
  * idempotency key, which may change meanwhile; a store that refuses for a moment is asked again. An end that was found
- * after its reply, which nobody else brings again, is stored anew every AGAIN_MS while this process lives (`orAgain`).
+ * after its reply, which no other caller repeats, is stored again every AGAIN_MS while this process lives (`orAgain`).
  *
  * Bounds: MAX_UPDATE_TRIES readings of a record that changes under its update; as many tries as the caller says;
  * MAX_AGAIN ends that wait for the store (one more stays with its open intent, for the next start).
@@ -51,7 +51,7 @@ export class ConclusionCommits<Run extends RunLike, Result> {
   ): Promise<void> {
     const before = this.#storing.get(run);
     const storing = (async (): Promise<void> => {
-      // What became of the one before is its own caller's to see.
+      // The caller of the one before sees its outcome.
       if (before !== undefined) await before.catch(() => {});
       for (let tried = 1; ; tried++) {
         try {

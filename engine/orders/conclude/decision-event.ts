@@ -17,7 +17,7 @@ export interface DecisionEvent {
   readonly dryRun: boolean;
   /** Refused only. */
   readonly code: ErrorCode | null;
-  /** Refused after a decision only; with `data` it stands in there. */
+  /** Set when refused after a decision; where `data` is set the code is in there. */
   readonly routing: RoutingReport | null;
   readonly data: TradeData | null;
   readonly elapsedMs: number;

@@ -1,4 +1,4 @@
-/** Names of trades that came to nothing: at a venue that took no order of a run, its caller's name is free again. */
+/** Names of trades of which nothing was executed: at a venue that took no order of a run, its caller's name is free again. */
 import type { StateStore } from "../../storage/state-store.js";
 import type { ClientOrderIdIndex } from "../durable/client-order-id-index.js";
 import type { KeyedHash } from "../../storage/keyed-hash.js";

@@ -1,5 +1,5 @@
 /**
- * The states of a close's orders as events, each told once. What was told stands on the attempt itself and is stored
+ * The states of a close's orders as events, each reported once. What was reported is kept on the attempt and is stored
  * with the run, in the same batch as the events: after a crash the two agree.
  */
 import type { OrderStatus } from "../../domain/order.js";
@@ -37,7 +37,7 @@ export interface TakenEvents {
   untake(): void;
 }
 
-/** What is new since the last call, and marks it as told. */
+/** Returns what is new since the last call and marks it as reported. */
 export function takeOrderEvents(run: Pick<TradeRun, "attempts">, nowMs: number): TakenEvents {
   const events: OrderEvent[] = [];
   const before = run.attempts.map((attempt) => attempt.recorded);
@@ -89,7 +89,7 @@ function takeAttempt(attempt: OrderAttempt, nowMs: number, events: OrderEvent[])
   });
 }
 
-/** Versions before kept no lots: what was told was as much as the state then said. */
+/** Earlier versions kept no lots: the state of then implies how much was reported. */
 function filledLotsTold({ filled, filledLots, state }: AttemptRecord): number {
   return filledLots ?? (filled ? Number(state.split(" ")[1] ?? 0) : 0);
 }

@@ -160,7 +160,7 @@ function standingLots(run: TradeRun, { attempt: { venue } }: FilledPart, role: G
 }
 
 /**
- * What stands for more than is left of an entry that is abandoned, or of which a guard closed something: not all venues
+ * Orders for more than is left of an entry that is abandoned, or of which a guard closed something: not all venues
  * cancel a reduce-only order with its position. One whose cancel is out goes first, as it may be gone by then; then one of
  * the size of a guard that closed its part; then the last one placed.
  */
@@ -196,7 +196,7 @@ export function guardsToTakeBack(run: TradeRun): OrderAttempt[] {
   });
 }
 
-/** One that filled in part stands for the rest. */
+/** One that filled in part guards the rest. */
 function isOpen({ status }: VenueOrder): boolean {
   return status === "OPEN" || status === "PARTIALLY_FILLED";
 }

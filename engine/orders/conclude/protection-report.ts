@@ -30,7 +30,7 @@ export function protectionReport(run: TradeRun): ProtectionPart {
   const { protection } = run;
   if (protection === undefined) return { protection: null, protectionReason: null, protectionOrders: [] };
   const followers = run.attempts.filter((attempt) => !isOfPosition(attempt));
-  // One that was tried again is in the list, and says nothing of how it stands.
+  // One that was tried again is in the list and does not count for the state.
   const guards = followers.filter((attempt) => attempt.role !== "UNDO" && !isSuperseded(attempt));
   const problem = problemOf(run, protection.problem, guards);
   if (isAwaited(run, protection, problem, guards))

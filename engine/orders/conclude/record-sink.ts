@@ -1,5 +1,5 @@
 /**
- * What the record is told of closes. Rows that must not be lost are state-store writes which the conclusion of a close
+ * What the record gets of closes. Rows that must not be lost are state-store writes which the conclusion of a close
  * commits in one batch with everything else that remembers it: they are there exactly if it is. The core knows no more
  * of the record than this port.
  */
@@ -22,7 +22,7 @@ export interface RecordedRun
   readonly routing: Pick<RoutingReport, "candidates" | "reference"> | null;
 }
 
-/** A decision that stands, with what its orders did since they were last told. */
+/** A decision, with what its orders did since the last report. */
 export interface ConcludedTrade {
   readonly kind: "replied" | "resolved" | "refused";
   readonly tsMs: number;

@@ -91,7 +91,7 @@ function isDust(run: TradeRun, remaining: Ratio): boolean {
   return positionAttempts(run).every((attempt) => compareRatio(remaining, lots(attempt, 1)) < 0);
 }
 
-/** The order that stands for the close: of unknown outcome, else the largest fill, else the last one. */
+/** The order that represents the close: one of unknown outcome, else the largest fill, else the last one. */
 function leadAttempt(run: TradeRun, state: ExecutionState): OrderAttempt | null {
   if (state === "NOOP") return null;
   const attempts = positionAttempts(run);
@@ -104,7 +104,7 @@ function leadAttempt(run: TradeRun, state: ExecutionState): OrderAttempt | null 
     )
       lead = attempt;
   }
-  // Of a split the largest fill stands for it, whatever is unknown of another leg.
+  // The largest fill represents a split, also while another leg is of unknown outcome.
   if (unknown !== null && (lead === null || !isSplit(attempts))) return unknown;
   return lead ?? attempts.at(-1) ?? null;
 }
@@ -128,7 +128,7 @@ function normalizedOrder(run: TradeRun, lead: OrderAttempt, totals: Totals, nowM
     venueClientOrderId: lead.venueClientOrderId,
     // Also on hedge-mode accounts, where the closed side takes the flag's place.
     reduceOnly: lead.reduceOnly ?? true,
-    // A trade of the router has stops alone; what protects an entry is told apart from its orders.
+    // A trade of the router has stops alone; what protects an entry is reported apart from its orders.
     ...(lead.triggerTicks === undefined
       ? { triggerPrice: null }
       : { triggerPrice: formatScaled(lead.triggerTicks, lead.priceDecimals), triggerKind: "STOP" }),

@@ -133,7 +133,7 @@ export class TradeConclusion {
     return this.#reply(execution, context, run);
   }
 
-  /** Tells everybody who remembers the run what became of its last unknown order. */
+  /** Reports the outcome of the run's last unknown order to whatever remembers the run. */
   async publishResolved(run: TradeRun, recordKey: string | null): Promise<TradeData> {
     const { registry } = this.#parts;
     this.#core.followPrices(run, recordKey);
@@ -150,7 +150,7 @@ export class TradeConclusion {
     return data;
   }
 
-  /** Nobody waits for more than one try; a store that refuses gets it later. */
+  /** One try, as no caller waits for more; where the store refuses, it is stored later. */
   async #storeResolved(run: TradeRun, recordKey: string | null, isEnd: boolean, data: TradeData): Promise<void> {
     const { registry, records } = this.#parts;
     const rowsOf: RowsOf = (events) => [
@@ -176,7 +176,7 @@ export class TradeConclusion {
   }
 
   /**
-   * The reply as the run stands. A run that cannot be printed is a fault of ours, met when orders may be at work: its
+   * The reply to the run as it is. A run that cannot be printed is a fault of ours, met when orders may be at work: its
    * orders are unknown from then on, to be read again, and the reply says so.
    */
   dataOf(run: TradeRun): TradeData {
@@ -260,7 +260,7 @@ export class TradeConclusion {
 
   async #resolveLate(execution: TradeExecution, context: TradeContext, run: TradeRun, late: LateOrder): Promise<void> {
     if (!applyResolution(this.#parts, late.attempt, await late.resolution)) {
-      // No end, but the order may say more than it did at the reply.
+      // Not ended, but more may be known of the order than at the reply.
       const data = this.dataOf(run);
       this.#parts.registry.remember(data, run);
       this.#parts.registry.track(run);

@@ -1,11 +1,11 @@
-/** What the record is told while a trade is under way: the markets that a decision sees, and how long each stage took. */
+/** What the record gets while a trade is under way: the markets that a decision sees, and how long each stage took. */
 import type { RoutableVenue } from "../../domain/venue.js";
 import type { Market } from "../../market/market.js";
 
 /** Stages of a request, in the order in which they end; "total" is the whole of it. */
 export type RouteStage = "positions" | "route" | "intent" | "sign" | "venue" | "total";
 
-/** Told in the same turn; copies and returns. Must not throw. */
+/** Called in the same turn; copies and returns. Must not throw. */
 export interface RouteObserver {
   /** The decision that follows sees this market. */
   beforeRoute(market: Market): void;

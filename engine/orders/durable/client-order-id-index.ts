@@ -54,7 +54,7 @@ export interface TradeName extends Omit<OwnOrder, "expiresAtMs" | "replaced"> {
   readonly accountHash: string;
 }
 
-/** A name as it stands, to be taken on condition that it still does. */
+/** A name as it is now; it is taken on condition that it has not changed. */
 export interface NameClaim {
   readonly row: Uint8Array | null;
   readonly before: OwnOrder | null;

@@ -1,5 +1,5 @@
 /**
- * Rows that live for a stated time. Beside each row stands an index row whose key begins with the
+ * Rows that live for a stated time. Each row has an index row whose key begins with the
  * expiry, in the same batch, so a sweep reads the oldest first and touches nothing that still lives.
  *
  * Bounds: a sweep removes at most SWEEP_MAX_ROWS rows; what is left waits for the next one.

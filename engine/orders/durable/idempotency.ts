@@ -76,7 +76,7 @@ export interface IdempotencyOptions {
    * shared store the shell passes a real check.
    */
   readonly isBootAlive?: (bootId: string) => boolean;
-  /** Where the records stand; closes and opens have theirs where absent. Records of one namespace are of one kind of run. */
+  /** Namespace of the records; that of closes and opens where absent. Records of one namespace are of one kind of run. */
   readonly namespace?: string;
 }
 
@@ -268,7 +268,7 @@ export class IdempotencyRecords<Run extends RunLike = TradeRun, Result = TradeRe
     }
   }
 
-  /** The record is durable, but none of its orders ever left this machine: a retry runs anew. `commit` as in `complete`. */
+  /** The record is durable, but none of its orders ever left this machine: a retry runs again. `commit` as in `complete`. */
   async discard(
     ticket: IdempotencyTicket<Run, Result>,
     commit: (writes: () => StateWrite[]) => Promise<unknown>,
@@ -352,7 +352,7 @@ export class IdempotencyTicket<Run = TradeRun, Result = TradeResult> {
   readonly fingerprint: string;
   /** Of the record, there or to be: the same for all orders of this use of the key. */
   createdAtMs: number;
-  /** The record as it stands in the store; null while there is none. */
+  /** The record in the store; null while there is none. */
   stored: StoredTicketRow | null = null;
   /** Its last write is under way and frees the key when it ends. */
   isEnding = false;

@@ -60,7 +60,7 @@ export type IntentRef = Pick<OrderIntent, "clientIdHex" | "createdAtMs">;
 
 export type IntentOutcome = "CONFIRMED" | "REJECTED" | "NOT_PLACED" | "NOT_SENT";
 
-/** The rows of another kind of order stand apart: who lists its own never meets them. */
+/** Rows of another kind of order are apart: a list of one kind holds none of the other. */
 export interface IntentNamespaces {
   readonly open: string;
   readonly settled: string;

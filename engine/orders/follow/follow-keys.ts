@@ -1,5 +1,5 @@
 /**
- * What accounts with followed orders are read and heard with: the credentials of whoever sent their orders, or asked since.
+ * Credentials that accounts with followed orders are read and streamed with: those of the last caller who sent or asked.
  * Those that an order rests with were good then, and come first; others take their place where the venue takes them no
  * more, or where they were kept as long as they may be.
  *

@@ -42,7 +42,7 @@ interface ReadOwner<Run> {
   isReadElsewhere(run: Run, attempt: OrderAttempt): boolean;
   /** False: it filled without a price, and is to be read again. */
   see(order: Followed<Run>, seen: VenueOrder, isTakenUnpriced: boolean): boolean;
-  /** Its venue said yes to it and never showed it: it was never placed. */
+  /** Its venue acknowledged it and never showed it: it was never placed. */
   seeAbsent(order: Followed<Run>): void;
   /** Other credentials of the account are in use, or none any more. */
   renew(account: string): void;

@@ -15,7 +15,7 @@ export interface FollowedRun {
 
 export interface FollowOwner<Run extends FollowedRun> {
   readonly namespace: string;
-  /** What is newly known of the run is made durable and told. */
+  /** Makes what is newly known of the run durable and reports it. */
   publish(run: Run, recordKey: string | null): Promise<void>;
   /** Called in the turn in which more was seen of an order (`order`), or in which it should be looked at (null). */
   onSight?(run: Run, order: VenueOrder | null): void;
@@ -85,7 +85,7 @@ export function isSame(attempt: OrderAttempt, known: VenueOrder, seen: VenueOrde
   return isChanged && seen.venueOrderId === known.venueOrderId && ofSize(seen.qtyLots);
 }
 
-/** Where it was meant to be, so that nobody else waits for its end. */
+/** It rests by intent, so that no other part waits for its end. */
 export function isResting(attempt: OrderAttempt): boolean {
   return attempt.outcome === "CONFIRMED" && isOpen(attempt) && mayRest(attempt) && attempt.unfollowed !== true;
 }

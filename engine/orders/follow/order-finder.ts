@@ -39,13 +39,13 @@ export async function findEnd(
     const look = await pollUntilKnown(parts.clock, order, by);
     if (look.kind === "open") return "open";
     if (!isOpen()) return "overtaken";
-    // A read that lags behind what filled says nothing.
+    // A read that lags behind what filled proves nothing.
     if (look.kind === "found" && look.order.filledLots < filledLots(attempt)) return "open";
     applyResolution(parts, attempt, look);
     readPrice(look);
     return look.kind;
   } catch (error) {
-    // A fault of ours in the look-up says nothing of the order.
+    // A fault of ours in the look-up proves nothing of the order.
     parts.logger.error("recovery_failed", { routeId: order.routeId, problem: problemOf(error) });
     return "open";
   }
@@ -74,11 +74,11 @@ interface Asked<Run extends FoundRun> extends Sought {
   readonly timeoutMs: number;
   /** Is this object still the one that all readers of the run share? */
   isShared(): Promise<boolean>;
-  /** Tells everybody who remembers the run. */
+  /** Updates whatever remembers the run. */
   publish(): Promise<unknown>;
 }
 
-/** True: the order's end is known now, and everybody who remembers it knows. Never rejects. */
+/** Returns true when the order's end is known and published. Never rejects. */
 export async function findAside<Run extends FoundRun>(
   parts: FinderParts & {
     readonly idempotency: { hold(recordKey: string): (() => void) | null };

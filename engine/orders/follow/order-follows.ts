@@ -1,6 +1,6 @@
 /**
  * Orders that rest at their venue after their reply, followed to their end: what fills later, and how they end, reaches
- * everybody who remembers them. The account's stream tells it where one is open; a paced read asks for it otherwise.
+ * whatever remembers them. The account's stream brings it where one is open, a paced read otherwise.
  *
  * Invariants: nothing is ever sent; what is seen of an order never goes back (fewer fills, open again); each growth and
  * the end are published once, with the commit that makes them durable; an end that no venue tells is not guessed.
@@ -92,7 +92,7 @@ export class OrderFollows<Run extends FollowedRun> {
     return this.#entries.size;
   }
 
-  /** Orders that nobody looks at before credentials of their account come by. */
+  /** Orders that are not read until a request brings credentials of their account. */
   get waitingCount(): number {
     let count = 0;
     for (const { orders, unlistedCount } of this.#entries.values()) {
@@ -330,7 +330,7 @@ export class OrderFollows<Run extends FollowedRun> {
     const known = attempt.order;
     if (!isResting(attempt) || known === null || seen.status === "UNKNOWN" || !isSame(attempt, known, seen))
       return true;
-    // What lags behind says nothing.
+    // A read that lags behind proves nothing.
     if (seen.filledLots < filledLots(attempt)) return true;
     const isFirstSight = known.venueOrderId === "" && seen.venueOrderId !== "";
     if (seen.status === known.status && seen.filledLots === known.filledLots && !isFirstSight) return true;
@@ -344,7 +344,7 @@ export class OrderFollows<Run extends FollowedRun> {
     return true;
   }
 
-  /** Of protection that its venue had said yes to: refused, as far as anybody can know, and worth sending again. */
+  /** Protection that its venue had acknowledged: taken as refused, and worth sending again. */
   #seeAbsent({ attempt, entry }: Followed<Run>): void {
     applyResolution(this.#parts, attempt, { kind: "notPlaced" });
     if (attempt.order !== null) this.#owner.onSight?.(entry.run, attempt.order);
@@ -355,7 +355,7 @@ export class OrderFollows<Run extends FollowedRun> {
     for (const { orders } of this.#entries.values()) yield* orders.values();
   }
 
-  /** Heard with the credentials that are in use from here on, where there are any. */
+  /** Streamed with the credentials in use from here on, where there are any. */
   #renew(account: string): void {
     const orders = [...this.#orders()].filter((order) => order.account === account);
     for (const order of orders) {

@@ -1,7 +1,7 @@
 /**
  * Looks at one venue, one at a time and a gap apart, the one that is due first.
  *
- * Bound: what is due is its owner's list; one look and one timer stand here.
+ * Bound: one look and one timer; what is due is its owner's list.
  */
 import type { Clock, TimerHandle } from "../../domain/clock.js";
 

@@ -1,6 +1,6 @@
 /**
  * Orders of an entry taken back. Its rest: its caller wants no position without protection, a venue refused that, and the
- * entry would go on filling. Its protection, where that stands for more than is left (undo.ts).
+ * entry would go on filling. Its protection, where that guards more than is left (undo.ts).
  *
  * Invariants: only the entry's own orders are canceled; what a cancel came to is read from the venue, so that all that
  * filled before it is known. An order that neither ends nor is readable now is canceled again with the next round.
@@ -28,7 +28,7 @@ export async function cancelRest(parts: LookupParts, execution: TradeExecution, 
 }
 
 /**
- * `event`: its line in the log. Returns what the venue said of the cancel; null: nothing. What became of the order is in
+ * `event`: its line in the log. Returns the venue's answer to the cancel, or null without one. The outcome of the order is in
  * the attempt, where it is known. Never rejects.
  */
 export async function cancelAndRead(

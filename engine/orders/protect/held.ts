@@ -2,7 +2,7 @@
  * Before refused protection, or a refused undo, is sent again: is what it is for still held? Its owner may have closed
  * it meanwhile, and an order for more than is held would close what is opened later.
  *
- * Invariants: less is believed only when the venue shows it twice, LAG_MS apart, because a read may lag behind the
+ * Invariants: less counts only when the venue shows it twice, LAG_MS apart, because a read may lag behind the
  * entry's own fills; a venue that does not say what is held changes nothing: a missing stop is the worse of the two.
  *
  * Bounds: two reads of each venue and round, on the exit lane.

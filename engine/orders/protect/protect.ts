@@ -3,7 +3,7 @@
  * (routing design, section 6), and the undo (undo.ts) where a venue refused them and the caller wants that.
  *
  * Invariants: each is an order like others, with an intent and a client id of its own; what is unknown is unknown, never
- * failed, and closes nothing; whatever becomes of them, the entry stands as it is.
+ * failed, and closes nothing; whatever their outcome, the entry stays as it is.
  */
 import type { LookupParts } from "../send/unknown-order.js";
 import { canonicalPriceDecimals, canonicalQtyDecimals } from "../../domain/instrument.js";
@@ -99,7 +99,7 @@ async function abandon(parts: ProtectParts, execution: TradeExecution, run: Trad
   return parted.length === 0 ? [] : undo(parts, execution, run, parted);
 }
 
-/** The same. The entry stands by now, so whatever goes wrong here is reported, not thrown. */
+/** The same. The entry is placed by now, so whatever goes wrong here is reported, not thrown. */
 export async function protectSafely(
   parts: ProtectParts,
   execution: TradeExecution,

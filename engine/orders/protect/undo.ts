@@ -1,10 +1,10 @@
 /**
  * The undo of an entry whose protection a venue refused, where the caller asked for it: what filled is closed at the
- * market, then the protection that stands is taken back, as it would guard nothing.
+ * market, then the protection that is placed is canceled, as it would guard nothing.
  *
  * Invariants: each close is priced as any MARKET is (a fresh LIVE book, the caller's cap, the venue's band) or not sent.
  * While a book gives no price it is looked at again until the caller's deadline, every UNDO_LOOK_MS; then the reply says
- * `UNDO_` and why, and the position stands.
+ * `UNDO_` and why, and the position stays.
  */
 import type { LookupParts } from "../send/unknown-order.js";
 import { delay } from "../../domain/clock.js";
@@ -102,7 +102,7 @@ function noteProblem({ protection }: TradeRun, problem: string): void {
 }
 
 /**
- * What stands for more than is left is canceled: it would close what its caller opens later. One whose end is not read
+ * Protection for more than is left is canceled: it would close what its caller opens later. One whose end is not read
  * now, with what it closed before, is canceled again with the next round of the watch.
  */
 export async function takeBackGuards(parts: LookupParts, execution: TradeExecution, run: TradeRun): Promise<void> {
@@ -113,7 +113,7 @@ export async function takeBackGuards(parts: LookupParts, execution: TradeExecuti
     const outcome = await cancelAndRead(parts, execution, run, attempt, "protection_taken_back");
     // It guards nothing any more, so that what it guarded is not taken for covered.
     if (isAbandoned && attempt.order?.status === "CANCELED") markReplaced(attempt);
-    // It stands as before: what ends it later is not ours, and it may be needed by then. "Not found" is an end that was not read.
+    // It is open as before: what ends it later is not ours, and it may be needed by then. "Not found" is an end that was not read.
     const stands = outcome?.outcome === "rejected" && outcome.reason !== "NOT_FOUND";
     if (isOpen(attempt) && stands) markTakenBack(attempt, false);
   };

@@ -5,7 +5,7 @@
  * that was refused for a reason that may pass is sent again, and a part that is to be closed instead is until it is.
  *
  * Invariants: the credentials of an entry are kept in memory for this entry alone and dropped when its watch ends,
- * whatever the end; a session is open for one look or one round alone; a watch sends nothing but protection and, where the caller wants that, the way back of a part
+ * whatever the end; a session is open for one look or one round alone; a watch sends nothing but protection and, where the caller wants that, the undo of a part
  * that was refused it; what ends without the entry's own end is reported, never silent.
  *
  * Bounds: MAX_WATCHED entries (one more is NOT_WATCHED, which its reply says); WATCH_MAX_MS each, and where nothing
@@ -185,12 +185,12 @@ export class ProtectionWatch {
     entry.wake?.();
   }
 
-  /** What is stored says WATCHED also when the process that watched is gone. */
+  /** A stored run has WATCHED also when the process that watched is gone. */
   watchedReport(data: TradeData): TradeData {
     const { execution, routing } = data;
     if (execution.protectionReason !== WATCHED || this.#byRoute.has(routing.routeId)) return data;
     const lost = { ...execution, protectionReason: WATCH_LOST };
-    // What stands guards what had filled by then.
+    // What is placed guards what had filled by then.
     if (execution.protection === "PLACED") lost.protection = "PARTIAL";
     return { ...data, execution: lost };
   }

@@ -10,9 +10,9 @@ export interface Watched {
   readonly execution: TradeExecution;
   /** Of the venues that the entry went to. */
   credentials: TradeRequest["credentials"];
-  /** Nobody else tells the end of this run: its orders were settled, resting, at the reply, or ended in a look of its own. */
+  /** No other part reports the end of this run: its orders were settled, resting, at the reply, or ended in a look of its own. */
   tellsEnd: boolean;
-  /** The resolver had, or has, an order of it: what becomes of that one ends the run for everybody. */
+  /** The resolver had, or has, an order of it: its outcome ends the run for all. */
   isToldElsewhere: boolean;
   roundCount: number;
   retryCount: number;

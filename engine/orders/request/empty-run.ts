@@ -26,7 +26,7 @@ export function executionOf(
     quote: null,
     unread: [],
     apiKeyId: context.apiKeyId,
-    // A dry run hears nothing from a venue that would have to be blanked.
+    // A dry run gets no text of a venue that would have to be blanked.
     secrets: request.dryRun ? NO_SECRETS : collectSecrets(request.credentials),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * "What became of my close", asked with credentials: an order of unknown outcome is looked up at its venue and the
- * answer is told to everybody who remembers the close. Without credentials for that venue it is only read.
+ * The outcome of a trade, asked for with credentials: an order of unknown outcome is looked up at its venue and the
+ * answer updates whatever remembers the trade. Without credentials for that venue it is only read.
  *
  * Invariants: the proof rule is the resolver's, found or never placed, else still unknown; credentials of another
  * account than the one that sent the order change nothing; nothing is ever sent; each session ends with its ask.

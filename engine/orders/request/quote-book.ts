@@ -63,7 +63,7 @@ export class QuoteBook {
     return { quoteId: this.#ids.idOf(number), expiresAt: this.#clock.wallMs() + ttlMs };
   }
 
-  /** What a call is bound to. Claims nothing. `user`: whose claim is no hindrance; null: nobody's. */
+  /** Returns what a call is bound to. Claims nothing. `user`: whose claim is no hindrance; null means nobody's. */
   use(
     quoteId: string,
     request: TradeRequest,

@@ -41,7 +41,7 @@ export function giveQuote(quotes: QuoteBook, routed: Routed, terms: QuoteTerms, 
   };
 }
 
-/** As buildTradeData says it of a run without an order, which needs no arithmetic. */
+/** As buildTradeData has it for a run without an order, which needs no arithmetic. */
 export function simulatedData(run: TradeRun, quote: Quote): TradeData {
   return {
     executedOn: null,

@@ -1,5 +1,5 @@
 /**
- * A request whose record says RUNNING or UNKNOWN: the outcome of its orders is asked of their venues, with the
+ * A request whose record says RUNNING or UNKNOWN: the outcome of its orders is read from their venues, with the
  * caller's own credentials, before anything else.
  *
  * Invariant: nothing new is sent unless each order of the run is known, by the venue's word or by proof, to have
@@ -40,7 +40,7 @@ export async function recoverRun(
     );
     if (found === "open") return "STILL_UNKNOWN";
     if (found === "overtaken") continue;
-    // What followed an entry says that the entry was there.
+    // An order that followed an entry proves that the entry was placed.
     if (!isOfPosition(attempt)) end = "FOUND";
     else end = found === "found" || run.attempts.some((other) => !isOfPosition(other)) ? "FOUND" : "NOT_PLACED";
   }

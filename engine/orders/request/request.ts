@@ -260,7 +260,7 @@ export class TradeRequests {
     return { end: null, routed: answer.routed, positionsMs, routingMs };
   }
 
-  /** After a crash a refusal to go on is none of what filled before it: that stands, an entry with its protection. */
+  /** After a crash a refusal to go on does not refuse what filled before it: that is reported, an entry with its protection. */
   async #keepEarlierFills(
     execution: TradeExecution,
     context: TradeContext,
@@ -294,7 +294,7 @@ export class TradeRequests {
     }
   }
 
-  /** Before the first order. Null when nobody else may use the quote any more, unless none of the orders leaves. */
+  /** Called before the first order. Returns null when the quote is this run's, until none of its orders is sent. */
   #claimQuote(execution: TradeExecution, run: TradeRun): Refused | null {
     const { quoteId } = execution.request;
     // A use that its record shows is claimed, or of a process before.

@@ -7,7 +7,7 @@
  * secret.
  *
  * The id of a market order ends in a keyed tag: venues keep a market order as a limit that ends at once, and years later
- * their record tells us, and nobody else, what it was placed as. An id of another source carries it once in 2^32.
+ * their record shows, to us alone, what it was placed as. An id of another source carries it once in 2^32.
  */
 import type { KeyedHash, RandomIds } from "../../storage/keyed-hash.js";
 

@@ -85,7 +85,7 @@ export async function executeTrade(
         ? await sendOrders(parts, execution, run, plans)
         : ({ kind: "notSent", error: problem } as const);
     if (end.kind !== "sent") {
-      // What this request or one before it did stands; with nothing done the request fails as a whole.
+      // What this request or one before it did counts; with nothing done the request fails as a whole.
       if (before > earlierAttempts || filledAnything(run)) return NONE_LATE;
       dropAttempts(run, before);
       return { kind: "notSent", error: end.kind === "keyTaken" ? null : end.error };
@@ -94,7 +94,7 @@ export async function executeTrade(
     const sent = end.orders.map(({ attempt }) => attempt);
     late.push(...(await lookAtMarketable(parts, execution, run, sent)));
     releaseUnfilled(parts, end.orders);
-    // One leg of unknown outcome: the others stand, and nothing more is sent beside it.
+    // One leg is of unknown outcome: the others count, and nothing more is sent beside it.
     if (late.length > 0 || unknownAttempt(run) !== null) return { kind: "done", late };
     // Its resolver gave up.
     if (end.orders.some(({ attempt }) => isWorking(attempt))) return NONE_LATE;
@@ -141,7 +141,7 @@ export async function waitForEnds(
   return late;
 }
 
-/** What orders that came to nothing took of the daily limits is there for the next one. Their rows go with the conclusion. */
+/** Releases the daily-limit reservation of every order that filled nothing. Their rows go with the conclusion. */
 function releaseUnfilled(parts: Pick<ExecuteParts, "reservations">, orders: readonly SentOrder[]): void {
   for (const { attempt } of orders) if (isUnfilled(attempt)) parts.reservations.get(attempt)?.release();
 }

@@ -26,7 +26,7 @@ interface PriceParts extends OutcomeParts {
   readonly resolver: Resolver;
 }
 
-/** The price of an order whose end is known; null: its venue never said it. */
+/** The price of an order whose end is known; null means that its venue never gave it. */
 interface AwaitedPrice {
   readonly attempt: OrderAttempt;
   readonly price: Promise<VenueOrder | null>;
@@ -72,7 +72,7 @@ export function applyPrice(parts: OutcomeParts, attempt: OrderAttempt, found: Ve
   if (found === null || attempt.outcome !== "CONFIRMED" || (order?.averagePrice ?? null) !== null) return false;
   if (order === null || found.filledLots > order.filledLots)
     return applyResolution(parts, attempt, { kind: "found", order: found });
-  // Of less than is known by now; or of as much, and then what is known of its end stands.
+  // It shows less than is known by now; or as much, and then the known end counts.
   if (found.filledLots < order.filledLots) return false;
   const { averagePrice, fee } = found;
   return applyResolution(parts, attempt, { kind: "found", order: { ...order, averagePrice, fee: fee ?? order.fee } });

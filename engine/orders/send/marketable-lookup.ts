@@ -66,7 +66,7 @@ async function look(
   const account = accounts.isTaken(attempt.venue) ? null : accounts.get(attempt.venue);
   const known = unknownOrderOf(parts, run, attempt, parts.rooms.get(attempt.venue));
   if (account === null || known === null) return null;
-  // The venue said that it has it: that it does not show it yet proves nothing.
+  // The venue acknowledged it: that it does not show it yet proves nothing.
   const order = { ...known, bound: () => null };
   const { reader } = account.room;
   const ref = { clientIdHex: attempt.clientIdHex };
@@ -82,7 +82,7 @@ async function look(
       await delay(clock, waitMs);
       const beganNs = clock.monoNs();
       const seen = ended ?? (await readOnce(parts, order, account.session, deadline.leftMs()));
-      // A read that lags behind the answer says nothing yet.
+      // A read that lags behind the answer proves nothing yet.
       if (seen === null || seen.filledLots < filledLots(attempt)) continue;
       firstSightNs ??= beganNs;
       if (seen.status === "UNKNOWN") {

@@ -64,7 +64,7 @@ export function confirm(parts: Pick<OutcomeParts, "logger">, attempt: OrderAttem
   if (filledLots !== order.filledLots || averagePrice !== order.averagePrice)
     parts.logger.error("venue_order_implausible", { venue: attempt.venue, clientId: attempt.clientIdHex });
   if (order.status === "UNKNOWN") {
-    // It is there, in a state that nobody here can tell from an open one: not refused, and it may yet fill.
+    // It exists, in a state that cannot be told from an open one: not refused, and it may yet fill.
     recordUnknownStatus(attempt);
     recordBound(attempt, NO_PROOF_OF_ABSENCE);
     const word = order.venueStatus.slice(0, MAX_STATUS_CHARS);

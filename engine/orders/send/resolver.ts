@@ -55,7 +55,7 @@ export interface UnknownOrder {
   readonly markSeen: () => void;
   /** Writes a price of its fills that was found after its end. */
   readonly takePrice: (parts: { readonly clock: Clock; readonly logger: Logger }, found: VenueOrder) => void;
-  /** The venue said yes to it. */
+  /** The venue acknowledged it. */
   readonly isAcknowledged: boolean;
   readonly sent: ExpectedOrder;
   /** A resting order is final for us once the venue shows it. */
@@ -331,7 +331,7 @@ export async function lookUpOrder(
   if (read.value === null) {
     return isProvenAbsent(order.bound(), began) ? { kind: "notPlaced" } : { kind: "open", order: null, answered: true };
   }
-  // Another order of that name says nothing of this one.
+  // Another order of that name proves nothing of this one.
   if (!isOrderSent(order.sent, read.value)) return { kind: "open", order: null, answered: true };
   order.markSeen();
   return isSettled(read.value, order.mayRest)

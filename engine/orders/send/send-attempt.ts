@@ -51,7 +51,7 @@ interface Sent {
   readonly isOpen: boolean;
 }
 
-/** What the clocks said when the order was put to the venue. */
+/** The clocks at the moment when the order was put to the venue. */
 interface SentAt {
   readonly wallMs: number;
   readonly monoNs: number;
@@ -97,7 +97,7 @@ function applyOutcome(parts: SendParts, sending: Sending, sentAt: SentAt, outcom
     case "accepted":
       confirm(parts, attempt, outcome.order);
       recordAck(attempt, parts.clock.wallMs());
-      // The venue said something of it that nobody here understands: that it shows no such order later proves nothing.
+      // The venue's word for it is not known here: that it shows no such order later proves nothing.
       if (attempt.order?.status !== "UNKNOWN")
         setBound(parts, sending, sentAt, outcome.notPlacedAfterMs ?? NO_PROOF_OF_ABSENCE);
       // One that has ended without its price is read for it, and protection until the venue shows it.

@@ -59,7 +59,7 @@ interface Outgoing extends OutgoingOrder<TradeRun, TradeResult> {
 
 /**
  * Sends all plans at once, each to a venue of its own or beside others there. Adds the attempts to the run, first of
- * all; where nothing was sent they say so.
+ * all; where nothing was sent they report that.
  */
 export async function sendOrders(
   parts: SendParts,
@@ -138,7 +138,7 @@ async function countedAccounts(
   return counted;
 }
 
-/** Nothing of the batch left this machine, and no intent of it stands. */
+/** Nothing of the batch left this machine, and no intent of it is stored. */
 function markNotSent(run: TradeRun, before: number, reason: string): void {
   for (const attempt of run.attempts.slice(before)) recordNotSent(attempt, reason);
 }

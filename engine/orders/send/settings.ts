@@ -20,7 +20,7 @@ import type { ExecutionAdjustment } from "../types.js";
 const SETTING_TIMEOUT_MS = 3_000;
 const UNKNOWN_SETTING = "unknown";
 
-/** Null when all are as wanted. What was changed stands in the run's adjustments. */
+/** Returns null when all are as wanted. What was changed is in the run's adjustments. */
 export async function applySettings(
   parts: { readonly logger: Logger },
   execution: TradeExecution,

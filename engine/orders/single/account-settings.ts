@@ -32,7 +32,7 @@ export function setLeverage(
     if (leverage > instrument.maxLeverage) return outOfRange(instrument.maxLeverage);
     const { session } = opened;
     const known = settings.maxLeverage?.(session, instrument, callOptions(deadline, "trade"));
-    // One that is not known in time is the venue's to say.
+    // One that is not known in time is left to the venue.
     const read = known === undefined ? null : await within(parts.clock, known, deadline.leftMs() / 2);
     const max = read?.done === true ? read.value : null;
     if (max !== null && leverage > max) return outOfRange(max);

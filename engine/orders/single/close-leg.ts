@@ -228,7 +228,7 @@ export function simulateLeg(
 }
 
 /**
- * Live positions: streamed where that may stand for a read, or read now; `verified`: by the venue itself. Null reads
+ * Live positions: streamed where that may replace a read, or read now; `verified`: by the venue itself. Null reads
  * every symbol, holdings that nobody can count included.
  */
 export async function readLive(
@@ -299,7 +299,7 @@ function notFollowed(room: VenueRoom, leg: LegPlan): CloseLeg {
   return legOf(leg, instrument, unlistedRefusal(leg.venue, leg.symbol, "NOT_FOLLOWED"));
 }
 
-/** A holding that nobody can count: it is told, and left as it is. */
+/** A holding that cannot be counted: it is reported, and left as it is. */
 export function uncountedLeg({ venue, symbol, direction, positionSide, uncounted = "0" }: VenuePosition): CloseLeg {
   const { code, details } = unlistedRefusal(venue, symbol, "NOT_LISTED");
   return {

@@ -14,7 +14,7 @@
  *
  * A switch counts on the monotonic clock: a wall clock that is set moves neither its end nor the time that its venue gets.
  *
- * Arming has two steps: everything that can refuse it is checked first, and nothing that stands is touched by a refusal.
+ * Arming has two steps: everything that can refuse it is checked first, and a refusal leaves an armed switch as it is.
  *
  * Bounds: MAX_SWITCHES (one more: OVERLOADED), MAX_FIRE_TRIES cancels a firing, MAX_TRIES ends said of one disarm,
  * MIN_VENUE_REARM_MS between arms at a venue.
@@ -59,7 +59,7 @@ interface ArmedSwitch {
 export interface PreparedSwitch {
   /** Replaces the account's switch. */
   arm(): Promise<ArmedSwitch>;
-  /** Closes the session; what stood stands. */
+  /** Closes the session; the switch before it stays. */
   drop(): void;
 }
 
@@ -75,7 +75,7 @@ interface Switch {
   /** Monotonic ms. */
   endsMs: number;
   cover: VenueCover;
-  /** Nobody will call any more. */
+  /** Its caller will not call any more. */
   isLeft: boolean;
   /** The venue took a time to fire at, or may have, and no word since has taken it back. */
   mayVenueFire: boolean;
@@ -235,7 +235,7 @@ export class DeadManSwitches {
     this.#isStopping = true;
     for (const wake of this.#wakes.values()) wake();
     for (const armed of [...this.#byId.values()]) {
-      // Its end was said; its session does not outlive us.
+      // Its end was sent; its session does not outlive this service.
       if (armed.state === "ending") this.#end(armed);
       if (armed.state !== "armed") continue;
       this.#options.clock.clearTimer(armed.timer);
@@ -251,7 +251,7 @@ export class DeadManSwitches {
       this.#options.logger.error("dead_man_unfinished", { venue: armed.room.venue, state: armed.state });
   }
 
-  /** True: nothing is left to be said, and it is gone. */
+  /** Returns true when nothing is left to send, and it is gone. */
   async #endAtVenue(armed: Switch): Promise<boolean> {
     await this.#syncVenueTimer(armed, null);
     if (armed.state === "ending" && !armed.mayVenueFire) this.#end(armed);
@@ -315,14 +315,14 @@ export class DeadManSwitches {
     });
   }
 
-  /** Our switch stands whatever the venue says of its own. */
+  /** Our switch stays armed whatever the venue answers of its own. */
   async #armVenue(armed: Switch): Promise<void> {
     if (armed.room.orders.scheduleCancel === undefined) return;
     armed.venueArmedMs = this.#nowMs();
     armed.cover = await this.#syncVenueTimer(armed, armed.endsMs + VENUE_LATER_MS);
   }
 
-  /** `endsMs`: monotonic; null takes back what was said. */
+  /** `endsMs`: monotonic; null takes back what was set. */
   #syncVenueTimer(armed: Switch, endsMs: number | null): Promise<VenueCover> {
     const { accountHash, room, session } = armed;
     const said = (this.#lastSaid.get(accountHash) ?? Promise.resolve()).then(async (): Promise<VenueCover> => {
@@ -330,7 +330,7 @@ export class DeadManSwitches {
       // By the wall clock as it is now that the word goes out.
       const atMs = endsMs === null ? null : this.#wallMsAt(endsMs);
       const outcome = await this.#callVenue(room, session, atMs);
-      // A refusal leaves what was said before; without an answer either may stand.
+      // A refusal leaves what was set before; without an answer either may be in force.
       if (endsMs !== null && outcome.outcome !== "rejected") {
         armed.mayVenueFire = true;
         armed.venueEndsMs = outcome.outcome === "accepted" ? endsMs : Math.max(armed.venueEndsMs, endsMs);

@@ -1,6 +1,6 @@
 /**
- * Changes to orders that stand at the venue: cancel, amend, cancel all. Each is idempotent by nature, so an outcome
- * that nobody knows is told as such and may be asked for again; nothing here is ever repeated on its own, save a
+ * Changes to orders that are open at the venue: cancel, amend, cancel all. Each is idempotent by nature, so an outcome
+ * that is not known is reported as such and may be asked for again; nothing here is ever repeated on its own, save a
  * cancel that named the wrong symbol.
  */
 import type { RandomIds } from "../../storage/keyed-hash.js";
@@ -93,7 +93,7 @@ async function cancelFound(
   if (look.kind === "failed") return lookRefusal(venue, look);
   if (look.kind === "absent") {
     const { unsettled } = named;
-    // On its way still, or just accepted and not listed yet: that the venue does not know it now says nothing of later.
+    // On its way still, or just accepted and not listed yet: that the venue does not know it now proves nothing of later.
     const run = unsettled?.run ?? parts.recent.find(opened.accountHash, orderId);
     if (run !== null) return { ok: true, outcome: "UNKNOWN", orderId, symbol: run.symbol, order: null };
     return refusal("ORDER_NOT_FOUND", { orderId, exchange: venue });
@@ -334,7 +334,7 @@ export async function cancelEverything(
   return { ok: true, outcome: "ACCEPTED", canceledCount: outcome.canceledCount, failed };
 }
 
-/** A definitive no. What our own side stopped is told apart: it is worth trying again. */
+/** A definitive no. What our own side stopped is another code: it is worth trying again. */
 export function refusedBy(
   code: OrderRefusal["code"],
   exchange: Instrument["venue"],

@@ -80,7 +80,7 @@ export interface PlaceRequest extends OrderAccount {
   readonly deadlineMs: number;
 }
 
-/** One order as it stands. All texts canonical; `native` gives what is needed to print the venue's own quoting. */
+/** One order as it is now. All texts canonical; `native` gives what is needed to print the venue's own quoting. */
 export interface OrderFacts {
   readonly venue: RoutableVenue;
   readonly symbol: string;
@@ -98,7 +98,7 @@ export interface OrderFacts {
   readonly side: Side;
   readonly type: SingleOrderType;
   readonly status: OrderStatus;
-  /** The venue's own word; null while it has said nothing. */
+  /** The venue's own word; null while there is none. */
   readonly venueStatus: string | null;
   readonly timeInForce: TimeInForce | null;
   /** Also true on hedge-mode accounts, where the closed side takes the flag's place. */

@@ -18,7 +18,7 @@ const NOTIONAL_PLACES = 8;
 /** A weighted average is finer than the tick. */
 const EXTRA_AVERAGE_PLACES = 4;
 
-/** The answer as the run stands; null before anything was tried, or when nothing left this machine. */
+/** The answer to the run as it is; null before anything was tried, or when nothing left this machine. */
 export function answerOf(run: SingleRun, nowMs: number): OrderAnswer | null {
   const attempt = lastAttempt(run);
   if (attempt === null || attempt.outcome === "NOT_SENT") return null;
@@ -35,7 +35,7 @@ export function answerOf(run: SingleRun, nowMs: number): OrderAnswer | null {
   };
 }
 
-/** How an order of unknown outcome ended, for those who were told that it was unknown. */
+/** How an order ended that was reported as of unknown outcome. */
 export function resolvedOrder(run: SingleRun, attempt: OrderAttempt, nowMs: number): ResolvedOrder {
   const order = attempt.outcome === "CONFIRMED" ? factsOfRun(run, attempt, nowMs) : null;
   return {

@@ -75,7 +75,7 @@ export interface CloseBatch {
 
 interface BatchVenue extends Pick<CloseAllVenue, "venue" | "error" | "cancel"> {
   readonly legs: readonly LegPlan[];
-  /** Holdings that no order can be sent for; absent: none. They stand behind the legs in the answer. */
+  /** Holdings that no order can be sent for; absent: none. They follow the legs in the answer. */
   readonly uncounted?: readonly CloseLeg[];
 }
 
@@ -437,7 +437,7 @@ function cancelOf(
   return { outcome: "FAILED", canceledCount, error: { code, details } };
 }
 
-/** Does it hold a leg whose outcome nobody knew? */
+/** Does it hold a leg of unknown outcome? */
 function isOpenAnswer(answer: CloseAllAnswer): boolean {
   return answer.ok && answer.venues.some(({ legs }) => legs.some(({ status }) => status === "UNKNOWN"));
 }

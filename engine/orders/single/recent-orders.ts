@@ -3,7 +3,7 @@
  * that it has just accepted, or show it as it was; for that moment our own record of it is the better answer.
  *
  * Bounds: MAX_RECENT orders, and changed ones, the least recently used one goes; each speaks for INDEXING_LAG_MS after its
- * confirmation, or its last change. Of a burst of more than MAX_FORMER changes no read is believed for as long.
+ * confirmation, or its last change. After a burst of more than MAX_FORMER changes no read counts for as long.
  */
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../domain/clock.js";
@@ -52,7 +52,7 @@ export class RecentOrders {
       if (name === null || name === "") continue;
       const key = `${run.accountHash}|${name}`;
       const before = this.#byName.get(key);
-      // Told of again, which is no new confirmation.
+      // Reported again, which is no new confirmation.
       this.#byName.set(key, { run, ackAtMs, untilNs: before?.ackAtMs === ackAtMs ? before.untilNs : untilNs });
     }
   }
@@ -63,7 +63,7 @@ export class RecentOrders {
     return recent !== undefined && this.#clock.monoNs() <= recent.untilNs ? recent.run : null;
   }
 
-  /** The order as it stands with what its venue took of changes, or may have taken, and does not show yet. */
+  /** The order with what its venue took of changes, or may have taken, and does not show yet. */
   asChanged(accountHash: string, order: VenueOrder): VenueOrder {
     const changed = this.#live(changedKey(accountHash, order));
     if (changed === null) return order;

@@ -76,7 +76,7 @@ export class SingleConclusion {
 
   /**
    * Its last order never left this machine. Where none did a retry with the key begins again; where an earlier one did
-   * and came to nothing, the record goes on counting them: a client id that was sent is never used again.
+   * and filled nothing, the record goes on counting them: a client id that was sent is never used again.
    */
   discard(orderContext: OrderContext, run: SingleRun): void {
     const { background } = this.#parts;
@@ -109,7 +109,7 @@ export class SingleConclusion {
     return this.publishResolved(run, recordKey);
   }
 
-  /** Tells everybody who remembers the order what became of it, once nothing of it is unsettled. */
+  /** Reports the outcome of the order to whatever remembers it, once nothing of it is unsettled. */
   async publishResolved(run: SingleRun, recordKey: string | null): Promise<OrderAnswer> {
     const { clock, unsettled } = this.#parts;
     const nowMs = clock.wallMs();
@@ -119,14 +119,14 @@ export class SingleConclusion {
       throw new ServiceError("INTERNAL", { problem: "a resolved order without an answer" });
     this.#core.followPrices(run, recordKey);
     const resolved = resolvedOrder(run, attempt, nowMs);
-    // From here on, in this turn and until it is stored, who asks meets the end that is told below.
+    // From here on, in this turn and until it is stored, a question gets the end that is published below.
     const stored = unsettled.removeWhile(run, this.#storeResolved(run, recordKey, answer));
     this.#listeners.tell(resolved);
     await stored;
     return answer;
   }
 
-  /** Nobody waits for more than one try; a store that refuses gets it later. */
+  /** One try, as no caller waits for more; where the store refuses, it is stored later. */
   async #storeResolved(run: SingleRun, recordKey: string | null, result: OrderAnswer): Promise<void> {
     const update = recordKey === null ? null : { recordKey, result };
     await this.#core.storeOnce(run, this.#rowsOf(run), update, () =>
@@ -180,7 +180,7 @@ export class SingleConclusion {
     ];
   }
 
-  /** Of orders that have not ended: what was just told of them is not told again after a crash. */
+  /** For orders that have not ended: what was just reported is not reported again after a crash. */
   async #carryWrites(run: SingleRun): Promise<StateWrite[]> {
     const writes: StateWrite[] = [];
     for (const attempt of run.attempts) {

@@ -70,7 +70,7 @@ interface OrderJob {
   readonly held?: HeldBound;
   /** Null means without. A leg's key is derived from its request's. */
   readonly idempotencyKey: string | null;
-  /** What the order is to be; asked once no earlier order of the key stands in the way. */
+  /** What the order is to be; called once no earlier order of the key is in the way. */
   plan(orderContext: OrderContext): Promise<Planned>;
 }
 
@@ -243,7 +243,7 @@ export class SinglePlacements {
     }
   }
 
-  /** A MARKET that was refused for the venue's band is priced once more, by a fresh mark. Null: the first attempt stands. */
+  /** A MARKET that was refused for the venue's band is priced once more, by a fresh mark. Returns null when the first attempt counts. */
   async #attemptAgain(
     orderContext: OrderContext,
     job: OrderJob,

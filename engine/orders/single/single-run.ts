@@ -58,7 +58,7 @@ export function isUnsettled(run: SingleRun): boolean {
   return isWorking(attempt) || isOfUnknownOutcome(attempt);
 }
 
-/** No order of the run stands or stood at the venue: its name is free again. */
+/** No order of the run is or was open at the venue: its name is free again. */
 export function neverAtVenue(run: SingleRun): boolean {
   return run.attempts.every((attempt) => attempt.outcome === "NOT_SENT" || attempt.outcome === "REJECTED");
 }

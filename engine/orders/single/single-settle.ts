@@ -20,7 +20,7 @@ export interface SettleParts extends FinderParts {
   readonly idempotency: IdempotencyRecords<SingleRun, StoredAnswer>;
 }
 
-/** NOT_PLACED: proven. SETTLED: the venue shows it in a state that stands. OPEN: still unknown, or still working. */
+/** NOT_PLACED: proven. SETTLED: the venue shows it in a lasting state. OPEN: still unknown, or still working. */
 export type RecoveryEnd = "SETTLED" | "NOT_PLACED" | "OPEN";
 
 /** For a request that holds the order's idempotency key. `waitForProof`: polls until the deadline; otherwise looks once. */
@@ -45,12 +45,12 @@ export async function recoverOrder(
   return endOf(lastAttempt(run) ?? attempt);
 }
 
-/** Of an order that is settled. One that did not get to the venue is nobody's refusal. */
+/** For an order that is settled. One that did not get to the venue was refused by none. */
 function endOf({ outcome, reason }: OrderAttempt): RecoveryEnd {
   return outcome === "NOT_SENT" || (outcome === "REJECTED" && reason === "NOT_PLACED") ? "NOT_PLACED" : "SETTLED";
 }
 
-/** For a question beside any request. True: the order is settled now, and everybody knows. */
+/** For a question beside any request. Returns true when the order is settled and its end is published. */
 export async function settleAsked(
   parts: SettleParts,
   conclusion: SingleConclusion,

@@ -22,7 +22,7 @@ export class UnsettledOrders {
   readonly #orders = new Map<string, UnsettledOrder>();
   /** The same orders by account and what the venue, or the caller, calls them. */
   readonly #byName = new Map<string, UnsettledOrder>();
-  /** Ended, and the end not durable yet: their record in the store still says that they are unsettled. */
+  /** Ended, and the end not durable yet: their record in the store still has them unsettled. */
   readonly #ending = new Map<string, SingleRun>();
   readonly #maxListed: number;
   readonly #unlisted = new WeakSet<SingleRun>();
