@@ -8,6 +8,7 @@ import { topOfFolder } from "./profile.js";
 import { NO_RATE_LIMITS } from "./no-rate-limits.js";
 
 const NO_LIMIT = "1000000000";
+const FIRST_ROOMS: readonly RoutableVenue[] = ["venueone", "venuetwo"];
 
 interface VenueUrls {
   readonly restUrl: string;
@@ -30,9 +31,37 @@ export interface SystemOptions {
   readonly isRecording?: boolean;
 }
 
+/** What the gateway of a measurement is started with. */
+export function systemEnvironment(
+  venues: BenchSystem["venues"],
+  dataDir: string,
+  rooms: readonly RoutableVenue[] = FIRST_ROOMS,
+  isRecording = false,
+): Record<string, string> {
+  const environment: Record<string, string> = {
+    PORT: "0",
+    DATA_DIR: dataDir,
+    LOG_LEVEL: "error",
+    // The local venues grant any rate: what is measured is the path, not a venue's budget.
+    VENUETWO_ORDERS_PER_MINUTE: NO_LIMIT,
+    VENUETWO_ORDERS_PER_10_SECONDS: NO_LIMIT,
+    RECORDING: String(isRecording),
+    ...NO_RATE_LIMITS,
+  };
+  for (const venue of ROUTABLE_VENUES) {
+    const name = venue.toUpperCase();
+    environment[`${name}_REST_WEIGHT_PER_MINUTE`] = NO_LIMIT;
+    environment[`${name}_ENABLED`] = String(rooms.includes(venue));
+    environment[`${name}_HTTP_CONNECTIONS`] = "512";
+    environment[`${name}_REST_URL`] = venues[venue].restUrl;
+    environment[`${name}_WS_URL`] = venues[venue].wsUrl;
+  }
+  return environment;
+}
+
 /** Venues without request budgets and the gateway on a fresh store, each in its own process. */
 export async function startSystem(
-  { btcSize = "5000", rooms = ["venueone", "venuetwo"], isRecording = false }: SystemOptions = {},
+  { btcSize = "5000", rooms = FIRST_ROOMS, isRecording = false }: SystemOptions = {},
   profileFolder: string | null = null,
 ): Promise<BenchSystem> {
   const venuesChild = await startChild("sim/venues.child.js", {
@@ -42,26 +71,9 @@ export async function startSystem(
   });
   const venues = JSON.parse(venuesChild.firstLine) as BenchSystem["venues"];
   const dataDir = mkdtempSync(join(tmpdir(), "unwind-bench-"));
+  const environment = systemEnvironment(venues, dataDir, rooms, isRecording);
   let gateway: BenchChild;
   try {
-    const environment: Record<string, string> = {
-      PORT: "0",
-      DATA_DIR: dataDir,
-      LOG_LEVEL: "error",
-      // The local venues grant any rate: what is measured is the path, not a venue's budget.
-      VENUETWO_ORDERS_PER_MINUTE: NO_LIMIT,
-      VENUETWO_ORDERS_PER_10_SECONDS: NO_LIMIT,
-      RECORDING: String(isRecording),
-      ...NO_RATE_LIMITS,
-    };
-    for (const venue of ROUTABLE_VENUES) {
-      const name = venue.toUpperCase();
-      environment[`${name}_REST_WEIGHT_PER_MINUTE`] = NO_LIMIT;
-      environment[`${name}_ENABLED`] = String(rooms.includes(venue));
-      environment[`${name}_HTTP_CONNECTIONS`] = "512";
-      environment[`${name}_REST_URL`] = venues[venue].restUrl;
-      environment[`${name}_WS_URL`] = venues[venue].wsUrl;
-    }
     const profiling = profileFolder === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${profileFolder}`];
     gateway = await startChild("../gateway/main.js", environment, [], 30_000, profiling);
   } catch (error) {

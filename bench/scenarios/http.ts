@@ -18,7 +18,7 @@ const FIXED_RATE = 5_000;
  * and its best price as often as that moves. When it falls through all of them in between, nothing but the size at the
  * best price is known until the next levels come.
  */
-const DRY_RUN_BODY = JSON.stringify({
+export const DRY_RUN_BODY = JSON.stringify({
   symbol: "BTC",
   direction: "LONG",
   size: "0.25",
@@ -121,13 +121,13 @@ interface Answer {
 /** Written by the server library itself, on both sides. */
 const OWN_HEADERS = new Set(["content-length", "transfer-encoding", "connection", "date", "keep-alive"]);
 
-async function answerOf(url: string, body?: string): Promise<Answer> {
+export async function answerOf(url: string, body?: string): Promise<Answer> {
   const response = await fetch(url, body === undefined ? {} : { method: "POST", headers: JSON_TYPE, body });
   const headers = [...response.headers].filter(([name]) => !OWN_HEADERS.has(name));
   return { text: await response.text(), headers };
 }
 
-function bareServer(answer: Answer) {
+export function bareServer(answer: Answer) {
   return startChild("peers/bare-server.child.js", {
     BARE_REPLY: answer.text,
     BARE_HEADERS: JSON.stringify(answer.headers),
@@ -135,7 +135,7 @@ function bareServer(answer: Answer) {
 }
 
 /** Dry runs until the account is streamed: from then on a decision reads no venue. */
-async function heatAccount(url: string): Promise<void> {
+export async function heatAccount(url: string): Promise<void> {
   const body = JSON.stringify({
     symbol: "BTC",
     direction: "LONG",

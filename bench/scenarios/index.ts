@@ -10,12 +10,14 @@ import { memory } from "./memory.js";
 import { recording } from "./recording.js";
 import { sign } from "./sign.js";
 import { quietStore } from "./quiet-store.js";
+import { stages } from "./stages.js";
 import { snapshots } from "./snapshots.js";
 
 export const SCENARIOS: readonly Scenario[] = [
   ingest,
   decision,
   http,
+  stages,
   fanout,
   snapshots,
   recording,

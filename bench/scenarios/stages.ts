@@ -1,0 +1,202 @@
+/**
+ * What one close decision is made of: each stage of a dry run with the real parts, alone in a tight loop, beside what the
+ * whole takes through the door and what a bare server takes to read the same request and answer the same bytes.
+ *
+ * A stage alone is a floor: its code and its data stay in the caches, and its garbage is young. What the whole takes beyond
+ * their sum is caches, collection and the turns of the event loop.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { TradeAccounts } from "../../engine/orders/accounts.js";
+import { FeeCache } from "../../engine/orders/decide/fee-cache.js";
+import { readHeldAccounts } from "../../engine/orders/decide/readings.js";
+import type { TradeData, TradeRequest } from "../../engine/orders/types.js";
+import { createSystemClock } from "../../engine/domain/clock.js";
+import { isTradingRoom } from "../../engine/ports.js";
+import { createKeyedHash } from "../../engine/storage/server-secret.js";
+import { buildCloseRequest } from "../../gateway/api/close-request.js";
+import { MarketView } from "../../gateway/api/market-view.js";
+import { readConfig } from "../../gateway/app/config.js";
+import { createService, type Service } from "../../gateway/app/wiring.js";
+import { payersOf } from "../../gateway/http/caller-tags.js";
+import { encodedText } from "../../gateway/http/encoded-text.js";
+import { parseJsonBody } from "../../gateway/http/json-body.js";
+import { fieldCheck } from "../../gateway/http/unknown-fields.js";
+import { closeReplySchema, closeRequestSchema } from "../../schemas/close.js";
+import { OPERATIONS } from "../../schemas/operations.js";
+import { compileSerialiser } from "../../schemas/serialise.js";
+import { compileValidator } from "../../schemas/validate.js";
+import { startChild } from "../lib/child.js";
+import { type LoadTool, loadTool } from "../lib/http-load.js";
+import { median, percentile } from "../lib/stats.js";
+import { startSystem, systemEnvironment } from "../lib/system.js";
+import type { BenchRow, Scenario, ScenarioContext } from "../lib/types.js";
+import { answerOf, bareServer, DRY_RUN_BODY, heatAccount } from "./http.js";
+
+const CONNECTIONS = 64;
+/** One loop holds the event loop, and so the feeds, for about as long. */
+const LOOP_MS = 40;
+const PAUSE_MS = 20;
+
+interface Stage {
+  readonly name: string;
+  run(): unknown;
+}
+
+export const stages: Scenario = {
+  name: "stages",
+  title: "A close decision, stage by stage",
+  async run(context) {
+    const whole = await measureWhole(context, loadTool());
+    const alone = await measureAlone(context);
+    const sumUs = alone.filter(({ isPart }) => isPart).reduce((sum, { row }) => sum + row.ours, 0);
+    const sum = figure("all stages alone, the socket's included", sumUs + whole.bareUs, whole.runCount, "");
+    return { rows: [...alone.map(({ row }) => row), ...whole.rows, sum], profile: [] };
+  },
+};
+
+function figure(what: string, us: number, runCount: number, detail: string): BenchRow {
+  return { what, unit: "µs", ours: us, peerName: "", peer: null, ratio: us, goal: null, runCount, detail };
+}
+
+/** By rates at full load, one side after the other. */
+async function measureWhole(context: ScenarioContext, tool: LoadTool) {
+  const system = await startSystem();
+  const runCount = context.smoke ? 1 : 5;
+  const ours: number[] = [];
+  const bareOnes: number[] = [];
+  try {
+    await heatAccount(system.url);
+    const url = `${system.url}/api/trade/position/close`;
+    const bare = await bareServer(await answerOf(url, DRY_RUN_BODY));
+    const usOf = async (target: string): Promise<number> => {
+      const load = { url: target, connections: CONNECTIONS, seconds: context.smoke ? 1 : 3, body: DRY_RUN_BODY };
+      return 1e6 / (await tool.run(load)).requestsPerSecond;
+    };
+    try {
+      for (let run = -1; run < runCount; run++) {
+        const [ourUs, bareUs] = [await usOf(url), await usOf(`http://127.0.0.1:${bare.firstLine}/x`)];
+        if (run < 0) continue;
+        ours.push(ourUs);
+        bareOnes.push(bareUs);
+      }
+    } finally {
+      await bare.stop();
+    }
+  } finally {
+    await system.stop();
+  }
+  const bareUs = median(bareOnes);
+  return {
+    bareUs,
+    runCount,
+    rows: [
+      figure(`socket: request in, same bytes out (bare server, ${tool.name})`, bareUs, runCount, spread(bareOnes)),
+      figure(`the whole, through the door (${tool.name})`, median(ours), runCount, spread(ours)),
+    ],
+  };
+}
+
+async function measureAlone(context: ScenarioContext): Promise<{ readonly row: BenchRow; readonly isPart: boolean }[]> {
+  const venues = await startChild("sim/venues.child.js", { SIM_SEED: "11", SIM_UNLIMITED: "1", SIM_BTC_SIZE: "5000" });
+  const dataDir = mkdtempSync(join(tmpdir(), "unwind-bench-"));
+  const config = readConfig(systemEnvironment(JSON.parse(venues.firstLine), dataDir), () => null);
+  if (!config.ok) throw new Error(config.problems.join("; "));
+  const service = await createService(config.config);
+  try {
+    await heatAccount(service.url);
+    const { parts, within } = stagesOf(service, config.config);
+    const rows: { readonly row: BenchRow; readonly isPart: boolean }[] = [];
+    for (const [list, isPart] of [
+      [parts, true],
+      [within, false],
+    ] as const)
+      for (const stage of list) rows.push({ row: await stageRow(context, stage), isPart });
+    return rows;
+  } finally {
+    await service.stop();
+    await venues.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+/** `parts` together are a decision; `within` are parts of one of them. */
+function stagesOf(service: Service, config: Parameters<typeof createService>[0]) {
+  const clock = createSystemClock();
+  const hash = createKeyedHash(Buffer.alloc(32, 1));
+  const view = new MarketView(service.rooms);
+  const rooms = new Map(service.rooms.filter(isTradingRoom).map((room) => [room.venue, room]));
+  const feeCache = new FeeCache(clock);
+  const validate = compileValidator(closeRequestSchema);
+  const checkFields = fieldCheck(OPERATIONS.positionClose, config.strictFields);
+  const serialise = compileSerialiser(closeReplySchema, ["data.routing", "data.quote"]);
+  const bytes = Buffer.from(DRY_RUN_BODY);
+  const body = parsedBody(bytes);
+  const request = (): TradeRequest => buildCloseRequest(body, validate, view, config.closeDefaults);
+  const asked = request();
+  const decide = (): TradeData => decided(service, asked);
+  const data = decide();
+  const text = serialise({ success: true, data, timestamp: 0 });
+  const parts: Stage[] = [
+    { name: "body to JSON, its shape checked", run: () => parseJsonBody(bytes) },
+    { name: "fields that are unknown", run: () => checkFields(body) },
+    { name: "schema, rules, symbol", run: request },
+    { name: "whose buckets pay", run: () => payersOf(asked.credentials) },
+    { name: "decision: sessions, positions, route, report, quote", run: decide },
+    { name: "reply to text", run: () => serialise({ success: true, data, timestamp: 0 }) },
+    { name: "text to bytes", run: () => encodedText(text) },
+  ];
+  const openAccounts = (): TradeAccounts => new TradeAccounts(rooms, asked, hash);
+  const accounts = openAccounts().all();
+  const within: Stage[] = [
+    { name: "within the decision: sessions", run: () => openAccounts().closeAll() },
+    { name: "within the decision: streamed positions", run: () => readHeldAccounts(accounts, asked, feeCache) },
+  ];
+  return { parts, within };
+}
+
+function parsedBody(bytes: Buffer): unknown {
+  const parsed = parseJsonBody(bytes);
+  if (!parsed.ok) throw new Error("the body is not JSON");
+  return parsed.value;
+}
+
+/** Throws where anything had to be waited for, or was refused: then the stage measures something else. */
+function decided(service: Service, request: TradeRequest): TradeData {
+  const context = {
+    requestId: "bench",
+    idempotencyKey: null,
+    apiKeyId: null,
+    rawBody: new Uint8Array(),
+    receivedAtMs: Date.now(),
+  };
+  const result = service.closeService.tradeAtOnce(request, context);
+  if (result?.ok !== true) throw new Error(`no decision at once: ${result === null ? "a wait" : result.code}`);
+  return result.data;
+}
+
+/** µs a call: the median over loops that each run for LOOP_MS, with the feeds' turn between them. */
+async function stageRow(context: ScenarioContext, stage: Stage): Promise<BenchRow> {
+  const loopCount = context.smoke ? 3 : 25;
+  const perCall: number[] = [];
+  let kept: unknown = null;
+  for (let loop = -2; loop < loopCount; loop++) {
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    let calls = 0;
+    const startMs = performance.now();
+    let elapsedMs = 0;
+    do {
+      for (let call = 0; call < 16; call++) kept = stage.run();
+      calls += 16;
+      elapsedMs = performance.now() - startMs;
+    } while (elapsedMs < LOOP_MS);
+    if (loop >= 0) perCall.push((elapsedMs * 1e3) / calls);
+  }
+  if (kept === null) throw new Error(`${stage.name} gave nothing`);
+  return figure(stage.name, median(perCall), loopCount, spread(perCall));
+}
+
+function spread(us: readonly number[]): string {
+  return `µs p10/p90 ${percentile(us, 10).toFixed(2)}/${percentile(us, 90).toFixed(2)}`;
+}
