@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TradeAccounts } from "../../engine/orders/accounts.js";
 import { FeeCache } from "../../engine/orders/decide/fee-cache.js";
-import { readHeldAccounts } from "../../engine/orders/decide/readings.js";
+import { readAccounts, readHeldAccounts } from "../../engine/orders/decide/readings.js";
 import type { TradeData, TradeRequest } from "../../engine/orders/types.js";
 import { createSystemClock } from "../../engine/domain/clock.js";
 import { isTradingRoom } from "../../engine/ports.js";
@@ -38,6 +38,7 @@ const CONNECTIONS = 64;
 /** One loop holds the event loop, and so the feeds, for about as long. */
 const LOOP_MS = 40;
 const PAUSE_MS = 20;
+const FEES_WITHIN_MS = 2_000;
 
 interface Stage {
   readonly name: string;
@@ -106,7 +107,7 @@ async function measureAlone(context: ScenarioContext): Promise<{ readonly row: B
   const service = await createService(config.config);
   try {
     await heatAccount(service.url);
-    const { parts, within } = stagesOf(service, config.config);
+    const { parts, within } = await stagesOf(service, config.config);
     const rows: { readonly row: BenchRow; readonly isPart: boolean }[] = [];
     for (const [list, isPart] of [
       [parts, true],
@@ -122,7 +123,7 @@ async function measureAlone(context: ScenarioContext): Promise<{ readonly row: B
 }
 
 /** `parts` together are a decision; `within` are parts of one of them. */
-function stagesOf(service: Service, config: Parameters<typeof createService>[0]) {
+async function stagesOf(service: Service, config: Parameters<typeof createService>[0]) {
   const clock = createSystemClock();
   const hash = createKeyedHash(Buffer.alloc(32, 1));
   const view = new MarketView(service.rooms);
@@ -149,6 +150,8 @@ function stagesOf(service: Service, config: Parameters<typeof createService>[0])
   ];
   const openAccounts = (): TradeAccounts => new TradeAccounts(rooms, asked, hash);
   const accounts = openAccounts().all();
+  // Fees are read once; a decision at once has them.
+  await readAccounts(clock, accounts, asked, feeCache, FEES_WITHIN_MS);
   const within: Stage[] = [
     { name: "within the decision: sessions", run: () => openAccounts().closeAll() },
     { name: "within the decision: streamed positions", run: () => readHeldAccounts(accounts, asked, feeCache) },
