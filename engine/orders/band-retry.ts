@@ -16,6 +16,7 @@ import { protectPrice, tighterPrice } from "../domain/price-grid.js";
 import type { Lane, MarketRoom } from "../ports.js";
 import { bandTicks } from "../routing/price-band.js";
 import { problemOf } from "./background.js";
+import { logRetried } from "./debug-lines.js";
 import type { Logger } from "../domain/logger.js";
 import { MIN_RETRY_MS, POSITIONS_DEADLINE_MS } from "./limits.js";
 import type { TradeExecution, TradeParts } from "./trade-context.js";
@@ -41,10 +42,13 @@ export async function bandRetries(
   maxCount: number,
 ): Promise<SendPlan[]> {
   const refused: SendPlan[] = [];
+  const refusals: OrderAttempt[] = [];
   for (const [index, { attempt }] of orders.entries()) {
     const plan = plans[index];
     if (plan === undefined || !isBandRefusal(attempt) || repriced.has(plan.venue)) continue;
-    if (refused.length < maxCount) refused.push(plan);
+    if (refused.length >= maxCount) continue;
+    refused.push(plan);
+    refusals.push(attempt);
   }
   if (refused.length === 0) return [];
   for (const { venue } of refused) repriced.add(venue);
@@ -64,6 +68,8 @@ export async function bandRetries(
     // What follows an entry says its own price (protectionOrders).
     const noted = plan.role === "POSITION" ? bandAdjustment(from, plan.priceTicks, plan.priceDecimals) : null;
     if (noted !== null) addAdjustment(run, noted);
+    const refusal = refusals[index];
+    if (refusal !== undefined) logRetried(parts, run, refusal, "PRICE_BAND");
     again.push(plan);
   }
   return again;

@@ -34,6 +34,7 @@ import {
 import { boundOf, type SendBounds } from "./absence-proof.js";
 import type { Background } from "./background.js";
 import type { ClientIdSource } from "./client-id.js";
+import { logUnsent } from "./debug-lines.js";
 import type { IdempotencyRecords, IdempotencyTicket, RunLike } from "./idempotency.js";
 import type { IntentLog, OrderIntent } from "./intent-log.js";
 import { MAX_SEND_TIMEOUT_MS, MIN_SEND_TIMEOUT_MS, STORE_TIMEOUT_MS } from "./limits.js";
@@ -223,6 +224,7 @@ export class OrderCore<Run extends OrderedRun, Result> {
       doubleMidTicks: terms.doubleMidTicks,
     });
     if (verdict.ok) reservations.set(attempt, verdict.reservation);
+    else logUnsent(this.#parts, run, attempt, { reason: "GUARD", code: verdict.code });
     return verdict;
   }
 
@@ -281,6 +283,7 @@ export class OrderCore<Run extends OrderedRun, Result> {
   async send(run: Run, { attempt, reservation, sender, terms }: OutgoingOrder<Run, Result>): Promise<OrderSent | null> {
     if (!reservation.mayStillSend()) {
       recordNotSent(attempt, "TRADING_HALTED");
+      logUnsent(this.#parts, run, attempt, { reason: "GUARD", code: "TRADING_HALTED" });
       return null;
     }
     const { type, trigger } = terms;

@@ -10,6 +10,7 @@ import type { Logger } from "../domain/logger.js";
 import type { OrderCommand, PlaceOutcome, VenueOrder } from "../domain/order.js";
 import type { AccountSession, VenueRoom } from "../ports.js";
 import { problemOf } from "./background.js";
+import { logUnsent } from "./debug-lines.js";
 import { NO_PROOF_OF_ABSENCE, type SendBounds } from "./absence-proof.js";
 import type { IntentOutcome } from "./intent-log.js";
 import { redactVenueText } from "./redact.js";
@@ -105,7 +106,7 @@ export async function sendAttempt(parts: SendParts, sending: Sending): Promise<S
 
 /** As `isOpen`. */
 function applyOutcome(parts: SendParts, sending: Sending, sentAt: SentAt, outcome: PlaceOutcome): boolean {
-  const { attempt, routeId, secrets } = sending;
+  const { attempt, command, routeId, secrets } = sending;
   switch (outcome.outcome) {
     case "accepted":
       confirm(parts, attempt, outcome.order);
@@ -121,6 +122,10 @@ function applyOutcome(parts: SendParts, sending: Sending, sentAt: SentAt, outcom
         recordUnknown(attempt, outcome.reason);
         recordBound(attempt, NO_PROOF_OF_ABSENCE);
         return true;
+      }
+      if (!outcome.sent) {
+        const { reason, retryAfterMs, venueCode: code } = outcome;
+        logUnsent(parts, { routeId, symbol: command.instrument.symbol }, attempt, { reason, code, retryAfterMs });
       }
       recordRefusal(attempt, {
         reason: outcome.reason,

@@ -7,6 +7,7 @@ import type { Logger } from "../../domain/logger.js";
 import type { CancelAllOutcome, Refused } from "../../domain/order.js";
 import type { AccountSession, CallOptions, VenueRoom } from "../../ports.js";
 import { problemOf } from "../background.js";
+import { logUnsentCall } from "../debug-lines.js";
 import { instrumentOf } from "./order-facts.js";
 
 const MAX_CANCELS = 500;
@@ -29,7 +30,9 @@ export async function cancelAllOrders(
 ): Promise<CancelAllOutcome> {
   try {
     const all = room.orders.cancelAll?.(session, instrument, options);
-    return await (all ?? cancelOneByOne(room, session, instrument, options));
+    const outcome = await (all ?? cancelOneByOne(room, session, instrument, options));
+    logUnsentCall(parts, { what: "cancel_all", venue: room.venue, symbol: instrument?.symbol ?? null }, outcome);
+    return outcome;
   } catch (error) {
     parts.logger.error("cancel_all_threw", { venue: room.venue, problem: problemOf(error) });
     return { outcome: "unknown", cause: "INTERNAL" };

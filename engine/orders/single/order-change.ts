@@ -10,6 +10,7 @@ import type { GuardedOrder, GuardReservation } from "../../guards/guards.js";
 import type { OrderRef } from "../../ports.js";
 import { storeUnavailable } from "../../storage/state-store.js";
 import { problemOf } from "../background.js";
+import { logUnsentCall } from "../debug-lines.js";
 import { type Deadline, within } from "../../domain/deadline.js";
 import { redactVenueText } from "../redact.js";
 import { STORE_TIMEOUT_MS } from "../limits.js";
@@ -95,7 +96,9 @@ async function sendCancel(
   deadline: Deadline,
 ): Promise<CancelOutcome> {
   try {
-    return await room.orders.cancel(session, instrument, ref, callOptions(deadline, "exit"));
+    const outcome = await room.orders.cancel(session, instrument, ref, callOptions(deadline, "exit"));
+    logUnsentCall(parts, { what: "cancel", venue: room.venue, symbol: instrument.symbol }, outcome);
+    return outcome;
   } catch (error) {
     // A room that throws is a bug of ours, and by now the cancel may be out.
     parts.logger.error("cancel_threw", { venue: room.venue, problem: problemOf(error) });
@@ -182,6 +185,7 @@ export async function amendOrder(
     outcome = { outcome: "unknown", cause: "INTERNAL" };
   }
   if (outcome.outcome === "rejected") {
+    logUnsentCall(parts, { what: "amend", venue, symbol: instrument.symbol }, outcome);
     releaseReservation(parts, guarded.reservation);
     if (outcome.reason === "NOT_FOUND") return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue });
     return refusedBy("AMEND_REJECTED", venue, outcome, secrets);

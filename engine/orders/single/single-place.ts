@@ -8,6 +8,7 @@ import { tighterPrice } from "../../domain/price-grid.js";
 import type { RandomIds } from "../../storage/keyed-hash.js";
 import type { VenueRoom } from "../../ports.js";
 import { problemOf } from "../background.js";
+import { logRetried } from "../debug-lines.js";
 import { type Deadline, within } from "../../domain/deadline.js";
 import type { IdempotencyBegin, IdempotencyTicket } from "../idempotency.js";
 import { collectSecrets } from "../redact.js";
@@ -252,6 +253,7 @@ export class SinglePlacements {
     const before = adjustments.length;
     const noted = bandAdjustment(attempt.priceTicks, priceTicks, attempt.priceDecimals);
     if (noted !== null) adjustments.push(noted);
+    logRetried(this.#parts, run, attempt, "PRICE_BAND");
     this.#parts.reservations.get(attempt)?.release();
     const attemptCount = run.attempts.length;
     try {
