@@ -6,14 +6,15 @@
 export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
 
 export interface Logger {
-  debug(event: string, fields?: LogFields): void;
+  /** Null while debug is off: called as `logger.debug?.(…)`, its arguments are not even built then. */
+  readonly debug: ((event: string, fields?: LogFields) => void) | null;
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
   error(event: string, fields?: LogFields): void;
 }
 
 export const silentLogger: Logger = {
-  debug() {},
+  debug: null,
   info() {},
   warn() {},
   error() {},

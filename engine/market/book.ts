@@ -40,8 +40,8 @@ export interface BookApi {
   /** Monotonic ns of the last frame, heartbeat or probe that proved the book current. */
   readonly tsProvenNs: number;
 
-  /** Enters SYNCING; content is kept out of readers' sight and dropped at the next snapshot. */
-  beginSync(): void;
+  /** Enters SYNCING; content is kept out of readers' sight and dropped at the next snapshot. `reason`: why a LIVE book has to. */
+  beginSync(reason?: string): void;
   /** Drops all levels and starts a replacement; state stays what it was until commit. */
   beginSnapshot(): void;
   /** Absolute quantity; 0 removes; removing an unknown level is normal. Negative, fractional or non-finite input marks the change as broken: commit will invalidate. */
@@ -67,6 +67,16 @@ export const INVALID_CROSSED = "CROSSED";
 export const INVALID_BAD_LEVEL = "BAD_LEVEL";
 export const INVALID_TOO_MANY_LEVELS = "TOO_MANY_LEVELS";
 
+/** Its stream fell silent: the book is not known to be wrong, and not known to be current. */
+export const LOST_SILENT = "SILENT";
+
+/** Told why a book has left LIVE and is to be brought back. */
+export interface BookLost {
+  lost(reason: string): void;
+}
+
+const NOBODY_ASKS: BookLost = { lost() {} };
+
 /** tsProvenNs before the first commit. */
 export const NEVER_PROVEN_NS = -1;
 
@@ -82,6 +92,8 @@ export class Book implements BookApi {
   readonly asks: LadderSide;
   /** Told after each commit and whenever the book leaves LIVE. */
   onChange: Changed = NO_LISTENER;
+  /** Told once whenever the book leaves LIVE, but not when it is cleared. */
+  onLost: BookLost = NOBODY_ASKS;
   #state: BookState = BOOK_EMPTY;
   #invalidReason = "";
   /** Takes changes: LIVE, or inside a snapshot. */
@@ -148,13 +160,15 @@ export class Book implements BookApi {
     return this.#state === BOOK_LIVE ? this.asks.lotsAt(levelIndex) : Number.NaN;
   }
 
-  beginSync(): void {
+  beginSync(reason: string = INVALID_DISCONNECTED): void {
     const wasLive = this.#state === BOOK_LIVE;
     this.#state = BOOK_SYNCING;
     this.#invalidReason = "";
     this.#open = false;
     this.#broken = "";
-    if (wasLive) this.onChange.changed();
+    if (!wasLive) return;
+    this.onChange.changed();
+    this.onLost.lost(reason);
   }
 
   beginSnapshot(): void {
@@ -208,11 +222,13 @@ export class Book implements BookApi {
   }
 
   invalidate(reason: string): void {
+    const wasLive = this.#state === BOOK_LIVE;
     this.#state = BOOK_INVALID;
     this.#invalidReason = reason;
     this.#open = false;
     this.#broken = "";
     this.onChange.changed();
+    if (wasLive) this.onLost.lost(reason);
   }
 
   clear(): void {

@@ -67,6 +67,13 @@ describe("createLogger", () => {
     logger.warn("loud");
     expect(lines).toHaveLength(1);
   });
+
+  it("has no debug to call but at that level, so that nothing is built for it", () => {
+    const { logger, lines } = capture("debug");
+    logger.debug?.("send_refused", { venueClientOrderId: "c-1", code: "QUEUE_FULL" });
+    expect(lines).toMatchObject([{ level: 20, event: "send_refused", venueClientOrderId: "c-1", code: "QUEUE_FULL" }]);
+    for (const level of ["info", "warn", "error", "silent"] as const) expect(capture(level).logger.debug).toBeNull();
+  });
 });
 
 describe("the allow-list", () => {
@@ -78,7 +85,7 @@ describe("the allow-list", () => {
     let callCount = 0;
     for (const path of sources("engine").concat(sources("feeds"), sources("gateway"))) {
       const text = readFileSync(path, "utf8");
-      for (const match of text.matchAll(/logger\.(?:debug|info|warn|error)\(\s*[^,)]+,\s*\{([^{}]*)\}/g)) {
+      for (const match of text.matchAll(/logger\.(?:debug(?:\?\.)?|info|warn|error)\(\s*[^,)]+,\s*\{([^{}]*)\}/g)) {
         callCount++;
         for (const name of fieldNames(match[1] ?? ""))
           if (!ALLOWED_FIELDS.has(name) && !DROPPED.has(name)) missing.add(`${name} in ${path.slice(ROOT.length)}`);
@@ -86,6 +93,18 @@ describe("the allow-list", () => {
     }
     expect(callCount).toBeGreaterThan(20);
     expect([...missing]).toEqual([]);
+  });
+});
+
+describe("the debug lines", () => {
+  it("are each explained in CONTRIBUTING.md", () => {
+    const events = new Set<string>();
+    for (const path of sources("engine").concat(sources("feeds"), sources("gateway")))
+      for (const match of readFileSync(path, "utf8").matchAll(/logger\.debug(?:\?\.)?\(\s*"([^"]+)"/g))
+        events.add(match[1] ?? "");
+    const text = readFileSync(join(ROOT, "CONTRIBUTING.md"), "utf8");
+    const rows = [...text.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] ?? "");
+    expect(rows.sort()).toEqual([...events].sort());
   });
 });
 

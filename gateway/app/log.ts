@@ -37,6 +37,7 @@ export const ALLOWED_FIELDS: ReadonlySet<string> = new Set([
   "coin",
   "coins",
   "clientId",
+  "venueClientOrderId",
   "part",
   // what
   "what",
@@ -54,6 +55,8 @@ export const ALLOWED_FIELDS: ReadonlySet<string> = new Set([
   "from",
   "to",
   "outcome",
+  "answer",
+  "leftOut",
   "kind",
   "problem",
   "problems",
@@ -96,6 +99,7 @@ export const ALLOWED_FIELDS: ReadonlySet<string> = new Set([
   "ageMs",
   "offsetMs",
   "untilMs",
+  "proofInMs",
 ]);
 
 export interface ServiceLogger extends Logger {
@@ -139,7 +143,7 @@ export function createLogger(
     get redactedCount() {
       return redactedCount;
     },
-    debug: (event, fields) => write("debug", event, fields),
+    debug: log.isLevelEnabled("debug") ? (event, fields) => write("debug", event, fields) : null,
     info: (event, fields) => write("info", event, fields),
     warn: (event, fields) => write("warn", event, fields),
     error: (event, fields) => write("error", event, fields),

@@ -1,4 +1,4 @@
-import { type Clock, delay } from "../../domain/clock.js";
+import { delay } from "../../domain/clock.js";
 import { type Deadline, within } from "../../domain/deadline.js";
 import type { AccountSession } from "../../ports.js";
 import { filledLots } from "../attempt-figures.js";
@@ -36,7 +36,7 @@ export async function findEnd(
   recordAbandoned(attempt);
   if (parts.resolver.isActive(attempt.clientIdHex)) return "open";
   try {
-    const look = await pollUntilKnown(parts.clock, order, by);
+    const look = await pollUntilKnown(parts, order, by);
     if (look.kind === "open") return "open";
     if (!isOpen()) return "overtaken";
     // A read that lags behind what filled proves nothing.
@@ -52,16 +52,16 @@ export async function findEnd(
 }
 
 async function pollUntilKnown(
-  clock: Clock,
+  parts: Pick<FinderParts, "clock" | "logger">,
   order: UnknownOrder,
   { deadline, session, waitForProof }: Parameters<typeof findEnd>[2],
 ): Promise<LookUp> {
   for (let delayMs = FIRST_POLL_DELAY_MS; ; delayMs *= 2) {
-    const look = await lookUpOrder(clock, order, session, Math.max(FIRST_POLL_DELAY_MS, deadline.leftMs()));
+    const look = await lookUpOrder(parts, order, session, Math.max(FIRST_POLL_DELAY_MS, deadline.leftMs()));
     if (look.kind !== "open" || !waitForProof) return look;
     const leftMs = deadline.leftMs();
     if (leftMs <= 0) return look;
-    await delay(clock, Math.min(delayMs, leftMs));
+    await delay(parts.clock, Math.min(delayMs, leftMs));
   }
 }
 
@@ -92,7 +92,7 @@ export async function findAside<Run extends FoundRun>(
   const release = recordKey === null ? null : idempotency.hold(recordKey);
   if (recordKey !== null && release === null) return false;
   try {
-    const looked = await within(clock, lookUpOrder(clock, order, account.session, timeoutMs), timeoutMs);
+    const looked = await within(clock, lookUpOrder(parts, order, account.session, timeoutMs), timeoutMs);
     if (!looked.done || looked.value.kind === "open") return false;
     if (resolver.isActive(attempt.clientIdHex)) {
       // Its own listener, which waited first, applies and publishes; the run is the same object or a copy to come.

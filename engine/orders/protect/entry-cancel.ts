@@ -7,6 +7,7 @@
  *
  * Bounds: one cancel and MAX_LOOKS reads for each order and round.
  */
+import { logUnsentCall } from "../debug-lines.js";
 import { delay } from "../../domain/clock.js";
 import type { CancelOutcome } from "../../domain/order.js";
 import { within } from "../../domain/deadline.js";
@@ -51,6 +52,8 @@ export async function cancelAndRead(
     // NOT_FOUND is an end as well, or a venue that does not show it: the look tells.
     const what = outcome.outcome === "rejected" ? outcome.reason : outcome.outcome;
     logger.warn(event, { routeId, venue, outcome: what });
+    const { venueClientOrderId } = attempt;
+    logUnsentCall(parts, { what: "cancel", routeId, venueClientOrderId, venue, symbol: run.symbol }, outcome);
     for (let looks = 0; looks < MAX_LOOKS && isOpen(attempt); looks++) {
       if (looks > 0) await delay(clock, LOOK_GAP_MS);
       const reading = account.room.reader.readOrder(account.session, order.instrument, ref, options);

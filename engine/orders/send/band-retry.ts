@@ -5,6 +5,7 @@
  * Invariants: a new bound is never looser than the refused one; a venue's orders are priced again once in an execution;
  * a stop's limit stays refused, and so does an order that no fresh mark is had for.
  */
+import { logRetried } from "../debug-lines.js";
 import type { Rooms } from "../accounts.js";
 import { formatScaled } from "../../domain/decimal.js";
 import type { Instrument } from "../../domain/instrument.js";
@@ -48,10 +49,13 @@ export async function bandRetries(
   maxCount: number,
 ): Promise<SendPlan[]> {
   const refused: SendPlan[] = [];
+  const refusals: OrderAttempt[] = [];
   for (const [index, { attempt }] of orders.entries()) {
     const plan = plans[index];
     if (plan === undefined || !isBandRefusal(attempt) || repriced.has(plan.venue)) continue;
-    if (refused.length < maxCount) refused.push(plan);
+    if (refused.length >= maxCount) continue;
+    refused.push(plan);
+    refusals.push(attempt);
   }
   if (refused.length === 0) return [];
   for (const { venue } of refused) repriced.add(venue);
@@ -71,6 +75,8 @@ export async function bandRetries(
     // What follows an entry says its own price (protectionOrders).
     const noted = plan.role === "POSITION" ? bandAdjustment(from, plan.priceTicks, plan.priceDecimals) : null;
     if (noted !== null) addAdjustment(run, noted);
+    const refusal = refusals[index];
+    if (refusal !== undefined) logRetried(parts, run, refusal, "PRICE_BAND");
     again.push(plan);
   }
   return again;

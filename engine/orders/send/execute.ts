@@ -6,6 +6,7 @@
  * MAX_ATTEMPTS orders; a venue is tried once, save one clamp to a position that shrank and one price by a fresh mark;
  * the first decision's bound holds for every later order.
  */
+import { logNotRerouted, logRerouted, logRetried } from "../debug-lines.js";
 import type { LookupParts } from "./unknown-order.js";
 import type { GuardReservation } from "../../guards/guards.js";
 import type { TradeRouting } from "../decide/routing.js";
@@ -161,16 +162,15 @@ async function nextPlan(
   const isServed = ({ attempt }: Ended): boolean =>
     attempt.outcome === "CONFIRMED" && (rests || (attempt.order?.filledLots ?? 0) >= attempt.qtyLots);
   if (ended.every(isServed)) return null;
-  // A stop is for the one venue it was named for.
-  if (run.orderType === "STOP_MARKET" || run.orderType === "STOP_LIMIT") return null;
-  if (run.attempts.length >= attemptsMax || execution.deadline.leftMs() < MIN_RETRY_MS) return null;
+  const bar = barOf(execution, run, attemptsMax);
+  if (bar !== null) return goNowhere(parts, run, bar);
   // What is gone from one venue's position is not taken from another's.
   let isGone = clamped.size > 0;
   for (const { attempt, plan } of ended) {
     if (!mayLackPosition(attempt, plan)) continue;
     const shrunk = await rereadPosition(parts, execution, run, plan, filledLots(attempt));
     if (shrunk === "FLAT") {
-      if (ended.length === 1) return null;
+      if (ended.length === 1) return goNowhere(parts, run, "ALREADY_FLAT");
       // Flat on one venue of several: the others tell how the trade went.
       recordNote(run, null);
       recordPositionAfter(run, null);
@@ -179,14 +179,39 @@ async function nextPlan(
     }
     if (shrunk !== null && !clamped.has(plan.venue)) {
       clamped.add(plan.venue);
+      logRetried(parts, run, attempt, "POSITION_SIZE");
       return shrunk;
     }
     // The venue said so itself: a read that fails, or shows what was before, does not outweigh it.
     if (shrunk !== null || saysReduceOnly(attempt)) isGone = true;
   }
-  if (isGone) return null;
+  if (isGone) return goNowhere(parts, run, "POSITION_GONE");
   const remaining = remainingSize(run);
-  if (remaining === "0" || remaining.startsWith("-")) return null;
+  if (remaining === "0" || remaining.startsWith("-")) return goNowhere(parts, run, "NOTHING_REMAINS");
+  return nextVenue(parts, execution, run, readings, tried, remaining);
+}
+
+/** Null where more may be sent. A stop is for the one venue it was named for. */
+function barOf(execution: TradeExecution, run: TradeRun, attemptsMax: number): string | null {
+  if (run.orderType === "STOP_MARKET" || run.orderType === "STOP_LIMIT") return "STOP_OF_ONE_VENUE";
+  if (run.attempts.length >= attemptsMax) return "ATTEMPTS";
+  return execution.deadline.leftMs() < MIN_RETRY_MS ? "DEADLINE" : null;
+}
+
+function goNowhere(parts: Pick<ExecuteParts, "logger">, run: TradeRun, reason: string): null {
+  logNotRerouted(parts, run, reason);
+  return null;
+}
+
+/** The next-best venue for what remains; null: there is none. */
+function nextVenue(
+  parts: Pick<ExecuteParts, "logger" | "routing">,
+  execution: TradeExecution,
+  run: TradeRun,
+  readings: ReadonlyMap<RoutableVenue, AccountReading>,
+  tried: ReadonlySet<RoutableVenue>,
+  remaining: string,
+): SendPlan | null {
   const answer = parts.routing.routeTrade(
     execution.request,
     readings,
@@ -198,7 +223,13 @@ async function nextPlan(
   );
   const next = answer.ok ? answer.routed.plans[0] : undefined;
   // The session of a venue whose order went to the resolver is not ours any more.
-  return next === undefined || execution.accounts.isTaken(next.venue) ? null : next;
+  if (next === undefined || execution.accounts.isTaken(next.venue)) {
+    const reason = answer.ok ? "SESSION_TAKEN" : answer.code;
+    logNotRerouted(parts, run, reason, answer.ok ? answer.routed.report : answer.report);
+    return null;
+  }
+  if (answer.ok) logRerouted(parts, run, next.venue, answer.routed.report);
+  return next;
 }
 
 function saysReduceOnly({ order, reason }: OrderAttempt): boolean {

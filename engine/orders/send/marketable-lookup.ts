@@ -108,6 +108,6 @@ async function readOnce(
   session: Parameters<typeof lookUpOrder>[2],
   leftMs: number,
 ): Promise<VenueOrder | null> {
-  const looked = await within(parts.clock, lookUpOrder(parts.clock, order, session, leftMs), leftMs);
+  const looked = await within(parts.clock, lookUpOrder(parts, order, session, leftMs), leftMs);
   return looked.done && looked.value.kind !== "notPlaced" ? looked.value.order : null;
 }

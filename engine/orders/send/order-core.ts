@@ -7,6 +7,7 @@
  * RUNNING record of an idempotent request are durable in one batch before any of them leaves, and that is the only durable
  * wait; nothing is ever sent twice under one client id; what did not become durable in time is taken back behind it.
  */
+import { logUnsent } from "../debug-lines.js";
 import type { Clock } from "../../domain/clock.js";
 import { type Deadline, within } from "../../domain/deadline.js";
 import { ServiceError } from "../../domain/errors.js";
@@ -196,6 +197,7 @@ export class OrderCore<Run extends OrderedRun, Result> {
       doubleMidTicks: terms.doubleMidTicks,
     });
     if (verdict.ok) reservations.set(attempt, verdict.reservation);
+    else logUnsent(this.#parts, run, attempt, { reason: "GUARD", code: verdict.code });
     return verdict;
   }
 
@@ -254,6 +256,7 @@ export class OrderCore<Run extends OrderedRun, Result> {
   async send(run: Run, { attempt, reservation, sender, terms }: OutgoingOrder<Run, Result>): Promise<OrderSent | null> {
     if (!reservation.mayStillSend()) {
       recordNotSent(attempt, "TRADING_HALTED");
+      logUnsent(this.#parts, run, attempt, { reason: "GUARD", code: "TRADING_HALTED" });
       return null;
     }
     const { type, trigger } = terms;

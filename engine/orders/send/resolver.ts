@@ -13,11 +13,12 @@
  * Bounds: MAX_UNRESOLVED entries, as many prices. One more is refused at once: its session is closed, it stays UNKNOWN and is
  * listed like the others.
  */
+import { logLook, logResolution } from "../debug-lines.js";
 import type { Clock } from "../../domain/clock.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { Logger } from "../../domain/logger.js";
 import type { VenueOrder } from "../../domain/order.js";
-import type { AccountSession, VenueRoom } from "../../ports.js";
+import type { AccountSession, Read, VenueRoom } from "../../ports.js";
 import {
   isOrderSent,
   isProvenAbsent,
@@ -102,6 +103,7 @@ const NO_PRICE: Promise<VenueOrder | null> = Promise.resolve(null);
 export class Resolver {
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #parts: LookParts;
   readonly #maxUnresolved: number;
   readonly #active = new Map<string, Entry>();
   readonly #prices = new Map<string, PriceReading>();
@@ -111,6 +113,7 @@ export class Resolver {
   constructor(clock: Clock, logger: Logger, maxUnresolved = MAX_UNRESOLVED) {
     this.#clock = clock;
     this.#logger = logger;
+    this.#parts = { clock, logger };
     this.#maxUnresolved = maxUnresolved;
   }
 
@@ -137,6 +140,7 @@ export class Resolver {
         if (!this.readPrice(order, session, resolution)) session.close();
         this.#active.delete(order.clientIdHex);
         this.#count(resolution);
+        logResolution(this.#parts, order, resolution);
         return resolution;
       });
     this.#active.set(order.clientIdHex, entry);
@@ -220,7 +224,7 @@ export class Resolver {
         return null;
       }
       if (!this.#stopping) await this.#sleep(reading, Math.min(delayMs, leftMs));
-      const look = await lookUpOrder(this.#clock, order, session);
+      const look = await lookUpOrder(this.#parts, order, session);
       if (look.kind === "found" && isPriced(look.order) && look.order.filledLots >= filledLots) return look.order;
       if (this.#stopping) return null;
     }
@@ -293,7 +297,7 @@ export class Resolver {
         if (entry.offered !== null) resolve(NOT_LOOKED);
       };
     });
-    const look = await Promise.race([lookUpOrder(this.#clock, order, session), offered]);
+    const look = await Promise.race([lookUpOrder(this.#parts, order, session), offered]);
     entry.wake = null;
     return look;
   }
@@ -311,22 +315,33 @@ export type LookUp =
   /** The venue did not answer, or does not know the order yet, or shows it still working. */
   | { readonly kind: "open"; readonly order: VenueOrder | null; readonly answered: boolean };
 
+interface LookParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 const NOT_LOOKED: LookUp = { kind: "open", order: null, answered: false };
 
 /** One read by client id on the exit lane, judged by the proof rule above. */
 export async function lookUpOrder(
-  clock: Clock,
+  parts: LookParts,
   order: UnknownOrder,
   session: AccountSession,
   timeoutMs = POLL_TIMEOUT_MS,
 ): Promise<LookUp> {
-  const began = momentOf(clock, order.room);
+  const began = momentOf(parts.clock, order.room);
   const read = await order.room.reader.readOrder(
     session,
     order.instrument,
     { clientIdHex: order.clientIdHex, sentAfterVenueMs: order.sent.sentAfterVenueMs ?? 0 },
     { timeoutMs, lane: "exit" },
   );
+  const look = judge(order, read, began);
+  logLook(parts, order, timeoutMs, read, look);
+  return look;
+}
+
+function judge(order: UnknownOrder, read: Read<VenueOrder | null>, began: ReturnType<typeof momentOf>): LookUp {
   if (!read.ok) return { kind: "open", order: null, answered: false };
   if (read.value === null) {
     return isProvenAbsent(order.bound(), began) ? { kind: "notPlaced" } : { kind: "open", order: null, answered: true };

@@ -5,6 +5,7 @@
  * Invariants: an order is put to the venue once a call; three outcomes and no other: accepted, rejected (the venue's
  * own word), unknown; whatever goes wrong after the send is UNKNOWN, a bug of ours included.
  */
+import { logUnsent } from "../debug-lines.js";
 import type { Clock } from "../../domain/clock.js";
 import type { OrderCommand, PlaceOutcome } from "../../domain/order.js";
 import type { AccountSession, VenueRoom } from "../../ports.js";
@@ -92,7 +93,7 @@ export async function sendAttempt(parts: SendParts, sending: Sending): Promise<S
 
 /** As `isOpen`. */
 function applyOutcome(parts: SendParts, sending: Sending, sentAt: SentAt, outcome: PlaceOutcome): boolean {
-  const { attempt, routeId, secrets } = sending;
+  const { attempt, command, routeId, secrets } = sending;
   switch (outcome.outcome) {
     case "accepted":
       confirm(parts, attempt, outcome.order);
@@ -108,6 +109,10 @@ function applyOutcome(parts: SendParts, sending: Sending, sentAt: SentAt, outcom
         recordUnknown(attempt, outcome.reason);
         recordBound(attempt, NO_PROOF_OF_ABSENCE);
         return true;
+      }
+      if (!outcome.sent) {
+        const { reason, retryAfterMs, venueCode: code } = outcome;
+        logUnsent(parts, { routeId, symbol: command.instrument.symbol }, attempt, { reason, code, retryAfterMs });
       }
       recordRefusal(attempt, {
         reason: outcome.reason,

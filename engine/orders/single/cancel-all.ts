@@ -2,6 +2,7 @@
  * All open orders of an account, or of one symbol, cancelled: by the venue's own call where its room has it, one by one
  * otherwise. Bounds: MAX_CANCELS orders a call, CANCELS_AT_ONCE under way.
  */
+import { logUnsentCall } from "../debug-lines.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { Logger } from "../../domain/logger.js";
 import type { CancelAllOutcome, Refused } from "../../domain/order.js";
@@ -29,7 +30,9 @@ export async function cancelAllOrders(
 ): Promise<CancelAllOutcome> {
   try {
     const all = room.orders.cancelAll?.(session, instrument, options);
-    return await (all ?? cancelOneByOne(room, session, instrument, options));
+    const outcome = await (all ?? cancelOneByOne(room, session, instrument, options));
+    logUnsentCall(parts, { what: "cancel_all", venue: room.venue, symbol: instrument?.symbol ?? null }, outcome);
+    return outcome;
   } catch (error) {
     parts.logger.error("cancel_all_threw", { venue: room.venue, problem: problemOf(error) });
     return { outcome: "unknown", cause: "INTERNAL" };

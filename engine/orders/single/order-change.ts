@@ -3,6 +3,7 @@
  * that is not known is reported as such and may be asked for again; nothing here is ever repeated on its own, save a
  * cancel that named the wrong symbol.
  */
+import { logUnsentCall } from "../debug-lines.js";
 import type { RandomIds } from "../../storage/keyed-hash.js";
 import type { RecentOrders } from "./recent-orders.js";
 import type { Logger } from "../../domain/logger.js";
@@ -121,7 +122,9 @@ async function sendCancel(
   deadline: Deadline,
 ): Promise<CancelOutcome> {
   try {
-    return await room.orders.cancel(session, instrument, ref, callOptions(deadline, "exit"));
+    const outcome = await room.orders.cancel(session, instrument, ref, callOptions(deadline, "exit"));
+    logUnsentCall(parts, { what: "cancel", venue: room.venue, symbol: instrument.symbol }, outcome);
+    return outcome;
   } catch (error) {
     // A room that throws is a bug of ours, and by now the cancel may be out.
     parts.logger.error("cancel_threw", { venue: room.venue, problem: problemOf(error) });
@@ -208,6 +211,7 @@ export async function amendOrder(
     outcome = { outcome: "unknown", cause: "INTERNAL" };
   }
   if (outcome.outcome === "rejected") {
+    logUnsentCall(parts, { what: "amend", venue, symbol: instrument.symbol }, outcome);
     releaseReservation(parts, guarded.reservation);
     if (outcome.reason === "NOT_FOUND") return refusal("ORDER_NOT_OPEN", { orderId, exchange: venue });
     return refusedBy("AMEND_REJECTED", venue, outcome, secrets);

@@ -2,6 +2,7 @@
  * One order on its way: session, idempotency, price, guards, name, send, answer, and what a retry, a replay or a crash
  * before it makes of that. What can go wrong here is a refusal, as long as no order was sent.
  */
+import { logRetried } from "../debug-lines.js";
 import type { UnsettledOrders } from "./unsettled-orders.js";
 import type { GuardReservation } from "../../guards/guards.js";
 import { ServiceError } from "../../domain/errors.js";
@@ -261,6 +262,7 @@ export class SinglePlacements {
     const before = adjustments.length;
     const noted = bandAdjustment(attempt.priceTicks, priceTicks, attempt.priceDecimals);
     if (noted !== null) adjustments.push(noted);
+    logRetried(this.#parts, run, attempt, "PRICE_BAND");
     this.#parts.reservations.get(attempt)?.release();
     const attemptCount = run.attempts.length;
     try {

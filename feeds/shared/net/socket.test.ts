@@ -61,6 +61,36 @@ function setup(overrides: Setup = {}) {
   return { clock, network, budget, socket, frames, logged, events, add };
 }
 
+describe("the debug line of a reconnect", () => {
+  const reconnects = (logged: ReturnType<typeof setup>["logged"]) =>
+    logged.filter(({ event }) => event === "socket.reconnect").map(({ fields }) => fields);
+
+  it("says which socket, what ended the connection, how often it was tried and how long it waits", () => {
+    const { socket, network, clock, logged } = setup({ backoff: { baseMs: 500, capMs: 500 } });
+    socket.start();
+    network.last.open();
+    network.last.end(1013, "try again later");
+    clock.advance(40_000);
+    network.last.end(1006);
+    const delayMs = expect.any(Number) as number;
+    expect(reconnects(logged)).toEqual([
+      { socket: "test", code: 1013, reason: "try again later", attempt: 1, delayMs },
+      { socket: "test", code: 1006, reason: "", attempt: 2, delayMs },
+    ]);
+    expect(Number(reconnects(logged)[0]?.delayMs)).toBeGreaterThanOrEqual(5_000);
+  });
+
+  it("says so too where the budget of connects is what it waits for", () => {
+    const { socket, network, clock, logged } = setup({ connectsPerMinute: 1 });
+    socket.start();
+    network.last.open();
+    network.last.end(1006);
+    clock.advance(5_000);
+    expect(reconnects(logged).at(-1)).toMatchObject({ code: 0, reason: "connect budget", attempt: 1 });
+    expect(Number(reconnects(logged).at(-1)?.delayMs)).toBeGreaterThan(50_000);
+  });
+});
+
 describe("connecting and subscribing", () => {
   it("subscribes what was asked before and after opening, in batches of the protocol's size", () => {
     const { socket, network, clock, add } = setup();

@@ -34,6 +34,8 @@ const CLOSE_RESTART = 1012;
 const CLOSE_TRY_LATER = 1013;
 const RESTART_SPREAD: BackoffPolicy = { baseMs: 5_000, capMs: 30_000 };
 const TRY_LATER_MIN_MS = 5_000;
+/** Shorter waits are the pace of a start. */
+const BUDGET_WAIT_WORTH_A_LINE_MS = 1_000;
 export class PersistentSocket {
   readonly #options: SocketOptions;
   readonly #linkOptions: Omit<LinkOptions, "pacers">;
@@ -206,6 +208,7 @@ export class PersistentSocket {
     const waitMs = this.#options.budget.tryOpen();
     if (waitMs > 0) {
       this.#state = "waiting";
+      if (waitMs >= BUDGET_WAIT_WORTH_A_LINE_MS) this.#logWait(waitMs, 0, "connect budget");
       // Spread, so that sockets that wait for the same budget do not all ask at one instant.
       const spreadMs = waitMs * (1 + 0.1 * this.#options.random.next());
       this.#connectTimer = this.#options.clock.setTimer(() => this.#connectPrimary(), spreadMs);
@@ -344,10 +347,10 @@ export class PersistentSocket {
     for (const subscription of this.#subscriptions.values()) subscription.unasked();
     this.#guard(() => this.#options.handlers.onDown?.(code, reason));
     // A handler may have stopped it.
-    if (this.#primary === null && !this.#isStopped()) this.#reconnectAfter(link, code);
+    if (this.#primary === null && !this.#isStopped()) this.#reconnectAfter(link, code, reason);
   }
 
-  #reconnectAfter(link: Link, code: number): void {
+  #reconnectAfter(link: Link, code: number, reason: string): void {
     const { clock, random } = this.#options;
     this.#reconnectCount++;
     const openMs = link.openedNs === 0 ? 0 : (clock.monoNs() - link.openedNs) / 1e6;
@@ -356,9 +359,17 @@ export class PersistentSocket {
     const minMs = code === CLOSE_TRY_LATER ? TRY_LATER_MIN_MS : 0;
     const waitMs = minMs + fullJitterMs(policy ?? DEFAULT_BACKOFF, this.#attemptCount++, random);
     this.#state = "waiting";
+    this.#logWait(waitMs, code, reason);
     if (this.#rotationTimer !== null) clock.clearTimer(this.#rotationTimer);
     this.#rotationTimer = null;
     this.#connectTimer = clock.setTimer(() => this.#connectPrimary(), waitMs);
+  }
+
+  /** `code` 0: no connection has ended. `attempt`: tries since the last connection that lasted. */
+  #logWait(waitMs: number, code: number, reason: string): void {
+    const { logger, name: socket } = this.#options;
+    const attempt = this.#attemptCount;
+    logger.debug?.("socket.reconnect", { socket, code, reason, attempt, delayMs: Math.round(waitMs) });
   }
 
   #scheduleRotation(afterMs: number): void {

@@ -291,3 +291,33 @@ describe("prices", () => {
     expect(network.connections).toHaveLength(2);
   });
 });
+
+describe("debug lines", () => {
+  it("say of each dropped frame, each lost book and each reconnect whose it is and why", () => {
+    const { clock, first, logs, open } = setup(["BTC"]);
+    open();
+    const t = clock.wallMs();
+    logs.length = 0;
+    first.receive(bookText("BTC", t));
+    first.receive('{"channel":"book","data":{"s":"BTC"}}');
+    first.receive(bookText("BTC", t + 1));
+    first.receive(bookText("BTC", t + 2, "100.5"));
+    first.receive(bookText("DOGE", t));
+    first.receive(tradeText("BTC", 1, t + 3_600_000));
+    first.receive('{"channel":"trades","data":[{}]}');
+    first.receive(bookText("BTC", t + 3));
+    first.end(1006);
+    const lines = logs.filter((line) => !line.startsWith("socket.closed"));
+    expect(lines.map((line) => line.replace(/"delayMs":\d+/, '"delayMs":1'))).toEqual([
+      'frame.dropped {"venue":"venuefour","channel":"book","symbol":"BTC","reason":"MALFORMED"}',
+      'book.resync {"venue":"venuefour","symbol":"BTC","tier":"book","reason":"DECODE_ERROR"}',
+      'book.resync {"venue":"venuefour","symbol":"BTC","tier":"book","reason":"DECODE_ERROR"}',
+      'frame.dropped {"venue":"venuefour","channel":"book","symbol":"BTC","reason":"DRIFT"}',
+      'frame.dropped {"venue":"venuefour","channel":"book","symbol":"","reason":"UNKNOWN_SYMBOL"}',
+      'frame.dropped {"venue":"venuefour","channel":"trades","symbol":"BTC","reason":"WRONG_TIME"}',
+      'frame.dropped {"venue":"venuefour","channel":"trades","symbol":"","reason":"MALFORMED"}',
+      'book.resync {"venue":"venuefour","symbol":"BTC","tier":"book","reason":"DISCONNECTED"}',
+      'socket.reconnect {"socket":"venuefour.market0","code":1006,"reason":"","attempt":1,"delayMs":1}',
+    ]);
+  });
+});

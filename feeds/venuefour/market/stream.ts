@@ -6,11 +6,13 @@
  * a lost connection or a dead stream takes the books concerned out of LIVE at once; a subscription that is refused in
  * silence costs its own market that stream, and no other market anything.
  */
-import { INVALID_DECODE } from "../../../engine/market/book.js";
+import { INVALID_DECODE, LOST_SILENT } from "../../../engine/market/book.js";
 import { ageMs } from "../../../engine/market/freshness.js";
 import type { Market } from "../../../engine/market/market.js";
 import type { ClockOffset } from "../../shared/book/clock-offset.js";
 import { NameTable } from "../../shared/book/name-table.js";
+import { logResyncs } from "../../shared/book/resync-log.js";
+import { type DropReason, logDropped } from "../../shared/net/dropped-frame.js";
 import type { SocketStats } from "../../shared/net/socket-options.js";
 import { barredBeforeMs, isTradeTime } from "../../shared/book/stamps.js";
 import { BookProbe } from "./quiet-probe.js";
@@ -131,6 +133,7 @@ export class MarketStream {
     shard.marketCount++;
     for (const slot of entry.slots) this.#connections.watch(shard, slot);
     this.#entries.set(nativeSymbol, entry);
+    logResyncs(this.#options.logger, market);
     entry.applier.reset();
     return true;
   }
@@ -166,7 +169,7 @@ export class MarketStream {
     // Spot rows come too, and markets listed since the last refresh.
     if (market === undefined) return;
     if (!this.#isPlausible(wire.timestamp)) {
-      this.#driftCount++;
+      this.#drifted("prices", "WRONG_TIME", market.instrument.symbol);
       return;
     }
     if (wire.timestamp < barredBeforeMs(this.#priceMs.get(wire.symbol) ?? 0, this.#latestMs())) {
@@ -192,7 +195,7 @@ export class MarketStream {
     if (slot === entry.touch) touch.clear();
     // What the probe has just read stands until it is too old.
     else if (slot === entry.book && ageMs(book.tsProvenNs, this.#options.clock.monoNs()) > maxBookAgeMs)
-      book.beginSync();
+      book.beginSync(LOST_SILENT);
   }
 
   #entryOf(slot: StreamSlot): MarketEntry | undefined {
@@ -209,16 +212,17 @@ export class MarketStream {
       return;
     }
     const entry = this.#entries.find(data, scanner.symbolStart, scanner.symbolEnd);
+    const channel = kind === SCAN_BOOK ? "book" : "bbo";
     if (entry === undefined) {
-      this.#unknownSymbolCount++;
+      this.#unknownSymbol(channel, "");
     } else if (!this.#isTimed(entry, kind === SCAN_BOOK ? entry.book : entry.touch, scanner.timeMs, tsRecvNs, linkId)) {
-      this.#driftCount++;
+      this.#drifted(channel, "WRONG_TIME", entry.market.instrument.symbol);
     } else if (kind === SCAN_BOOK) {
       const lateNs = this.#bookLateNs(entry, scanner.timeMs, tsRecvNs);
-      this.#count(entry.applier.applyBook(scanner, tsRecvNs, lateNs, linkId));
+      this.#count(entry, channel, entry.applier.applyBook(scanner, tsRecvNs, lateNs, linkId));
     } else {
       const lateNs = this.#measureLate(entry, scanner.timeMs, tsRecvNs);
-      this.#count(entry.applier.applyTouch(scanner, tsRecvNs - lateNs));
+      this.#count(entry, channel, entry.applier.applyTouch(scanner, tsRecvNs - lateNs));
     }
   }
 
@@ -264,11 +268,30 @@ export class MarketStream {
     return Math.round(this.#options.clock.wallMs() + this.#options.clockOffset.offsetMs);
   }
 
-  #count(applied: Applied): void {
+  #count(entry: MarketEntry, channel: "book" | "bbo", applied: Applied): void {
     if (applied === PROVEN) this.#provenCount++;
     else if (applied === OUTDATED) this.#outdatedCount++;
-    else if (applied === DRIFT) this.#driftCount++;
-    else if (applied === REFUSED) this.#refusedCount++;
+    else if (applied === DRIFT) this.#drifted(channel, "DRIFT", entry.market.instrument.symbol);
+    else if (applied === REFUSED) {
+      this.#refusedCount++;
+      logDropped(this.#options.logger, "venuefour", channel, "IMPOSSIBLE", entry.market.instrument.symbol);
+    }
+  }
+
+  #drifted(channel: string, reason: DropReason, symbol: string): void {
+    this.#driftCount++;
+    logDropped(this.#options.logger, "venuefour", channel, reason, symbol);
+  }
+
+  #unknownSymbol(channel: string, symbol: string): void {
+    this.#unknownSymbolCount++;
+    logDropped(this.#options.logger, "venuefour", channel, "UNKNOWN_SYMBOL", symbol);
+  }
+
+  /** Rows of a list that cannot be read; the others count. */
+  #badRows(channel: "trades" | "prices", count: number): void {
+    this.#decodeErrorCount += count;
+    if (count > 0) logDropped(this.#options.logger, "venuefour", channel, "MALFORMED", "");
   }
 
   #slowFrame(frame: VenuefourFrame, tsRecvNs: number, linkId: number): void {
@@ -278,11 +301,11 @@ export class MarketStream {
         this.#slowDepth(frame, tsRecvNs, linkId);
         return;
       case "trades":
-        this.#decodeErrorCount += frame.badCount;
+        this.#badRows("trades", frame.badCount);
         for (const trade of frame.trades) this.#trade(trade, tsRecvNs, linkId);
         return;
       case "prices":
-        this.#decodeErrorCount += frame.badCount;
+        this.#badRows("prices", frame.badCount);
         this.#prices?.alive(tsRecvNs, linkId);
         for (const price of frame.prices) this.applyPrice(price, tsRecvNs);
         return;
@@ -296,7 +319,7 @@ export class MarketStream {
         this.#errorFrame(frame.code, frame.text);
         return;
       case "unknown":
-        this.#driftCount++;
+        this.#drifted(frame.channel, "UNKNOWN_KIND", "");
         return;
       default:
         // Pongs, and channels of other sockets: a sign of life, which the link has noted.
@@ -309,35 +332,35 @@ export class MarketStream {
     const { s: symbol, t: timeMs } = frame.kind === "book" ? frame.book : frame.bbo;
     const entry = this.#entries.get(symbol);
     if (entry === undefined) {
-      this.#unknownSymbolCount++;
+      this.#unknownSymbol(frame.kind, symbol);
     } else if (!this.#isTimed(entry, frame.kind === "book" ? entry.book : entry.touch, timeMs, tsRecvNs, linkId)) {
-      this.#driftCount++;
+      this.#drifted(frame.kind, "WRONG_TIME", entry.market.instrument.symbol);
     } else if (frame.kind === "book") {
       const lateNs = this.#bookLateNs(entry, timeMs, tsRecvNs);
-      this.#count(entry.applier.applyDecodedBook(frame.book, tsRecvNs, lateNs, linkId));
+      this.#count(entry, "book", entry.applier.applyDecodedBook(frame.book, tsRecvNs, lateNs, linkId));
     } else {
       const lateNs = this.#measureLate(entry, timeMs, tsRecvNs);
-      this.#count(entry.applier.applyDecodedTouch(frame.bbo, tsRecvNs - lateNs));
+      this.#count(entry, "bbo", entry.applier.applyDecodedTouch(frame.bbo, tsRecvNs - lateNs));
     }
   }
 
   #trade(wire: VenuefourWireTrade, tsRecvNs: number, linkId: number): void {
     const entry = this.#entries.get(wire.s);
     if (entry === undefined) {
-      this.#unknownSymbolCount++;
+      this.#unknownSymbol("trades", wire.s);
       return;
     }
     entry.trades.alive(tsRecvNs, linkId);
     const { clock, clockOffset } = this.#options;
     if (!isTradeTime(wire.t, clockOffset, clock.wallMs())) {
-      this.#driftCount++;
+      this.#drifted("trades", "WRONG_TIME", entry.market.instrument.symbol);
       return;
     }
     if (!entry.isNewTrade(wire.h)) return;
     const { market } = entry;
     const trade = normalizeTrade(wire, market.instrument);
     if (trade === null) {
-      this.#driftCount++;
+      this.#drifted("trades", "DRIFT", market.instrument.symbol);
       return;
     }
     // Rows of one frame may come in either order.
@@ -354,6 +377,7 @@ export class MarketStream {
    */
   #malformed(channel: string, symbol: string | null): void {
     this.#decodeErrorCount++;
+    logDropped(this.#options.logger, "venuefour", channel, "MALFORMED", symbol ?? "");
     const entry = symbol === null ? undefined : this.#entries.get(symbol);
     if (entry === undefined) return;
     if (channel === "book") entry.market.book.invalidate(INVALID_DECODE);

@@ -23,6 +23,7 @@ import { failedRead } from "../../shared/net/call-results.js";
 import type { ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
 import type { Connector } from "../../shared/net/connector.js";
 import { RecentUses } from "../../shared/account/recent-uses.js";
+import { logDropped } from "../../shared/net/dropped-frame.js";
 import { PersistentSocket } from "../../shared/net/socket.js";
 import { UnknownWords } from "../../shared/room/unknown-words.js";
 import type { SocketStats } from "../../shared/net/socket-options.js";
@@ -334,6 +335,7 @@ export class VenueoneAccountStreams implements AccountStreams {
       return;
     }
     this.#counters.decodeErrorCount++;
+    logDropped(this.#options.logger, "venueone", channel, "MALFORMED", "");
     const isOfSomebody = subject === null && ACCOUNT_STREAMS.some((type) => type === channel);
     if (isOfSomebody) for (const account of this.#accounts.values()) account.distrust();
   }

@@ -10,6 +10,7 @@ import { createMarket, NO_MARKET_LISTENER, type Market } from "../../../engine/m
 import { ClockOffset } from "../../shared/book/clock-offset.js";
 import { ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
 import { type FakeConnection, FakeNetwork } from "../../shared/test/fake-connector.js";
+import { keepDebugLines } from "../../shared/test/debug-lines.js";
 import { frameFixture, frameFixtures } from "../fixtures/market/load.js";
 import { MarketStream } from "./stream.js";
 import { buildInstruments, DEFAULT_FEES } from "./symbols.js";
@@ -30,7 +31,12 @@ const ASSETS = [
   asset("MOODENG", 0),
 ];
 
-function setup(coins: readonly string[] = ["BTC", "ETH"], startMs = 1_790_000_000_000, measured = false) {
+function setup(
+  coins: readonly string[] = ["BTC", "ETH"],
+  startMs = 1_790_000_000_000,
+  measured = false,
+  logger = silentLogger,
+) {
   const clock = new VirtualClock(startMs);
   const network = new FakeNetwork();
   const trades: { side: string; priceTicks: number; qtyLots: number; tradeId: string | number; tsVenueMs: number }[] =
@@ -41,7 +47,7 @@ function setup(coins: readonly string[] = ["BTC", "ETH"], startMs = 1_790_000_00
     wsUrl: "ws://venue",
     clock,
     random: createSeededRandom(1),
-    logger: silentLogger,
+    logger,
     connector: network.connector,
     clockOffset,
     budget: new ConnectionBudget(clock, { maxConnections: 10, connectsPerMinute: 30 }),
@@ -488,5 +494,64 @@ describe("faults", () => {
     clock.advance(11_000);
     expect(fast.isTerminated).toBe(true);
     expect(network.connections.length).toBeGreaterThan(before);
+  });
+});
+
+describe("debug lines", () => {
+  /** A frame of each kind that changes nothing, and a book lost for each reason. */
+  function breakIt(logger = silentLogger): void {
+    const { clock, fast, deep, openAll } = setup(["BTC"], undefined, false, logger);
+    openAll();
+    const t = clock.wallMs();
+    deep.receive(bookText("BTC", t));
+    fast.receive(bookText("BTC", t));
+    fast.receive('{"channel":"l2Book","data":{"coin":"BTC","time":"never"}}');
+    fast.receive(bookText("BTC", t + 1));
+    fast.receive(bookText("BTC", t + 2, "100.123456789"));
+    fast.receive(bookText("BTC", t + 3));
+    fast.receive(bookText("BTC", t + 4, "102.0", "101.0"));
+    fast.receive(bookText("BTC", t + 4));
+    fast.receive(bookText("DOGE", t));
+    fast.receive('{"channel":"weather","data":{}}');
+    fast.receive(bookText("BTC", t + 5));
+    fast.end(1006);
+  }
+
+  it("name a book whose stream fell silent, and the deep one apart", () => {
+    const { logger, lines } = keepDebugLines();
+    const { clock, fast, deep, openAll } = setup(["BTC", "ETH"], undefined, false, logger);
+    openAll();
+    deep.receive(bookText("BTC", clock.wallMs()));
+    for (let beat = 0; beat < 40; beat++) {
+      if (beat < 2) fast.receive(bookText("BTC", clock.wallMs()));
+      fast.receive(bookText("ETH", clock.wallMs()));
+      clock.advance(500);
+    }
+    expect(lines).toContain("book.resync venue=venueone symbol=BTC tier=book reason=SILENT");
+    deep.end(1006);
+    expect(lines.filter((line) => line.includes("tier=deep"))).toHaveLength(1);
+  });
+
+  it("say of each dropped frame, each lost book and each reconnect whose it is and why", () => {
+    const { logger, lines } = keepDebugLines();
+    breakIt(logger);
+    expect(lines).toEqual([
+      "frame.dropped venue=venueone channel=l2Book symbol=BTC reason=MALFORMED",
+      "book.resync venue=venueone symbol=BTC tier=book reason=DECODE_ERROR",
+      "book.resync venue=venueone symbol=BTC tier=book reason=DECODE_ERROR",
+      "frame.dropped venue=venueone channel=l2Book symbol=BTC reason=DRIFT",
+      "book.resync venue=venueone symbol=BTC tier=book reason=CROSSED",
+      "frame.dropped venue=venueone channel=l2Book symbol=BTC reason=IMPOSSIBLE",
+      "frame.dropped venue=venueone channel=l2Book symbol= reason=UNKNOWN_SYMBOL",
+      "frame.dropped venue=venueone channel=weather symbol= reason=UNKNOWN_KIND",
+      "book.resync venue=venueone symbol=BTC tier=book reason=DISCONNECTED",
+      expect.stringMatching(/^socket\.reconnect socket=venueone\.market0 code=1006 reason= attempt=1 delayMs=\d+$/),
+    ]);
+  });
+
+  it("are not there at level info", () => {
+    const { logger, lines } = keepDebugLines();
+    breakIt({ ...logger, debug: null });
+    expect(lines).toEqual([]);
   });
 });

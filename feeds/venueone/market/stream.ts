@@ -12,11 +12,13 @@
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Logger } from "../../../engine/domain/logger.js";
 import type { Random } from "../../../engine/domain/random.js";
-import { INVALID_DECODE } from "../../../engine/market/book.js";
+import { INVALID_DECODE, LOST_SILENT } from "../../../engine/market/book.js";
 import type { Market } from "../../../engine/market/market.js";
 import type { ClockOffset } from "../../shared/book/clock-offset.js";
+import { logResyncs } from "../../shared/book/resync-log.js";
 import { type ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
 import type { Connector } from "../../shared/net/connector.js";
+import { type DropReason, logDropped } from "../../shared/net/dropped-frame.js";
 import type { SubscribeProtocol } from "../../shared/net/link.js";
 import { NameTable } from "../../shared/book/name-table.js";
 import { PersistentSocket } from "../../shared/net/socket.js";
@@ -146,6 +148,7 @@ export class MarketStream {
     entry.context = socket.subscribe(contextSpec(coin));
     entry.deep = this.#deepShard().socket.subscribe(depthSpec(coin, TIER_DEEP));
     this.#coins.set(coin, entry);
+    logResyncs(this.#options.logger, market);
     entry.applier.reset(TIER_FAST);
     entry.applier.reset(TIER_DEEP);
     return true;
@@ -225,7 +228,7 @@ export class MarketStream {
     if (kind === SCAN_BOOK || kind === SCAN_BBO) {
       const { coinStart, coinEnd } = this.#scanner;
       const entry = this.#coins.find(data, coinStart, coinEnd);
-      if (entry === undefined) this.#unknownCoinCount++;
+      if (entry === undefined) this.#unknownCoin(kind === SCAN_BBO ? "bbo" : "l2Book", "");
       else this.#depth(entry, kind, tier, tsRecvNs, linkId);
       return;
     }
@@ -236,16 +239,16 @@ export class MarketStream {
     // Also a frame that proves nothing tells that its stream is not dead.
     (kind === SCAN_BBO ? entry.touch : tier === TIER_FAST ? entry.fast : entry.deep)?.alive(tsRecvNs, linkId);
     if (!this.#isPlausible(this.#scanner.timeMs)) {
-      this.#driftCount++;
+      this.#drifted(kind === SCAN_BBO ? "bbo" : "l2Book", "WRONG_TIME", entry.market.instrument.symbol);
       return;
     }
     const lateNs = this.#lateNs(entry, tier, this.#scanner.timeMs);
     if (kind === SCAN_BBO) {
       // A delayed touch would override a fresher book's levels by its venue time only; still, it is not news.
-      this.#count(entry.applier.applyTouch(this.#scanner, tsRecvNs - lateNs));
+      this.#count(entry, "bbo", entry.applier.applyTouch(this.#scanner, tsRecvNs - lateNs));
       return;
     }
-    this.#count(entry.applier.applyBook(this.#scanner, tier, tsRecvNs, lateNs));
+    this.#count(entry, "l2Book", entry.applier.applyBook(this.#scanner, tier, tsRecvNs, lateNs));
   }
 
   /** A frame held up on its way longer than its tier may be old proves only what was true when it left. */
@@ -262,9 +265,22 @@ export class MarketStream {
     return clockOffset.isPlausible(timeMs, clock.wallMs());
   }
 
-  #count(applied: Applied): void {
-    if (applied === DRIFT) this.#driftCount++;
-    else if (applied === REFUSED) this.#refusedCount++;
+  #count(entry: CoinEntry, channel: "l2Book" | "bbo", applied: Applied): void {
+    if (applied === DRIFT) this.#drifted(channel, "DRIFT", entry.market.instrument.symbol);
+    else if (applied === REFUSED) {
+      this.#refusedCount++;
+      logDropped(this.#options.logger, "venueone", channel, "IMPOSSIBLE", entry.market.instrument.symbol);
+    }
+  }
+
+  #drifted(channel: string, reason: DropReason, coin: string): void {
+    this.#driftCount++;
+    logDropped(this.#options.logger, "venueone", channel, reason, coin);
+  }
+
+  #unknownCoin(channel: string, coin: string): void {
+    this.#unknownCoinCount++;
+    logDropped(this.#options.logger, "venueone", channel, "UNKNOWN_SYMBOL", coin);
   }
 
   #slowFrame(frame: VenueoneMarketFrame, tier: Tier, tsRecvNs: number, linkId: number): void {
@@ -275,17 +291,18 @@ export class MarketStream {
         const { coin, time } = frame.kind === "book" ? frame.book : frame.bbo;
         const entry = this.#coins.get(coin);
         if (entry === undefined) {
-          this.#unknownCoinCount++;
+          this.#unknownCoin(frame.kind, coin);
           return;
         }
         (frame.kind === "bbo" ? entry.touch : tier === TIER_FAST ? entry.fast : entry.deep)?.alive(tsRecvNs, linkId);
         if (!this.#isPlausible(time)) {
-          this.#driftCount++;
+          this.#drifted(frame.kind, "WRONG_TIME", entry.market.instrument.symbol);
         } else if (frame.kind === "bbo") {
-          this.#count(entry.applier.applyDecodedTouch(frame.bbo, tsRecvNs - this.#lateNs(entry, tier, time)));
+          const lateNs = this.#lateNs(entry, tier, time);
+          this.#count(entry, "bbo", entry.applier.applyDecodedTouch(frame.bbo, tsRecvNs - lateNs));
         } else {
           const lateNs = this.#lateNs(entry, tier, time);
-          this.#count(entry.applier.applyDecodedBook(frame.book, tier, tsRecvNs, lateNs));
+          this.#count(entry, "l2Book", entry.applier.applyDecodedBook(frame.book, tier, tsRecvNs, lateNs));
         }
         return;
       }
@@ -302,7 +319,7 @@ export class MarketStream {
         this.#errorFrame(frame.text);
         return;
       case "unknown":
-        this.#driftCount++;
+        this.#drifted(frame.channel, "UNKNOWN_KIND", "");
         return;
       default:
         // Pongs, acknowledgements, greetings, account frames: nothing to do on these sockets.
@@ -313,20 +330,20 @@ export class MarketStream {
   #trade(wire: VenueoneWireTrade, tsRecvNs: number, linkId: number): void {
     const entry = this.#coins.get(wire.coin);
     if (entry === undefined) {
-      this.#unknownCoinCount++;
+      this.#unknownCoin("trades", wire.coin);
       return;
     }
     entry.trades?.alive(tsRecvNs, linkId);
     const { clock, clockOffset } = this.#options;
     if (!isTradeTime(wire.time, clockOffset, clock.wallMs())) {
-      this.#driftCount++;
+      this.#drifted("trades", "WRONG_TIME", entry.market.instrument.symbol);
       return;
     }
     if (!entry.isNewTrade(wire)) return;
     const { market } = entry;
     const trade = normalizeTrade(wire, market.instrument, tsRecvNs);
     if (trade === null) {
-      this.#driftCount++;
+      this.#drifted("trades", "DRIFT", market.instrument.symbol);
       return;
     }
     applyLastTrade(market.ticker, wire, entry.hasMid, tsRecvNs);
@@ -344,7 +361,7 @@ export class MarketStream {
   #context(coin: string, wire: VenueoneWireContext, tsRecvNs: number, linkId: number): void {
     const entry = this.#coins.get(coin);
     if (entry === undefined) {
-      this.#unknownCoinCount++;
+      this.#unknownCoin("activeAssetCtx", coin);
       return;
     }
     entry.context?.alive(tsRecvNs, linkId);
@@ -362,6 +379,7 @@ export class MarketStream {
    */
   #malformed(channel: string, subject: string | null, tier: Tier): void {
     this.#decodeErrorCount++;
+    logDropped(this.#options.logger, "venueone", channel, "MALFORMED", subject ?? "");
     const entry = subject === null ? undefined : this.#coins.get(subject);
     if (entry === undefined) return;
     if (channel === "l2Book") (tier === TIER_FAST ? entry.market.book : entry.market.deep)?.invalidate(INVALID_DECODE);
@@ -385,7 +403,7 @@ export class MarketStream {
     const { type, coin } = readName(name);
     const entry = this.#coins.get(coin);
     if (entry === undefined) return;
-    if (type === "l2Book") (tier === TIER_FAST ? entry.market.book : entry.market.deep)?.beginSync();
+    if (type === "l2Book") (tier === TIER_FAST ? entry.market.book : entry.market.deep)?.beginSync(LOST_SILENT);
     else if (type === "bbo") entry.market.touch.clear();
   }
 

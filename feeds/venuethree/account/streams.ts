@@ -25,6 +25,7 @@ import { failedRead } from "../../shared/net/call-results.js";
 import { type ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
 import type { Connector } from "../../shared/net/connector.js";
 import { RecentUses } from "../../shared/account/recent-uses.js";
+import { logDropped } from "../../shared/net/dropped-frame.js";
 import { PersistentSocket } from "../../shared/net/socket.js";
 import { ConnectionLife, type WantedLots } from "../../shared/account/streamed-reads.js";
 import type { SocketStats } from "../../shared/net/socket-options.js";
@@ -385,6 +386,7 @@ export class VenuethreeAccountStreams implements AccountStreams {
         if (watch !== undefined) watch.account.onUnreadable(frame.problem);
         else {
           this.#counters.decodeErrorCount++;
+          logDropped(this.#options.logger, "venuethree", "account", "MALFORMED", "");
           // It does not say whose it is, and may be anybody's.
           if (frame.accountIndex === null) for (const { account } of this.#watches.values()) account.distrust();
         }

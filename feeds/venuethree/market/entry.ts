@@ -61,20 +61,22 @@ export class MarketSlot {
     return result;
   }
 
-  onTicker(frame: VenuethreeFrame, tsRecvNs: number, linkId: number): void {
+  /** False: it is an impossible one. */
+  onTicker(frame: VenuethreeFrame, tsRecvNs: number, linkId: number): boolean {
     this.touch?.alive(tsRecvNs, linkId);
     const { touch, stats } = this.market;
     if (frame.nonce < touch.seq) {
       this.lateCount++;
-      return;
+      return true;
     }
     const { touchBidTicks, touchBidLots, touchAskTicks, touchAskLots, nonce, tsVenueMs } = frame;
     if (!touch.set(touchBidTicks, touchBidLots, touchAskTicks, touchAskLots, nonce, tsVenueMs, tsRecvNs)) {
       this.brokenTouchCount++;
-      return;
+      return false;
     }
     stats.update(doubleMidTicks(this.market) / 2, tsRecvNs);
     this.#noteContradiction(tsRecvNs);
+    return true;
   }
 
   onStats(wire: VenuethreeWireStats, tsVenueMs: number, tsRecvNs: number): void {

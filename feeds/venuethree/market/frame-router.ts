@@ -8,9 +8,10 @@ import { parseScaled } from "../../../engine/domain/decimal.js";
 import type { Logger } from "../../../engine/domain/logger.js";
 import { INVALID_DECODE } from "../../../engine/market/book.js";
 import type { ClockOffset } from "../../shared/book/clock-offset.js";
+import { type DropReason, logDropped } from "../../shared/net/dropped-frame.js";
 import type { MessagePacer } from "../../shared/net/connection-budget.js";
 import { isTradeTime } from "../../shared/book/stamps.js";
-import { CHAIN_APPLIED, CHAIN_EARLY, CHAIN_IGNORED } from "./sync.js";
+import { CHAIN_APPLIED, CHAIN_BROKEN, CHAIN_EARLY, CHAIN_IGNORED } from "./sync.js";
 import { toRequested } from "./channel.js";
 import { decodeSlowFrame } from "./decode-slow.js";
 import type { Entries, Entry } from "./entries.js";
@@ -68,12 +69,18 @@ export class FrameRouter {
     }
     const frame = decoder.frame;
     const entry = this.#entries.bySlot(frame.slot);
-    if (entry === undefined) return;
+    if (entry === undefined) {
+      // Also what a channel that was just given up still sends.
+      this.#dropped("", kind === FRAME_MALFORMED ? "MALFORMED" : "UNKNOWN_SYMBOL", "");
+      return;
+    }
     if (kind === FRAME_UPDATE || kind === FRAME_SNAPSHOT || kind === FRAME_TICKER) {
       const asOfNs = this.#asOfNs(frame.tsVenueMs, tsRecvNs);
       shard.noteFrame(asOfNs);
-      if (kind === FRAME_TICKER) entry.slot.onTicker(frame, asOfNs, linkId);
-      else this.#onBook(entry, kind, asOfNs, linkId);
+      if (kind === FRAME_TICKER) {
+        if (!entry.slot.onTicker(frame, asOfNs, linkId))
+          this.#dropped("ticker", "IMPOSSIBLE", entry.slot.market.instrument.symbol);
+      } else this.#onBook(entry, kind, asOfNs, linkId);
     } else if (kind === FRAME_DRIFT || kind === FRAME_MALFORMED) {
       this.#onFault(entry, kind);
     }
@@ -87,14 +94,25 @@ export class FrameRouter {
       return;
     }
     if (result === CHAIN_IGNORED) return;
-    if (result === CHAIN_EARLY) subscription.early();
-    else this.#options.recover(entry);
+    if (result === CHAIN_EARLY) {
+      subscription.early();
+      return;
+    }
+    if (result === CHAIN_BROKEN) this.#dropped("order_book", "IMPOSSIBLE", slot.market.instrument.symbol);
+    this.#options.recover(entry);
+  }
+
+  #dropped(channel: string, reason: DropReason, symbol: string): void {
+    logDropped(this.#options.logger, "venuethree", channel, reason, symbol);
   }
 
   /** Figures that cannot be read: the book is in doubt, or only the ticker. */
   #onFault(entry: Entry, kind: FrameKind): void {
     const { slot } = entry;
-    if (this.#entries.decoder.frame.isTicker) {
+    const { isTicker } = this.#entries.decoder.frame;
+    const reason = kind === FRAME_DRIFT ? "DRIFT" : "MALFORMED";
+    this.#dropped(isTicker ? "ticker" : "order_book", reason, slot.market.instrument.symbol);
+    if (isTicker) {
       slot.dropTouch();
       return;
     }
@@ -118,14 +136,14 @@ export class FrameRouter {
   #onSlowFrame(shard: Shard, frame: VenuethreeSlowFrame, tsRecvNs: number, linkId: number): void {
     switch (frame.kind) {
       case "trades":
-        this.malformedCount += frame.brokenCount;
+        this.#brokenRows("trade", frame.brokenCount);
         // What a subscription repeats is of any age, and an empty frame of none.
         if (!frame.isSnapshot && frame.trades.length > 0)
           shard.noteFrame(this.#asOfNs(newestMs(frame.trades), tsRecvNs));
         this.#onTrades(frame.marketId, frame.trades, tsRecvNs);
         return;
       case "stats":
-        this.malformedCount += frame.brokenCount;
+        this.#brokenRows("market_stats", frame.brokenCount);
         shard.noteFrame(this.#asOfNs(frame.tsVenueMs, tsRecvNs));
         shard.socket.subscription(STATS_CHANNEL)?.alive(tsRecvNs, linkId);
         for (const row of frame.rows) {
@@ -152,15 +170,21 @@ export class FrameRouter {
         this.#onErrorFrame(frame.code, frame.channel);
         return;
       case "malformed":
-        this.malformedCount++;
+        this.#brokenRows("", 1);
         return;
       case "unknown":
         this.unknownCount++;
+        this.#dropped("", "UNKNOWN_KIND", "");
         return;
       default:
         // Greetings, and channels that nobody here asked for.
         return;
     }
+  }
+
+  #brokenRows(channel: string, count: number): void {
+    this.malformedCount += count;
+    if (count > 0) this.#dropped(channel, "MALFORMED", "");
   }
 
   #onTrades(marketId: number, trades: readonly VenuethreeWireTrade[], tsRecvNs: number): void {
@@ -173,6 +197,7 @@ export class FrameRouter {
     for (const trade of trades.length > 1 ? inOrder(trades) : trades) {
       if (!isTradeTime(trade.timestamp, clockOffset, nowMs)) {
         this.driftCount++;
+        this.#dropped("trade", "WRONG_TIME", market.instrument.symbol);
         continue;
       }
       if (!slot.isNewTrade(trade.trade_id)) continue;
@@ -180,6 +205,7 @@ export class FrameRouter {
       const qtyLots = parseScaled(trade.size, qtyDecimals);
       if (!(priceTicks > 0) || !(qtyLots > 0)) {
         this.driftCount++;
+        this.#dropped("trade", "DRIFT", market.instrument.symbol);
         continue;
       }
       const side = trade.is_maker_ask ? "BUY" : "SELL";

@@ -1,5 +1,6 @@
 /** The market stream of venuethree: subscribing, continuity of books, refusals, connections. */
 import { beforeEach, describe, expect, it } from "vitest";
+import { silentLogger } from "../../../engine/domain/logger.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import type { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import {
@@ -12,6 +13,7 @@ import {
   INVALID_REFUSED,
 } from "../../../engine/market/book.js";
 import { NO_MARKET_LISTENER, type Market } from "../../../engine/market/market.js";
+import { keepDebugLines } from "../../shared/test/debug-lines.js";
 import type { FakeConnection, FakeNetwork } from "../../shared/test/fake-connector.js";
 import { REFUSED_RETRY_MS } from "../rules/limits.js";
 import type { MarketStream } from "./stream.js";
@@ -27,8 +29,8 @@ let markets: readonly Market[];
 let one: Market;
 let two: Market;
 
-function setUp(count = 2): readonly Market[] {
-  bench = new StreamBench(count);
+function setUp(count = 2, logger = silentLogger): readonly Market[] {
+  bench = new StreamBench(count, logger);
   ({ clock, network, venue, stream } = bench);
   [one, two] = [bench.markets[0] as Market, (bench.markets[1] ?? bench.markets[0]) as Market];
   return bench.markets;
@@ -321,5 +323,28 @@ describe("connections", () => {
     const before = connection.sent.length;
     await pass(10_000);
     expect([connection.sent.length, network.connections.length]).toEqual([before, 1]);
+  });
+});
+
+describe("debug lines", () => {
+  it("say of each dropped frame, each lost book and each reconnect whose it is and why", async () => {
+    const { logger, lines } = keepDebugLines();
+    const connection = await goLive(setUp(2, logger));
+    venue.move(1, 1_010);
+    connection.receive(venue.move(1, 1_020));
+    connection.receive(venue.ticker(2).replace('"price":"', '"price":"1.23456'));
+    connection.receive(venue.trades(2, [{ trade_id: 1, price: "0.00001" }]));
+    connection.receive(venue.ticker(9));
+    connection.receive("rubbish");
+    connection.end(1006);
+    expect(lines).toEqual([
+      "book.resync venue=venuethree symbol=COIN1 tier=book reason=SEQUENCE_GAP",
+      "frame.dropped venue=venuethree channel=ticker symbol=COIN2 reason=MALFORMED",
+      "frame.dropped venue=venuethree channel=trade symbol=COIN2 reason=DRIFT",
+      "frame.dropped venue=venuethree channel= symbol= reason=UNKNOWN_SYMBOL",
+      "frame.dropped venue=venuethree channel= symbol= reason=MALFORMED",
+      "book.resync venue=venuethree symbol=COIN2 tier=book reason=DISCONNECTED",
+      expect.stringMatching(/^socket\.reconnect socket=venuethree\.market\.0 code=1006 reason= attempt=1 delayMs=\d+$/),
+    ]);
   });
 });

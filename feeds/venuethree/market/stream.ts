@@ -16,6 +16,7 @@ import type { Random } from "../../../engine/domain/random.js";
 import { INVALID_PROBE_MISMATCH, INVALID_REFUSED } from "../../../engine/market/book.js";
 import type { Market } from "../../../engine/market/market.js";
 import type { ClockOffset } from "../../shared/book/clock-offset.js";
+import { logResyncs } from "../../shared/book/resync-log.js";
 import { type ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
 import type { Connector } from "../../shared/net/connector.js";
 import type { SubscribeProtocol } from "../../shared/net/link.js";
@@ -191,6 +192,7 @@ export class MarketStream {
     const { clock, random, logger } = this.#options;
     const { symbol } = market.instrument;
     const slot = new MarketSlot(market);
+    logResyncs(logger, market);
     const shard = this.#shardWithRoom();
     const spec = bookSpec(slot);
     const subscription = new BookSubscription({

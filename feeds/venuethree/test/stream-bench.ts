@@ -25,14 +25,14 @@ export class StreamBench {
   readonly stream: MarketStream;
   readonly markets: readonly Market[];
 
-  constructor(marketCount = 2) {
+  constructor(marketCount = 2, logger = silentLogger) {
     const { clock } = this;
     this.stream = new MarketStream({
       wsUrl: "ws://venue/stream",
       connector: this.network.connector,
       clock,
       random: createSeededRandom(5),
-      logger: silentLogger,
+      logger,
       rest: new VenuethreeRest(this.venue, 1),
       clockOffset: this.clockOffset,
       budget: new ConnectionBudget(clock, { maxConnections: 32, connectsPerMinute: 60 }),

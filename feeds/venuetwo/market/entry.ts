@@ -43,20 +43,22 @@ export class MarketSlot {
     return result;
   }
 
-  onTouch(frame: VenuetwoFrame, tsRecvNs: number, linkId: number, lateNs: number): void {
+  /** False: it is an impossible one. */
+  onTouch(frame: VenuetwoFrame, tsRecvNs: number, linkId: number, lateNs: number): boolean {
     this.touch?.alive(tsRecvNs, linkId);
     const { touch } = this.market;
     const asOfNs = tsRecvNs - lateNs;
     if (frame.lastId < touch.seq) {
       this.lateCount++;
-      return;
+      return true;
     }
     const { touchBidTicks, touchBidLots, touchAskTicks, touchAskLots } = frame;
     if (!touch.set(touchBidTicks, touchBidLots, touchAskTicks, touchAskLots, frame.lastId, frame.tsEventMs, asOfNs)) {
       this.brokenTouchCount++;
-      return;
+      return false;
     }
     this.market.stats.update(doubleMidTicks(this.market) / 2, tsRecvNs);
+    return true;
   }
 
   onMarkPrice(wire: VenuetwoWireMarkPrice, tsRecvNs: number, linkId: number, latestMs: number): void {

@@ -18,6 +18,7 @@ import {
 import { doubleMidTicks } from "../../../engine/market/depth-walk.js";
 import { type ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
 import type { Connector } from "../../shared/net/connector.js";
+import { logDropped } from "../../shared/net/dropped-frame.js";
 import type { SubscribeProtocol } from "../../shared/net/link.js";
 import { LoadRefused } from "../../shared/book/resync.js";
 import { PersistentSocket } from "../../shared/net/socket.js";
@@ -226,6 +227,7 @@ export class ShallowTier {
       if (kind === FRAME_OTHER && data.includes('"code"')) logger.error("venuetwo.subscribe-refused", { code: 0 });
       return;
     }
+    logDropped(logger, "venuetwo", "depth20", kind === FRAME_DRIFT ? "DRIFT" : "MALFORMED", symbol);
     this.#places[decoder.symbols.slotOf(symbol)]?.slot.sync.loseShallow(INVALID_DECODE);
   }
 

@@ -17,6 +17,7 @@ import { createMarket, NO_MARKET_LISTENER, type Market } from "../../../engine/m
 import { ClockOffset } from "../../shared/book/clock-offset.js";
 import { ConnectionBudget } from "../../shared/net/connection-budget.js";
 import type { HttpRequest, HttpResult, VenueHttp } from "../../shared/net/http.js";
+import { keepDebugLines } from "../../shared/test/debug-lines.js";
 import { type FakeConnection, FakeNetwork } from "../../shared/test/fake-connector.js";
 import { MarketStream } from "./stream.js";
 import type { StreamHostLayout } from "./stream-plan.js";
@@ -165,7 +166,11 @@ let stream: MarketStream;
 let btc: Market;
 let eth: Market;
 
-function setUp(bases: readonly string[] = ["BTC", "ETH"], layout: StreamHostLayout = "single"): readonly Market[] {
+function setUp(
+  bases: readonly string[] = ["BTC", "ETH"],
+  layout: StreamHostLayout = "single",
+  logger = silentLogger,
+): readonly Market[] {
   clock = new VirtualClock();
   network = new FakeNetwork();
   venue = new TinyVenue(clock);
@@ -180,7 +185,7 @@ function setUp(bases: readonly string[] = ["BTC", "ETH"], layout: StreamHostLayo
       connector: network.connector,
       clock,
       random: createSeededRandom(5),
-      logger: silentLogger,
+      logger,
       http: venue,
       clockOffset,
       budget: new ConnectionBudget(clock, { maxConnections: 64, connectsPerMinute: 300 }),
@@ -755,5 +760,43 @@ describe("stop", () => {
     await clock.advanceAsync(5_000);
     expect([connection.isEnded, btc.book.state, clock.pendingTimerCount]).toEqual([true, BOOK_INVALID, 0]);
     expect(INVALID_GAP).not.toBe(btc.book.invalidReason);
+  });
+});
+
+describe("debug lines", () => {
+  it("say of each dropped frame, each lost book, each resync that goes on and each reconnect whose it is and why", async () => {
+    const { logger, lines } = keepDebugLines();
+    setUp(["BTC", "ETH"], "single", logger);
+    const connection = await goLive();
+    lines.length = 0;
+    venue.status = 503;
+    venue.diff("BTCUSDT", 1_010);
+    connection.receive(venue.diff("BTCUSDT", 1_020));
+    await clock.advanceAsync(50);
+    venue.status = 200;
+    await clock.advanceAsync(5_000);
+    connection.receive(venue.diff("ETHUSDT", 1_010).replace('"b":', '"b":[["a'));
+    connection.receive('{"stream":"weather","data":{"e":"weather"}}');
+    connection.end(1012, "restart");
+    expect(lines).toEqual([
+      "book.resync venue=venuetwo symbol=BTC tier=book reason=SEQUENCE_GAP",
+      "book.resync-goes-on venue=venuetwo symbol=BTC reason=NO_ANSWER",
+      "frame.dropped venue=venuetwo channel=depth symbol=ETH reason=MALFORMED",
+      "book.resync venue=venuetwo symbol=ETH tier=book reason=DECODE_ERROR",
+      "frame.dropped venue=venuetwo channel=weather symbol= reason=UNKNOWN_KIND",
+      "book.resync venue=venuetwo symbol=BTC tier=book reason=DISCONNECTED",
+      expect.stringMatching(
+        /^socket\.reconnect socket=venuetwo\.market\.0 code=1012 reason=restart attempt=1 delayMs=\d+$/,
+      ),
+    ]);
+  });
+
+  it("are not there at level info", async () => {
+    const { logger, lines } = keepDebugLines();
+    setUp(["BTC", "ETH"], "single", { ...logger, debug: null });
+    const connection = await goLive();
+    connection.receive("rubbish");
+    connection.end(1006);
+    expect(lines).toEqual([]);
   });
 });

@@ -17,14 +17,16 @@ import {
 } from "../../../engine/market/book.js";
 import type { Market } from "../../../engine/market/market.js";
 import type { ClockOffset } from "../../shared/book/clock-offset.js";
+import { logResyncs } from "../../shared/book/resync-log.js";
 import { type ConnectionBudget, MessagePacer } from "../../shared/net/connection-budget.js";
 import type { Connector } from "../../shared/net/connector.js";
+import { type DropReason, logDropped } from "../../shared/net/dropped-frame.js";
 import type { VenueHttp } from "../../shared/net/http.js";
 import type { SubscribeProtocol } from "../../shared/net/link.js";
 import { LoadRefused, Resync } from "../../shared/book/resync.js";
 import { PersistentSocket } from "../../shared/net/socket.js";
 import { isTradeTime } from "../../shared/book/stamps.js";
-import { BookSync } from "./sync.js";
+import { BookSync, DIFF_BROKEN } from "./sync.js";
 import { VenuetwoDecoder } from "./decode.js";
 import { decodeSlowFrame } from "./decode-slow.js";
 import { DriftPause } from "./drift-pause.js";
@@ -249,6 +251,7 @@ export class MarketStream {
     const index = this.#decoder.register(nativeSymbol, priceDecimals, qtyDecimals);
     const sync = new BookSync(market.book, () => this.#recover(index));
     const slot = new MarketSlot(market, sync);
+    logResyncs(logger, market);
     this.#slots[index] = slot;
     this.#slotByDepthName.set(depthStreamName(slot), index);
     this.#resyncs[index] = new Resync<never, Snapshot>({
@@ -339,28 +342,31 @@ export class MarketStream {
       return;
     }
     if (kind === FRAME_MALFORMED || kind === FRAME_FOREIGN) {
-      this.#onUnreadable(data);
+      this.#onUnreadable(data, kind === FRAME_FOREIGN ? "UNKNOWN_SYMBOL" : "MALFORMED");
       return;
     }
     const frame = decoder.frame;
     const slot = this.#slots[frame.slot];
     if (slot === undefined) {
       // A figure that no number holds, before the name was read.
-      if (kind === FRAME_DRIFT && frame.slot < 0) this.#onUnreadable(data);
+      if (kind === FRAME_DRIFT && frame.slot < 0) this.#onUnreadable(data, "DRIFT");
       return;
     }
     if (kind === FRAME_DEPTH) {
       const wasLive = slot.sync.isLive;
       const lateNs = this.#lateNs(slot, frame.tsEventMs);
-      slot.onDiff(frame, tsRecvNs, linkId, linkId !== socket.primaryLinkId, lateNs);
+      const result = slot.onDiff(frame, tsRecvNs, linkId, linkId !== socket.primaryLinkId, lateNs);
+      if (result === DIFF_BROKEN) this.#dropped("depth", "IMPOSSIBLE", slot.market.instrument.symbol);
       if (!wasLive) this.#afterDiffWhileSyncing(frame.slot, slot);
     } else if (kind === FRAME_BOOK_TICKER) {
-      slot.onTouch(frame, tsRecvNs, linkId, this.#lateNs(slot, frame.tsEventMs));
+      const isTaken = slot.onTouch(frame, tsRecvNs, linkId, this.#lateNs(slot, frame.tsEventMs));
+      if (!isTaken) this.#dropped("bookTicker", "IMPOSSIBLE", slot.market.instrument.symbol);
     } else if (kind === FRAME_TRADE) {
       slot.trade?.alive(tsRecvNs, linkId);
       const { clock, clockOffset } = this.#options;
       if (!isTradeTime(frame.tsTransactionMs, clockOffset, clock.wallMs())) {
         this.#wrongTimeCount++;
+        this.#dropped("trade", "WRONG_TIME", slot.market.instrument.symbol);
         return;
       }
       this.tradeCount++;
@@ -378,16 +384,22 @@ export class MarketStream {
       // Once per break: a drift that stays would otherwise log each frame.
       if (slot.sync.isLive)
         this.#options.logger.error("venuetwo.protocol-drift", { symbol: slot.market.instrument.symbol });
+      this.#dropped("", "DRIFT", slot.market.instrument.symbol);
       slot.sync.invalidate(INVALID_DECODE);
       this.#onDrift(frame.slot);
     }
   }
 
+  #dropped(channel: string, reason: DropReason, symbol: string): void {
+    logDropped(this.#options.logger, "venuetwo", channel, reason, symbol);
+  }
+
   /** What the frame would have changed is not known: a chain that it was of is no longer the venue's book. */
-  #onUnreadable(data: Buffer): void {
+  #onUnreadable(data: Buffer, reason: DropReason, channel = ""): void {
     const symbol = depthSymbolOf(data);
     const index = symbol === null ? -1 : this.#decoder.symbols.slotOf(symbol);
     const slot = this.#slots[index];
+    this.#dropped(symbol === null ? channel : "depth", reason, slot?.market.instrument.symbol ?? symbol ?? "");
     if (slot === undefined) return;
     if (slot.sync.isLive) this.#options.logger.error("venuetwo.unreadable", { symbol: slot.market.instrument.symbol });
     slot.sync.lose(INVALID_DECODE);
@@ -437,11 +449,11 @@ export class MarketStream {
           break;
         case "malformed":
           this.#slowMalformedCount++;
-          this.#onUnreadable(data);
+          this.#onUnreadable(data, "MALFORMED");
           break;
         case "unknown":
           this.#unknownCount++;
-          this.#onUnreadable(data);
+          this.#onUnreadable(data, "UNKNOWN_KIND", slow.event);
           break;
         case "ignored":
           break;
@@ -517,7 +529,15 @@ export class MarketStream {
     // One waits for a diff to cover it: give it the time, then confirm.
     if (slot.sync.isWaiting) await delay(this.#options.clock, CONFIRM_AFTER_MS);
     if (slot.sync.isLive) return null;
-    return this.#snapshots.load(slot, "whole");
+    const answer = await this.#snapshots.load(slot, "whole");
+    if (answer === null) this.#resyncGoesOn(slot, "NO_ANSWER");
+    else if (answer instanceof LoadRefused) this.#resyncGoesOn(slot, "NOT_ASKED");
+    return answer;
+  }
+
+  #resyncGoesOn({ market }: MarketSlot, reason: string): void {
+    const { symbol, venue } = market.instrument;
+    this.#options.logger.debug?.("book.resync-goes-on", { venue, symbol, reason });
   }
 
   #applySnapshot(index: number, { body, askedNs }: Snapshot): "synced" | "retry" {
@@ -531,6 +551,7 @@ export class MarketStream {
     }
     const result = slot.sync.onSnapshot(this.#decoder.frame, askedNs);
     this.#shallow.follow(index);
+    if (result !== "synced") this.#resyncGoesOn(slot, result);
     return result === "synced" && slot.market.book.state === BOOK_LIVE ? "synced" : "retry";
   }
 
