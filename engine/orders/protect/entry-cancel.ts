@@ -7,7 +7,7 @@
  *
  * Bounds: one cancel and MAX_LOOKS reads for each order and round.
  */
-import { logUnsentCall } from "../debug-lines.js";
+import { logUnsentCall } from "../send/debug-lines.js";
 import { delay } from "../../domain/clock.js";
 import type { CancelOutcome } from "../../domain/order.js";
 import { within } from "../../domain/deadline.js";

@@ -5,7 +5,7 @@
  * Invariants: a new bound is never looser than the refused one; a venue's orders are priced again once in an execution;
  * a stop's limit stays refused, and so does an order that no fresh mark is had for.
  */
-import { logRetried } from "../debug-lines.js";
+import { logRetried } from "./debug-lines.js";
 import type { Rooms } from "../accounts.js";
 import { formatScaled } from "../../domain/decimal.js";
 import type { Instrument } from "../../domain/instrument.js";

@@ -6,7 +6,7 @@
  * MAX_ATTEMPTS orders; a venue is tried once, save one clamp to a position that shrank and one price by a fresh mark;
  * the first decision's bound holds for every later order.
  */
-import { logNotRerouted, logRerouted, logRetried } from "../debug-lines.js";
+import { logNotRerouted, logRerouted, logRetried } from "./debug-lines.js";
 import type { LookupParts } from "./unknown-order.js";
 import type { GuardReservation } from "../../guards/guards.js";
 import type { TradeRouting } from "../decide/routing.js";

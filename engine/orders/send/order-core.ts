@@ -7,7 +7,7 @@
  * RUNNING record of an idempotent request are durable in one batch before any of them leaves, and that is the only durable
  * wait; nothing is ever sent twice under one client id; what did not become durable in time is taken back behind it.
  */
-import { logUnsent } from "../debug-lines.js";
+import { logUnsent } from "./debug-lines.js";
 import type { Clock } from "../../domain/clock.js";
 import { type Deadline, within } from "../../domain/deadline.js";
 import { ServiceError } from "../../domain/errors.js";

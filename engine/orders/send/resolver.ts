@@ -13,7 +13,7 @@
  * Bounds: MAX_UNRESOLVED entries, as many prices. One more is refused at once: its session is closed, it stays UNKNOWN and is
  * listed like the others.
  */
-import { logLook, logResolution } from "../debug-lines.js";
+import { logLook, logResolution } from "./debug-lines.js";
 import type { Clock } from "../../domain/clock.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { Logger } from "../../domain/logger.js";

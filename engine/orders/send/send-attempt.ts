@@ -5,7 +5,7 @@
  * Invariants: an order is put to the venue once a call; three outcomes and no other: accepted, rejected (the venue's
  * own word), unknown; whatever goes wrong after the send is UNKNOWN, a bug of ours included.
  */
-import { logUnsent } from "../debug-lines.js";
+import { logUnsent } from "./debug-lines.js";
 import type { Clock } from "../../domain/clock.js";
 import type { OrderCommand, PlaceOutcome } from "../../domain/order.js";
 import type { AccountSession, VenueRoom } from "../../ports.js";

@@ -2,7 +2,7 @@
  * All open orders of an account, or of one symbol, cancelled: by the venue's own call where its room has it, one by one
  * otherwise. Bounds: MAX_CANCELS orders a call, CANCELS_AT_ONCE under way.
  */
-import { logUnsentCall } from "../debug-lines.js";
+import { logUnsentCall } from "../send/debug-lines.js";
 import type { Instrument } from "../../domain/instrument.js";
 import type { Logger } from "../../domain/logger.js";
 import type { CancelAllOutcome, Refused } from "../../domain/order.js";

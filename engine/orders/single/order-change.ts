@@ -3,7 +3,7 @@
  * that is not known is reported as such and may be asked for again; nothing here is ever repeated on its own, save a
  * cancel that named the wrong symbol.
  */
-import { logUnsentCall } from "../debug-lines.js";
+import { logUnsentCall } from "../send/debug-lines.js";
 import type { RandomIds } from "../../storage/keyed-hash.js";
 import type { RecentOrders } from "./recent-orders.js";
 import type { Logger } from "../../domain/logger.js";

@@ -2,7 +2,7 @@
  * One order on its way: session, idempotency, price, guards, name, send, answer, and what a retry, a replay or a crash
  * before it makes of that. What can go wrong here is a refusal, as long as no order was sent.
  */
-import { logRetried } from "../debug-lines.js";
+import { logRetried } from "../send/debug-lines.js";
 import type { UnsettledOrders } from "./unsettled-orders.js";
 import type { GuardReservation } from "../../guards/guards.js";
 import { ServiceError } from "../../domain/errors.js";

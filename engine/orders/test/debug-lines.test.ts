@@ -1,8 +1,8 @@
 /** Each debug line of the trade path, written by the real services over fake venues; and none of them while debug is off. */
 import { describe, expect, it } from "vitest";
-import type { LogFields, Logger } from "../domain/logger.js";
-import { createDesk, CREDENTIALS, orderContext } from "./single/test/desk-harness.js";
-import { createHarness, type Harness, type HarnessOptions, SECRET_ONE, SECRET_TWO } from "./test/harness.js";
+import type { LogFields, Logger } from "../../domain/logger.js";
+import { createDesk, CREDENTIALS, orderContext } from "../single/test/desk-harness.js";
+import { createHarness, type Harness, type HarnessOptions, SECRET_ONE, SECRET_TWO } from "./harness.js";
 
 type Line = LogFields & { readonly event: string };
 

@@ -5,14 +5,14 @@
  * Invariants: while debug is off nothing is built; a line holds our own codes and names alone, no word of a venue and
  * nothing of the credentials.
  */
-import type { Clock } from "../domain/clock.js";
-import type { Logger } from "../domain/logger.js";
-import type { CancelAllOutcome, CancelOutcome, VenueOrder } from "../domain/order.js";
-import type { Instrument } from "../domain/instrument.js";
-import type { Read, VenueRoom } from "../ports.js";
-import type { RoutingReport } from "../routing/report.js";
-import { type AbsenceBound, momentOf, proofInMs } from "./send/absence-proof.js";
-import type { OrderAttempt } from "./run.js";
+import type { Clock } from "../../domain/clock.js";
+import type { Logger } from "../../domain/logger.js";
+import type { CancelAllOutcome, CancelOutcome, VenueOrder } from "../../domain/order.js";
+import type { Instrument } from "../../domain/instrument.js";
+import type { Read, VenueRoom } from "../../ports.js";
+import type { RoutingReport } from "../../routing/report.js";
+import { type AbsenceBound, momentOf, proofInMs } from "./absence-proof.js";
+import type { OrderAttempt } from "../run.js";
 
 interface LogParts {
   readonly logger: Logger;
