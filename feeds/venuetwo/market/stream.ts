@@ -23,6 +23,7 @@ import type { VenueHttp } from "../../shared/net/http.js";
 import type { SubscribeProtocol } from "../../shared/net/link.js";
 import { LoadRefused, Resync } from "../../shared/book/resync.js";
 import { PersistentSocket } from "../../shared/net/socket.js";
+import { countSockets } from "../../shared/net/socket-counts.js";
 import { isTradeTime } from "../../shared/book/stamps.js";
 import { BookSync } from "./sync.js";
 import { VenuetwoDecoder } from "./decode.js";
@@ -211,19 +212,13 @@ export class MarketStream {
   }
 
   status(): MarketStreamStatus {
-    let reconnectCount = 0;
-    let openSocketCount = 0;
-    let handlerErrorCount = 0;
     const sockets = [...this.#shallow.sockets, ...this.#shards.map(({ socket }) => socket)];
-    for (const socket of sockets) {
-      const stats = socket.stats();
-      reconnectCount += stats.reconnectCount;
-      handlerErrorCount += stats.handlerErrorCount;
-      if (stats.state === "open") openSocketCount++;
-    }
+    const { socketCount, openCount, reconnectCount, handlerErrorCount } = countSockets(
+      sockets.map((socket) => socket.stats()),
+    );
     return {
-      socketCount: sockets.length,
-      openSocketCount,
+      socketCount,
+      openSocketCount: openCount,
       reconnectCount,
       resyncCount: this.#resyncs.reduce(
         (sum, resync, index) => sum + (this.#slots[index] === undefined ? 0 : resync.startCount),
