@@ -153,10 +153,13 @@ export class MarketStream {
     this.add(markets);
   }
 
-  /** Adds markets, listed later than the others; their streams go where there is room. */
+  /** Streams those that are not streamed yet; their streams go where there is room. */
   add(markets: readonly Market[]): void {
     const { shallowFromMarkets = SHALLOW_FROM_MARKETS } = this.#options;
-    for (const market of markets) {
+    const streamed = new Set(this.slots.map(({ market }) => market));
+    const added = markets.filter((market) => !streamed.has(market));
+    if (added.length === 0) return;
+    for (const market of added) {
       const slot = this.#addSlot(market);
       for (const group of this.#groups) this.#place(slot, group);
     }
