@@ -165,7 +165,7 @@ class VenuethreeRoom implements VenueRoom {
       ...shared,
       rest: trading.rest,
       tokens: trading.tokens,
-      instrumentOf: (marketId) => trading.markets.byMarketId(marketId),
+      instrumentOf: (marketId) => trading.instruments.byNativeId(marketId),
       clockOffsetMs,
       resolveKey: (session, call) => trading.resolveKey(session, call),
     });
