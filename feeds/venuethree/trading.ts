@@ -25,7 +25,7 @@ import { KeyLanes } from "./orders/key-lanes.js";
 import type { TierName } from "./rules/limits.js";
 import { InstrumentIndex } from "../shared/room/instrument-index.js";
 import { VenuethreeOrders } from "./orders/orders.js";
-import { PublicKeys } from "./sign/public-keys.js";
+import { createPublicKeyCache } from "./sign/sign.js";
 import { SentOrders } from "./account/sent-orders.js";
 import { accountIndexOf, openVenuethreeAddress, openVenuethreeSession, VenuethreeSession } from "./account/session.js";
 import { VenuethreeSettings } from "./orders/settings.js";
@@ -99,7 +99,7 @@ export function createVenuethreeTrading(deps: VenuethreeTradingDeps): Venuethree
   const sentOrders = new SentOrders();
   const sender = new TxSender({ rest, socket, budget, keys, lanes, pool, clock, logger, ackLatency, chainId });
   const account = new VenuethreeAccount({ rest, keys, tokens, instruments, sentOrders, clock, clockOffsetMs, logger });
-  const publicKeys = new PublicKeys();
+  const publicKeys = createPublicKeyCache();
   return {
     reader: account,
     orders: new VenuethreeOrders({ sender, sentOrders, listed: deps.instruments, clock, clockOffsetMs }),
