@@ -2,15 +2,12 @@
  * The venuefour room: instruments, market data, account reads, account streams and orders over one HTTP pool, one set of
  * limits and one clock estimate. Wiring and life cycle only.
  */
-import { type Clock, delay, type TimerHandle } from "../../engine/domain/clock.js";
-import { ServiceError } from "../../engine/domain/errors.js";
+import type { Clock } from "../../engine/domain/clock.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { FeeRates } from "../../engine/domain/position.js";
 import type { Random } from "../../engine/domain/random.js";
-import { BOOK_LIVE } from "../../engine/market/book.js";
-import { ageMs } from "../../engine/market/freshness.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
-import type { FeedState, Market } from "../../engine/market/market.js";
+import type { Market } from "../../engine/market/market.js";
 import type {
   AccountHistory,
   AccountNames,
@@ -26,13 +23,14 @@ import type {
   VenueRoom,
 } from "../../engine/ports.js";
 import { CallerStanding } from "../shared/net/caller-standing.js";
-import { fullJitterMs } from "../shared/net/backoff.js";
 import { ClockCheck } from "../shared/book/clock-check.js";
 import { ClockOffset } from "../shared/book/clock-offset.js";
+import { withDatedAnswers } from "../shared/book/dated-http.js";
 import { ConnectionBudget } from "../shared/net/connection-budget.js";
 import { type Connector, connectWs } from "../shared/net/connector.js";
-import type { VenueHttp } from "../shared/net/http.js";
-import { HttpPool } from "../shared/net/http-pool.js";
+import { HttpPool, type HttpPoolOptions } from "../shared/net/http-pool.js";
+import { countSockets } from "../shared/net/socket-counts.js";
+import { RoomShell } from "../shared/room/room-shell.js";
 import {
   CONNECTS_PER_MINUTE,
   CREDITS_PER_MINUTE,
@@ -53,7 +51,7 @@ import { judgeLimit, usedCredits, usedKeyCredits, VenuefourRest } from "./market
 import { openVenuefourAddress, openVenuefourSession, VenuefourSession } from "./account/session.js";
 import { MarketStream } from "./market/stream.js";
 import { DEFAULT_FEES } from "./market/symbols.js";
-import { createVenuefourTrading } from "./trading.js";
+import { createVenuefourTrading, type VenuefourTrading, type VenuefourTradingDeps } from "./trading.js";
 import type { VenuefourWirePrice } from "./market/wire.js";
 
 export interface VenuefourLimits {
@@ -92,7 +90,6 @@ export interface VenuefourRoomOptions {
 }
 
 const DEFAULT_ROOT = "/api/v1";
-const DEFAULT_START_TIMEOUT_MS = 30_000;
 const START_BACKOFF = { baseMs: 250, capMs: 5_000 };
 /** Grids, limits, listings and delistings are known by then, for one credit. No stream reports them. */
 const REFRESH_EVERY_MS = 60_000;
@@ -100,9 +97,6 @@ const REFRESH_EVERY_MS = 60_000;
 const PRICES_EVERY_REFRESHES = 5;
 /** Until orders have been sent; the venue's speed bump of 200 ms alone is most of it. */
 const DEFAULT_ACK_MS = 500;
-const STOP_GRACE_MS = 2_000;
-/** `Date` headers are whole seconds. */
-const DATE_RESOLUTION_MS = 1_000;
 /** Own connection of the prices, and a replacement for each connection while it is rotated. */
 const SPARE_CONNECTIONS = 2;
 
@@ -114,103 +108,68 @@ class VenuefourRoom implements VenueRoom {
   readonly venue = "venuefour";
   readonly takerDelayMs = TAKER_DELAY_MS;
   readonly ackLatency = new LatencyWindow(DEFAULT_ACK_MS);
+  readonly markets: ReadonlyMap<string, Market>;
+  readonly routingHealth: RoutingHealth;
+  readonly venueClock: VenueClock;
   readonly reader: AccountReader;
   readonly orders: OrderSender;
   readonly streams: VenuefourAccountStreams;
   readonly history: AccountHistory;
   readonly settings: AccountSettings;
   readonly accountNames: AccountNames;
-  readonly #options: VenuefourRoomOptions;
+  readonly #clock: Clock;
+  readonly #shell: RoomShell;
   readonly #http: HttpPool;
   readonly #rest: VenuefourRest;
   readonly #clockOffset: ClockOffset;
   readonly #stream: MarketStream;
   readonly #markets: VenuefourMarkets;
-  #isStopped = false;
-  #refreshTimer: TimerHandle | null = null;
   #refreshCount = 0;
 
   constructor(options: VenuefourRoomOptions) {
-    const { clock, random, logger, wsUrl, connector = connectWs } = options;
+    const { clock, random, logger, wsUrl, connector = connectWs, startTimeoutMs } = options;
     const limits: VenuefourLimits = { ...DEFAULT_LIMITS, ...options.limits };
     const { origin, root } = splitRestUrl(options.restUrl);
-    this.#options = options;
-    this.#clockOffset = new ClockOffset(clock);
+    const clockOffset = new ClockOffset(clock);
     const standing = new CallerStanding(clock);
-    this.#http = new HttpPool({
-      standing,
-      name: "venuefour",
-      baseUrl: origin,
-      clock,
-      random,
-      logger,
-      budget: limits.creditsPerMinute,
-      budgetWindowMs: CREDIT_WINDOW_MS,
-      // Of callers with an API config key, whose main account has a budget of its own.
-      accountLimits: [{ limit: KEY_CREDITS_PER_MINUTE, windowMs: CREDIT_WINDOW_MS }],
-      connections: limits.httpConnections,
-      usedWeight: (headers, request) => usedCredits(headers, limits.creditsPerMinute, request),
-      usedOfAccount: (headers) => usedKeyCredits(headers, KEY_CREDITS_PER_MINUTE),
-      judgeLimit,
-    });
-    const http = this.#measured(this.#http);
+    this.#clock = clock;
+    this.#clockOffset = clockOffset;
+    this.#http = new HttpPool({ ...poolOptions(options, limits), baseUrl: origin, standing });
+    const http = withDatedAnswers(this.#http, clockOffset);
     const budget = new ConnectionBudget(clock, limits);
     this.#rest = new VenuefourRest(http, root);
     // The venue has no switch of its own that would name a time.
-    new ClockCheck({ clock, clockOffset: this.#clockOffset, measure: () => this.#measureClock() });
+    new ClockCheck({ clock, clockOffset, measure: () => this.#measureClock() });
+    const shared = { wsUrl, clock, random, logger, connector, budget };
     this.#stream = new MarketStream({
-      wsUrl,
-      clock,
-      random,
-      logger,
-      connector,
-      clockOffset: this.#clockOffset,
-      budget,
+      ...shared,
+      clockOffset,
       messagesPerSecond: limits.messagesPerSecond,
       rest: this.#rest,
       listed: (nativeSymbol) => this.#markets.byNativeSymbol(nativeSymbol),
     });
-    this.#markets = new VenuefourMarkets({
-      logger,
-      stream: this.#stream,
-      symbols: options.symbols,
-      fees: options.fees ?? DEFAULT_FEES,
-      maxMarkets: Math.max(1, limits.maxConnections - SPARE_CONNECTIONS) * SUBSCRIPTIONS_PER_CHANNEL,
-      onRescaled: () => this.streams.rescaled(),
-    });
-    const trading = createVenuefourTrading({
-      standing,
-      http,
-      root,
-      wsUrl,
-      connector,
-      budget,
-      instruments: () => this.#markets.instruments,
+    this.#markets = this.#listing(options, limits);
+    this.markets = this.#markets.bySymbol;
+    this.routingHealth = this.#http;
+    this.venueClock = clockOffset;
+    this.#shell = new RoomShell({
+      venue: this.venue,
       clock,
       random,
-      logger,
-      ackLatency: this.ackLatency,
-      clockOffsetMs: () => this.#clockOffset.offsetMs,
-      onClockError: () => this.#measureAnew(),
+      http: this.#http,
+      clockOffset,
+      markets: this.markets,
+      currentShare: 0.5,
+      retry: START_BACKOFF,
+      startTimeoutMs,
     });
+    const trading = this.#createTrading({ ...shared, standing, http, root });
     this.reader = trading.reader;
     this.orders = trading.orders;
     this.streams = trading.streams;
     this.history = trading.history;
     this.settings = trading.settings;
     this.accountNames = trading.accountNames;
-  }
-
-  get markets(): ReadonlyMap<string, Market> {
-    return this.#markets.bySymbol;
-  }
-
-  get routingHealth(): RoutingHealth {
-    return this.#http;
-  }
-
-  get venueClock(): VenueClock {
-    return this.#clockOffset;
   }
 
   openSession(rawCredentials: unknown): OpenSession {
@@ -229,79 +188,58 @@ class VenuefourRoom implements VenueRoom {
   }
 
   async start(): Promise<void> {
-    const { clock, random, startTimeoutMs = DEFAULT_START_TIMEOUT_MS } = this.#options;
-    const untilMs = clock.monoNs() / 1e6 + startTimeoutMs;
-    for (let attempt = 0; !this.#isStopped; attempt++) {
-      const problem = await this.#refresh();
-      if (problem === null) break;
-      if (clock.monoNs() / 1e6 >= untilMs)
-        throw new ServiceError("VENUE_UNAVAILABLE", { exchange: "venuefour", problem });
-      await delay(clock, fullJitterMs(START_BACKOFF, attempt, random));
-    }
-    if (this.#isStopped) return;
+    if (!(await this.#shell.start(() => this.#refresh()))) return;
     this.#stream.start();
-    this.#scheduleRefresh();
+    this.#shell.every(REFRESH_EVERY_MS, () => this.#refresh());
   }
 
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    if (this.#refreshTimer !== null) this.#options.clock.clearTimer(this.#refreshTimer);
-    this.#stream.stop();
-    this.streams.stop();
-    await this.#http.close(STOP_GRACE_MS);
+  stop(): Promise<void> {
+    return this.#shell.stop([this.#stream, this.streams]);
   }
 
   status(): RoomStatus {
-    const http = this.#http.stats();
     const stream = this.#stream.stats();
     const accounts = this.streams.stats();
-    const { sockets } = stream;
-    return {
-      venue: this.venue,
-      state: this.#state(),
-      breaker: http.breaker,
-      breakerOpenUntilMs: http.breakerOpenUntilMs,
-      clockOffsetMs: Math.round(this.#clockOffset.offsetMs),
-      socketCount: sockets.filter((socket) => socket.state === "open").length + this.streams.openCount,
-      reconnectCount: sum(sockets, (socket) => socket.reconnectCount),
-      resyncCount: sum(sockets, (socket) => socket.silentCount),
+    const sockets = countSockets(stream.sockets);
+    return this.#shell.status({
+      isOpen: this.#stream.isOpen,
+      socketCount: sockets.openCount + this.streams.openCount,
+      reconnectCount: sockets.reconnectCount,
+      resyncCount: sockets.silentCount,
       // No sequence of this venue is contiguous: what can be missed is seen as silence.
       gapCount: 0,
       decodeErrorCount:
-        stream.decodeErrorCount +
-        accounts.decodeErrorCount +
-        this.#markets.badRowCount +
-        sum(sockets, (socket) => socket.handlerErrorCount),
+        stream.decodeErrorCount + accounts.decodeErrorCount + this.#markets.badRowCount + sockets.handlerErrorCount,
       protocolDriftCount:
         stream.protocolDriftCount +
         stream.refusedCount +
         stream.silentRefusalCount +
         accounts.driftCount +
         this.#markets.driftCount,
-      laneTokens: http.laneTokens,
-    };
+    });
   }
 
-  /** DOWN: a market socket is not open. SYNCING: no book yet. STALE: most LIVE books are over age. */
-  #state(): FeedState {
-    if (this.#isStopped || !this.#stream.isOpen) return "DOWN";
-    const nowNs = this.#options.clock.monoNs();
-    let liveCount = 0;
-    let freshCount = 0;
-    for (const { book, maxBookAgeMs } of this.markets.values()) {
-      if (book.state !== BOOK_LIVE) continue;
-      liveCount++;
-      if (ageMs(book.tsProvenNs, nowNs) <= maxBookAgeMs) freshCount++;
-    }
-    if (liveCount === 0) return "SYNCING";
-    return freshCount * 2 >= liveCount ? "LIVE" : "STALE";
+  #listing({ logger, symbols, fees = DEFAULT_FEES }: VenuefourRoomOptions, limits: VenuefourLimits): VenuefourMarkets {
+    return new VenuefourMarkets({
+      logger,
+      stream: this.#stream,
+      symbols,
+      fees,
+      maxMarkets: Math.max(1, limits.maxConnections - SPARE_CONNECTIONS) * SUBSCRIPTIONS_PER_CHANNEL,
+      onRescaled: () => this.streams.rescaled(),
+    });
   }
 
-  #scheduleRefresh(): void {
-    if (this.#isStopped) return;
-    this.#refreshTimer = this.#options.clock.setTimer(() => {
-      void this.#refresh().then(() => this.#scheduleRefresh());
-    }, REFRESH_EVERY_MS);
+  #createTrading(
+    parts: Omit<VenuefourTradingDeps, "instruments" | "ackLatency" | "clockOffsetMs" | "onClockError">,
+  ): VenuefourTrading {
+    return createVenuefourTrading({
+      ...parts,
+      instruments: () => this.#markets.instruments,
+      ackLatency: this.ackLatency,
+      clockOffsetMs: () => this.#clockOffset.offsetMs,
+      onClockError: () => this.#measureAgain(),
+    });
   }
 
   /** Loads instruments and prices and adopts them; the problem if there are no instruments, and then nothing changed. */
@@ -311,13 +249,13 @@ class VenuefourRoom implements VenueRoom {
       this.#rest.markets({ timeoutMs: LOAD_TIMEOUT_MS, lane: "reconcile" }),
       withPrices ? this.#rest.prices({ timeoutMs: READ_TIMEOUT_MS, lane: "reconcile" }) : null,
     ]);
-    if (this.#isStopped) return null;
+    if (this.#shell.isStopped) return null;
     if (!list.ok) return list.message;
     this.#refreshCount++;
     const isFirst = this.markets.size === 0;
     // Without prices the order of streaming is the venue's, and tickers wait for their stream.
     const rows = prices?.ok === true ? prices.value : [];
-    this.#markets.adopt(list.value, rows, this.#options.clock.monoNs());
+    this.#markets.adopt(list.value, rows, this.#clock.monoNs());
     // Not waited for: the room serves what it has.
     if (isFirst) void this.#seedLastPrices(rows);
     return null;
@@ -329,7 +267,7 @@ class VenuefourRoom implements VenueRoom {
       this.#stream.streams(instrument.nativeSymbol),
     );
     for (const { instrument } of byVolume(streamed, prices).slice(0, SEEDED_LAST_PRICES)) {
-      if (this.#isStopped) return;
+      if (this.#shell.isStopped) return;
       const read = await this.#rest.trades(instrument.nativeSymbol, {
         timeoutMs: READ_TIMEOUT_MS,
         lane: "background",
@@ -343,7 +281,7 @@ class VenuefourRoom implements VenueRoom {
   }
 
   /** The venue refused a time stamp of ours: what was measured until now would hold the estimate where it is. */
-  async #measureAnew(): Promise<void> {
+  async #measureAgain(): Promise<void> {
     this.#clockOffset.forget();
     await this.#measureClock();
   }
@@ -351,21 +289,26 @@ class VenuefourRoom implements VenueRoom {
   async #measureClock(): Promise<void> {
     await this.#rest.prices({ timeoutMs: READ_TIMEOUT_MS, lane: "exit" });
   }
+}
 
-  /** Every answer's `Date` feeds the clock estimate. */
-  #measured(http: VenueHttp): VenueHttp {
-    return {
-      request: async (request) => {
-        const begun = this.#clockOffset.beginRoundTrip();
-        const result = await http.request(request);
-        if (result.kind === "response") {
-          const dateMs = Date.parse(result.headers["date"] ?? "");
-          this.#clockOffset.addRoundTrip(result.sentAtMs, result.receivedAtMs, dateMs, DATE_RESOLUTION_MS, begun);
-        }
-        return result;
-      },
-    };
-  }
+function poolOptions(
+  { clock, random, logger }: VenuefourRoomOptions,
+  { creditsPerMinute, httpConnections }: VenuefourLimits,
+): Omit<HttpPoolOptions, "baseUrl"> {
+  return {
+    name: "venuefour",
+    clock,
+    random,
+    logger,
+    budget: creditsPerMinute,
+    budgetWindowMs: CREDIT_WINDOW_MS,
+    // Of callers with an API config key, whose main account has a budget of its own.
+    accountLimits: [{ limit: KEY_CREDITS_PER_MINUTE, windowMs: CREDIT_WINDOW_MS }],
+    connections: httpConnections,
+    usedWeight: (headers, request) => usedCredits(headers, creditsPerMinute, request),
+    usedOfAccount: (headers) => usedKeyCredits(headers, KEY_CREDITS_PER_MINUTE),
+    judgeLimit,
+  };
 }
 
 /** The pool takes a host only; the API's root goes before each path. */
@@ -373,10 +316,4 @@ function splitRestUrl(restUrl: string): { readonly origin: string; readonly root
   const { origin, pathname } = new URL(restUrl);
   const root = pathname.replace(/\/+$/, "");
   return { origin, root: root === "" ? DEFAULT_ROOT : root };
-}
-
-function sum<T>(items: readonly T[], countOf: (item: T) => number): number {
-  let total = 0;
-  for (const item of items) total += countOf(item);
-  return total;
 }

@@ -32,7 +32,7 @@ import { OrderFills } from "./account/order-fills.js";
 import { VenueoneOrders } from "./orders/orders.js";
 import { VenueoneRest } from "./account/rest.js";
 import { VenueoneAccountNames } from "./orders/names.js";
-import { AddressCache } from "./sign/address-cache.js";
+import { createAddressCache } from "../shared/sign/key-cache.js";
 import { openVenueoneAddress, openVenueoneSession, VenueoneSession } from "./account/session.js";
 import { VenueoneSettings } from "./orders/settings.js";
 import { L1Signer } from "./sign/sign.js";
@@ -83,7 +83,7 @@ export function createVenueoneTrading(deps: VenueoneTradingDeps): VenueoneTradin
   const nonces = createVenueoneNonces(clock, deps.nonces, deps.leastOffsetMs);
   const instruments = new InstrumentIndex(deps.instruments);
   const signer = new L1Signer(deps.isMainnet);
-  const addresses = new AddressCache();
+  const addresses = createAddressCache();
   const onClockError = deps.onClockError ?? (() => undefined);
   const fills = new OrderFills({ rest, clock, clockOffsetMs });
   const reader = new VenueoneAccount({ rest, accounts, instruments, nonces, fills, clock, clockOffsetMs, logger });

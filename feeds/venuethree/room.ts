@@ -4,16 +4,13 @@
  *
  * Invariant: one map of markets for the life of the room; a market's book is LIVE only while its stream is.
  */
-import { type Clock, delay, type TimerHandle } from "../../engine/domain/clock.js";
-import { ServiceError } from "../../engine/domain/errors.js";
+import type { Clock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { FeeRates, VenuePosition } from "../../engine/domain/position.js";
 import type { Random } from "../../engine/domain/random.js";
-import { BOOK_LIVE } from "../../engine/market/book.js";
-import { ageMs } from "../../engine/market/freshness.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
-import type { FeedState, Market } from "../../engine/market/market.js";
+import type { Market } from "../../engine/market/market.js";
 import type {
   AccountHistory,
   AccountNames,
@@ -29,13 +26,14 @@ import type {
   VenueRoom,
 } from "../../engine/ports.js";
 import { CallerStanding } from "../shared/net/caller-standing.js";
-import { fullJitterMs } from "../shared/net/backoff.js";
 import { ClockCheck, withProvenTimes } from "../shared/book/clock-check.js";
 import { ClockOffset } from "../shared/book/clock-offset.js";
+import { withDatedAnswers } from "../shared/book/dated-http.js";
 import { ConnectionBudget, MessagePacer } from "../shared/net/connection-budget.js";
 import { type Connector, connectWs } from "../shared/net/connector.js";
-import type { VenueHttp } from "../shared/net/http.js";
-import { HttpPool } from "../shared/net/http-pool.js";
+import { HttpPool, type HttpPoolOptions } from "../shared/net/http-pool.js";
+import { countSockets } from "../shared/net/socket-counts.js";
+import { RoomShell } from "../shared/room/room-shell.js";
 import { VerifiedReads } from "../shared/account/verified-reads.js";
 import { VenuethreeAccountStreams } from "./account/streams.js";
 import { judgeLimit } from "./rules/errors.js";
@@ -56,8 +54,9 @@ import { VenuethreeSession } from "./account/session.js";
 import { MarketStream } from "./market/stream.js";
 import { streamedReader } from "./account/streamed-reads.js";
 import { watchedOrders } from "./orders/watched-orders.js";
-import { createVenuethreeTrading, type VenuethreeTrading } from "./trading.js";
+import { createVenuethreeTrading, type VenuethreeTrading, type VenuethreeTradingDeps } from "./trading.js";
 import { TxBudget } from "./orders/tx-budget.js";
+import type { TxConfirmationDeps } from "./orders/tx-confirmation.js";
 import { TxSocket } from "./orders/tx-socket.js";
 
 export interface VenuethreeRoomOptions {
@@ -92,16 +91,12 @@ export interface VenuethreeRoomOptions {
   readonly startTimeoutMs?: number;
 }
 
-const DEFAULT_START_TIMEOUT_MS = 30_000;
 /** A standard address has 60 reads a minute: tries are counted. */
 const START_BACKOFF = { baseMs: 400, capMs: 5_000 } as const;
 /** Listings, halts, grids, minimums, and the figures of the day: two reads a minute. No stream reports them. */
 const REFRESH_EVERY_MS = 30_000;
-const STOP_GRACE_MS = 2_000;
 /** Round trips of 285 to 480 ms were measured by others in 2026; the tier's delay comes on top. */
 const DEFAULT_ACK_MS = 400;
-/** `Date` headers are whole seconds. */
-const DATE_RESOLUTION_MS = 1_000;
 
 /** Chain ids by host (sheet: hosts and chain ids); the first that matches. */
 const CHAIN_IDS: readonly (readonly [RegExp, number])[] = [
@@ -118,48 +113,35 @@ class VenuethreeRoom implements VenueRoom {
   readonly venue = "venuethree";
   readonly ackLatency = new LatencyWindow(DEFAULT_ACK_MS);
   readonly takerDelayMs: number;
+  readonly markets: ReadonlyMap<string, Market>;
+  /** Every contract known, also those that are not wanted. */
+  readonly instruments: ReadonlyMap<string, Instrument>;
+  readonly routingHealth: RoutingHealth;
+  readonly venueClock: VenueClock;
   readonly reader: AccountReader;
   readonly orders: OrderSender;
   readonly history: AccountHistory;
   readonly settings: AccountSettings;
   readonly streams: VenuethreeAccountStreams;
-  readonly #options: VenuethreeRoomOptions;
+  readonly accountNames: AccountNames;
+  readonly #logger: Logger;
+  readonly #shell: RoomShell;
   readonly #trading: VenuethreeTrading;
   readonly #http: HttpPool;
   readonly #rest: VenuethreeRest;
-  readonly #clockOffset: ClockOffset;
   readonly #stream: MarketStream;
   readonly #txSocket: TxSocket;
   readonly #markets: VenuethreeMarkets;
-  #refreshTimer: TimerHandle | null = null;
-  #isStopped = false;
 
   constructor(options: VenuethreeRoomOptions) {
-    const { clock, random, logger, wsUrl, symbols, limits = {}, connector = connectWs, tier = "standard" } = options;
-    const { cancelDelayMs, takerDelayMs, restPerMinute, sendsPerMinute, makerFeeMilliBps, takerFeeMilliBps } =
-      TIERS[tier];
-    const sendLimit = limits.sendsPerMinute ?? limits.restPerMinute ?? Math.floor(sendsPerMinute * USED_SHARE);
-    this.#options = options;
-    this.takerDelayMs = takerDelayMs;
-    this.#clockOffset = new ClockOffset(clock);
-    const otherSendsPerMinute = limits.otherSendsPerMinute ?? Math.floor(OTHER_SENDS_PER_MINUTE * USED_SHARE);
-    const txBudget = new TxBudget({ clock, sendsPerMinute: sendLimit, otherSendsPerMinute });
-    const accounts = txBudget.sends;
+    const { clock, random, logger, wsUrl, limits = {}, connector = connectWs, tier = "standard" } = options;
+    const clockOffset = new ClockOffset(clock);
+    const txBudget = txBudgetOf(options, tier);
     const standing = new CallerStanding(clock);
-    this.#http = new HttpPool({
-      standing,
-      name: "venuethree",
-      baseUrl: options.restUrl,
-      clock,
-      random,
-      logger,
-      budget: limits.restPerMinute ?? Math.floor(restPerMinute * USED_SHARE),
-      budgetWindowMs: REST_WINDOW_MS,
-      accountLimits: accounts,
-      judgeLimit,
-      ...(limits.httpConnections === undefined ? {} : { connections: limits.httpConnections }),
-    });
-    const http = this.#measured(this.#http);
+    this.#logger = logger;
+    this.takerDelayMs = TIERS[tier].takerDelayMs;
+    this.#http = new HttpPool({ ...poolOptions(options, tier), standing, accountLimits: txBudget.sends });
+    const http = withDatedAnswers(this.#http, clockOffset);
     this.#rest = new VenuethreeRest(http, readWeight(tier));
     const budget = new ConnectionBudget(clock, {
       maxConnections: MAX_CONNECTIONS,
@@ -167,56 +149,35 @@ class VenuethreeRoom implements VenueRoom {
     });
     const messages = new MessagePacer(clock, limits.messagesPerMinute ?? MESSAGES_PER_MINUTE, 60_000);
     const shared = { wsUrl, connector, clock, random, logger, budget, messages };
-    this.#stream = new MarketStream({ ...shared, rest: this.#rest, clockOffset: this.#clockOffset });
-    this.#markets = new VenuethreeMarkets({
-      clock,
-      logger,
-      clockOffset: this.#clockOffset,
-      stream: this.#stream,
-      symbols,
-      fees: options.fees ?? { makerFeeMilliBps, takerFeeMilliBps },
-      onRescaled: () => this.streams.rescaled(),
-    });
-    this.#txSocket = new TxSocket({ ...shared, accounts, isVenueUsable: () => this.#http.breaker !== "open" });
-    const clockOffsetMs = (): number => Math.round(this.#clockOffset.offsetMs);
-    this.#trading = createVenuethreeTrading({
-      standing,
-      http,
-      instruments: () => this.#markets.instruments,
-      clock,
-      logger,
-      clockOffsetMs,
-      ackLatency: this.ackLatency,
-      chainId: options.chainId ?? chainIdOf(options.restUrl),
-      tier,
-      txSocket: this.#txSocket,
-      txBudget,
-    });
-    const trading = this.#trading;
+    this.#stream = new MarketStream({ ...shared, rest: this.#rest, clockOffset });
+    this.#markets = this.#listing(options, tier, clockOffset);
+    this.markets = this.#markets.bySymbol;
+    this.instruments = this.#markets.instruments;
+    this.routingHealth = this.#http;
+    this.venueClock = clockOffset;
+    this.#shell = this.#createShell(options, clockOffset);
+    const isVenueUsable = (): boolean => this.#http.breaker !== "open";
+    this.#txSocket = new TxSocket({ ...shared, accounts: txBudget.sends, isVenueUsable });
+    const clockOffsetMs = (): number => Math.round(clockOffset.offsetMs);
+    const trading = this.#createTrading(options, tier, { standing, http, txBudget, clockOffsetMs });
+    this.#trading = trading;
     this.streams = new VenuethreeAccountStreams({
       ...shared,
       rest: trading.rest,
       tokens: trading.tokens,
-      instrumentOf: (marketId) => trading.markets.byMarketId(marketId),
+      instrumentOf: (marketId) => trading.instruments.byNativeId(marketId),
       clockOffsetMs,
       resolveKey: (session, call) => trading.resolveKey(session, call),
     });
     const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
-    this.reader = streamedReader(trading, this.streams, clock, takerDelayMs, verified);
-    const orders = watchedOrders(
-      trading,
-      this.streams,
-      { clock, cancelDelayMs, readTx: (hash, call) => trading.rest.tx(hash, call) },
-      verified,
-    );
-    const check = new ClockCheck({ clock, clockOffset: this.#clockOffset, measure: () => this.#measureClock() });
-    this.orders = withProvenTimes(orders, clock, check);
-    this.history = this.#trading.history;
-    this.settings = this.#trading.settings;
-  }
-
-  get accountNames(): AccountNames {
-    return this.#trading.accountNames;
+    this.reader = streamedReader(trading, this.streams, clock, this.takerDelayMs, verified);
+    const readTx: TxConfirmationDeps["readTx"] = (hash, call) => trading.rest.tx(hash, call);
+    const confirmation = { clock, cancelDelayMs: TIERS[tier].cancelDelayMs, readTx };
+    const check = new ClockCheck({ clock, clockOffset, measure: () => this.#measureClock() });
+    this.orders = withProvenTimes(watchedOrders(trading, this.streams, confirmation, verified), clock, check);
+    this.history = trading.history;
+    this.settings = trading.settings;
+    this.accountNames = trading.accountNames;
   }
 
   openSession(rawCredentials: unknown): OpenSession {
@@ -239,96 +200,82 @@ class VenuethreeRoom implements VenueRoom {
     return this.#trading.openAddress(walletAddress);
   }
 
-  get markets(): ReadonlyMap<string, Market> {
-    return this.#markets.bySymbol;
-  }
-
-  get instruments(): ReadonlyMap<string, Instrument> {
-    return this.#markets.instruments;
-  }
-
   async start(): Promise<void> {
-    const { clock, random, logger, startTimeoutMs = DEFAULT_START_TIMEOUT_MS } = this.#options;
-    const startNs = clock.monoNs();
-    for (let attempt = 0; !(await this.#refresh()); attempt++) {
-      const waitMs = fullJitterMs(START_BACKOFF, attempt, random);
-      const spentMs = (clock.monoNs() - startNs) / 1e6;
-      if (this.#isStopped || spentMs + waitMs > startTimeoutMs) {
-        throw new ServiceError("VENUE_UNAVAILABLE", { exchange: "venuethree" });
-      }
-      await delay(clock, waitMs);
-    }
-    if (this.#isStopped) return;
-    logger.info("venuethree.started", { marketCount: this.markets.size });
-    this.#scheduleRefresh();
+    if (!(await this.#shell.start(() => this.#refresh()))) return;
+    this.#logger.info("venuethree.started", { marketCount: this.markets.size });
+    this.#shell.every(REFRESH_EVERY_MS, () => this.#refresh());
   }
 
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    if (this.#refreshTimer !== null) this.#options.clock.clearTimer(this.#refreshTimer);
-    this.#stream.stop();
-    this.streams.stop();
-    this.#trading.stop();
-    await Promise.all([this.#http.close(STOP_GRACE_MS), this.#txSocket.stop(STOP_GRACE_MS)]);
-  }
-
-  get routingHealth(): RoutingHealth {
-    return this.#http;
-  }
-
-  get venueClock(): VenueClock {
-    return this.#clockOffset;
+  stop(): Promise<void> {
+    return this.#shell.stop([this.#stream, this.streams, this.#trading, this.#txSocket]);
   }
 
   status(): RoomStatus {
-    const http = this.#http.stats();
     const stream = this.#stream.status();
     const accounts = this.streams.stats();
-    const transactions = this.#txSocket.stats();
-    const otherSocketCount = [accounts.socket, transactions].filter((socket) => socket?.state === "open").length;
-    return {
-      venue: "venuethree",
-      state: this.#state(stream.openSocketCount),
-      breaker: http.breaker,
-      breakerOpenUntilMs: http.breakerOpenUntilMs,
-      clockOffsetMs: Math.round(this.#clockOffset.offsetMs),
-      socketCount: stream.socketCount + otherSocketCount,
-      reconnectCount:
-        stream.reconnectCount + (accounts.socket?.reconnectCount ?? 0) + (transactions?.reconnectCount ?? 0),
+    const others = countSockets([accounts.socket, this.#txSocket.stats()].filter((socket) => socket !== null));
+    return this.#shell.status({
+      isOpen: stream.openSocketCount > 0,
+      socketCount: stream.socketCount + others.openCount,
+      reconnectCount: stream.reconnectCount + others.reconnectCount,
       resyncCount: stream.resyncCount + accounts.resyncCount,
       gapCount: stream.gapCount + accounts.differenceCount,
       decodeErrorCount: stream.decodeErrorCount + accounts.decodeErrorCount,
       protocolDriftCount: stream.protocolDriftCount + accounts.driftCount + this.#markets.driftCount,
-      laneTokens: http.laneTokens,
-    };
+    });
   }
 
-  /** DOWN without a connection; SYNCING while no book is LIVE; STALE when none of the LIVE ones is proven current. */
-  #state(openSocketCount: number): FeedState {
-    if (this.#isStopped || openSocketCount === 0) return "DOWN";
-    const nowNs = this.#options.clock.monoNs();
-    let liveCount = 0;
-    for (const { book, maxBookAgeMs } of this.markets.values()) {
-      if (book.state !== BOOK_LIVE) continue;
-      liveCount++;
-      if (ageMs(book.tsProvenNs, nowNs) <= maxBookAgeMs) return "LIVE";
-    }
-    return liveCount === 0 ? "SYNCING" : "STALE";
+  #listing(options: VenuethreeRoomOptions, tier: TierName, clockOffset: ClockOffset): VenuethreeMarkets {
+    const { clock, logger, symbols } = options;
+    const { makerFeeMilliBps, takerFeeMilliBps } = TIERS[tier];
+    return new VenuethreeMarkets({
+      clock,
+      logger,
+      clockOffset,
+      stream: this.#stream,
+      symbols,
+      fees: options.fees ?? { makerFeeMilliBps, takerFeeMilliBps },
+      onRescaled: () => this.streams.rescaled(),
+    });
   }
 
-  #scheduleRefresh(): void {
-    if (this.#isStopped) return;
-    this.#refreshTimer = this.#options.clock.setTimer(() => {
-      void this.#refresh().then(() => this.#scheduleRefresh());
-    }, REFRESH_EVERY_MS);
+  #createShell({ clock, random, startTimeoutMs }: VenuethreeRoomOptions, clockOffset: ClockOffset): RoomShell {
+    return new RoomShell({
+      venue: this.venue,
+      clock,
+      random,
+      http: this.#http,
+      clockOffset,
+      markets: this.markets,
+      currentShare: 0,
+      retry: START_BACKOFF,
+      startTimeoutMs,
+    });
   }
 
-  /** Loads the list and adopts it; false when the venue gave no usable answer, and then nothing changed. */
-  async #refresh(): Promise<boolean> {
+  #createTrading(
+    { clock, logger, chainId, restUrl }: VenuethreeRoomOptions,
+    tier: TierName,
+    parts: Pick<VenuethreeTradingDeps, "standing" | "http" | "txBudget" | "clockOffsetMs">,
+  ): VenuethreeTrading {
+    return createVenuethreeTrading({
+      ...parts,
+      instruments: () => this.instruments,
+      clock,
+      logger,
+      ackLatency: this.ackLatency,
+      chainId: chainId ?? chainIdOf(restUrl),
+      tier,
+      txSocket: this.#txSocket,
+    });
+  }
+
+  /** Loads the list and adopts it; the problem when the venue gave no usable answer, and then nothing changed. */
+  async #refresh(): Promise<string | null> {
     const details = await this.#rest.orderBookDetails("read");
-    if (details === null) return false;
-    if (!this.#isStopped) this.#markets.adopt(details);
-    return true;
+    if (details === null) return "no usable list of markets";
+    if (!this.#shell.isStopped) this.#markets.adopt(details);
+    return null;
   }
 
   /** Any answer tells the venue's time; this one is small. */
@@ -338,21 +285,32 @@ class VenuethreeRoom implements VenueRoom {
       return;
     }
   }
+}
 
-  /** Every answer's `Date` feeds the clock estimate. */
-  #measured(http: VenueHttp): VenueHttp {
-    return {
-      request: async (request) => {
-        const begun = this.#clockOffset.beginRoundTrip();
-        const result = await http.request(request);
-        if (result.kind === "response") {
-          const dateMs = Date.parse(result.headers.date ?? "");
-          this.#clockOffset.addRoundTrip(result.sentAtMs, result.receivedAtMs, dateMs, DATE_RESOLUTION_MS, begun);
-        }
-        return result;
-      },
-    };
-  }
+function poolOptions(
+  { restUrl, clock, random, logger, limits = {} }: VenuethreeRoomOptions,
+  tier: TierName,
+): Omit<HttpPoolOptions, "accountLimits"> {
+  return {
+    name: "venuethree",
+    baseUrl: restUrl,
+    clock,
+    random,
+    logger,
+    budget: limits.restPerMinute ?? Math.floor(TIERS[tier].restPerMinute * USED_SHARE),
+    budgetWindowMs: REST_WINDOW_MS,
+    judgeLimit,
+    ...(limits.httpConnections === undefined ? {} : { connections: limits.httpConnections }),
+  };
+}
+
+function txBudgetOf({ clock, limits = {} }: VenuethreeRoomOptions, tier: TierName): TxBudget {
+  const sendLimit = limits.sendsPerMinute ?? limits.restPerMinute;
+  return new TxBudget({
+    clock,
+    sendsPerMinute: sendLimit ?? Math.floor(TIERS[tier].sendsPerMinute * USED_SHARE),
+    otherSendsPerMinute: limits.otherSendsPerMinute ?? Math.floor(OTHER_SENDS_PER_MINUTE * USED_SHARE),
+  });
 }
 
 function chainIdOf(restUrl: string): number {

@@ -23,9 +23,9 @@ import { VenuethreeHistory } from "./account/history.js";
 import { type ConfirmedKey, KeyDirectory } from "./account/key-directory.js";
 import { KeyLanes } from "./orders/key-lanes.js";
 import type { TierName } from "./rules/limits.js";
-import { MarketIndex } from "./market/market-index.js";
+import { InstrumentIndex } from "../shared/room/instrument-index.js";
 import { VenuethreeOrders } from "./orders/orders.js";
-import { PublicKeys } from "./sign/public-keys.js";
+import { createPublicKeyCache } from "./sign/sign.js";
 import { SentOrders } from "./account/sent-orders.js";
 import { accountIndexOf, openVenuethreeAddress, openVenuethreeSession, VenuethreeSession } from "./account/session.js";
 import { VenuethreeSettings } from "./orders/settings.js";
@@ -65,7 +65,7 @@ export interface VenuethreeTrading {
   readonly settings: AccountSettings;
   readonly rest: VenuethreeAccountRest;
   readonly tokens: AuthTokens;
-  readonly markets: MarketIndex;
+  readonly instruments: InstrumentIndex;
   openSession(rawCredentials: unknown): OpenSession;
   openAddress(walletAddress: string): OpenSession;
   namesAnother(rawCredentials: unknown, name: string): boolean;
@@ -95,19 +95,19 @@ export function createVenuethreeTrading(deps: VenuethreeTradingDeps): Venuethree
   const pool = new NoncePool(POOL_PAIRS);
   const filler = new PoolFiller(clock, pool);
   const tokens = new AuthTokens(clock, clockOffsetMs, pool);
-  const markets = new MarketIndex(deps.instruments);
+  const instruments = new InstrumentIndex(deps.instruments);
   const sentOrders = new SentOrders();
   const sender = new TxSender({ rest, socket, budget, keys, lanes, pool, clock, logger, ackLatency, chainId });
-  const account = new VenuethreeAccount({ rest, keys, tokens, markets, sentOrders, clock, clockOffsetMs, logger });
-  const publicKeys = new PublicKeys();
+  const account = new VenuethreeAccount({ rest, keys, tokens, instruments, sentOrders, clock, clockOffsetMs, logger });
+  const publicKeys = createPublicKeyCache();
   return {
     reader: account,
     orders: new VenuethreeOrders({ sender, sentOrders, listed: deps.instruments, clock, clockOffsetMs }),
-    history: new VenuethreeHistory({ account, rest, markets, clock }),
+    history: new VenuethreeHistory({ account, rest, instruments, clock }),
     settings: new VenuethreeSettings({ rest, keys, sender, budget, clock, clockOffsetMs }),
     rest,
     tokens,
-    markets,
+    instruments,
     openSession: (raw) => {
       const opened = openVenuethreeSession(raw, publicKeys);
       // Somebody is about to sign.

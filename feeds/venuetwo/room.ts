@@ -4,15 +4,12 @@
  *
  * Invariant: one map of markets for the life of the room; a market's book is LIVE only while its stream is.
  */
-import { type Clock, delay, type TimerHandle } from "../../engine/domain/clock.js";
-import { ServiceError } from "../../engine/domain/errors.js";
+import type { Clock } from "../../engine/domain/clock.js";
 import type { Instrument } from "../../engine/domain/instrument.js";
 import type { Logger } from "../../engine/domain/logger.js";
 import type { Random } from "../../engine/domain/random.js";
-import { BOOK_LIVE } from "../../engine/market/book.js";
-import { ageMs } from "../../engine/market/freshness.js";
 import { LatencyWindow } from "../../engine/market/latency-window.js";
-import type { FeedState, Market } from "../../engine/market/market.js";
+import type { Market } from "../../engine/market/market.js";
 import type {
   AccountHistory,
   AccountNames,
@@ -27,13 +24,19 @@ import type {
   VenueClock,
   VenueRoom,
 } from "../../engine/ports.js";
-import { fullJitterMs } from "../shared/net/backoff.js";
 import { CallerStanding } from "../shared/net/caller-standing.js";
 import { ClockCheck } from "../shared/book/clock-check.js";
 import { ClockOffset } from "../shared/book/clock-offset.js";
 import { ConnectionBudget } from "../shared/net/connection-budget.js";
 import { type Connector, connectWs } from "../shared/net/connector.js";
-import { defaultLimitVerdict, HttpPool, type HttpResponse, type LimitVerdict } from "../shared/net/http-pool.js";
+import {
+  defaultLimitVerdict,
+  HttpPool,
+  type HttpPoolOptions,
+  type HttpResponse,
+  type LimitVerdict,
+} from "../shared/net/http-pool.js";
+import { RoomShell } from "../shared/room/room-shell.js";
 import { InstrumentIndex } from "../shared/room/instrument-index.js";
 import { VenuetwoAccountStreams } from "./account/streams.js";
 import { readError } from "./account/wire.js";
@@ -54,7 +57,7 @@ import { streamFirst } from "./account/streamed-reads.js";
 import { MarketStream, type MarketStreamOptions } from "./market/stream.js";
 import type { StreamHostLayout } from "./market/stream-plan.js";
 import type { SymbolOptions } from "./market/symbols.js";
-import { createVenuetwoTrading } from "./trading.js";
+import { createVenuetwoTrading, type VenuetwoTrading } from "./trading.js";
 
 export interface VenuetwoRoomOptions {
   readonly restUrl: string;
@@ -82,7 +85,6 @@ export interface VenuetwoRoomOptions {
   readonly shallowFromMarkets?: number;
 }
 
-const DEFAULT_START_TIMEOUT_MS = 30_000;
 const START_BACKOFF = { baseMs: 200, capMs: 3_000 } as const;
 const CLOCK_EVERY_MS = 60_000;
 /** The first measurements come quickly: one slow round trip must not stand for a minute. */
@@ -92,7 +94,6 @@ const CLOCK_FIRST_COUNT = 3;
 const TICKERS_EVERY_MS = 10 * 60_000;
 /** The list is read early where prices do not fit it, but no sooner after the last time. */
 const LIST_AGAIN_AFTER_MS = 2_000;
-const STOP_GRACE_MS = 2_000;
 /** Send-to-acknowledgement time taken as given until orders have been sent; region-to-venue figures of third parties, 2026. */
 const DEFAULT_ACK_MS = 300;
 /** RATE_LIMIT codes (sheet section 8): by weight (IP), by orders (account). */
@@ -105,6 +106,11 @@ export function createVenuetwoRoom(options: VenuetwoRoomOptions): VenueRoom {
 class VenuetwoRoom implements VenueRoom {
   readonly venue = "venuetwo";
   readonly ackLatency = new LatencyWindow(DEFAULT_ACK_MS);
+  readonly markets: ReadonlyMap<string, Market>;
+  /** Every contract known, also those that are not wanted. */
+  readonly instruments: ReadonlyMap<string, Instrument>;
+  readonly routingHealth: RoutingHealth;
+  readonly venueClock: VenueClock;
   readonly reader: VenueRoom["reader"];
   readonly orders: VenueRoom["orders"];
   readonly history: AccountHistory;
@@ -113,6 +119,7 @@ class VenuetwoRoom implements VenueRoom {
   readonly openSession: (rawCredentials: unknown) => OpenSession;
   readonly accountNames: AccountNames;
   readonly #options: VenuetwoRoomOptions;
+  readonly #shell: RoomShell;
   readonly #http: HttpPool;
   readonly #rest: MarketRest;
   readonly #clockOffset: ClockOffset;
@@ -121,89 +128,45 @@ class VenuetwoRoom implements VenueRoom {
   readonly #markets: VenuetwoMarkets;
   #listedNs = 0;
   #isListing = false;
-  readonly #timers = new Set<TimerHandle>();
-  #isStopped = false;
 
   constructor(options: VenuetwoRoomOptions) {
-    const { clock, random, logger, wsUrl, limits = {}, connector = connectWs } = options;
-    const layout = options.streamHostLayout ?? "single";
-    this.#options = options;
-    this.#clockOffset = new ClockOffset(clock);
-    this.#held = new HeldSymbols(clock);
+    const { clock, random, logger, wsUrl, connector = connectWs, streamHostLayout: layout = "single" } = options;
+    const clockOffset = new ClockOffset(clock);
     const standing = new CallerStanding(clock);
-    this.#http = new HttpPool({
-      standing,
-      name: "venuetwo",
-      baseUrl: options.restUrl,
-      clock,
-      random,
-      logger,
-      budget: limits.weightPerMinute ?? IP_WEIGHT_PER_MINUTE,
-      budgetWindowMs: 60_000,
-      accountLimits: orderLimits(limits.ordersPerMinute, limits.ordersPer10Seconds),
-      usedWeight,
-      judgeLimit,
-      ...(limits.httpConnections === undefined ? {} : { connections: limits.httpConnections }),
-    });
+    this.#options = options;
+    this.#clockOffset = clockOffset;
+    this.#held = new HeldSymbols(clock);
+    this.#http = new HttpPool({ ...poolOptions(options), standing });
     this.#rest = new MarketRest(this.#http);
     // The venue counts its countdowns itself: a switch names no time here.
-    const measure = (): Promise<void> => this.#rest.measureClock(this.#clockOffset, "exit");
-    new ClockCheck({ clock, clockOffset: this.#clockOffset, measure });
+    const measure = (): Promise<void> => this.#rest.measureClock(clockOffset, "exit");
+    new ClockCheck({ clock, clockOffset, measure });
     const budget = new ConnectionBudget(clock, {
       maxConnections: MAX_CONNECTIONS,
       connectsPerMinute: CONNECTS_PER_MINUTE,
     });
-    const streamOptions: MarketStreamOptions = {
-      wsUrl,
-      layout,
-      connector,
-      clock,
-      random,
-      logger,
-      http: this.#http,
-      clockOffset: this.#clockOffset,
-      budget,
-      positionsOf: ({ instrument }) => this.#held.countOf(instrument.symbol),
-      ...(options.shallowFromMarkets === undefined ? {} : { shallowFromMarkets: options.shallowFromMarkets }),
-      onDrift: () => void this.#listAgain(),
-    };
-    this.#market = new MarketStream(streamOptions, []);
+    const shared = { wsUrl, layout, connector, clock, random, logger, budget };
+    this.#market = this.#marketStream({ ...shared, http: this.#http, clockOffset });
     this.#markets = new VenuetwoMarkets({
       logger,
       stream: this.#market,
       symbols: options.symbols,
       onRescaled: () => this.streams.rescaled(),
     });
-
-    const clockOffsetMs = (): number => this.#clockOffset.offsetMs;
-    const trading = createVenuetwoTrading({
-      standing,
-      http: this.#http,
-      instruments: () => this.instruments,
-      clock,
-      random,
-      logger,
-      nonces: options.nonces,
-      clockOffsetMs,
-      leastOffsetMs: () => this.#clockOffset.leastOffsetMs,
-      ackLatency: this.ackLatency,
-      isMainnet: options.isMainnet,
-      onClockError: () => this.#measureAnew(),
-    });
+    this.markets = this.#markets.bySymbol;
+    this.instruments = this.#markets.instruments;
+    this.routingHealth = this.#http;
+    this.venueClock = clockOffset;
+    this.#shell = this.#createShell();
+    const trading = this.#createTrading(standing);
     const index = new InstrumentIndex(() => this.instruments);
     this.streams = new VenuetwoAccountStreams({
-      wsUrl,
-      layout,
-      connector,
-      clock,
-      random,
-      logger,
-      budget,
+      ...shared,
       reader: trading.reader,
       listenKeys: trading.listenKey,
       instrumentOf: (nativeSymbol) => index.byNativeSymbol(nativeSymbol),
-      clockOffsetMs,
-      latestVenueMs: () => this.#clockOffset.latestMs(clock.wallMs()),
+      clockOffsetMs: () => clockOffset.offsetMs,
+      latestVenueMs: () => clockOffset.latestMs(clock.wallMs()),
       credentialTagOf,
     });
     const streamed = streamFirst(trading.reader, trading.orders, this.streams, clock);
@@ -215,75 +178,37 @@ class VenuetwoRoom implements VenueRoom {
     this.accountNames = trading.accountNames;
   }
 
-  get markets(): ReadonlyMap<string, Market> {
-    return this.#markets.bySymbol;
-  }
-
-  /** Every contract known, also those that are not wanted. */
-  get instruments(): ReadonlyMap<string, Instrument> {
-    return this.#markets.instruments;
-  }
-
   orderWaitMs(session: AccountSession, lane: Lane): number {
     return this.#http.accountWaitMs(session.accountId, 1, lane);
   }
 
   async start(): Promise<void> {
-    const { clock, random, logger, startTimeoutMs = DEFAULT_START_TIMEOUT_MS } = this.#options;
-    const startNs = clock.monoNs();
-    for (let attempt = 0; !(await this.#loadInstruments()); attempt++) {
-      const waitMs = fullJitterMs(START_BACKOFF, attempt, random);
-      const spentMs = (clock.monoNs() - startNs) / 1e6;
-      if (this.#isStopped || spentMs + waitMs > startTimeoutMs) {
-        throw new ServiceError("VENUE_UNAVAILABLE", { exchange: "venuetwo" });
-      }
-      await delay(clock, waitMs);
-    }
-    if (this.#isStopped) return;
+    if (!(await this.#shell.start(() => this.#loadInstruments()))) return;
     this.#market.start();
-    logger.info("venuetwo.started", { marketCount: this.markets.size });
+    this.#options.logger.info("venuetwo.started", { marketCount: this.markets.size });
     // Nothing below is waited for: the room serves what it has.
     void this.#fillTickers();
     void this.#measureClock(0);
-    this.#every(TICKERS_EVERY_MS, () => this.#fillTickers());
-    this.#every(LIST_EVERY_MS, () => this.#refresh());
+    this.#shell.every(TICKERS_EVERY_MS, () => this.#fillTickers());
+    this.#shell.every(LIST_EVERY_MS, () => this.#refresh());
   }
 
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    for (const timer of this.#timers) this.#options.clock.clearTimer(timer);
-    this.#timers.clear();
-    this.#market.stop();
-    this.streams.stop();
-    await this.#http.close(STOP_GRACE_MS);
-  }
-
-  get routingHealth(): RoutingHealth {
-    return this.#http;
-  }
-
-  get venueClock(): VenueClock {
-    return this.#clockOffset;
+  stop(): Promise<void> {
+    return this.#shell.stop([this.#market, this.streams]);
   }
 
   status(): RoomStatus {
-    const http = this.#http.stats();
     const stream = this.#market.status();
     const accounts = this.streams.stats();
-    return {
-      venue: "venuetwo",
-      state: this.#state(stream.openSocketCount),
-      breaker: http.breaker,
-      breakerOpenUntilMs: http.breakerOpenUntilMs,
-      clockOffsetMs: this.#clockOffset.offsetMs,
+    return this.#shell.status({
+      isOpen: stream.openSocketCount > 0,
       socketCount: stream.socketCount + this.streams.openCount,
       reconnectCount: stream.reconnectCount,
       resyncCount: stream.resyncCount,
       gapCount: stream.gapCount,
       decodeErrorCount: stream.decodeErrorCount + accounts.decodeErrorCount,
       protocolDriftCount: stream.protocolDriftCount + accounts.driftCount,
-      laneTokens: http.laneTokens,
-    };
+    });
   }
 
   async refreshMark({ symbol, nativeSymbol }: Instrument, options: CallOptions): Promise<boolean> {
@@ -294,38 +219,69 @@ class VenuetwoRoom implements VenueRoom {
     return true;
   }
 
-  /** DOWN without a connection; SYNCING while no book is LIVE; STALE when none of the LIVE ones is proven current. */
-  #state(openSocketCount: number): FeedState {
-    if (this.#isStopped || openSocketCount === 0) return "DOWN";
-    const nowNs = this.#options.clock.monoNs();
-    let liveCount = 0;
-    for (const { book, maxBookAgeMs } of this.markets.values()) {
-      if (book.state !== BOOK_LIVE) continue;
-      liveCount++;
-      if (ageMs(book.tsProvenNs, nowNs) <= maxBookAgeMs) return "LIVE";
-    }
-    return liveCount === 0 ? "SYNCING" : "STALE";
+  #marketStream(parts: Omit<MarketStreamOptions, "positionsOf" | "shallowFromMarkets" | "onDrift">): MarketStream {
+    const { shallowFromMarkets } = this.#options;
+    const options: MarketStreamOptions = {
+      ...parts,
+      positionsOf: ({ instrument }) => this.#held.countOf(instrument.symbol),
+      ...(shallowFromMarkets === undefined ? {} : { shallowFromMarkets }),
+      onDrift: () => void this.#listAgain(),
+    };
+    return new MarketStream(options, []);
   }
 
-  /** False when the venue gave no answer, and then nothing changed. */
-  async #loadInstruments(): Promise<boolean> {
+  #createShell(): RoomShell {
+    const { clock, random, startTimeoutMs } = this.#options;
+    return new RoomShell({
+      venue: this.venue,
+      clock,
+      random,
+      http: this.#http,
+      clockOffset: this.#clockOffset,
+      markets: this.markets,
+      currentShare: 0,
+      retry: START_BACKOFF,
+      startTimeoutMs,
+    });
+  }
+
+  #createTrading(standing: CallerStanding): VenuetwoTrading {
+    const { clock, random, logger, nonces, isMainnet } = this.#options;
+    return createVenuetwoTrading({
+      standing,
+      http: this.#http,
+      instruments: () => this.instruments,
+      clock,
+      random,
+      logger,
+      nonces,
+      clockOffsetMs: () => this.#clockOffset.offsetMs,
+      leastOffsetMs: () => this.#clockOffset.leastOffsetMs,
+      ackLatency: this.ackLatency,
+      isMainnet,
+      onClockError: () => this.#measureAgain(),
+    });
+  }
+
+  /** Loads the list and adopts it; the problem when the venue gave no usable answer, and then nothing changed. */
+  async #loadInstruments(): Promise<string | null> {
     const { clock, fees = {} } = this.#options;
-    if (this.#isListing) return false;
+    if (this.#isListing) return "the list is being read";
     this.#isListing = true;
     const symbolOptions = { ...fees, known: this.instruments };
     const load = await this.#rest.loadInstruments(symbolOptions, "reconcile").finally(() => {
       this.#isListing = false;
       this.#listedNs = clock.monoNs();
     });
-    if (load === null) return false;
+    if (load === null) return "no usable list of contracts";
     // Meanwhile its streams were closed, and nobody would close what new markets open.
-    if (load !== "same" && !this.#isStopped) this.#markets.adopt(load);
-    return true;
+    if (load !== "same" && !this.#shell.isStopped) this.#markets.adopt(load);
+    return null;
   }
 
   async #refresh(): Promise<void> {
     const count = this.markets.size;
-    if ((await this.#loadInstruments()) && this.markets.size > count) await this.#fillTickers();
+    if ((await this.#loadInstruments()) === null && this.markets.size > count) await this.#fillTickers();
   }
 
   async #listAgain(): Promise<void> {
@@ -356,31 +312,31 @@ class VenuetwoRoom implements VenueRoom {
   }
 
   /** The venue refused a time stamp of ours: what was measured until now would hold the estimate where it is. */
-  #measureAnew(): Promise<void> {
+  #measureAgain(): Promise<void> {
     this.#clockOffset.forget();
     return this.#rest.measureClock(this.#clockOffset, "exit");
   }
 
   async #measureClock(count: number): Promise<void> {
     await this.#rest.measureClock(this.#clockOffset, "background");
-    this.#after(count < CLOCK_FIRST_COUNT ? CLOCK_FIRST_MS : CLOCK_EVERY_MS, () => this.#measureClock(count + 1));
+    this.#shell.after(count < CLOCK_FIRST_COUNT ? CLOCK_FIRST_MS : CLOCK_EVERY_MS, () => this.#measureClock(count + 1));
   }
+}
 
-  #every(periodMs: number, task: () => Promise<void>): void {
-    this.#after(periodMs, async () => {
-      await task();
-      this.#every(periodMs, task);
-    });
-  }
-
-  #after(delayMs: number, task: () => Promise<void>): void {
-    if (this.#isStopped) return;
-    const timer = this.#options.clock.setTimer(() => {
-      this.#timers.delete(timer);
-      void task();
-    }, delayMs);
-    this.#timers.add(timer);
-  }
+function poolOptions({ restUrl, clock, random, logger, limits = {} }: VenuetwoRoomOptions): HttpPoolOptions {
+  return {
+    name: "venuetwo",
+    baseUrl: restUrl,
+    clock,
+    random,
+    logger,
+    budget: limits.weightPerMinute ?? IP_WEIGHT_PER_MINUTE,
+    budgetWindowMs: 60_000,
+    accountLimits: orderLimits(limits.ordersPerMinute, limits.ordersPer10Seconds),
+    usedWeight,
+    judgeLimit,
+    ...(limits.httpConnections === undefined ? {} : { connections: limits.httpConnections }),
+  };
 }
 
 /** The venue's own count, on each answer. */

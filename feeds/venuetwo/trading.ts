@@ -14,6 +14,7 @@ import type {
 } from "../../engine/ports.js";
 import { CallerStanding } from "../shared/net/caller-standing.js";
 import type { VenueHttp } from "../shared/net/http.js";
+import { createAddressCache } from "../shared/sign/key-cache.js";
 import { InstrumentIndex } from "../shared/room/instrument-index.js";
 import { VenuetwoAccountNames } from "./orders/names.js";
 import { VenuetwoAccount } from "./account/reader.js";
@@ -72,6 +73,7 @@ export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTradin
   });
   const instruments = new InstrumentIndex(deps.instruments);
   const memory = new OrderMemory();
+  const addresses = createAddressCache();
   const instructions = new VenuetwoInstructions({ rest, clock, clockOffsetMs, ackLatency });
   const accountNames = new VenuetwoAccountNames(rest);
   const changes = new VenuetwoOrderChanges({ instructions, rest, memory, names: accountNames, clock });
@@ -83,6 +85,6 @@ export function createVenuetwoTrading(deps: VenuetwoTradingDeps): VenuetwoTradin
     settings: new VenuetwoSettings({ rest, instructions, clock }),
     listenKey: new VenuetwoListenKeys(rest),
     accountNames,
-    openSession: openVenuetwoSession,
+    openSession: (raw) => openVenuetwoSession(raw, addresses),
   };
 }

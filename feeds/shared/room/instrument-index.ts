@@ -1,30 +1,51 @@
-/** Instruments by the venue's own name, over a map by canonical symbol that may grow or have entries replaced. */
+/** Instruments by a key of the venue's, over a map by canonical symbol that may grow or have entries replaced. */
 import type { Instrument } from "../../../engine/domain/instrument.js";
 
-export class InstrumentIndex {
+class KeyedInstruments<Key extends string | number> {
   readonly #instruments: () => ReadonlyMap<string, Instrument>;
-  /** Native name → key in the map. Bounded by the map: rebuilt whole from it. */
-  #keys = new Map<string, string>();
+  readonly #keyOf: (instrument: Instrument) => Key;
+  /** The venue's key → key in the map. Bounded by the map: rebuilt whole from it. */
+  #symbols = new Map<Key, string>();
 
-  constructor(instruments: () => ReadonlyMap<string, Instrument>) {
+  constructor(instruments: () => ReadonlyMap<string, Instrument>, keyOf: (instrument: Instrument) => Key) {
     this.#instruments = instruments;
+    this.#keyOf = keyOf;
   }
 
-  byNativeSymbol(nativeSymbol: string): Instrument | null {
-    return this.#lookUp(nativeSymbol) ?? this.#rebuildAndLookUp(nativeSymbol);
+  find(key: Key): Instrument | null {
+    return this.#lookUp(key) ?? this.#rebuildAndLookUp(key);
   }
 
   /** The present entry, if what was remembered still holds. */
-  #lookUp(nativeSymbol: string): Instrument | null {
-    const key = this.#keys.get(nativeSymbol);
-    const instrument = key === undefined ? undefined : this.#instruments().get(key);
-    return instrument?.nativeSymbol === nativeSymbol ? instrument : null;
+  #lookUp(key: Key): Instrument | null {
+    const symbol = this.#symbols.get(key);
+    const instrument = symbol === undefined ? undefined : this.#instruments().get(symbol);
+    return instrument !== undefined && this.#keyOf(instrument) === key ? instrument : null;
   }
 
-  #rebuildAndLookUp(nativeSymbol: string): Instrument | null {
-    const keys = new Map<string, string>();
-    for (const [key, instrument] of this.#instruments()) keys.set(instrument.nativeSymbol, key);
-    this.#keys = keys;
-    return this.#lookUp(nativeSymbol);
+  #rebuildAndLookUp(key: Key): Instrument | null {
+    const symbols = new Map<Key, string>();
+    for (const [symbol, instrument] of this.#instruments()) symbols.set(this.#keyOf(instrument), symbol);
+    this.#symbols = symbols;
+    return this.#lookUp(key);
+  }
+}
+
+export class InstrumentIndex {
+  readonly #byNativeSymbol: KeyedInstruments<string>;
+  readonly #byNativeId: KeyedInstruments<number>;
+
+  constructor(instruments: () => ReadonlyMap<string, Instrument>) {
+    this.#byNativeSymbol = new KeyedInstruments(instruments, ({ nativeSymbol }) => nativeSymbol);
+    this.#byNativeId = new KeyedInstruments(instruments, ({ nativeId }) => nativeId);
+  }
+
+  byNativeSymbol(nativeSymbol: string): Instrument | null {
+    return this.#byNativeSymbol.find(nativeSymbol);
+  }
+
+  /** At venues that number their contracts. */
+  byNativeId(nativeId: number): Instrument | null {
+    return this.#byNativeId.find(nativeId);
   }
 }

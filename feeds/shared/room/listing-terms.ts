@@ -36,11 +36,6 @@ export function isAnothers(
   return known !== undefined && known.nativeSymbol !== nativeSymbol && mayHold(known.nativeSymbol);
 }
 
-/** Both trade, on one scale: the book stays, and only the terms are new. */
-export function canRestate(known: Instrument, instrument: Instrument): boolean {
-  return isSameScale(known, instrument) && known.status === instrument.status;
-}
-
 /** New terms on the same scale. Readers take a market's instrument at each use, and orders keep the one they were formed by. */
 export function restate(market: Market, instrument: Instrument): void {
   if (!isSameScale(market.instrument, instrument)) throw new RangeError("another scale needs another market");

@@ -4,15 +4,16 @@
  *
  * Invariant: the key leaves this object only into a synchronous callback, and is dropped by `close`.
  */
-import { createHash, createHmac, randomBytes } from "node:crypto";
 import type { AccountSession, OpenSession } from "../../../engine/ports.js";
+import { credentialTag, HeldSecret, keyLabel, showNothingOf } from "../../shared/account/key-session.js";
 import { readCredentials, type VenuefourCredentials } from "./credentials.js";
 import { isAddress, type SigningKey } from "../sign/sign.js";
 
-/** Never leaves the process, and dies with it. */
-const TAG_KEY = randomBytes(32);
-
 export class VenuefourSession implements AccountSession {
+  static {
+    showNothingOf(VenuefourSession);
+  }
+
   readonly venue = "venuefour";
   /** The wallet address: public, and stable whichever agent signs. */
   readonly accountId: string;
@@ -23,26 +24,25 @@ export class VenuefourSession implements AccountSession {
   readonly tag: string;
   /** As `tag`, of who signs for which account alone: what the venue says of that is as true with any config key. */
   readonly caller: string;
-  #key: SigningKey | null;
+  readonly #key: HeldSecret<SigningKey>;
   #configKey: string | null;
-  #isOpen = true;
 
   constructor(account: string, key: SigningKey | null, configKey: string | null) {
     this.accountId = account;
-    this.#key = key;
+    this.#key = new HeldSecret(key, DROP);
     this.#configKey = configKey;
     const publicKey = key?.publicKey ?? null;
-    this.tag = tagOf([account, publicKey, configKey]);
-    this.caller = tagOf([account, publicKey]);
+    this.tag = credentialTag([account, publicKey, configKey]);
+    this.caller = credentialTag([account, publicKey]);
   }
 
   get isOpen(): boolean {
-    return this.#isOpen;
+    return this.#key.isOpen;
   }
 
   /** False: an address, which can be read and nothing more. */
   get canSign(): boolean {
-    return this.#key !== null;
+    return this.#key.isPresent && this.#key.isOpen;
   }
 
   /** Goes into `PF-API-KEY`; its credits are the caller's own. */
@@ -52,34 +52,22 @@ export class VenuefourSession implements AccountSession {
 
   /** Name of the budget of the config key's account; null without one. */
   get budgetName(): string | null {
-    if (this.#configKey === null) return null;
-    return `key:${createHash("sha256").update("unwind/venuefour/config-key\0").update(this.#configKey).digest("hex").slice(0, 40)}`;
+    return this.#configKey === null ? null : keyLabel("venuefour/config-key", this.#configKey);
   }
 
   /** Null once closed, and without a key. `use` must not keep it. */
   withKey<T>(use: (key: SigningKey) => T): T | null {
-    return this.#isOpen && this.#key !== null ? use(this.#key) : null;
+    return this.#key.use(use);
   }
 
   close(): void {
-    this.#isOpen = false;
-    this.#key = null;
+    this.#key.close();
     this.#configKey = null;
   }
-
-  toJSON(): Record<string, never> {
-    return {};
-  }
-
-  /** What util.inspect, and so console and test output, prints. */
-  [Symbol.for("nodejs.util.inspect.custom")](): string {
-    return "VenuefourSession {}";
-  }
 }
 
-function tagOf(parts: readonly (string | null)[]): string {
-  return createHmac("sha256", TAG_KEY).update(JSON.stringify(parts)).digest("base64");
-}
+/** A key object keeps its bytes to itself: what can be done is to let go of it. */
+const DROP = (): void => undefined;
 
 /** Reads a block of interface spec 2.3. `problem` names a field, never its value. */
 export function openVenuefourSession(raw: unknown): OpenSession {

@@ -8,7 +8,8 @@ import type {
   SettingOutcome,
   SymbolSettings,
 } from "../../../engine/ports.js";
-import { failedRead, localReject, refusedOf } from "../../shared/net/call-results.js";
+import { leverageProblem, settingsOf } from "../../shared/account/symbol-settings.js";
+import { failedRead } from "../../shared/net/call-results.js";
 import type { KnownSettings } from "../account/known-settings.js";
 import { ORDER_CREDITS } from "../rules/limits.js";
 import { failureOf, type Sender } from "./exchange.js";
@@ -37,11 +38,9 @@ export class VenuefourSettings implements AccountSettings {
     leverage: number,
     options: CallOptions,
   ): Promise<SettingOutcome> {
-    if (!Number.isSafeInteger(leverage) || leverage < 1 || leverage > instrument.maxLeverage) {
-      const text = `leverage must be a whole number from 1 to ${instrument.maxLeverage}`;
-      return Promise.resolve(refusedOf(localReject("VENUE_STATE", "LEVERAGE", text)));
-    }
-    const settings: SymbolSettings = { leverage, marginMode: null, maxNotionalValue: null };
+    const problem = leverageProblem(leverage, instrument);
+    if (problem !== null) return Promise.resolve(problem);
+    const settings = settingsOf(leverage, null);
     return this.#set(session, "update_leverage", { symbol: instrument.nativeSymbol, leverage }, settings, options);
   }
 
@@ -51,7 +50,7 @@ export class VenuefourSettings implements AccountSettings {
     mode: "cross" | "isolated",
     options: CallOptions,
   ): Promise<SettingOutcome> {
-    const settings: SymbolSettings = { leverage: null, marginMode: mode, maxNotionalValue: null };
+    const settings = settingsOf(null, mode);
     const payload = { symbol: instrument.nativeSymbol, is_isolated: mode === "isolated" };
     return this.#set(session, "update_margin_mode", payload, settings, options);
   }

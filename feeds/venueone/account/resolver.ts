@@ -3,14 +3,12 @@
  * and the agent's own address looks like a flat account. So no read of an account happens before the venue has said
  * what the address is (`userRole`, weight 60, hence cached; cached are addresses only, never account data).
  */
-import { LRUCache } from "lru-cache";
 import type { Clock } from "../../../engine/domain/clock.js";
-import { within } from "../../../engine/domain/deadline.js";
 import type { CallOptions, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
-import { Deadline } from "../../shared/net/deadline.js";
 import type { CallerStanding } from "../../shared/net/caller-standing.js";
-import { monoMs } from "../../shared/net/weight-window.js";
+import { SharedLookup } from "../../shared/account/shared-lookup.js";
+import { TimedCache } from "../../shared/account/timed-cache.js";
 import type { VenueoneWireRole } from "./wire.js";
 import type { VenueoneRest } from "./rest.js";
 import { callOf, type VenueoneSession } from "./session.js";
@@ -21,46 +19,42 @@ const ROLE_TTL_MS = 10 * 60_000;
 /** A fresh approval needs a second or two to be seen everywhere: a miss is remembered just long enough to stop a flood. */
 const MISSING_TTL_MS = 2_000;
 
-interface CachedRole {
-  readonly role: VenueoneWireRole;
-  /** Monotonic. */
-  readonly expiresAtMs: number;
-}
-
 export class AccountResolver {
   readonly #rest: VenueoneRest;
   readonly #clock: Clock;
   readonly #standing: CallerStanding;
-  readonly #roles = new LRUCache<string, CachedRole>({ max: MAX_ADDRESSES });
-  /** One lookup per address and lane at a time (a close must not wait in another lane's queue); bounded by the calls in flight. */
-  readonly #pending = new Map<string, Promise<Read<VenueoneWireRole>>>();
+  /** By address. */
+  readonly #roles: TimedCache<string, VenueoneWireRole>;
+  readonly #lookup: SharedLookup<VenueoneWireRole>;
 
   constructor(rest: VenueoneRest, clock: Clock, standing: CallerStanding) {
     this.#rest = rest;
     this.#clock = clock;
     this.#standing = standing;
+    this.#roles = new TimedCache(clock, MAX_ADDRESSES);
+    this.#lookup = new SharedLookup(clock, "the role's look-up");
   }
 
   /** The address to read and to charge. An AUTH failure says why this key acts for nobody. */
   async resolve(session: VenueoneSession, options: CallOptions): Promise<Read<string>> {
     const known = this.resolveKnown(session);
     if (known !== null) return known;
-    const role = await this.#roleOf(addressOf(session), callOf(session, options));
+    const address = addressOf(session);
+    const role = await this.#lookup.find(address, callOf(session, options), (left) => this.#ask(address, left));
     return role.ok ? this.#accountOf(session, role.value, role.asOfMs) : role;
   }
 
   /** As `resolve` while the role is remembered; null where the venue has to be asked. */
   resolveKnown(session: VenueoneSession): Read<string> | null {
     if (!session.isOpen) return failedRead("AUTH", "session is closed");
-    const cached = this.#roles.get(addressOf(session));
-    if (cached === undefined || cached.expiresAtMs <= monoMs(this.#clock)) return null;
-    return this.#accountOf(session, cached.role, this.#clock.wallMs());
+    const role = this.#roles.get(addressOf(session));
+    return role === null ? null : this.#accountOf(session, role, this.#clock.wallMs());
   }
 
   /** The account if it is known without asking; for budgets, where the key's own address will do until then. */
   peek(session: VenueoneSession): string {
     if (session.vaultAddress !== null) return session.vaultAddress;
-    const role = this.#roles.peek(session.signerAddress)?.role;
+    const role = this.#roles.last(session.signerAddress);
     return role?.role === "agent" ? role.user : session.signerAddress;
   }
 
@@ -79,35 +73,15 @@ export class AccountResolver {
     return account;
   }
 
-  async #roleOf(address: string, options: CallOptions): Promise<Read<VenueoneWireRole>> {
-    const key = `${options.lane} ${address}`;
-    const deadline = new Deadline(this.#clock, options);
-    // Somebody asks already, with a time of their own: waited for within ours, and asked again where only theirs was over.
-    for (let asked = this.#pending.get(key); asked !== undefined; asked = this.#pending.get(key)) {
-      const waited = await within(this.#clock, asked, Math.max(0, deadline.leftMs()));
-      if (!waited.done) return NO_TIME;
-      if (waited.value.ok || waited.value.code !== "TIMEOUT") return waited.value;
-    }
-    const left = deadline.left();
-    if (left === null) return NO_TIME;
-    const pending = this.#ask(address, left).finally(() => this.#pending.delete(key));
-    this.#pending.set(key, pending);
-    return pending;
-  }
-
   async #ask(address: string, options: CallOptions): Promise<Read<VenueoneWireRole>> {
     const answer = await this.#rest.userRole(address, options);
     const isMissing = answer.ok && answer.value.role === "missing";
     // Once answered well, an address is asked about again at once: the server that misses it may lag behind.
-    if (answer.ok && !(isMissing && this.#standing.isProven(address))) {
-      const ttlMs = isMissing ? MISSING_TTL_MS : ROLE_TTL_MS;
-      this.#roles.set(address, { role: answer.value, expiresAtMs: monoMs(this.#clock) + ttlMs });
-    }
+    if (answer.ok && !(isMissing && this.#standing.isProven(address)))
+      this.#roles.set(address, answer.value, isMissing ? MISSING_TTL_MS : ROLE_TTL_MS);
     return answer;
   }
 }
-
-const NO_TIME = failedRead("TIMEOUT", "no time left for the role's look-up");
 
 /** Whose role decides. */
 function addressOf(session: VenueoneSession): string {

@@ -1,7 +1,5 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { addressOfPrivateKey } from "../../shared/sign/eip712.js";
-import { AddressCache } from "../sign/address-cache.js";
 import { openVenueoneSession, VenueoneSession } from "./session.js";
 
 /** Published test key, of no value. */
@@ -82,18 +80,5 @@ describe("credentials of venueone", () => {
     expect(session.isOpen).toBe(false);
     expect([...bytes].every((byte) => byte === 0)).toBe(true);
     expect(session.withKey(() => "used")).toBeNull();
-  });
-});
-
-describe("address cache", () => {
-  it("gives the address of each key, first and later, and keeps no key", () => {
-    const cache = new AddressCache();
-    for (let round = 0; round < 2; round++) {
-      for (let seed = 1; seed <= 20; seed++) {
-        const key = new Uint8Array(32).fill(seed);
-        expect(cache.addressOf(key)).toBe(addressOfPrivateKey(key));
-      }
-    }
-    expect(JSON.stringify(cache)).toBe("{}");
   });
 });

@@ -8,20 +8,23 @@
 import type { AccountSession, CallOptions, OpenSession } from "../../../engine/ports.js";
 import { isAddress, isMistyped } from "../../shared/sign/eip712.js";
 import { isFields } from "../../shared/room/wire-fields.js";
-import { AddressCache } from "../sign/address-cache.js";
+import { createAddressCache, type KeyCache } from "../../shared/sign/key-cache.js";
+import { HeldSecret, showNothingOf, wipeBytes } from "../../shared/account/key-session.js";
 
 const KEY_BYTES = 32;
 const HEX_DIGITS = 2 * KEY_BYTES;
 
 export class VenueoneSession implements AccountSession {
+  static {
+    showNothingOf(VenueoneSession);
+  }
+
   readonly venue = "venueone";
   /** Address of the key: provably the caller's, unlike the account behind an agent, which the venue must name. */
   readonly accountId: string;
   readonly vaultAddress: string | null;
   readonly walletAddress: string | null;
-  /** Null means an address alone, which may be read but signs nothing. */
-  readonly #privateKey: Uint8Array | null;
-  #isOpen = true;
+  readonly #key: HeldSecret<Uint8Array>;
 
   constructor(
     privateKey: Uint8Array | null,
@@ -29,7 +32,7 @@ export class VenueoneSession implements AccountSession {
     vaultAddress: string | null,
     walletAddress: string | null,
   ) {
-    this.#privateKey = privateKey;
+    this.#key = new HeldSecret(privateKey, wipeBytes);
     this.accountId = address;
     this.vaultAddress = vaultAddress;
     this.walletAddress = walletAddress;
@@ -45,30 +48,21 @@ export class VenueoneSession implements AccountSession {
   }
 
   get isOpen(): boolean {
-    return this.#isOpen;
+    return this.#key.isOpen;
   }
 
+  /** False: an address alone, which may be read but signs nothing. */
   get canSign(): boolean {
-    return this.#privateKey !== null;
+    return this.#key.isPresent;
   }
 
   /** Null once closed, and without a key. `use` must not keep the bytes. */
   withKey<T>(use: (privateKey: Uint8Array) => T): T | null {
-    return this.#isOpen && this.#privateKey !== null ? use(this.#privateKey) : null;
+    return this.#key.use(use);
   }
 
   close(): void {
-    this.#isOpen = false;
-    this.#privateKey?.fill(0);
-  }
-
-  toJSON(): Record<string, never> {
-    return {};
-  }
-
-  /** What util.inspect, and so console and test output, prints. */
-  [Symbol.for("nodejs.util.inspect.custom")](): string {
-    return "VenueoneSession {}";
+    this.#key.close();
   }
 }
 
@@ -88,7 +82,7 @@ export function callOf(session: AccountSession, options: CallOptions): CallOptio
 }
 
 /** Reads a block of interface spec 2.3. `problem` names a field, never its value. */
-export function openVenueoneSession(raw: unknown, addresses: AddressCache = new AddressCache()): OpenSession {
+export function openVenueoneSession(raw: unknown, addresses: KeyCache = createAddressCache()): OpenSession {
   if (!isFields(raw)) return problem("venueone credentials must be an object");
   const keyText = raw["privateKey"];
   if (typeof keyText !== "string") return problem("venueone.privateKey must be a string");
@@ -102,7 +96,7 @@ export function openVenueoneSession(raw: unknown, addresses: AddressCache = new 
     privateKey.fill(0);
     return problem("venueone.privateKey must be 32 bytes of hex");
   }
-  const address = addresses.addressOf(privateKey);
+  const address = addresses.publicOf(privateKey);
   if (address === null) return problem("venueone.privateKey is not a key of the curve");
   return { ok: true, session: new VenueoneSession(privateKey, address, vault, wallet) };
 }

@@ -116,12 +116,16 @@ export class MarketStream {
     return this.#coins.get(coin) !== undefined;
   }
 
+  get streamedCount(): number {
+    return this.#coins.size;
+  }
+
   stats(): MarketStreamStats {
     const sockets = this.#shards.map((shard) => shard.socket.stats());
     if (this.#deep !== null) sockets.push(this.#deep.socket.stats());
     return {
       sockets,
-      streamedCount: this.#coins.size,
+      streamedCount: this.streamedCount,
       decodeErrorCount: this.#decodeErrorCount,
       protocolDriftCount: this.#driftCount,
       refusedCount: this.#refusedCount,

@@ -12,6 +12,7 @@ import type {
   SettingOutcome,
   SymbolSettings,
 } from "../../../engine/ports.js";
+import { leverageProblem, settingsOf } from "../../shared/account/symbol-settings.js";
 import { failedRead, localReject, refusedByRead, refusedOf } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
 import type { AccountResolver } from "../account/resolver.js";
@@ -41,7 +42,7 @@ export class VenueoneSettings implements AccountSettings {
 
   async read(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<SymbolSettings>> {
     const setting = await this.#read(session, instrument, new Deadline(this.#deps.clock, options), options);
-    return setting.ok ? { ...setting, value: { ...setting.value, maxNotionalValue: null } } : setting;
+    return setting.ok ? { ...setting, value: settingsOf(setting.value.leverage, setting.value.marginMode) } : setting;
   }
 
   async setLeverage(
@@ -50,10 +51,8 @@ export class VenueoneSettings implements AccountSettings {
     leverage: number,
     options: CallOptions,
   ): Promise<SettingOutcome> {
-    if (!Number.isInteger(leverage) || leverage < 1 || leverage > instrument.maxLeverage) {
-      const text = `leverage is a whole number from 1 to ${instrument.maxLeverage}`;
-      return refusedOf(localReject("VENUE_STATE", "LEVERAGE", text));
-    }
+    const problem = leverageProblem(leverage, instrument);
+    if (problem !== null) return problem;
     return this.#change(session, instrument, (setting) => ({ ...setting, leverage }), options);
   }
 
@@ -79,7 +78,7 @@ export class VenueoneSettings implements AccountSettings {
     const before = await this.#read(session, instrument, deadline, options);
     if (!before.ok) return refusedByRead(before);
     const { leverage, marginMode } = changed(before.value);
-    const settings: SymbolSettings = { leverage, marginMode, maxNotionalValue: null };
+    const settings = settingsOf(leverage, marginMode);
     if (leverage === before.value.leverage && marginMode === before.value.marginMode)
       return { outcome: "accepted", settings };
     const left = deadline.left();

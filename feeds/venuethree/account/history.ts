@@ -29,7 +29,7 @@ import type { PageQuery, VenuethreeAccountRest } from "./rest.js";
 import type { VenuethreePage, VenuethreeWireOrder } from "./wire.js";
 import { type ListCursor, type OrdersCursor, readListCursor, readOrdersCursor, writeCursor } from "./history-cursor.js";
 import { MAX_PAGE_ROWS } from "../rules/limits.js";
-import type { MarketIndex } from "../market/market-index.js";
+import type { InstrumentIndex } from "../../shared/room/instrument-index.js";
 
 /** Calls one page of ours may cost; what is left comes with the next. */
 const MAX_READS = 12;
@@ -39,7 +39,7 @@ const MAX_RECENT_PAGES = 10;
 export interface VenuethreeHistoryDeps {
   readonly account: VenuethreeAccount;
   readonly rest: VenuethreeAccountRest;
-  readonly markets: MarketIndex;
+  readonly instruments: InstrumentIndex;
   readonly clock: Clock;
 }
 
@@ -280,7 +280,7 @@ export class VenuethreeHistory implements AccountHistory {
 
   /** Null means another market, or one that is not listed (spot). */
   #instrumentOf(marketId: number, wanted: Instrument | null): Instrument | null {
-    if (wanted === null) return this.#deps.markets.byMarketId(marketId);
+    if (wanted === null) return this.#deps.instruments.byNativeId(marketId);
     return wanted.nativeId === marketId ? wanted : null;
   }
 }

@@ -3,14 +3,13 @@
  * registered (`apikeys`, weight 150, hence cached). Nothing is read, streamed or signed for an account index before,
  * so that a wrong index is a refusal and not somebody else's data.
  */
-import { LRUCache } from "lru-cache";
 import type { Clock } from "../../../engine/domain/clock.js";
-import { within } from "../../../engine/domain/deadline.js";
 import type { AccountSession, CallOptions, Read } from "../../../engine/ports.js";
 import { failedRead } from "../../shared/net/call-results.js";
 import type { CallerStanding } from "../../shared/net/caller-standing.js";
 import { Deadline } from "../../shared/net/deadline.js";
-import { monoMs } from "../../shared/net/weight-window.js";
+import { SharedLookup } from "../../shared/account/shared-lookup.js";
+import { TimedCache } from "../../shared/account/timed-cache.js";
 import type { VenuethreeAccountRest } from "./rest.js";
 import type { VenuethreeWireKey } from "./wire.js";
 import { VenuethreeSession } from "./session.js";
@@ -40,20 +39,20 @@ interface Entry {
   readonly apiKeyIndexes: readonly number[];
   /** First-layer address; null until it was asked for. */
   readonly l1Address: string | null;
-  /** Monotonic. */
-  readonly expiresAtMs: number;
 }
 
 export class KeyDirectory {
   readonly #deps: KeyDirectoryDeps;
-  readonly #entries = new LRUCache<string, Entry>({ max: MAX_KEYS });
-  /** Monotonic ms until which an account's list is believed to have no other key than it had, with the answer. */
-  readonly #lists = new LRUCache<number, { readonly read: KeysRead; readonly untilMs: number }>({ max: MAX_KEYS });
-  /** One look-up per key and lane at a time (a close must not wait in another lane's queue); bounded by the calls in flight. */
-  readonly #pending = new Map<string, Promise<Read<Entry>>>();
+  readonly #entries: TimedCache<string, Entry>;
+  /** The answer while an account's list is believed to have no other key than it had. */
+  readonly #lists: TimedCache<number, KeysRead>;
+  readonly #lookup: SharedLookup<Entry>;
 
   constructor(deps: KeyDirectoryDeps) {
     this.#deps = deps;
+    this.#entries = new TimedCache(deps.clock, MAX_KEYS);
+    this.#lists = new TimedCache(deps.clock, MAX_KEYS);
+    this.#lookup = new SharedLookup(deps.clock, "the key's look-up");
   }
 
   /** An AUTH failure says why these credentials act for nobody; NEEDS_CREDENTIALS that there are none. */
@@ -62,21 +61,8 @@ export class KeyDirectory {
     if (known !== null) return known;
     if (!(session instanceof VenuethreeSession)) return failedRead("NEEDS_CREDENTIALS", "an address reads no secrets");
     // One that names its address needs more of the answer than one that does not.
-    const key = `${options.lane} ${session.walletAddress === null ? "" : "address "}${nameOf(session)}`;
-    const deadline = new Deadline(this.#deps.clock, options);
-    // Somebody asks already, with a time of their own: waited for within ours, and asked anew where only theirs was over.
-    for (let asked = this.#pending.get(key); asked !== undefined; asked = this.#pending.get(key)) {
-      const waited = await within(this.#deps.clock, asked, Math.max(0, deadline.leftMs()));
-      if (!waited.done) return NO_TIME;
-      const entry = waited.value;
-      if (entry.ok) return this.#confirm(session, entry.value, entry.asOfMs);
-      if (entry.code !== "TIMEOUT") return entry;
-    }
-    const left = deadline.left();
-    if (left === null) return NO_TIME;
-    const pending = this.#ask(session, left).finally(() => this.#pending.delete(key));
-    this.#pending.set(key, pending);
-    const entry = await pending;
+    const name = `${session.walletAddress === null ? "" : "address "}${nameOf(session)}`;
+    const entry = await this.#lookup.find(name, options, (left) => this.#ask(session, left));
     return entry.ok ? this.#confirm(session, entry.value, entry.asOfMs) : entry;
   }
 
@@ -89,10 +75,9 @@ export class KeyDirectory {
     }
     if (!session.isOpen) return failedRead("AUTH", "session is closed");
     const entry = this.#entries.get(nameOf(session));
-    const { clock } = this.#deps;
-    if (entry === undefined || entry.expiresAtMs <= monoMs(clock)) return null;
+    if (entry === null) return null;
     if (session.walletAddress !== null && entry.l1Address === null && entry.apiKeyIndexes.length > 0) return null;
-    return this.#confirm(session, entry, clock.wallMs());
+    return this.#confirm(session, entry, this.#deps.clock.wallMs());
   }
 
   /** The venue's list has the key, and it is of the account that was meant: the account is known by it. */
@@ -115,14 +100,12 @@ export class KeyDirectory {
     const isProven = standing.isProven(nameOf(session));
     const deadline = new Deadline(clock, options);
     const askedNs = clock.monoNs();
-    const listed = isProven ? undefined : this.#lists.get(session.accountIndex);
+    const listed = isProven ? null : this.#lists.get(session.accountIndex);
     // Its nonces may have moved on: a key that it has is asked about.
-    const isListed = listed !== undefined && listed.untilMs > monoMs(clock) && !hasKey(listed.read.value, session);
-    const keys = isListed
-      ? listed.read
-      : await rest.apiKeys(session.accountIndex, { ...options, caller: nameOf(session) });
+    const isListed = listed !== null && !hasKey(listed.value, session);
+    const keys = isListed ? listed : await rest.apiKeys(session.accountIndex, { ...options, caller: nameOf(session) });
     if (!keys.ok) return keys;
-    if (!isListed) this.#lists.set(session.accountIndex, { read: keys, untilMs: monoMs(clock) + MISSING_TTL_MS });
+    if (!isListed) this.#lists.set(session.accountIndex, keys, MISSING_TTL_MS);
     const found = keys.value.filter((row) => row.public_key === session.accountId);
     // Known already: what else is asked for it must not wait in the line of strangers again.
     if (found.length > 0) standing.answeredWell(nameOf(session));
@@ -135,20 +118,15 @@ export class KeyDirectory {
       l1Address = account.value.l1_address;
     }
     for (const row of found) onNonce(session.accountIndex, row.api_key_index, row.nonce, askedNs);
-    const entry: Entry = {
-      apiKeyIndexes: found.map(indexOf),
-      l1Address,
-      expiresAtMs: monoMs(clock) + (found.length === 0 ? MISSING_TTL_MS : FOUND_TTL_MS),
-    };
+    const entry: Entry = { apiKeyIndexes: found.map(indexOf), l1Address };
     // Once answered well, a key is asked about again at once: the server that misses it may lag behind.
-    if (found.length > 0 || !isProven) this.#entries.set(nameOf(session), entry);
+    if (found.length > 0 || !isProven)
+      this.#entries.set(nameOf(session), entry, found.length === 0 ? MISSING_TTL_MS : FOUND_TTL_MS);
     return { ...keys, value: entry };
   }
 }
 
 type KeysRead = Extract<Read<readonly VenuethreeWireKey[]>, { ok: true }>;
-
-const NO_TIME = failedRead("TIMEOUT", "no time left for the key's look-up");
 
 function hasKey(rows: readonly VenuethreeWireKey[], session: VenuethreeSession): boolean {
   return rows.some((row) => row.public_key === session.accountId);

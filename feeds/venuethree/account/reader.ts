@@ -30,7 +30,7 @@ import type { AuthTokens } from "./auth-tokens.js";
 import { rejectReasonOf } from "../rules/errors.js";
 import type { ConfirmedKey, KeyDirectory } from "./key-directory.js";
 import { MAX_PAGE_ROWS } from "../rules/limits.js";
-import type { MarketIndex } from "../market/market-index.js";
+import type { InstrumentIndex } from "../../shared/room/instrument-index.js";
 import { clientOrderIndexOf } from "./client-id.js";
 import type { SentOrders } from "./sent-orders.js";
 import { VenuethreeAddressSession } from "./session.js";
@@ -44,7 +44,7 @@ export interface VenuethreeAccountDeps {
   readonly rest: VenuethreeAccountRest;
   readonly keys: KeyDirectory;
   readonly tokens: AuthTokens;
-  readonly markets: MarketIndex;
+  readonly instruments: InstrumentIndex;
   readonly sentOrders: SentOrders;
   readonly clock: Clock;
   readonly clockOffsetMs: () => number;
@@ -70,7 +70,7 @@ export class VenuethreeAccount implements AccountReader {
       const found: VenuePosition[] = [];
       for (const wire of accounts.value.flatMap(({ positions }) => positions)) {
         if (instrument !== null && wire.market_id !== instrument.nativeId) continue;
-        const listed = instrument ?? this.#deps.markets.byMarketId(wire.market_id);
+        const listed = instrument ?? this.#deps.instruments.byNativeId(wire.market_id);
         if (listed === null) {
           // Most rows without a market are flat.
           if (/[1-9]/.test(wire.position))
@@ -114,7 +114,7 @@ export class VenuethreeAccount implements AccountReader {
       const found: VenueOrder[] = [];
       for (const wire of orders.value.rows) {
         if (instrument !== null && wire.market_index !== instrument.nativeId) continue;
-        const listed = instrument ?? this.#deps.markets.byMarketId(wire.market_index);
+        const listed = instrument ?? this.#deps.instruments.byNativeId(wire.market_index);
         // Spot orders share the list and are no business of ours.
         if (listed !== null) found.push(this.#orderOf(wire, listed));
       }
@@ -233,7 +233,7 @@ export class VenuethreeAccount implements AccountReader {
   #found(wire: VenuethreeWireOrder, instrument: Instrument | null, asOfMs: number): Read<VenueOrder> {
     if (instrument !== null && wire.market_index !== instrument.nativeId)
       return failedRead("BAD_RESPONSE", "the id belongs to another instrument");
-    const listed = instrument ?? this.#deps.markets.byMarketId(wire.market_index);
+    const listed = instrument ?? this.#deps.instruments.byNativeId(wire.market_index);
     if (listed === null) return failedRead("BAD_RESPONSE", "the order is of a market that is not listed");
     const decoded = decodeWith(wire, () => this.#orderOf(wire, listed));
     return decoded.ok

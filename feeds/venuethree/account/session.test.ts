@@ -2,14 +2,14 @@ import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { ORDER, scalarToBytes } from "../sign/curve.js";
 import { publicKeyOf } from "../sign/schnorr.js";
-import { PublicKeys } from "../sign/public-keys.js";
+import { createPublicKeyCache } from "../sign/sign.js";
 import { openVenuethreeAddress, openVenuethreeSession, VenuethreeSession } from "./session.js";
 
 const KEY = "1f".repeat(40);
 const ADDRESS = `0x${"Ab".repeat(20)}`;
 
 function open(raw: unknown): VenuethreeSession {
-  const opened = openVenuethreeSession(raw, new PublicKeys());
+  const opened = openVenuethreeSession(raw, createPublicKeyCache());
   if (!opened.ok || !(opened.session instanceof VenuethreeSession)) throw new Error("did not open");
   return opened.session;
 }
@@ -55,7 +55,7 @@ describe("credentials of venuethree", () => {
     ["a bad wallet", { apiKeyPrivateKey: KEY, accountIndex: 1, walletAddress: "0x12" }, "walletAddress"],
     ["a wallet of another type", { apiKeyPrivateKey: KEY, accountIndex: 1, walletAddress: 7 }, "walletAddress"],
   ])("refuses %s, naming the field and never its value", (_what, raw, field) => {
-    const opened = openVenuethreeSession(raw, new PublicKeys());
+    const opened = openVenuethreeSession(raw, createPublicKeyCache());
     expect(opened.ok).toBe(false);
     if (opened.ok) return;
     expect(opened.problem).toContain(field);
@@ -70,7 +70,7 @@ describe("credentials of venuethree", () => {
     };
     const publicKey = (scalar: bigint): string => open({ apiKeyPrivateKey: keyOf(scalar), accountIndex: 1 }).accountId;
     expect(publicKey(ORDER + 5n)).toBe(publicKey(5n));
-    const opened = openVenuethreeSession({ apiKeyPrivateKey: keyOf(ORDER), accountIndex: 1 }, new PublicKeys());
+    const opened = openVenuethreeSession({ apiKeyPrivateKey: keyOf(ORDER), accountIndex: 1 }, createPublicKeyCache());
     expect(opened).toMatchObject({ ok: false, problem: expect.stringContaining("apiKeyPrivateKey") as string });
   });
 
@@ -96,12 +96,5 @@ describe("credentials of venuethree", () => {
   it("opens an address without a key, in any case", () => {
     expect(openVenuethreeAddress(ADDRESS)).toMatchObject({ ok: true, session: { accountId: ADDRESS.toLowerCase() } });
     expect(openVenuethreeAddress("0x12")).toMatchObject({ ok: false });
-  });
-
-  it("computes a key once and forgets none that is in use", () => {
-    const keys = new PublicKeys();
-    const key = Buffer.from(KEY, "hex");
-    expect(keys.publicKeyOf(key)).toBe(keys.publicKeyOf(Buffer.from(KEY, "hex")));
-    expect(keys.publicKeyOf(key.subarray(1))).toBeNull();
   });
 });

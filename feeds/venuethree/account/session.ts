@@ -10,9 +10,14 @@ import type { AccountSession, OpenSession } from "../../../engine/ports.js";
 import { isAddress } from "../../shared/sign/eip712.js";
 import { isFields } from "../../shared/room/wire-fields.js";
 import { MAX_ACCOUNT_INDEX, MAX_API_KEY_INDEX } from "../rules/limits.js";
-import type { PublicKeys } from "../sign/public-keys.js";
+import { HeldSecret, showNothingOf, wipeBytes } from "../../shared/account/key-session.js";
+import type { KeyCache } from "../../shared/sign/key-cache.js";
 
 export class VenuethreeSession implements AccountSession {
+  static {
+    showNothingOf(VenuethreeSession);
+  }
+
   readonly venue = "venuethree";
   /** The public key: provably the caller's, unlike the account index, which the venue must confirm. */
   readonly accountId: string;
@@ -20,8 +25,7 @@ export class VenuethreeSession implements AccountSession {
   /** Null when the venue is asked. */
   readonly apiKeyIndex: number | null;
   readonly walletAddress: string | null;
-  readonly #privateKey: Uint8Array;
-  #isOpen = true;
+  readonly #key: HeldSecret<Uint8Array>;
 
   constructor(
     privateKey: Uint8Array,
@@ -30,7 +34,7 @@ export class VenuethreeSession implements AccountSession {
     apiKeyIndex: number | null,
     walletAddress: string | null,
   ) {
-    this.#privateKey = privateKey;
+    this.#key = new HeldSecret(privateKey, wipeBytes);
     this.accountId = publicKey;
     this.accountIndex = accountIndex;
     this.apiKeyIndex = apiKeyIndex;
@@ -43,31 +47,25 @@ export class VenuethreeSession implements AccountSession {
   }
 
   get isOpen(): boolean {
-    return this.#isOpen;
+    return this.#key.isOpen;
   }
 
   /** Null once closed. `use` must not keep the bytes. */
   withKey<T>(use: (privateKey: Uint8Array) => T): T | null {
-    return this.#isOpen ? use(this.#privateKey) : null;
+    return this.#key.use(use);
   }
 
   close(): void {
-    this.#isOpen = false;
-    this.#privateKey.fill(0);
-  }
-
-  toJSON(): Record<string, never> {
-    return {};
-  }
-
-  /** What util.inspect, and so console and test output, prints. */
-  [Symbol.for("nodejs.util.inspect.custom")](): string {
-    return "VenuethreeSession {}";
+    this.#key.close();
   }
 }
 
 /** No key: positions and balances of all accounts of one first-layer address, which the venue shows to everybody. */
 export class VenuethreeAddressSession implements AccountSession {
+  static {
+    showNothingOf(VenuethreeAddressSession);
+  }
+
   readonly venue = "venuethree";
   readonly accountId: string;
 
@@ -76,16 +74,12 @@ export class VenuethreeAddressSession implements AccountSession {
   }
 
   close(): void {}
-
-  toJSON(): Record<string, never> {
-    return {};
-  }
 }
 
 const KEY_TEXT = /^(?:0x)?[0-9a-fA-F]{80}$/;
 
 /** Reads a block of interface spec 2.3. `problem` names a field, never its value. */
-export function openVenuethreeSession(raw: unknown, publicKeys: PublicKeys): OpenSession {
+export function openVenuethreeSession(raw: unknown, publicKeys: KeyCache): OpenSession {
   if (!isFields(raw)) return problem("venuethree credentials must be an object");
   const keyText = raw["apiKeyPrivateKey"];
   if (typeof keyText !== "string") return problem("venuethree.apiKeyPrivateKey must be a string");
@@ -100,7 +94,7 @@ export function openVenuethreeSession(raw: unknown, publicKeys: PublicKeys): Ope
   if (hasWallet && (typeof wallet !== "string" || !isAddress(wallet)))
     return problem("venuethree.walletAddress must be an address");
   const privateKey = Uint8Array.from(Buffer.from(keyText.startsWith("0x") ? keyText.slice(2) : keyText, "hex"));
-  const publicKey = publicKeys.publicKeyOf(privateKey);
+  const publicKey = publicKeys.publicOf(privateKey);
   if (publicKey === null) return problem("venuethree.apiKeyPrivateKey is the zero of its group");
   const walletAddress = hasWallet ? String(wallet).toLowerCase() : null;
   return {

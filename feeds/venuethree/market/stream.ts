@@ -21,6 +21,7 @@ import { type ConnectionBudget, MessagePacer } from "../../shared/net/connection
 import type { Connector } from "../../shared/net/connector.js";
 import type { SubscribeProtocol } from "../../shared/net/link.js";
 import { PersistentSocket } from "../../shared/net/socket.js";
+import { countSockets } from "../../shared/net/socket-counts.js";
 import type { ProbeResult } from "../../shared/net/subscriptions.js";
 import { BookSubscription } from "./book-subscription.js";
 import { Entries, type Entry } from "./entries.js";
@@ -153,15 +154,9 @@ export class MarketStream {
   }
 
   status(): MarketStreamStatus {
-    let reconnectCount = 0;
-    let openSocketCount = 0;
-    let handlerErrorCount = 0;
-    for (const { socket } of this.#shards) {
-      const stats = socket.stats();
-      reconnectCount += stats.reconnectCount;
-      handlerErrorCount += stats.handlerErrorCount;
-      if (stats.state === "open") openSocketCount++;
-    }
+    const { socketCount, openCount, reconnectCount, handlerErrorCount } = countSockets(
+      this.#shards.map(({ socket }) => socket.stats()),
+    );
     let { gapCount, resyncCount, brokenTouchCount } = this.#retired;
     for (const { slot, subscription } of this.#entries.all()) {
       gapCount += slot.chain.gapCount;
@@ -170,8 +165,8 @@ export class MarketStream {
     }
     const { decoder } = this.#entries;
     return {
-      socketCount: this.#shards.length,
-      openSocketCount,
+      socketCount,
+      openSocketCount: openCount,
       reconnectCount,
       resyncCount,
       gapCount,

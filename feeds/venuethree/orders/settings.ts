@@ -2,7 +2,6 @@
  * Leverage and margin mode of one market. The venue sets both by one transaction, so each change reads the other first
  * and sends it as it is. A market the account never touched has no row: then the market's own default counts.
  */
-import { LRUCache } from "lru-cache";
 import type { Clock } from "../../../engine/domain/clock.js";
 import { within } from "../../../engine/domain/deadline.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
@@ -15,9 +14,10 @@ import type {
   SettingOutcome,
   SymbolSettings,
 } from "../../../engine/ports.js";
+import { leverageProblem, settingsOf } from "../../shared/account/symbol-settings.js";
+import { TimedCache } from "../../shared/account/timed-cache.js";
 import { failedRead, localReject, refusedByRead, refusedOf } from "../../shared/net/call-results.js";
 import { Deadline } from "../../shared/net/deadline.js";
-import { monoMs } from "../../shared/net/weight-window.js";
 import { decodeWith } from "../../shared/room/wire-fields.js";
 import { leverageOf, marginFractionOf, marginOf } from "../account/normalize.js";
 import type { VenuethreeAccountRest } from "../account/rest.js";
@@ -50,35 +50,29 @@ interface Setting {
   readonly marginMode: "cross" | "isolated";
 }
 
-interface SentSetting {
-  readonly setting: Setting;
-  /** Monotonic. */
-  readonly untilMs: number;
-}
-
 export class VenuethreeSettings implements AccountSettings {
   readonly #deps: VenuethreeSettingsDeps;
   /**
    * What the venue took last, or may have taken, by account and market. It takes a change before it makes it, so that a
    * read right after shows what was: sent along with the next change, that would take this one back.
    */
-  readonly #sent = new LRUCache<string, SentSetting>({ max: MAX_CHANGES });
+  readonly #sent: TimedCache<string, Setting>;
   /** The newest change under way, by the same name, which the next one waits for; gone with its end. */
   readonly #underWay = new Map<string, Promise<unknown>>();
 
   constructor(deps: VenuethreeSettingsDeps) {
     this.#deps = deps;
+    this.#sent = new TimedCache(deps.clock, MAX_CHANGES);
   }
 
   async read(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<Read<SymbolSettings>> {
     const read = await this.#read(session, instrument, new Deadline(this.#deps.clock, options));
     if (!read.ok) return read;
-    const last =
-      session instanceof VenuethreeSession ? this.#sentLately(nameOf(session.accountIndex, instrument)) : null;
-    const shown = settingsOf(read.value);
+    const last = session instanceof VenuethreeSession ? this.#sent.get(nameOf(session.accountIndex, instrument)) : null;
+    const shown = shownOf(read.value);
     if (last === null) return { ...read, value: shown };
     // While the two differ either may be in force: whoever needs one of them has to set it.
-    const sent = settingsOf(last.setting);
+    const sent = shownOf(last);
     const leverage = shown.leverage === sent.leverage ? sent.leverage : null;
     const marginMode = shown.marginMode === sent.marginMode ? sent.marginMode : null;
     return { ...read, value: { ...sent, leverage, marginMode } };
@@ -90,10 +84,8 @@ export class VenuethreeSettings implements AccountSettings {
     leverage: number,
     options: CallOptions,
   ): Promise<SettingOutcome> {
-    if (!Number.isInteger(leverage) || leverage < 1 || leverage > instrument.maxLeverage) {
-      const text = `leverage is a whole number from 1 to ${instrument.maxLeverage}`;
-      return refusedOf(localReject("VENUE_STATE", "LEVERAGE", text));
-    }
+    const problem = leverageProblem(leverage, instrument);
+    if (problem !== null) return problem;
     const marginFraction = marginFractionFor(leverage);
     return this.#change(session, instrument, (setting) => ({ ...setting, marginFraction }), options);
   }
@@ -160,10 +152,10 @@ export class VenuethreeSettings implements AccountSettings {
     const { clock, clockOffsetMs, sender } = this.#deps;
     const before = await this.#read(session, instrument, deadline);
     if (!before.ok) return refusedByRead(before);
-    const onItsWay = this.#sentLately(name)?.setting ?? before.value;
+    const onItsWay = this.#sent.get(name) ?? before.value;
     const wanted = changed(onItsWay);
     const { marginFraction, marginMode } = wanted;
-    const settings = settingsOf(wanted);
+    const settings = shownOf(wanted);
     if (isSame(wanted, before.value) && isSame(wanted, onItsWay)) return { outcome: "accepted", settings };
     const prepared = leverageTx(instrument, marginFraction, marginMode);
     if (!prepared.ok) return refusedOf(prepared.why);
@@ -172,13 +164,8 @@ export class VenuethreeSettings implements AccountSettings {
     const expiresAtMs = Math.round(clock.wallMs() + clockOffsetMs()) + EXPIRY_MS;
     const sent = await sender.send(session, prepared.tx, expiresAtMs, left);
     if (sent.kind === "rejected") return refusedOf(sent.rejected);
-    this.#sent.set(name, { setting: wanted, untilMs: monoMs(clock) + LAG_MS });
+    this.#sent.set(name, wanted, LAG_MS);
     return sent.kind === "accepted" ? { outcome: "accepted", settings } : { outcome: "unknown", cause: sent.cause };
-  }
-
-  #sentLately(name: string): SentSetting | null {
-    const last = this.#sent.get(name);
-    return last !== undefined && monoMs(this.#deps.clock) < last.untilMs ? last : null;
   }
 
   async #read(session: AccountSession, instrument: Instrument, deadline: Deadline): Promise<Read<Setting>> {
@@ -217,6 +204,6 @@ function isSame(left: Setting, right: Setting): boolean {
   return left.marginFraction === right.marginFraction && left.marginMode === right.marginMode;
 }
 
-function settingsOf({ marginFraction, marginMode }: Setting): SymbolSettings {
-  return { leverage: leverageOf(marginFraction), marginMode, maxNotionalValue: null };
+function shownOf({ marginFraction, marginMode }: Setting): SymbolSettings {
+  return settingsOf(leverageOf(marginFraction), marginMode);
 }

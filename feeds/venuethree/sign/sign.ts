@@ -2,9 +2,21 @@
  * What this venue wants signed: transactions, auth tokens, and the first-layer text that registers a key (fact sheet 4,
  * 7, 8). Pure: a key and a payload in, bytes out.
  */
-import { nonceOf, randomScalar, signMessage, type SigningNonce } from "./schnorr.js";
+import { KeyCache } from "../../shared/sign/key-cache.js";
+import { KEY_BYTES, nonceOf, publicKeyOf, randomScalar, signMessage, type SigningNonce } from "./schnorr.js";
 import { toBytes } from "./quintic.js";
 import { hashText, hashTransaction, transactionText, type TxAttributes, type TxFields } from "./tx.js";
+
+/** Encoding of the neutral element: the key is a multiple of the group's order. */
+const NO_KEY = "0".repeat(2 * KEY_BYTES);
+
+/** Public keys as the venue prints them, 80 hex digits; null of a key that signs nothing. */
+export function createPublicKeyCache(): KeyCache {
+  return new KeyCache(KEY_BYTES, (privateKey) => {
+    const publicKey = Buffer.from(publicKeyOf(privateKey)).toString("hex");
+    return publicKey === NO_KEY ? null : publicKey;
+  });
+}
 
 export interface SignedTransaction {
   /** The `tx_info` field. */

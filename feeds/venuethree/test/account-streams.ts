@@ -30,7 +30,7 @@ export function accountStreamsOf(
     logger: silentLogger,
     rest: trading.rest,
     tokens: trading.tokens,
-    instrumentOf: (marketId) => trading.markets.byMarketId(marketId),
+    instrumentOf: (marketId) => trading.instruments.byNativeId(marketId),
     clockOffsetMs: () => 0,
     wsUrl: "ws://venue/stream",
     connector: network.connector,

@@ -5,10 +5,10 @@
  *
  * Invariant: secret bytes leave this object only into a synchronous callback, and are zero after `close`.
  */
-import { createHash } from "node:crypto";
 import type { AccountSession, OpenSession } from "../../../engine/ports.js";
-import { addressOfPrivateKey, isAddress, isMistyped } from "../../shared/sign/eip712.js";
-import { secp256k1 } from "../../shared/sign/secp256k1.js";
+import { isAddress, isMistyped } from "../../shared/sign/eip712.js";
+import { HeldSecret, keyLabel, showNothingOf, wipeBytes } from "../../shared/account/key-session.js";
+import { createAddressCache, type KeyCache } from "../../shared/sign/key-cache.js";
 import { isFields } from "../../shared/room/wire-fields.js";
 import { privateKeyBytes } from "../sign/sign.js";
 
@@ -21,16 +21,19 @@ export type VenuetwoIdentity =
 const MAX_KEY_CHARS = 256;
 
 export class VenuetwoSession implements AccountSession {
+  static {
+    showNothingOf(VenuetwoSession);
+  }
+
   readonly venue = "venuetwo";
   readonly accountId: string;
   /** Not enumerable through toJSON or inspect; `apiKey` is sent as a header, so it is no secret to the venue, but is one to logs. */
   readonly #identity: VenuetwoIdentity;
-  readonly #secret: Uint8Array;
-  #isOpen = true;
+  readonly #secret: HeldSecret<Uint8Array>;
 
   constructor(identity: VenuetwoIdentity, secret: Uint8Array) {
     this.#identity = identity;
-    this.#secret = secret;
+    this.#secret = new HeldSecret(secret, wipeBytes);
     this.accountId = accountIdOf(identity);
   }
 
@@ -39,31 +42,21 @@ export class VenuetwoSession implements AccountSession {
   }
 
   get isOpen(): boolean {
-    return this.#isOpen;
+    return this.#secret.isOpen;
   }
 
   /** Null once closed. `use` must not keep the bytes. */
   withSecret<T>(use: (secret: Uint8Array) => T): T | null {
-    return this.#isOpen ? use(this.#secret) : null;
+    return this.#secret.use(use);
   }
 
   close(): void {
-    this.#isOpen = false;
-    this.#secret.fill(0);
-  }
-
-  toJSON(): Record<string, never> {
-    return {};
-  }
-
-  /** What util.inspect, and so console and test output, prints. */
-  [Symbol.for("nodejs.util.inspect.custom")](): string {
-    return "VenuetwoSession {}";
+    this.#secret.close();
   }
 }
 
 /** Reads a block of interface spec 2.3. `problem` names a field, never its value. */
-export function openVenuetwoSession(raw: unknown): OpenSession {
+export function openVenuetwoSession(raw: unknown, addresses: KeyCache = createAddressCache()): OpenSession {
   if (!isFields(raw)) return problem("venuetwo credentials must be an object");
   const { apiKey, apiSecret, walletAddress } = raw;
   if (typeof apiKey !== "string" || !isHeaderToken(apiKey))
@@ -86,9 +79,9 @@ export function openVenuetwoSession(raw: unknown): OpenSession {
   }
   if (typeof walletAddress !== "string" || !hasWallet)
     return problem("venuetwo.walletAddress is needed with an agent key");
-  if (!secp256k1.isPrivateKey(agentKey)) return problem("venuetwo.apiSecret is not a key of the curve");
-  if (addressOfPrivateKey(agentKey) !== apiKey.toLowerCase())
-    return problem("venuetwo.apiSecret is not the key of apiKey");
+  const address = addresses.publicOf(agentKey);
+  if (address === null) return problem("venuetwo.apiSecret is not a key of the curve");
+  if (address !== apiKey.toLowerCase()) return problem("venuetwo.apiSecret is not the key of apiKey");
   return { ok: true, session: new VenuetwoSession({ kind: "v3", user: walletAddress, signer: apiKey }, agentKey) };
 }
 
@@ -97,13 +90,8 @@ function isHeaderToken(text: string): boolean {
   return text.length <= MAX_KEY_CHARS && /^[\x21-\x7e]+$/.test(text);
 }
 
-/**
- * Stable, so that idempotency survives a restart, and one-way: a V1 key is 256 bits of the venue's making, too many
- * to be guessed, and the fixed prefix keeps the hash from matching one made elsewhere.
- */
 function accountIdOf(identity: VenuetwoIdentity): string {
-  if (identity.kind === "v3") return identity.user.toLowerCase();
-  return `key:${createHash("sha256").update("unwind/venuetwo/api-key\0").update(identity.apiKey).digest("hex").slice(0, 40)}`;
+  return identity.kind === "v3" ? identity.user.toLowerCase() : keyLabel("venuetwo/api-key", identity.apiKey);
 }
 
 function problem(text: string): OpenSession {

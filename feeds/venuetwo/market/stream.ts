@@ -25,6 +25,7 @@ import type { VenueHttp } from "../../shared/net/http.js";
 import type { SubscribeProtocol } from "../../shared/net/link.js";
 import { LoadRefused, Resync } from "../../shared/book/resync.js";
 import { PersistentSocket } from "../../shared/net/socket.js";
+import { countSockets } from "../../shared/net/socket-counts.js";
 import { isTradeTime } from "../../shared/book/stamps.js";
 import { BookSync, DIFF_BROKEN } from "./sync.js";
 import { VenuetwoDecoder } from "./decode.js";
@@ -154,10 +155,13 @@ export class MarketStream {
     this.add(markets);
   }
 
-  /** Adds markets, listed later than the others; their streams go where there is room. */
+  /** Streams those that are not streamed yet; their streams go where there is room. */
   add(markets: readonly Market[]): void {
     const { shallowFromMarkets = SHALLOW_FROM_MARKETS } = this.#options;
-    for (const market of markets) {
+    const streamed = new Set(this.slots.map(({ market }) => market));
+    const added = markets.filter((market) => !streamed.has(market));
+    if (added.length === 0) return;
+    for (const market of added) {
       const slot = this.#addSlot(market);
       for (const group of this.#groups) this.#place(slot, group);
     }
@@ -213,19 +217,13 @@ export class MarketStream {
   }
 
   status(): MarketStreamStatus {
-    let reconnectCount = 0;
-    let openSocketCount = 0;
-    let handlerErrorCount = 0;
     const sockets = [...this.#shallow.sockets, ...this.#shards.map(({ socket }) => socket)];
-    for (const socket of sockets) {
-      const stats = socket.stats();
-      reconnectCount += stats.reconnectCount;
-      handlerErrorCount += stats.handlerErrorCount;
-      if (stats.state === "open") openSocketCount++;
-    }
+    const { socketCount, openCount, reconnectCount, handlerErrorCount } = countSockets(
+      sockets.map((socket) => socket.stats()),
+    );
     return {
-      socketCount: sockets.length,
-      openSocketCount,
+      socketCount,
+      openSocketCount: openCount,
       reconnectCount,
       resyncCount: this.#resyncs.reduce(
         (sum, resync, index) => sum + (this.#slots[index] === undefined ? 0 : resync.startCount),

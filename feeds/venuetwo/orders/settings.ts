@@ -1,5 +1,4 @@
 /** Leverage and margin mode of one symbol. Both may be set again as they are, so nothing is read before a change. */
-import { LRUCache } from "lru-cache";
 import type { Clock } from "../../../engine/domain/clock.js";
 import { isPlainDecimal } from "../../../engine/domain/decimal.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
@@ -11,9 +10,10 @@ import type {
   SettingOutcome,
   SymbolSettings,
 } from "../../../engine/ports.js";
-import { failedRead, localReject, refusedOf } from "../../shared/net/call-results.js";
+import { leverageProblem, settingsOf } from "../../shared/account/symbol-settings.js";
+import { TimedCache } from "../../shared/account/timed-cache.js";
+import { failedRead, refusedOf } from "../../shared/net/call-results.js";
 import { asFields, decodeJson, integerField, textField, WireFault } from "../../shared/room/wire-fields.js";
-import { monoMs } from "../../shared/net/weight-window.js";
 import { integerOrNull, marginModeOf } from "../account/normalize.js";
 import { decodePositionRisk } from "../account/wire.js";
 import { leverageBracketCall, leverageCall, marginTypeCall, positionRiskCall } from "../account/calls.js";
@@ -35,19 +35,14 @@ export interface VenuetwoSettingsDeps {
   readonly clock: Clock;
 }
 
-interface Maximum {
-  readonly leverage: number;
-  /** Monotonic. */
-  readonly untilMs: number;
-}
-
 export class VenuetwoSettings implements AccountSettings {
   readonly #deps: VenuetwoSettingsDeps;
   /** By native symbol. */
-  readonly #maxima = new LRUCache<string, Maximum>({ max: MAXIMA_MAX });
+  readonly #maxima: TimedCache<string, number>;
 
   constructor(deps: VenuetwoSettingsDeps) {
     this.#deps = deps;
+    this.#maxima = new TimedCache(deps.clock, MAXIMA_MAX);
   }
 
   /** Flat symbols too: the venue lists each with its settings. Both rows of a hedge-mode account say the same. */
@@ -71,15 +66,14 @@ export class VenuetwoSettings implements AccountSettings {
   /** Of the lowest bracket: what a larger position allows is the venue's to say. */
   async maxLeverage(session: AccountSession, instrument: Instrument, options: CallOptions): Promise<number | null> {
     const { nativeSymbol } = instrument;
-    const nowMs = monoMs(this.#deps.clock);
     const known = this.#maxima.get(nativeSymbol);
-    if (known !== undefined && known.untilMs > nowMs) return known.leverage;
+    if (known !== null) return known;
     if (!(session instanceof VenuetwoSession)) return null;
     const decode = (value: unknown): number => decodeMaximum(value, nativeSymbol);
     const read = await this.#deps.rest.read(session, leverageBracketCall(nativeSymbol), decode, options);
     if (!read.ok) return null;
     const leverage = Math.min(instrument.maxLeverage, read.value);
-    this.#maxima.set(nativeSymbol, { leverage, untilMs: nowMs + MAXIMUM_TTL_MS });
+    this.#maxima.set(nativeSymbol, leverage, MAXIMUM_TTL_MS);
     return leverage;
   }
 
@@ -89,10 +83,8 @@ export class VenuetwoSettings implements AccountSettings {
     leverage: number,
     options: CallOptions,
   ): Promise<SettingOutcome> {
-    if (!Number.isInteger(leverage) || leverage < 1 || leverage > instrument.maxLeverage) {
-      const text = `leverage is a whole number from 1 to ${instrument.maxLeverage}`;
-      return refusedOf(localReject("VENUE_STATE", "LEVERAGE", text));
-    }
+    const problem = leverageProblem(leverage, instrument);
+    if (problem !== null) return problem;
     const call = leverageCall(instrument.nativeSymbol, leverage);
     const answer = await this.#deps.instructions.send(session, call, options);
     if (answer.kind === "rejected") return refusedOf(answer.rejected);
@@ -101,7 +93,7 @@ export class VenuetwoSettings implements AccountSettings {
     if (!decoded.ok || decoded.value.symbol !== instrument.nativeSymbol)
       return { outcome: "unknown", cause: "REPLY_SHAPE" };
     const { leverage: set, maxNotionalValue } = decoded.value;
-    return { outcome: "accepted", settings: { leverage: set, marginMode: null, maxNotionalValue } };
+    return { outcome: "accepted", settings: settingsOf(set, null, maxNotionalValue) };
   }
 
   async setMarginMode(
@@ -111,7 +103,7 @@ export class VenuetwoSettings implements AccountSettings {
     options: CallOptions,
   ): Promise<SettingOutcome> {
     const call = marginTypeCall(instrument.nativeSymbol, marginMode);
-    const settings: SymbolSettings = { leverage: null, marginMode, maxNotionalValue: null };
+    const settings = settingsOf(null, marginMode);
     const answer = await this.#deps.instructions.send(session, call, options);
     if (answer.kind === "unknown") return { outcome: "unknown", cause: answer.cause };
     if (answer.kind === "rejected") {

@@ -1,0 +1,67 @@
+/**
+ * What every session of a venue does with the secret of its credentials, and the names that credentials may go by.
+ *
+ * Invariants: a secret leaves `HeldSecret` only into a synchronous callback, never after `close`, which wipes it; a class
+ * that `showNothingOf` was given prints and serialises to nothing.
+ */
+import { createHash, createHmac, randomBytes } from "node:crypto";
+
+export class HeldSecret<Secret> {
+  /** False: an address alone, which may be read and signs nothing. Stays what it is after `close`. */
+  readonly isPresent: boolean;
+  readonly #wipe: (secret: Secret) => void;
+  #secret: Secret | null;
+  #isOpen = true;
+
+  constructor(secret: Secret | null, wipe: (secret: Secret) => void) {
+    this.isPresent = secret !== null;
+    this.#secret = secret;
+    this.#wipe = wipe;
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Null once closed, and without a secret. `use` must not keep it. */
+  use<T>(use: (secret: Secret) => T): T | null {
+    return this.#secret === null ? null : use(this.#secret);
+  }
+
+  close(): void {
+    this.#isOpen = false;
+    if (this.#secret !== null) this.#wipe(this.#secret);
+    this.#secret = null;
+  }
+}
+
+export function wipeBytes(secret: Uint8Array): void {
+  secret.fill(0);
+}
+
+/** What JSON, util.inspect, and so console and test output, show of an instance: `Name {}`. */
+export function showNothingOf({ name, prototype }: { readonly name: string; readonly prototype: object }): void {
+  Object.defineProperties(prototype, {
+    toJSON: { value: () => ({}) },
+    [Symbol.for("nodejs.util.inspect.custom")]: { value: () => `${name} {}` },
+  });
+}
+
+/** Never leaves the process, and dies with it. */
+const TAG_KEY = randomBytes(32);
+
+/**
+ * A name for whole credentials: equal for equal ones only, useless outside this process. What one session has proved may
+ * be shared with another only if their tags are equal; an account's address or the name of a key proves nothing.
+ */
+export function credentialTag(names: unknown, secret: Uint8Array = new Uint8Array()): string {
+  return createHmac("sha256", TAG_KEY).update(JSON.stringify(names)).update("\0").update(secret).digest("base64");
+}
+
+/**
+ * A label for a key that names its account. Stable, so that idempotency survives a restart, and one-way: such a key is
+ * 256 bits of the venue's making, too many to be guessed, and `use` keeps the hash from matching one made elsewhere.
+ */
+export function keyLabel(use: string, key: string): string {
+  return `key:${createHash("sha256").update(`unwind/${use}\0`).update(key).digest("hex").slice(0, 40)}`;
+}
