@@ -35,9 +35,8 @@ import { ConnectionBudget } from "../shared/net/connection-budget.js";
 import { type Connector, connectWs } from "../shared/net/connector.js";
 import { defaultLimitVerdict, HttpPool, type HttpResponse, type LimitVerdict } from "../shared/net/http-pool.js";
 import { InstrumentIndex } from "../shared/room/instrument-index.js";
-import { VenuetwoAccountStreams } from "./account/streams.js";
+import { type VenuetwoAccountStreams, venuetwoAccountStreams } from "./account/streams.js";
 import { readError } from "./account/wire.js";
-import { credentialTagOf } from "./account/credential-tag.js";
 import { bannedUntilMs } from "./rules/errors.js";
 import { HeldSymbols } from "./account/held-symbols.js";
 import {
@@ -191,7 +190,7 @@ class VenuetwoRoom implements VenueRoom {
       onClockError: () => this.#measureAnew(),
     });
     const index = new InstrumentIndex(() => this.instruments);
-    this.streams = new VenuetwoAccountStreams({
+    this.streams = venuetwoAccountStreams({
       wsUrl,
       layout,
       connector,
@@ -204,7 +203,6 @@ class VenuetwoRoom implements VenueRoom {
       instrumentOf: (nativeSymbol) => index.byNativeSymbol(nativeSymbol),
       clockOffsetMs,
       latestVenueMs: () => this.#clockOffset.latestMs(clock.wallMs()),
-      credentialTagOf,
     });
     const streamed = streamFirst(trading.reader, trading.orders, this.streams, clock);
     this.orders = streamed.orders;
