@@ -24,7 +24,7 @@ import { VerifiedReads } from "../shared/account/verified-reads.js";
 import { VenuefourAccount } from "./account/reader.js";
 import { VenuefourAccountNames } from "./orders/names.js";
 import { AccountRest } from "./account/rest.js";
-import { VenuefourAccountStreams } from "./account/streams.js";
+import { type VenuefourAccountStreams, venuefourAccountStreams } from "./account/streams.js";
 import { VenuefourHistory } from "./account/history.js";
 import { OrderMemory } from "./account/order-memory.js";
 import { OrderSearch } from "./account/search.js";
@@ -83,20 +83,6 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
   const knownSettings = new KnownSettings(rest, clock);
   const search = new OrderSearch({ rest, memory, instruments, clock, clockOffsetMs, logger });
   const history = new VenuefourHistory({ rest, instruments, clock });
-  const streams: VenuefourAccountStreams = new VenuefourAccountStreams(() => ({
-    wsUrl,
-    connector,
-    clock,
-    random,
-    logger,
-    budget,
-    account: reader,
-    history,
-    settings: knownSettings,
-    memory,
-    instrumentOf: (nativeSymbol) => instruments.byNativeSymbol(nativeSymbol),
-    clockOffsetMs,
-  }));
   const verified = new VerifiedReads<readonly VenuePosition[]>(clock);
   const reader: VenuefourAccount = new VenuefourAccount({
     rest,
@@ -109,6 +95,12 @@ export function createVenuefourTrading(deps: VenuefourTradingDeps): VenuefourTra
     streamed: (session, wanted) => streams.positionsOf(session, wanted),
     streamsOf: (accountId) => streams.ofAccount(accountId),
     ownStream: (session) => streams.ofSession(session),
+  });
+  const streams: VenuefourAccountStreams = venuefourAccountStreams({
+    ...{ wsUrl, connector, clock, random, logger, budget, history, memory, clockOffsetMs },
+    account: reader,
+    settings: knownSettings,
+    instrumentOf: (nativeSymbol) => instruments.byNativeSymbol(nativeSymbol),
   });
   const orders = new VenuefourOrders({
     sender,

@@ -38,9 +38,8 @@ import {
 } from "../shared/net/http-pool.js";
 import { RoomShell } from "../shared/room/room-shell.js";
 import { InstrumentIndex } from "../shared/room/instrument-index.js";
-import { VenuetwoAccountStreams } from "./account/streams.js";
+import { type VenuetwoAccountStreams, venuetwoAccountStreams } from "./account/streams.js";
 import { readError } from "./account/wire.js";
-import { credentialTagOf } from "./account/credential-tag.js";
 import { bannedUntilMs } from "./rules/errors.js";
 import { HeldSymbols } from "./account/held-symbols.js";
 import {
@@ -160,14 +159,13 @@ class VenuetwoRoom implements VenueRoom {
     this.#shell = this.#createShell();
     const trading = this.#createTrading(standing);
     const index = new InstrumentIndex(() => this.instruments);
-    this.streams = new VenuetwoAccountStreams({
+    this.streams = venuetwoAccountStreams({
       ...shared,
       reader: trading.reader,
       listenKeys: trading.listenKey,
       instrumentOf: (nativeSymbol) => index.byNativeSymbol(nativeSymbol),
       clockOffsetMs: () => clockOffset.offsetMs,
       latestVenueMs: () => clockOffset.latestMs(clock.wallMs()),
-      credentialTagOf,
     });
     const streamed = streamFirst(trading.reader, trading.orders, this.streams, clock);
     this.orders = streamed.orders;

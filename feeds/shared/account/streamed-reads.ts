@@ -23,6 +23,7 @@
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Side, VenueOrder } from "../../../engine/domain/order.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
+import type { Read } from "../../../engine/ports.js";
 import { UnconfirmedOrders } from "./unconfirmed-orders.js";
 
 /**
@@ -38,6 +39,9 @@ export const UNSHOWN_AFTER_MS = 3_000;
 const LATE_AFTER_MS = 3_000;
 /** Answered within seconds and streamed within a block or two: far more than a signer can have under way. */
 const MAX_ORDERS = 1_024;
+
+/** Positions that may stand for a live read. */
+export type LiveRead = Extract<Read<readonly VenuePosition[]>, { readonly ok: true }>;
 
 /** What a caller wants of one position; a whole position's exact size cannot be wanted so. */
 export interface WantedLots {

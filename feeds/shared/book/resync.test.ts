@@ -3,7 +3,7 @@ import { createSeededRandom } from "../../../engine/domain/random.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { type ApplyVerdict, LoadRefused, Resync } from "./resync.js";
 
-function setup(options: { maxBufferedFrames?: number } = {}) {
+function setup(options: { maxBufferedFrames?: number; leastWaitMs?: number } = {}) {
   const clock = new VirtualClock();
   const loads: ((snapshot: number | LoadRefused | null) => void)[] = [];
   const applied: { snapshot: number; frames: number[] }[] = [];
@@ -13,6 +13,7 @@ function setup(options: { maxBufferedFrames?: number } = {}) {
     clock,
     random: createSeededRandom(3),
     backoff: { baseMs: 100, capMs: 1_000 },
+    ...(options.leastWaitMs === undefined ? {} : { leastWaitMs: options.leastWaitMs }),
     maxBufferedFrames: options.maxBufferedFrames ?? 3,
     escalateAfter: 2,
     load: () => new Promise((resolve) => loads.push(resolve)),
@@ -92,6 +93,18 @@ describe("Resync", () => {
     expect(resync.isRunning).toBe(false);
     await clock.advanceAsync(10_000);
     expect(loads).toHaveLength(0);
+  });
+
+  it("waits the least wait before each backoff where it has one", async () => {
+    const { clock, loads, resync, answer } = setup({ leastWaitMs: 500 });
+    resync.start();
+    for (const latestMs of [100, 200]) {
+      await answer(null);
+      await clock.advanceAsync(499);
+      expect(loads).toHaveLength(0);
+      await clock.advanceAsync(1 + latestMs);
+      expect(loads).toHaveLength(1);
+    }
   });
 
   it("ignores an answer that comes after cancel, also when a new recovery runs", async () => {

@@ -32,6 +32,8 @@ export interface ResyncOptions<Frame, Snapshot> {
   readonly clock: Clock;
   readonly random: Random;
   readonly backoff: BackoffPolicy;
+  /** Comes before each wait of the backoff, where tries at once would cost too much. Default: none. */
+  readonly leastWaitMs?: number;
   readonly maxBufferedFrames: number;
   /** Failed tries after which `onEscalate` is called, and again after as many more. */
   readonly escalateAfter: number;
@@ -127,11 +129,11 @@ export class Resync<Frame, Snapshot> {
     }
     // `apply` may have cancelled or restarted.
     if (runId !== this.#runId) return;
-    const { random, backoff, escalateAfter, onEscalate } = this.#options;
+    const { random, backoff, escalateAfter, leastWaitMs = 0, onEscalate } = this.#options;
     this.#attemptCount++;
     if (this.#attemptCount % escalateAfter === 0) onEscalate(this.#attemptCount);
     if (runId !== this.#runId) return;
-    this.#retryIn(runId, fullJitterMs(backoff, this.#attemptCount - 1, random));
+    this.#retryIn(runId, leastWaitMs + fullJitterMs(backoff, this.#attemptCount - 1, random));
   }
 
   #retryIn(runId: number, delayMs: number): void {

@@ -10,6 +10,7 @@ import type { Clock } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { VenuePosition } from "../../../engine/domain/position.js";
 import type { AccountEvent, AccountHistory, CallOptions } from "../../../engine/ports.js";
+import { failureOf, type LoadFailure } from "../../shared/account/account-feed.js";
 import { PendingNews } from "../../shared/account/pending-news.js";
 import type { VenuefourAccount } from "./reader.js";
 import { nativePrice } from "./normalize.js";
@@ -81,8 +82,8 @@ export class AccountCatchUp {
       .map((event) => (event.kind === "fill" ? { ...event, order: this.#state.newestOf(event.order) } : event));
   }
 
-  /** Null means not answered, or no longer wanted. */
-  async read(session: VenuefourSession, isWanted: () => boolean): Promise<CaughtUp | null> {
+  /** A failure also where the answer is no longer wanted. */
+  async read(session: VenuefourSession, isWanted: () => boolean): Promise<CaughtUp | LoadFailure> {
     const { account, clock, clockOffsetMs } = this.#deps;
     // Whole: it goes into a query, and the clock estimate has fractions.
     const askedAtVenueMs = Math.floor(clock.wallMs() + clockOffsetMs());
@@ -90,17 +91,18 @@ export class AccountCatchUp {
       account.readSnapshot(session, OPTIONS),
       account.readOpenOrders(session, null, OPTIONS),
     ]);
-    if (!isWanted() || !snapshot.ok || !open.ok) return null;
+    if (!isWanted()) return "unanswered";
+    if (!snapshot.ok || !open.ok) return failureOf(snapshot, open);
     const openIds = new Set(open.value.map((order) => order.venueOrderId));
     const gone = this.#state.openOrders().filter((order) => !openIds.has(order.venueOrderId));
     for (const order of open.value) this.#news.add(this.#state.adoptOrder(order));
     // Orders that ended while nobody listened, and orders of fills: each is asked for, so that nothing stays unknown.
     for (const { venueOrderId, nativeSymbol } of [...gone, ...this.#state.awaitedOrderIds()].slice(0, MAX_LOOKED_UP)) {
       const isAnswered = await this.#lookUp(session, venueOrderId, nativeSymbol);
-      if (!isWanted() || !isAnswered) return null;
+      if (!isWanted() || !isAnswered) return "unanswered";
     }
     const isAnswered = await this.#readMissedFills(session);
-    if (!isWanted() || !isAnswered) return null;
+    if (!isWanted() || !isAnswered) return "unanswered";
     const { positions, lastId } = snapshot.value;
     return { positions, lastId, asOfMs: snapshot.asOfMs, askedAtVenueMs };
   }

@@ -41,7 +41,7 @@ const FOREIGN = failedRead("AUTH", "session of another venue");
 const MAX_SYMBOL_CHARS = 32;
 
 interface ComparedAccount extends StreamedAccount {
-  compare(positions: readonly VenuePosition[]): readonly VenuePosition[];
+  compare(instrument: Instrument | null, positions: readonly VenuePosition[]): readonly VenuePosition[];
 }
 
 export interface VenuefourAccountDeps {
@@ -116,9 +116,9 @@ export class VenuefourAccount implements Required<Omit<AccountReader, "followOrd
       return snapshot.ok ? { ...snapshot, value: snapshot.value.positions } : snapshot;
     });
     if (!read.ok) return read;
-    for (const account of streamed) account.compare(read.value);
+    for (const account of streamed) account.compare(null, read.value);
     // Of what other credentials opened nothing is seen.
-    const value = this.#deps.ownStream(session)?.compare(read.value) ?? read.value;
+    const value = this.#deps.ownStream(session)?.compare(null, read.value) ?? read.value;
     if (instrument === null) return { ...read, value };
     return { ...read, value: value.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
   }

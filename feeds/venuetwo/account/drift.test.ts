@@ -11,8 +11,7 @@ import { failedRead } from "../../shared/net/call-results.js";
 import { ConnectionBudget } from "../../shared/net/connection-budget.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
 import { misshapen, withField } from "../../shared/test/misshape.js";
-import { VenuetwoAccountStreams } from "./streams.js";
-import { credentialTagOf } from "./credential-tag.js";
+import { venuetwoAccountStreams } from "./streams.js";
 import { openVenuetwoSession } from "./session.js";
 import { normalizeSymbol } from "../market/symbols.js";
 
@@ -77,7 +76,7 @@ async function live() {
   const logger: Logger = { debug: log, info: log, warn: log, error: log };
   const read = <T>(value: T): Promise<Read<T>> =>
     Promise.resolve({ ok: true, value, asOfMs: clock.wallMs(), source: "venue" });
-  const streams = new VenuetwoAccountStreams({
+  const streams = venuetwoAccountStreams({
     wsUrl: "ws://venue",
     layout: "single",
     connector: network.connector,
@@ -96,7 +95,6 @@ async function live() {
     instrumentOf: (nativeSymbol) => INSTRUMENTS.get(nativeSymbol) ?? null,
     clockOffsetMs: () => 0,
     latestVenueMs: () => Number.POSITIVE_INFINITY,
-    credentialTagOf,
   });
   const events: AccountEvent[] = [];
   const session = openVenuetwoSession({ apiKey: "key", apiSecret: "s" });

@@ -10,8 +10,7 @@ import type { AccountReader, AccountSession, AccountStream, OrderSender, Read } 
 import { failedRead } from "../../shared/net/call-results.js";
 import { ConnectionBudget } from "../../shared/net/connection-budget.js";
 import { FakeNetwork } from "../../shared/test/fake-connector.js";
-import { VenuetwoAccountStreams } from "./streams.js";
-import { credentialTagOf } from "./credential-tag.js";
+import { venuetwoAccountStreams } from "./streams.js";
 import { openVenuetwoSession } from "./session.js";
 import { streamFirst } from "./streamed-reads.js";
 
@@ -90,7 +89,7 @@ beforeEach(async () => {
     findOrder: () => read(null),
     readAccount: () => Promise.resolve(failedRead("VENUE_ERROR", "not here")),
   };
-  const streams = new VenuetwoAccountStreams({
+  const streams = venuetwoAccountStreams({
     wsUrl: "ws://venue",
     layout: "single",
     connector: network.connector,
@@ -106,7 +105,6 @@ beforeEach(async () => {
     instrumentOf: (nativeSymbol) => (nativeSymbol === "BTCUSDT" ? BTC : null),
     clockOffsetMs: () => 0,
     latestVenueMs: () => Number.POSITIVE_INFINITY,
-    credentialTagOf,
   });
   const sender: Required<OrderSender> = {
     placeBoundMs: () => 60_000,

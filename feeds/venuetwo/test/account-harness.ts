@@ -10,8 +10,7 @@ import type { AccountReader, AccountSession, Read } from "../../../engine/ports.
 import { failedRead } from "../../shared/net/call-results.js";
 import { ConnectionBudget } from "../../shared/net/connection-budget.js";
 import type { FakeNetwork } from "../../shared/test/fake-connector.js";
-import { VenuetwoAccountStreams } from "../account/streams.js";
-import { credentialTagOf } from "../account/credential-tag.js";
+import { type VenuetwoAccountStreams, venuetwoAccountStreams } from "../account/streams.js";
 import { openVenuetwoSession } from "../account/session.js";
 import { normalizeSymbol } from "../market/symbols.js";
 
@@ -130,7 +129,7 @@ export function accountUpdate(pa: string, E: number, s = "BTCUSDT"): string {
   return JSON.stringify({ e: "ACCOUNT_UPDATE", E, T: E, a: { m: "ORDER", B: [], P } });
 }
 
-type StreamsOptions = ConstructorParameters<typeof VenuetwoAccountStreams>[0];
+type StreamsOptions = Parameters<typeof venuetwoAccountStreams>[0];
 
 export interface StreamedTruth {
   readonly clock: Clock;
@@ -149,7 +148,7 @@ const LISTEN_KEYS: StreamsOptions["listenKeys"] = {
 
 export function streamsOf(of: StreamedTruth): VenuetwoAccountStreams {
   const { aheadMs, clock, network, truth } = of;
-  return new VenuetwoAccountStreams({
+  return venuetwoAccountStreams({
     wsUrl: "ws://venue",
     layout: "single",
     connector: network.connector,
@@ -162,6 +161,5 @@ export function streamsOf(of: StreamedTruth): VenuetwoAccountStreams {
     instrumentOf: (nativeSymbol) => (nativeSymbol === "BTCUSDT" ? BTC : null),
     clockOffsetMs: aheadMs,
     latestVenueMs: of.latestVenueMs ?? (() => clock.wallMs() + aheadMs() + 5_000),
-    credentialTagOf,
   });
 }

@@ -1,0 +1,263 @@
+/**
+ * One user stream of venuetwo and the REST reads beside it, for the stream of its credentials
+ * (shared/account/account-session-stream.ts).
+ *
+ * Invariant: a listen key is given out for the name of an API key alone, so nothing that the stream says is passed on
+ * before a signed read of these credentials has been answered.
+ */
+import type { Clock } from "../../../engine/domain/clock.js";
+import type { Instrument } from "../../../engine/domain/instrument.js";
+import type { Logger } from "../../../engine/domain/logger.js";
+import type { VenueOrder } from "../../../engine/domain/order.js";
+import type { VenuePosition } from "../../../engine/domain/position.js";
+import type { AccountEvent, AccountReader, CallOptions } from "../../../engine/ports.js";
+import {
+  type AccountConnection,
+  type AccountFeed,
+  type AccountTruth,
+  failureOf,
+  type LoadFailure,
+  type Question,
+} from "../../shared/account/account-feed.js";
+import type { FeedParts } from "../../shared/account/account-session-stream.js";
+import { PendingNews } from "../../shared/account/pending-news.js";
+import type { UnknownWords } from "../../shared/room/unknown-words.js";
+import { decodeUserEvent } from "../market/decode-slow.js";
+import type { StreamHostLayout } from "../market/stream-plan.js";
+import type { VenuetwoWireUserEvent } from "../market/wire.js";
+import { LOAD_TIMEOUT_MS, MAX_MESSAGES_PER_SECOND, ROTATE_AFTER_MS } from "../rules/limits.js";
+import { marginModeOf, statusOfWord } from "./normalize.js";
+import type { VenuetwoSession } from "./session.js";
+import { AccountState, type AppliedEvent } from "./state.js";
+import { type ListenKeys, StreamKey } from "./stream-key.js";
+
+export interface AccountFeedOptions {
+  readonly wsUrl: string;
+  readonly layout: StreamHostLayout;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly reader: AccountReader;
+  readonly listenKeys: ListenKeys;
+  readonly instrumentOf: (nativeSymbol: string) => Instrument | null;
+  /** Venue wall clock minus ours. */
+  readonly clockOffsetMs: () => number;
+  /** The first time of the venue that is not believed (feeds/shared/book/stamps.ts). */
+  readonly latestVenueMs: () => number;
+}
+
+/** The stream is silent while nothing happens: the pongs prove that it lives (streamed-reads.ts: 6 s of silence). */
+const PING_EVERY_MS = 2_000;
+const IDLE_MS = 12_000;
+const READ_OPTIONS: CallOptions = { timeoutMs: LOAD_TIMEOUT_MS, lane: "reconcile" };
+/** Room for the error of the clock offset when a REST answer is weighed against events. */
+const CLOCK_MARGIN_MS = 1_000;
+/** Orders looked up one by one after a loss, because they vanished from the open ones. */
+const MAX_LOOKED_UP = 50;
+
+export class VenuetwoAccountFeed implements AccountFeed<VenuetwoSession> {
+  readonly connection: AccountConnection;
+  readonly #options: AccountFeedOptions;
+  readonly #parts: FeedParts<VenuetwoSession>;
+  readonly #words: UnknownWords;
+  readonly #key: StreamKey;
+  readonly #account = new AccountState();
+  readonly #news = new PendingNews();
+  /** A signed read of these credentials was answered. */
+  #isProven = false;
+
+  constructor(options: AccountFeedOptions, words: UnknownWords, parts: FeedParts<VenuetwoSession>) {
+    const { clock, layout, listenKeys, logger, wsUrl } = options;
+    this.#options = options;
+    this.#parts = parts;
+    this.#words = words;
+    this.#key = new StreamKey({
+      ...{ listenKeys, clock, logger },
+      session: parts.session,
+      isOpen: () => parts.socket().state === "open",
+      onExpired: () => parts.renew("listen key gone"),
+      onRefusal: (isRefused) => parts.reconciler().noteRefusal(isRefused),
+    });
+    this.connection = {
+      url: async () => {
+        const key = encodeURIComponent(await this.#key.get());
+        return layout === "single" ? `${wsUrl}/ws/${key}` : `${wsUrl}/private/ws?listenKey=${key}`;
+      },
+      heartbeat: { pingText: null, everyMs: PING_EVERY_MS, idleMs: IDLE_MS },
+      // The listen key is the subscription; nothing is ever asked for by name.
+      channels: [],
+      protocol: { subscribe: () => "", unsubscribe: () => "", maxNamesPerFrame: 1 },
+      messagesPerSecond: MAX_MESSAGES_PER_SECOND,
+      rotateAfterMs: ROTATE_AFTER_MS,
+    };
+  }
+
+  positions(): readonly VenuePosition[] {
+    return this.#account.positions();
+  }
+
+  onOpen(): void {
+    // Nothing is asked for.
+  }
+
+  isReady(): boolean {
+    return true;
+  }
+
+  lost(isReconnected: boolean): void {
+    // What the next connection missed may contradict any event of this one.
+    if (isReconnected) this.#account.forgetEventTimes();
+  }
+
+  stop(): void {
+    this.#key.stop();
+  }
+
+  // ------------------------------------------------------------ events
+
+  onFrame(data: Buffer): void {
+    const reconciler = this.#parts.reconciler();
+    const event = decodeUserEvent(data.toString("utf8"));
+    switch (event.kind) {
+      case "expired":
+        this.#parts.renew("listen key expired");
+        return;
+      case "ignored":
+        return;
+      case "malformed":
+        reconciler.unread("an event that cannot be read");
+        return;
+      case "unknown":
+        // A kind that is new to us need not be about positions; one that can not be read may have moved one.
+        this.#words.note("event", event.event);
+        reconciler.start();
+        return;
+    }
+    this.#apply(event);
+    this.#noteWords(event);
+  }
+
+  #apply(event: VenuetwoWireUserEvent): void {
+    const { clockOffsetMs, instrumentOf } = this.#options;
+    const { reads, reconciler } = this.#parts;
+    switch (event.kind) {
+      case "order": {
+        const tsEventMs = this.#timeOf(event.tsEventMs);
+        if (tsEventMs !== null) reconciler().happened(tsEventMs);
+        this.#applied(this.#account.applyOrder(event.order, tsEventMs, instrumentOf));
+        break;
+      }
+      case "account": {
+        const tsEventMs = this.#timeOf(event.tsEventMs);
+        if (tsEventMs !== null) reconciler().happened(tsEventMs);
+        const before = this.#account.positions();
+        const applied = this.#account.applyPositions(event.positions, tsEventMs, instrumentOf);
+        reads.moved(before, this.#account.positions());
+        if (tsEventMs !== null) reads.proven(tsEventMs - clockOffsetMs());
+        this.#applied(applied);
+        break;
+      }
+      case "leverage":
+        this.#applied(this.#account.applyLeverage(event.symbol, event.leverage));
+        break;
+      case "config":
+        reconciler().start();
+        break;
+      default:
+        break;
+    }
+  }
+
+  #noteWords(event: VenuetwoWireUserEvent): void {
+    if (event.kind === "order" && statusOfWord(event.order.X) === "UNKNOWN") this.#words.note("status", event.order.X);
+    if (event.kind !== "account") return;
+    for (const { mt } of event.positions) if (marginModeOf(mt) === null) this.#words.note("margin type", mt);
+  }
+
+  /**
+   * Null: of a time that is not yet. It is taken, as it is news to whoever awaits it, but bars nothing of before its
+   * receipt and proves nothing: not LIVE until REST has answered.
+   */
+  #timeOf(tsEventMs: number): number | null {
+    const latestMs = this.#options.latestVenueMs();
+    this.#account.forgetBeyond(latestMs);
+    if (tsEventMs < latestMs) return tsEventMs;
+    this.#parts.reconciler().unread("an event of a time that is not yet");
+    return null;
+  }
+
+  #applied(applied: AppliedEvent): void {
+    if (applied.kind === "unfit") {
+      this.#parts.reconciler().unread(applied.problem);
+      return;
+    }
+    for (const event of applied.events) {
+      if (event.kind === "order") this.#parts.reads.told(event.order);
+      // Positions can be read only when LIVE, and are announced then.
+      if (event.kind === "positions" && !this.#parts.isLive()) continue;
+      if (this.#isProven) this.#parts.tell(event);
+    }
+  }
+
+  // ------------------------------------------------------------ reads
+
+  /** `positions`: all open orders weigh eight times as much. */
+  async load(session: VenuetwoSession, { isWanted, scope }: Question): Promise<AccountTruth | LoadFailure> {
+    const { clock, clockOffsetMs, reader } = this.#options;
+    const sinceVenueMs = clock.wallMs() + clockOffsetMs() - CLOCK_MARGIN_MS;
+    const [positions, orders] = await Promise.all([
+      reader.readPositions(session, null, READ_OPTIONS),
+      scope === "all" ? reader.readOpenOrders(session, null, READ_OPTIONS) : null,
+    ]);
+    if (!isWanted()) return "unanswered";
+    if (!positions.ok || orders?.ok === false) return failureOf(positions, ...(orders === null ? [] : [orders]));
+    if (orders !== null) {
+      const failure = await this.#learnOrders(session, orders.value, isWanted);
+      if (failure !== null) return failure;
+    }
+    return {
+      positions: positions.value,
+      asOfMs: positions.asOfMs,
+      adopt: () => {
+        this.#account.forgetBeyond(this.#options.latestVenueMs());
+        return this.#account.adoptPositions(positions.value, sinceVenueMs);
+      },
+    };
+  }
+
+  takeNews(): readonly AccountEvent[] {
+    const learnt = this.#news.take((order) => this.#account.isNewest(order));
+    // What was learnt before the proof is reported now.
+    const news = this.#isProven ? learnt : this.#account.openOrders().map(orderEvent);
+    this.#isProven = true;
+    return news;
+  }
+
+  /** Orders that ended while nobody listened: each is asked for, so that no fill stays unknown. */
+  async #learnOrders(
+    session: VenuetwoSession,
+    openNow: readonly VenueOrder[],
+    isWanted: () => boolean,
+  ): Promise<LoadFailure | null> {
+    const { instrumentOf, reader } = this.#options;
+    const openIds = new Set(openNow.map((order) => order.venueOrderId));
+    const vanished = this.#account.openOrders().filter((order) => !openIds.has(order.venueOrderId));
+    for (const order of openNow) this.#learn(order);
+    for (const { nativeSymbol, venueOrderId } of vanished.slice(0, MAX_LOOKED_UP)) {
+      const instrument = instrumentOf(nativeSymbol);
+      if (instrument === null) continue;
+      const read = await reader.readOrder(session, instrument, { venueOrderId }, READ_OPTIONS);
+      if (!isWanted()) return "unanswered";
+      if (!read.ok) return failureOf(read);
+      if (read.value !== null) this.#learn(read.value);
+    }
+    return null;
+  }
+
+  #learn(order: VenueOrder): void {
+    if (this.#account.adoptOrder(order)) this.#news.add([orderEvent(order)]);
+  }
+}
+
+function orderEvent(order: VenueOrder): AccountEvent {
+  return { kind: "order", order };
+}
