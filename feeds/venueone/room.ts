@@ -56,7 +56,7 @@ import { MarketStream, STREAMS_PER_COIN } from "./market/stream.js";
 import { DEFAULT_FEES } from "./market/symbols.js";
 import { createVenueoneTrading, type VenueoneTrading } from "./trading.js";
 import { watchAccounts } from "./account/streamed-reads.js";
-import { ACCOUNT_STREAMS } from "./account/watched-account.js";
+import { ACCOUNT_STREAMS } from "./account/source.js";
 
 export interface VenueoneLimits {
   /** REST weight per minute of this egress IP. */

@@ -75,6 +75,11 @@ export class AccountState {
     return barredBeforeMs(this.#stateMs, this.#latestMs());
   }
 
+  /** A whole state has come. */
+  get hasState(): boolean {
+    return this.#stateMs !== 0;
+  }
+
   get needsState(): boolean {
     return this.#needsState;
   }

@@ -150,9 +150,6 @@ function streamedPositions(
   wanted: WantedLots | null,
 ): Read<readonly VenuePosition[]> | null {
   const live = streams.livePositions(account, wanted);
-  if (live === null) return null;
-  const { positions, asOfMs } = live;
-  const value =
-    instrument === null ? positions : positions.filter((held) => held.nativeSymbol === instrument.nativeSymbol);
-  return { ok: true, value, asOfMs, source: "stream" };
+  if (live === null || instrument === null) return live;
+  return { ...live, value: live.value.filter(({ nativeSymbol }) => nativeSymbol === instrument.nativeSymbol) };
 }

@@ -480,7 +480,7 @@ describe("standing for a live read", () => {
     venue.positions.set(ALICE, { BTC: { szi: "0.5", entryPx: "50000.0" } });
     expect(streams.livePositions(ALICE)).toBeNull();
     await live(ALICE);
-    expect(streams.livePositions(ALICE)?.positions).toHaveLength(1);
+    expect(streams.livePositions(ALICE)?.value).toHaveLength(1);
     await clock.advanceAsync(6_100);
     expect(streams.livePositions(ALICE)).toBeNull();
     network.last.end(1006);
@@ -497,7 +497,7 @@ describe("standing for a live read", () => {
     expect(streams.livePositions(ALICE)).toBeNull();
     venue.positions.set(ALICE, {});
     await clock.advanceAsync(1_600);
-    expect(streams.livePositions(ALICE)?.positions).toEqual([]);
+    expect(streams.livePositions(ALICE)?.value).toEqual([]);
   });
 
   it("does not for a state from the future, which is not surely newer than the answer either", async () => {
@@ -559,7 +559,7 @@ describe("standing for a live read", () => {
     await live(ALICE);
     const wanted = (lots: number) => streams.livePositions(ALICE, { coin: "BTC", lots });
     sell(streams, 1_000);
-    expect(wanted(4_000)?.positions).toMatchObject([{ qtyLots: 5_000 }]);
+    expect(wanted(4_000)?.value).toMatchObject([{ qtyLots: 5_000 }]);
     expect(wanted(4_001)).toBeNull();
     // The exact size, ALL, is another matter.
     expect(streams.livePositions(ALICE)).toBeNull();
@@ -568,8 +568,8 @@ describe("standing for a live read", () => {
     answered(streams, 1_000);
     expect(wanted(4_001)).toBeNull();
     push("userFills", { user: ALICE, fills: [fill({ cloid: "0xa" })] });
-    expect(wanted(4_000)?.positions).toMatchObject([{ qtyLots: 4_000 }]);
-    expect(streams.livePositions(ALICE)?.positions).toMatchObject([{ qtyLots: 4_000 }]);
+    expect(wanted(4_000)?.value).toMatchObject([{ qtyLots: 4_000 }]);
+    expect(streams.livePositions(ALICE)?.value).toMatchObject([{ qtyLots: 4_000 }]);
   });
 
   it("does not where an order might leave nothing", async () => {
@@ -590,7 +590,7 @@ describe("standing for a live read", () => {
     await clock.advanceAsync(1_400);
     expect(streams.livePositions(ALICE)).toBeNull();
     await clock.advanceAsync(300);
-    expect(streams.livePositions(ALICE)?.positions).toMatchObject([{ qtyLots: 4_000 }]);
+    expect(streams.livePositions(ALICE)?.value).toMatchObject([{ qtyLots: 4_000 }]);
   });
 
   it("does not after a refusal, an unknown outcome or an answer to an order it was not told of", async () => {
@@ -630,7 +630,7 @@ describe("slots", () => {
     expect(subscribedTo(addressOf(4))).toBe(false);
     await clock.advanceAsync(5_000);
     expect(subscribedTo(addressOf(4))).toBe(true);
-    expect(streams.stats().slotCount).toBe(3);
+    expect(streams.stats().accountCount).toBe(3);
   });
 
   it("subscribes who waits for a freed place, although our wall clock was set back meanwhile", async () => {
@@ -646,14 +646,14 @@ describe("slots", () => {
   it("gives an account that trades repeatedly a slot by itself, least recently used first out", async () => {
     const { clock, streams } = setup({ maxUsers: 2 });
     for (const index of [1, 2, 1, 2]) streams.noteUse(addressOf(index));
-    expect(streams.stats().slotCount).toBe(2);
+    expect(streams.stats().accountCount).toBe(2);
     await clock.advanceAsync(1_000);
     streams.noteUse(addressOf(1));
     streams.noteUse(addressOf(3));
     streams.noteUse(addressOf(3));
-    expect(streams.stats().slotCount).toBe(2);
+    expect(streams.stats().accountCount).toBe(2);
     await clock.advanceAsync(11 * 60_000);
-    expect(streams.stats().slotCount).toBe(0);
+    expect(streams.stats().accountCount).toBe(0);
   });
 
   it("shares one upstream stream between listeners, and tells each", async () => {
@@ -677,7 +677,7 @@ describe("slots", () => {
     open(addressOf(2));
     await clock.advanceAsync(10);
     push("error", "Cannot track more than 15 total users.");
-    expect(streams.stats().slotCount).toBe(1);
+    expect(streams.stats().accountCount).toBe(1);
     expect(states().at(-1)).toBe("DOWN");
     expect(streams.openAccountStream(sessionOf(addressOf(3)), () => {})).toEqual({
       ok: false,

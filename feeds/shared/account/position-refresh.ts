@@ -1,0 +1,111 @@
+/**
+ * Reads of a watched account's positions alone, beside what is streamed: for orders that the streams do not show, against
+ * a contradiction, to prove a silent channel alive, and once in a while in any case. A failed read leaves things as they
+ * are; their age tells.
+ */
+import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
+import type { FeedState } from "../../../engine/market/market.js";
+import type { CallOptions } from "../../../engine/ports.js";
+import type { ProbeResult } from "../net/subscriptions.js";
+import { monoMs } from "../net/weight-window.js";
+import type { Adopt, Adopted } from "./account-source.js";
+import { type StreamedReads, SURELY_LATER_MS } from "./streamed-reads.js";
+
+export const RECONCILE_CALL: CallOptions = { timeoutMs: 5_000, lane: "reconcile" };
+
+export interface PositionRefreshOptions {
+  readonly clock: Clock;
+  readonly reads: StreamedReads;
+  /** The venue's word, whatever the streams say. */
+  readonly truthEveryMs: number;
+  readonly source: { readonly needsRead: boolean; loadPositions(call: CallOptions): Promise<Adopt | null> };
+  /** A read is asked for by doubts only while the account is LIVE; DOWN ends it. */
+  readonly state: () => FeedState;
+  readonly onAdopted: (adopted: Adopted) => void;
+}
+
+export class PositionRefresh {
+  readonly #options: PositionRefreshOptions;
+  #timer: TimerHandle | null = null;
+  #isRunning = false;
+  /** Monotonic ms at which the venue was last asked. */
+  #askedAtMs = 0;
+
+  constructor(options: PositionRefreshOptions) {
+    this.#options = options;
+  }
+
+  /** The venue has not been asked for so long that it is to be. */
+  get isDue(): boolean {
+    return monoMs(this.#options.clock) - this.#askedAtMs > this.#options.truthEveryMs;
+  }
+
+  /** The whole account was read. */
+  noteAsked(): void {
+    this.#askedAtMs = monoMs(this.#options.clock);
+  }
+
+  /** Reads surely later where the streams have not told by then. */
+  soon(): void {
+    const { clock, reads, source, state } = this.#options;
+    if (this.#timer !== null || state() !== "LIVE") return;
+    this.#timer = clock.setTimer(() => {
+      this.#timer = null;
+      // The streams may have told meanwhile.
+      if (source.needsRead || reads.isOverdue) this.#read();
+      // Orders under way may be told of in time, and cost no read.
+      else if (reads.isPending) this.soon();
+    }, SURELY_LATER_MS);
+  }
+
+  /** Reads now, unless a read is under way. */
+  now(): void {
+    if (this.#isRunning) return;
+    this.stop();
+    this.#read();
+  }
+
+  stop(): void {
+    if (this.#timer !== null) this.#options.clock.clearTimer(this.#timer);
+    this.#timer = null;
+  }
+
+  /** A silent channel is alive where the venue says what is held. */
+  async probe(): Promise<ProbeResult> {
+    const { reads, state } = this.#options;
+    const beganMs = reads.begin();
+    const adopt = await this.#load();
+    if (adopt === null || state() === "DOWN") return "unknown";
+    const adopted = adopt();
+    if (!adopted.ok) return "unknown";
+    if (adopted.agrees) reads.agreed(beganMs);
+    return adopted.differences === 0 ? "quiet" : "dead";
+  }
+
+  #read(): void {
+    const { onAdopted, reads, state } = this.#options;
+    const beganMs = reads.begin();
+    this.noteAsked();
+    this.#isRunning = true;
+    void this.#load().then((adopt) => {
+      this.#isRunning = false;
+      if (state() === "DOWN") return;
+      if (adopt !== null) {
+        const adopted = adopt();
+        if (adopted.ok && adopted.agrees) reads.agreed(beganMs);
+        onAdopted(adopted);
+      }
+      // An order may have come since: its state is still to be seen.
+      if (reads.isPending) this.soon();
+    });
+  }
+
+  /** A read that throws has failed. */
+  async #load(): Promise<Adopt | null> {
+    try {
+      return await this.#options.source.loadPositions(RECONCILE_CALL);
+    } catch {
+      return null;
+    }
+  }
+}
