@@ -52,7 +52,7 @@ const documents: fc.Arbitrary<JsonNode> = fc
 
 describe("malformed input", () => {
   it("never makes a decoder throw", () => {
-    const { venue } = bench.sim;
+    const { venue } = bench.sim.room;
     const context = { venue, publisher: createPublisher(venue.exchange), tpsl: createTpsl(venue) };
     fc.assert(
       fc.property(documents, (node) => {
