@@ -6,10 +6,10 @@ import { openPosition } from "../core/starting-position.js";
 import type { SimInstrument, SimPolicies } from "../core/types.js";
 import { type RoomTimer, type SimRoom, startVenueServer, VenueCore, type VenueServer } from "../core/venue-server.js";
 import { parseWireDecimalE8 } from "./decimals.js";
-import { createExchangeApi, fireScheduledCancels } from "./exchange-api.js";
-import { createJournal } from "./journal.js";
+import { ExchangeApi, fireScheduledCancels } from "./exchange-api.js";
+import { Journal } from "./journal.js";
 import { keepAccounts } from "./keeper.js";
-import { createPublisher } from "./market-rows.js";
+import { Publisher } from "./market-rows.js";
 import {
   resolveCadences,
   VENUE_LIMITS,
@@ -18,11 +18,11 @@ import {
   type VenueoneSimOptions,
 } from "./options.js";
 import { Protocol, SOCKET_PATH } from "./protocol.js";
-import { createRequestHandler } from "./requests.js";
-import { createSessions, type Sessions } from "./sockets.js";
-import { createTpsl } from "./tpsl.js";
-import { createUniverse, type Universe } from "./universe.js";
-import { createVenue, type Venue } from "./venue.js";
+import { RequestHandler } from "./requests.js";
+import { Sessions } from "./sockets.js";
+import { Tpsl } from "./tpsl.js";
+import { Universe } from "./universe.js";
+import { Venue } from "./venue.js";
 
 export type VenueoneSim = VenueServer<VenueoneAccountOptions, void, VenueoneRoom>;
 
@@ -46,7 +46,7 @@ const ADDRESS = /^0x[0-9a-f]{40}$/;
 const SCHEDULE_CHECK_MS = 500;
 
 export function startVenueoneSim(options: VenueoneSimOptions): Promise<VenueoneSim> {
-  const universe = createUniverse(options.isMainnet ?? true, options.symbols ?? null);
+  const universe = new Universe(options.isMainnet ?? true, options.symbols ?? null);
   const core = new VenueCore(options, {
     venue: "venueone",
     instruments: universe.instruments,
@@ -64,7 +64,7 @@ class VenueoneRoom implements SimRoom<VenueoneAccountOptions, void> {
   readonly #sessions: Sessions;
 
   constructor({ exchange, log }: VenueCore, universe: Universe, options: VenueoneSimOptions) {
-    const venue = createVenue({
+    const venue = new Venue({
       exchange,
       universe,
       isMainnet: options.isMainnet ?? true,
@@ -74,13 +74,13 @@ class VenueoneRoom implements SimRoom<VenueoneAccountOptions, void> {
       log,
     });
     this.venue = venue;
-    const journal = createJournal(exchange);
-    const tpsl = createTpsl(venue);
+    const journal = new Journal(exchange);
+    const tpsl = new Tpsl(venue);
     journal.addFollower((changes) => tpsl.follow(changes));
     keepAccounts(venue, journal);
-    const context = { venue, publisher: createPublisher(exchange), tpsl };
-    const handler = createRequestHandler(context, createExchangeApi({ venue, tpsl, journal }));
-    this.#sessions = createSessions(context, journal, handler);
+    const context = { venue, publisher: new Publisher(exchange), tpsl };
+    const handler = new RequestHandler(context, new ExchangeApi({ venue, tpsl, journal }));
+    this.#sessions = new Sessions(context, journal, handler);
     this.protocol = new Protocol(handler, this.#sessions);
     const checkSchedules = (): void => {
       fireScheduledCancels(venue);
