@@ -94,6 +94,11 @@ export function faultSpecProblems(value: unknown): string[] {
   return problems;
 }
 
+/** The header of a refusal that says when to come again; none where the fault names no time. */
+export function retryAfterHeaders({ retryAfterS }: RestVerdict): Readonly<Record<string, string>> {
+  return retryAfterS < 0 ? {} : { "retry-after": String(retryAfterS) };
+}
+
 class Injector implements FaultInjector {
   readonly #clock: Clock;
   readonly #random: Random;

@@ -1,7 +1,6 @@
 /** Options of the local venue, with every limit, cadence and oddity it obeys. */
-import type { Clock } from "../../../engine/domain/clock.js";
-import type { FaultSpec } from "../core/fault-types.js";
-import type { FlowOptions, PriceSource } from "../core/types.js";
+import type { StartingPosition } from "../core/starting-position.js";
+import type { VenueOptions } from "../core/venue-server.js";
 
 /** Fact sheet sections 7 and 10. Credits count over a rolling minute. */
 export interface VenuefourLimits {
@@ -98,27 +97,14 @@ export interface VenuefourAccount {
   readonly agents?: readonly string[];
   /** Decimal text, quote units. */
   readonly deposit: string;
-  /** Starting positions: signed decimal text; entry at the mark when absent. */
-  readonly positions?: readonly { readonly symbol: string; readonly qty: string; readonly entryPrice?: string }[];
+  readonly positions?: readonly StartingPosition[];
 }
 
-export interface VenuefourSimOptions {
-  readonly seed: number;
-  readonly accounts?: readonly VenuefourAccount[];
-  readonly clock?: Clock;
+export interface VenuefourSimOptions extends VenueOptions<VenuefourAccount> {
   /** Of the captured listing, in its spelling; default three majors. Spot markets are always listed and never trade. */
   readonly symbols?: readonly string[];
-  /** Default 0: a free port. */
-  readonly port?: number;
-  readonly faults?: readonly FaultSpec[];
-  /** Share one over several venues to correlate their prices. */
-  readonly priceSource?: PriceSource;
-  /** Null means no synthetic liquidity. */
-  readonly flow?: Partial<FlowOptions> | null;
   readonly limits?: Partial<VenuefourLimits>;
   readonly cadences?: Partial<VenuefourCadences>;
-  /** Bytes waiting for a reader before it is cut. */
-  readonly backlogBytesMax?: number;
   readonly quirks?: Partial<VenuefourQuirks>;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createAgentRegistry } from "./agents.js";
+import { AgentRegistry } from "./agents.js";
 
 const NOW = 1_790_000_000_000;
 const DAY_MS = 86_400_000;
@@ -8,7 +8,7 @@ const ZERO = `0x${"00".repeat(20)}`;
 const agent = (index: number): string => `0x${index.toString(16).padStart(40, "1")}`;
 
 function registryWith() {
-  const registry = createAgentRegistry((address) => address === MASTER);
+  const registry = new AgentRegistry((address) => address === MASTER);
   const approve = (agentAddress: string, agentName = "", nowMs = NOW, subAccountCount = 0) =>
     registry.approve({ accountId: MASTER, agentAddress, agentName, subAccountCount, nowMs });
   return { registry, approve };

@@ -43,66 +43,66 @@ export interface AgentApproval {
   readonly nowMs: number;
 }
 
-export interface AgentRegistry {
+export class AgentRegistry {
+  readonly #isAccount: (address: string) => boolean;
+  readonly #live = new Map<string, Agent>();
+  readonly #retired = new Map<string, FormerAgent>();
+  readonly #removalPendingUntilMs = new Map<string, number>();
+
+  constructor(isAccount: (address: string) => boolean) {
+    this.#isAccount = isAccount;
+  }
+
   /** Null on success. */
-  approve(approval: AgentApproval): AgentRefusal | null;
-  find(address: string, nowMs: number): Agent | null;
-  former(address: string): FormerAgent | null;
-  /** All live agents of an account, the unnamed one included. */
-  list(accountId: string, nowMs: number): readonly Agent[];
-}
-
-export function createAgentRegistry(isAccount: (address: string) => boolean): AgentRegistry {
-  const live = new Map<string, Agent>();
-  const retired = new Map<string, FormerAgent>();
-  const removalPendingUntilMs = new Map<string, number>();
-
-  function retire(agent: Agent, ended: FormerAgent["ended"]): void {
-    live.delete(agent.address);
-    retired.set(agent.address, { accountId: agent.accountId, ended });
-    const oldest = retired.size > RETIRED_MAX ? retired.keys().next().value : undefined;
-    if (oldest !== undefined) retired.delete(oldest);
-  }
-
-  function agentsOf(accountId: string, nowMs: number): Agent[] {
-    const found = [...live.values()].filter((agent) => agent.accountId === accountId);
-    for (const agent of found) if (nowMs > agent.validUntilMs + EXPIRY_GRACE_MS) retire(agent, "expired");
-    return found.filter((agent) => live.has(agent.address));
-  }
-
-  return {
-    approve({ accountId, agentAddress, agentName, subAccountCount, nowMs }) {
-      const parsed = parseAgentName(agentName, nowMs);
-      if (parsed === null) return { kind: "name" };
-      if (parsed.validUntilMs <= nowMs || parsed.validUntilMs > nowMs + VALID_FOR_MAX_MS) return { kind: "expired" };
-      if (nowMs < (removalPendingUntilMs.get(accountId) ?? 0)) return { kind: "removalPending" };
-      const present = agentsOf(accountId, nowMs);
-      const sameName = present.find((agent) => agent.name === parsed.name);
-      if (agentAddress === ZERO_ADDRESS) {
-        if (sameName !== undefined) {
-          retire(sameName, "revoked");
-          removalPendingUntilMs.set(accountId, nowMs + REMOVAL_PENDING_MS);
-        }
-        return null;
+  approve({ accountId, agentAddress, agentName, subAccountCount, nowMs }: AgentApproval): AgentRefusal | null {
+    const parsed = parseAgentName(agentName, nowMs);
+    if (parsed === null) return { kind: "name" };
+    if (parsed.validUntilMs <= nowMs || parsed.validUntilMs > nowMs + VALID_FOR_MAX_MS) return { kind: "expired" };
+    if (nowMs < (this.#removalPendingUntilMs.get(accountId) ?? 0)) return { kind: "removalPending" };
+    const present = this.list(accountId, nowMs);
+    const sameName = present.find((agent) => agent.name === parsed.name);
+    if (agentAddress === ZERO_ADDRESS) {
+      if (sameName !== undefined) {
+        this.#retire(sameName, "revoked");
+        this.#removalPendingUntilMs.set(accountId, nowMs + REMOVAL_PENDING_MS);
       }
-      if (live.has(agentAddress) || retired.has(agentAddress) || isAccount(agentAddress)) return { kind: "used" };
-      const namedCount = present.filter((agent) => agent.name !== "").length;
-      const limit = NAMED_MAX + NAMED_PER_SUB_ACCOUNT * subAccountCount;
-      if (parsed.name !== "" && sameName === undefined && namedCount >= limit) return { kind: "tooMany", limit };
-      if (sameName !== undefined) retire(sameName, "replaced");
-      live.set(agentAddress, { address: agentAddress, accountId, ...parsed });
       return null;
-    },
-    find(address, nowMs) {
-      const agent = live.get(address);
-      if (agent === undefined) return null;
-      if (nowMs <= agent.validUntilMs + EXPIRY_GRACE_MS) return agent;
-      retire(agent, "expired");
-      return null;
-    },
-    former: (address) => retired.get(address) ?? null,
-    list: agentsOf,
-  };
+    }
+    if (this.#live.has(agentAddress) || this.#retired.has(agentAddress) || this.#isAccount(agentAddress))
+      return { kind: "used" };
+    const namedCount = present.filter((agent) => agent.name !== "").length;
+    const limit = NAMED_MAX + NAMED_PER_SUB_ACCOUNT * subAccountCount;
+    if (parsed.name !== "" && sameName === undefined && namedCount >= limit) return { kind: "tooMany", limit };
+    if (sameName !== undefined) this.#retire(sameName, "replaced");
+    this.#live.set(agentAddress, { address: agentAddress, accountId, ...parsed });
+    return null;
+  }
+
+  find(address: string, nowMs: number): Agent | null {
+    const agent = this.#live.get(address);
+    if (agent === undefined) return null;
+    if (nowMs <= agent.validUntilMs + EXPIRY_GRACE_MS) return agent;
+    this.#retire(agent, "expired");
+    return null;
+  }
+
+  former(address: string): FormerAgent | null {
+    return this.#retired.get(address) ?? null;
+  }
+
+  /** All live agents of an account, the unnamed one included. */
+  list(accountId: string, nowMs: number): readonly Agent[] {
+    const found = [...this.#live.values()].filter((agent) => agent.accountId === accountId);
+    for (const agent of found) if (nowMs > agent.validUntilMs + EXPIRY_GRACE_MS) this.#retire(agent, "expired");
+    return found.filter((agent) => this.#live.has(agent.address));
+  }
+
+  #retire(agent: Agent, ended: FormerAgent["ended"]): void {
+    this.#live.delete(agent.address);
+    this.#retired.set(agent.address, { accountId: agent.accountId, ended });
+    const oldest = this.#retired.size > RETIRED_MAX ? this.#retired.keys().next().value : undefined;
+    if (oldest !== undefined) this.#retired.delete(oldest);
+  }
 }
 
 /** Splits `name valid_until <ms>`; null when the name is too long. */

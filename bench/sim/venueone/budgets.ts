@@ -11,48 +11,52 @@ const OVER_BUDGET_INTERVAL_MS = 10_000;
 /** Addresses tracked; overflow forgets the oldest, which errs in the client's favour. */
 const KEYS_MAX = 10_000;
 
-export interface MinuteBudget {
-  /** Spends when it fits. */
-  trySpend(key: string, weight: number, nowMs: number): boolean;
-  /** Spends even past the limit: for costs known only after the work is done. */
-  charge(key: string, weight: number, nowMs: number): void;
+interface Bucket {
+  readonly startMs: number;
+  weight: number;
 }
 
 /** Sliding minute in one-second buckets. */
-export function createMinuteBudget(limitPerMinute: number): MinuteBudget {
-  const windows = new Map<string, { startMs: number; weight: number }[]>();
+export class MinuteBudget {
+  readonly #limitPerMinute: number;
+  readonly #windows = new Map<string, Bucket[]>();
 
-  function recent(key: string, nowMs: number): { startMs: number; weight: number }[] {
-    let buckets = windows.get(key);
+  constructor(limitPerMinute: number) {
+    this.#limitPerMinute = limitPerMinute;
+  }
+
+  /** Spends when it fits. */
+  trySpend(key: string, weight: number, nowMs: number): boolean {
+    const buckets = this.#recent(key, nowMs);
+    const used = buckets.reduce((sum, bucket) => sum + bucket.weight, 0);
+    if (used + weight > this.#limitPerMinute) return false;
+    add(buckets, weight, nowMs);
+    return true;
+  }
+
+  /** Spends even past the limit: for costs known only after the work is done. */
+  charge(key: string, weight: number, nowMs: number): void {
+    if (weight > 0) add(this.#recent(key, nowMs), weight, nowMs);
+  }
+
+  #recent(key: string, nowMs: number): Bucket[] {
+    let buckets = this.#windows.get(key);
     if (buckets === undefined) {
       buckets = [];
-      windows.set(key, buckets);
-      const oldest = windows.size > KEYS_MAX ? windows.keys().next().value : undefined;
-      if (oldest !== undefined) windows.delete(oldest);
+      this.#windows.set(key, buckets);
+      const oldest = this.#windows.size > KEYS_MAX ? this.#windows.keys().next().value : undefined;
+      if (oldest !== undefined) this.#windows.delete(oldest);
     }
     while ((buckets[0]?.startMs ?? nowMs) <= nowMs - MINUTE_MS) buckets.shift();
     return buckets;
   }
+}
 
-  function add(buckets: { startMs: number; weight: number }[], weight: number, nowMs: number): void {
-    const startMs = nowMs - (nowMs % 1000);
-    const last = buckets.at(-1);
-    if (last?.startMs === startMs) last.weight += weight;
-    else buckets.push({ startMs, weight });
-  }
-
-  return {
-    trySpend(key, weight, nowMs) {
-      const buckets = recent(key, nowMs);
-      const used = buckets.reduce((sum, bucket) => sum + bucket.weight, 0);
-      if (used + weight > limitPerMinute) return false;
-      add(buckets, weight, nowMs);
-      return true;
-    },
-    charge(key, weight, nowMs) {
-      if (weight > 0) add(recent(key, nowMs), weight, nowMs);
-    },
-  };
+function add(buckets: Bucket[], weight: number, nowMs: number): void {
+  const startMs = nowMs - (nowMs % 1000);
+  const last = buckets.at(-1);
+  if (last?.startMs === startMs) last.weight += weight;
+  else buckets.push({ startMs, weight });
 }
 
 /** Requests an account may have sent so far; cancels have a larger cap of their own. */

@@ -31,35 +31,35 @@ export type ExchangeReply =
   | { readonly status: "ok"; readonly response: Readonly<Record<string, unknown>> }
   | { readonly status: "err"; readonly response: string };
 
-export interface ExchangeApi {
-  execute(request: ExchangeRequest): ExchangeReply;
-}
-
-export interface ExchangeApiParts {
+export interface ExchangeApiDeps {
   readonly venue: Venue;
   readonly tpsl: Tpsl;
   readonly journal: Journal;
 }
 
-export function createExchangeApi(parts: ExchangeApiParts): ExchangeApi {
-  const { venue, journal } = parts;
-  return {
-    execute(request) {
-      const admitted = admit(parts, request);
-      if (!admitted.ok) return refused(admitted.text);
-      const { account, signer } = admitted;
-      const cost = itemCount(request);
-      if (request.expiresAfter !== null && request.expiresAfter < venue.exchange.nowMs()) {
-        account.requestsUsed += EXPIRED_COST;
-        return refused(REFUSED.expired);
-      }
-      const reply = perform({ venue, tpsl: parts.tpsl, account, signer, nonce: request.nonce }, request);
-      // A refusal of the whole action is not counted; failed items are.
-      if (reply.status === "ok") account.requestsUsed += cost;
-      journal.commit();
-      return reply;
-    },
-  };
+export class ExchangeApi {
+  readonly #deps: ExchangeApiDeps;
+
+  constructor(deps: ExchangeApiDeps) {
+    this.#deps = deps;
+  }
+
+  execute(request: ExchangeRequest): ExchangeReply {
+    const { venue, tpsl, journal } = this.#deps;
+    const admitted = admit(this.#deps, request);
+    if (!admitted.ok) return refused(admitted.text);
+    const { account, signer } = admitted;
+    const cost = itemCount(request);
+    if (request.expiresAfter !== null && request.expiresAfter < venue.exchange.nowMs()) {
+      account.requestsUsed += EXPIRED_COST;
+      return refused(REFUSED.expired);
+    }
+    const reply = perform({ venue, tpsl, account, signer, nonce: request.nonce }, request);
+    // A refusal of the whole action is not counted; failed items are.
+    if (reply.status === "ok") account.requestsUsed += cost;
+    journal.commit();
+    return reply;
+  }
 }
 
 /** Items of a batch; the weight per IP is 1 + floor(items / 40). */
@@ -81,7 +81,7 @@ type Admission =
   | { readonly ok: true; readonly account: VenueAccount; readonly signer: string }
   | { readonly ok: false; readonly text: string };
 
-function admit({ venue, tpsl }: ExchangeApiParts, request: ExchangeRequest): Admission {
+function admit({ venue, tpsl }: ExchangeApiDeps, request: ExchangeRequest): Admission {
   const no = (text: string): Admission => ({ ok: false, text });
   const nowMs = venue.exchange.nowMs();
   const signer = recoverSigner(requestDigest(request, venue.isMainnet), request.signature);

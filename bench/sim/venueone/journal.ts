@@ -12,61 +12,59 @@ export interface Commit {
   readonly liquidations: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 }
 
-export interface Journal {
-  /** Adds a liquidation to the running commit. */
-  noteLiquidation(accountId: string, event: Readonly<Record<string, unknown>>): void;
-  /** Runs the followers until nothing more happens, then hands one commit to the readers. */
-  commit(): void;
-  /** Called with the changes of each round; may act on the exchange and so cause another round. */
-  addFollower(follower: (changes: Commit) => void): void;
-  addReader(reader: (commit: Commit) => void): void;
-}
-
 /** A chain of triggers and children longer than this goes on in the next commit. */
 const ROUNDS_MAX = 20;
 
-export function createJournal(exchange: SimExchange): Journal {
-  let pending = emptyRecord();
-  const followers: ((changes: Commit) => void)[] = [];
-  const readers: ((commit: Commit) => void)[] = [];
-  const liquidations = new Map<string, Readonly<Record<string, unknown>>>();
-  let committing = false;
+export class Journal {
+  #pending = emptyRecord();
+  readonly #followers: ((changes: Commit) => void)[] = [];
+  readonly #readers: ((commit: Commit) => void)[] = [];
+  readonly #liquidations = new Map<string, Readonly<Record<string, unknown>>>();
+  #committing = false;
 
-  exchange.addListener({
-    onOrder(order, _event, fill) {
-      add(pending.orders, order.accountId, order);
-      if (fill !== null) add(pending.fills, order.accountId, fill);
-    },
-    onFunding(income) {
-      add(pending.funding, income.accountId, income);
-    },
-    onStep: commit,
-  });
-
-  function commit(): void {
-    // A follower that acts on the exchange must not start a commit of its own.
-    if (committing || isEmpty(pending)) return;
-    committing = true;
-    const total = emptyRecord();
-    for (let round = 0; round < ROUNDS_MAX && !isEmpty(pending); round++) {
-      const changes = pending;
-      pending = emptyRecord();
-      const view = viewOf(changes, liquidations);
-      merge(total, changes);
-      for (const follower of followers) follower(view);
-    }
-    committing = false;
-    const view = viewOf(total, new Map(liquidations));
-    liquidations.clear();
-    for (const reader of readers) reader(view);
+  constructor(exchange: Pick<SimExchange, "addListener">) {
+    exchange.addListener({
+      onOrder: (order, _event, fill) => {
+        add(this.#pending.orders, order.accountId, order);
+        if (fill !== null) add(this.#pending.fills, order.accountId, fill);
+      },
+      onFunding: (income) => add(this.#pending.funding, income.accountId, income),
+      onStep: () => this.commit(),
+    });
   }
 
-  return {
-    noteLiquidation: (accountId, event) => liquidations.set(accountId, event),
-    commit,
-    addFollower: (follower) => followers.push(follower),
-    addReader: (reader) => readers.push(reader),
-  };
+  /** Adds a liquidation to the running commit. */
+  noteLiquidation(accountId: string, event: Readonly<Record<string, unknown>>): void {
+    this.#liquidations.set(accountId, event);
+  }
+
+  /** Runs the followers until nothing more happens, then hands one commit to the readers. */
+  commit(): void {
+    // A follower that acts on the exchange must not start a commit of its own.
+    if (this.#committing || isEmpty(this.#pending)) return;
+    this.#committing = true;
+    const total = emptyRecord();
+    for (let round = 0; round < ROUNDS_MAX && !isEmpty(this.#pending); round++) {
+      const changes = this.#pending;
+      this.#pending = emptyRecord();
+      const view = viewOf(changes, this.#liquidations);
+      merge(total, changes);
+      for (const follower of this.#followers) follower(view);
+    }
+    this.#committing = false;
+    const view = viewOf(total, new Map(this.#liquidations));
+    this.#liquidations.clear();
+    for (const reader of this.#readers) reader(view);
+  }
+
+  /** Called with the changes of each round; may act on the exchange and so cause another round. */
+  addFollower(follower: (changes: Commit) => void): void {
+    this.#followers.push(follower);
+  }
+
+  addReader(reader: (commit: Commit) => void): void {
+    this.#readers.push(reader);
+  }
 }
 
 interface PendingRecord {

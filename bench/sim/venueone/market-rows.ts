@@ -24,41 +24,44 @@ export interface BookView {
   readonly fast: boolean;
 }
 
-export interface Publisher {
-  /** One publication time for all these coins: later than any older state shown of them. */
-  stamp(coins: readonly string[]): number;
-  /** The `l2Book` data of a coin under a stamp. */
-  book(coin: string, view: BookView, time: number): Readonly<Record<string, unknown>>;
-  /** Best level of each side. */
-  touch(coin: string): readonly [LevelRow | null, LevelRow | null];
-}
+export class Publisher {
+  readonly #exchange: SimExchange;
+  readonly #shown = new Map<string, { readonly time: number; readonly seq: number }>();
 
-export function createPublisher(exchange: SimExchange): Publisher {
-  const shown = new Map<string, { time: number; seq: number }>();
-  return {
-    stamp(coins) {
-      const nowMs = exchange.nowMs();
-      let time = nowMs;
-      for (const coin of coins) {
-        const last = shown.get(coin);
-        if (last === undefined) continue;
-        const earliestMs = last.seq === exchange.seq(coin) ? last.time : last.time + 1;
-        time = Math.max(time, publicationMs(nowMs, earliestMs));
-      }
-      for (const coin of coins) {
-        shown.set(coin, { time, seq: exchange.seq(coin) });
-        exchange.rememberPublication(coin, time);
-      }
-      return time;
-    },
-    book: (coin, view, time) => bookData(exchange, coin, view, time),
-    touch(coin) {
-      const instrument = instrumentOf(exchange, coin);
-      const bid = exchange.bestBid(coin);
-      const ask = exchange.bestAsk(coin);
-      return [bid === null ? null : levelRow(instrument, bid), ask === null ? null : levelRow(instrument, ask)];
-    },
-  };
+  constructor(exchange: SimExchange) {
+    this.#exchange = exchange;
+  }
+
+  /** One publication time for all these coins: later than any older state shown of them. */
+  stamp(coins: readonly string[]): number {
+    const exchange = this.#exchange;
+    const nowMs = exchange.nowMs();
+    let time = nowMs;
+    for (const coin of coins) {
+      const last = this.#shown.get(coin);
+      if (last === undefined) continue;
+      const earliestMs = last.seq === exchange.seq(coin) ? last.time : last.time + 1;
+      time = Math.max(time, publicationMs(nowMs, earliestMs));
+    }
+    for (const coin of coins) {
+      this.#shown.set(coin, { time, seq: exchange.seq(coin) });
+      exchange.rememberPublication(coin, time);
+    }
+    return time;
+  }
+
+  /** The `l2Book` data of a coin under a stamp. */
+  book(coin: string, view: BookView, time: number): Readonly<Record<string, unknown>> {
+    return bookData(this.#exchange, coin, view, time);
+  }
+
+  /** Best level of each side. */
+  touch(coin: string): readonly [LevelRow | null, LevelRow | null] {
+    const instrument = instrumentOf(this.#exchange, coin);
+    const bid = this.#exchange.bestBid(coin);
+    const ask = this.#exchange.bestAsk(coin);
+    return [bid === null ? null : levelRow(instrument, bid), ask === null ? null : levelRow(instrument, ask)];
+  }
 }
 
 function bookData(

@@ -17,31 +17,26 @@ export type NonceVerdict =
   | { readonly kind: "tooLow"; readonly min: number }
   | { readonly kind: "tooHigh"; readonly max: number };
 
-export interface NonceSet {
-  /** Consumes the nonce when it answers `admitted`. */
-  admit(nonce: number, nowMs: number): NonceVerdict;
-}
-
-export function createNonceSet(): NonceSet {
-  const seen = new Set<number>();
+export class NonceSet {
+  readonly #seen = new Set<number>();
   /** Ascending, at most 100. */
-  const highest: number[] = [];
-  return {
-    admit(nonce, nowMs) {
-      const max = nowMs + DAY_MS - INWARD_MARGIN_MS;
-      const oldest = nowMs - 2 * DAY_MS + INWARD_MARGIN_MS;
-      if (nonce > max) return { kind: "tooHigh", max };
-      if (seen.has(nonce) && nonce >= oldest) return { kind: "duplicate" };
-      if (nonce < oldest) return { kind: "tooLow", min: oldest };
-      const floor = highest.length < HIGHEST_KEPT ? undefined : highest[0];
-      if (floor !== undefined && nonce <= floor) return { kind: "tooLow", min: floor };
-      seen.add(nonce);
-      insertAscending(highest, nonce);
-      if (highest.length > HIGHEST_KEPT) highest.shift();
-      if (seen.size > REMEMBERED_MAX) forgetLowest(seen);
-      return { kind: "admitted" };
-    },
-  };
+  readonly #highest: number[] = [];
+
+  /** Consumes the nonce when it answers `admitted`. */
+  admit(nonce: number, nowMs: number): NonceVerdict {
+    const max = nowMs + DAY_MS - INWARD_MARGIN_MS;
+    const oldest = nowMs - 2 * DAY_MS + INWARD_MARGIN_MS;
+    if (nonce > max) return { kind: "tooHigh", max };
+    if (this.#seen.has(nonce) && nonce >= oldest) return { kind: "duplicate" };
+    if (nonce < oldest) return { kind: "tooLow", min: oldest };
+    const floor = this.#highest.length < HIGHEST_KEPT ? undefined : this.#highest[0];
+    if (floor !== undefined && nonce <= floor) return { kind: "tooLow", min: floor };
+    this.#seen.add(nonce);
+    insertAscending(this.#highest, nonce);
+    if (this.#highest.length > HIGHEST_KEPT) this.#highest.shift();
+    if (this.#seen.size > REMEMBERED_MAX) forgetLowest(this.#seen);
+    return { kind: "admitted" };
+  }
 }
 
 function insertAscending(sorted: number[], value: number): void {

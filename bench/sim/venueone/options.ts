@@ -1,7 +1,5 @@
 /** Options of the local venue, with every limit and cadence it obeys. */
-import type { Clock } from "../../../engine/domain/clock.js";
-import type { FaultSpec } from "../core/fault-types.js";
-import type { FlowOptions, PriceSource } from "../core/types.js";
+import type { VenueOptions } from "../core/venue-server.js";
 
 /** Bounds per IP and per account, from the venue's rate-limit page; measured where noted. */
 export interface VenueoneLimits {
@@ -78,21 +76,11 @@ export interface VenueoneAccountOptions {
   readonly positions?: readonly { readonly coin: string; readonly size: string; readonly entryPx: string }[];
 }
 
-export interface VenueoneSimOptions {
-  readonly seed: number;
-  readonly clock?: Clock;
+export interface VenueoneSimOptions extends VenueOptions<VenueoneAccountOptions> {
   /** Coins to trade; the others stay listed as delisted. Default: all. */
   readonly symbols?: readonly string[];
-  /** Default 0: a free port. */
-  readonly port?: number;
-  readonly accounts?: readonly VenueoneAccountOptions[];
-  readonly faults?: readonly FaultSpec[];
   /** Default true. */
   readonly isMainnet?: boolean;
-  /** Share one over several venues to correlate their prices. */
-  readonly priceSource?: PriceSource;
-  /** Null means no synthetic liquidity. */
-  readonly flow?: Partial<FlowOptions> | null;
   readonly limits?: Partial<VenueoneLimits>;
   readonly cadences?: Partial<VenueoneCadences>;
   /** Multiplies every push interval (not the idle close): 0.1 is ten times faster. Default 1. */

@@ -3,7 +3,7 @@
  * base weight, as the venue counts requests and not answers.
  */
 import { decodeExchange } from "./actions.js";
-import { createMinuteBudget } from "./budgets.js";
+import { MinuteBudget } from "./budgets.js";
 import { type ExchangeApi, itemCount } from "./exchange-api.js";
 import { answerInfo, infoWeight } from "./info.js";
 import type { InfoContext } from "./info-query.js";
@@ -18,34 +18,40 @@ export interface RequestOutcome {
   readonly infoType: string | null;
 }
 
-export interface RequestHandler {
-  info(node: JsonNode, remoteAddress: string): RequestOutcome;
-  exchange(node: JsonNode, remoteAddress: string): RequestOutcome;
-}
-
 const ITEMS_PER_WEIGHT = 40;
 
-export function createRequestHandler(context: InfoContext, exchangeApi: ExchangeApi): RequestHandler {
-  const { exchange, limits } = context.venue;
-  const budget = createMinuteBudget(limits.ipWeightPerMinute);
+export class RequestHandler {
+  readonly #context: InfoContext;
+  readonly #exchangeApi: ExchangeApi;
+  readonly #budget: MinuteBudget;
 
-  return {
-    info(node, remoteAddress) {
-      const nowMs = exchange.clock.wallMs();
-      if (!budget.trySpend(remoteAddress, infoWeight(node), nowMs)) return json(429, null);
-      const answer = answerInfo(node, context);
-      if (answer.kind === "badShape") return text(422, TEXT_BAD_SHAPE);
-      if (answer.kind === "serverError") return json(500, null);
-      budget.charge(remoteAddress, answer.extraWeight, nowMs);
-      return { status: 200, body: answer.data, isText: false, infoType: answer.type };
-    },
-    exchange(node, remoteAddress) {
-      const request = node.kind === "object" ? decodeExchange(node) : null;
-      const weight = request === null ? 1 : 1 + Math.floor(itemCount(request) / ITEMS_PER_WEIGHT);
-      if (!budget.trySpend(remoteAddress, weight, exchange.clock.wallMs())) return json(429, null);
-      return request === null ? text(422, TEXT_BAD_SHAPE) : json(200, exchangeApi.execute(request));
-    },
-  };
+  constructor(context: InfoContext, exchangeApi: ExchangeApi) {
+    this.#context = context;
+    this.#exchangeApi = exchangeApi;
+    this.#budget = new MinuteBudget(context.venue.limits.ipWeightPerMinute);
+  }
+
+  info(node: JsonNode, remoteAddress: string): RequestOutcome {
+    const nowMs = this.#nowMs();
+    if (!this.#budget.trySpend(remoteAddress, infoWeight(node), nowMs)) return json(429, null);
+    const answer = answerInfo(node, this.#context);
+    if (answer.kind === "badShape") return text(422, TEXT_BAD_SHAPE);
+    if (answer.kind === "serverError") return json(500, null);
+    this.#budget.charge(remoteAddress, answer.extraWeight, nowMs);
+    return { status: 200, body: answer.data, isText: false, infoType: answer.type };
+  }
+
+  exchange(node: JsonNode, remoteAddress: string): RequestOutcome {
+    const request = node.kind === "object" ? decodeExchange(node) : null;
+    const weight = request === null ? 1 : 1 + Math.floor(itemCount(request) / ITEMS_PER_WEIGHT);
+    if (!this.#budget.trySpend(remoteAddress, weight, this.#nowMs())) return json(429, null);
+    return request === null ? text(422, TEXT_BAD_SHAPE) : json(200, this.#exchangeApi.execute(request));
+  }
+
+  /** Of the machine: a skewed venue clock moves no budget. */
+  #nowMs(): number {
+    return this.#context.venue.exchange.clock.wallMs();
+  }
 }
 
 function json(status: number, body: unknown): RequestOutcome {

@@ -2,15 +2,15 @@
  * Sessions of `/ws`: control frames, session limits, idle close, and `post` requests. Invariant: every refusal is one
  * text frame and leaves the socket open, except the subscriptions that the venue answers by dropping the connection.
  */
-import type { TimerHandle } from "../../../engine/domain/clock.js";
+import type { Clock, TimerHandle } from "../../../engine/domain/clock.js";
 import type { SimSocket } from "../core/server-types.js";
-import { createMinuteBudget } from "./budgets.js";
+import { MinuteBudget } from "./budgets.js";
 import type { InfoContext } from "./info-query.js";
 import type { Journal } from "./journal.js";
 import { type JsonNode, readJson } from "./json.js";
 import type { RequestHandler, RequestOutcome } from "./requests.js";
 import { decodeOrNull, mismatch, readOneOf, readStruct, readUint } from "./shape.js";
-import { createSocketStreams, type SocketStreams } from "./streams.js";
+import { SocketStreams } from "./streams.js";
 import { readSubscription, type Subscription } from "./subscriptions.js";
 import { SOCKET } from "./texts.js";
 
@@ -36,82 +36,110 @@ type Request =
   | { readonly method: "ping" }
   | { readonly method: "post"; readonly id: number; readonly type: "info" | "action"; readonly payload: JsonNode };
 
-export interface Sessions {
-  open(socket: SimSocket): void;
-  message(socket: SimSocket, text: string): void;
-  close(socket: SimSocket): void;
-  readonly count: number;
-  stop(): void;
-}
-
-export function createSessions(context: InfoContext, journal: Journal, handler: RequestHandler): Sessions {
-  const { venue } = context;
-  const { exchange, limits, cadences } = venue;
-  const { clock } = exchange;
-  const sessions = new Map<SimSocket, Session>();
-  const messages = createMinuteBudget(limits.messagesPerMinute);
+export class Sessions {
+  readonly #context: InfoContext;
+  readonly #handler: RequestHandler;
+  readonly #clock: Clock;
+  readonly #messages: MinuteBudget;
+  readonly #sessions = new Map<SimSocket, Session>();
   /** Per IP: users released lately, by the time they stop counting. */
-  const released = new Map<string, Map<string, number>>();
+  readonly #released = new Map<string, Map<string, number>>();
+  readonly #unlisten: readonly (() => void)[];
 
-  const unlisten = exchange.addListener({
-    onTrade(trade) {
-      for (const { streams } of sessions.values()) streams.onTrade(trade);
-    },
-  });
-  journal.addReader((commit) => {
-    for (const { streams } of sessions.values()) streams.onCommit(commit);
-  });
-  const unledger = venue.onLedgerRow((account, row) => {
-    for (const { streams } of sessions.values()) streams.onLedgerRow(account.address, row);
-  });
-
-  function ofAddress(remoteAddress: string): Session[] {
-    return [...sessions.values()].filter((session) => session.socket.remoteAddress === remoteAddress);
+  constructor(context: InfoContext, journal: Journal, handler: RequestHandler) {
+    const { exchange, limits } = context.venue;
+    this.#context = context;
+    this.#handler = handler;
+    this.#clock = exchange.clock;
+    this.#messages = new MinuteBudget(limits.messagesPerMinute);
+    const each = (tell: (streams: SocketStreams) => void): void => {
+      for (const { streams } of this.#sessions.values()) tell(streams);
+    };
+    journal.addReader((commit) => each((streams) => streams.onCommit(commit)));
+    this.#unlisten = [
+      exchange.addListener({ onTrade: (trade) => each((streams) => streams.onTrade(trade)) }),
+      context.venue.onLedgerRow((account, row) => each((streams) => streams.onLedgerRow(account.address, row))),
+    ];
   }
 
-  function reply(session: Session, frame: unknown): void {
-    session.lastSentMs = clock.wallMs();
+  get count(): number {
+    return this.#sessions.size;
+  }
+
+  open(socket: SimSocket): void {
+    if (this.#ofAddress(socket.remoteAddress).length >= this.#context.venue.limits.connections) {
+      socket.terminate();
+      return;
+    }
+    const onSend = (): void => {
+      session.lastSentMs = this.#clock.wallMs();
+    };
+    const streams = new SocketStreams({ context: this.#context, socket, onSend });
+    const session: Session = { socket, streams, lastSentMs: this.#clock.wallMs(), pendingPosts: 0, idleTimer: null };
+    this.#sessions.set(socket, session);
+    this.#watchIdle(session);
+  }
+
+  message(socket: SimSocket, text: string): void {
+    const session = this.#sessions.get(socket);
+    const refusal = session === undefined ? null : this.#answer(session, text);
+    if (session !== undefined && refusal !== null) this.#reply(session, { channel: "error", data: refusal });
+  }
+
+  close(socket: SimSocket): void {
+    const session = this.#sessions.get(socket);
+    if (session === undefined) return;
+    const before = session.streams.users;
+    this.#end(session);
+    this.#sessions.delete(socket);
+    this.#releaseUsers(session, before);
+  }
+
+  stop(): void {
+    for (const unlisten of this.#unlisten) unlisten();
+    for (const session of this.#sessions.values()) this.#end(session);
+    this.#sessions.clear();
+  }
+
+  #end({ streams, idleTimer }: Session): void {
+    streams.stop();
+    if (idleTimer !== null) this.#clock.clearTimer(idleTimer);
+  }
+
+  #ofAddress(remoteAddress: string): Session[] {
+    return [...this.#sessions.values()].filter((session) => session.socket.remoteAddress === remoteAddress);
+  }
+
+  #reply(session: Session, frame: unknown): void {
+    session.lastSentMs = this.#clock.wallMs();
     session.socket.reply(JSON.stringify(frame));
   }
 
   /** The venue closes what it has not spoken to for a minute; a ping makes it speak. */
-  function watchIdle(session: Session): void {
-    const dueMs = session.lastSentMs + cadences.idleCloseMs - clock.wallMs();
-    session.idleTimer = clock.setTimer(() => {
-      if (clock.wallMs() - session.lastSentMs >= cadences.idleCloseMs) session.socket.terminate();
-      else watchIdle(session);
+  #watchIdle(session: Session): void {
+    const { idleCloseMs } = this.#context.venue.cadences;
+    const dueMs = session.lastSentMs + idleCloseMs - this.#clock.wallMs();
+    session.idleTimer = this.#clock.setTimer(() => {
+      if (this.#clock.wallMs() - session.lastSentMs >= idleCloseMs) session.socket.terminate();
+      else this.#watchIdle(session);
     }, dueMs);
+  }
+
+  /** The text that refuses the request, or null. */
+  #answer(session: Session, text: string): string | null {
+    if (!this.#messages.trySpend(session.socket.remoteAddress, 1, this.#clock.wallMs())) return SOCKET.tooManyMessages;
+    const request = readRequest(text);
+    if (request === null) return SOCKET.unparsable(text);
+    if (request.method === "post") return this.#post(session, request);
+    if (request.method !== "ping") return this.#change(session, request.method, request.subscription, text);
+    this.#reply(session, { channel: "pong" });
+    return null;
   }
 
   /* ---------------------------------------------------------------- subscriptions */
 
-  function releaseUsers(session: Session, before: ReadonlySet<string>): void {
-    const { remoteAddress } = session.socket;
-    const lately = released.get(remoteAddress) ?? new Map<string, number>();
-    for (const user of before) if (!session.streams.users.has(user)) lately.set(user, clock.wallMs() + USER_RELEASE_MS);
-    for (const [user, untilMs] of lately) if (untilMs <= clock.wallMs()) lately.delete(user);
-    released.set(remoteAddress, lately);
-  }
-
-  function usersOf(remoteAddress: string): Set<string> {
-    const users = new Set<string>();
-    for (const session of ofAddress(remoteAddress)) for (const user of session.streams.users) users.add(user);
-    for (const [user, untilMs] of released.get(remoteAddress) ?? []) if (untilMs > clock.wallMs()) users.add(user);
-    return users;
-  }
-
-  function exceedsLimits(session: Session, subscription: Subscription): string | null {
-    const { remoteAddress } = session.socket;
-    const total = ofAddress(remoteAddress).reduce((sum, other) => sum + other.streams.count, 0);
-    if (total >= limits.subscriptions) return SOCKET.tooManySubscriptions;
-    if (subscription.user === null) return null;
-    const users = usersOf(remoteAddress);
-    return !users.has(subscription.user) && users.size >= limits.users ? SOCKET.tooManyUsers : null;
-  }
-
-  /** The text that refuses the request, or null. */
-  function change(session: Session, method: "subscribe" | "unsubscribe", node: JsonNode, frame: string): string | null {
-    const reading = readSubscription(node, venue.universe);
+  #change(session: Session, method: "subscribe" | "unsubscribe", node: JsonNode, frame: string): string | null {
+    const reading = readSubscription(node, this.#context.venue.universe);
     if (reading.kind === "unparsable") return SOCKET.unparsable(frame);
     if (reading.kind === "invalid") return SOCKET.invalidSubscription(reading.json);
     if (reading.kind === "kills") {
@@ -119,96 +147,77 @@ export function createSessions(context: InfoContext, journal: Journal, handler: 
       return null;
     }
     const { subscription } = reading;
+    return method === "subscribe" ? this.#subscribe(session, subscription) : this.#unsubscribe(session, subscription);
+  }
+
+  #subscribe(session: Session, subscription: Subscription): string | null {
     const { streams } = session;
-    const json = JSON.stringify(subscription.echo);
-    const acknowledgement = { channel: "subscriptionResponse", data: { method, subscription: subscription.echo } };
-    if (method === "unsubscribe") {
-      if (!streams.has(subscription.key)) return SOCKET.alreadyUnsubscribed(json);
-      const before = streams.users;
-      streams.remove(subscription.key);
-      releaseUsers(session, before);
-      reply(session, acknowledgement);
-      return null;
-    }
-    if (streams.has(subscription.key)) return SOCKET.alreadySubscribed(json);
-    const refusal = exceedsLimits(session, subscription);
+    if (streams.has(subscription.key)) return SOCKET.alreadySubscribed(JSON.stringify(subscription.echo));
+    const refusal = this.#exceedsLimits(session, subscription);
     if (refusal !== null) return refusal;
     streams.add(subscription);
-    reply(session, acknowledgement);
+    this.#acknowledge(session, "subscribe", subscription);
     streams.sendFirst(subscription);
     return null;
   }
 
+  #unsubscribe(session: Session, subscription: Subscription): string | null {
+    const { streams } = session;
+    if (!streams.has(subscription.key)) return SOCKET.alreadyUnsubscribed(JSON.stringify(subscription.echo));
+    const before = streams.users;
+    streams.remove(subscription.key);
+    this.#releaseUsers(session, before);
+    this.#acknowledge(session, "unsubscribe", subscription);
+    return null;
+  }
+
+  #acknowledge(session: Session, method: "subscribe" | "unsubscribe", { echo }: Subscription): void {
+    this.#reply(session, { channel: "subscriptionResponse", data: { method, subscription: echo } });
+  }
+
+  #exceedsLimits(session: Session, subscription: Subscription): string | null {
+    const { remoteAddress } = session.socket;
+    const { limits } = this.#context.venue;
+    const total = this.#ofAddress(remoteAddress).reduce((sum, other) => sum + other.streams.count, 0);
+    if (total >= limits.subscriptions) return SOCKET.tooManySubscriptions;
+    if (subscription.user === null) return null;
+    const users = this.#usersOf(remoteAddress);
+    return !users.has(subscription.user) && users.size >= limits.users ? SOCKET.tooManyUsers : null;
+  }
+
+  #usersOf(remoteAddress: string): Set<string> {
+    const nowMs = this.#clock.wallMs();
+    const users = new Set<string>();
+    for (const session of this.#ofAddress(remoteAddress)) for (const user of session.streams.users) users.add(user);
+    for (const [user, untilMs] of this.#released.get(remoteAddress) ?? []) if (untilMs > nowMs) users.add(user);
+    return users;
+  }
+
+  #releaseUsers(session: Session, before: ReadonlySet<string>): void {
+    const nowMs = this.#clock.wallMs();
+    const { remoteAddress } = session.socket;
+    const lately = this.#released.get(remoteAddress) ?? new Map<string, number>();
+    for (const user of before) if (!session.streams.users.has(user)) lately.set(user, nowMs + USER_RELEASE_MS);
+    for (const [user, untilMs] of lately) if (untilMs <= nowMs) lately.delete(user);
+    this.#released.set(remoteAddress, lately);
+  }
+
   /* ---------------------------------------------------------------- post */
 
-  function post(session: Session, request: Extract<Request, { method: "post" }>): string | null {
-    if (session.pendingPosts >= limits.pendingPosts) return SOCKET.tooManyPosts(request.id);
+  #post(session: Session, request: Extract<Request, { method: "post" }>): string | null {
+    if (session.pendingPosts >= this.#context.venue.limits.pendingPosts) return SOCKET.tooManyPosts(request.id);
     session.pendingPosts++;
     // Posts that arrive together are in flight together: the slot is free again on the next turn of the clock.
-    clock.setTimer(() => {
+    this.#clock.setTimer(() => {
       session.pendingPosts--;
     }, 0);
     const { remoteAddress } = session.socket;
     const { type, payload, id } = request;
+    const handler = this.#handler;
     const outcome = type === "info" ? handler.info(payload, remoteAddress) : handler.exchange(payload, remoteAddress);
-    reply(session, { channel: "post", data: { id, response: postResponse(type, outcome) } });
+    this.#reply(session, { channel: "post", data: { id, response: postResponse(type, outcome) } });
     return null;
   }
-
-  function answer(session: Session, text: string): string | null {
-    if (!messages.trySpend(session.socket.remoteAddress, 1, clock.wallMs())) return SOCKET.tooManyMessages;
-    const request = readRequest(text);
-    if (request === null) return SOCKET.unparsable(text);
-    if (request.method === "post") return post(session, request);
-    if (request.method !== "ping") return change(session, request.method, request.subscription, text);
-    reply(session, { channel: "pong" });
-    return null;
-  }
-
-  return {
-    open(socket) {
-      if (ofAddress(socket.remoteAddress).length >= limits.connections) {
-        socket.terminate();
-        return;
-      }
-      const streams = createSocketStreams({
-        context,
-        socket,
-        onSend: () => {
-          session.lastSentMs = clock.wallMs();
-        },
-      });
-      const session: Session = { socket, streams, lastSentMs: clock.wallMs(), pendingPosts: 0, idleTimer: null };
-      sessions.set(socket, session);
-      watchIdle(session);
-    },
-    message(socket, text) {
-      const session = sessions.get(socket);
-      const refusal = session === undefined ? null : answer(session, text);
-      if (session !== undefined && refusal !== null) reply(session, { channel: "error", data: refusal });
-    },
-    close(socket) {
-      const session = sessions.get(socket);
-      if (session === undefined) return;
-      const before = session.streams.users;
-      session.streams.stop();
-      if (session.idleTimer !== null) clock.clearTimer(session.idleTimer);
-      sessions.delete(socket);
-      releaseUsers(session, before);
-    },
-    get count() {
-      return sessions.size;
-    },
-    stop() {
-      unlisten();
-      unledger();
-      for (const session of sessions.values()) {
-        session.streams.stop();
-        if (session.idleTimer !== null) clock.clearTimer(session.idleTimer);
-      }
-      sessions.clear();
-    },
-  };
 }
 
 /** Null for everything the venue quotes back as unparsable. */

@@ -12,54 +12,83 @@ const PARENTS_MAX = 10_000;
 /** Waiting children are shown under numbers of their own until they are placed. */
 const WAITING_OID_FIRST = 5_000_000_000_000_000;
 
-export interface Tpsl {
-  /** Children of an unfilled parent. */
-  waitFor(parent: SimOrder, children: readonly SimOrderRequest[]): void;
-  /** Makes placed orders cancel one another once one fills. */
-  link(orders: readonly SimOrder[]): void;
-  /** Rows of the children that still wait for this order. */
-  childRows(parentOid: number): readonly unknown[];
-  follow(changes: Commit): void;
-}
-
 interface WaitingChild {
   readonly oid: number;
   readonly request: SimOrderRequest;
 }
 
-export function createTpsl(venue: Venue): Tpsl {
-  const { exchange } = venue;
-  const waiting = new Map<number, { readonly parent: SimOrder; readonly children: readonly WaitingChild[] }>();
-  const siblings = new Map<number, readonly SimOrder[]>();
-  let nextOid = WAITING_OID_FIRST;
+interface WaitingGroup {
+  readonly parent: SimOrder;
+  readonly children: readonly WaitingChild[];
+}
 
-  function link(orders: readonly SimOrder[]): void {
-    for (const order of orders) siblings.set(order.orderId, orders);
+export class Tpsl {
+  readonly #venue: Venue;
+  readonly #waiting = new Map<number, WaitingGroup>();
+  readonly #siblings = new Map<number, readonly SimOrder[]>();
+  #nextOid = WAITING_OID_FIRST;
+
+  constructor(venue: Venue) {
+    this.#venue = venue;
   }
 
-  function settleParent(parent: SimOrder, children: readonly WaitingChild[]): void {
+  /** Children of an unfilled parent. */
+  waitFor(parent: SimOrder, requests: readonly SimOrderRequest[]): void {
+    const children = requests.map((request) => ({ oid: this.#nextOid++, request }));
+    this.#waiting.set(parent.orderId, { parent, children });
+    const oldest = this.#waiting.size > PARENTS_MAX ? this.#waiting.keys().next().value : undefined;
+    if (oldest !== undefined) this.#waiting.delete(oldest);
+  }
+
+  /** Makes placed orders cancel one another once one fills. */
+  link(orders: readonly SimOrder[]): void {
+    for (const order of orders) this.#siblings.set(order.orderId, orders);
+  }
+
+  /** Rows of the children that still wait for this order. */
+  childRows(parentOid: number): readonly unknown[] {
+    const group = this.#waiting.get(parentOid);
+    return group === undefined ? [] : group.children.map((child) => childRow(this.#venue, group.parent, child));
+  }
+
+  follow(changes: Commit): void {
+    for (const orders of changes.orders.values()) {
+      for (const order of orders) {
+        const isOpen = order.status === "NEW" || order.status === "PARTIALLY_FILLED";
+        const group = isOpen ? undefined : this.#waiting.get(order.orderId);
+        if (group !== undefined) this.#settleParent(order, group.children);
+        if (!isOpen) this.#settleSibling(order);
+      }
+    }
+    for (const [accountId, fills] of changes.fills) {
+      for (const symbol of new Set(fills.map((fill) => fill.symbol))) this.#sweep(accountId, symbol);
+    }
+  }
+
+  #settleParent(parent: SimOrder, children: readonly WaitingChild[]): void {
     const filledThenCutForMargin = parent.endReason === "MARGIN" && parent.filledLots > 0;
-    waiting.delete(parent.orderId);
+    this.#waiting.delete(parent.orderId);
     if (parent.status !== "FILLED" && !filledThenCutForMargin) return;
     const placed = children.flatMap(({ request }) => {
-      const result = exchange.place(parent.accountId, request);
+      const result = this.#venue.exchange.place(parent.accountId, request);
       return result.ok ? [result.value] : [];
     });
-    link(placed);
+    this.link(placed);
   }
 
-  function settleSibling(order: SimOrder): void {
-    const group = siblings.get(order.orderId);
+  #settleSibling(order: SimOrder): void {
+    const group = this.#siblings.get(order.orderId);
     if (group === undefined) return;
-    siblings.delete(order.orderId);
+    this.#siblings.delete(order.orderId);
     if (order.status !== "FILLED") return;
     for (const other of group) {
-      if (other !== order) exchange.cancel(other.accountId, other.orderId, "SIBLING");
+      if (other !== order) this.#venue.exchange.cancel(other.accountId, other.orderId, "SIBLING");
     }
   }
 
   /** Ends waiting trigger orders whose position is gone or turned, and shrinks resting ones larger than it. */
-  function sweep(accountId: string, symbol: string): void {
+  #sweep(accountId: string, symbol: string): void {
+    const { exchange } = this.#venue;
     const heldLots = exchange.position(accountId, symbol, "BOTH")?.qtyLots ?? 0;
     for (const order of exchange.openOrders(accountId, symbol)) {
       if (!order.reduceOnly && !order.closePosition) continue;
@@ -71,32 +100,6 @@ export function createTpsl(venue: Venue): Tpsl {
       }
     }
   }
-
-  return {
-    waitFor(parent, children) {
-      waiting.set(parent.orderId, { parent, children: children.map((request) => ({ oid: nextOid++, request })) });
-      const oldest = waiting.size > PARENTS_MAX ? waiting.keys().next().value : undefined;
-      if (oldest !== undefined) waiting.delete(oldest);
-    },
-    link,
-    childRows(parentOid) {
-      const group = waiting.get(parentOid);
-      return group === undefined ? [] : group.children.map((child) => childRow(venue, group.parent, child));
-    },
-    follow(changes) {
-      for (const orders of changes.orders.values()) {
-        for (const order of orders) {
-          const isOpen = order.status === "NEW" || order.status === "PARTIALLY_FILLED";
-          const group = isOpen ? undefined : waiting.get(order.orderId);
-          if (group !== undefined) settleParent(order, group.children);
-          if (!isOpen) settleSibling(order);
-        }
-      }
-      for (const [accountId, fills] of changes.fills) {
-        for (const symbol of new Set(fills.map((fill) => fill.symbol))) sweep(accountId, symbol);
-      }
-    },
-  };
 }
 
 function childRow(venue: Venue, parent: SimOrder, { oid, request }: WaitingChild): Readonly<Record<string, unknown>> {

@@ -24,18 +24,6 @@ export interface Perp {
   readonly isDelisted: boolean;
 }
 
-export interface Universe {
-  readonly perps: readonly Perp[];
-  readonly perpByName: ReadonlyMap<string, Perp>;
-  /** What the engine trades: the perps that are not delisted. */
-  readonly instruments: readonly SimInstrument[];
-  /**
-   * From the next answer on; what the row says now. An asset never leaves the list: it is delisted in it. Its size
-   * decimals say all of its grid.
-   */
-  change(name: string, change: ListingChange): SimInstrument;
-}
-
 interface Listing {
   readonly name: string;
   readonly base: string;
@@ -100,40 +88,51 @@ const TIERED_TABLES: ReadonlyMap<number, { readonly description: string; readonl
 
 const TABLE_BY_COIN: Readonly<Record<string, number>> = { BTC: 56, ETH: 55, SOL: 54 };
 
-/** `symbols` null trades everything; else the named coins, the rest being listed as delisted. */
-export function createUniverse(isMainnet: boolean, symbols: readonly string[] | null): Universe {
-  const unknown = symbols?.find(
-    (symbol) => !LISTINGS.some((listing) => listing.name === symbol && listing.base !== ""),
-  );
-  if (unknown !== undefined) throw new RangeError(`venueone does not list ${unknown}`);
-  const rank = (name: string): number => (TESTNET_FIRST.indexOf(name) + 1 || 100) - 1;
-  const ordered = isMainnet ? LISTINGS : [...LISTINGS].sort((left, right) => rank(left.name) - rank(right.name));
-  const perps = ordered.map(
-    (listing, asset): Perp => ({
-      name: listing.name,
-      asset,
-      szDecimals: listing.szDecimals,
-      maxLeverage: listing.maxLeverage,
-      marginTableId: TABLE_BY_COIN[listing.name] ?? listing.maxLeverage,
-      isDelisted: listing.base === "" || (symbols !== null && !symbols.includes(listing.name)),
-    }),
-  );
-  const instruments = ordered.flatMap((listing, asset): SimInstrument[] => {
-    const perp = perps[asset];
-    return perp === undefined || perp.isDelisted ? [] : [instrumentOf(listing, perp)];
-  });
-  const perpByName = new Map(perps.map((perp) => [perp.name, perp]));
-  const change = (name: string, { isTrading, isListed, qtyStep }: ListingChange): SimInstrument => {
-    const perp = perpByName.get(name);
-    const listing = ordered.find((entry) => entry.name === name);
+export class Universe {
+  readonly perps: readonly Perp[];
+  readonly perpByName: ReadonlyMap<string, Perp>;
+  /** What the engine trades: the perps that are not delisted. */
+  readonly instruments: readonly SimInstrument[];
+  readonly #listings: readonly Listing[];
+
+  /** `symbols` null trades everything; else the named coins, the rest being listed as delisted. */
+  constructor(isMainnet: boolean, symbols: readonly string[] | null) {
+    const unknown = symbols?.find((symbol) => !LISTINGS.some(({ name, base }) => name === symbol && base !== ""));
+    if (unknown !== undefined) throw new RangeError(`venueone does not list ${unknown}`);
+    const rank = (name: string): number => (TESTNET_FIRST.indexOf(name) + 1 || 100) - 1;
+    const ordered = isMainnet ? LISTINGS : [...LISTINGS].sort((left, right) => rank(left.name) - rank(right.name));
+    this.#listings = ordered;
+    this.perps = ordered.map(
+      (listing, asset): Perp => ({
+        name: listing.name,
+        asset,
+        szDecimals: listing.szDecimals,
+        maxLeverage: listing.maxLeverage,
+        marginTableId: TABLE_BY_COIN[listing.name] ?? listing.maxLeverage,
+        isDelisted: listing.base === "" || (symbols !== null && !symbols.includes(listing.name)),
+      }),
+    );
+    this.perpByName = new Map(this.perps.map((perp) => [perp.name, perp]));
+    this.instruments = ordered.flatMap((listing, asset): SimInstrument[] => {
+      const perp = this.perps[asset];
+      return perp === undefined || perp.isDelisted ? [] : [instrumentOf(listing, perp)];
+    });
+  }
+
+  /**
+   * From the next answer on; what the row says now. An asset never leaves the list: it is delisted in it. Its size
+   * decimals say all of its grid.
+   */
+  change(name: string, { isTrading, isListed, qtyStep }: ListingChange): SimInstrument {
+    const perp = this.perpByName.get(name);
+    const listing = this.#listings.find((entry) => entry.name === name);
     if (perp === undefined || listing === undefined) throw new RangeError(`venueone does not list ${name}`);
     const isOpen = isTrading ?? isListed ?? !perp.isDelisted;
     const szDecimals = qtyStep === undefined ? perp.szDecimals : printedDecimals(qtyStep);
     // The object itself: routes and streams hold on to it.
     Object.assign(perp, { isDelisted: !isOpen, szDecimals });
     return instrumentOf(listing, perp);
-  };
-  return { perps, perpByName, instruments, change };
+  }
 }
 
 function instrumentOf(listing: Listing, perp: Perp): SimInstrument {

@@ -8,8 +8,8 @@ import type { Random } from "../../../engine/domain/random.js";
 import type { SimAccountCause, SimExchange, SimOrder } from "../core/types.js";
 import type { SimRequestLog } from "../core/request-log.js";
 import type { GroupingWord, TimeInForceWord } from "./order-request.js";
-import { type AgentRegistry, createAgentRegistry } from "./agents.js";
-import { createNonceSet, type NonceSet } from "./nonces.js";
+import { AgentRegistry } from "./agents.js";
+import { NonceSet } from "./nonces.js";
 import type { VenueoneCadences, VenueoneLimits } from "./options.js";
 import type { Universe } from "./universe.js";
 
@@ -63,46 +63,124 @@ export interface VenueAccount {
 
 export type LedgerListener = (account: VenueAccount, row: LedgerRow) => void;
 
-export interface Venue {
+export interface VenueDeps {
   readonly exchange: SimExchange;
   readonly universe: Universe;
   readonly isMainnet: boolean;
   readonly random: Random;
   readonly limits: VenueoneLimits;
   readonly cadences: VenueoneCadences;
-  readonly agents: AgentRegistry;
   readonly log: SimRequestLog;
+}
+
+export class Venue {
+  readonly exchange: SimExchange;
+  readonly universe: Universe;
+  readonly isMainnet: boolean;
+  readonly random: Random;
+  readonly limits: VenueoneLimits;
+  readonly cadences: VenueoneCadences;
+  readonly log: SimRequestLog;
+  readonly agents = new AgentRegistry((address) => this.account(address) !== null);
+  readonly #accounts = new Map<string, VenueAccount>();
+  readonly #nonceSets = new Map<string, NonceSet>();
+  readonly #ledgerListeners = new Set<LedgerListener>();
+  #ownCashMove = false;
+
+  constructor(deps: VenueDeps) {
+    this.exchange = deps.exchange;
+    this.universe = deps.universe;
+    this.isMainnet = deps.isMainnet;
+    this.random = deps.random;
+    this.limits = deps.limits;
+    this.cadences = deps.cadences;
+    this.log = deps.log;
+    deps.exchange.addListener({
+      onAccount: (changed, cause) => this.#onAccount(changed.accountId, cause),
+      onOrder: (order, event, fill) => {
+        const owner = event === "TRADE" && fill !== null ? this.account(order.accountId) : null;
+        if (owner === null || fill === null) return;
+        owner.volumeE12 += fillNotionalE12(this.exchange, fill.symbol, fill.priceTicks, fill.qtyLots);
+      },
+    });
+  }
+
   /** The record of an account that exists on the exchange; null for a stranger. */
-  account(address: string): VenueAccount | null;
+  account(address: string): VenueAccount | null {
+    const known = this.#accounts.get(address);
+    if (known !== undefined) return known;
+    // Accounts made through the control API appear on the exchange first.
+    return this.exchange.account(address) === null ? null : this.#record(address, "user", null, "");
+  }
+
   /** Creates account and record. */
-  openAccount(address: string, depositUsd: string, spotUsd: string): VenueAccount;
-  openSubAccount(master: VenueAccount, name: string): VenueAccount | null;
-  accounts(): readonly VenueAccount[];
-  nonces(signer: string): NonceSet;
-  addLedgerRow(account: VenueAccount, delta: Readonly<Record<string, unknown>>, time?: number): void;
-  onLedgerRow(listener: LedgerListener): () => void;
+  openAccount(address: string, depositUsd: string, spotUsd: string): VenueAccount {
+    const account = this.#record(address, "user", null, "");
+    // The engine books the first deposit itself; the row is written here whether or not it announces it.
+    this.#ownCashMove = true;
+    this.exchange.createAccount({ accountId: address, deposit: depositUsd, spotDeposit: spotUsd });
+    this.#ownCashMove = false;
+    if (Number(depositUsd) > 0) {
+      const usdc = usdText(this.exchange.account(address)?.walletE12 ?? 0n);
+      this.addLedgerRow(account, { type: "deposit", usdc });
+    }
+    return account;
+  }
+
+  openSubAccount(master: VenueAccount, name: string): VenueAccount | null {
+    if (master.subAccounts.length >= SUB_ACCOUNTS_MAX) return null;
+    const address = `0x${hash64(`sub:${master.address}:${master.subAccounts.length}`).slice(2, 42)}`;
+    const created = this.#record(address, "subAccount", master.address, name);
+    this.exchange.createAccount({ accountId: address, deposit: "0" });
+    master.subAccounts.push(address);
+    return created;
+  }
+
+  accounts(): readonly VenueAccount[] {
+    for (const known of this.exchange.accounts()) this.account(known.accountId);
+    return [...this.#accounts.values()];
+  }
+
+  nonces(signer: string): NonceSet {
+    const known = this.#nonceSets.get(signer) ?? new NonceSet();
+    // Re-inserting keeps the map in order of last use.
+    this.#nonceSets.delete(signer);
+    this.#nonceSets.set(signer, known);
+    const stalest = this.#nonceSets.size > SIGNERS_MAX ? this.#nonceSets.keys().next().value : undefined;
+    if (stalest !== undefined) this.#nonceSets.delete(stalest);
+    return known;
+  }
+
+  addLedgerRow(to: VenueAccount, delta: Readonly<Record<string, unknown>>): void {
+    const time = this.exchange.nowMs();
+    const row = { time, hash: hash64(`${to.address}:${time}:${to.ledger.length}:${JSON.stringify(delta)}`), delta };
+    to.ledger.push(row);
+    if (to.ledger.length > LEDGER_ROWS_MAX) to.ledger.shift();
+    for (const listener of this.#ledgerListeners) listener(to, row);
+  }
+
+  onLedgerRow(listener: LedgerListener): () => void {
+    this.#ledgerListeners.add(listener);
+    return () => this.#ledgerListeners.delete(listener);
+  }
+
   /** Moves cash without the automatic deposit row. */
-  moveCash(account: VenueAccount, amountE12: bigint, cause: SimAccountCause): boolean;
-}
+  moveCash(of: VenueAccount, amountE12: bigint, cause: SimAccountCause): boolean {
+    this.#ownCashMove = true;
+    const moved = this.exchange.adjustWallet(of.address, amountE12, cause);
+    this.#ownCashMove = false;
+    return moved.ok;
+  }
 
-export interface VenueParts {
-  readonly exchange: SimExchange;
-  readonly universe: Universe;
-  readonly isMainnet: boolean;
-  readonly random: Random;
-  readonly limits: VenueoneLimits;
-  readonly cadences: VenueoneCadences;
-  readonly log: SimRequestLog;
-}
+  #onAccount(accountId: string, cause: SimAccountCause): void {
+    if (this.#ownCashMove || cause !== "DEPOSIT") return;
+    const moved = this.exchange.income(accountId).findLast((entry) => entry.type === "TRANSFER");
+    const to = this.account(accountId);
+    if (to === null || moved === undefined || moved.amountE12 <= 0n) return;
+    this.addLedgerRow(to, { type: "deposit", usdc: usdText(moved.amountE12) });
+  }
 
-export function createVenue(parts: VenueParts): Venue {
-  const { exchange } = parts;
-  const accounts = new Map<string, VenueAccount>();
-  const nonceSets = new Map<string, NonceSet>();
-  const ledgerListeners = new Set<LedgerListener>();
-  let ownCashMove = false;
-
-  function record(address: string, role: AccountRole, master: string | null, name: string): VenueAccount {
+  #record(address: string, role: AccountRole, master: string | null, name: string): VenueAccount {
     const created: VenueAccount = {
       address,
       role,
@@ -119,88 +197,9 @@ export function createVenue(parts: VenueParts): Venue {
       scheduledCancelMs: null,
       scheduledFirings: { day: 0, count: 0 },
     };
-    accounts.set(address, created);
+    this.#accounts.set(address, created);
     return created;
   }
-
-  function account(address: string): VenueAccount | null {
-    const known = accounts.get(address);
-    if (known !== undefined) return known;
-    // Accounts made through the control API appear on the exchange first.
-    return exchange.account(address) === null ? null : record(address, "user", null, "");
-  }
-
-  function addLedgerRow(to: VenueAccount, delta: Readonly<Record<string, unknown>>, time = exchange.nowMs()): void {
-    const row = { time, hash: hash64(`${to.address}:${time}:${to.ledger.length}:${JSON.stringify(delta)}`), delta };
-    to.ledger.push(row);
-    if (to.ledger.length > LEDGER_ROWS_MAX) to.ledger.shift();
-    for (const listener of ledgerListeners) listener(to, row);
-  }
-
-  exchange.addListener({
-    onAccount(changed, cause) {
-      if (ownCashMove || cause !== "DEPOSIT") return;
-      const moved = exchange.income(changed.accountId).findLast((entry) => entry.type === "TRANSFER");
-      const to = account(changed.accountId);
-      if (to === null || moved === undefined || moved.amountE12 <= 0n) return;
-      addLedgerRow(to, { type: "deposit", usdc: usdText(moved.amountE12) });
-    },
-    onOrder(order, event, fill) {
-      const owner = event === "TRADE" && fill !== null ? account(order.accountId) : null;
-      if (owner === null || fill === null) return;
-      owner.volumeE12 += fillNotionalE12(exchange, fill.symbol, fill.priceTicks, fill.qtyLots);
-    },
-  });
-
-  const venue: Venue = {
-    ...parts,
-    agents: createAgentRegistry((address) => account(address) !== null),
-    account,
-    openAccount(address, depositUsd, spotUsd) {
-      const role = record(address, "user", null, "");
-      // The engine books the first deposit itself; the row is written here whether or not it announces it.
-      ownCashMove = true;
-      exchange.createAccount({ accountId: address, deposit: depositUsd, spotDeposit: spotUsd });
-      ownCashMove = false;
-      if (Number(depositUsd) > 0) {
-        addLedgerRow(role, { type: "deposit", usdc: usdText(exchange.account(address)?.walletE12 ?? 0n) });
-      }
-      return role;
-    },
-    openSubAccount(master, name) {
-      if (master.subAccounts.length >= SUB_ACCOUNTS_MAX) return null;
-      const address = `0x${hash64(`sub:${master.address}:${master.subAccounts.length}`).slice(2, 42)}`;
-      const created = record(address, "subAccount", master.address, name);
-      exchange.createAccount({ accountId: address, deposit: "0" });
-      master.subAccounts.push(address);
-      return created;
-    },
-    accounts() {
-      for (const known of exchange.accounts()) account(known.accountId);
-      return [...accounts.values()];
-    },
-    nonces(signer) {
-      const known = nonceSets.get(signer) ?? createNonceSet();
-      // Re-inserting keeps the map in order of last use.
-      nonceSets.delete(signer);
-      nonceSets.set(signer, known);
-      const stalest = nonceSets.size > SIGNERS_MAX ? nonceSets.keys().next().value : undefined;
-      if (stalest !== undefined) nonceSets.delete(stalest);
-      return known;
-    },
-    addLedgerRow,
-    onLedgerRow(listener) {
-      ledgerListeners.add(listener);
-      return () => ledgerListeners.delete(listener);
-    },
-    moveCash(of, amountE12, cause) {
-      ownCashMove = true;
-      const moved = exchange.adjustWallet(of.address, amountE12, cause);
-      ownCashMove = false;
-      return moved.ok;
-    },
-  };
-  return venue;
 }
 
 /** 32 bytes of stable hex for a transaction-like hash. */

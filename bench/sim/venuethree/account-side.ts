@@ -2,7 +2,7 @@
  * The account side as a whole: registered accounts, the way of a transaction from the API's door over the sequencer into
  * the core, what follows from the core's events, and the streams that tell it.
  */
-import { parseSafe } from "../core/fixed.js";
+import { openPosition } from "../core/starting-position.js";
 import type { SimExchange } from "../core/types.js";
 import type { SimRequestLog } from "../core/request-log.js";
 import { type AccountRegistration, Accounts, type AccountTier, type ApiKeyRegistration } from "./accounts.js";
@@ -85,7 +85,8 @@ export class AccountSide {
       ...(spotDeposit === undefined ? {} : { spotDeposit }),
       ...(tier === "premium" ? PREMIUM_FEES : {}),
     });
-    for (const position of account.positions ?? []) this.#setPosition(registered.id, position);
+    for (const { symbol, size, entryPrice } of account.positions ?? [])
+      openPosition(this.#exchange, registered.id, { symbol, qty: size, entryPrice });
   }
 
   /** POST /_sim/accounts: the core's account is named by its index; keys and address come along. */
@@ -96,18 +97,6 @@ export class AccountSide {
 
   stop(): void {
     this.#sequencer.stop();
-  }
-
-  #setPosition(accountId: string, position: NonNullable<VenuethreeAccount["positions"]>[number]): void {
-    const instrument = this.#exchange.instruments.get(position.symbol);
-    if (instrument === undefined) throw new RangeError(`${position.symbol} has no market here`);
-    const qtyLots = parseSafe(position.size, instrument.qtyDecimals);
-    const markTicks = Math.round(this.#exchange.mark(position.symbol).markE8 / 10 ** (8 - instrument.priceDecimals));
-    const entryTicks =
-      position.entryPrice === undefined ? markTicks : parseSafe(position.entryPrice, instrument.priceDecimals);
-    if (qtyLots === null || entryTicks === null)
-      throw new RangeError(`${position.symbol}: position is off the venue's grid`);
-    this.#exchange.setPosition(accountId, position.symbol, "BOTH", qtyLots, entryTicks);
   }
 }
 

@@ -1,7 +1,5 @@
 /** Options of the local venue, with every limit, cadence and oddity it obeys. */
-import type { Clock } from "../../../engine/domain/clock.js";
-import type { FaultSpec } from "../core/fault-types.js";
-import type { FlowOptions, PriceSource } from "../core/types.js";
+import type { VenueOptions } from "../core/venue-server.js";
 import type { AccountRegistration } from "./accounts.js";
 
 /** Fact sheet section 10. Reads and connections count per IP over a rolling minute. */
@@ -107,27 +105,15 @@ export interface VenuethreeAccount extends AccountRegistration {
   readonly positions?: readonly { readonly symbol: string; readonly size: string; readonly entryPrice?: string }[];
 }
 
-export interface VenuethreeSimOptions {
-  readonly seed: number;
-  readonly accounts?: readonly VenuethreeAccount[];
+export interface VenuethreeSimOptions extends VenueOptions<VenuethreeAccount> {
   /** First hashed element of every transaction; 304 as the main net. */
   readonly chainId?: number;
-  readonly clock?: Clock;
   /** Markets that trade; the others of the listing are inactive. Default: three majors. */
   readonly symbols?: readonly string[];
   /** Also lists contracts that do not trade, as the venue does. Default true. */
   readonly listsOthers?: boolean;
-  /** Default 0: a free port. */
-  readonly port?: number;
-  readonly faults?: readonly FaultSpec[];
-  /** Share one over several venues to correlate their prices. */
-  readonly priceSource?: PriceSource;
-  /** Null means no synthetic liquidity. */
-  readonly flow?: Partial<FlowOptions> | null;
   readonly limits?: Partial<VenuethreeLimits>;
   readonly cadences?: Partial<VenuethreeCadences>;
-  /** Bytes waiting for a reader before it is cut. */
-  readonly backlogBytesMax?: number;
   readonly quirks?: Partial<VenuethreeQuirks>;
   /** API servers behind the one address; connections go round them. */
   readonly apiServerCount?: number;

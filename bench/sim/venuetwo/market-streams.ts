@@ -2,7 +2,6 @@
  * Market streams, fact sheet 6.2: each name is produced at its own speed, only while somebody listens. One timer counts
  * in units of 50 ms; bookTicker follows each change of the top at once.
  */
-import type { TimerHandle } from "../../../engine/domain/clock.js";
 import { priceText, qtyText } from "../core/fixed.js";
 import type { SimExchange, SimFill, SimInstrument, SimOrder, SimSide } from "../core/types.js";
 import type { AggregateTape } from "./aggregate-tape.js";
@@ -18,7 +17,8 @@ import {
 } from "./market-view.js";
 import type { Topics } from "./topics.js";
 
-const TICK_MS = 50;
+/** Unit of all speeds; the venue calls `onTick` at this interval. */
+export const TICK_MS = 50;
 /** Speeds in ticks. */
 const EVERY = {
   depth100: 2,
@@ -56,7 +56,6 @@ export class MarketStreams {
   readonly #byLower = new Map<string, SymbolStreams>();
   readonly #partialChains = new Map<string, number>();
   #tick = 0;
-  #timer: TimerHandle | null = null;
 
   constructor(exchange: SimExchange, topics: Topics, aggregates: ReadonlyMap<string, AggregateTape>) {
     this.#exchange = exchange;
@@ -75,19 +74,6 @@ export class MarketStreams {
       this.#symbols.set(symbol, streams);
       this.#byLower.set(streams.lower, streams);
     }
-  }
-
-  start(): void {
-    const run = (): void => {
-      this.#timer = this.#exchange.clock.setTimer(run, TICK_MS);
-      this.#onTick();
-    };
-    this.#timer = this.#exchange.clock.setTimer(run, TICK_MS);
-  }
-
-  stop(): void {
-    if (this.#timer !== null) this.#exchange.clock.clearTimer(this.#timer);
-    this.#timer = null;
   }
 
   onLevel(symbol: string, side: SimSide, priceTicks: number, qtyLots: number, seq: number, tsMs: number): void {
@@ -156,7 +142,7 @@ export class MarketStreams {
     this.#topics.publish("!bookTicker", "market", event, false);
   }
 
-  #onTick(): void {
+  onTick(): void {
     this.#tick++;
     const nowMs = this.#exchange.nowMs();
     for (const streams of this.#symbols.values()) this.#depth(streams, nowMs);

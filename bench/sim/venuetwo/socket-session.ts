@@ -11,6 +11,10 @@ export interface SessionDeps {
 const MESSAGES_PER_SECOND_MAX = 10;
 const METHODS = ["SUBSCRIBE", "UNSUBSCRIBE", "LIST_SUBSCRIPTIONS", "SET_PROPERTY", "GET_PROPERTY"] as const;
 const POLICY_VIOLATION = 1008;
+const GOING_AWAY = 1001;
+/** Windows of the venue: fact sheet 6.1. */
+const PING_EVERY_MS = 5 * 60_000;
+const PONG_WITHIN_MS = 15 * 60_000;
 /** The parent dialect splits its hosts by path; the same frames lie behind each. */
 const HOST_PREFIX = /^\/(?:public|market|private)(?=\/)/;
 
@@ -47,6 +51,19 @@ export function onMessage(socket: SimSocket, text: string, deps: SessionDeps): v
     return;
   }
   socket.reply(JSON.stringify(answer(socket, text, deps)));
+}
+
+/** Pings, and ends connections that have lived their time or answer no ping. */
+export function sweepSessions(sockets: Iterable<SimSocket>, nowMs: number, lifeMs: number): void {
+  for (const socket of sockets) {
+    const state = stateOf(socket);
+    if (nowMs - socket.openedMs >= lifeMs) socket.close(GOING_AWAY, "");
+    else if (nowMs - state.lastPongMs > PONG_WITHIN_MS) socket.terminate();
+    else if (nowMs - state.lastPingMs >= PING_EVERY_MS) {
+      state.lastPingMs = nowMs;
+      socket.ping();
+    }
+  }
 }
 
 function answer(socket: SimSocket, text: string, deps: SessionDeps): unknown {

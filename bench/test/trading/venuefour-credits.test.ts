@@ -49,7 +49,7 @@ async function start(): Promise<{ readonly room: VenueRoom; readonly sessions: r
     await sim.stop();
   };
   const sessions = [1, 2].map(() => {
-    const apiKey = sim.keys.createConfigKey(WALLET.publicKey);
+    const apiKey = sim.room.keys.createConfigKey(WALLET.publicKey);
     return open(room, { apiKey, apiSecret: AGENT.secret, walletAddress: WALLET.publicKey });
   });
   return { room, sessions };

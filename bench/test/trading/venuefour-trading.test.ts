@@ -274,7 +274,7 @@ describe("orders of venuefour against the local venue", () => {
     const stranger = open(room, foreign);
     const refused = { outcome: "rejected", reason: "AUTH", sent: true, venueCode: "AGENT_NOT_AUTHORIZED" };
     expect(await place({ priceTicks: ticks(1.02) }, stranger)).toMatchObject(refused);
-    sim.keys.revoke(WALLET.publicKey, AGENT.publicKey);
+    sim.room.keys.revoke(WALLET.publicKey, AGENT.publicKey);
     expect(await place({ priceTicks: ticks(1.02) })).toMatchObject(refused);
     const address = opened(room.openAddress?.(WALLET.publicKey) ?? { ok: false, problem: "no address" });
     expect(await place({ priceTicks: ticks(1.02) }, address)).toMatchObject({
@@ -459,7 +459,7 @@ describe("reads of venuefour against the local venue", () => {
 
   it("finds an order in the lists that the history by id does not know yet", async () => {
     const { sim, room, session, btc, ticks } = await start();
-    sim.setQuirks({ historyLagMs: 60_000 });
+    sim.room.setQuirks({ historyLagMs: 60_000 });
     const command = commandOf(btc, { priceTicks: ticks(1.02), qtyLots: LOT / 100 });
     const order = orderOf(await room.orders.place(session, command, { timeoutMs: SHORT_MS, lane: "exit" }));
     // Accepted is all that is known of it; a search would cost a tenth of the minute's credits.

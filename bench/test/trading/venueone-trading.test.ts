@@ -340,7 +340,7 @@ describe("whose account", () => {
     const { btc, clock, half, sim } = on;
     const agent = open(half, { privateKey: KEYS.agent });
     const expiring = open(half, { privateKey: KEYS.stranger });
-    sim.venue.agents.approve({
+    sim.room.venue.agents.approve({
       accountId: ALICE,
       agentAddress: addressOf(KEYS.stranger),
       agentName: `short valid_until ${clock.wallMs() + 1_000}`,
@@ -363,7 +363,7 @@ describe("whose account", () => {
       OPTIONS,
     );
     expect(unwrapRead(await half.reader.readPositions(agent, btc, OPTIONS))).toEqual([]);
-    sim.venue.agents.approve({
+    sim.room.venue.agents.approve({
       accountId: ALICE,
       agentAddress: `0x${"0".repeat(40)}`,
       agentName: "bot",

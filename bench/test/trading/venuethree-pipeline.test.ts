@@ -149,7 +149,7 @@ describe("200 orders at once on one key", () => {
 
   it("a venue that takes them in another order than they were written: slower, and every outcome true", async () => {
     const on = await start();
-    on.sim.setQuirks({ unorderedTransactions: true });
+    on.sim.room.setQuirks({ unorderedTransactions: true });
     const commands = Array.from({ length: 40 }, () => resting(on));
     const outcomes = await sendAll(on, commands);
     const counts = await judge(on, commands, outcomes);

@@ -121,7 +121,7 @@ describe("private channels of the local venue", () => {
       .filter((channel) => channel === "account_trades" || channel === "account_order_updates");
     const firsts = new Set(order.filter((_channel, index) => index % 2 === 0));
     expect(firsts).toEqual(new Set(["account_trades", "account_order_updates"]));
-    venue.setQuirks({ lateTradesMs: 500 });
+    venue.room.setQuirks({ lateTradesMs: 500 });
     const count = of("account_trades").length;
     await act(venue, signer, "create_market_order", market);
     await settle();

@@ -50,7 +50,7 @@ describe("faults", () => {
     clock.advance(1_000);
     await listener.drained();
     expect(backward()).toBe(1);
-    venue.setQuirks({ staleBookShare: 1 });
+    venue.room.setQuirks({ staleBookShare: 1 });
     clock.advance(2_000);
     await listener.drained();
     expect(backward()).toBeGreaterThan(5);

@@ -104,11 +104,11 @@ describe("the account side of the local venue", () => {
     const asAgent = signedBody(venue, signer, "bind_agent_wallet", { agent_wallet: STRANGER.publicKey });
     const answer = await post(venue, "agent/bind", asAgent);
     expect(answer).toMatchObject({ status: 400, json: { error_id: "signature_verification_failed" } });
-    expect(venue.keys.isAgentOf(STRANGER.publicKey, WALLET.publicKey)).toBe(false);
+    expect(venue.room.keys.isAgentOf(STRANGER.publicKey, WALLET.publicKey)).toBe(false);
   });
 
   it("answers a wrong signature in plain text when told to, as servers of 2025 do", async () => {
-    venue.setQuirks({ plainVerification: true });
+    venue.room.setQuirks({ plainVerification: true });
     const answer = await act(venue, signer, "create_order", limit(), { type: "edit_order" });
     expect(answer).toMatchObject({ status: 400, text: "Verification failed" });
   });
@@ -204,7 +204,7 @@ describe("the account side of the local venue", () => {
   });
 
   it("uses the codes of 2025 when told to", async () => {
-    venue.setQuirks({ errorTable: "2025" });
+    venue.room.setQuirks({ errorTable: "2025" });
     expect((await act(venue, signer, "create_order", limit({ symbol: "NOPE" }))).json.code).toBe(2);
     expect((await act(venue, signer, "cancel_order", { symbol: "BTC", order_id: 1 })).json.code).toBe(5);
     expect((await act(venue, signer, "create_order", limit({ price: "50000.5" }))).status).toBe(500);
@@ -348,7 +348,7 @@ describe("the account side of the local venue", () => {
       { symbol: "ETH", isolated: true, leverage: 50 },
     ];
     expect((await read("account/settings")).data).toMatchObject(rows);
-    venue.setQuirks({ settingsShape: "new" });
+    venue.room.setQuirks({ settingsShape: "new" });
     expect((await read("account/settings")).data).toMatchObject({ margin_settings: rows });
     await hold("0.01");
     const lower = await act(venue, signer, "update_leverage", { symbol: "BTC", leverage: 5 });
@@ -400,7 +400,7 @@ describe("the account side of the local venue", () => {
   });
 
   it("knows an order by id only after the lag that it is told to have", async () => {
-    venue.setQuirks({ historyLagMs: 1_000 });
+    venue.room.setQuirks({ historyLagMs: 1_000 });
     const made = await act(venue, signer, "create_order", limit());
     const path = `orders/history_by_id?order_id=${(made.json.data as { order_id: number }).order_id}`;
     expect(await get(venue, path)).toMatchObject({ status: 404, json: { code: 404 } });

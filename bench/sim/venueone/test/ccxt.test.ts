@@ -226,7 +226,7 @@ describe("ccxt.hyperliquid: stop orders, changes, settings, history", () => {
   it("arms and disarms the dead man's switch", async () => {
     const placed = await rest.createOrder(SYMBOL, "limit", "buy", 0.01, await priceOf(0.9));
     expect(await rest.cancelAllOrdersAfter(600_000)).toMatchObject({ status: "ok" });
-    expect(sim.venue.account(ACCOUNT.toLowerCase())?.scheduledCancelMs).toBeGreaterThan(Date.now());
+    expect(sim.room.venue.account(ACCOUNT.toLowerCase())?.scheduledCancelMs).toBeGreaterThan(Date.now());
     await rest.cancelOrder(String(placed.id), SYMBOL);
   });
 

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeExchange } from "../actions.js";
 import { answerInfo } from "../info.js";
 import { type JsonNode, readJson } from "../json.js";
-import { createPublisher } from "../market-rows.js";
+import { Publisher } from "../market-rows.js";
 import { readSubscription } from "../subscriptions.js";
-import { createTpsl } from "../tpsl.js";
+import { Tpsl } from "../tpsl.js";
 import { ALICE, type Bench, orderAction, startBench } from "./kit.js";
 
 let bench: Bench;
@@ -52,8 +52,8 @@ const documents: fc.Arbitrary<JsonNode> = fc
 
 describe("malformed input", () => {
   it("never makes a decoder throw", () => {
-    const { venue } = bench.sim;
-    const context = { venue, publisher: createPublisher(venue.exchange), tpsl: createTpsl(venue) };
+    const { venue } = bench.sim.room;
+    const context = { venue, publisher: new Publisher(venue.exchange), tpsl: new Tpsl(venue) };
     fc.assert(
       fc.property(documents, (node) => {
         decodeExchange(node);

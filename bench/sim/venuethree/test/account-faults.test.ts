@@ -157,7 +157,7 @@ describe("faults of transactions", () => {
         return taken;
       };
       expect(await burst(10)).toBe(12);
-      bench.venue.setQuirks({ unorderedTransactions: true });
+      bench.venue.room.setQuirks({ unorderedTransactions: true });
       expect(await burst(30)).toBeLessThan(12);
     });
 

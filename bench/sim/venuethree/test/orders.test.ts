@@ -124,7 +124,7 @@ describe("orders of an account", () => {
     const third = await trader.create(resting);
     trader.settle();
     expect(await trader.applicationError(third.json.tx_hash)).toBeNull();
-    bench.venue.setQuirks({ clientIndexUsedOnce: true });
+    bench.venue.room.setQuirks({ clientIndexUsedOnce: true });
     await trader.send(15, { MarketIndex: BTC, Index: 5 });
     trader.settle();
     const fourth = await trader.create(resting);

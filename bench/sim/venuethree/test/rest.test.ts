@@ -66,9 +66,9 @@ describe("market routes", () => {
     const recent = (): Promise<Readonly<Record<string, unknown>>> =>
       get(venue, `${V1}/recentTrades?market_id=1&limit=10`).then((answer) => answer.json);
     expect(await recent()).toEqual({ code: 200, message: null, next_cursor: null, trades: null });
-    venue.setQuirks({ noTrades: "missing" });
+    venue.room.setQuirks({ noTrades: "missing" });
     expect(await recent()).toEqual({ code: 200, message: null, next_cursor: null });
-    venue.setQuirks({ noTrades: "empty" });
+    venue.room.setQuirks({ noTrades: "empty" });
     expect(await recent()).toEqual({ code: 200, trades: [] });
     clock.advance(5_000);
     const rows = (await recent()).trades as Rows;

@@ -18,7 +18,7 @@ export async function shownShapes(): Promise<Readonly<Record<string, unknown>>> 
     listener.send({ type: "unsubscribe", channel: "order_book/1" });
     await listener.drained();
     const ofType = finder(listener);
-    venue.setQuirks({ beginNonce: false, emptySnapshots: true });
+    venue.room.setQuirks({ beginNonce: false, emptySnapshots: true });
     await subscribe(listener, "ticker/141");
     await subscribe(listener, "order_book/1");
     const updateCount = listener.frames.length;

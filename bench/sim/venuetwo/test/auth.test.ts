@@ -131,9 +131,10 @@ describe("authentication", () => {
     expect(await attempt(now + 10_000_001n)).toEqual({ code: -4225, msg: "Nonce Expired" });
     expect(await attempt(now - 10_000_001n)).toEqual({ code: -4225, msg: "Nonce Expired" });
     expect(await attempt(now - 9_000_000n)).toBe("ok");
-    for (let index = 0; index < 110; index++) expect(venue.keys.useNonce("list", BigInt(1000 + index))).toBe("new");
-    expect(venue.keys.useNonce("list", 1009n)).toBe("old");
-    expect(venue.keys.useNonce("list", 1010n)).toBe("used");
+    for (let index = 0; index < 110; index++)
+      expect(venue.room.keys.useNonce("list", BigInt(1000 + index))).toBe("new");
+    expect(venue.room.keys.useNonce("list", 1009n)).toBe("old");
+    expect(venue.room.keys.useNonce("list", 1010n)).toBe("used");
   });
 
   it("answers HMAC on V3 paths only in the parent dialect", async () => {

@@ -2,7 +2,8 @@
 import { createHmac } from "node:crypto";
 import { privateKeyToAccount } from "viem/accounts";
 import { WebSocket } from "ws";
-import { startVenuetwoSim, type VenuetwoSim, type VenuetwoSimOptions } from "../sim.js";
+import type { VenuetwoSimOptions } from "../options.js";
+import { startVenuetwoSim, type VenuetwoSim } from "../sim.js";
 
 /** Keys of local test accounts; they sign for nothing outside this process. */
 export const MAIN_WALLET_KEY = `0x${"11".repeat(32)}` as const;
