@@ -6,23 +6,31 @@ import { Decision, RouteInput } from "../../engine/routing/route-types.js";
 import { BookSync } from "../../feeds/venuetwo/market/sync.js";
 import { VenuetwoDecoder } from "../../feeds/venuetwo/market/decode.js";
 import { FRAME_BOOK_TICKER, FRAME_DEPTH } from "../../feeds/venuetwo/market/frame.js";
-import { VENUEONE_BTC, VENUETWO_BTC } from "./instruments.js";
+import { LISTED_BTC } from "../../engine/domain/test/instruments.js";
 import type { RecordedFrame } from "./recording.js";
 
 const CLOSE_SIZE = "0.25";
 
 /** Two markets: the driven one and a standing one with a book around the same price. */
 export class Desk {
-  readonly driven: Market = createMarket(VENUETWO_BTC, { deepTier: false, maxBookAgeMs: 2_000, maxDeepAgeMs: 0 });
-  readonly standing: Market = createMarket(VENUEONE_BTC, { deepTier: true, maxBookAgeMs: 2_000, maxDeepAgeMs: 7_000 });
+  readonly driven: Market = createMarket(LISTED_BTC.venuetwo, {
+    deepTier: false,
+    maxBookAgeMs: 2_000,
+    maxDeepAgeMs: 0,
+  });
+  readonly standing: Market = createMarket(LISTED_BTC.venueone, {
+    deepTier: true,
+    maxBookAgeMs: 2_000,
+    maxDeepAgeMs: 7_000,
+  });
   readonly #input = new RouteInput();
   readonly #decision = new Decision();
   readonly #decoder = new VenuetwoDecoder();
   readonly #sync = new BookSync(this.driven.book, () => {});
   readonly #slot = this.#decoder.register(
-    VENUETWO_BTC.nativeSymbol,
-    VENUETWO_BTC.priceDecimals,
-    VENUETWO_BTC.qtyDecimals,
+    LISTED_BTC.venuetwo.nativeSymbol,
+    LISTED_BTC.venuetwo.priceDecimals,
+    LISTED_BTC.venuetwo.qtyDecimals,
   );
 
   constructor() {

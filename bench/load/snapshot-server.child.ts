@@ -6,8 +6,9 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createSystemClock } from "../../engine/domain/clock.js";
-import { createFakeRoom, fakeInstrument, fakeMarket, loadBook } from "../../gateway/test/fake-room.js";
+import { createFakeRoom, fakeMarket, loadBook } from "../../gateway/test/fake-room.js";
 import { PROVEN_AHEAD_NS, startHarness } from "../../gateway/test/harness.js";
+import { anInstrument } from "../../engine/domain/test/instruments.js";
 
 export interface SnapshotCost {
   /** Longest time for which the event loop served nobody. */
@@ -24,7 +25,7 @@ const levelCount = Number(process.env.LEVELS);
 const side = (direction: number, from: number) =>
   Array.from({ length: levelCount }, (_, index) => [from + direction * index, 1_000 + index] as const);
 const markets = Array.from({ length: Number(process.env.MARKETS) }, (_, index) => {
-  const market = fakeMarket(fakeInstrument("venueone", `C${index}`));
+  const market = fakeMarket(anInstrument({ symbol: `C${index}` }));
   const [bids, asks] = [side(-1, BEST_BID_TICKS), side(1, BEST_BID_TICKS + 1)];
   loadBook(market.book, bids, asks, clock.monoNs() + PROVEN_AHEAD_NS);
   return market;

@@ -22,7 +22,7 @@ import {
   recordedVenuethree,
   type Tape,
 } from "../lib/format-tapes.js";
-import { VENUEONE_BTC } from "../lib/instruments.js";
+import { LISTED_BTC } from "../../engine/domain/test/instruments.js";
 import { profileTop } from "../lib/profile.js";
 import type { RecordedFrame } from "../lib/recording.js";
 import type { BenchRow, ScenarioContext } from "../lib/types.js";
@@ -182,7 +182,7 @@ function formatsOf({ dataFolder, smoke }: ScenarioContext): Format[] {
 }
 
 function marketOf(venue: Venue, nativeSymbol: string, priceDecimals: number, qtyDecimals: number) {
-  const instrument: Instrument = { ...VENUEONE_BTC, venue, nativeSymbol, priceDecimals, qtyDecimals };
+  const instrument: Instrument = { ...LISTED_BTC.venueone, venue, nativeSymbol, priceDecimals, qtyDecimals };
   return createMarket(instrument, BOOK_LIMITS);
 }
 

@@ -3,32 +3,10 @@ import { describe, expect, it } from "vitest";
 import type { Instrument } from "./instrument.js";
 import { ceilPrice, floorPrice, floorQty, protectPrice } from "./price-grid.js";
 import { isPriceOnGrid } from "./test/price-on-grid.js";
+import { anInstrument } from "./test/instruments.js";
 
 function instrument(fields: Partial<Instrument>): Instrument {
-  return {
-    venue: "venueone",
-    symbol: "BTC",
-    nativeSymbol: "BTC",
-    nativeId: 0,
-    multiplierExp10: 0,
-    priceDecimals: 1,
-    qtyDecimals: 5,
-    priceRule: "sigfigs5",
-    priceStepTicks: 1,
-    qtyStepLots: 1,
-    minQtyLots: 1,
-    maxQtyLots: Number.MAX_SAFE_INTEGER,
-    minNotional: "0",
-    minNotionalOnReduceOnly: "no",
-    bandUpPpm: 0,
-    bandDownPpm: 0,
-    quoteAsset: "USDC",
-    takerFeeMilliBps: 4500,
-    makerFeeMilliBps: 1500,
-    maxLeverage: 40,
-    status: "TRADING",
-    ...fields,
-  };
+  return anInstrument({ priceRule: "sigfigs5", qtyDecimals: 5, ...fields });
 }
 
 /** The rule as the venue states it, on the digits of the text. */

@@ -4,30 +4,9 @@ import type { Instrument } from "../domain/instrument.js";
 import type { VenuePosition } from "../domain/position.js";
 import { createMarket, type Market } from "../market/market.js";
 import { liveMark, positionFigures } from "./pnl.js";
+import { anInstrument } from "../domain/test/instruments.js";
 
-const BTC: Instrument = {
-  venue: "venueone",
-  symbol: "BTC",
-  nativeSymbol: "BTC",
-  nativeId: 0,
-  multiplierExp10: 0,
-  priceDecimals: 1,
-  qtyDecimals: 3,
-  priceRule: "step",
-  priceStepTicks: 1,
-  qtyStepLots: 1,
-  minQtyLots: 1,
-  maxQtyLots: Number.MAX_SAFE_INTEGER,
-  minNotional: "0",
-  minNotionalOnReduceOnly: "no",
-  bandUpPpm: 0,
-  bandDownPpm: 0,
-  quoteAsset: "USDC",
-  takerFeeMilliBps: 4500,
-  makerFeeMilliBps: 1500,
-  maxLeverage: 50,
-  status: "TRADING",
-};
+const BTC = anInstrument();
 /** A contract of 1000 units: lots count thousands of the base asset. */
 const PEPE: Instrument = {
   ...BTC,

@@ -13,10 +13,10 @@ import { drainSnapshots, drainTicks, drainTrades, MarketRowHead } from "./market
 import { RowWriter } from "./row-binary.js";
 import { createRowCodec, type RowValues } from "./row-codec.js";
 import { SnapshotRing } from "./snapshot-ring.js";
-import { testInstrument } from "./test/markets.js";
 import { TickRing } from "./tick-ring.js";
 import { TradeRing } from "./trade-ring.js";
 import { WallAnchor } from "./wall-anchor.js";
+import { anInstrument } from "../domain/test/instruments.js";
 
 const START_MS = 1_790_000_000_000;
 const US = START_MS * 1000;
@@ -39,7 +39,7 @@ function encoded(name: RecordTableName, row: RowValues): string {
 }
 
 function marketOf(overrides: Partial<Instrument>): Market {
-  return createMarket(testInstrument(overrides), { deepTier: false, maxBookAgeMs: 5000, maxDeepAgeMs: 0 });
+  return createMarket(anInstrument(overrides), { deepTier: false, maxBookAgeMs: 5000, maxDeepAgeMs: 0 });
 }
 
 const ticks = fc.integer({ min: 0, max: 2 ** 40 });

@@ -1,8 +1,9 @@
 /** venuefour's 24 h change and open interest: `yesterday_price` is an oracle price (fact sheet 4, `/info/prices`). */
 import { describe, expect, it } from "vitest";
 import { applyPrice } from "../../feeds/venuefour/market/normalize.js";
-import { fakeInstrument, fakeMarket } from "../test/fake-room.js";
+import { fakeMarket } from "../test/fake-room.js";
 import { venuefourPayload, venuethreePayload } from "./ticker-payload.js";
+import { anInstrument } from "../../engine/domain/test/instruments.js";
 
 const ROW = {
   symbol: "BTC",
@@ -18,7 +19,7 @@ const ROW = {
 };
 
 function tickerOf(lastPrice: string, wire: Partial<typeof ROW> = {}, multiplierExp10 = 0) {
-  const market = fakeMarket(fakeInstrument("venuefour", "BTC", { multiplierExp10 }));
+  const market = fakeMarket(anInstrument({ venue: "venuefour", multiplierExp10 }));
   market.ticker.lastPrice = lastPrice;
   applyPrice(market.ticker, { ...ROW, ...wire }, lastPrice !== "", ROW.timestamp, 1);
   return venuefourPayload(market, "LIVE", 0);
@@ -53,7 +54,7 @@ describe("a change that the venue prints itself", () => {
     ["-0.315", "-0.315"],
     ["2", "2"],
   ])("%s has four decimals at most", (printed, shown) => {
-    const market = fakeMarket(fakeInstrument("venuethree", "BTC"));
+    const market = fakeMarket(anInstrument({ venue: "venuethree" }));
     Object.assign(market.ticker, { lastPrice: "97420", markPrice: "97421", change24h: printed });
     expect(venuethreePayload(market, "LIVE", 0)).toMatchObject({ change24h: shown });
   });

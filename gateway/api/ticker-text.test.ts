@@ -2,16 +2,17 @@ import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../engine/domain/virtual-clock.js";
 import { compileSerialiser } from "../../schemas/serialise.js";
 import { bestTouchSchema, tickerFailureSchema, venuetwoTickerSchema } from "../../schemas/ticker.js";
-import { fakeInstrument, fakeMarket, loadBook } from "../test/fake-room.js";
+import { fakeMarket, loadBook } from "../test/fake-room.js";
 import { deriveChange, scaleText, venuetwoPayload } from "./ticker-payload.js";
 import { AggregateText, TICKER_STALE_MS, TickerText } from "./ticker-text.js";
+import { anInstrument } from "../../engine/domain/test/instruments.js";
 
 const serialise = compileSerialiser(venuetwoTickerSchema);
 
 function setup() {
   const clock = new VirtualClock();
   clock.advance(1000);
-  const market = fakeMarket(fakeInstrument("venuetwo", "BTC"));
+  const market = fakeMarket(anInstrument({ venue: "venuetwo" }));
   loadBook(market.book, [[974_100, 5]], [[974_200, 5]], clock.monoNs());
   market.ticker.markPrice = "97421.5";
   market.ticker.stamp(clock.wallMs(), clock.monoNs());
@@ -77,7 +78,7 @@ describe("TickerText", () => {
   it("is not misled by a mark inside a text field", () => {
     const clock = new VirtualClock();
     clock.advance(5);
-    const market = fakeMarket(fakeInstrument("venuetwo", "BTC", { nativeSymbol: '"ageMs":0' }));
+    const market = fakeMarket(anInstrument({ venue: "venuetwo", nativeSymbol: '"ageMs":0' }));
     loadBook(market.book, [[1, 1]], [[2, 1]], clock.monoNs());
     market.ticker.stamp(1, clock.monoNs());
     clock.advance(40);
@@ -90,7 +91,7 @@ describe("AggregateText", () => {
   it("keeps a stale book out of the best touch, and never mixes one venue's failure into another", () => {
     const clock = new VirtualClock();
     clock.advance(1000);
-    const markets = (["venueone", "venuetwo"] as const).map((venue) => fakeMarket(fakeInstrument(venue, "BTC")));
+    const markets = (["venueone", "venuetwo"] as const).map((venue) => fakeMarket(anInstrument({ venue })));
     const [one, two] = markets as [(typeof markets)[0], (typeof markets)[0]];
     loadBook(one.book, [[974_100, 5]], [[974_200, 5]], clock.monoNs());
     clock.advance(1500);

@@ -9,8 +9,9 @@ import { createSeededRandom, type Random } from "../../engine/domain/random.js";
 import { ROUTABLE_VENUES, type RoutableVenue } from "../../engine/domain/venue.js";
 import { INVALID_DISCONNECTED } from "../../engine/market/book.js";
 import type { FeedState, Market } from "../../engine/market/market.js";
-import { createFakeRoom, type FakeRoom, fakeInstrument, fakeMarket, loadBook } from "./fake-room.js";
+import { createFakeRoom, type FakeRoom, fakeMarket, loadBook } from "./fake-room.js";
 import { PROVEN_AHEAD_NS, startHarness } from "./harness.js";
+import { anInstrument } from "../../engine/domain/test/instruments.js";
 
 /** Listed by the first room alone: what a page does with it shows whether texts are texts. */
 export const HOSTILE_SYMBOL = "<IMG SRC=X ONERROR=ALERT(1)>";
@@ -106,7 +107,9 @@ function freePort(): Promise<number> {
 function marketsOf(venue: RoutableVenue): Market[] {
   const symbols = venue === "venuefour" ? ["BTC"] : ["BTC", "ETH"];
   if (venue === "venueone") symbols.push(HOSTILE_SYMBOL);
-  return symbols.map((symbol) => fakeMarket(fakeInstrument(venue, symbol)));
+  // The cheapest to take at wins at small sizes.
+  const takerFeeMilliBps = venue === "venueone" ? 4_500 : 5_000;
+  return symbols.map((symbol) => fakeMarket(anInstrument({ venue, symbol, takerFeeMilliBps })));
 }
 
 interface Shape {

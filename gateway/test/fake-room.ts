@@ -13,33 +13,6 @@ import type { AccountSession, OrderSender, Read, RoomStatus, VenueRoom } from ".
 
 type FakeVenue = RoutableVenue;
 
-export function fakeInstrument(venue: FakeVenue, symbol: string, overrides: Partial<Instrument> = {}): Instrument {
-  return {
-    venue,
-    symbol,
-    nativeSymbol: venue === "venueone" ? symbol : `${symbol}USDT`,
-    nativeId: venue === "venueone" ? 0 : -1,
-    multiplierExp10: 0,
-    priceDecimals: 1,
-    qtyDecimals: 3,
-    priceRule: "step",
-    priceStepTicks: 1,
-    qtyStepLots: 1,
-    minQtyLots: 1,
-    maxQtyLots: Number.MAX_SAFE_INTEGER,
-    minNotional: "10",
-    minNotionalOnReduceOnly: "no",
-    bandUpPpm: 0,
-    bandDownPpm: 0,
-    quoteAsset: venue === "venueone" ? "USDC" : "USDT",
-    takerFeeMilliBps: venue === "venueone" ? 4500 : 5000,
-    makerFeeMilliBps: 1500,
-    maxLeverage: 40,
-    status: "TRADING",
-    ...overrides,
-  };
-}
-
 export function fakeMarket(instrument: Instrument, options: { readonly deepTier?: boolean } = {}): Market {
   return createMarket(instrument, { deepTier: options.deepTier ?? false, maxBookAgeMs: 2000, maxDeepAgeMs: 7000 });
 }

@@ -22,7 +22,8 @@ import { Metrics } from "../app/metrics.js";
 import type { TradeDesk } from "../api/ports.js";
 import { type Server, type ServerOptions, startServer } from "../app/server.js";
 import { TestClient } from "./client.js";
-import { createFakeRoom, type FakeRoom, fakeInstrument, fakeMarket, loadBook } from "./fake-room.js";
+import { createFakeRoom, type FakeRoom, fakeMarket, loadBook } from "./fake-room.js";
+import { anInstrument } from "../../engine/domain/test/instruments.js";
 
 const RULE = { perSecond: 1_000_000, burst: 1_000_000 };
 
@@ -94,15 +95,18 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const directory = mkdtempSync(join(tmpdir(), "unwind-gateway-"));
   const store = openLmdbStore({ directory, clock });
   const markets = {
-    btcOne: fakeMarket(fakeInstrument("venueone", "BTC")),
-    ethOne: fakeMarket(fakeInstrument("venueone", "ETH", { priceDecimals: 2 })),
-    btcTwo: fakeMarket(fakeInstrument("venuetwo", "BTC")),
+    btcOne: fakeMarket(anInstrument()),
+    ethOne: fakeMarket(anInstrument({ symbol: "ETH", priceDecimals: 2 })),
+    btcTwo: fakeMarket(anInstrument({ venue: "venuetwo", takerFeeMilliBps: 5_000 })),
     pepeTwo: fakeMarket(
-      fakeInstrument("venuetwo", "PEPE", {
+      anInstrument({
+        venue: "venuetwo",
+        symbol: "PEPE",
         nativeSymbol: "1000PEPEUSDT",
         multiplierExp10: 3,
         priceDecimals: 7,
         qtyDecimals: 0,
+        takerFeeMilliBps: 5_000,
       }),
     ),
   };

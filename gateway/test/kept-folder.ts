@@ -10,7 +10,8 @@ import type { StateStore } from "../../engine/storage/state-store.js";
 import { readConfig } from "../app/config.js";
 import { createService } from "../app/wiring.js";
 import { TestClient } from "./client.js";
-import { createFakeRoom, fakeInstrument, fakeMarket } from "./fake-room.js";
+import { createFakeRoom, fakeMarket } from "./fake-room.js";
+import { anInstrument } from "../../engine/domain/test/instruments.js";
 
 /** Everything that a start reads of the folder, as the service shows it. */
 export interface KeptState {
@@ -60,7 +61,7 @@ export async function readKept(
   const rooms = (["venueone", "venuetwo"] as const).map((venue) =>
     createFakeRoom(
       venue,
-      ["BTC", "ETH"].map((symbol) => fakeMarket(fakeInstrument(venue, symbol))),
+      ["BTC", "ETH"].map((symbol) => fakeMarket(anInstrument({ venue, symbol }))),
       () => clock.wallMs(),
     ),
   );

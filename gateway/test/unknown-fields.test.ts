@@ -11,8 +11,9 @@ import { MemoryCredentials } from "../accounts/memory-credentials.js";
 import { createTradingDesk } from "../accounts/trading-desk.js";
 import type { Reply, RequestOptions } from "./client.js";
 import { createFakeDesk, FRESH_SCRIPT } from "./fake-desk.js";
-import { createFakeRoom, fakeInstrument, fakeMarket, type FakeRoom, loadBook } from "./fake-room.js";
+import { createFakeRoom, fakeMarket, type FakeRoom, loadBook } from "./fake-room.js";
 import { type Harness, PROVEN_AHEAD_NS, startHarness } from "./harness.js";
+import { anInstrument } from "../../engine/domain/test/instruments.js";
 
 const ADDRESS = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
 const WALLET = "0b9f3c52-7d0a-4a53-9c64-6f1f3f2f9a10";
@@ -29,7 +30,7 @@ let lenient: Harness;
 
 /** A room of each venue, BTC listed, books that do not age while the test runs. */
 function fourRooms(): { readonly ROOMS: readonly FakeRoom[]; readonly refreshBooks: (nowNs: number) => void } {
-  const markets = ROUTABLE_VENUES.map((venue) => fakeMarket(fakeInstrument(venue, "BTC")));
+  const markets = ROUTABLE_VENUES.map((venue) => fakeMarket(anInstrument({ venue })));
   return {
     ROOMS: markets.map((market) => createFakeRoom(market.instrument.venue, [market], () => Date.now())),
     refreshBooks(nowNs) {

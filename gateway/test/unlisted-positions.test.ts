@@ -4,9 +4,10 @@ import type { VenuePosition } from "../../engine/domain/position.js";
 import type { VenueRoom } from "../../engine/ports.js";
 import type { Reply } from "./client.js";
 import { createFakeDesk } from "./fake-desk.js";
-import { createFakeRoom, fakeInstrument, fakeMarket } from "./fake-room.js";
+import { createFakeRoom, fakeMarket } from "./fake-room.js";
 import { tradingWith } from "./fake-trading.js";
 import { type Harness, startHarness } from "./harness.js";
+import { anInstrument } from "../../engine/domain/test/instruments.js";
 
 const ADDRESS = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
 const WALLET = "0b9f3c52-7d0a-4a53-9c64-6f1f3f2f9a10";
@@ -16,8 +17,8 @@ let harness: Harness;
 
 /** Follows BTC, knows ASTER too, and holds both beside a contract that is not listed any more. */
 function roomOfThree(): VenueRoom {
-  const btc = fakeMarket(fakeInstrument("venuetwo", "BTC"));
-  const aster = fakeInstrument("venuetwo", "ASTER", { qtyDecimals: 1 });
+  const btc = fakeMarket(anInstrument({ venue: "venuetwo" }));
+  const aster = anInstrument({ venue: "venuetwo", symbol: "ASTER", qtyDecimals: 1 });
   const room = createFakeRoom("venuetwo", [btc], () => Date.now());
   room.held.set("BTC", 300);
   const readPositions: VenueRoom["reader"]["readPositions"] = async (session, instrument, options) => {

@@ -11,8 +11,9 @@ import { StartError } from "../children/start-error.js";
 import { StreamClient } from "../stream/test/stream-client.js";
 import { createService, type Service } from "../app/wiring.js";
 import { TestClient } from "./client.js";
-import { createFakeRoom, type FakeRoom, fakeInstrument, fakeMarket, loadBook } from "./fake-room.js";
+import { createFakeRoom, type FakeRoom, fakeMarket, loadBook } from "./fake-room.js";
 import { PROVEN_AHEAD_NS } from "./harness.js";
+import { anInstrument } from "../../engine/domain/test/instruments.js";
 
 const CREDENTIALS = { venueone: { privateKey: "0xkey-of-one" } };
 const CLOSE = { symbol: "BTC", direction: "LONG", size: "0.25", credentials: CREDENTIALS };
@@ -40,7 +41,7 @@ function config(overrides: Readonly<Record<string, string>> = {}): Config {
 function rooms(): { readonly all: FakeRoom[]; readonly one: FakeRoom; readonly two: FakeRoom } {
   const clock = createSystemClock();
   const [one, two] = (["venueone", "venuetwo"] as const).map((venue) => {
-    const market = fakeMarket(fakeInstrument(venue, "BTC"));
+    const market = fakeMarket(anInstrument({ venue }));
     loadBook(market.book, [[974_100, 5000]], [[974_200, 5000]], clock.monoNs());
     const room = createFakeRoom(venue, [market], () => clock.wallMs());
     room.held.set("BTC", 1000);

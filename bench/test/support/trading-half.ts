@@ -1,7 +1,7 @@
 /** What tests of one venue's trading share: a pool on a given clock, commands on the grid, and a stream to wait on. */
 import type { Clock } from "../../../engine/domain/clock.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
-import { silentLogger } from "../../../engine/domain/logger.js";
+import { type LogFields, type Logger, silentLogger } from "../../../engine/domain/logger.js";
 import type { OrderCommand } from "../../../engine/domain/order.js";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { LatencyWindow } from "../../../engine/market/latency-window.js";
@@ -25,13 +25,18 @@ export const OPTIONS: CallOptions = { timeoutMs: 4_000, lane: "exit" };
 export const PATIENT: CallOptions = { timeoutMs: 20_000, lane: "exit" };
 
 /** Everything a trading half needs, on this clock; no wait of the pool fires unless the clock moves. */
-export function halfDeps(baseUrl: string, clock: Clock, instruments: () => ReadonlyMap<string, Instrument>) {
+export function halfDeps(
+  baseUrl: string,
+  clock: Clock,
+  instruments: () => ReadonlyMap<string, Instrument>,
+  logger = silentLogger,
+) {
   const http = new HttpPool({
     name: "local",
     baseUrl,
     clock,
     random: createSeededRandom(3),
-    logger: silentLogger,
+    logger,
     budget: 1_000_000,
     budgetWindowMs: 60_000,
     accountLimits: [],
@@ -41,13 +46,21 @@ export function halfDeps(baseUrl: string, clock: Clock, instruments: () => Reado
     instruments,
     clock,
     random: createSeededRandom(4),
-    logger: silentLogger,
+    logger,
     nonces: createMemoryReservations(),
     clockOffsetMs: () => 0,
     leastOffsetMs: () => 0,
     ackLatency: new LatencyWindow(500),
     isMainnet: true,
   };
+}
+
+/** Writes every line into the list. */
+export function loggerInto(lines: string[]): Logger {
+  const log = (event: string, fields?: LogFields): void => {
+    lines.push(`${event} ${JSON.stringify(fields ?? {})}`);
+  };
+  return { debug: log, info: log, warn: log, error: log };
 }
 
 export function open(half: { openSession(raw: unknown): OpenSession }, raw: unknown): AccountSession {

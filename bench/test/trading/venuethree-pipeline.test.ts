@@ -2,57 +2,39 @@
  * Many orders of one key over venuethree's socket against its local venue: strict nonces there, several in flight here.
  * The venue's own log and its lists are the judge: no nonce twice, no order twice, none lost, every outcome true.
  */
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { OrderCommand, PlaceOutcome } from "../../../engine/domain/order.js";
-import { createVenuethreeTrading } from "../../../feeds/venuethree/trading.js";
-import { commandOf, halfDeps, nextClientId, open, OPTIONS, unwrapRead, wholeTicks } from "../support/trading-half.js";
-import { ALICE, KEYS, startVenuethreeBench, type VenuethreeBench } from "../support/venuethree-half.js";
+import { start as startBench } from "../support/trading/bench.js";
+import { FIRST_NONCE, VENUETHREE_BY_SOCKET } from "../support/trading/venuethree.js";
+import { open, OPTIONS } from "../support/trading-half.js";
 
-/** Longer than the venue's deliberate delays. */
-const SETTLE_MS = 1_000;
 const TIMEOUT_MS = OPTIONS.timeoutMs;
 const ORDERS = 200;
 /** So long nothing was answered: only time brings more. */
 const QUIET_MS = 50;
 const WINDOW = 8;
+const TOO_MANY_LOTS = 100_000_000_000;
 
-let bench: VenuethreeBench | null = null;
+type Bench = Awaited<ReturnType<typeof start>>;
 
-async function start(): Promise<VenuethreeBench> {
-  bench = await startVenuethreeBench(true);
+async function start() {
+  const bench = await startBench(VENUETHREE_BY_SOCKET);
+  await bench.parts.connected();
   // Confirms the key, so that what follows starts at once.
-  await bench.half.resolveKey(bench.alice, OPTIONS);
+  await bench.half.resolveKey(bench.session, OPTIONS);
   return bench;
 }
 
-afterEach(async () => {
-  await bench?.stop();
-  bench = null;
-});
-
-/** A buy that rests 10 % below the mark. */
-function resting({ btc, mark }: VenuethreeBench, changes: Partial<OrderCommand> = {}): OrderCommand {
-  const priceTicks = wholeTicks(btc, mark() * 0.9);
-  return commandOf(btc, {
-    type: "LIMIT",
-    timeInForce: "GTC",
-    priceTicks,
-    qtyLots: 100,
-    clientIdHex: nextClientId(),
-    ...changes,
-  });
-}
-
 /** More than the account can carry: refused by the API, its nonce kept. */
-function tooLarge(on: VenuethreeBench): OrderCommand {
-  return resting(on, { qtyLots: 100_000_000_000 });
+function tooLarge(on: Bench): OrderCommand {
+  return on.resting({ qtyLots: TOO_MANY_LOTS });
 }
 
 /** All at once; the clock moves while any is unanswered, as time would. */
-async function sendAll(on: VenuethreeBench, commands: readonly OrderCommand[]): Promise<readonly PlaceOutcome[]> {
+async function sendAll(on: Bench, commands: readonly OrderCommand[]): Promise<readonly PlaceOutcome[]> {
   let openCount = commands.length;
   const outcomes = commands.map(async (command) => {
-    const outcome = await on.half.orders.place(on.alice, command, OPTIONS);
+    const outcome = await on.half.orders.place(on.session, command, OPTIONS);
     openCount--;
     return outcome;
   });
@@ -70,13 +52,13 @@ async function sendAll(on: VenuethreeBench, commands: readonly OrderCommand[]): 
 
 /** The venue's lists and log agree with every outcome. */
 async function judge(
-  on: VenuethreeBench,
+  on: Bench,
   commands: readonly OrderCommand[],
   outcomes: readonly PlaceOutcome[],
 ): Promise<Readonly<Record<PlaceOutcome["outcome"], number>>> {
   on.sim.faults.clear();
-  on.clock.advance(SETTLE_MS);
-  const openOrders = unwrapRead(await on.half.reader.readOpenOrders(on.alice, null, OPTIONS));
+  on.settle();
+  const openOrders = await on.openOrders();
   const atVenue = new Set(openOrders.map((order) => order.venueClientOrderId));
   expect(atVenue.size).toBe(openOrders.length);
   const counts = { accepted: 0, rejected: 0, unknown: 0 };
@@ -95,20 +77,20 @@ async function judge(
 describe("200 orders at once on one key", () => {
   it("each placed once, over the socket alone, several in flight", async () => {
     const on = await start();
-    const commands = Array.from({ length: ORDERS }, () => resting(on));
+    const commands = Array.from({ length: ORDERS }, () => on.resting());
     const outcomes = await sendAll(on, commands);
     expect(await judge(on, commands, outcomes)).toEqual({ accepted: ORDERS, rejected: 0, unknown: 0 });
     // In the order of their nonces, none refused on the way.
     const records = on.sim.log.records({ action: "place" });
-    expect(records.map(({ nonce }) => Number(nonce))).toEqual(records.map((_, index) => 42 + index));
-    expect(on.txSocket?.stats()?.frameCount).toBe(1 + ORDERS);
+    expect(records.map(({ nonce }) => Number(nonce))).toEqual(records.map((_, index) => FIRST_NONCE + index));
+    expect(on.parts.txSocket?.stats()?.frameCount).toBe(1 + ORDERS);
   });
 
   it("some of them refused by the venue: those and no others", async () => {
     const on = await start();
-    const commands = Array.from({ length: ORDERS }, (_, index) => (index % 11 === 5 ? tooLarge(on) : resting(on)));
+    const commands = Array.from({ length: ORDERS }, (_, index) => (index % 11 === 5 ? tooLarge(on) : on.resting()));
     const outcomes = await sendAll(on, commands);
-    const refusedCount = commands.filter(({ qtyLots }) => qtyLots > 100).length;
+    const refusedCount = commands.filter(({ qtyLots }) => qtyLots === TOO_MANY_LOTS).length;
     expect(await judge(on, commands, outcomes)).toEqual({
       accepted: ORDERS - refusedCount,
       rejected: refusedCount,
@@ -116,7 +98,7 @@ describe("200 orders at once on one key", () => {
     });
     for (const [index, outcome] of outcomes.entries())
       if (outcome.outcome === "rejected")
-        expect([commands[index]?.qtyLots, outcome.venueCode]).toEqual([1e11, "21739"]);
+        expect([commands[index]?.qtyLots, outcome.venueCode]).toEqual([TOO_MANY_LOTS, "21739"]);
   });
 
   it.each([
@@ -127,18 +109,18 @@ describe("200 orders at once on one key", () => {
   ] as const)("some of them %s: unknown, and all others true", async (_what, fault, isPlaced) => {
     const on = await start();
     on.sim.faults.add({ ...fault, probability: 0.03 });
-    const commands = Array.from({ length: ORDERS }, () => resting(on));
+    const commands = Array.from({ length: ORDERS }, () => on.resting());
     const outcomes = await sendAll(on, commands);
     const counts = await judge(on, commands, outcomes);
     expect(counts.unknown).toBeGreaterThan(0);
-    const openOrders = unwrapRead(await on.half.reader.readOpenOrders(on.alice, null, OPTIONS));
+    const openOrders = await on.openOrders();
     expect(openOrders).toHaveLength(counts.accepted + (isPlaced ? counts.unknown : 0));
   });
 
   it("the connection cut between execution and answer: at most a window is unknown, the rest goes on without it", async () => {
     const on = await start();
     on.sim.faults.add({ kind: "disconnect", match: "txAnswer", probability: 0.04 });
-    const commands = Array.from({ length: ORDERS }, () => resting(on));
+    const commands = Array.from({ length: ORDERS }, () => on.resting());
     const outcomes = await sendAll(on, commands);
     const cuts = on.sim.faults.hits().disconnect;
     const counts = await judge(on, commands, outcomes);
@@ -150,7 +132,7 @@ describe("200 orders at once on one key", () => {
   it("a venue that takes them in another order than they were written: slower, and every outcome true", async () => {
     const on = await start();
     on.sim.room.setQuirks({ unorderedTransactions: true });
-    const commands = Array.from({ length: 40 }, () => resting(on));
+    const commands = Array.from({ length: 40 }, () => on.resting());
     const outcomes = await sendAll(on, commands);
     const counts = await judge(on, commands, outcomes);
     expect(counts).toEqual({ accepted: 40, rejected: 0, unknown: 0 });
@@ -165,34 +147,33 @@ describe("one of the window", () => {
   it("the socket lost between send and answer: the whole window unknown, each at the venue or not, and found there", async () => {
     const on = await start();
     on.sim.faults.add({ kind: "replyLost", match: "jsonapi/sendtx", count: 1 });
-    const commands = Array.from({ length: WINDOW }, () => resting(on));
+    const commands = Array.from({ length: WINDOW }, () => on.resting());
     const outcomes = await sendAll(on, commands);
     const counts = await judge(on, commands, outcomes);
     expect(counts.unknown).toBeGreaterThan(0);
     for (const [index, outcome] of outcomes.entries()) {
       if (outcome.outcome !== "unknown") continue;
       expect(outcome.cause).toBe("CONNECTION_LOST");
-      const { clientIdHex, instrument } = commands[index] as OrderCommand;
-      const found = unwrapRead(await on.half.reader.readOrder(on.alice, instrument, { clientIdHex }, OPTIONS));
+      const found = await on.find(commands[index] as OrderCommand);
       if (found !== null) expect(found.status).toBe("OPEN");
     }
     // Single requests until it is back, then the socket again.
-    const during = resting(on);
+    const during = on.resting();
     expect(await sendAll(on, [during])).toMatchObject([{ outcome: "accepted" }]);
-    for (let turn = 0; turn < 20 && on.txSocket?.way().id === 0; turn++) {
+    for (let turn = 0; turn < 20 && on.parts.txSocket?.way().id === 0; turn++) {
       on.clock.advance(500);
       for (let wait = 0; wait < 200; wait++) await new Promise((resolve) => setImmediate(resolve));
     }
-    await on.connected();
-    const frames = on.txSocket?.stats()?.frameCount ?? 0;
-    const after = Array.from({ length: 20 }, () => resting(on));
+    await on.parts.connected();
+    const frames = on.parts.txSocket?.stats()?.frameCount ?? 0;
+    const after = Array.from({ length: 20 }, () => on.resting());
     for (const outcome of await sendAll(on, after)) expect(outcome.outcome).toBe("accepted");
-    expect(on.txSocket?.stats()?.frameCount).toBe(frames + 20);
+    expect(on.parts.txSocket?.stats()?.frameCount).toBe(frames + 20);
   });
 
   it("a refused one in its midst costs those behind it one more try and nothing else", async () => {
     const on = await start();
-    const commands = [resting(on), resting(on), tooLarge(on), ...Array.from({ length: 5 }, () => resting(on))];
+    const commands = [on.resting(), on.resting(), tooLarge(on), ...Array.from({ length: 5 }, () => on.resting())];
     const outcomes = await sendAll(on, commands);
     expect(outcomes.map(({ outcome }) => outcome === "accepted")).toEqual([
       true,
@@ -209,7 +190,7 @@ describe("one of the window", () => {
 
   it("a lost one in its midst is unknown, never placed, and keeps no other from its outcome", async () => {
     const on = await start();
-    const commands = Array.from({ length: WINDOW }, () => resting(on));
+    const commands = Array.from({ length: WINDOW }, () => on.resting());
     const [first, second] = [commands.slice(0, 2), commands.slice(2)];
     const early = await sendAll(on, first);
     on.sim.faults.add({ kind: "loss", match: "jsonapi/sendtx", count: 1 });
@@ -221,15 +202,14 @@ describe("one of the window", () => {
     if (outcome?.outcome !== "unknown") return;
     on.clock.advance(TIMEOUT_MS + 10_000);
     expect(on.clock.wallMs()).toBeGreaterThan(outcome.notPlacedAfterMs);
-    const { clientIdHex, instrument } = commands[index] as OrderCommand;
-    expect(unwrapRead(await on.half.reader.readOrder(on.alice, instrument, { clientIdHex }, OPTIONS))).toBeNull();
+    expect(await on.find(commands[index] as OrderCommand)).toBeNull();
   });
 
   it("another program that uses the key at the same time: every order of ours goes out", async () => {
     const on = await start();
     const other = otherProgram(on);
-    const commands = Array.from({ length: 40 }, () => resting(on));
-    const foreign = Array.from({ length: 10 }, () => resting(on));
+    const commands = Array.from({ length: 40 }, () => on.resting());
+    const foreign = Array.from({ length: 10 }, () => on.resting());
     const [outcomes, others] = await Promise.all([
       sendAll(on, commands),
       Promise.all(foreign.map((command) => other.place(command))),
@@ -243,15 +223,8 @@ describe("one of the window", () => {
 });
 
 /** Knows nothing of the first one's count; single requests. */
-function otherProgram(on: VenuethreeBench) {
-  const deps = halfDeps(on.sim.restUrl, on.clock, () => new Map([["BTC", on.btc]]));
-  const half = createVenuethreeTrading({ ...deps, chainId: 304, tier: "standard" });
-  const session = open(half, { apiKeyPrivateKey: KEYS.alice, accountIndex: ALICE });
-  return {
-    place: (command: OrderCommand) => half.orders.place(session, command, OPTIONS),
-    async stop() {
-      half.stop();
-      await deps.http.close(0);
-    },
-  };
+function otherProgram(on: Bench) {
+  const { half, stop } = on.parts.another();
+  const session = open(half, VENUETHREE_BY_SOCKET.credentials);
+  return { stop, place: (command: OrderCommand) => half.orders.place(session, command, OPTIONS) };
 }

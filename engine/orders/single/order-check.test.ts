@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import { formatScaled } from "../../domain/decimal.js";
 import type { Instrument } from "../../domain/instrument.js";
 import { isPriceOnGrid } from "../../domain/test/price-on-grid.js";
-import { fakeInstrument } from "../test/fake-instrument.js";
 import { checkOrder, checkPrice, checkQuantity, slippedTicks } from "./order-check.js";
 import type { PlaceRequest } from "./order-desk.js";
 import { placeRequest } from "./test/desk-harness.js";
+import { anInstrument } from "../../domain/test/instruments.js";
 
-const instrument = fakeInstrument("venueone");
+const instrument = anInstrument({ maxQtyLots: 1_000_000 });
 const sigfigs: Instrument = { ...instrument, priceRule: "sigfigs5", priceDecimals: 4, priceStepTicks: 1 };
 const kilo: Instrument = { ...instrument, symbol: "PEPE", nativeSymbol: "kPEPE", multiplierExp10: 3, qtyDecimals: 0 };
 

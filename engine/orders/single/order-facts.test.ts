@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Instrument } from "../../domain/instrument.js";
 import type { VenueOrder } from "../../domain/order.js";
-import { fakeInstrument } from "../test/fake-instrument.js";
 import { factsOfVenueOrder, NO_TERMS, instrumentOf, isUnsupported } from "./order-facts.js";
+import { anInstrument } from "../../domain/test/instruments.js";
 
 /** One contract is a thousand PEPE: native 0.0123 is 0.0000123 for one. */
 const kilo: Instrument = {
-  ...fakeInstrument("venueone"),
+  ...anInstrument(),
   symbol: "PEPE",
   nativeSymbol: "kPEPE",
   multiplierExp10: 3,

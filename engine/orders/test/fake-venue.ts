@@ -11,7 +11,6 @@ import type { Instrument } from "../../domain/instrument.js";
 import type { Direction, OrderCommand, PositionSide, VenueOrder } from "../../domain/order.js";
 import type { AccountSummary, FeeRates, VenuePosition } from "../../domain/position.js";
 import type { RoutableVenue } from "../../domain/venue.js";
-import { fakeInstrument } from "./fake-instrument.js";
 import {
   type CancelFate,
   cancelOrder,
@@ -37,6 +36,7 @@ import type {
   SettingOutcome,
   VenueRoom,
 } from "../../ports.js";
+import { anInstrument } from "../../domain/test/instruments.js";
 
 export interface FakeVenueOptions {
   readonly venue: RoutableVenue;
@@ -118,7 +118,7 @@ export class FakeVenue {
     this.hedgeMode = options.hedgeMode ?? false;
     this.streamed = options.streamed;
     this.askedMark = options.askedMark;
-    this.instrument = { ...fakeInstrument(options.venue), ...options.instrument };
+    this.instrument = anInstrument({ venue: options.venue, maxQtyLots: 1_000_000, ...options.instrument });
     this.market = createMarket(this.instrument, { deepTier: false, maxBookAgeMs: 1e12, maxDeepAgeMs: 0 });
     this.setBook(options.bidTicks ?? 999_900, options.askTicks ?? 1_000_100, options.levelLots ?? 1_000);
   }

@@ -1,26 +1,20 @@
 /**
- * A seeded world: many closes and opens at once, some of them split, against four venues that refuse, fill partly, lose
- * requests and replies, execute late, acknowledge only and lag in their index, and a service that is killed at any call to its store or venues and started
- * again on the same store. Callers with an idempotency key retry until they know; the others ask once.
- *
- * One seed decides everything. After the storm there is a calm in which the faults end, so that all that can be
- * known must be known.
+ * Trades in the seeded world (world.ts): many closes and opens at once, some of them split, against four venues. Callers
+ * with an idempotency key retry until they know; the others ask once.
  */
 import { createSeededRandom, type Random } from "../../domain/random.js";
-import { VirtualClock } from "../../domain/virtual-clock.js";
+import type { VirtualClock } from "../../domain/virtual-clock.js";
 import type { VenueRoom } from "../../ports.js";
 import type { StateStore } from "../../storage/state-store.js";
-import { createMemoryStore } from "../../storage/test/memory-store.js";
 import type { TradeService, TradeServiceOptions } from "../request/service.js";
-import type { TradeData, TradeRequest, TradeResult } from "../types.js";
+import type { TradeData, TradeRequest, } from "../types.js";
 import type { DecisionEvent } from "../conclude/decision-event.js";
-import type { FakeSession } from "./fake-session.js";
 import { FakeVenue } from "./fake-venue.js";
 import { judgedOrders } from "./judged-orders.js";
-import { closeContext, closeRequest, createService, openRequest, seededIds } from "./harness.js";
+import { closeContext, closeRequest, createService, openRequest } from "./harness.js";
 import { nonceViolations, violations, type JudgedTrade } from "./invariants.js";
-import { Life } from "./life.js";
-import { disturb, pick, showOtherOrders } from "./storm.js";
+import { pick, showOtherOrders, TRADE_ODDS } from "./storm.js";
+import { World, type WorldCaller } from "./world.js";
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -68,8 +62,6 @@ export interface SimulationReport {
   readonly venues: readonly FakeVenue[];
 }
 
-const STORM_MS = 60_000;
-const CALM_MS = 240_000;
 /** As a venue takes what an agent signed. */
 const LONG_VALIDITY_MS = 63_000;
 /** Past a record that was made while our wall clock was an hour ahead. */
@@ -83,93 +75,45 @@ const HASTY_LOOK_MS = 800;
 
 const REFUSED_FOR_GOOD: ReadonlySet<string> = new Set(["SIZE_EXCEEDS_POSITION"]);
 
-interface Caller {
+interface Caller extends WorldCaller {
   /** Null means in public mode. */
   readonly apiKeyId: string | null;
   readonly trade: JudgedTrade;
   readonly request: TradeRequest;
-  asks: number;
-  /** Ends the wait for a reply that will not come. */
-  lost: (() => void) | null;
-  settled: boolean;
 }
 
 export async function runSimulation(options: SimulationOptions): Promise<SimulationReport> {
-  const random = createSeededRandom(options.seed);
-  const clock = new VirtualClock();
-  /** Of its own, so that the rest of a seed's world does not turn on it. */
-  const weather = createSeededRandom(options.seed + 1_000_003);
   const haste = createSeededRandom(options.seed + 2_000_003);
   const has = (kind: Weather): boolean => options.without?.includes(kind) !== true;
   const isBlind = (check: TradeCheck): boolean => options.blind?.includes(check) === true;
   const asked = options.mutateRequest ?? ((request: TradeRequest) => request);
-  const storm = { on: true };
-  const venues = [
-    new FakeVenue({ venue: "venueone", clock }),
-    new FakeVenue({ venue: "venuetwo", clock, bidTicks: 999_700, hedgeMode: random.next() < 0.5 }),
-    new FakeVenue({ venue: "venuethree", clock, bidTicks: 999_850, askTicks: 1_000_200, levelLots: 40 }),
-    new FakeVenue({ venue: "venuefour", clock, bidTicks: 999_600, instrument: { qtyStepLots: 5 } }),
-  ];
-  for (const venue of venues) {
-    disturb(venue, random, storm);
-    if (has("OTHER_ORDERS")) showOtherOrders(venue, weather, storm);
-    options.mutateVenue?.(venue);
-  }
-  const nowMs = (): number => venues[0]?.nowMs() ?? 0;
-  let wallOffMs = 0;
-  const stepWall = (): void => {
-    const toMs = storm.on ? pick(weather, [0, 4_000, 3_600_000, -4_000, -3_600_000]) : 0;
-    clock.stepWall(toMs - wallOffMs);
-    wallOffMs = toMs;
-    if (storm.on) clock.setTimer(stepWall, 500 + weather.next() * 6_000);
-  };
-  if (has("CLOCK_STEPS")) stepWall();
+  const events: DecisionEvent[] = [];
+  const world: World<TradeService> = new World({
+    seed: options.seed,
+    odds: TRADE_ODDS,
+    venues: (made) => venuesOf(made, options, has),
+    async start(life, store) {
+      const { gate } = life;
+      const service = createService({
+        clock,
+        store: options.mutateStore?.(store) ?? store,
+        rooms: world.venues.map((venue) => life.room(options.mutateRoom?.(venue.room(gate)) ?? venue.room(gate))),
+        events,
+        logLines: world.logLines,
+        ids: world.ids,
+        overrides: options.overrides ?? {},
+      });
+      await service.start();
+      return service;
+    },
+  });
+  const { clock, random, venues, weather } = world;
+  const nowMs = (): number => world.nowMs();
+  if (has("CLOCK_STEPS")) world.stepWall([0, 4_000, 3_600_000, -4_000, -3_600_000]);
   const [, second] = venues;
   if (has("LONG_BOUNDS") && weather.next() < 0.3 && second !== undefined) second.validityMs = LONG_VALIDITY_MS;
-  const disk = createMemoryStore();
-  disk.gate = () => pause(clock, random.next() < 0.1 ? 30 : 1);
-  const events: DecisionEvent[] = [];
-  const logLines: string[] = [];
-  const ids = seededIds(options.seed);
-
-  let life = new Life();
-  let service: TradeService | null = null;
-  let crashCount = 0;
-  let livesSinceMs = 0;
-  let isSupervised = true;
-  const deadSessions = new Set<FakeSession>();
   const callers: Caller[] = [];
   const seen = new Map<string, number>();
-
-  const startService = async (): Promise<void> => {
-    life = new Life(storm.on && random.next() < 0.8 ? 20 + Math.floor(random.next() * 300) : Number.POSITIVE_INFINITY);
-    const mine = life;
-    const { gate } = mine;
-    const store = life.store(disk);
-    const next = createService({
-      clock,
-      store: options.mutateStore?.(store) ?? store,
-      rooms: venues.map((venue) => mine.room(options.mutateRoom?.(venue.room(gate)) ?? venue.room(gate))),
-      events,
-      logLines,
-      ids,
-      overrides: options.overrides ?? {},
-    });
-    livesSinceMs = nowMs();
-    await next.start();
-    if (mine === life) service = next;
-  };
-  const supervise = (): void => {
-    if (life.dead) {
-      crashCount += 1;
-      service = null;
-      // What a dead process held in memory is gone with it.
-      for (const venue of venues) for (const session of venue.sessions) deadSessions.add(session);
-      for (const caller of callers) caller.lost?.();
-      void startService();
-    }
-    if (isSupervised) clock.setTimer(supervise, 50);
-  };
 
   /** Asks its outcome with credentials, now and then those of somebody else, until that is known. */
   const lookLater = (caller: Caller, routeId: string, looksLeft: number): void => {
@@ -180,14 +124,14 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     clock.setTimer(() => void look(caller, routeId, looksLeft - 1), delayMs);
   };
   const look = async (caller: Caller, routeId: string, looksLeft: number): Promise<void> => {
-    const mine = life;
+    const { life, service } = world;
     const isStranger = random.next() < 0.3;
     const stranger = pick(random, callers);
     const answer = await service?.askExecution(
       routeId,
       isStranger ? stranger.request.credentials : caller.request.credentials,
     );
-    if (mine.dead || answer?.ok !== true || answer.data === null) return lookLater(caller, routeId, looksLeft);
+    if (life.dead || answer?.ok !== true || answer.data === null) return lookLater(caller, routeId, looksLeft);
     const { data } = answer;
     const success = data.execution.state !== "REJECTED";
     caller.trade.replies.push({ result: { ok: true, success, data, replayed: true }, atMs: nowMs() });
@@ -197,29 +141,13 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
 
   const ask = async (caller: Caller): Promise<void> => {
     if (caller.settled || caller.asks >= MAX_ASKS) return;
-    const current = service;
+    const current = world.service;
     if (current === null) return void clock.setTimer(() => void ask(caller), 60);
-    caller.asks += 1;
-    const { key } = caller.trade;
-    const reply = await new Promise<TradeResult | null>((resolve) => {
-      caller.lost = () => resolve(null);
-      // An answer of a dead process reaches nobody.
-      const mine = life;
-      void current
-        .trade(
-          asked(caller.request),
-          closeContext(clock, {
-            requestId: caller.trade.account,
-            apiKeyId: caller.apiKeyId,
-            idempotencyKey: key,
-            rawBody: Buffer.from(caller.trade.account),
-          }),
-        )
-        .then((result) => {
-          if (!mine.dead) resolve(result);
-        });
-    });
-    caller.lost = null;
+    const { account, key } = caller.trade;
+    const context = { requestId: account, apiKeyId: caller.apiKeyId, idempotencyKey: key };
+    const reply = await world.answerTo(caller, (service) =>
+      service.trade(asked(caller.request), closeContext(clock, { ...context, rawBody: Buffer.from(account) })),
+    );
     if (reply !== null) caller.trade.replies.push({ result: reply, atMs: nowMs() });
     if (key !== null && reply?.ok === true && has("PREFERENCES") && weather.next() < 0.3)
       preferAnother(caller, current);
@@ -228,8 +156,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     // Some never ask again: the process that sent the order finds its end for itself.
     if (reply?.ok === true && reply.data.execution.state === "UNKNOWN" && weather.next() < 0.6)
       lookLater(caller, reply.data.routing.routeId, LOOKS_MAX);
-    // Some retry at once, some take their time: a hasty retry meets what a crash has left at its freshest.
-    const pauseMs = random.next() < 0.3 ? random.next() * 800 : 500 + random.next() * 15_000;
+    const pauseMs = world.retryPauseMs();
     if (!caller.settled) clock.setTimer(() => void ask(caller), pauseMs);
   };
 
@@ -258,7 +185,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
       const next: JudgedTrade = { ...trade, replies: [] };
       const { account, key } = trade;
       const mine = { requestId: account, apiKeyId, idempotencyKey: key, rawBody: Buffer.from(account) };
-      void service?.trade(asked(request), closeContext(clock, mine)).then((result) => {
+      void world.service?.trade(asked(request), closeContext(clock, mine)).then((result) => {
         next.replies.push({ result, atMs: nowMs() });
         seen.set("NEXT_DAY", (seen.get("NEXT_DAY") ?? 0) + 1);
       });
@@ -279,13 +206,11 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
   for (let index = 0; index < options.tradeCount; index++) {
     const caller = makeCaller(index, random, venues);
     callers.push(caller);
-    clock.setTimer(() => void ask(caller), random.next() * STORM_MS * 0.8);
+    world.callers.push(caller);
+    world.duringStorm(() => void ask(caller));
   }
-  void startService();
-  supervise();
-  await clock.advanceAsync(STORM_MS);
-  storm.on = false;
-  await clock.advanceAsync(CALM_MS);
+  await world.pass();
+  const { livesSinceMs, service } = world;
 
   const found: string[] = nonceViolations(
     callers.flatMap(({ trade: { account } }) => judgedOrders(venues, account).map((order) => ({ ...order, account }))),
@@ -299,9 +224,7 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
     for (const { result } of trade.replies) if (result.ok) countParts(result.data, count);
     const last = trade.replies.findLast(({ result }) => result.ok)?.result;
     const latest =
-      last?.ok === true && service !== null
-        ? await settle(clock, (service as TradeService).execution(last.data.routing.routeId))
-        : null;
+      last?.ok === true && service !== null ? await settle(clock, service.execution(last.data.routing.routeId)) : null;
     if (!isBlind("LISTED")) found.push(...listViolations(trade, latest, service));
     if (!isBlind("ENDS")) found.push(...endViolations(trade, latest, venues, livesSinceMs));
     found.push(...violations(trade, judgedOrders(venues, trade.account), latest, { lotDecimals: 3, batchMs: 0 }));
@@ -311,33 +234,44 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
       found.push(`${trade.account}: never settled, last ${lastReply.data.execution.state}`);
   }
   if (has("NEXT_DAY") && weather.next() < (options.nextDayShare ?? NEXT_DAY_SHARE)) {
-    life.spare();
-    await clock.advanceAsync(1_000);
-    isSupervised = false;
+    await world.spare();
     found.push(...(await nextDay()));
   }
-  const open = (): readonly FakeSession[] =>
-    venues.flatMap((venue) => venue.sessions).filter((session) => !session.closed && !deadSessions.has(session));
   // An order that is followed still may be looked at just now.
-  for (let turn = 0; turn < 20 && open().length > 0; turn++) await clock.advanceAsync(50);
-  const outputs = [
-    JSON.stringify(events),
-    JSON.stringify(callers.map((caller) => caller.trade.replies)),
-    ...logLines,
-    ...disk.writtenText,
-  ];
+  for (let turn = 0; turn < 20 && world.openSessions().length > 0; turn++) await clock.advanceAsync(50);
+  const outputs = [JSON.stringify(events), JSON.stringify(callers.map((caller) => caller.trade.replies))];
   return {
     violations: found,
-    crashCount,
+    crashCount: world.crashCount,
     orderCount: venues.reduce((sum, venue) => sum + venue.log.length, 0),
     replyCount: callers.reduce((sum, caller) => sum + caller.trade.replies.length, 0),
     seen,
     outcomes,
-    secretLeaks: outputs.filter((text) => text.includes("canary")).map((text) => text.slice(0, 200)),
-    openSessionCount: open().length,
-    disk,
+    secretLeaks: world.secretLeaks(outputs),
+    openSessionCount: world.openSessions().length,
+    disk: world.disk,
     venues,
   };
+}
+
+function venuesOf(
+  world: World<TradeService>,
+  options: SimulationOptions,
+  has: (kind: Weather) => boolean,
+): readonly FakeVenue[] {
+  const { clock, random, storm, weather } = world;
+  const venues = [
+    new FakeVenue({ venue: "venueone", clock }),
+    new FakeVenue({ venue: "venuetwo", clock, bidTicks: 999_700, hedgeMode: random.next() < 0.5 }),
+    new FakeVenue({ venue: "venuethree", clock, bidTicks: 999_850, askTicks: 1_000_200, levelLots: 40 }),
+    new FakeVenue({ venue: "venuefour", clock, bidTicks: 999_600, instrument: { qtyStepLots: 5 } }),
+  ];
+  for (const venue of venues) {
+    world.disturb(venue);
+    if (has("OTHER_ORDERS")) showOtherOrders(venue, weather, storm);
+    options.mutateVenue?.(venue);
+  }
+  return venues;
 }
 
 /** What is not final at the end is in the list of its kind, so that somebody can look for it. */
@@ -427,12 +361,6 @@ function makeCaller(index: number, random: Random, venues: readonly FakeVenue[])
     lost: null,
     settled: false,
   };
-}
-
-function pause(clock: VirtualClock, delayMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.setTimer(resolve, delayMs);
-  });
 }
 
 async function settle<T>(clock: VirtualClock, promise: Promise<T>): Promise<T | null> {

@@ -3,7 +3,6 @@
  * that are counted by lane and answered as told. On virtual time: a stream is LIVE `STREAM_LIVE_MS` after it was opened.
  */
 import type { Clock } from "../../domain/clock.js";
-import type { Instrument } from "../../domain/instrument.js";
 import type { VenueOrder } from "../../domain/order.js";
 import type { VenuePosition } from "../../domain/position.js";
 import type { RoutableVenue } from "../../domain/venue.js";
@@ -21,34 +20,9 @@ import type {
   ReadFailure,
   VenueRoom,
 } from "../../ports.js";
+import { anInstrument } from "../../domain/test/instruments.js";
 
 export const STREAM_LIVE_MS = 20;
-
-function testInstrument(venue: RoutableVenue, symbol: string): Instrument {
-  return {
-    venue,
-    symbol,
-    nativeSymbol: `${symbol}USDT`,
-    nativeId: -1,
-    multiplierExp10: 0,
-    priceDecimals: 1,
-    qtyDecimals: 3,
-    priceRule: "step",
-    priceStepTicks: 1,
-    qtyStepLots: 1,
-    minQtyLots: 1,
-    maxQtyLots: Number.MAX_SAFE_INTEGER,
-    minNotional: "0",
-    minNotionalOnReduceOnly: "no",
-    bandUpPpm: 0,
-    bandDownPpm: 0,
-    quoteAsset: "USDT",
-    takerFeeMilliBps: 0,
-    makerFeeMilliBps: 0,
-    maxLeverage: 50,
-    status: "TRADING",
-  };
-}
 
 interface Failure {
   readonly code: ReadFailure;
@@ -268,7 +242,7 @@ export class FakeVenue {
     const markets =
       options.markets ??
       ["BTC", "ETH", "SOL"].map((symbol) =>
-        createMarket(testInstrument(venue, symbol), { deepTier: false, maxBookAgeMs: 2_000, maxDeepAgeMs: 7_000 }),
+        createMarket(anInstrument({ venue, symbol }), { deepTier: false, maxBookAgeMs: 2_000, maxDeepAgeMs: 7_000 }),
       );
     this.markets = new Map(markets.map((market) => [market.instrument.symbol, market]));
     this.room = this.#createRoom(options.isPublic ?? false);

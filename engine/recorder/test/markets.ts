@@ -1,36 +1,10 @@
 /** Instruments and markets for the recorder's tests. */
 import type { Instrument } from "../../domain/instrument.js";
 import { createMarket, type Market } from "../../market/market.js";
-
-export function testInstrument(overrides: Partial<Instrument> = {}): Instrument {
-  return {
-    venue: "venueone",
-    symbol: "BTC",
-    nativeSymbol: "BTC",
-    nativeId: 0,
-    multiplierExp10: 0,
-    priceDecimals: 1,
-    qtyDecimals: 3,
-    priceRule: "step",
-    priceStepTicks: 1,
-    qtyStepLots: 1,
-    minQtyLots: 1,
-    maxQtyLots: Number.MAX_SAFE_INTEGER,
-    minNotional: "0",
-    minNotionalOnReduceOnly: "no",
-    bandUpPpm: 0,
-    bandDownPpm: 0,
-    quoteAsset: "USDC",
-    takerFeeMilliBps: 4500,
-    makerFeeMilliBps: 1500,
-    maxLeverage: 50,
-    status: "TRADING",
-    ...overrides,
-  };
-}
+import { anInstrument } from "../../domain/test/instruments.js";
 
 export function testMarket(overrides: Partial<Instrument> = {}): Market {
-  return createMarket(testInstrument(overrides), { deepTier: false, maxBookAgeMs: 5_000, maxDeepAgeMs: 0 });
+  return createMarket(anInstrument(overrides), { deepTier: false, maxBookAgeMs: 5_000, maxDeepAgeMs: 0 });
 }
 
 /** Replaces the whole book. Levels in ticks and lots, best first. */

@@ -6,36 +6,15 @@ import { type Book, INVALID_GAP } from "../../market/book.js";
 import { createMarket, type Market } from "../../market/market.js";
 import type { PriceStats } from "../../market/price-stats.js";
 import { type Candidate, RouteInput } from "../route-types.js";
+import { anInstrument } from "../../domain/test/instruments.js";
 
 export type Levels = readonly (readonly [ticks: number, lots: number])[];
 
 export const NOW_NS = 1_000_000_000_000;
 
+/** Sizes with five decimals, all venues in one quote asset. */
 export function instrumentOf(venue: RoutableVenue, fields: Partial<Instrument> = {}): Instrument {
-  return {
-    venue,
-    symbol: "BTC",
-    nativeSymbol: "BTC",
-    nativeId: 0,
-    multiplierExp10: 0,
-    priceDecimals: 1,
-    qtyDecimals: 5,
-    priceRule: "step",
-    priceStepTicks: 1,
-    qtyStepLots: 1,
-    minQtyLots: 1,
-    maxQtyLots: Number.MAX_SAFE_INTEGER,
-    minNotional: "0",
-    minNotionalOnReduceOnly: "no",
-    bandUpPpm: 0,
-    bandDownPpm: 0,
-    quoteAsset: "USDC",
-    takerFeeMilliBps: 4500,
-    makerFeeMilliBps: 1500,
-    maxLeverage: 40,
-    status: "TRADING",
-    ...fields,
-  };
+  return anInstrument({ venue, qtyDecimals: 5, quoteAsset: "USDC", ...fields });
 }
 
 export interface MarketPlan {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { VENUEONE_BTC } from "../../../bench/lib/instruments.js";
+import { LISTED_BTC } from "../../../engine/domain/test/instruments.js";
 import { leverageProblem } from "./symbol-settings.js";
 
 describe("a leverage", () => {
   it("is a whole number from 1 to the contract's own maximum", () => {
-    const contract = { ...VENUEONE_BTC, maxLeverage: 20 };
+    const contract = { ...LISTED_BTC.venueone, maxLeverage: 20 };
     expect([1, 7, 20].map((leverage) => leverageProblem(leverage, contract))).toEqual([null, null, null]);
     for (const leverage of [0, -1, 21, 1.5, Number.NaN, Number.POSITIVE_INFINITY])
       expect(leverageProblem(leverage, contract)).toMatchObject({

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { VENUEONE_BTC } from "../../../bench/lib/instruments.js";
+import { LISTED_BTC } from "../../../engine/domain/test/instruments.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import { InstrumentIndex } from "./instrument-index.js";
 
-const BTC: Instrument = { ...VENUEONE_BTC, symbol: "BTC", nativeSymbol: "BTC", nativeId: 0 };
-const PEPE: Instrument = { ...VENUEONE_BTC, symbol: "PEPE", nativeSymbol: "kPEPE", nativeId: 7 };
+const BTC: Instrument = { ...LISTED_BTC.venueone, symbol: "BTC", nativeSymbol: "BTC", nativeId: 0 };
+const PEPE: Instrument = { ...LISTED_BTC.venueone, symbol: "PEPE", nativeSymbol: "kPEPE", nativeId: 7 };
 
 describe("the index of instruments", () => {
   it("finds by the venue's name and number, and nothing by what is not listed", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { VENUETWO_BTC } from "../../../bench/lib/instruments.js";
+import { LISTED_BTC } from "../../../engine/domain/test/instruments.js";
 import type { Instrument } from "../../../engine/domain/instrument.js";
 import type { LogFields, Logger } from "../../../engine/domain/logger.js";
 import { BOOK_EMPTY, BOOK_LIVE } from "../../../engine/market/book.js";
@@ -9,7 +9,7 @@ import { MarketList, type MarketListOptions, mostTradedFirst, wholeList } from "
 const TIERS = { deepTier: false, maxBookAgeMs: 1_000, maxDeepAgeMs: 0 };
 
 function contract(symbol: string, change: Partial<Instrument> = {}): Instrument {
-  return { ...VENUETWO_BTC, symbol, nativeSymbol: `${symbol}USDT`, ...change };
+  return { ...LISTED_BTC.venuetwo, symbol, nativeSymbol: `${symbol}USDT`, ...change };
 }
 
 /** What the room does around the list: notes what it is told to do, and empties the book of what is not streamed. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createSeededRandom } from "../../../engine/domain/random.js";
 import { VirtualClock } from "../../../engine/domain/virtual-clock.js";
 import { createMarket, type Market } from "../../../engine/market/market.js";
-import { VENUETWO_BTC } from "../../../bench/lib/instruments.js";
+import { LISTED_BTC } from "../../../engine/domain/test/instruments.js";
 import { RoomShell, type RoomShellOptions } from "./room-shell.js";
 
 const COUNTS = {
@@ -190,7 +190,7 @@ describe("the status of a room", () => {
     const parts = setUp({ currentShare });
     const book = (symbol: string): Market => {
       const market = createMarket(
-        { ...VENUETWO_BTC, symbol },
+        { ...LISTED_BTC.venuetwo, symbol },
         {
           deepTier: false,
           maxBookAgeMs: MAX_BOOK_AGE_MS,

@@ -16,6 +16,7 @@ import { encodeBase58 } from "../sign/base58.js";
 import { readFixture } from "../fixtures/load.js";
 import { openVenuefourAddress, openVenuefourSession } from "../account/session.js";
 import { createVenuefourTrading, type VenuefourTrading } from "../trading.js";
+import { LISTED_BTC } from "../../../engine/domain/test/instruments.js";
 
 /** Made for these tests: keys of nothing. */
 function keyPair(name: string): { readonly publicKey: string; readonly secret: string } {
@@ -32,29 +33,7 @@ export const CREDENTIALS = { apiKey: AGENT.publicKey, apiSecret: AGENT.secret, w
 export const CLIENT_ID = "8c1f0a52d9e34b7790aa41c2d5e6f701";
 export const OPTIONS: CallOptions = { timeoutMs: 4_000, lane: "exit" };
 
-export const BTC: Instrument = {
-  venue: "venuefour",
-  symbol: "BTC",
-  nativeSymbol: "BTC",
-  nativeId: -1,
-  multiplierExp10: 0,
-  priceDecimals: 0,
-  qtyDecimals: 5,
-  priceRule: "step",
-  priceStepTicks: 1,
-  qtyStepLots: 1,
-  minQtyLots: 1,
-  maxQtyLots: Number.MAX_SAFE_INTEGER,
-  minNotional: "10",
-  minNotionalOnReduceOnly: "exceptFullClose",
-  bandUpPpm: 0,
-  bandDownPpm: 0,
-  quoteAsset: "USDC",
-  takerFeeMilliBps: 4_000,
-  makerFeeMilliBps: 1_500,
-  maxLeverage: 50,
-  status: "TRADING",
-};
+export const BTC = LISTED_BTC.venuefour;
 /** A contract of 1000 units. */
 export const PEPE: Instrument = {
   ...BTC,

@@ -12,6 +12,7 @@ import { createMemoryReservations } from "../../shared/test/memory-reservations.
 import { ScriptedHttp } from "../../shared/test/scripted-http.js";
 import type { AddressBudget } from "../orders/address-budget.js";
 import { createVenueoneTrading, type VenueoneTrading } from "../trading.js";
+import { LISTED_BTC } from "../../../engine/domain/test/instruments.js";
 
 /** Published test key, of no value. */
 export const KEY = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
@@ -20,29 +21,7 @@ export const PRINCIPAL = "0xe7c2adb44064e705a2e955770440c527373967a1";
 export const CLIENT_ID = "8c1f0a52d9e34b7790aa41c2d5e6f701";
 export const OPTIONS: CallOptions = { timeoutMs: 4_000, lane: "exit" };
 
-export const BTC: Instrument = {
-  venue: "venueone",
-  symbol: "BTC",
-  nativeSymbol: "BTC",
-  nativeId: 0,
-  multiplierExp10: 0,
-  priceDecimals: 1,
-  qtyDecimals: 5,
-  priceRule: "sigfigs5",
-  priceStepTicks: 1,
-  qtyStepLots: 1,
-  minQtyLots: 1,
-  maxQtyLots: Number.MAX_SAFE_INTEGER,
-  minNotional: "10",
-  minNotionalOnReduceOnly: "exceptFullClose",
-  bandUpPpm: 0,
-  bandDownPpm: 0,
-  quoteAsset: "USDC",
-  takerFeeMilliBps: 4_500,
-  makerFeeMilliBps: 1_500,
-  maxLeverage: 40,
-  status: "TRADING",
-};
+export const BTC = LISTED_BTC.venueone;
 export const ETH: Instrument = {
   ...BTC,
   symbol: "ETH",

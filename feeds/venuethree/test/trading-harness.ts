@@ -18,6 +18,7 @@ import { publicKeyOf, verifySignature } from "../sign/schnorr.js";
 import { hashTransaction, type TxFields } from "../sign/tx.js";
 import { createVenuethreeTrading, type VenuethreeTrading } from "../trading.js";
 import { TxSocket } from "../orders/tx-socket.js";
+import { LISTED_BTC } from "../../../engine/domain/test/instruments.js";
 
 /** Made for these tests, of no value. */
 export const KEY = "1f".repeat(40);
@@ -30,29 +31,7 @@ export const CLIENT_INDEX = 0x41c2d5e6f701;
 export const OPTIONS: CallOptions = { timeoutMs: 4_000, lane: "exit" };
 export const CHAIN_ID = 304;
 
-export const BTC: Instrument = {
-  venue: "venuethree",
-  symbol: "BTC",
-  nativeSymbol: "BTC",
-  nativeId: 1,
-  multiplierExp10: 0,
-  priceDecimals: 1,
-  qtyDecimals: 5,
-  priceRule: "step",
-  priceStepTicks: 1,
-  qtyStepLots: 1,
-  minQtyLots: 1,
-  maxQtyLots: 2 ** 48 - 1,
-  minNotional: "0",
-  minNotionalOnReduceOnly: "no",
-  bandUpPpm: 0,
-  bandDownPpm: 0,
-  quoteAsset: "USDC",
-  takerFeeMilliBps: 0,
-  makerFeeMilliBps: 0,
-  maxLeverage: 50,
-  status: "TRADING",
-};
+export const BTC = LISTED_BTC.venuethree;
 export const ETH: Instrument = {
   ...BTC,
   symbol: "ETH",

@@ -12,6 +12,7 @@ import { CallerStanding } from "../../shared/net/caller-standing.js";
 import { createMemoryReservations } from "../../shared/test/memory-reservations.js";
 import { ScriptedHttp } from "../../shared/test/scripted-http.js";
 import { createVenuetwoTrading, type VenuetwoTrading } from "../trading.js";
+import { LISTED_BTC } from "../../../engine/domain/test/instruments.js";
 
 /** Printed in the venue's own documentation. */
 export const API_KEY = "dbefbc809e3e83c283a984c3a1459732ea7db1360ca80c5c2c8867408d28cc83";
@@ -26,29 +27,7 @@ export const OPTIONS: CallOptions = { timeoutMs: 4_000, lane: "exit" };
 export const V1 = { apiKey: API_KEY, apiSecret: API_SECRET, walletAddress: WALLET };
 export const V3 = { apiKey: AGENT, apiSecret: `0x${AGENT_KEY}`, walletAddress: WALLET };
 
-export const BTC: Instrument = {
-  venue: "venuetwo",
-  symbol: "BTC",
-  nativeSymbol: "BTCUSDT",
-  nativeId: -1,
-  multiplierExp10: 0,
-  priceDecimals: 2,
-  qtyDecimals: 3,
-  priceRule: "step",
-  priceStepTicks: 10,
-  qtyStepLots: 1,
-  minQtyLots: 1,
-  maxQtyLots: 1_000_000,
-  minNotional: "5",
-  minNotionalOnReduceOnly: "no",
-  bandUpPpm: 1_020_000,
-  bandDownPpm: 980_000,
-  quoteAsset: "USDT",
-  takerFeeMilliBps: 3_500,
-  makerFeeMilliBps: 1_000,
-  maxLeverage: 125,
-  status: "TRADING",
-};
+export const BTC = LISTED_BTC.venuetwo;
 export const ETH: Instrument = { ...BTC, symbol: "ETH", nativeSymbol: "ETHUSDT" };
 /** A contract of 1000 units. */
 export const PEPE: Instrument = {

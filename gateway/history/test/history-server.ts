@@ -11,7 +11,8 @@ import { createLogger } from "../../app/log.js";
 import { MarketView } from "../../api/market-view.js";
 import { type HistoryOptions, historyRoutes } from "../../api/routes/history.js";
 import { TestClient } from "../../test/client.js";
-import { createFakeRoom, fakeInstrument, fakeMarket } from "../../test/fake-room.js";
+import { createFakeRoom, fakeMarket } from "../../test/fake-room.js";
+import { anInstrument } from "../../../engine/domain/test/instruments.js";
 
 const RULE = { perSecond: 1_000_000, burst: 1_000_000 };
 export const HASH = createKeyedHash(Buffer.alloc(32, 9));
@@ -46,12 +47,12 @@ export async function startHistoryServer(
   });
   const one = createFakeRoom(
     "venueone",
-    ["BTC", "ETH"].map((symbol) => fakeMarket(fakeInstrument("venueone", symbol))),
+    ["BTC", "ETH"].map((symbol) => fakeMarket(anInstrument({ symbol }))),
     () => clock.wallMs(),
   );
   const two = createFakeRoom(
     "venuetwo",
-    ["BTC", "PEPE"].map((symbol) => fakeMarket(fakeInstrument("venuetwo", symbol))),
+    ["BTC", "PEPE"].map((symbol) => fakeMarket(anInstrument({ venue: "venuetwo", symbol }))),
     () => clock.wallMs(),
   );
   const context = { edge, clock, view: new MarketView([one, two]) };

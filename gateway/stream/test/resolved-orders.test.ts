@@ -11,10 +11,11 @@ import type { OpenSession, VenueRoom } from "../../../engine/ports.js";
 import { MemoryCredentials } from "../../accounts/memory-credentials.js";
 import { readConfig } from "../../app/config.js";
 import { TestClient } from "../../test/client.js";
-import { createFakeRoom, type FakeRoom, fakeInstrument, fakeMarket, loadBook } from "../../test/fake-room.js";
+import { createFakeRoom, type FakeRoom, fakeMarket, loadBook } from "../../test/fake-room.js";
 import { PROVEN_AHEAD_NS } from "../../test/harness.js";
 import { createService, type Service } from "../../app/wiring.js";
 import { StreamClient } from "./stream-client.js";
+import { anInstrument } from "../../../engine/domain/test/instruments.js";
 
 const WALLET = "0b9f3c52-7d0a-4a53-9c64-6f1f3f2f9a10";
 const ADDRESS = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266";
@@ -38,7 +39,7 @@ const opened: { stop(): Promise<void> }[] = [];
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), "unwind-resolved-"));
   const clock = createSystemClock();
-  const market = fakeMarket(fakeInstrument("venueone", "BTC"));
+  const market = fakeMarket(anInstrument());
   loadBook(market.book, [[974_100, 5000]], [[974_200, 5000]], clock.monoNs());
   fake = createFakeRoom("venueone", [market], () => clock.wallMs());
   const room: VenueRoom = {

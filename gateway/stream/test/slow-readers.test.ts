@@ -1,8 +1,9 @@
 /** Readers that are too slow, do not read, or do not answer, on virtual time. */
 import { describe, expect, it } from "vitest";
 import { venueBook } from "../../api/book-reply.js";
-import { fakeInstrument, fakeMarket } from "../../test/fake-room.js";
+import { fakeMarket } from "../../test/fake-room.js";
 import { type VirtualClient, VirtualStream } from "./virtual-stream.js";
+import { anInstrument } from "../../../engine/domain/test/instruments.js";
 
 const KIB = 1024;
 const BOOK = { op: "subscribe", topic: "book", symbols: ["BTC"], exchanges: ["venuetwo"], depth: 30, intervalMs: 0 };
@@ -328,7 +329,7 @@ describe("time", () => {
     stream.advance(300);
     const fold = client.folds.get("book:BTC:venuetwo:5:0");
     expect([fold?.levels("venuetwo", "bids"), fold?.fields["venuetwo"]]).toEqual([[], { state: "DOWN" }]);
-    const replaced = fakeMarket(fakeInstrument("venuetwo", "BTC", { priceDecimals: 2 }));
+    const replaced = fakeMarket(anInstrument({ venue: "venuetwo", priceDecimals: 2 }));
     stream.load(replaced);
     markets.set("BTC", replaced);
     stream.advance(300);

@@ -10,12 +10,13 @@ import { FakeVenue } from "../../../engine/portfolio/test/fake-accounts.js";
 import { createKeyedHash } from "../../../engine/storage/server-secret.js";
 import type { Market } from "../../../engine/market/market.js";
 import { MarketView } from "../../api/market-view.js";
-import { createFakeRoom, type FakeRoom, fakeInstrument, fakeMarket, loadBook } from "../../test/fake-room.js";
+import { createFakeRoom, type FakeRoom, fakeMarket, loadBook } from "../../test/fake-room.js";
 import type { Connection, StreamSocket } from "../connection.js";
 import { StreamHub } from "../hub.js";
 import { DEFAULT_STREAM_LIMITS, type StreamLimits } from "../limits.js";
 import { Fold, type Frame } from "./frame-judge.js";
 import { judge } from "./stream-client.js";
+import { anInstrument } from "../../../engine/domain/test/instruments.js";
 
 type Item =
   | { readonly kind: "frame"; readonly text: string }
@@ -234,9 +235,9 @@ export class VirtualStream {
 
   constructor(limits: Partial<StreamLimits> = {}) {
     this.markets = {
-      btcOne: fakeMarket(fakeInstrument("venueone", "BTC"), { deepTier: true }),
-      btcTwo: fakeMarket(fakeInstrument("venuetwo", "BTC")),
-      ethOne: fakeMarket(fakeInstrument("venueone", "ETH", { priceDecimals: 2 })),
+      btcOne: fakeMarket(anInstrument(), { deepTier: true }),
+      btcTwo: fakeMarket(anInstrument({ venue: "venuetwo" })),
+      ethOne: fakeMarket(anInstrument({ symbol: "ETH", priceDecimals: 2 })),
     };
     const { btcOne, btcTwo, ethOne } = this.markets;
     this.one = createFakeRoom("venueone", [btcOne, ethOne], () => this.clock.wallMs());

@@ -1,22 +1,17 @@
 /**
- * A seeded world of single orders: callers place, close and ask on a venue that refuses, fills partly, loses requests
- * and replies, executes late and lags in its index, through a desk that is killed at any call to its store or venue and
- * started again on the same store. Callers with an idempotency key retry until they know; the others ask once.
- *
- * One seed decides everything. After the storm there is a calm in which the faults end, so that all that can be known
- * must be known. The judge is the venue's log, never what the desk says of itself.
+ * Single orders in the seeded world (../../test/world.ts): callers place, close and ask on one venue, through a desk.
+ * Callers with an idempotency key retry until they know; the others ask once. The judge is the venue's log, never what
+ * the desk says of itself.
  */
-import { createSeededRandom, type Random } from "../../../domain/random.js";
-import { VirtualClock } from "../../../domain/virtual-clock.js";
+import type { Random } from "../../../domain/random.js";
+import type { VirtualClock } from "../../../domain/virtual-clock.js";
 import { NO_LIMITS, type GuardBook, type GuardPolicy } from "../../../guards/guard-book.js";
 import type { VenueRoom } from "../../../ports.js";
 import type { StateStore } from "../../../storage/state-store.js";
-import { createMemoryStore } from "../../../storage/test/memory-store.js";
-import { ORDER_VALIDITY_MS, type PlaceFate } from "../../test/fake-matching.js";
-import type { FakeSession } from "../../test/fake-session.js";
 import { FakeVenue } from "../../test/fake-venue.js";
-import { seededIds } from "../../test/harness.js";
-import { Life } from "../../test/life.js";
+import type { Life } from "../../test/life.js";
+import { pick, SINGLE_ODDS } from "../../test/storm.js";
+import { SLOW_DISK_MS, World, type WorldCaller } from "../../test/world.js";
 import type { CloseLeg, OrderFacts, OrderRefusal } from "../order-desk.js";
 import type { SingleOrderService, SingleOrderServiceOptions } from "../single-order-service.js";
 import { closeRequest, createDeskService, orderContext, orderName, placeRequest } from "./desk-harness.js";
@@ -48,6 +43,12 @@ export interface DeskSimulationReport {
 
 type Kind = "MARKET" | "LIMIT" | "REDUCE" | "CLOSE";
 
+/** What a process is made of. */
+interface Process {
+  readonly desk: SingleOrderService;
+  readonly guards: GuardBook;
+}
+
 interface Reply {
   readonly refusal: OrderRefusal | null;
   /** Null means a refusal, or a close that found nothing left to do. */
@@ -56,7 +57,7 @@ interface Reply {
   readonly atMs: number;
 }
 
-interface Caller {
+interface Caller extends WorldCaller {
   readonly account: string;
   readonly kind: Kind;
   readonly requestedLots: number;
@@ -65,16 +66,9 @@ interface Caller {
   readonly name: string | null;
   readonly deadlineMs: number;
   readonly replies: Reply[];
-  asks: number;
-  lost: (() => void) | null;
-  settled: boolean;
 }
 
-const STORM_MS = 60_000;
-const CALM_MS = 240_000;
 const MAX_ASKS = 24;
-/** Of one commit in a spell of a slow disk. */
-const SLOW_DISK_MS = 400;
 const DAILY_LIMIT = "100000000";
 const NEUTRAL_CODES: ReadonlySet<string> = new Set([
   "IDEMPOTENCY_IN_PROGRESS",
@@ -84,72 +78,53 @@ const NEUTRAL_CODES: ReadonlySet<string> = new Set([
 ]);
 
 export async function simulateDesk(options: DeskSimulationOptions): Promise<DeskSimulationReport> {
-  const random = createSeededRandom(options.seed);
-  const clock = new VirtualClock();
-  const storm = { on: true };
-  const venue = new FakeVenue({ venue: "venueone", clock });
-  disturb(venue, random, storm);
-  keepBookFresh(venue);
-  // Our wall clock is set forward and back; of a stream of its own, so that a seed's world does not turn on it.
-  const weather = createSeededRandom(options.seed + 1_000_003);
-  let wallOffMs = 0;
-  const stepWall = (): void => {
-    const toMs = storm.on ? pick(weather, [0, 4_000, 600_000, -4_000, -600_000]) : 0;
-    clock.stepWall(toMs - wallOffMs);
-    wallOffMs = toMs;
-    if (storm.on) clock.setTimer(stepWall, 500 + weather.next() * 6_000);
-  };
-  stepWall();
-  const disk = createMemoryStore();
-  let slowUntilMs = 0;
-  let lastCommitMs = 0;
-  // A disk takes its commits one after the other: a slow one holds up those behind it.
-  disk.gate = () => {
-    const delayMs = clock.trueMs() < slowUntilMs ? SLOW_DISK_MS : random.next() < 0.1 ? 30 : 1;
-    lastCommitMs = Math.max(lastCommitMs, clock.trueMs() + delayMs);
-    return pause(clock, lastCommitMs - clock.trueMs());
-  };
-  const slowDown = (): void => {
-    if (!storm.on) return;
-    slowUntilMs = clock.trueMs() + 1_000 + weather.next() * 3_000;
-    clock.setTimer(slowDown, 4_000 + weather.next() * 8_000);
-  };
-  slowDown();
   const policy: GuardPolicy = {
     global: { ...NO_LIMITS, maxDailyNotional: DAILY_LIMIT },
     byKey: new Map(),
     each: NO_LIMITS,
   };
-  const logLines: string[] = [];
   const outputs: unknown[] = [];
-  const ids = seededIds(options.seed);
   const calls = createDeskCalls();
-  let life = new Life();
-  let desk: SingleOrderService | null = null;
-  let guards: GuardBook | null = null;
-  let crashCount = 0;
   let seenEnds = 0;
   const endedAgain: string[] = [];
-  const deadSessions = new Set<FakeSession>();
+  const world: World<Process> = new World({
+    seed: options.seed,
+    odds: SINGLE_ODDS,
+    hasSlowDisk: true,
+    venues(made) {
+      const only = new FakeVenue({ venue: "venueone", clock: made.clock });
+      made.disturb(only);
+      keepBookFresh(only);
+      return [only];
+    },
+    async start(life, store) {
+      const room = life.room(deskRoom(venue, calls, life.gate));
+      const built = createDeskService({
+        clock,
+        store: options.mutateStore?.(store) ?? store,
+        rooms: [options.mutateRoom?.(room) ?? room],
+        logLines: world.logLines,
+        ids: world.ids,
+        policy,
+        overrides: options.overrides ?? {},
+      });
+      hearEnds(built.desk, life);
+      await built.guards.start();
+      await built.desk.start();
+      return built;
+    },
+  });
+  const { clock, random, weather } = world;
+  const venue = world.venues[0] as FakeVenue;
+  world.stepWall([0, 4_000, 600_000, -4_000, -600_000]);
+  world.slowDown();
   const callers = Array.from({ length: options.callerCount }, (_, index) => makeCaller(index, random, venue));
+  world.callers.push(...callers);
 
-  const startDesk = async (): Promise<void> => {
-    life = new Life(storm.on && random.next() < 0.8 ? 20 + Math.floor(random.next() * 300) : Number.POSITIVE_INFINITY);
-    const mine = life;
-    const room = mine.room(deskRoom(venue, calls, life.gate));
-    const store = life.store(disk);
-    const built = createDeskService({
-      clock,
-      store: options.mutateStore?.(store) ?? store,
-      rooms: [options.mutateRoom?.(room) ?? room],
-      logLines,
-      ids,
-      policy,
-      overrides: options.overrides ?? {},
-    });
+  const hearEnds = (desk: SingleOrderService, life: Life): void => {
     const endCounts = new Map<string, number>();
-    built.desk.onResolved(({ orderRef, venueClientOrderId }) => {
-      if (mine.dead) return;
+    desk.onResolved(({ orderRef, venueClientOrderId }) => {
+      if (life.dead) return;
       const count = (endCounts.get(orderRef) ?? 0) + 1;
       endCounts.set(orderRef, count);
       if (count > 1) endedAgain.push(`${orderRef}: its end was reported ${count} times by one process`);
@@ -157,42 +132,14 @@ export async function simulateDesk(options: DeskSimulationOptions): Promise<Desk
       const account = venue.log.find(({ command }) => `c-${command.clientIdHex}` === venueClientOrderId)?.account;
       const caller = callers.find((one) => one.account === account);
       if (caller !== undefined && weather.next() < 0.7)
-        clock.setTimer(() => void askAgain(caller, built.desk, mine), weather.next() * SLOW_DISK_MS);
+        clock.setTimer(() => void askAgain(caller, desk, life), weather.next() * SLOW_DISK_MS);
     });
-    await built.guards.start();
-    await built.desk.start();
-    if (mine !== life) return;
-    desk = built.desk;
-    guards = built.guards;
-  };
-  const supervise = (): void => {
-    if (life.dead) {
-      crashCount += 1;
-      desk = null;
-      // What a dead process held in memory is gone with it.
-      for (const session of venue.sessions) deadSessions.add(session);
-      for (const caller of callers) caller.lost?.();
-      // What the dead one had handed to the disk is taken before the next opens it.
-      life = new Life();
-      clock.setTimer(() => void startDesk(), Math.max(0, lastCommitMs + 1 - clock.trueMs()));
-    }
-    clock.setTimer(supervise, 50);
   };
 
   const ask = async (caller: Caller): Promise<void> => {
     if (caller.settled || caller.asks >= MAX_ASKS) return;
-    const current = desk;
-    if (current === null) return void clock.setTimer(() => void ask(caller), 60);
-    caller.asks += 1;
-    const mine = life;
-    const reply = await new Promise<Reply | null>((resolve) => {
-      caller.lost = () => resolve(null);
-      // An answer of a dead process reaches nobody.
-      void askDesk(clock, current, caller).then((answer) => {
-        if (!mine.dead) resolve(answer);
-      });
-    });
-    caller.lost = null;
+    if (world.service === null) return void clock.setTimer(() => void ask(caller), 60);
+    const reply = await world.answerTo(caller, ({ desk }) => askDesk(clock, desk, caller));
     if (reply !== null) {
       caller.replies.push(reply);
       outputs.push(reply);
@@ -201,7 +148,7 @@ export async function simulateDesk(options: DeskSimulationOptions): Promise<Desk
     if (reply?.order?.outcome === "UNKNOWN" && caller.name !== null) {
       clock.setTimer(() => void askStatus(caller, caller.name ?? ""), random.next() * 20_000);
     }
-    const pauseMs = random.next() < 0.3 ? random.next() * 800 : 500 + random.next() * 15_000;
+    const pauseMs = world.retryPauseMs();
     if (!caller.settled) clock.setTimer(() => void ask(caller), pauseMs);
   };
   /** Who hears the end asks with the key at once, while the store may still take that end. */
@@ -214,19 +161,18 @@ export async function simulateDesk(options: DeskSimulationOptions): Promise<Desk
   };
   /** A question by name, beside whatever else the caller does: it must never disturb. */
   const askStatus = async (caller: Caller, name: string): Promise<void> => {
-    const mine = life;
+    const { life, service } = world;
     const credentials = { account: caller.account, secret: `canary-${caller.account}` };
-    const answer = await desk?.orderStatus(orderName(name, { credentials, deadlineMs: 2_000 }), orderContext(clock));
-    if (mine.dead || answer?.ok !== true || answer.order.outcome !== "CONFIRMED") return;
+    const answer = await service?.desk.orderStatus(
+      orderName(name, { credentials, deadlineMs: 2_000 }),
+      orderContext(clock),
+    );
+    if (life.dead || answer?.ok !== true || answer.order.outcome !== "CONFIRMED") return;
     caller.replies.push({ refusal: null, order: answer.order, isFinal: true, atMs: clock.trueMs() });
   };
 
-  for (const caller of callers) clock.setTimer(() => void ask(caller), random.next() * STORM_MS * 0.8);
-  void startDesk();
-  supervise();
-  await clock.advanceAsync(STORM_MS);
-  storm.on = false;
-  await clock.advanceAsync(CALM_MS);
+  for (const caller of callers) world.duringStorm(() => void ask(caller));
+  await world.pass();
 
   const seen = new Map<string, number>();
   for (const { replies } of callers) {
@@ -236,18 +182,16 @@ export async function simulateDesk(options: DeskSimulationOptions): Promise<Desk
     }
   }
   const found = callers.flatMap((caller) => judge(caller, venue));
-  found.push(...(await judgeUsage(venue, disk, guards)));
+  found.push(...(await judgeUsage(venue, world.disk, world.service?.guards ?? null)));
   if (options.blind?.includes("ENDS_ONCE") !== true) found.push(...endedAgain);
   seen.set("ENDED_LATER", seenEnds);
-  const open = venue.sessions.filter((session) => !session.closed && !deadSessions.has(session));
-  const texts = [JSON.stringify(outputs), ...logLines, ...disk.writtenText];
   return {
     violations: found,
-    crashCount,
+    crashCount: world.crashCount,
     orderCount: venue.log.length,
     seen,
-    secretLeaks: texts.filter((text) => text.includes("canary")).map((text) => text.slice(0, 200)),
-    openSessionCount: open.length,
+    secretLeaks: world.secretLeaks([JSON.stringify(outputs)]),
+    openSessionCount: world.openSessions().length,
   };
 }
 
@@ -388,42 +332,6 @@ function makeCaller(index: number, random: Random, venue: FakeVenue): Caller {
     lost: null,
     settled: false,
   };
-}
-
-/** Sets the venue's knobs to draw their faults from the seed while the storm lasts. */
-function disturb(venue: FakeVenue, random: Random, storm: { readonly on: boolean }): void {
-  venue.fate = (): PlaceFate => {
-    const latencyMs = 1 + random.next() * 80;
-    if (!storm.on) return { kind: "fill", latencyMs };
-    const draw = random.next();
-    if (draw < 0.4) return { kind: "fill", latencyMs };
-    if (draw < 0.52) return { kind: "fill", latencyMs, liquidity: random.next() };
-    if (draw < 0.62)
-      return { kind: "reject", latencyMs, reason: pick(random, ["INSUFFICIENT_MARGIN", "PRICE", "VENUE_STATE"]) };
-    if (draw < 0.68) return { kind: "notSent", reason: pick(random, ["RATE_LIMITED", "VENUE_STATE"]) };
-    if (draw < 0.76) return { kind: "loseRequest" };
-    if (draw < 0.86) return { kind: "loseReply", liquidity: random.next() < 0.5 ? 1 : random.next() };
-    if (draw < 0.94) return { kind: "late", executeAfterMs: random.next() * ORDER_VALIDITY_MS };
-    if (draw < 0.99) return { kind: "fill", latencyMs, ackOnlyMs: random.next() * 1_500 };
-    return { kind: "throw" };
-  };
-  venue.readLatencyMs = () => 1 + random.next() * 40;
-  venue.indexLagMs = () => random.next() * 1_500;
-  venue.positionFailure = () =>
-    storm.on && random.next() < 0.05 ? pick(random, ["TIMEOUT", "RATE_LIMITED", "HANG"]) : null;
-  venue.orderReadFailure = () => (storm.on && random.next() < 0.2 ? "TIMEOUT" : null);
-}
-
-function pick<T>(random: Random, choices: readonly T[]): T {
-  const choice = choices[Math.floor(random.next() * choices.length)];
-  if (choice === undefined) throw new RangeError("nothing to pick from");
-  return choice;
-}
-
-function pause(clock: VirtualClock, delayMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.setTimer(resolve, delayMs);
-  });
 }
 
 async function settle<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> {

@@ -1,0 +1,17 @@
+/** Everything that trading is on every venue; what one venue alone has stands beside it in its own file. */
+import { accountChapters, settingChapters } from "./account.js";
+import type { TradingVenue } from "./bench.js";
+import { changeChapters, stopChapters } from "./changing.js";
+import { historyChapters } from "./history.js";
+import { outcomeChapters } from "./outcomes.js";
+import { placingChapters } from "./placing.js";
+
+export function tradingSuite(venue: TradingVenue): void {
+  placingChapters(venue);
+  stopChapters(venue);
+  changeChapters(venue);
+  settingChapters(venue);
+  accountChapters(venue);
+  outcomeChapters(venue);
+  historyChapters(venue);
+}
